@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs a package into a bare Debian that has no compiler, and trains, generates and draws there.
+# Installs a package into a bare Debian without a compiler; trains, generates and draws there.
 # usage: check_package.sh PACKAGE.deb ROOT      (as root)
 # ROOT is the folder of a Debian system; if it is missing, debootstrap makes a minimal one there.
-# The system is changed: the package and what it depends on stay installed.
+# The system is changed: the package and its dependencies stay installed.
 set -euo pipefail
 [ $# = 2 ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
 package=$(realpath "$1") root=$2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every headlight command that README.md shows, in its order, in a scratch folder; training and
-# benchmarks are cut short. Ends with 1 at the first that fails.
+# Runs every headlight command of README.md, in order, in a scratch folder; shortens training and
+# benchmarks. Ends with 1 at the first failure.
 # usage: check_readme.sh PROGRAM [README]
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 ln -s "$project/configs" "$project/data" .
-cp data/toy.txt book.txt  # what a reader calls a text of their own
+cp data/toy.txt book.txt  # stands for the reader's own text
 
 headlight() {
   case $1 in
@@ -25,7 +25,7 @@ headlight() {
   "$program" "$@" --log_level warn
 }
 
-# Runs a server until it listens, and ends it: with the exit code of the server.
+# Starts a server, ends it once it listens, and returns its exit code.
 ends_well() {
   "$@" >server.txt &
   local server=$!
@@ -34,13 +34,13 @@ ends_well() {
   wait "$server"
 }
 
-# Blocks of sh, with lines that end in a backslash joined.
+# Reads the sh blocks; joins lines that end in a backslash.
 mapfile -t commands < <(awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' "$readme" |
   sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' |
   sed -n -e 's/--max_iters [0-9]*//' -e '/^headlight /p')
 [ ${#commands[@]} -gt 0 ] || { echo "check_readme.sh: $readme shows no command" >&2; exit 1; }
 for command in "${commands[@]}"; do
-  # What transformers wrote, in the README's words.
+  # Creates the README's example of a model written by transformers.
   if [[ $command == *gpt2_dir* && ! -e gpt2_dir ]]; then
     headlight export runs/toy --to hf --out gpt2_dir >out.txt
   fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What takes too long for every change: each file compiled alone, so that it includes what it uses, the tests of
-# threads with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every tokenizer, exported
-# models in llama.cpp and points in TransformerLens. Goes on after a failure; ends with 1 when anything failed.
-# `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
+# Tests that are too slow for every change: each file compiled alone (to check its includes), thread
+# tests with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every
+# tokenizer, exported models in llama.cpp and points in TransformerLens. Continues after a failure;
+# ends with 1 if anything failed. `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."

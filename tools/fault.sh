@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What tests/fault/README.md promises, tried at length: COUNT kills at random instants (default 1000), a fault at every
-# single call, power failures at every instant, COUNT / 5 signals and as many kills of one process among several, eight programs on one run directory, 20,000 saves.
-# A few minutes on two cores. Ends with 1 when a promise was broken.
+# Long test of the promises of tests/fault/README.md: COUNT kills at random instants (default 1000),
+# a fault at every single call, power failures at every instant, COUNT / 5 signals, as many kills of
+# one process among several, eight programs on one run directory, and 20,000 saves. Takes a few
+# minutes on two cores. Ends with 1 if a promise was broken.
 # usage: fault.sh [COUNT] [SEED]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fuzzes everything that reads bytes from outside (tests/fuzz) and prints a table of what was run.
-# A finding lies in build/fuzz/findings; it becomes a file of tests/fuzz/corpus/TARGET once mended.
+# Fuzzes all readers of untrusted bytes (tests/fuzz) and prints a table of the runs.
+# Findings are in build/fuzz/findings; after the fix, add them to tests/fuzz/corpus/TARGET.
 # usage: fuzz.sh [SECONDS] [TARGET ...]     (for each target; default: 60, all of them)
-# Exit code 1 when anything was found.
+# Exit code 1 if anything was found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
@@ -17,12 +17,12 @@ cmake --build --preset fuzz
 
 targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=($(ls tests/fuzz/corpus))
-# The table shows what is new beside the committed corpus, so runs do not start from one another.
+# The table counts inputs that are new beside the committed corpus, so each run starts fresh.
 found=build/fuzz/corpus
 findings=build/fuzz/findings
 rm -rf "$found"
 mkdir -p "$findings"
-# A smaller quarantine of freed memory than the default of 256 MB stays in the caches.
+# A quarantine of freed memory below the default of 256 MB stays in the CPU caches.
 export OMP_NUM_THREADS=1 ASAN_OPTIONS=allocator_may_return_null=1:quarantine_size_mb=16
 
 number() { sed -n "s/^stat::$2: *//p" "$1"; }
@@ -33,10 +33,10 @@ for target in "${targets[@]}"; do
   mkdir -p "$found/$target"
   log=build/fuzz/$target.log
   status=0
-  # A frame of Zstandard may ask for a window of 128 MB, as the zstd program allows.
+  # A Zstandard frame may ask for a window of 128 MB, as the zstd program allows.
   limit=64
   [ "$target" != texts ] || limit=160
-  # A file may not decide how much memory is taken: 64 MB at once is more than any input deserves.
+  # A file must not control how much memory is allocated: no input needs more than 64 MB at once.
   "build/fuzz/tests/fuzz/fuzz_$target" "$found/$target" "tests/fuzz/corpus/$target" \
     -dict="tests/fuzz/dictionaries/$target.dict" -artifact_prefix="$findings/$target-" \
     -max_total_time="$seconds" -timeout=5 -malloc_limit_mb=$limit -rss_limit_mb=512 -max_len=8192 \

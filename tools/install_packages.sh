@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Installs the packages that Headlight is built from, if any is missing (Debian 12 or newer, Ubuntu).
 # usage: install_packages.sh [build|test|fuzz]
-#   build   what the program needs
-#   test    the same, and what the tests need
-#   fuzz    the same, and Clang with its sanitizers and OpenMP
+#   build   packages for the program
+#   test    packages of build and for the tests
+#   fuzz    packages of test, and Clang with its sanitizers and OpenMP
 set -euo pipefail
 
-# zipcmp, zipmerge and ziptool: the CMake package of libzip-dev insists on them.
+# The CMake package of libzip-dev requires zipcmp, zipmerge and ziptool.
 build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-dev libcxxopts-dev
   libtomlplusplus-dev nlohmann-json3-dev libzip-dev zipcmp zipmerge ziptool libxxhash-dev libutfcpp-dev
   zlib1g-dev libzstd-dev libpcre2-dev pkg-config librsvg2-dev libboost-dev)
-# chromium, its driver, curl and jq: the pages are tried in a browser. MPI: several processes are.
+# chromium, its driver, curl and jq test the pages in a browser; MPI tests several processes.
 test_packages=(catch2 python3 python3-venv chromium chromium-driver curl jq libopenmpi-dev openmpi-bin)
 fuzz_packages=(clang libclang-rt-14-dev libomp-dev)
 
@@ -21,7 +21,7 @@ case ${1:-build} in
   *) echo "usage: $0 [build|test|fuzz]" >&2; exit 2 ;;
 esac
 
-# On a machine with packages of other architectures a name can have a line for each.
+# With packages of several architectures, dpkg-query prints a line for each.
 native=$(dpkg --print-architecture)
 is_installed() {
   local states

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Models that Headlight exports as GGUF, in llama.cpp: token ids, logits, greedy text; see tools/parity/check_llama_cpp.py.
-# Needs what parity.sh needs and, the first time, some minutes to build llama-cpp-python from PyPI. Ends with 1 when
-# anything differs, and with 3 when the packages cannot be installed.
+# Compares exported GGUF models with llama.cpp: token ids, logits, greedy text; see
+# tools/parity/check_llama_cpp.py. Needs the packages of parity.sh and, the first time, some minutes
+# to build llama-cpp-python from PyPI. Ends with 1 if anything differs, and with 3 if the packages
+# cannot be installed.
 # usage: llama_cpp.sh [FILE.gguf ...]      (PARITY_VENV: a virtual environment to use)
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -451,7 +451,7 @@ moon := [밤에|어느 날 밤] {A:이} 물을 보고 말했어요. "{~달이 �
   못했어요. 그때 {B:이} 하늘을 보고 웃었어요. "{A:아}, 하늘을 봐. 달은 하늘에 있어." <end>
 """
 
-# Choosing and casting.
+# Random choices and casts.
 
 
 class Dice:
@@ -563,7 +563,7 @@ def cast_korean(dice):
     return Cast(names, phrases, words)
 
 
-# Telling.
+# Generation of stories from plots.
 
 SUBJECT, VERB, NAME, PHRASE = "svnp"
 OPEN, CLOSE = "\x01", "\x02"
@@ -597,9 +597,9 @@ class Teller:
 
     def __init__(self, dice, rules, cast):
         self.dice, self.rules, self.cast = dice, rules, cast
-        self.form = 0  # of the latest subject: 0 singular or plain, 1 plural or honoured
+        self.form = 0  # form of the latest subject: 0 singular or plain, 1 plural or honoured
         self.pronoun = "it"
-        self.forms = {}  # a subject told twice in a story keeps its form
+        self.forms = {}  # a subject that occurs twice in a story keeps its form
 
     def tell(self, plot):
         text = self.rules[plot]
@@ -672,7 +672,7 @@ class KoreanTeller(Teller):
         return marked + PARTICLES[how][closed]
 
 
-# Annotating.
+# Annotation of spans.
 
 
 def enclosures(text):
@@ -735,7 +735,7 @@ def byte_offsets(text):
     return offsets
 
 
-# The corpus.
+# The whole corpus.
 
 
 def parse_rules(grammar):

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Makes the Debian packages of a clean build, headlight and, where MPI is found, headlight-mpi, and prints their paths and
-# SHA-256. The same source on the same system gives the same bytes, whatever the folder and the time
-# (tools/reproducible.sh).
+# Makes the Debian packages of a clean build: headlight and, if MPI is found, headlight-mpi. Prints
+# their paths and SHA-256. The same source on the same system gives the same bytes, in any folder at
+# any time (tools/reproducible.sh).
 # usage: package.sh [BUILD_DIR]      (default: build/package)
-# Needs dpkg-dev (for dpkg-shlibdeps) besides what the program is built from.
+# Needs dpkg-dev (for dpkg-shlibdeps) and the packages for building the program.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build/package}
 command -v dpkg-shlibdeps >/dev/null || { echo "package.sh: dpkg-shlibdeps not found: install dpkg-dev" >&2; exit 2; }
 umask 022
 export LC_ALL=C.UTF-8 TZ=UTC
-# Times in the package are that of the commit; a tree without history counts as made in 2020.
+# Times in the package are the commit's; without a Git history, the year 2020.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 1577836800)}
 export SOURCE_DATE_EPOCH
 

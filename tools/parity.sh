@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Headlight's numbers against PyTorch's, on cases with fresh seeds and sizes; see tests/parity/README.md.
-# Needs Python 3.11 with venv and, the first time, PyPI. Ends with 1 when anything differs, and with 3 when PyTorch
-# cannot be installed.
+# Compares Headlight's numbers with PyTorch's on cases with new seeds and sizes; see
+# tests/parity/README.md. Needs Python 3.11 with venv and, the first time, PyPI. Ends with 1 if
+# anything differs, and with 3 if PyTorch cannot be installed.
 # usage: parity.sh [--seed N] [--all_texts] [--built]
 #   --seed       repeats a run
-#   --all_texts  every text for every tokenizer, minutes more, instead of a twentieth, drawn anew
-#   --built      with what build/release holds
+#   --all_texts  tests every text for every tokenizer (minutes more), not a random twentieth
+#   --built      uses build/release without building
 # PARITY_VENV: a virtual environment to use
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,11 +36,11 @@ if [ -z "$built" ]; then
 fi
 
 scratch=$(mktemp -d)
-lane=  # a process group
+lane=  # process group of the tokenizer checks
 trap '[ -z "$lane" ] || kill -- "-$lane" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 echo "live cases: seed $seed (repeat with: $0 --seed $seed)" >&2
 
-# NAME COMMAND: keeps the table that the command prints, and whether something differs in it or it failed.
+# NAME COMMAND: keeps the table that the command prints, and records a difference or failure.
 check() {
   "${@:2}" >"$scratch/$1.table" || touch "$scratch/$1.differs"
 }

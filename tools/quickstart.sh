@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh clone to a trained model, a generated story and attention maps.
+# Trains a model from a fresh clone, generates a story and draws attention maps.
 # usage: quickstart.sh [OUT_DIR]      (default: runs/toy; a run that is there already is kept)
 set -euo pipefail
 cd "$(dirname "$0")/.."

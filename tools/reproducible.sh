@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the package twice, in folders of different names, with different times, file modes, locales
-# and numbers of jobs, and tells whether program, library and package are the same bytes.
+# Builds the package twice, with different folder names, times, file modes, locales and numbers of
+# jobs, and reports whether program, library and package are identical.
 # usage: reproducible.sh [OUT]      exits with 1 if they differ; keeps both folders then
-# OUT, a folder, gets the package and the program, not stripped.
-# HEADLIGHT_JOBS limits the compilers that run at once. Compiler caches are off.
+# The folder OUT receives the package and the unstripped program.
+# HEADLIGHT_JOBS limits the number of compilers at a time. Compiler caches are off.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=${1:+$(realpath "$1")}
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 export CCACHE_DISABLE=1
 epoch=$(git log -1 --format=%ct)
 
-copy() {  # FOLDER: the files as git knows them, as they are now
+copy() {  # FOLDER: copies the tracked and new files of the working tree
   mkdir -p "$1"
   git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$1"
 }

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Writes what a program is made of as a CycloneDX 1.5 document: the Debian packages of the shared
-# libraries that it loads, each with its version, licences and the SHA-256 of the library, those of
-# the packages whose headers were compiled into it, and those whose libraries it loads when they are
-# there and needed.
+# Writes the components of a program as a CycloneDX 1.5 document: the Debian packages of its shared
+# libraries (version, licences, SHA-256 of the library), of the headers compiled into it, and of the
+# libraries that it loads only if they are installed and needed.
 # usage: sbom.sh PROGRAM NAME VERSION [HEADER_PACKAGE...] [optional:PACKAGE...] > headlight.cdx.json
-# SOURCE_DATE_EPOCH is the time in it, else there is none: equal inputs give equal bytes.
+# SOURCE_DATE_EPOCH sets the time in it (default: none). Equal inputs give equal bytes.
 set -euo pipefail
 [ $# -ge 3 ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
 program=$1 name=$2 version=$3
@@ -14,20 +13,20 @@ command -v dpkg-query >/dev/null || { echo "sbom.sh: needs dpkg-query" >&2; exit
 distribution=$(. /etc/os-release && echo "$ID")
 release=$(. /etc/os-release && echo "${VERSION_ID-}")
 
-quoted() {  # a JSON string
+quoted() {  # as a JSON string
   local text=${1//\\/\\\\}
   text=${text//\"/\\\"}
   printf '"%s"' "${text//[[:cntrl:]]/ }"
 }
 
-# The package of a file. Its list may have the path from before /lib became a link to /usr/lib.
+# Returns the package of a file. Its list may hold the path from before /lib became a link.
 owner() {
   local path
   path=$(realpath "$1")
   { dpkg-query -S "$path" || dpkg-query -S "${path#/usr}"; } 2>/dev/null | sed -n '1s/[:,].*//p'
 }
 
-# Licence names of a package, one a line; nothing if its copyright file is prose.
+# Licence names of a package, one a line; nothing if its copyright file is plain text.
 licences() {
   sed -n 's/^License:[[:space:]]*\([^[:space:]].*\)/\1/p' "/usr/share/doc/$1/copyright" 2>/dev/null |
     LC_ALL=C sort -u
@@ -56,7 +55,7 @@ declare -A library_of
 while read -r library; do
   package=$(owner "$library")
   [ -n "$package" ] || { echo "sbom.sh: no package owns $library" >&2; exit 1; }
-  # libc6 owns several; the first name of a sorted list is the same on every run.
+  # A package like libc6 owns several libraries; takes the first of a sorted list.
   [ -n "${library_of[$package]-}" ] || library_of[$package]=$library
 done < <(ldd "$program" | sed -n 's|.*[[:space:]]\(/[^ ]*\) (0x.*|\1|p' | LC_ALL=C sort)
 [ ${#library_of[@]} -gt 0 ] || { echo "sbom.sh: $program loads no libraries" >&2; exit 1; }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds Headlight with warnings as errors, runs every test, and compares the numbers with
-# PyTorch's (tools/parity.sh) unless HEADLIGHT_PARITY=off or PyPI cannot be reached.
+# Installs missing packages, builds Headlight with warnings as errors, runs every test, and compares
+# numbers with PyTorch's (tools/parity.sh) unless HEADLIGHT_PARITY=off or PyPI is unreachable.
 # usage: test.sh [PRESET]     (release, debug, asan or tsan; default: release)
-#   asan   AddressSanitizer and UndefinedBehaviorSanitizer; Clang, which compiles them faster (CXX=g++ for GCC)
-#   tsan   ThreadSanitizer on the tests about threads, also by Clang
+#   asan   AddressSanitizer and UndefinedBehaviorSanitizer, by default with Clang (CXX=g++ for GCC)
+#   tsan   ThreadSanitizer on the tests of threads, by default with Clang
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
@@ -16,9 +16,9 @@ fi
 cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
 cmake --build --preset "$preset"
 
-# Many tests wait, for disks, other processes or a browser: one more than CPUs runs at a time, and the comparison
-# with PyTorch beside them.
-parity=  # its process group
+# Many tests wait for disks, processes or a browser, so one test more than CPUs runs at a time,
+# beside the comparison with PyTorch.
+parity=  # process group of the comparison
 scratch=$(mktemp -d)
 trap '[ -z "$parity" ] || kill -- "-$parity" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 if [ "$preset" = release ] && [ "${HEADLIGHT_PARITY:-on}" != off ]; then

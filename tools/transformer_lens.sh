@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The points of a pass in TransformerLens, under the names that it shares; see tools/parity/check_transformer_lens.py.
-# Needs what parity.sh needs and, the first time, PyPI. Ends with 1 when anything differs, and with 3 when the packages
-# cannot be installed.
+# Compares activation points with TransformerLens under the shared names; see
+# tools/parity/check_transformer_lens.py. Needs the packages of parity.sh and, the first time, PyPI.
+# Ends with 1 if anything differs, and with 3 if the packages cannot be installed.
 # usage: transformer_lens.sh      (PARITY_VENV: a virtual environment to use)
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -20,7 +20,7 @@ import unicodedata2
 UNICODE = "16.0.0"
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/text/pipeline/nfc_table.cpp"
 PER_LINE = 10
-# Characters with a combining class or a decomposition that are younger than Unicode 9.0.
+# Characters with a combining class or a decomposition that are newer than Unicode 9.0.
 LATER = [
     (0x7FD, 0x7FD), (0x897, 0x89F), (0x8CA, 0x8D3), (0x9FE, 0x9FE), (0xC3C, 0xC3C),
     (0xD3B, 0xD3C), (0xEBA, 0xEBA), (0x1715, 0x1715), (0x1ABF, 0x1ACE), (0x1DF6, 0x1DFA),

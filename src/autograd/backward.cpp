@@ -12,11 +12,11 @@ namespace headlight {
 
 namespace {
 
-// Gives nodes their order and counts those alive; both only ever observe.
+// Order of nodes and number of live nodes; neither influences results.
 std::atomic<std::uint64_t> next_sequence{0};
 std::atomic<Index> live_nodes{0};
 
-// into + addition; reuses the elements of `into` when nobody else sees them.
+// Returns into + addition; reuses the elements of `into` if no other tensor shares them.
 Tensor add_gradients(Tensor into, const Tensor& addition) {
   const bool in_place = into.owns_storage_alone() && into.is_contiguous();
   Tensor sum = in_place ? into : Tensor::empty(into.shape(), into.dtype());
@@ -36,7 +36,7 @@ Tensor add_gradients(Tensor into, const Tensor& addition) {
 
 }  // namespace
 
-// How one tensor came about (or, for a leaf, only where its gradient goes).
+// The origin of one tensor; for a leaf, only the place of its gradient.
 struct GradNode {
   GradNode(const char* name, const Shape& output_shape, DType output_dtype)
       : op(name), sequence(next_sequence++), shape(output_shape), dtype(output_dtype) {
@@ -50,8 +50,8 @@ struct GradNode {
     if (!is_leaf()) {
       --live_nodes;
     }
-    // An input that only this node keeps alive would be destroyed inside our destructor, and its
-    // inputs inside that one. Take their inputs over first.
+    // Inputs that only this node keeps alive would be destroyed recursively inside this destructor.
+    // Moving their inputs here first avoids the recursion.
     std::vector<SavedTensor> doomed = std::move(inputs);
     while (!doomed.empty()) {
       const SavedTensor tensor = std::move(doomed.back());
@@ -70,27 +70,27 @@ struct GradNode {
   GradNode& operator=(const GradNode&) = delete;
 
   bool is_leaf() const { return op == nullptr; }
-  // Adds to `grad`.
+  // Adds a gradient to `grad`.
   void accumulate(Tensor arriving) {
     if (grad.defined()) {
       grad = add_gradients(std::move(grad), arriving);
       return;
     }
-    // A gradient that other tensors share would change with them.
+    // A shared gradient would change with the other tensors.
     const bool own = arriving.owns_storage_alone() && arriving.is_contiguous();
     grad = own ? std::move(arriving) : arriving.clone();
   }
 
   const char* op;          // nullptr for a leaf
-  std::uint64_t sequence;  // creation order: larger than that of every input
+  std::uint64_t sequence;  // creation order: larger than that of all inputs
   Shape shape;
   DType dtype;
   std::vector<SavedTensor> inputs;
   GradientFunction gradient;
   AddGradientFunction add_gradient;  // instead of `gradient`
-  Tensor grad;                       // of a leaf, or of a node with retains_grad
+  Tensor grad;                       // for leaves and nodes with retains_grad
   bool retains_grad = false;
-  bool was_freed = false;  // by a backward pass
+  bool was_freed = false;  // by an earlier backward pass
 };
 
 Index live_graph_nodes() { return live_nodes; }
@@ -101,10 +101,10 @@ thread_local bool recording_enabled = true;
 
 using Nodes = std::vector<std::shared_ptr<GradNode>>;
 
-// Newest first: creation order is a topological order. A leaf comes right after the oldest node
-// that it is an input of, when its gradient is complete.
+// Sorts newest first: creation order is a topological order. A leaf comes right after the oldest
+// node that uses it, when its gradient is complete.
 void sort_for_backward(Nodes& nodes) {
-  std::unordered_map<const GradNode*, std::uint64_t> oldest_user;  // of a leaf
+  std::unordered_map<const GradNode*, std::uint64_t> oldest_user;  // per leaf
   for (const auto& node : nodes) {
     for (const SavedTensor& input : node->inputs) {
       if (input.grad_node() != nullptr && input.grad_node()->is_leaf()) {
@@ -122,7 +122,7 @@ void sort_for_backward(Nodes& nodes) {
             [&](const auto& a, const auto& b) { return turn(*a) > turn(*b); });
 }
 
-// Nodes that `root` depends on, in the order of their turns.
+// Returns the nodes that `root` depends on, in the order of backward.
 Nodes reachable_nodes(const std::shared_ptr<GradNode>& root) {
   Nodes nodes{root};
   std::unordered_set<const GradNode*> seen{root.get()};
@@ -230,7 +230,7 @@ void backward(const Tensor& root, const BackwardOptions& options) {
   Nodes nodes = reachable_nodes(root.grad_node());
   for (std::shared_ptr<GradNode>& node : nodes) {
     visit(*node, pending, options);
-    node = nullptr;  // its activations go now, not at the end
+    node = nullptr;  // frees its activations now, not at the end
   }
 }
 
@@ -245,7 +245,7 @@ bool wants_gradient(std::initializer_list<Tensor> inputs) {
 
 namespace {
 
-// The node for `value`, or nothing when no gradient is wanted.
+// Attaches a node to `value`; null if no gradient is required.
 std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector<Tensor> inputs) {
   std::shared_ptr<GradNode> node;
   if (wants_gradient(inputs)) {

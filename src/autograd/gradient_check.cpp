@@ -22,8 +22,8 @@ double weighted_sum(const Tensor& output, const Tensor& weights) {
   return sum;
 }
 
-// One element of a tensor of any strides, in row-major counting. What is written there is put back,
-// so it does not count as a change: graphs that hold the tensor stay right.
+// Returns an element of a tensor with any strides, by its row-major index. The caller restores the
+// element, so this does not raise the version, and graphs with the tensor stay valid.
 double& element_at(Tensor& x, Index position) {
   Index offset = 0;
   for (Index axis = x.rank() - 1; axis >= 0; --axis) {
@@ -47,7 +47,7 @@ void note(GradientCheckResult& result, double analytic, double numeric, std::siz
   const bool passed =
       error <= options.absolute_tolerance + options.relative_tolerance * std::abs(numeric);
   ++result.elements;
-  // Written so that NaN counts as worst and stays it.
+  // Written so that NaN becomes and stays the largest error.
   const bool is_worst = !(relative <= result.largest_error) && !std::isnan(result.largest_error);
   if (!passed && (is_worst || result.passed)) {
     result.worst = concat_text("input ", input, ", element ", element, ": backward gives ",

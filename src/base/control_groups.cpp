@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The group and those around it. A container may see its own group as the top of the tree and yet
-// read a longer path, so what does not exist is to be passed over.
+// Adds the folders of the group and its parents. Some may not exist: a container may see its own
+// group as the root and still read a longer path.
 void add_along(const fs::path& top, const std::string& group, std::vector<fs::path>& folders) {
   folders.push_back(top);
   fs::path path = fs::path("/" + group).lexically_normal().relative_path();
@@ -21,7 +21,7 @@ void add_along(const fs::path& top, const std::string& group, std::vector<fs::pa
   }
 }
 
-// The number after "key " in a file of such lines; 0: none.
+// Returns the number after "key " in a file of such lines; 0 if there is none.
 double value_of(const fs::path& path, const std::string& key) {
   std::istringstream lines(read_system_text(path));
   for (std::string line; std::getline(lines, line);) {
@@ -32,15 +32,15 @@ double value_of(const fs::path& path, const std::string& key) {
   return 0;
 }
 
-// The files that one version of control groups keeps in a group's folder.
+// File names of one control group version in a group's folder.
 struct MemoryFiles {
   const char* limit;
   const char* usage;
-  const char* droppable;  // key in memory.stat: cached files that nothing has used lately
+  const char* droppable;  // key in memory.stat: cached files that were not used recently
 };
 
 std::optional<double> memory_left_in(const fs::path& folder, const MemoryFiles& files) {
-  constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;  // version 1 writes such a number
+  constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;  // version 1: "no limit"
   const auto limit = parse_count(system_word(folder / files.limit, 0));
   const auto usage = parse_count(system_word(folder / files.usage, 0));
   if (!limit || !usage || *limit >= kNoLimit) {
@@ -88,7 +88,7 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   return value.value_or(-1) >= 0 ? value : std::nullopt;
 }
 
-// Lines of proc/self/cgroup are number:controllers:path; version 2 names no controllers.
+// Lines of proc/self/cgroup are number:controllers:path; version 2 leaves the controllers empty.
 std::vector<fs::path> control_group_folders(const fs::path& root, const std::string& controller) {
   const fs::path mounted = root / "sys/fs/cgroup";
   std::vector<fs::path> folders{mounted};

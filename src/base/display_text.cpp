@@ -9,7 +9,7 @@ constexpr char32_t kReplacement = 0xFFFD;
 constexpr char32_t kNonJoiner = 0x200C;
 constexpr char32_t kJoiner = 0x200D;
 
-// Characters that draw nothing but change how their neighbours are laid out.
+// Returns whether a character is invisible but changes the layout of its neighbours.
 bool is_invisible_format(char32_t c) {
   return c == 0x00AD || c == 0x061C || (c >= 0x200B && c <= 0x200F) ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF ||
@@ -28,7 +28,7 @@ char32_t printable(char32_t c) {
   return (c >= 0x80 && c < 0xA0) || is_noncharacter(c) ? kReplacement : c;
 }
 
-// "U+202E".
+// Returns a name such as "U+202E".
 std::string code_point_name(char32_t c) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string name = "U+";

@@ -8,12 +8,12 @@
 namespace headlight {
 namespace {
 
-// Of a longer message the beginning, which names the place, and the end, which says why, are kept.
+// Longer messages keep their beginning, which names the place, and their end, which has the reason.
 constexpr std::size_t kLongestMessage = 1000;  // bytes
 constexpr std::size_t kKeptEnd = 400;
 
-// Control characters (C0, DEL and C1), separators of lines and paragraphs, and the characters that
-// change the direction of the text behind them.
+// Returns whether a character is a control character (C0, DEL, C1), separates lines or paragraphs,
+// or changes the direction of the following text.
 bool steers_terminal(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x061C || c == 0x200E || c == 0x200F ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);

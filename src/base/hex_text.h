@@ -5,7 +5,7 @@
 
 namespace headlight {
 
-// Two digits a byte: "00ff".
+// Returns two hexadecimal digits per byte: "00ff".
 inline std::string hex_text(std::span<const unsigned char> bytes) {
   constexpr const char* kDigits = "0123456789abcdef";
   std::string text;

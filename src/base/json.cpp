@@ -21,13 +21,13 @@ using MemberFunction = std::function<void(const std::string&, Json&)>;
 
 constexpr std::size_t kMaxValues = std::size_t{1} << 22;
 constexpr std::size_t kMaxMemberValues = std::size_t{1} << 16;
-constexpr std::size_t kMaxKeyBytes = std::size_t{1} << 16;  // keys are copied, values are moved
+constexpr std::size_t kMaxKeyBytes = std::size_t{1} << 16;  // keys are copied, values moved
 
 bool is_pair_with_key(const Json& part) {
   return part.is_array() && part.size() == 2 && part[0].is_string();
 }
 
-// The number as the library holds it, so that it is written as the library writes it.
+// Converts a number to the library's type, so that the library formats it.
 Library number_of(const Json& json) {
   if (json.is_natural()) {
     return json.natural();
@@ -58,7 +58,7 @@ Library library_value(const Json& json) {
   Library object = Library::object();
   auto& entries = object.get_ref<Library::object_t&>();
   for (const auto& [key, value] : json.members()) {
-    // The keys differ, so the list underneath may skip the map's search for an equal one.
+    // The keys are unique, so skip the map's search for an equal key.
     entries.Library::object_t::Container::emplace_back(key, library_value(value));
   }
   return object;
@@ -338,8 +338,7 @@ void Json::fail_type(const char* expected) const {
 
 namespace {
 
-// The keys of an object with many members, found by hash. Holds places instead of keys, since the
-// texts move as the object grows.
+// Hash set of an object's keys. Stores positions, because the key texts move as the object grows.
 class KeyPlaces {
  public:
   explicit KeyPlaces(const Json::Object& members) : places_(0, Hash{&members}, Same{&members}) {
@@ -373,8 +372,8 @@ class KeyPlaces {
 
 }  // namespace
 
-// Builds the value from the parser's events, because the library's own builder accepts repeated
-// keys and any depth. With a member function, members of the outermost object are handed to it and
+// Builds a value from the parser's events, because the library's builder accepts duplicate keys and
+// any depth. With a member function, each member of the outermost object is passed to it and then
 // replaced by null.
 class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
  public:
@@ -384,7 +383,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
-  // Only of numbers with a minus; -0 is none of the whole numbers from 0.
+  // The parser calls this only for numbers with a minus; -0 becomes the double -0.0.
   bool number_integer(number_integer_t value) override {
     return value == 0 ? add(-0.0) : add(value);
   }
@@ -424,10 +423,10 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
  private:
   struct Open {
     Json* container;
-    std::unique_ptr<KeyPlaces> keys;  // of an object with many members
+    std::unique_ptr<KeyPlaces> keys;  // for an object with many members
   };
 
-  // The middle of "... syntax error while parsing value - REASON; last read: ..."; what follows it
+  // Returns REASON from "... syntax error while parsing value - REASON; last read: ...". The rest
   // may be long and quotes the file.
   static std::string reason(std::string_view message) {
     const std::size_t start = message.find(" - ");
@@ -439,7 +438,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool is_known(std::string_view key) {
-    constexpr std::size_t kFew = 32;  // are looked through one by one
+    constexpr std::size_t kFew = 32;  // below this, a linear search is enough
     Open& open = open_.back();
     const Json::Object& members = open.container->members();
     if (open.keys == nullptr && members.size() >= kFew) {
@@ -464,7 +463,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
     return hand_over();
   }
 
-  // Pointers to open containers stay valid: one grows only while nothing in it is open.
+  // Pointers to open containers stay valid: a container grows only while none inside it is open.
   Json& place(Json value) {
     require(++values_ <= (member_ == nullptr ? kMaxValues : kMaxMemberValues), name_,
             ": too many JSON values");
@@ -498,15 +497,15 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   const MemberFunction* member_;
   Json root_;
   std::vector<Open> open_;  // the containers around the next value, outermost first
-  std::string key_;         // of the next value
-  std::string top_key_;     // of the member of the outermost object that is being read
-  std::size_t values_ = 0;  // of the document, or of the member that is being read
+  std::string key_;         // key of the next value
+  std::string top_key_;     // key of the current member of the outermost object
+  std::size_t values_ = 0;  // values so far, of the document or of the current member
 };
 
 namespace {
 
 Json build(std::string_view text, std::string_view name, const MemberFunction* member) {
-  // The library takes a zero byte for the end of the text and would not look behind it.
+  // The library treats a zero byte as the end of the text and would ignore the rest.
   const std::size_t zero = text.find('\0');
   require(zero == std::string_view::npos, name, ": invalid JSON at byte ", zero, ": zero byte");
   JsonBuilder builder(name, member);

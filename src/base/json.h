@@ -37,12 +37,12 @@ concept JsonRange = !JsonText<T> && !JsonMap<T> && requires(const T& range) {
 
 struct JsonMember;
 
-// A JSON value. Objects keep their members in the order in which they came. Nothing else of the
-// project knows the library that reads and writes JSON, and this header is cheap to include.
+// A JSON value. Objects keep the order of their members. Only json.cpp uses the JSON library, so
+// this header is cheap to include.
 //
-// Values are made from nothing (null), true and false, numbers, texts, lists and maps of such, and
-// from braces: {{"loss", 1.5}, {"heads", {0, 1}}} is an object, since all its parts are pairs that
-// begin with a text; other braces are lists.
+// Construct values from nullptr, bool, numbers, texts, and lists and maps of these. Braces also
+// work: {{"loss", 1.5}, {"heads", {0, 1}}} is an object, because every part is a pair that begins
+// with a text; other braces are lists.
 class Json {
  public:
   using List = std::vector<Json>;
@@ -97,64 +97,64 @@ class Json {
   bool is_number() const {
     return kind_ == Kind::integer || kind_ == Kind::natural || kind_ == Kind::number;
   }
-  // A whole number that an Index holds.
+  // Whole number that fits an Index.
   bool is_integer() const { return kind_ == Kind::integer; }
-  // A whole number from 0, also one that an Index does not hold.
+  // Whole number >= 0, even if it does not fit an Index.
   bool is_natural() const {
     return kind_ == Kind::natural || (kind_ == Kind::integer && value_.integer >= 0);
   }
   bool is_string() const { return kind_ == Kind::text; }
   bool is_array() const { return kind_ == Kind::list; }
   bool is_object() const { return kind_ == Kind::object; }
-  // "null", "boolean", "number", "string", "array" or "object".
+  // Returns "null", "boolean", "number", "string", "array" or "object".
   const char* type_name() const;
 
-  // What it holds. Throw Error when it holds something else.
+  // Return the value. Throw Error if the type differs.
   bool boolean() const;
   Index integer() const;
   std::uint64_t natural() const;
-  double number() const;  // of integers, too
+  double number() const;  // also for integers
   const std::string& text() const;
   const List& list() const;
   const Object& members() const;
 
-  // Of a list or an object; else 0 for null and 1.
+  // Returns the number of elements or members; for other values 1, for null 0.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
 
-  // The values of a list. Throw Error for anything else.
+  // Access to the values of a list. Throw Error for other types.
   List::const_iterator begin() const;
   List::const_iterator end() const;
   const Json& operator[](std::size_t place) const;
   const Json& front() const { return (*this)[0]; }
-  // Makes a list of null.
+  // Appends to a list; turns null into a list.
   void push_back(Json value);
 
-  // A member, or null where there is none and where this is no object.
+  // Returns a member, or nullptr if it is missing or this is no object.
   const Json* find(std::string_view key) const;
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   Json value(std::string_view key, const Json& otherwise) const;
-  // A member. Throws Error naming a key that is missing.
+  // Returns a member. Throws Error with the key if it is missing.
   const Json& operator[](std::string_view key) const;
-  // A member, which is made when it is missing. Makes an object of null.
+  // Returns a member; creates it if it is missing. Turns null into an object.
   Json& operator[](std::string_view key);
-  // Appends a member whose key is new, without looking. Makes an object of null.
+  // Appends a member; does not check that the key is new. Turns null into an object.
   Json& add(std::string key, Json value);
-  // Takes the members of another object over.
+  // Adds the members of another object, overwriting members with equal keys.
   void update(const Json& object);
 
   enum class BadUtf8 { replaced, refused };
-  // In one line, or with every value on a line and `indent` blanks a level. Numbers have the fewest
-  // digits that tell them from all others; those that are not finite are null. Bytes that are not
-  // UTF-8 become U+FFFD or throw Error.
+  // Writes one line, or one value per line indented by `indent` blanks per level. Numbers have the
+  // fewest digits that identify them; NaN and infinities become null. Invalid UTF-8 becomes U+FFFD
+  // or throws Error.
   std::string dump(int indent = -1, BadUtf8 bad = BadUtf8::replaced) const;
 
-  // The order of members makes no difference, and 1 is 1.0.
+  // Compares values; ignores the order of members, and 1 equals 1.0.
   friend bool operator==(const Json& a, const Json& b) { return a.equals(b); }
 
  private:
   friend class JsonBuilder;
-  // Whole numbers that an Index cannot hold are natural ones, all others integers.
+  // Whole numbers that do not fit an Index are `natural`, all others `integer`.
   enum class Kind : std::uint8_t { null, boolean, integer, natural, number, text, list, object };
   union Value {
     bool boolean;
@@ -186,32 +186,31 @@ struct JsonMember {
   Json value;
 };
 
-// Deeper objects and arrays are refused.
+// Maximum nesting depth of parsed objects and arrays.
 inline constexpr std::size_t kMaxJsonDepth = 64;
 
-// Parses JSON from outside. Throws Error, in one line that starts with `name` (usually the path),
-// for text that is not JSON in UTF-8, a key that an object holds twice or that is longer than
-// 65,536 bytes, nesting deeper than kMaxJsonDepth and more than four million values. Bytes are
-// counted from 0.
+// Parses untrusted JSON. Throws a one-line Error that starts with `name` (usually the path).
+// Rejects text that is not JSON in UTF-8, duplicate keys, keys longer than 65,536 bytes, nesting
+// deeper than kMaxJsonDepth, and more than 4,194,304 values. Byte positions start at 0.
 Json parse_json(std::string_view text, std::string_view name);
 
-// None where parse_json would throw.
+// Returns nothing if parse_json() would throw.
 std::optional<Json> try_parse_json(std::string_view text);
 
-// Parses an object and hands each member over as soon as it is read, keeping only the keys: a long
-// list of small members costs little memory. Refuses what parse_json refuses, text that is not an
-// object, and a member of more than 65,536 values.
+// Parses an object and passes each member to `member` as soon as it is read, so that many small
+// members need little memory. Rejects the same as parse_json(), text that is not an object, and
+// members of more than 65,536 values.
 void parse_json_members(std::string_view text, std::string_view name,
                         const std::function<void(const std::string& key, Json& value)>& member);
 
-// `text` in quotes for a message: control characters escaped, a long text cut.
+// Returns `text` in quotes for a message, with control characters escaped and long text cut.
 std::string quoted_text(std::string_view text);
 
-// The value of `key`. Throws Error naming `where` and the key when `object` is no object or lacks
-// it.
+// Returns the value of `key`. Throws Error with `where` and the key if `object` is no object or has
+// no such key.
 const Json& json_member(const Json& object, std::string_view key, std::string_view where);
 
-// The same, and the value must be a string, else Error.
+// As json_member(), for a string. Throws Error if the value is no string.
 std::string json_string(const Json& object, std::string_view key, std::string_view where);
 
 }  // namespace headlight

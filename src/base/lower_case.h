@@ -6,7 +6,7 @@
 
 namespace headlight {
 
-// With a to z in the place of A to Z; other bytes stay.
+// Replaces A to Z by a to z; other bytes stay.
 inline std::string lower_case(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](char letter) {

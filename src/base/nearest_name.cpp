@@ -7,7 +7,7 @@ namespace headlight {
 namespace {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);  // distances from a's first i letters to b's prefixes
+  std::vector<std::size_t> row(b.size() + 1);  // distances of a's first i letters to b's prefixes
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
     std::size_t diagonal = row[0];
@@ -27,7 +27,7 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 2) + 1;
   for (const std::string& candidate : candidates) {
-    // Names are short; what was given may have any length.
+    // Skips the quadratic edit distance for words that are much longer than the names.
     const std::size_t least =
         std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size());
     if (least >= best_distance) {

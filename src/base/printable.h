@@ -6,10 +6,10 @@
 
 namespace headlight {
 
-// Text from outside in a message or a line of output, written by escaped(): it stays one line and
-// cannot steer a terminal.
+// Formats of untrusted text in messages and output. escaped() keeps it on one line without effects
+// on a terminal.
 
-// In single quotes; what is longer than 80 bytes is cut.
+// Returns `text` in single quotes, cut after 80 bytes.
 std::string in_quotes(std::string_view text);
 
 std::string shown(const std::filesystem::path& path);

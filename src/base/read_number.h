@@ -6,7 +6,7 @@
 
 namespace headlight {
 
-// The number that a text is; none where it is empty, goes on behind the number or does not fit T.
+// Parses all of `text` as a number; none if it is empty, has other characters or does not fit T.
 template <class T>
 std::optional<T> read_number(std::string_view text) {
   T number{};

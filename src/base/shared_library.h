@@ -4,18 +4,18 @@
 
 namespace headlight {
 
-// A shared library that is loaded while the program runs, and never unloaded. Libraries that few
-// commands need would otherwise cost every start their time and memory.
+// A shared library that is loaded at run time and never unloaded. Linking it would slow down the
+// start of every command, although few commands need it.
 class SharedLibrary {
  public:
-  // Loads the library, if it is there. `about` begins all errors. Both are literals: the file's
-  // name can then be found in the program, as the check of its bill of materials does.
+  // Loads the library, if it exists. `about` begins all errors. Both arguments are literals, so
+  // that the check of the bill of materials finds the file name in the program.
   SharedLibrary(const char* about, const char* file);
 
   bool is_loaded() const { return handle_ != nullptr; }
   // Throws Error "ABOUTFILE cannot be loaded HINT" unless is_loaded().
   void require_loaded(const std::string& hint) const;
-  // Throws Error when the library has no function of that name.
+  // Returns the function `name`. Throws Error if the library has none.
   template <class Function>
   Function* find(const char* name) const {
     return reinterpret_cast<Function*>(address(name));
@@ -26,7 +26,7 @@ class SharedLibrary {
 
   const char* about_;
   const char* file_;
-  void* handle_;  // null: there is no such library
+  void* handle_;  // null: the library could not be loaded
 };
 
 }  // namespace headlight

@@ -5,7 +5,7 @@
 
 namespace headlight {
 
-// The parts of "a,b, c" without blanks around them; no text has none.
+// Splits "a,b, c" at commas, without surrounding blanks; an empty text gives no parts.
 std::vector<std::string> split_at_commas(const std::string& text);
 
 }  // namespace headlight

@@ -12,11 +12,11 @@ inline Index seconds_since_1970() {
   return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
 }
 
-// Runs from its construction on.
+// Measures time from its construction on.
 class Stopwatch {
  public:
   double seconds() const { return seconds_between(start_, Clock::now()); }
-  // Seconds so far; begins again.
+  // Returns the seconds so far and restarts.
   double lap() {
     const Clock::time_point now = Clock::now();
     return seconds_between(std::exchange(start_, now), now);

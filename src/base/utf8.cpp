@@ -10,10 +10,10 @@
 namespace headlight {
 namespace {
 
-// What may follow a first byte. The second byte's range is narrower than 80..BF where that keeps
-// out overlong forms, surrogates and values above U+10FFFF (Unicode 15, table 3-7).
+// The bytes that may follow a first byte. The range of the second byte is narrower than 80..BF
+// where it excludes overlong forms, surrogates and values above U+10FFFF (Unicode 15, table 3-7).
 struct Lead {
-  Index following = -1;  // bytes after the first; -1: no character begins like this
+  Index following = -1;  // bytes after the first; -1: invalid first byte
   std::uint8_t low = 0x80;
   std::uint8_t high = 0xBF;
 };
@@ -65,7 +65,7 @@ Utf8Character first_character(std::string_view text) {
     const bool valid = lead.following == 0;
     return {valid ? char32_t{first} : U'\uFFFD', 1, valid, false};
   }
-  // The first byte gives its bits below the length marker: 5, 4 or 3 of them.
+  // The first byte holds the bits below its length marker: 5, 4 or 3 bits.
   auto code_point = static_cast<char32_t>(first & (0x3F >> lead.following));
   for (Index i = 1; i <= lead.following; ++i) {
     if (i == static_cast<Index>(text.size())) {

@@ -53,7 +53,7 @@ constexpr const char* kAttentionDetails =
     "JSON keys: files (paths), tokens (of all documents), layers (how many), heads (of all layers\n"
     "together), directory.";
 
-constexpr int kTextColumns = 100;  // where nothing says how wide a line is
+constexpr int kTextColumns = 100;  // width of text if no terminal gives one
 
 constexpr const char* kFormats = "npz, json, svg, png, html, bertviz, text";
 
@@ -111,7 +111,7 @@ RecordAttentionOptions recording_options(const Options& options) {
   return result;
 }
 
-// The heads of a model that --layers and --heads name; none named: all.
+// Heads that --layers and --heads name; all heads if neither is given.
 HeadSet heads_option(const Options& options, const HeadLayout& layout) {
   const std::vector<Index> layers = options.integers("layers");
   const std::string heads = options.text("heads");
@@ -125,7 +125,7 @@ HeadSet heads_option(const Options& options, const HeadLayout& layout) {
 
 bool is_terminal_view(const Options& options) { return options.text("view") == "terminal"; }
 
-// --view terminal alone asks for nothing but text.
+// Formats to write. --view terminal without --format writes text only.
 std::set<std::string> chosen_formats(const Options& options) {
   std::set<std::string> formats;
   if (is_terminal_view(options)) {
@@ -145,7 +145,7 @@ std::set<std::string> chosen_formats(const Options& options) {
   return formats;
 }
 
-// The texts to look at: none of --ids.
+// Texts of --file or --text, then of --compare_text. The ids of --ids are read elsewhere.
 std::vector<std::string> read_documents(const Options& options) {
   require(gives_text(options) != options.given("file"), "expected either --text or --file");
   const TextFormat format = text_format(options);
@@ -183,13 +183,13 @@ std::string page_files_option(const Options& options) {
   return folder;
 }
 
-// "toy" for runs/toy and runs/toy/.
+// Title of a model: "toy" for runs/toy and runs/toy/.
 std::string title_of(const std::string& model) {
   const std::filesystem::path path = std::filesystem::path(model).lexically_normal();
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-// Those of the file that --scores names at `place`, for MODEL and --compare.
+// Head scores of file number `place` in --scores: 0 for MODEL, 1 for --compare. Empty without one.
 std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t place,
                                           const Gpt& model) {
   const std::vector<std::string> files = split_at_commas(options.text("scores"));
@@ -203,7 +203,7 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t pl
   return std::move(file.scores);
 }
 
-// A model's maps of every document, with the classes of its heads.
+// Attention maps of one model for every document, with the scores of its heads.
 std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std::string& title,
                                    const std::map<HeadId, HeadScore>& scores) {
   std::vector<AttentionMaps> documents;
@@ -214,7 +214,7 @@ std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std:
   return documents;
 }
 
-// Of the texts, those of --ids first.
+// Records the attention of --ids, if given, and of the texts.
 RecordedAttention record(const Options& options, const LoadedModel& loaded,
                          const std::vector<std::string>& texts,
                          const RecordAttentionOptions& recording) {
@@ -229,7 +229,7 @@ RecordedAttention record(const Options& options, const LoadedModel& loaded,
   return record_attention_of_ids(*loaded.model, tokenizer, documents, recording);
 }
 
-// Adds the maps of --compare; returns the document that stands beside the first, -1 for none.
+// Adds the maps of --compare. Returns the index of the document to show beside the first, or -1.
 Index add_comparison(const Options& options, const std::vector<std::string>& texts,
                      RecordAttentionOptions recording, std::vector<AttentionMaps>& documents) {
   if (!options.given("compare")) {
@@ -286,8 +286,8 @@ void print_maps(const Options& options, const std::vector<AttentionMaps>& docume
                                     .light_ground = on_light_ground(options)});
 }
 
-// Figures of layers that are not among those of this call: of an earlier one, on another text or
-// with other layers, which nobody could tell from these.
+// Removes figures of layers that this call did not write. An earlier call left them, and a reader
+// could mistake them for figures of this text.
 void remove_old_figures(const std::filesystem::path& directory, const std::string& extension,
                         const std::vector<std::string>& written) {
   const auto is_figure = [&](const std::string& name) {
@@ -339,7 +339,7 @@ std::vector<std::string> write_files(
 int attention_command(const Options& options) {
   RecordAttentionOptions recording = recording_options(options);
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
-  on_light_ground(options);  // refuses another value before the work
+  on_light_ground(options);  // checks --ground before the work starts
   if (!is_terminal_view(options)) {
     wanted.page.view = parse_name<AttentionView>("view", options.text("view"));
   }
@@ -357,7 +357,7 @@ int attention_command(const Options& options) {
       maps_of(recorded, title_of(options.positional()), scores_option(options, 0, *loaded.model));
   wanted.page.beside = add_comparison(options, texts, recording, documents);
   if (wanted.formats.contains("png")) {
-    warn_about_fonts(texts.front());  // the figures are those of the first document
+    warn_about_fonts(texts.front());  // figures show the first document only
   }
   auto contents = attention_files(recorded, documents, wanted);
   if (wanted.formats.contains("text") && options.given("out")) {

@@ -108,7 +108,7 @@ AttributionTask text_task(const Options& options, const LoadedModel& loaded) {
   return task;
 }
 
-// What is taken apart is the logit of one token.
+// Returns the single token of an answer: attribution splits the logit of one token.
 std::int32_t only_token(const std::vector<std::int32_t>& answer, const char* key) {
   require(answer.size() == 1, "--pairs: key \"", key,
           "\": expected a text of one token, got one of ", answer.size());

@@ -98,7 +98,7 @@ std::vector<PointRange> points_option(const Options& options) {
   return points;
 }
 
-// Those layers for points that say none.
+// Sets `layers` for the points that name no layers.
 void set_layers(std::vector<PointRange>& points, const NumberRange& layers) {
   bool is_used = false;
   for (PointRange& point : points) {

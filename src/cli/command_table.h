@@ -8,17 +8,17 @@
 
 namespace headlight::cli {
 
-// One of several that are chosen by name.
+// Command that users choose by name.
 struct Command {
   const char* name;
   const char* summary;
   int (*run)(const std::vector<std::string>& arguments);
 };
 
-// A line each, as --help has them.
+// Prints one line for each command, as in --help.
 void print_commands(std::span<const Command> commands, std::ostream& out);
 
-// Throws Error for a name that is none of theirs: "WHAT 'NAME'", and "see HELP".
+// Finds a command by name. Throws Error for an unknown name: "WHAT 'NAME'", and "see HELP".
 const Command& find_command(std::span<const Command> commands, const std::string& name,
                             std::string_view what, std::string_view help);
 

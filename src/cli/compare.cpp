@@ -62,7 +62,7 @@ Options compare_options() {
   return options;
 }
 
-// A run as it is shown.
+// Run with its loss curves.
 struct ComparedRun {
   RunHistory history;
   std::string name;  // as the user gave it
@@ -75,14 +75,14 @@ struct Comparison {
   std::vector<SettingDifference> settings;
   Comparability comparability;
   CurveOptions curves;
-  double y_high = std::numeric_limits<double>::infinity();  // of the chart
+  double y_high = std::numeric_limits<double>::infinity();  // upper end of the chart
 
   std::string unit() const { return curves.bits_per_byte ? "bits per byte" : "nats a token"; }
 };
 
 std::string letter_of(std::size_t run) { return std::string(1, static_cast<char>('a' + run)); }
 
-// Above the losses of all but the first part of the axis, when those before lie far above.
+// Upper end of the loss axis. Cuts off early losses (first 5 % of the axis) far above the others.
 double top_of(const std::vector<ComparedRun>& runs) {
   constexpr double kFirstPart = 0.05;
   constexpr double kFar = 1.5;
@@ -131,7 +131,7 @@ Comparison compare(const std::vector<std::string>& directories, const Options& o
   return comparison;
 }
 
-// What a reader must know; one line each.
+// Logs a warning for each reason why the runs are hard to compare.
 void warn(const Comparison& comparison) {
   const Comparability& same = comparison.comparability;
   if (!same.same_tokenizer) {
@@ -187,7 +187,7 @@ std::string time_of(const RunHistory& run) {
              : "-";
 }
 
-// The last place on the axis that all curves reach; NaN: they do not meet, or all end there.
+// Last axis value that all curves reach. NaN: they do not overlap, or all end there.
 double common_end(const Comparison& comparison) {
   double end = std::numeric_limits<double>::infinity();
   double begin = -end;
@@ -210,7 +210,7 @@ std::string axis_text(HistoryAxis axis, double value) {
   return axis == HistoryAxis::seconds ? duration_text(value) : grouped(std::llround(value));
 }
 
-// One row for each figure, one column for each run.
+// Table with a row for each figure and a column for each run.
 class Figures {
  public:
   explicit Figures(const Comparison& comparison)

@@ -93,7 +93,7 @@ EvaluationOptions evaluation_options(const Options& options) {
           .processes = &all_processes()};
 }
 
-// How the tokens are to be shown; none: not at all.
+// Options of the token report; none without --per_token.
 std::optional<TokenReport::Options> report_options(const Options& options) {
   if (!options.is_set("per_token")) {
     refuse_options(options, {"view", "limit"}, "expected --per_token beside it");
@@ -138,7 +138,7 @@ int eval_command(const Options& options) {
               evaluation_logits(*loaded.model, dataset, evaluation));
   }
   if (report.has_value() && !leads) {
-    return 0;  // what every token costs is told in their order
+    return 0;  // process 0 evaluates the tokens in order
   }
   const Evaluation result = report.has_value()
                                 ? evaluate_and_show_tokens(loaded, dataset, evaluation, *report)

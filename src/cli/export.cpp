@@ -94,7 +94,7 @@ void add_line(std::string line, std::vector<std::string>& lines) {
   }
 }
 
-// The paths of what lies in a directory, in order.
+// Sorted paths of the entries of a directory.
 std::vector<std::string> files_in(const fs::path& directory) {
   std::vector<std::string> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
@@ -104,10 +104,10 @@ std::vector<std::string> files_in(const fs::path& directory) {
   return files;
 }
 
-// A model that lost heads, or has no MLPs, gets them with weights of 0: the same function.
+// Adds missing heads and MLPs with zero weights. The model computes the same function.
 std::unique_ptr<Gpt> at_full_size(std::unique_ptr<Gpt> model) {
   const GptConfig& config = model->config();
-  // Families of RMS norms have a key for the width of a head, and need no other number of heads.
+  // Formats with RMS norms store the head width, so they need no other number of heads.
   const bool has_odd_width = config.head_width > 0 && (config.norm_type != NormKind::rms ||
                                                        config.n_embd % config.n_head != 0);
   const bool pruned = !config.heads_per_layer.empty() || !config.head_numbers.empty() ||
@@ -141,7 +141,7 @@ NanoGptDetails details_of(const fs::path& model, const fs::path& out) {
   return details;
 }
 
-// Lines about the tokenizer's settings that a ckpt.pt and a meta.pkl lack.
+// Lists the tokenizer settings that ckpt.pt and meta.pkl cannot hold, one a line.
 std::vector<std::string> dropped_by_nanogpt(const fs::path& source, const Tokenizer& tokenizer) {
   std::vector<std::string> lines;
   add_line(dropped_settings(source, tokenizer), lines);
@@ -200,8 +200,7 @@ GgufType parse_gguf_type(const std::string& text) {
   return found->value;
 }
 
-// The keys of a GGUF file that another file of the same model shall have as they are; none of a
-// folder.
+// Metadata of a GGUF model to copy unchanged into the exported file. Empty for a model folder.
 GgufMetadata kept_keys(const fs::path& model, bool (*is_kept)(std::string_view key)) {
   if (!is_gguf_file(model)) {
     return {};

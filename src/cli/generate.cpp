@@ -112,7 +112,7 @@ Options generate_options() {
   return options;
 }
 
-// The text of a prompt; "" where --ids gives it.
+// Text of the prompt; "" with --ids.
 std::string read_text(const Options& options) {
   const int given = static_cast<int>(options.given("prompt")) +
                     static_cast<int>(options.given("prompt_file")) +
@@ -152,7 +152,6 @@ GenerateOptions generation_options(const Options& options) {
   return result;
 }
 
-// The prompt as text and as token ids.
 struct Prompt {
   std::string text;
   std::vector<std::int32_t> ids;
@@ -210,7 +209,7 @@ void log_statistics(const std::vector<GenerateResult>& results, double seconds) 
   }
 }
 
-// What the options want to know, with the tokenizer that names tokens.
+// Requested output, and the tokenizer that names tokens.
 struct Output {
   const Tokenizer& tokenizer;
   bool logprobs;
@@ -246,7 +245,7 @@ void print_piece(std::string_view text) { std::cout << text << std::flush; }
 
 constexpr const char* kSeparator = "---------------\n";
 
-// What follows the text of a sample.
+// Prints the end of a sample: a line end, and the token table for --logprobs.
 void print_end(const GenerateResult& result, const Output& output) {
   print_piece("\n");
   if (output.logprobs) {
@@ -262,7 +261,7 @@ void print_samples(const std::string& prompt, const std::vector<GenerateResult>&
   }
 }
 
-// One text after the other, each while it is made.
+// Generates samples one after another. Prints each one while it grows.
 std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& tokenizer,
                                            const Prompt& prompt, GenerateOptions options,
                                            Index count) {
@@ -279,7 +278,7 @@ int generate_command(const Options& options) {
   const bool stream = options.is_set("stream");
   require(!options.json() || !stream, "--stream: does not go with --json");
   const GenerateOptions generation = generation_options(options);
-  constexpr Index kMostTexts = 10'000;  // side by side, each with its keys and values
+  constexpr Index kMostTexts = 10'000;  // generated at once, each with its keys and values
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);
   const auto format = parse_name<WeightFormat>("weights", options.text("weights"));
   const std::string text = read_text(options);

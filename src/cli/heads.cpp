@@ -136,7 +136,7 @@ Options heads_options() {
   return options;
 }
 
-// What the heads are scored on.
+// Input of the head scores.
 struct HeadsText {
   std::vector<std::vector<std::int32_t>> sequences;
   std::vector<SequencePairs> annotations;
@@ -148,10 +148,10 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index wi
   if (of_text) {
     return {{text_tokens(options, "text", tokenizer)}, {}};
   }
-  text_format(options);  // what is wrong with an option is said before a file is looked for
+  text_format(options);  // rejects invalid options before it looks for files
   std::vector<TextFile> files = find_texts(options.texts("data"));
   if (options.given("annotations")) {
-    hold_standard_input(files);  // it is read again for them
+    hold_standard_input(files);  // the annotations need it again
   }
   TokenDataset data = read_text_data(options, files, tokenizer);
   const bool of_documents = data.documents;
@@ -161,7 +161,7 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index wi
   HeadsText text{token_ids(std::move(data)), {}};
   if (of_documents) {
     for (std::vector<std::int32_t>& sequence : text.sequences) {
-      sequence.pop_back();  // the end of a document is never read, only predicted
+      sequence.pop_back();  // the model predicts the end token but never reads it
     }
   }
   if (options.given("annotations")) {
@@ -177,7 +177,7 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index wi
   return text;
 }
 
-// What takes the place of a text when there is none.
+// Repeated random tokens, the input if no text is given.
 HeadsText random_text(const RepeatOptions& repeats, const GptConfig& config) {
   return {repeated_sequences(repeats, config), {}};
 }
@@ -191,7 +191,7 @@ RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer,
 }
 
 HeadScoreOptions score_options(const Options& options) {
-  // Scores of a model that is changed are not those of the model.
+  // Scores of a changed model must not carry the model's fingerprint.
   HeadScoreOptions result{.fingerprint = !options.given("intervene")};
   if (options.given("heads")) {
     result.heads = HeadSet::parse(options.text("heads"));
@@ -254,7 +254,7 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
   return result;
 }
 
-// The heads that are to be shown.
+// Heads to show, filtered and sorted.
 std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& scores) {
   std::vector<ScoredHead> heads = scores.heads;
   if (options.given("filter")) {
@@ -266,17 +266,17 @@ std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& s
   return heads;
 }
 
-// What says something about --data only.
+// Throws Error for options that need --data.
 void check_text_options(const Options& options) {
   if (!options.given("data")) {
     refuse_options(options, {"annotations", "documents"}, "expected --data beside it");
   }
-  // Their places are those of characters that tokens stand for.
+  // Annotations count characters, and a special token replaces the characters of its name.
   require(!options.given("annotations") || !special_tokens_option(options),
           "--annotations: does not go with --special_tokens on");
 }
 
-// Columns, filter and order, before anything is computed with them.
+// Throws Error for invalid columns, filters or orders before the computation starts.
 void check_display(const Options& options) {
   std::vector<ScoredHead> none;
   parse_columns(options.given("columns") ? options.text("columns") : "head");

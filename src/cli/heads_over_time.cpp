@@ -21,9 +21,9 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::size_t kNamedHeads = 4;  // of a figure; the others are grey
+constexpr std::size_t kNamedHeads = 4;  // named in a figure; the others are grey
 
-// Of the verdict that a score leads to.
+// Threshold of the verdict that uses this score.
 double threshold_of(const std::string& score) {
   for (const VerdictRule& rule : verdict_rules()) {
     if (std::find(rule.scores.begin(), rule.scores.end(), score) != rule.scores.end()) {
@@ -85,8 +85,8 @@ LinePlot score_panel(const HeadHistory& history, const std::string& score) {
   return plot;
 }
 
-// The scores, and below them the losses, with a mark where the first head of the first score is
-// born.
+// SVG of the scores above the losses, with a mark at the birth of the first head of the first
+// score.
 std::string picture(const HeadHistory& history, const std::vector<std::string>& scores,
                     const std::vector<Birth>& births) {
   std::vector<LinePlot> panels;
@@ -147,7 +147,7 @@ std::string charts(const HeadHistory& history, const std::vector<std::string>& s
   return text;
 }
 
-// Where too few places were measured for some births to be told from chance.
+// Caution if too few places were measured to settle some births; "" otherwise.
 std::string births_caution(const HeadHistory& history, const std::vector<Birth>& births,
                            Language language) {
   const auto unsettled = std::count_if(births.begin(), births.end(),
@@ -208,7 +208,7 @@ std::string times_text(const HeadHistory& history, Language language) {
              : heads + " heads, " + times + " times from update " + first + " to " + last + "\n";
 }
 
-// NaN is null in JSON.
+// Births as JSON. NaN becomes null.
 Json births_json(const HeadHistory& history, const std::vector<Birth>& births) {
   Json list = Json::array();
   for (const Birth& birth : births) {
@@ -238,7 +238,7 @@ Json report_json(const HeadHistory& history, const std::vector<std::string>& sco
           {"births", births_json(history, births)}, {"files", files}};
 }
 
-// The files that were written: none into a run of somebody else's, which is no reason not to look.
+// Writes the figure and returns its path. Without --out, a read-only run causes only a warning.
 std::vector<std::string> write_picture(const Options& options, const std::string& svg) {
   const std::filesystem::path directory =
       options.given("out") ? options.text("out") : options.positional();

@@ -4,8 +4,8 @@
 
 namespace headlight::cli {
 
-// headlight heads RUN --over_time: when heads came to do what they do, from heads.jsonl, as a
-// picture in the terminal and as heads_over_time.svg.
+// Shows when heads acquired their roles (headlight heads RUN --over_time). Reads heads.jsonl, draws
+// in the terminal and writes heads_over_time.svg.
 void show_heads_over_time(const Options& options);
 
 }  // namespace headlight::cli

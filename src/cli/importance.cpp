@@ -49,10 +49,10 @@ Options importance_options() {
   return options;
 }
 
-// The three measures of every head, in the order of HeadId.
+// Three measures of every head, in the order of HeadId.
 struct Measures {
   ImportanceResult gates;
-  std::vector<HeadEffect> effects;  // empty: left out
+  std::vector<HeadEffect> effects;  // empty: not measured
 };
 
 template <class Head>
@@ -97,7 +97,7 @@ Json json_of(const Measures& measures) {
   return json;
 }
 
-// Layers by heads, of every measure.
+// Grid of each measure, [layers, heads].
 std::vector<ResultGrid> grids_of(const Measures& measures) {
   std::vector<HeadValue> sensitivity;
   std::vector<HeadValue> taylor;

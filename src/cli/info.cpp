@@ -29,7 +29,7 @@
 namespace headlight::cli {
 namespace {
 
-// Head widths that work well; see the advice that is printed.
+// Range of head widths that info recommends.
 constexpr Index kNarrowHead = 32;
 constexpr Index kWideHead = 128;
 
@@ -94,8 +94,8 @@ Index vocabulary_of(const TrainConfig& config, const Options& options) {
 
 struct Subject {
   GptConfig model;
-  Index batch_tokens = 0;              // of one training batch; 0: unknown
-  std::optional<MemoryPlan> run = {};  // what a training run takes besides the data, if known
+  Index batch_tokens = 0;              // in a training batch; 0: unknown
+  std::optional<MemoryPlan> run = {};  // memory of a training run without its data, if known
 };
 
 Subject read_subject(const Options& options) {
@@ -154,7 +154,7 @@ bool has_biases_apart(const GptConfig& config) {
   return config.qkv_bias || config.attention_output_bias || config.mlp_bias;
 }
 
-// Of one layer, with G heads of keys and values.
+// Formula for the attention parameters of one layer, with G key/value heads.
 std::string attention_formula(const GptConfig& config) {
   const AttentionPlan plan = block_plan(config, 0).attention;
   const bool usual = config.heads_per_layer.empty() && plan.inner_width() == config.n_embd &&
@@ -191,7 +191,7 @@ std::vector<Row> rows_of(const GptConfig& config, const ParameterCounts& counts)
           {"head", counts.head, config.tie_weights ? "0: shared with the embedding" : "V d"}};
 }
 
-// Of the weights; of training with AdamW: weights, gradients and two moments.
+// Memory of the weights, and of AdamW training: weights, gradients and two moments.
 struct Memory {
   double weights;
   double training;
@@ -202,7 +202,7 @@ Memory memory_of(const ParameterCounts& counts) {
   return {4 * parameters, 16 * parameters};
 }
 
-// [L]
+// Number of heads of each layer, [L].
 std::vector<Index> heads_of_layers(const GptConfig& config) {
   std::vector<Index> heads;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
@@ -211,7 +211,7 @@ std::vector<Index> heads_of_layers(const GptConfig& config) {
   return heads;
 }
 
-// "4", or "4, 1 and 1" of a pruned model.
+// Number of heads as "4", or as "4, 1 and 1" for a pruned model.
 std::string heads_text(const GptConfig& config) {
   const std::vector<Index> heads = heads_of_layers(config);
   if (std::all_of(heads.begin(), heads.end(), [&](Index count) { return count == heads[0]; })) {
@@ -291,7 +291,7 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
   }
 }
 
-// The model that a GGUF file is, if its architecture is one that is computed here.
+// Model of a GGUF file; none for other files and unsupported architectures.
 std::optional<Subject> model_in_file(const std::filesystem::path& path) {
   if (!is_gguf_file(path)) {
     return std::nullopt;

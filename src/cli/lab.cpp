@@ -77,7 +77,7 @@ void print_list(const Options& options) {
   }
 }
 
-// Writes the figures and results.json. Returns the paths.
+// Writes the figures and results.json. Returns their paths.
 std::vector<std::string> write_results(const std::filesystem::path& directory, const Report& report,
                                        const std::string& results) {
   make_folder(directory);

@@ -66,7 +66,7 @@ Options lens_options() {
   return options;
 }
 
-// What goes with --text alone, or with --data alone, is refused beside the other.
+// Throws Error for options of --text beside --data, and of --data beside --text.
 void check_source(const Options& options) {
   const bool of_text = gives_text(options);
   require(of_text != options.given("data"), "--text: expected a text, or --data",

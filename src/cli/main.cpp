@@ -75,7 +75,7 @@ int dispatch(const std::vector<std::string>& arguments) {
   return command_of(arguments[0]).run({arguments.begin() + 1, arguments.end()});
 }
 
-// Prints what the command has thrown; returns the exit code for it.
+// Logs an exception of the command. Returns its exit code.
 int tell(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
@@ -94,7 +94,7 @@ int tell(const std::exception_ptr& thrown) {
   } catch (const Error& error) {
     log_error(error.what());
     return kBadInput;
-  } catch (const std::filesystem::filesystem_error& error) {  // such as a name that is too long
+  } catch (const std::filesystem::filesystem_error& error) {  // as for a name that is too long
     log_error(escaped(error.path1().string() + ": " + error.code().message()));
     return kBadInput;
   } catch (const std::bad_alloc&) {
@@ -114,13 +114,13 @@ int guarded(const std::vector<std::string>& arguments) {
       return kFailure;
     }
     return code;
-  } catch (const OthersFailed&) {  // one of them tells
+  } catch (const OthersFailed&) {  // another process reports it
   } catch (...) {
     if (!is_told_by_others()) {
       return tell(std::current_exception());
     }
   }
-  // A launcher ends all processes at once when it sees one fail: the one that tells must be it.
+  // A launcher ends all processes when one fails. Only the reporting process may fail, so return 0.
   return 0;
 }
 

@@ -63,7 +63,7 @@ Options prune_options() {
   return options;
 }
 
-// "50%" of a whole, or the number itself.
+// Value of an option: a number, or a share of `whole` like "50%".
 double part_of(const Options& options, const std::string& name, double whole) {
   const std::string text = options.text(name);
   const bool percent = text.ends_with('%');
@@ -93,7 +93,7 @@ void check_choice(const Options& options) {
   }
 }
 
-// Before the work that it is to hold.
+// Throws Error if the directory exists or cannot be made. Call it before the work.
 void require_new_directory(const std::filesystem::path& path) {
   require(!std::filesystem::exists(path), path.string(),
           ": exists already, expected a new directory");
@@ -119,7 +119,7 @@ PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const O
             "--keep: expected a whole number or a share like 50%, got ", options.text("keep"));
     require(keep >= 0 && keep <= heads, "--keep: expected up to ", heads, " heads, got ",
             options.text("keep"));
-    constexpr double kRounding = 1e-9;  // 28% of 25 is not a hair above 7
+    constexpr double kRounding = 1e-9;  // so that 28% of 25 is 7, not 8
     plan.keep = static_cast<Index>(std::ceil(keep - kRounding));
     if (const Index layers = loaded.model->config().n_layer; plan.keep < layers) {
       log_warning(concat_text("--keep ", options.text("keep"), ": every layer keeps one head, so ",

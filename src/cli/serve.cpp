@@ -62,7 +62,7 @@ Options serve_options() {
   return options;
 }
 
-// The key, without what is around it.
+// Reads the API key from its file, without white space at its end.
 std::string key_option(const Options& options) {
   if (!options.given("api_key_file")) {
     return "";
@@ -106,7 +106,7 @@ ServeOptions serve_options(const Options& options) {
   return result;
 }
 
-// NAME=MODEL, or MODEL, whose name is that of its file or folder.
+// Opens NAME=MODEL, or MODEL, named after its file or folder.
 ServedModel open_model(const std::string& argument, WeightFormat weights) {
   namespace fs = std::filesystem;
   const std::size_t sign = argument.find('=');

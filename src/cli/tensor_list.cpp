@@ -36,7 +36,7 @@ TensorList list_npz(const std::filesystem::path& path) {
   return list;
 }
 
-// A float becomes the double with the same few digits.
+// Scalar as JSON. A float becomes the double with its shortest decimal digits.
 template <class T>
 Json json_of_scalar(const T& value) {
   if constexpr (std::is_same_v<T, float>) {
@@ -52,7 +52,7 @@ Json json_of_scalar(const T& value) {
 
 Json json_of_list(std::monostate) { return nullptr; }
 
-// The beginning of a list, and how long it is.
+// First elements of a list, and its length.
 template <class T>
 Json json_of_list(const std::vector<T>& values) {
   constexpr std::size_t kShown = 8;
@@ -83,7 +83,7 @@ TensorList list_gguf(const std::filesystem::path& path) {
   return list;
 }
 
-// In one line that cannot steer a terminal: a text, a number, or "8 values: 1, 2, ..." of a list.
+// Value as one line without control characters: a text, a number, or "8 values: 1, 2, ...".
 std::string text_of(const Json& value) {
   if (value.is_string()) {
     return escaped(replace_invalid_utf8(value.text()));

@@ -15,18 +15,18 @@ struct ListedTensor {
   Shape shape;
 };
 
-// Name, type and shape of every tensor of a file, and what the file says about itself: of
-// safetensors texts, of GGUF its metadata, where lists lose their end.
+// Name, type and shape of every tensor of a file, and the file's metadata: texts of safetensors,
+// keys of GGUF with long lists shortened.
 struct TensorList {
   std::string format;
   std::vector<ListedTensor> tensors = {};
   std::vector<JsonMember> metadata = {};
 };
 
-// True for the name of a file of tensors: it ends in .safetensors, .npz or .gguf.
+// True if the name ends in .safetensors, .npz or .gguf.
 bool is_tensor_file(const std::filesystem::path& path);
 
-// The elements are not read.
+// Lists the tensors of a file without reading their elements.
 TensorList list_tensor_file(const std::filesystem::path& path);
 
 // {"format", "tensors", "metadata", "elements"}

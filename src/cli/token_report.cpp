@@ -18,8 +18,8 @@ namespace {
 constexpr const char* kReset = "\x1B[0m";
 constexpr const char* kFaint = "\x1B[2m";
 
-// The colours of tokens by their probability: black letters on ever more red, readable on light and
-// dark terminals; what was likely stays as it is.
+// Colours of tokens by probability: black letters on red that deepens as the probability falls.
+// Readable on light and dark terminals. Likely tokens have no colour.
 struct Shade {
   double least;  // probability
   const char* name;
@@ -107,7 +107,7 @@ void TokenReport::print_json_line(const TokenEvaluation& token) const {
   print_json(line);
 }
 
-// A character of several tokens is shown when it is whole, with the probability of all of them.
+// Prints a character of several tokens once it is complete, with their joint probability.
 void TokenReport::print_text(const TokenEvaluation& token) {
   if (token.sequence != sequence_ && !at_start_) {
     std::cout << "\n";
@@ -134,7 +134,7 @@ void TokenReport::print_text(const TokenEvaluation& token) {
   }
 }
 
-// Line ends are shown, coloured, and made.
+// Prints text in its colour. Coloured line ends also get a visible mark.
 void TokenReport::print_colour(std::string_view text, double log_probability) {
   const std::string style = style_of(log_probability);
   const std::string reset = style.empty() ? "" : kReset;
@@ -142,7 +142,7 @@ void TokenReport::print_colour(std::string_view text, double log_probability) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const bool breaks = end < text.size();
     std::string part;
-    for (std::size_t begin = 0; begin < end;) {  // blanks stay blanks
+    for (std::size_t begin = 0; begin < end;) {  // keeps blanks
       const std::size_t blank = std::min(text.find(' ', begin), end);
       part += begin < blank ? display_label(text.substr(begin, blank - begin)) : "";
       part += blank < end ? " " : "";

@@ -9,31 +9,31 @@
 #include "headlight/text/streaming_decoder.h"
 #include "headlight/train/evaluation.h"
 
-// Tokens with their log-probabilities, for people and for programs.
+// Tokens with their log-probabilities, as text and as JSON.
 namespace headlight::cli {
 
-// How an evaluation shows its tokens.
+// Format of the tokens of an evaluation.
 enum class TokenView {
-  table,  // a row for each
-  text,   // the text itself, in colours by probability
-  json,   // a JSON object on a line for each
+  table,  // one row a token
+  text,   // the text itself, coloured by probability
+  json,   // one JSON object a line and token
 };
 
-// Prints the tokens of an evaluation on stdout one by one, so that no text is too long.
+// Prints the tokens of an evaluation on stdout one by one, so that texts may have any length.
 class TokenReport {
  public:
   struct Options {
     TokenView view = TokenView::table;
-    Index limit = 0;         // tokens that are shown, the first ones; 0: all
-    bool documents = false;  // tell the number of each one's document
+    Index limit = 0;         // number of first tokens to show; 0: all
+    bool documents = false;  // show the document number of each token
   };
 
   // The tokenizer must outlive the report.
   TokenReport(const Tokenizer& tokenizer, const Options& options);
 
-  // Throws Error when the model gives the token a log-probability that is not a number.
+  // Throws Error if the token's log-probability is not a number.
   void add(const TokenEvaluation& token);
-  // After the last token: what the colours mean, and how many tokens were not shown.
+  // Prints the colour legend and the number of hidden tokens. Call it after the last token.
   void finish();
 
  private:
@@ -45,15 +45,15 @@ class TokenReport {
   const Tokenizer* tokenizer_;
   Options options_;
   StreamingDecoder decoder_;
-  double pending_ = 0;    // log-probability of the tokens that began a character
-  Index sequence_ = 0;    // of the last token
+  double pending_ = 0;    // log-probability of an incomplete character
+  Index sequence_ = 0;    // sequence of the last token
   bool at_start_ = true;  // of a line
   Index count_ = 0;       // tokens so far
 };
 
-// The tokens of a generated text in rows, with the likeliest ones in their places.
+// Table of generated tokens with their likeliest alternatives.
 std::string choices_table(const std::vector<TokenChoice>& choices, const Tokenizer& tokenizer);
-// The same as a list of {id, token, logprob, rank, top_logprobs}.
+// JSON list of {id, token, logprob, rank, top_logprobs}.
 Json choices_json(const std::vector<TokenChoice>& choices, const Tokenizer& tokenizer);
 
 }  // namespace headlight::cli

@@ -76,7 +76,7 @@ constexpr const char* kTrainDetails =
     "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
     "tokens_per_second, directory.";
 
-// Counted by the signal handler, which may run on any thread and do nothing more.
+// Number of stop signals. Lock-free, because a signal handler counts them.
 std::atomic<int> stop_signals = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 
@@ -110,13 +110,13 @@ Options train_options() {
   return options;
 }
 
-// What the command line asks for.
+// Training that the command line describes.
 struct Task {
   TrainConfig config;
   bool resume = false;
 };
 
-// A TOML file and a run directory, in any order; empty: not given.
+// TOML file and run directory, given in any order; empty: not given.
 struct Places {
   std::string file;
   std::string run;
@@ -143,7 +143,7 @@ Places places_of(const Options& options, bool resume) {
   return places;
 }
 
-// The run directory, which a file, --out_dir, an argument and --resume=RUN may name.
+// Run directory of a resumed run: from a file, --out_dir, an argument or --resume=RUN.
 std::string run_directory(const Options& options, const Places& places, const TrainConfig& asked) {
   std::string run = places.run;
   const std::string value = options.text("resume");
@@ -165,10 +165,10 @@ std::string run_directory(const Options& options, const Places& places, const Tr
   return run;
 }
 
-// A run that goes on has the settings that it had, but those that are asked for now.
+// Settings of a resumed run, before the command line changes them.
 TrainConfig settings_so_far(const std::string& run) {
   std::error_code error;
-  // One that is only beginning may not have written its settings yet.
+  // A run that has just started may not have written its settings yet.
   const bool has_settings = std::filesystem::exists(std::filesystem::path(run) / kRunConfig, error);
   return has_settings || holds_run(run) ? read_run_config(run) : TrainConfig{};
 }
@@ -214,13 +214,13 @@ void print_result(const RunResult& result, const TrainProgress& progress, bool j
               {"directory", result.directory.string()}});
 }
 
-// Tells what is evaluated; the result goes to stdout.
+// Progress of an evaluation without training. Results go to stdout, so it does not log them.
 class StartProgress : public TrainProgress {
  public:
   void on_evaluation(const EvaluationMetrics& /*metrics*/) override {}
 };
 
-// What the number of processes means for the numbers that are trained.
+// Logs how the number of processes affects the bits of the result.
 void note_processes(const TrainConfig& config, const Processes& processes) {
   if (processes.count() > 1) {
     log_info(concat_text(
@@ -251,7 +251,7 @@ void train(const Task& task, Processes& processes, bool json) {
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
     std::signal(signal, on_stop_signal);
   }
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit becomes a write error
   TrainProgress progress;
   HeadTracker tracker(task.config.track_heads, log_warning);
   SampleWriter samples(log_warning);

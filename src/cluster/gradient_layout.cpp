@@ -7,9 +7,9 @@
 namespace headlight {
 namespace {
 
-// Large enough that a message is worth its latency, small enough that the first leave early.
+// Large enough to outweigh a message's latency, small enough to start sending early.
 constexpr Index kBucketElements = Index{1} << 20;  // 4 MiB of float32
-// Optimizers treat every element alike wherever a part begins, as long as vectors do not straddle.
+// Cuts at multiples keep the vectors of kernels whole, so that optimizers compute the same bits.
 constexpr Index kAlignment = 64;
 
 void append(Segments& segments, const Segment& more) {
@@ -24,7 +24,7 @@ void append(Segments& segments, const Segment& more) {
   }
 }
 
-// From the last parameter to the first, each from its beginning.
+// Fills buckets from the last parameter to the first, each from its beginning.
 std::vector<Segments> fill_buckets(const std::vector<DivisibleParameter>& parameters) {
   std::vector<Segments> buckets;
   Index room = 0;
@@ -45,7 +45,7 @@ std::vector<Segments> fill_buckets(const std::vector<DivisibleParameter>& parame
   return buckets;
 }
 
-// The place of a cut nearest to the middle, in elements from the beginning of the run.
+// Returns the allowed cut nearest to the middle, in elements from the beginning of the run.
 Index middle_of(const Segments& run, const std::vector<DivisibleParameter>& parameters) {
   const Index middle = count_elements(run) / 2;
   Index begin = 0;
@@ -55,7 +55,7 @@ Index middle_of(const Segments& run, const std::vector<DivisibleParameter>& para
       if (parameters[segment.parameter].is_whole) {
         return middle - begin < end - middle ? begin : end;
       }
-      const Index place = segment.begin + (middle - begin);  // in the parameter
+      const Index place = segment.begin + (middle - begin);  // element of the parameter
       const Index aligned = place / kAlignment * kAlignment;
       return std::max(begin, begin + aligned - segment.begin);
     }
@@ -64,7 +64,7 @@ Index middle_of(const Segments& run, const std::vector<DivisibleParameter>& para
   return begin;
 }
 
-// The first `count` elements of a run, and the rest.
+// Returns the first `count` elements of a run, and the rest.
 std::pair<Segments, Segments> split(const Segments& run, Index count) {
   std::pair<Segments, Segments> parts;
   for (const Segment& segment : run) {

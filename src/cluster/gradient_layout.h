@@ -7,7 +7,7 @@
 
 namespace headlight {
 
-// Elements of one parameter.
+// Range of elements of one parameter.
 struct Segment {
   std::size_t parameter = 0;
   Index begin = 0;
@@ -19,29 +19,27 @@ struct Segment {
 
 using Segments = std::vector<Segment>;
 
-// What is to be divided.
+// Size of a parameter, and whether it may be cut.
 struct DivisibleParameter {
   Index elements = 0;
-  bool is_whole = false;  // all of it belongs to one process
+  bool is_whole = false;  // never cut: one process owns all of it
 };
 
-// The elements of all parameters, cut twice: into buckets, which are sent as soon as their
-// gradients are known, and each bucket into pieces, one a shard. Processes that share a bucket
-// halve it again and again, so a bucket's pieces are the leaves of a binary tree and what a process
-// ends with is a subtree. The cuts depend on the parameters and the number of shards alone,
-// whatever the number of processes.
+// Cuts the elements of all parameters twice. Buckets are sent as soon as their gradients are
+// complete. Each bucket has one piece per shard. Processes halve a bucket repeatedly, so its pieces
+// are the leaves of a binary tree, and each process ends with a subtree. The cuts do not depend on
+// the number of processes.
 class GradientLayout {
  public:
-  // `pieces` is a power of two.
+  // `pieces`, the number of shards, is a power of two.
   GradientLayout(const std::vector<DivisibleParameter>& parameters, Index pieces);
 
-  // In the order in which backward passes come to know gradients: those of the last parameters
-  // first.
+  // Number of buckets, in the order of backward passes: the last parameters first.
   Index bucket_count() const { return static_cast<Index>(buckets_.size()); }
   Index piece_count() const { return pieces_; }
-  // Of pieces `first` to `last` - 1 of a bucket; neighbours are joined.
+  // Returns the segments of pieces `first` to `last` - 1 of a bucket; neighbours are joined.
   Segments segments(Index bucket, Index first, Index last) const;
-  // Parameters with elements in a bucket, each once.
+  // Returns the parameters with elements in a bucket, each once.
   std::vector<std::size_t> parameters_of(Index bucket) const;
 
  private:

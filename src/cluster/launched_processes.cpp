@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFile = "libheadlight_mpi.so";
 
-// What the environment says about the processes that were started together.
+// Processes of the job, according to the environment.
 struct Launch {
   Index count = 1;
   Index rank = 0;
@@ -28,7 +28,7 @@ Launch launch_of_environment() {
     const char* count;
     const char* rank;
   };
-  // Open MPI's mpirun; MPICH's and Intel's; SLURM's srun, whose steps need not be of MPI.
+  // Open MPI's mpirun; MPICH and Intel MPI; SLURM's srun, also for steps without MPI.
   constexpr std::array kNames{Names{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
                               Names{"PMI_SIZE", "PMI_RANK"},
                               Names{"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
@@ -42,7 +42,7 @@ Launch launch_of_environment() {
   return {};
 }
 
-// Beside the program, as it is built, or where it is installed.
+// Returns candidate paths: beside the program, or where it is installed.
 std::vector<fs::path> places() {
   std::vector<fs::path> found;
   // For programs that link the library, and for tests.
@@ -60,7 +60,7 @@ std::vector<fs::path> places() {
 
 struct Loaded {
   const cluster::PlugIn* plug_in = nullptr;
-  std::string problem;  // when there is none
+  std::string problem;  // if there is none
 };
 
 Loaded load() {
@@ -71,7 +71,7 @@ Loaded load() {
       looked += (looked.empty() ? "" : " and ") + shown(path);
       continue;
     }
-    // Open MPI loads parts of its own, which look for its names among all.
+    // RTLD_GLOBAL: Open MPI loads modules that need its symbols.
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);  // never closed
     if (library == nullptr) {
       return {.problem = dlerror()};
@@ -94,7 +94,7 @@ std::unique_ptr<Processes> launched_processes() {
   if (launch.count <= 1) {
     return nullptr;
   }
-  // All find the same, and one is enough to tell it.
+  // All processes find the same problem; rank 0 alone reports it.
   const auto require_in_all = [&](bool condition, const std::string& problem) {
     if (!condition && launch.rank > 0) {
       throw OthersFailed(problem);

@@ -4,12 +4,12 @@
 
 #include "headlight/cluster/processes.h"
 
-// What the part of Headlight that is linked to a launcher's library says to the program. It is a
-// shared library of its own, so that the program neither needs that library nor waits for it.
+// Interface between the program and its MPI plug-in. The plug-in is a shared library of its own, so
+// that the program neither needs MPI nor waits for it to load.
 namespace headlight::cluster {
 
-// One table, which the plug-in exports under this name. `version` is the
-// first member for good; nothing else is read when it is not the program's own.
+// Name of the table that the plug-in exports. `version` is always the first member. The program
+// reads the others only if it equals its own version.
 inline constexpr const char* kPlugInSymbol = "headlight_processes_plug_in";
 
 struct PlugIn {

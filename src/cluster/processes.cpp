@@ -39,13 +39,13 @@ Processes& alone() {
 }
 
 std::vector<std::string> gather_texts(Processes& processes, const std::string& mine) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // bytes of one process
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // limit of bytes per process
   const auto count = static_cast<std::size_t>(processes.count());
   const auto rank = static_cast<std::size_t>(processes.rank());
   std::vector<std::string> texts(count);
   texts[rank] = mine;
   for (std::size_t distance = 1; distance < count; distance *= 2) {
-    // Both halves of this pair of groups know all texts of their own group.
+    // All processes of a group have the texts of their group; partner groups now swap.
     const std::size_t own = rank & ~(distance - 1);
     const std::size_t other = own ^ distance;
     std::vector<std::uint64_t> sent(distance);
@@ -100,7 +100,7 @@ void fail_together(Processes& processes, const std::exception_ptr& mine) {
       std::rethrow_exception(mine);
     }
   } catch (const OthersFailed&) {
-    others_told = true;  // they are past hearing
+    others_told = true;  // the others cannot receive any more
   } catch (...) {
   }
   if (processes.count() > 1 && !others_told) {

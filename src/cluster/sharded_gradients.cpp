@@ -21,7 +21,7 @@ std::vector<DivisibleParameter> divisible(const NamedTensors& parameters,
   return result;
 }
 
-// from + to into `to`.
+// Adds `from` to `to`.
 void add_elements(const Tensor& from, Tensor& to) {
   dispatch_floating(to.dtype(), "ShardedGradients", [&](auto zero) {
     using T = decltype(zero);
@@ -42,7 +42,7 @@ std::byte* bytes_of(Tensor& tensor) {
 using SentRuns = std::vector<std::span<const std::byte>>;
 using ReceivedRuns = std::vector<std::span<std::byte>>;
 
-// Where segments lie in the tensors that tensor_of(parameter) gives.
+// Appends the memory of segments in the tensors that tensor_of(parameter) returns.
 template <class Runs, class TensorOf>
 void add_runs(const Segments& segments, const TensorOf& tensor_of, Runs& runs) {
   for (const Segment& segment : segments) {
@@ -53,7 +53,7 @@ void add_runs(const Segments& segments, const TensorOf& tensor_of, Runs& runs) {
   }
 }
 
-// Runs of these sizes, one after the other in `buffer`.
+// Returns consecutive runs of `buffer` with the sizes of the segments.
 ReceivedRuns runs_in(Tensor& buffer, const Segments& segments) {
   const std::size_t element = element_size(buffer.dtype());
   ReceivedRuns runs;
@@ -65,7 +65,7 @@ ReceivedRuns runs_in(Tensor& buffer, const Segments& segments) {
   return runs;
 }
 
-// What arrived, one segment after the other, is added to the gradients.
+// Adds `arrived`, which holds the segments one after the other, to the gradients.
 template <class TensorOf>
 void add_arrived(const Tensor& arrived, const Segments& segments, const TensorOf& tensor_of) {
   Index begin = 0;
@@ -97,12 +97,12 @@ std::span<std::byte> all_bytes(Tensor& tensor) {
           static_cast<std::size_t>(tensor.numel()) * element_size(tensor.dtype())};
 }
 
-// "exp_avg.wte.weight" -> "wte.weight"
+// Returns "wte.weight" for "exp_avg.wte.weight".
 std::string parameter_of(const std::string& state) { return state.substr(state.find('.') + 1); }
 
 enum class Direction { to_whole, to_part };
 
-// Between a tensor and its ranges, one after the other.
+// Copies between a tensor and its ranges, which `part` holds one after the other.
 void copy_ranges(const std::vector<ElementRange>& ranges, const Tensor& part, const Tensor& whole,
                  Direction direction) {
   Index begin = 0;
@@ -154,9 +154,8 @@ ShardedGradients::ShardedGradients(Processes& processes, NamedTensors parameters
 
 ShardedGradients::~ShardedGradients() { stop(); }
 
-// Neighbours share the first halving, so that after it the sums are those of two neighbours'
-// shards. Which half is whose changes from bucket to bucket: parameters that stay whole are spread
-// then.
+// The first halving is between neighbours, so that each sum adds two neighbours' shards.
+// The halves that a process keeps vary by bucket, which spreads undivided parameters.
 std::vector<ShardedGradients::Halving> ShardedGradients::halvings(Index bucket, Index rank) const {
   const Index role = rank ^ (bucket % processes_.count());
   std::vector<Halving> result;
@@ -206,7 +205,7 @@ LeafFunction ShardedGradients::expect_last() {
   };
 }
 
-// Joins the gradient of the present shard with the sums that wait for it.
+// Adds waiting sums of equal numbers of shards to the current shard's gradient.
 void ShardedGradients::add_shard(std::size_t parameter) {
   Tensor& leaf = parameters_[parameter].second;
   if (!leaf.grad().defined()) {
@@ -239,7 +238,7 @@ void ShardedGradients::mark_ready(std::size_t parameter) {
 void ShardedGradients::end_shard() {
   const bool shares = is_last_shard() && processes_.count() > 1;
   if (shares && !reduction_.valid()) {
-    expect_last();  // it had no backward pass
+    expect_last();  // without a backward pass
   }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (!is_added_[i]) {
@@ -263,7 +262,7 @@ void ShardedGradients::reduce_all() {
   }
 }
 
-// False when there is nothing to wait for any more.
+// Waits for a bucket's gradients. Returns false after stop().
 bool ShardedGradients::wait_for(Index bucket) {
   std::unique_lock lock(mutex_);
   const auto& missing = missing_[static_cast<std::size_t>(bucket)];
@@ -303,7 +302,7 @@ double ShardedGradients::sum(std::vector<double> own) const {
 }
 
 double ShardedGradients::norm() {
-  // By bucket and piece; those of the others are zeros.
+  // By bucket and piece. Pieces of other processes stay zero.
   std::vector<double> sums(static_cast<std::size_t>(layout_.bucket_count() * shards()));
   kernels::parallel_for(layout_.bucket_count(), 1, [&](Index begin, Index end) {
     for (Index bucket = begin; bucket < end; ++bucket) {

@@ -17,24 +17,23 @@
 namespace headlight {
 
 struct ShardedGradientsOptions {
-  Index shards = 1;  // S: parts of an update's data; a power of two, at least the processes' number
-  std::vector<std::string> whole = {};  // parameters that one process updates alone
+  Index shards = 1;  // S: parts of a step's data; a power of two, at least the number of processes
+  std::vector<std::string> whole = {};  // names of parameters that are never cut
 };
 
-// The gradients of one update, computed in S shards by W processes. Process r computes the shards
-// r S/W to (r + 1) S/W - 1, one after another; their gradients are added in a binary tree over all
-// shards, whoever computed them, so that the sums have the same bits for every W. Each process ends
-// with the sums of a part of the elements, updates these and keeps their moments alone (Rajbhandari
-// et al., "ZeRO", arXiv 1910.02054, stage 1: recursive halving, then recursive doubling for the
-// weights, 2 (W - 1) / W elements a parameter and process). What one process adds up it sends while
-// backward goes on.
+// Gradients of one step, computed in S shards by W processes. Process r computes the shards r S/W
+// to (r + 1) S/W - 1, one after another. A binary tree over all shards fixes the order of
+// additions, so the sums have the same bits for every W. Each process gets the sums of a part of
+// the elements, updates these and keeps only their moments (Rajbhandari et al., "ZeRO", arXiv
+// 1910.02054, stage 1). It sends gradients by recursive halving during the backward pass, then
+// weights by recursive doubling: 2 (W - 1) / W elements per parameter and process.
 //
-// An update: for each own shard zero_grad(), losses and backward passes, end_shard(); before the
-// last backward pass of the last shard expect_last(), whose function that pass calls. Then norm(),
-// the optimizer's step, spread_weights().
+// A step: for each own shard zero_grad(), losses, backward passes and end_shard(). Call
+// expect_last() before the last backward pass of the last shard, and give it the returned function.
+// Then norm(), the optimizer's step and spread_weights().
 class ShardedGradients {
  public:
-  // `parameters` are contiguous leaves of one type, the same ones in every process.
+  // `parameters` are contiguous leaves of one type, equal in all processes.
   ShardedGradients(Processes& processes, NamedTensors parameters,
                    const ShardedGradientsOptions& options);
   ~ShardedGradients();
@@ -43,39 +42,38 @@ class ShardedGradients {
 
   Processes& processes() const { return processes_; }
   Index shards() const { return layout_.piece_count(); }
-  // Those of this process.
+  // Number of shards of this process.
   Index own_shards() const { return shards() / processes_.count(); }
   Index first_shard() const { return processes_.rank() * own_shards(); }
-  // What this process updates.
+  // Elements that this process updates.
   TensorParts owned() const { return parts_of(processes_.rank()); }
 
-  // From here on gradients may be sent as soon as they are complete.
+  // Lets gradients be sent as soon as they are complete. Returns the function for backward.
   LeafFunction expect_last();
-  // What the parameters have as gradients, nothing counting as zeros, is that of the next own
-  // shard. After the last one, their gradients hold the sums of all shards where this process owns
-  // them.
+  // Ends an own shard, whose gradients the parameters hold; missing ones count as zeros. After
+  // the last shard, the gradients of owned elements hold the sums of all shards.
   void end_shard();
-  // Of a number for each own shard over all shards, in the same tree.
+  // Returns the sum over all shards, in the same tree. `own`: one number per own shard.
   double sum(std::vector<double> own) const;
-  // Euclidean norm of the whole gradient.
+  // Returns the Euclidean norm of the whole gradient.
   double norm();
-  // Every process gets the weights that the others have updated.
+  // Sends the updated weights of each process to all others.
   void spread_weights();
 
-  // Of the state "KIND.PARAMETER" of an optimizer that is not divided.
+  // Returns the shape of the undivided state "KIND.PARAMETER" of an optimizer.
   const Shape& whole_shape(const std::string& state) const;
-  // The state of a divided optimizer as it would be whole: in process 0; nothing in the others.
+  // Returns the undivided optimizer state in process 0, nothing in the others. Collective.
   NamedTensors gather_state(const NamedTensors& part);
-  // The owned elements of whole tensors.
+  // Copies the owned elements of whole tensors into `part`.
   void take_own_state(const NamedTensors& whole, const NamedTensors& part) const;
 
  private:
-  // Pieces of a bucket.
+  // Range of pieces of a bucket.
   struct Pieces {
     Index first = 0;
     Index last = 0;
   };
-  // One exchange of halves.
+  // One exchange of halves with a partner.
   struct Halving {
     Index partner = 0;
     Pieces kept;
@@ -99,19 +97,19 @@ class ShardedGradients {
 
   Processes& processes_;
   NamedTensors parameters_;
-  std::unordered_map<const GradNode*, std::size_t> place_;  // of a leaf among the parameters
+  std::unordered_map<const GradNode*, std::size_t> place_;  // index of a leaf's parameter
   GradientLayout layout_;
-  std::vector<std::vector<Index>> buckets_of_;  // by parameter
-  Index done_ = 0;                              // own shards of this update
-  // Sums of 1, 2, 4 ... own shards that wait for their other half, by parameter.
+  std::vector<std::vector<Index>> buckets_of_;  // bucket indices by parameter
+  Index done_ = 0;                              // finished own shards of this step
+  // Sums of 1, 2, 4 ... own shards, by parameter, that wait for an equal sum to add.
   std::vector<std::vector<Tensor>> waiting_sums_;
-  std::vector<bool> is_added_;  // by parameter: the present shard's gradient
+  std::vector<bool> is_added_;  // by parameter: the current shard's gradient
 
-  std::mutex mutex_;  // for what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  std::vector<Index> missing_;  // by bucket: parameters whose gradients are not complete
+  std::vector<Index> missing_;  // parameters with incomplete gradients, by bucket
   bool is_stopped_ = false;
-  std::future<void> reduction_;  // of the update in progress; last: its destructor waits
+  std::future<void> reduction_;  // reduction of the current step; last: its destructor waits
 };
 
 }  // namespace headlight

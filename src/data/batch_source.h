@@ -7,7 +7,7 @@
 
 namespace headlight {
 
-// The sequences of batch 0, 1, 2, ...: what one way of batching has to say.
+// The token sequences of batch 0, 1, 2, ...; one implementation per way of batching.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
@@ -20,26 +20,26 @@ class BatchSource {
 std::unique_ptr<BatchSource> make_document_source(const TokenDataset& dataset,
                                                   const BatcherOptions& options);
 
-// The same by DocumentOrder::listed.
+// Whole documents in the order of DocumentOrder::listed.
 std::unique_ptr<BatchSource> make_listed_source(const TokenDataset& dataset,
                                                 const BatcherOptions& options);
 
-// Blocks from random places of one stream.
+// Blocks from random positions of one stream.
 std::unique_ptr<BatchSource> make_block_source(const TokenDataset& dataset,
                                                const BatcherOptions& options);
 
-// Sequences of another source, but some of them random tokens that repeat; see
+// Sequences of another source, some of them replaced by repeated random tokens; see
 // BatcherOptions::repeat_share.
 std::unique_ptr<BatchSource> make_repeat_source(const TokenDataset& dataset,
                                                 const BatcherOptions& options,
                                                 std::unique_ptr<BatchSource> others);
 
-// Data order shares the seed with initialisation and dropout, but no number.
+// Data order, initialisation and dropout share a seed, but use different random streams.
 inline constexpr std::uint64_t kDataOrderStream = 0x64617461;  // "data"
 inline constexpr std::uint64_t kRepeatStream = 0x72657074;     // "rept"
 inline constexpr std::uint64_t kMixtureStream = 0x6d697874;    // "mixt"
 
-// How often each share comes; see Mixture.
+// Returns the weights of the shares; see Mixture.
 std::vector<Index> weights_of(const std::vector<DatasetShare>& shares);
 
 }  // namespace headlight

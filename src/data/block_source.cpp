@@ -54,7 +54,7 @@ class BlockSource final : public BatchSource {
   }
 
  private:
-  // The part of the stream that a sequence of the run comes from.
+  // Returns the part of the stream from which sequence `number` of the run is drawn.
   DatasetShare share_of(Index number) const {
     return mixture_ ? shares_[mixture_->at(number).source]
                     : DatasetShare{.first = 0, .count = stream_.size()};
@@ -62,9 +62,9 @@ class BlockSource final : public BatchSource {
 
   BatcherOptions options_;
   TokenStream stream_;
-  Index inputs_ = 0;                  // of a block: T, or all that the stream gives
-  std::vector<DatasetShare> shares_;  // in tokens of the stream; none: it is one
-  std::optional<Mixture> mixture_;    // of them
+  Index inputs_ = 0;                  // inputs of a block: T, or fewer if the stream is shorter
+  std::vector<DatasetShare> shares_;  // in tokens of the stream; empty: no shares
+  std::optional<Mixture> mixture_;    // mixture of shares_
 };
 
 }  // namespace

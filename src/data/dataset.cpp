@@ -19,8 +19,8 @@ Index count_tokens(const TokenSequences& sequences) {
   return count;
 }
 
-// The ids behind `first`, which they may begin with already; -1: behind nothing. They are not
-// copied.
+// Puts `first` before `ids` without copying them. Returns `ids` unchanged if they begin with
+// `first` already or `first` is -1.
 TokenSequence begun_with(std::int32_t first, TokenSequence ids) {
   if (first < 0 || ids.empty() || ids.tokens(0, 1).front() == first) {
     return ids;
@@ -80,13 +80,13 @@ TokenDataset encode_dataset(std::string_view text, const DocumentSplitOptions& o
   std::vector<std::vector<std::int32_t>> documents;
   for (std::string& document : split_documents(text, options)) {
     documents.push_back(encode(document));
-    document = {};  // a corpus need not lie in memory as text and as ids
+    document = {};  // frees the text, so that memory does not hold the corpus twice
   }
   return document_dataset(std::move(documents), ends);
 }
 
 Index kept_for_training(Index total, double validation_fraction) {
-  // 0.93 * 100 is a little less than 93 in binary; the sum keeps such products whole.
+  // 0.93 * 100 is slightly less than 93 in binary; the sum corrects the rounding.
   return static_cast<Index>(
       std::floor(static_cast<double>(total) * (1.0 - validation_fraction) + 1e-6));
 }

@@ -11,7 +11,7 @@ namespace {
 TokenDataset join_streams(std::vector<TokenDataset> parts, const DocumentEnds& ends) {
   std::vector<TokenSequence> ids;
   for (TokenDataset& part : parts) {
-    // A file of ids may end with the separator already.
+    // A file of ids may already end with the separator.
     if (!ids.empty() && ids.back().back() != ends.end) {
       ids.push_back({ends.end});
     }
@@ -20,7 +20,7 @@ TokenDataset join_streams(std::vector<TokenDataset> parts, const DocumentEnds& e
   return stream_dataset(join_sequences(std::move(ids)), ends);
 }
 
-// A stream between the ends of a document; its ids are not copied.
+// Returns a stream with the ends of a document around it; its ids are not copied.
 TokenSequences document_of(TokenDataset stream, const DocumentEnds& ends) {
   std::vector<TokenSequence> parts;
   TokenSequence ids = stream.sequences.take().front();
@@ -100,7 +100,7 @@ DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fract
       }
       fraction = 1.0 - static_cast<double>(kept) / static_cast<double>(count);
     } else if (kept_for_training(part.token_count, validation_fraction) == 0) {
-      fraction = 0;  // too short to be divided
+      fraction = 0;  // too short to split
     }
     DatasetSplit split = split_dataset(std::move(part), fraction);
     train.push_back(std::move(split.train));

@@ -17,17 +17,17 @@ RandomStream order_of(const BatcherOptions& options, Index epoch) {
   return RandomStream{options.seed, kDataOrderStream}.fork(static_cast<std::uint64_t>(epoch));
 }
 
-// The pieces of a dataset in the order in which they are trained on.
+// The order in which the pieces of a dataset are used for training.
 class PieceOrder {
  public:
   virtual ~PieceOrder() = default;
-  // Pieces of an epoch, of which the last batch may be smaller.
+  // Number of pieces of an epoch; the last batch may be smaller.
   virtual Index epoch_size() const = 0;
-  // The number of the piece at `place` of an epoch.
+  // Number of the piece at position `place` of an epoch.
   virtual Index piece(Index epoch, Index place) = 0;
 };
 
-// All pieces once in every epoch.
+// Each epoch contains every piece once.
 class EpochOrder final : public PieceOrder {
  public:
   EpochOrder(Index count, const BatcherOptions& options) : count_(count), options_(options) {}
@@ -42,7 +42,7 @@ class EpochOrder final : public PieceOrder {
   BatcherOptions options_;
 };
 
-// The pieces of each share in epochs of its own; all of the run is one epoch of the whole.
+// Each share has its own epochs; the whole run is one epoch of the mixture.
 class MixedOrder final : public PieceOrder {
  public:
   MixedOrder(const TokenDataset& dataset, const SequencePieces& pieces,
@@ -83,7 +83,7 @@ class DocumentSource final : public BatchSource {
       order_ = std::make_unique<MixedOrder>(dataset, pieces_, options);
     }
     batches_ = divided_up(order_->epoch_size(), options.batch_size);
-    // Written so that a huge window cannot overflow: it is the whole epoch then.
+    // min() prevents an overflow: a huge window is the whole epoch.
     window_ = options.batching == Batching::bucketed
                   ? std::min(options.bucket_window, batches_per_epoch())
                   : 1;
@@ -99,7 +99,7 @@ class DocumentSource final : public BatchSource {
     const Index window = batch / window_;
     set_window(epoch, window);
     const Index in_window = std::min(window_, batches_ - window * window_);
-    // Sorted by length, batches of a window come in an order of their own.
+    // Batches sorted by length are used in random order within a window.
     const RandomStream random =
         order_of(options_, epoch).fork(static_cast<std::uint64_t>(window) + 1);
     const Index begin = Permutation(in_window, random)(batch % window_) * options_.batch_size;
@@ -113,7 +113,7 @@ class DocumentSource final : public BatchSource {
   }
 
  private:
-  // Keeps the pieces of the batches of one window.
+  // Fills kept_ with the pieces of one window's batches.
   void set_window(Index epoch, Index window) {
     if (std::pair(epoch, window) == kept_of_) {
       return;
@@ -144,8 +144,8 @@ class DocumentSource final : public BatchSource {
   BatcherOptions options_;
   SequencePieces pieces_;
   std::unique_ptr<PieceOrder> order_;
-  Index batches_ = 0;                       // of an epoch of the order
-  Index window_ = 1;                        // batches whose pieces are sorted together
+  Index batches_ = 0;                       // batches of an epoch of the order
+  Index window_ = 1;                        // number of batches whose pieces are sorted together
   std::pair<Index, Index> kept_of_{-1, 0};  // epoch and window
   std::vector<Index> kept_;                 // the window's pieces
 };

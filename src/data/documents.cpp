@@ -36,7 +36,7 @@ std::vector<std::string_view> split_at(std::string_view text, std::string_view s
 
 std::vector<std::string_view> split_at_blank_lines(std::string_view text) {
   std::vector<std::string_view> documents;
-  std::size_t document = 0;  // where the present document begins
+  std::size_t document = 0;  // start of the current document
   for (std::size_t line = 0; line < text.size();) {
     const std::size_t end = std::min(text.find('\n', line), text.size());
     if (is_blank(text.substr(line, end - line))) {

@@ -9,7 +9,7 @@
 namespace headlight {
 namespace {
 
-// 0 ... count - 1 in random order, by the Fisher-Yates shuffle.
+// Returns 0 ... count - 1 in random order, by the Fisher-Yates shuffle.
 std::vector<Index> permutation(Index count, const RandomStream& random) {
   std::vector<Index> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), Index{0});
@@ -61,7 +61,7 @@ class ListedSource final : public BatchSource {
 
   void sort_windows() {
     const Index count = pieces_.count();
-    // Written so that a huge window cannot overflow: it is the whole epoch then.
+    // min() prevents an overflow: a huge window is the whole epoch.
     const Index window = std::min(options_.bucket_window, batches_) * options_.batch_size;
     for (Index begin = 0; begin < count; begin += window) {
       const auto first = piece_order_.begin() + begin;
@@ -73,7 +73,7 @@ class ListedSource final : public BatchSource {
   BatcherOptions options_;
   SequencePieces pieces_;
   Index batches_ = 0;
-  Index epoch_ = -1;                // the one that the orders belong to
+  Index epoch_ = -1;                // the epoch of the two orders
   std::vector<Index> piece_order_;  // [pieces]
   std::vector<Index> batch_order_;  // [batches]
 };

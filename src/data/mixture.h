@@ -8,19 +8,19 @@
 
 namespace headlight {
 
-// Which of several sources every draw comes from, by their weights. Draws come in rounds of as many
-// as the weights' sum; in each every source comes as often as its weight says, in random order, so
-// that no share ever drifts. A draw is a function of its number alone.
+// Random choice of a source for every draw, by weight. A round has as many draws as the sum of the
+// weights; in it, each source occurs exactly as often as its weight, in random order. So shares
+// never drift. A draw depends only on its number.
 class Mixture {
  public:
-  // There is a weight, and all are at least 1.
+  // There must be at least one weight, and all must be at least 1.
   Mixture(const std::vector<Index>& weights, const RandomStream& random);
 
   struct Draw {
     std::size_t source = 0;
-    Index number = 0;  // of the draws from this source, from 0 on
+    Index number = 0;  // index among the draws from this source, from 0
   };
-  // `number` is not negative.
+  // `number` must not be negative.
   Draw at(Index number) const;
 
  private:

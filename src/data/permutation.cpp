@@ -5,7 +5,7 @@
 namespace headlight {
 namespace {
 
-// Four hide the order from one who asks; more make orders of a few numbers even.
+// Four rounds are enough for a pseudorandom order; more make orders of a few numbers uniform.
 constexpr std::uint64_t kRounds = 8;
 
 }  // namespace

@@ -5,12 +5,11 @@
 
 namespace headlight {
 
-// The numbers 0 ... count - 1 in random order, of which any can be asked for without a list of the
-// others: a Feistel network on the smallest even number of bits that holds them (M. Luby and
-// C. Rackoff, "How to Construct Pseudorandom Permutations from Pseudorandom Functions", SIAM J.
-// Comput. 17, 1988), with Philox as its round function, and applied again while it leads out of
-// the range (cycle walking: J. Black and P. Rogaway, "Ciphers with Arbitrary Finite Domains",
-// CT-RSA 2002; fewer than four times on average).
+// The numbers 0 ... count - 1 in random order, each computed separately. A Feistel network on the
+// smallest even number of bits that holds them (M. Luby and C. Rackoff, "How to Construct
+// Pseudorandom Permutations from Pseudorandom Functions", SIAM J. Comput. 17, 1988) with Philox as
+// its round function. It is repeated until the result is in range (cycle walking: J. Black and P.
+// Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002; fewer than four times on average).
 class Permutation {
  public:
   // `count` is at least 1 and at most 2^62.

@@ -8,9 +8,9 @@
 namespace headlight {
 namespace {
 
-constexpr Index kShortestPiece = 2;  // a single token that repeats needs no looking back
+constexpr Index kShortestPiece = 2;  // a shorter period needs no attention to earlier tokens
 
-// Every id that occurs in the dataset, in order: ids that it never has are never trained elsewhere.
+// Returns all ids of the dataset in order, without end_of_text. Other ids are never trained.
 std::vector<std::int32_t> ids_of(const TokenDataset& dataset) {
   std::vector<bool> occurs;
   const auto see = [&](std::span<const std::int32_t> part) {
@@ -58,13 +58,12 @@ class RepeatSource final : public BatchSource {
   }
 
  private:
-  // Of the first `count` sequences of the run so many repeat, so that every share comes out
-  // exactly.
+  // Number of repeated sequences among the first `count` of the run; gives the exact share.
   Index whole_repeats(Index count) const {
     return static_cast<Index>(std::floor(static_cast<double>(count) * options_.repeat_share));
   }
 
-  // Targets included: T + 1 tokens.
+  // Returns a sequence of T + 1 tokens, the last target included.
   std::vector<std::int32_t> repeated(Index number) const {
     const RandomStream random =
         RandomStream{options_.seed, kRepeatStream}.fork(static_cast<std::uint64_t>(number));

@@ -8,17 +8,17 @@
 
 namespace headlight {
 
-// Where items lie that are laid end to end, found by their lengths. The sums of the lengths before
-// every item would take eight bytes an item; of more than kMost, only those before every so many
-// are kept, and the lengths in between are asked for again.
+// Positions of items laid end to end, found by their lengths. Sums before every item would take 8
+// bytes an item. With more than kMost items, only the sums at regular intervals are kept, and the
+// lengths in between are requested again.
 class RunningSums {
  public:
-  // Fills `lengths`, not negative, of the items from `first` on.
+  // Fills `lengths` with the lengths, not negative, of the items from `first` on.
   using Lengths = std::function<void(Index first, std::span<Index> lengths)>;
 
   static constexpr Index kMost = Index{1} << 16;
 
-  // Asks for the lengths of all items once.
+  // Requests the lengths of all items once.
   RunningSums(Index count, Lengths lengths);
 
   Index total() const { return sums_.back(); }
@@ -30,14 +30,14 @@ class RunningSums {
     Index number = 0;
     Index before = 0;  // sum of the lengths of the items before it
   };
-  // The item in which `place` lies, of 0 ... total() - 1.
+  // Returns the item at position `place`, 0 ... total() - 1.
   Item find(Index place) const;
 
  private:
   Index count_;
   Index stride_ = 1;  // items between two sums
   Lengths lengths_;
-  std::vector<Index> sums_{0};  // before items 0, stride, 2 stride, ..., and of all
+  std::vector<Index> sums_{0};  // sums before items 0, stride, 2 stride, ...; the last is the total
 };
 
 }  // namespace headlight

@@ -42,10 +42,10 @@ class JoinedTokens final : public TokenSource {
 
  private:
   std::vector<TokenSequence> parts_;
-  std::vector<Index> starts_{0};  // [parts + 1] place of each one's first id
+  std::vector<Index> starts_{0};  // [parts + 1] position of each part's first id
 };
 
-// Those that are joined already are freed, so that a long stream does not lie in memory twice.
+// Frees each part after copying it, so that memory does not hold a long stream twice.
 std::vector<std::int32_t> joined_in_memory(std::vector<TokenSequence> parts) {
   Index count = 0;
   for (const TokenSequence& part : parts) {

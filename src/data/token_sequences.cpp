@@ -47,7 +47,7 @@ class JoinedSequences final : public SequenceSource {
   }
 
   std::vector<TokenSequences> parts_;
-  std::vector<Index> starts_{0};  // [parts + 1] number of each one's first sequence
+  std::vector<Index> starts_{0};  // [parts + 1] number of each part's first sequence
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace headlight {
 namespace {
 
-// True when a document begins with the separator that the one before it ended with.
+// True if a document begins with the separator that ends the previous document.
 bool shares_separator(const TokenDataset& dataset, Index number) {
   if (number == 0 || dataset.end_of_text < 0) {
     return false;
@@ -37,7 +37,7 @@ std::vector<std::int32_t> TokenStream::tokens(Index begin, Index count) const {
   RunningSums::Item item = own_.find(begin);
   while (true) {
     const TokenSequence sequence = dataset_->sequences[static_cast<std::size_t>(item.number)];
-    // Its first token is the last of the one before.
+    // The first token then is the last token of the previous document.
     const Index shared = shares_separator(*dataset_, item.number) ? 1 : 0;
     const Index own = sequence.size() - shared;
     const Index skipped = begin - item.before;

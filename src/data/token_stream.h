@@ -7,8 +7,8 @@
 
 namespace headlight {
 
-// A dataset read as one long stream, without a copy of it. Between two documents stands a single
-// <|endoftext|>, although both carry it.
+// A dataset read as one long stream, without a copy. Between two documents there is one
+// <|endoftext|>, although both contain it.
 class TokenStream {
  public:
   // The dataset must outlive the stream.
@@ -16,14 +16,14 @@ class TokenStream {
 
   // Tokens of the stream.
   Index size() const { return own_.total(); }
-  // The place of the first token of a sequence that is its own; of the end, too.
+  // Position of the first token that a sequence does not share with the previous one.
   Index start(Index sequence) const { return own_.before(sequence); }
-  // Tokens begin ... begin + count - 1, which must lie inside the stream.
+  // Returns the tokens begin ... begin + count - 1, which must be inside the stream.
   std::vector<std::int32_t> tokens(Index begin, Index count) const;
 
  private:
   const TokenDataset* dataset_;
-  RunningSums own_;  // tokens of every sequence that the one before does not end with already
+  RunningSums own_;  // tokens of each sequence, without a separator shared with the previous
 };
 
 }  // namespace headlight

@@ -6,8 +6,8 @@
 namespace headlight {
 namespace {
 
-// Without the last token of every sequence, which has no target. `batch` has no sequence of one
-// token.
+// Removes the last token of every sequence, which has no target. No sequence of `batch` may have
+// only one token.
 Batch drop_last_tokens(const Batch& batch) {
   Batch result;
   result.offsets.reserve(batch.offsets.size());

@@ -20,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Also true for a symlink that leads nowhere.
+// True if anything exists at the path, also a dangling symlink.
 bool is_taken(const fs::path& path) {
   std::error_code ignored;
   return fs::symlink_status(path, ignored).type() != fs::file_type::not_found;
 }
 
-// Without a trailing separator.
+// Returns the target without a trailing separator. Throws Error if it cannot be used.
 fs::path checked_target(const fs::path& target, bool may_exist) {
   const fs::path path = target.has_filename() ? target : target.parent_path();
   const fs::path name = path.filename();
@@ -36,13 +36,13 @@ fs::path checked_target(const fs::path& target, bool may_exist) {
   return path;
 }
 
-// Renames unless `to` exists. Without a flag for it, rename would replace an empty directory.
+// Renames unless `to` exists. A plain rename would replace an empty directory.
 int rename_to_new(const fs::path& from, const fs::path& to) {
   const int result = ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
   if (result == 0 || (errno != EINVAL && errno != ENOSYS)) {
     return result;
   }
-  if (is_taken(to)) {  // a file system that lacks the flag: nearly as good
+  if (is_taken(to)) {  // the file system lacks the flag: check first, with a race
     errno = EEXIST;
     return -1;
   }
@@ -51,7 +51,7 @@ int rename_to_new(const fs::path& from, const fs::path& to) {
 
 constexpr std::string_view kMark = ".tmp.";
 
-// The process id at the end of NAME.tmp.<process id>; 0 for any other name.
+// Returns the process id at the end of NAME.tmp.<process id>; 0 for any other name.
 int writer_of(const std::string& name) {
   const std::size_t mark = name.rfind(kMark);
   if (mark == std::string::npos || mark == 0) {
@@ -71,7 +71,7 @@ AtomicDirectory::AtomicDirectory(const fs::path& target, Target condition)
   if (error) {
     fail_system("remove", temporary_, error.value());
   }
-  constexpr mode_t kAllPermissions = 0777;  // less what the user's umask takes away
+  constexpr mode_t kAllPermissions = 0777;  // minus the user's umask
   if (::mkdir(temporary_.c_str(), kAllPermissions) != 0) {
     fail_system("create", temporary_, errno);
   }
@@ -110,7 +110,8 @@ bool AtomicDirectory::exchange() {
     }
     fail_system("replace", target_, code);
   }
-  // What stood there goes with the temporary name, but not before the new one is sure to stay.
+  // The destructor removes the old target under the temporary name. Flush first, so that the new
+  // target is safe; `committed_` keeps the old one if flushing fails.
   committed_ = true;
   sync_folder(parent_folder(target_));
   committed_ = false;
@@ -125,7 +126,7 @@ std::vector<fs::path> remove_stale_temporaries(
        entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     const int writer = writer_of(name);
-    // A dead process may have had the number of this one.
+    // A dead process may have had this process's id.
     if (writer > 0 && (writer == ::getpid() || !is_alive(writer)) &&
         is_own(std::string_view(name).substr(0, name.rfind(kMark)))) {
       stale.push_back(entry->path());
@@ -148,7 +149,7 @@ void set_link(const fs::path& link, const fs::path& target) {
   require(type == fs::file_type::not_found || type == fs::file_type::symlink, shown(link),
           ": exists and is not a symlink");
   const fs::path temporary = temporary_path(link);
-  ::unlink(temporary.c_str());  // left by a killed process that had the same number
+  ::unlink(temporary.c_str());  // left by a killed process with the same id
   if (::symlink(target.c_str(), temporary.c_str()) != 0) {
     fail_system("create link", temporary, errno);
   }

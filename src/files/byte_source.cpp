@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Opening a pipe or a device could wait for ever, so the kind of file is looked at first.
+// Checks the file type before opening, because opening a pipe or a device could block forever.
 void require_regular_file(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -27,7 +27,7 @@ void require_regular_file(const fs::path& path) {
   require(fs::is_regular_file(status), shown(path), ": is not a regular file");
 }
 
-// What an open descriptor gives.
+// Reads from an open descriptor, without closing it.
 class DescriptorSource : public ByteSource {
  public:
   DescriptorSource(int descriptor, std::string name)
@@ -51,7 +51,7 @@ class DescriptorSource : public ByteSource {
 
 class FileSource final : public ByteSource {
  public:
-  // O_NONBLOCK: the file may have become a pipe since it was looked at.
+  // O_NONBLOCK: the file may have become a pipe since the check.
   explicit FileSource(const fs::path& path)
       : descriptor_(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
         source_(descriptor_.number(), shown(path)) {

@@ -13,7 +13,7 @@ namespace headlight {
 namespace {
 
 constexpr Index kLargestFile = Index{1} << 20;  // bytes
-constexpr Index kMostDots = 64;                 // on a line
+constexpr Index kMostDots = 64;                 // in one line
 
 template <class T>
 std::string text_of(T value) {
@@ -49,8 +49,8 @@ ConfigEntry entry_of(const std::string& key, const toml::node& node, const std::
   fail(where, ": ", key, ": expected a text, a number, true or false");
 }
 
-// The library opens a table for every dot of a key and frees them by recursion; it bounds the depth
-// of values alone, and no key spans lines.
+// Limits the dots in a line. The library makes a table for every dot of a key and frees tables by
+// recursion, but limits only the depth of values. No key spans lines.
 void require_shallow(std::string_view text, const std::string& name) {
   std::istringstream lines{std::string(text)};
   Index number = 0;

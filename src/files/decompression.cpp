@@ -18,13 +18,13 @@ constexpr std::string_view kZstandardEnding = ".zst";
 
 constexpr std::size_t kInputBytes = std::size_t{64} << 10;
 
-// The compressed bytes, a buffer at a time.
+// Reader of the compressed bytes, one buffer at a time.
 class Input {
  public:
   Input(std::unique_ptr<ByteSource> source, std::string name)
       : source_(std::move(source)), name_(std::move(name)), buffer_(kInputBytes) {}
 
-  // Bytes that wait to be used; none at the end of the data.
+  // Returns the unused bytes of the buffer, refilling it if empty; none at the end of the data.
   std::span<char> waiting() {
     if (begin_ == end_) {
       begin_ = 0;
@@ -112,7 +112,7 @@ class ZstandardSource final : public ByteSource {
     while (out.pos == 0) {
       const std::span<char> waiting = input_.waiting();
       ZSTD_inBuffer in{waiting.data(), waiting.size(), 0};
-      // At the end of the input, what is decoded already may still wait to be put out.
+      // At the end of the input, the decoder may still hold decoded bytes.
       if (waiting.empty() && between_frames_) {
         break;
       }

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr const char* kName = ".lock";
 
 int open_lock(const fs::path& path) {
-  constexpr mode_t kReadableAndWritable = 0666;  // less what the user's umask takes away
+  constexpr mode_t kReadableAndWritable = 0666;  // minus the user's umask
   const int descriptor =
       open_descriptor(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kReadableAndWritable);
   if (descriptor < 0) {
@@ -32,7 +32,7 @@ int open_lock(const fs::path& path) {
   return descriptor;
 }
 
-// Without waiting for another holder. Again while a signal interrupts it.
+// Locks without waiting for another holder. Retries after signals. Returns false on failure.
 bool lock_at_once(int descriptor) {
   int result = 0;
   do {
@@ -41,7 +41,7 @@ bool lock_at_once(int descriptor) {
   return result == 0;
 }
 
-// False when the file has been removed, or replaced, since it was opened.
+// False if the file at `path` was removed or replaced after opening.
 bool is_file_at(int descriptor, const fs::path& path) {
   struct stat opened {};
   struct stat named {};
@@ -49,7 +49,7 @@ bool is_file_at(int descriptor, const fs::path& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// "process 4711". The holder may be about to write its number over that of a dead one.
+// Returns "process 4711" for messages. Retries, because a new holder may still be writing its id.
 std::string holder_of(int descriptor) {
   constexpr int kAttempts = 20;
   constexpr std::chrono::milliseconds kPause{10};
@@ -67,7 +67,7 @@ std::string holder_of(int descriptor) {
   return "another process";
 }
 
-// For people and for messages only: a full disk does not stop the run here.
+// Writes the process id, which only serves messages. So errors, like a full disk, are ignored.
 void write_holder(int descriptor) {
   const std::string text = std::to_string(::getpid()) + "\n";
   if (::ftruncate(descriptor, 0) == 0) {
@@ -110,8 +110,8 @@ bool DirectoryLock::has_file(const fs::path& directory) {
   return fs::exists(fs::symlink_status(directory / kName, ignored));
 }
 
-// The file of a lock that was given back is empty, so that only the remains of a killed process are
-// tried, for a moment, with a lock that other lookers-on may share.
+// The destructor empties the lock file, so an empty file means that nobody holds it. Otherwise
+// tries a shared lock for a moment; several callers can hold one at the same time.
 bool DirectoryLock::is_held(const fs::path& directory) {
   const int descriptor = open_descriptor(directory / kName, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (descriptor < 0) {

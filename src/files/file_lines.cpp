@@ -9,14 +9,14 @@
 namespace headlight {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;        // bytes read at once
+constexpr std::size_t kPiece = std::size_t{1} << 20;        // bytes per read
 constexpr std::size_t kLongestLine = std::size_t{1} << 26;  // bytes
 
 }  // namespace
 
 void for_each_line(const InputFile& file, const std::function<void(const std::string&)>& visit) {
   const auto size = static_cast<std::size_t>(file.size());
-  std::string text;  // the begin of a line, and the piece that follows it
+  std::string text;  // begin of an unfinished line, then the next piece
   for (std::size_t offset = 0; offset < size; offset += kPiece) {
     const std::size_t begun = text.size();
     require(begun <= kLongestLine, shown(file.path()), ": expected lines of at most ", kLongestLine,

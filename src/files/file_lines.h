@@ -7,9 +7,9 @@
 
 namespace headlight {
 
-// Calls visit(line) for the lines of a file without their ends, one piece of the file in memory at
-// a time; what follows the last line end is a line, too, and one that may not be whole. Throws
-// Error for a line too long for any log.
+// Calls visit(line) for each line of a file, without its line end, holding one piece of the file in
+// memory. Text after the last line end counts as a line, though it may be incomplete. Throws Error
+// for a line of more than 64 MiB.
 void for_each_line(const InputFile& file, const std::function<void(const std::string&)>& visit);
 
 }  // namespace headlight

@@ -13,7 +13,7 @@
 namespace headlight {
 
 FileWriter::FileWriter(std::filesystem::path path) : path_(std::move(path)) {
-  constexpr mode_t kReadableAndWritable = 0666;  // less what the user's umask takes away
+  constexpr mode_t kReadableAndWritable = 0666;  // minus the user's umask
   descriptor_ =
       open_descriptor(path_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadableAndWritable);
   if (descriptor_ < 0) {
@@ -41,7 +41,7 @@ void FileWriter::write(std::string_view text) {
 
 void FileWriter::close() {
   require(descriptor_ >= 0, "[FileWriter::close] ", shown(path_), " is already closed");
-  // After a failed flush the system may have dropped the bytes: trying again would lie.
+  // A failed flush may have dropped bytes, so a second one could report false success.
   if (sync_descriptor(descriptor_) != 0) {
     fail_system("flush", path_, errno);
   }
@@ -56,7 +56,7 @@ void FileWriter::close() {
 void replace_file(const std::filesystem::path& path, const std::function<void(FileWriter&)>& body) {
   require_replaceable(path);
   const std::filesystem::path temporary = temporary_path(path);
-  ::unlink(temporary.c_str());  // left by a killed process that had the same number
+  ::unlink(temporary.c_str());  // left by a killed process with the same id
   FileWriter writer(temporary);
   body(writer);
   writer.close();

@@ -15,13 +15,13 @@ namespace headlight {
 namespace {
 
 Index time_of(const struct stat& status) {
-  constexpr Index kNanoseconds = 1'000'000'000;  // of a second
+  constexpr Index kNanoseconds = 1'000'000'000;  // per second
   return status.st_mtim.tv_sec * kNanoseconds + status.st_mtim.tv_nsec;
 }
 
 }  // namespace
 
-// O_NONBLOCK: opening a pipe must not wait for its writer.
+// O_NONBLOCK: opening a pipe must not wait for a writer.
 InputFile::InputFile(const std::filesystem::path& path)
     : path_(path), descriptor_(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status {};

@@ -6,8 +6,8 @@
 
 namespace headlight {
 
-// Throws Error, in one line that begins with `name`, where a file begins as those do that Git
-// leaves in the place of large ones.
+// Throws Error, one line that begins with `name`, if the file is a pointer file of Git LFS, which
+// Git leaves in place of a large file.
 void refuse_lfs_pointer(std::string_view start, std::string_view name);
 void refuse_lfs_pointer(const InputFile& file);
 

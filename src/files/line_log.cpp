@@ -14,9 +14,9 @@
 namespace headlight {
 namespace {
 
-// Those that are wanted. What follows the last line end is one, too.
+// Copies the lines that `keep` accepts. Text after the last line end counts as a line.
 void copy_lines(const InputFile& file, const LineLog::Keep& keep, FileWriter& writer) {
-  constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 20;  // bytes written at once
+  constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 20;  // bytes per write
   std::string kept;
   for_each_line(file, [&](const std::string& line) {
     kept += keep(line) ? line + "\n" : "";
@@ -44,7 +44,7 @@ LineLog::~LineLog() {
 void LineLog::cut(const Keep& keep) {
   std::error_code error;
   const bool exists = std::filesystem::exists(path_, error);
-  if (error) {  // one that cannot be looked at must not be taken for an empty one and replaced
+  if (error) {  // an unreadable file must not be replaced by an empty one
     fail_system("read", path_, error.value());
   }
   replace_file(path_, [&](FileWriter& writer) {

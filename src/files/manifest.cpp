@@ -25,7 +25,7 @@ constexpr int kManifestVersion = 1;
 constexpr Index kMaxManifestBytes = Index{16} << 20;
 constexpr Index kPieceBytes = Index{1} << 20;
 
-// XXH3-64 of the content as 16 lowercase hexadecimal digits.
+// Returns the XXH3-64 of the content as 16 lowercase hexadecimal digits.
 std::string checksum(const InputFile& file) {
   struct FreeState {
     void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
@@ -46,7 +46,7 @@ std::string checksum(const InputFile& file) {
 
 struct Content {
   std::vector<fs::path> files;
-  std::vector<fs::path> folders;  // with the directory itself
+  std::vector<fs::path> folders;  // including the directory itself
 };
 
 Content list_content(const fs::path& directory) {
@@ -69,7 +69,7 @@ Content list_content(const fs::path& directory) {
   return content;
 }
 
-// Refuses what would lead out of the directory.
+// Throws Error for a name that leads out of the directory.
 void check_relative(const std::string& name, const std::string& manifest) {
   const fs::path path(name);
   require(!name.empty() && name.find('\0') == std::string::npos && path.is_relative() &&

@@ -26,8 +26,8 @@ void fail_system(std::string_view action, const std::filesystem::path& path, int
 
 namespace {
 
-// Asks the system for as many open files as it allows this process: a corpus has more files than
-// the 1,024 that are usual for the sake of select(2). False: it has as many already.
+// Raises the limit of open files to the maximum for this process. A corpus may have more files than
+// the usual limit of 1,024. Returns false if the limit is already at the maximum.
 bool raise_open_files() {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) {
@@ -92,7 +92,7 @@ void sync_file(const std::filesystem::path& path) {
 
 void sync_folder(const std::filesystem::path& path) {
   const FileDescriptor folder(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY));
-  // EINVAL: the file system has nothing to flush for a folder.
+  // EINVAL: the file system cannot flush a folder.
   if (folder.number() < 0 || (sync_descriptor(folder.number()) != 0 && errno != EINVAL)) {
     fail_system("flush folder", path, errno);
   }

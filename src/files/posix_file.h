@@ -9,15 +9,15 @@
 
 namespace headlight {
 
-// Throws Error "cannot ACTION PATH: TEXT" with the text of the system's error number `code`.
+// Throws Error "cannot ACTION PATH: TEXT", with the text of the system's error number `code`.
 [[noreturn]] void fail_system(std::string_view action, const std::filesystem::path& path, int code);
 
-// open(2), again while a signal interrupts it, as one can on a slow or distant disk, and with a
-// higher limit of open files where the system allows one. -1: failed.
+// Calls open(2). Retries if a signal interrupts it, as can happen on slow or network disks. Raises
+// the limit of open files if it is reached. Returns -1 on failure.
 int open_descriptor(const std::filesystem::path& path, int flags, unsigned permissions = 0);
 
-// Calls transfer(bytes done) until it has moved as many bytes, again while a signal interrupts it;
-// it gives what read(2) and write(2) give. Throws Error when it fails or there are no more.
+// Calls transfer(bytes done) until all bytes are moved, retrying if a signal interrupts it.
+// transfer() returns the result of read(2) or write(2). Throws Error if it fails or moves no bytes.
 template <class Transfer>
 void transfer_all(std::size_t bytes, std::string_view action, const std::filesystem::path& path,
                   const Transfer& transfer) {
@@ -33,7 +33,7 @@ void transfer_all(std::size_t bytes, std::string_view action, const std::filesys
   }
 }
 
-// fsync(2), again while a signal interrupts it.
+// Calls fsync(2), retrying if a signal interrupts it.
 int sync_descriptor(int descriptor);
 
 // Closes the descriptor of an open file when it goes out of scope.
@@ -50,24 +50,24 @@ class FileDescriptor {
   int number_;
 };
 
-// The folder that holds `path`: "." for a bare name.
+// Returns the folder that holds `path`: "." for a bare name.
 std::filesystem::path parent_folder(const std::filesystem::path& path);
 
-// PATH.tmp.<process id>
+// Returns PATH.tmp.<process id>.
 std::filesystem::path temporary_path(const std::filesystem::path& path);
 
-// True while a process has that id.
+// True if a process with this id exists.
 bool is_alive(int process);
 
 // Waits until the content of a file, or the names in a folder, are on the disk.
 void sync_file(const std::filesystem::path& path);
 void sync_folder(const std::filesystem::path& path);
 
-// Throws Error for a pipe, a device or a folder, which a file must not replace.
+// Throws Error if `path` is a pipe, a device or a folder, which a file must not replace.
 void require_replaceable(const std::filesystem::path& path);
 
-// Renames a flushed temporary file to `path`, replacing what is there, and flushes the folder. The
-// temporary file is removed when that fails.
+// Renames a flushed temporary file to `path`, replacing an existing file, and flushes the folder.
+// Removes the temporary file on failure.
 void move_into_place(const std::filesystem::path& temporary, const std::filesystem::path& path);
 
 }  // namespace headlight

@@ -22,7 +22,7 @@ std::string zip_error_text(int code) {
   return text;
 }
 
-// The library's fragments point to mutable bytes, but it only reads them.
+// Returns a fragment of these bytes. The library only reads them, despite its non-const pointer.
 zip_buffer_fragment_t fragment_of(std::span<const std::byte> bytes) {
   zip_buffer_fragment_t fragment{};
   fragment.data = reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(bytes.data()));
@@ -30,7 +30,7 @@ zip_buffer_fragment_t fragment_of(std::span<const std::byte> bytes) {
   return fragment;
 }
 
-// Removes a file unless it has been moved away.
+// Removes a file on destruction, unless it has been renamed.
 struct TemporaryFile {
   std::filesystem::path path;
   ~TemporaryFile() { ::unlink(path.c_str()); }
@@ -69,7 +69,7 @@ struct ZipArchive::Member {
     return sizeof(zip_stat_t);
   }
 
-  // What the library calls.
+  // Callback of the library.
   static zip_int64_t answer(void* member, void* data, zip_uint64_t length,
                             zip_source_cmd_t command) {
     Member& self = *static_cast<Member*>(member);
@@ -160,7 +160,7 @@ void ZipArchive::close() {
 void replace_zip(const std::filesystem::path& path, const std::function<void(ZipArchive&)>& fill) {
   require_replaceable(path);
   const TemporaryFile temporary{temporary_path(path)};
-  ::unlink(temporary.path.c_str());  // left by a killed process that had the same number
+  ::unlink(temporary.path.c_str());  // left by a killed process with the same id
   ZipArchive archive(temporary.path, ZIP_CREATE | ZIP_EXCL, shown(path));
   fill(archive);
   sync_file(temporary.path);

@@ -15,9 +15,9 @@ namespace headlight {
 // An open zip archive; `shown_as` is its name in errors.
 class ZipArchive {
  public:
-  // `flags` are those of zip_open. Throws Error when it cannot be opened or created.
+  // `flags` are the flags of zip_open. Throws Error if the archive cannot be opened or created.
   ZipArchive(const std::filesystem::path& path, int flags, std::string shown_as);
-  ~ZipArchive();  // forgets what was added and not written by close()
+  ~ZipArchive();  // drops members that close() has not written
   ZipArchive(const ZipArchive&) = delete;
   ZipArchive& operator=(const ZipArchive&) = delete;
 
@@ -27,13 +27,13 @@ class ZipArchive {
   // Throws Error with the archive's own reason unless `good`.
   void check(bool good) const;
   // Adds a member of two parts, uncompressed and with a fixed date: the same content gives the same
-  // bytes. The bytes must live until the archive is closed.
+  // bytes. The bytes must live until close().
   void add(const std::string& name, std::span<const std::byte> head,
            std::span<const std::byte> body = {});
-  // Adds a member like the other add(), of so many bytes, which close() asks for in order.
+  // Adds an uncompressed member of `size` bytes with a fixed date. close() reads them in order.
   void add(const std::string& name, std::size_t size,
            std::function<void(std::span<std::byte>)> read);
-  // Writes what was added. Throws what a member's `read` throws.
+  // Writes the added members. Passes on exceptions from a member's `read`.
   void close();
 
  private:
@@ -43,12 +43,12 @@ class ZipArchive {
 
   std::string shown_as_;
   zip_t* archive_ = nullptr;
-  std::vector<std::unique_ptr<Member>> members_;  // that are read by close()
+  std::vector<std::unique_ptr<Member>> members_;  // members that close() reads
 };
 
-// Makes a zip archive: `fill` adds members, of which there must be one at least, and closes it
-// while their bytes live. Replaces the file in one step. Throws Error when a write fails; `path` is
-// then as it was.
+// Makes a zip archive, replacing the file in one step. `fill` adds at least one member and closes
+// the archive while the members' bytes live. Throws Error if a write fails; `path` is then
+// unchanged.
 void replace_zip(const std::filesystem::path& path, const std::function<void(ZipArchive&)>& fill);
 
 }  // namespace headlight

@@ -46,8 +46,8 @@ void ContextWindow::read_to(Index end) {
   decoder_->read({tokens_.begin() + cache_.length(), tokens_.begin() + end}, cache_, options_.hook);
 }
 
-// Keys and values depend on positions, so those of the tokens that stay are computed anew. Keeping
-// half of the block makes that rare.
+// Keeps the last half of the block. The keys and values of these tokens must be recomputed, because
+// their positions change; keeping only half makes that rare.
 void ContextWindow::shorten() {
   const Index kept = (decoder_->model().block_size() + 1) / 2;
   tokens_.erase(tokens_.begin(), tokens_.end() - kept);

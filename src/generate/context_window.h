@@ -9,7 +9,7 @@
 
 namespace headlight {
 
-// The latest tokens of a text, as many as the model has positions for. Movable; fork() copies.
+// The latest tokens of a text, at most block_size. Movable; fork() copies.
 class ContextWindow {
  public:
   struct Options {
@@ -22,24 +22,23 @@ class ContextWindow {
   ContextWindow(ContextWindow&&) = default;
   ContextWindow& operator=(ContextWindow&&) = default;
 
-  // The same text again, to be continued in another way.
+  // Returns a copy, for another continuation of the same text.
   ContextWindow fork() const;
 
   void append(std::int32_t id) { tokens_.push_back(id); }
-  // True when one step with the last token gives the next logits, false when read() must.
+  // Returns true when a step with the last token gives the next logits; otherwise call read().
   bool can_step() const;
   DecodeItem step_item() { return {tokens_.back(), &cache_}; }
-  // Logits [V] of the token that follows, by reading whatever is not in the cache; they stay until
-  // the decoder or this window computes others. Throws Error for an id outside the vocabulary.
+  // Reads the tokens that are not cached. Returns the logits [V] of the next token, valid until the
+  // decoder or window computes others. Throws Error for an id outside the vocabulary.
   std::span<const float> read();
-  // Reads no further than to the next position that is a multiple of `chunk`, so that what is
-  // computed together, and with it every bit, depends on the tokens alone. Returns read()'s logits
-  // when that was all.
+  // Reads up to the next position that is a multiple of `chunk`. The grouping of tokens, and with
+  // it every bit, then depends only on the tokens. Returns the logits if all are read.
   std::optional<std::span<const float>> read_chunk(Index chunk);
-  // Goes on behind a cache of the first tokens, which are fewer than all. Before the first read.
+  // Continues from a cache of the first tokens, but not all. Call before the whole prompt is read.
   void adopt(KeyValueCache cache) { cache_ = std::move(cache); }
   const KeyValueCache& cache() const { return cache_; }
-  // Whether reading uses a cache.
+  // Returns true if reading uses a cache.
   bool has_cache() const { return options_.use_cache && decoder_->has_steps(); }
 
  private:
@@ -50,8 +49,8 @@ class ContextWindow {
   Decoder* decoder_;
   std::vector<std::int32_t> tokens_;  // token i has position i
   Options options_;
-  KeyValueCache cache_;  // of the first cache_.length() tokens; no layers before its first use
-  Tensor logits_;        // without a cache
+  KeyValueCache cache_;  // the first cache_.length() tokens; no layers before first use
+  Tensor logits_;        // used without a cache
 };
 
 }  // namespace headlight

@@ -13,8 +13,8 @@
 namespace headlight {
 namespace {
 
-// Tokens up to which the panels of steps, as they lie in memory, are multiplied sooner than tiles
-// have packed the model's own matrices.
+// Maximum number of tokens for which multiplying with the packed panels is faster than packing the
+// model's matrices into tiles.
 constexpr Index kFewTokens = 32;
 
 }  // namespace
@@ -36,14 +36,14 @@ struct Decoder::State {
             "' has no steps, expected a Gpt");
     return *packed;
   }
-  // Who multiplies a prompt of so many tokens; null: the model itself.
+  // Returns the products for a prompt of this many tokens; null: the model multiplies.
   const WeightProducts* products_for(Index tokens) const {
     const bool is_own = kernels::gemm_engine() == kernels::ProductEngine::tiles;
     const bool is_fast = format == WeightFormat::int8 ? kernels::multiplies_int8_fast()
                                                       : is_own && tokens <= kFewTokens;
     return is_fast ? &*products : nullptr;
   }
-  // Memory for a step; it only grows.
+  // Returns memory for a step. The memory only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {
     if (!workspace.has_value() || !workspace->fits(batch, threads)) {
       workspace.reset();
@@ -55,7 +55,7 @@ struct Decoder::State {
   const LanguageModel& whole;
   WeightFormat format;
   std::optional<DecoderModel> packed;
-  std::optional<PackedProducts> products;  // with what is packed
+  std::optional<PackedProducts> products;  // products with the packed matrices
   std::optional<StepWorkspace> workspace;
 };
 
@@ -71,7 +71,7 @@ void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
   }
 }
 
-// What is decoded in a step, as a hook is told.
+// Tokens, positions and offsets of a step, for a hook.
 struct StepRows {
   explicit StepRows(std::span<const DecodeItem> items) {
     for (const DecodeItem& item : items) {
@@ -87,7 +87,7 @@ struct StepRows {
   std::vector<Index> offsets{0};
 };
 
-// Of the tokens, and of their positions where the model has learned some.
+// Writes the embeddings of the tokens, and of their positions if learned, to `stream`.
 void embed(const DecoderModel& model, std::span<const DecodeItem> items, const StepVectors& stream,
            ForwardHook* hook) {
   const auto batch = static_cast<Index>(items.size());

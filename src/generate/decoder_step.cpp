@@ -17,11 +17,11 @@ namespace {
 using kernels::kPanelRows;
 using kernels::TeamMember;
 
-// Multiply-adds between two meetings that are worth a thread of their own: about what a thread
-// computes in the time of a meeting, ten times over.
+// Minimum multiply-adds between two barriers for each thread: about ten times as many as a thread
+// computes during a barrier.
 constexpr Index kWorkOfThread = 16384;
 
-// Sixteen values at a time, so that the share of a thread cannot change how they are computed.
+// Activates 16 values at a time, so that the division among threads does not change rounding.
 void activate_panel(Activation activation, float* x) {
   kernels::activation_loops<float>(activation).value(x, x, kPanelRows);
 }
@@ -32,7 +32,7 @@ void multiply_panel(const float* factor, float* x) {
   }
 }
 
-// Of this shape [B, ...].
+// Copies rows into a tensor of this shape, [B, ...].
 Tensor rows_tensor(const StepVectors& rows, const Shape& shape) {
   Tensor values = Tensor::empty(shape);
   const Index length = numel(shape) / shape[0];
@@ -50,7 +50,7 @@ void store_rows(const Tensor& values, const StepVectors& rows) {
   }
 }
 
-// The first position that the query of the last of `length` positions sees.
+// Returns the first position that the query at the last of `length` positions sees.
 Index first_seen(const AttentionPlan& plan, Index length) {
   return plan.window > 0 ? std::max<Index>(0, length - plan.window) : 0;
 }
@@ -115,7 +115,7 @@ StepVectors StepWorkspace::normalized(Index thread) const {
 
 float* StepWorkspace::scores(Index thread) const { return scores_.of(thread); }
 
-// What one member does of one layer, as run_block() asks for it.
+// Computation of one layer by one team member, with the steps that run_block() calls.
 class DecoderStep::Layer {
  public:
   Layer(DecoderStep& step, const TeamMember& me, Index number)
@@ -146,23 +146,23 @@ class DecoderStep::Layer {
     return {work_.qkv.start + layer_.plan.attention.part_begin(part), work_.qkv.stride};
   }
   void attend();
-  // Whether every member can compute queries, keys and values of heads of its own.
+  // Returns true if each member can compute queries, keys and values for its own heads.
   bool heads_are_shared_evenly() const {
     const AttentionPlan& plan = layer_.plan.attention;
     return plan.key_ends.empty() && plan.key_heads % me_.size == 0 &&
            plan.head_width % kPanelRows == 0;
   }
   void project();
-  // Whether somebody wants what has to be whole before heads attend.
+  // Returns true if a hook needs complete rows before the heads attend.
   bool is_watched() const;
   void visit_projections();
   void turn_all();
-  // A query or key in its place.
+  // Applies the norm and the rotation to a query or key in place.
   void turn(Index part, Index item, Index head) const;
   void keep_key_and_value(Index item, Index head) const;
-  // With a query that is turned.
+  // Computes the output of a head; its query must be normalised and rotated already.
   void attend_head(Index item, Index head) const;
-  // The head's query, the keys and values from a block of the cache on, and where its output goes.
+  // Returns the head's query, its keys and values from a block of the cache on, and its output.
   kernels::AttentionStep attention_step(Index item, Index head, Index first_block) const;
   void make_maps();
   void attend_openly();
@@ -177,7 +177,7 @@ class DecoderStep::Layer {
   const StepWorkspace& work_;
 };
 
-// Behind a post-norm every member has a stream of its own.
+// With post-norms each member has its own copy of the stream.
 void DecoderStep::Layer::visit(Point point) {
   if (!step_.is_wanted(point, number_)) {
     return;
@@ -191,8 +191,8 @@ void DecoderStep::Layer::visit(Point point) {
   }
 }
 
-// When the members can share the heads evenly, each computes query, key and value of its own heads
-// and needs nobody else's, unless somebody watches.
+// If the heads divide evenly among the members and no hook watches, each member computes only its
+// own heads and needs no barrier.
 void DecoderStep::Layer::attend() {
   const Index heads = layer_.plan.attention.heads;
   const Index batch = step_.batch_;
@@ -362,7 +362,7 @@ void DecoderStep::Layer::make_maps() {
   }
 }
 
-// With whole rows of scores or weights, which a hook may change.
+// Attends with complete rows of scores or weights, which a hook may change.
 void DecoderStep::Layer::attend_openly() {
   const Index heads = layer_.plan.attention.heads;
   if (step_.error_) {
@@ -384,7 +384,7 @@ void DecoderStep::Layer::attend_openly() {
   run(kernels::attention_steps().values);
 }
 
-// A copy of what the hook makes of the maps takes their place: the hook may keep what it was given.
+// Replaces the maps by copies of the hook's results, because the hook may keep its tensors.
 void DecoderStep::Layer::visit_maps(Point point) {
   if (!step_.is_wanted(point, number_)) {
     return;
@@ -398,7 +398,7 @@ void DecoderStep::Layer::visit_maps(Point point) {
   });
 }
 
-// In the place of what attention_out made.
+// Replaces the output of attention_out by the sum of the results that the hook returned.
 void DecoderStep::Layer::take_results() {
   step_.alone(me_, [&] {
     const AttentionPlan& plan = layer_.plan.attention;
@@ -409,8 +409,8 @@ void DecoderStep::Layer::take_results() {
   });
 }
 
-// This member's rows of stream = residual + matrix x. After a post-norm the residual is the
-// normalised stream, of which every member has a copy.
+// Computes this member's rows of stream = residual + matrix x. With post-norms the residual is the
+// normalised stream, of which each member has a copy.
 void DecoderStep::Layer::add(Branch branch) {
   const bool is_attention = branch == Branch::attention;
   const PackedMatrix& matrix = is_attention ? layer_.attention_out : layer_.mlp_out;
@@ -440,7 +440,7 @@ void DecoderStep::Layer::add(Branch branch) {
   me_.barrier();
 }
 
-// This member's rows of inner = activation(matrix normalized), times others with a gate.
+// Computes this member's rows of inner = activation(matrix x), with a gate times (mlp_in x).
 void DecoderStep::Layer::feed_forward() {
   const bool is_gated = layer_.plan.gated_mlp;
   const PackedMatrix& matrix = is_gated ? layer_.mlp_gate : layer_.mlp_in;

@@ -11,8 +11,8 @@
 
 namespace headlight {
 
-// Memory of the steps for up to `batch` sequences and `threads` threads. Rows are as long as the
-// panels that write them; the padding holds 0.
+// Memory of steps for up to `batch` sequences and `threads` threads. Rows are padded with 0 to
+// whole panels.
 class StepWorkspace {
  public:
   StepWorkspace(const DecoderModel& model, Index batch, Index threads);
@@ -20,11 +20,11 @@ class StepWorkspace {
   bool fits(Index batch, Index threads) const { return batch <= batch_ && threads <= threads_; }
 
   StepVectors stream;     // [B, C], the residual stream
-  StepVectors projected;  // [B, C], what is added to it
+  StepVectors projected;  // [B, C], the branch output added to the stream
   StepVectors qkv;        // [B, (H + 2 G) D]
   StepVectors attended;   // [B, H D]
   StepVectors inner;      // [B, I]
-  StepVectors gated;      // [B, I], what a gate multiplies
+  StepVectors gated;      // [B, I], the factor of the activated gate
   StepVectors logits;     // [B, V]
 
   StepVectors normalized(Index thread) const;  // [B, C]
@@ -40,48 +40,48 @@ class StepWorkspace {
   StepVectors scores_;      // [threads, block_size]
 };
 
-// Shows rows to a hook that wants them, as a tensor of this shape [B, ...], and takes what it
-// returns. Throws what the hook throws.
+// Passes rows to a hook that wants them, as a tensor of this shape [B, ...], and stores its result.
+// Rethrows the hook's exceptions.
 void visit_rows(ForwardHook* hook, const Place& place, const StepVectors& rows, const Shape& shape);
 
-// Multiply-adds of a step on `batch` sequences.
+// Returns the multiply-adds of a step on `batch` sequences.
 Index step_work(const DecoderModel& model, Index batch);
 
-// Threads that such a step is worth, from the shape of the model alone.
+// Returns the number of threads that a step uses.
 Index step_threads(const DecoderModel& model, Index batch);
 
-// One step of the sequences in `items`, whose embeddings are in workspace.stream: the members of a
-// team share the rows of every matrix and the heads, and meet where one needs what others computed.
-// Norms are computed by each member for itself, which costs less than to meet once more. A hook is
-// called by the first member, while the others wait.
+// Computes one step of the sequences in `items`; their embeddings are in workspace.stream. Team
+// members share the rows of every matrix and the heads, and wait at barriers for results of others.
+// Each member computes norms itself, which is cheaper than a barrier. The first member calls the
+// hook while the others wait.
 class DecoderStep {
  public:
-  // `hook` may be null. The caches have room for one more position.
+  // `hook` may be null. The caches must have room for one more position.
   DecoderStep(const DecoderModel& model, std::span<const DecodeItem> items,
               const StepWorkspace& workspace, ForwardHook* hook = nullptr);
 
   void run(const kernels::TeamMember& me);
-  // The logits of what stands in workspace.normalized(0).
+  // Computes the logits of workspace.normalized(0).
   void run_head(const kernels::TeamMember& me) const;
-  // Throws what the hook threw.
+  // Rethrows the hook's exception, if any.
   void rethrow() const;
 
  private:
   class Layer;
 
-  // The stream to the vectors of this member; what a hook sees is computed by the first.
+  // Normalises the stream into this member's vectors. With a hook, the first member computes them.
   void normalize_stream(const kernels::TeamMember& me, const NormWeights& weights,
                         const LayerNorm& norm, const NormPoints& points);
-  // `from` to `to`, every sequence; they may be the same.
+  // Normalises every sequence from `from` to `to`, which may be equal.
   void normalize(const NormWeights& norm, const StepVectors& from, const StepVectors& to) const;
   void normalize_row(const NormWeights& norm, const float* from, float* to, Index width) const;
   bool is_wanted(Point point, Index layer) const {
     return hook_ != nullptr && hook_->wants(point, layer);
   }
-  // Calls what may throw on the first member.
+  // Calls `body` on the first member and stores its exception.
   template <class Body>
   void first(const kernels::TeamMember& me, const Body& body);
-  // The same between two meetings.
+  // Calls first() between two barriers.
   template <class Body>
   void alone(const kernels::TeamMember& me, const Body& body);
   void visit(const kernels::TeamMember& me, const Place& place, const StepVectors& rows,
@@ -93,8 +93,8 @@ class DecoderStep {
   ForwardHook* hook_;
   Index batch_;
   bool pre_norm_;
-  std::vector<Tensor> maps_;  // [B] of [H, 1, S], of the layer whose maps somebody watches
-  std::exception_ptr error_;  // of the hook; written by the first member
+  std::vector<Tensor> maps_;  // [B] of [H, 1, S], for a layer whose maps a hook watches
+  std::exception_ptr error_;  // of the hook; set by the first member
 };
 
 }  // namespace headlight

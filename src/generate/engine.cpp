@@ -15,20 +15,20 @@
 namespace headlight {
 namespace {
 
-// Whether parts of prompts end wherever a block of keys and values does.
+// Returns true if chunk ends and block ends of the key/value cache coincide.
 bool ends_with_blocks(Index chunk) {
   constexpr Index kBlock = KeyValueCache::kBlock;
   return chunk >= 0 && (chunk % kBlock == 0 || kBlock % chunk == 0);
 }
 
-// What a text goes on with, or why it cannot.
+// The next token of a text, or the error that prevents one.
 struct Chosen {
   std::int32_t id = 0;
   std::exception_ptr failure = {};
 };
 
-// For each text from its row of the decoder's logits, side by side: a draw takes a good part of the
-// time that a step takes for one more text.
+// Chooses a token for each text from its logits. Runs in parallel: a draw takes much of the time
+// that a step needs for one more text.
 std::vector<Chosen> choose_all(const std::vector<RunningText*>& texts, const Decoder& decoder) {
   std::vector<Chosen> chosen(texts.size());
   parallel_for(std::ssize(texts), 1, [&](Index begin, Index end) {
@@ -44,7 +44,7 @@ std::vector<Chosen> choose_all(const std::vector<RunningText*>& texts, const Dec
   return chosen;
 }
 
-// Calls body; an exception ends the request.
+// Calls `body`; an exception ends the request.
 template <class Body>
 void guarded(RunningRequest& request, const Body& body) {
   try {
@@ -87,14 +87,14 @@ struct Engine::State {
   const Tokenizer& tokenizer;
   EngineOptions options;
   RequestId last_id = 0;
-  std::deque<std::shared_ptr<RunningRequest>> waiting;  // that have texts to begin
+  std::deque<std::shared_ptr<RunningRequest>> waiting;  // requests with texts that have not started
   std::list<RunningText> texts;
   PrefixCache prefixes;
   EngineStatus counts;
-  bool is_turn_of_oldest = false;  // whose prompt was not read last
+  bool is_turn_of_oldest = false;  // the last turn read the oldest request
 };
 
-// A hook sees the whole prompt, and changes keys and values.
+// Returns false with a hook, which must see the whole prompt and may change keys and values.
 bool Engine::State::keeps_prefixes(const Request& request) const {
   return options.context_tokens > 0 && options.prompt_chunk > 0 && request.hook == nullptr &&
          std::ssize(request.prompt) <= decoder.model().block_size();
@@ -115,7 +115,7 @@ Index Engine::State::reserved() const {
   return sum;
 }
 
-// Makes room for all that the request may need, which admitted() has found to be there.
+// Frees the memory that the request may need. admitted() has checked that it is available.
 void Engine::State::reserve(RunningRequest& request) {
   if (options.context_tokens > 0) {
     const Index needed = Engine::context_of(request.request, decoder.model().block_size());
@@ -133,7 +133,7 @@ void Engine::State::begin_prompt(RunningRequest& request) {
   counts.prompt_tokens += std::ssize(wanted.prompt);
 }
 
-// Takes over what others have read of the same beginning, also since the last part.
+// Reuses keys and values of the same beginning, including those read since the last chunk.
 void Engine::State::share_prompt(RunningRequest& request) {
   const Index read = request.prompt->cache().length();
   KeyValueCache known = prefixes.find(request.request.prompt, read);
@@ -144,7 +144,7 @@ void Engine::State::share_prompt(RunningRequest& request) {
   }
 }
 
-// Returns true when all of it has been read.
+// Reads the next chunk of the prompt. Returns true when the whole prompt has been read.
 bool Engine::State::read_prompt(RunningRequest& request) {
   const Request& wanted = request.request;
   const Stopwatch watch;
@@ -171,8 +171,8 @@ bool Engine::State::read_prompt(RunningRequest& request) {
   return logits.has_value();
 }
 
-// For texts of that request. A prompt that is being read has a place for its first text, and so has
-// that of an earlier request.
+// Returns the free places for texts of a request. Each prompt being read, and each earlier unread
+// request, reserves one place.
 Index Engine::State::free_places(RequestId id) const {
   const auto others = std::count_if(waiting.begin(), waiting.end(), [&](const auto& request) {
     return !request->is_read && (request->prompt || request->id < id);
@@ -180,8 +180,8 @@ Index Engine::State::free_places(RequestId id) const {
   return options.together - std::ssize(texts) - others;
 }
 
-// Requests whose prompts may be read: in the order that they came in, as far as there are places
-// and room, so that nobody's room goes to a later one.
+// Returns the requests whose prompts may be read, in order of arrival, as far as places and memory
+// suffice. Stops at the first that does not fit, so that no later one takes its memory.
 std::vector<std::shared_ptr<RunningRequest>> Engine::State::admitted() const {
   std::vector<std::shared_ptr<RunningRequest>> found;
   Index places = free_places(0);
@@ -200,8 +200,8 @@ std::vector<std::shared_ptr<RunningRequest>> Engine::State::admitted() const {
   return found;
 }
 
-// The oldest request and the one with the least to read take turns: a short prompt never waits for
-// the whole of a long one, and short ones never keep a long one from ending. Null: there is none.
+// Returns the next request to read, or null. Alternates between the oldest and the one with the
+// least to read: a short prompt need not wait for a long one, nor a long one for many others.
 std::shared_ptr<RunningRequest> Engine::State::next_to_read() {
   const auto found = admitted();
   if (found.empty()) {
@@ -215,7 +215,7 @@ std::shared_ptr<RunningRequest> Engine::State::next_to_read() {
                });
 }
 
-// Texts of prompts that have been read take their places, and one part of another prompt is read.
+// Starts texts whose prompts have been read, and reads one chunk of another prompt.
 void Engine::State::begin_texts() {
   std::erase_if(waiting,
                 [](const auto& request) { return request->status != RequestStatus::running; });
@@ -249,10 +249,10 @@ void Engine::State::begin_texts_of(const std::shared_ptr<RunningRequest>& reques
   }
 }
 
-// One more token for every text that goes on.
+// Generates one token for every unfinished text.
 void Engine::State::advance() {
-  std::map<ForwardHook*, std::vector<RunningText*>> groups;  // that share passes over the weights
-  std::vector<RunningText*> reading;                         // that must read their window
+  std::map<ForwardHook*, std::vector<RunningText*>> groups;  // each shares passes over the weights
+  std::vector<RunningText*> reading;                         // texts that must read their window
   for (RunningText& text : texts) {
     if (!text.finished() && text.window().can_step()) {
       groups[text.request().request.hook].push_back(&text);
@@ -277,12 +277,12 @@ void Engine::State::step_together(ForwardHook* hook, const std::vector<RunningTe
   try {
     decoder.step(items, hook);
     chosen = choose_all(group, decoder);
-  } catch (...) {  // of the hook, which all of these texts have
+  } catch (...) {  // from the hook, which all of these texts share
     chosen.assign(group.size(), {.failure = std::current_exception()});
   }
   for (std::size_t i = 0; i < group.size(); ++i) {
     RunningText& text = *group[i];
-    if (text.finished()) {  // by what was called meanwhile
+    if (text.finished()) {  // by a callback of an earlier text
       continue;
     }
     guarded(text.request(), [&] {
@@ -365,7 +365,7 @@ void Engine::cancel(RequestId id) {
   }
 }
 
-// Blocks that are full with the prompt are shared by all texts.
+// All texts share the blocks that the prompt fills completely.
 Index Engine::context_of(const Request& request, Index block_size) {
   constexpr Index kBlock = KeyValueCache::kBlock;
   const Index prompt = std::min(std::ssize(request.prompt), block_size);

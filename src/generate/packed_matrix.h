@@ -8,7 +8,7 @@ namespace headlight {
 
 kernels::PanelFormat panel_format(WeightFormat format);
 
-// Vectors of a step, one below the other.
+// Vectors of a step, stored with a constant stride.
 struct StepVectors {
   float* start = nullptr;
   Index stride = 0;  // elements from one vector to the next
@@ -16,8 +16,7 @@ struct StepVectors {
   float* of(Index b) const { return start + b * stride; }
 };
 
-// A matrix [rows, columns] with its bias as steps read them. Products are computed panel by panel:
-// 16 rows each.
+// A matrix [rows, columns] and its bias in the layout that steps read: panels of 16 rows.
 class PackedMatrix {
  public:
   PackedMatrix() = default;
@@ -28,8 +27,8 @@ class PackedMatrix {
   Index columns() const { return columns_; }
   Index panels() const { return kernels::panel_count(rows_); }
 
-  // The rows of panels [begin, end) of y = weight x + bias, for `batch` vectors. The padding of the
-  // last panel gets 0.
+  // Computes the rows of panels [begin, end) of y = weight x + bias for `batch` vectors. Writes 0
+  // to the padding of the last panel.
   void multiply(Index begin, Index end, Index batch, const StepVectors& x,
                 const StepVectors& y) const;
 

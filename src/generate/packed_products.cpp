@@ -8,8 +8,8 @@
 namespace headlight {
 namespace {
 
-// Panels that stay in the second-level cache, a stretch of their columns at a time, while all rows
-// of x meet them. Each chunk rounds x for itself, so that few large ones cost the least.
+// Maximum number of panels for which a section of columns fits into the second-level cache while
+// all rows of x use it. Each chunk rounds x again, so that few large chunks are the fastest.
 constexpr Index kMostPanels = 24;
 
 Index panels_of_chunk(Index panels) {

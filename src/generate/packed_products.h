@@ -6,7 +6,7 @@
 
 namespace headlight {
 
-// The products of a forward pass by the matrices that steps read.
+// Matrix products of a forward pass with the packed matrices of the steps.
 class PackedProducts final : public WeightProducts {
  public:
   // The model must outlive it.
@@ -14,7 +14,7 @@ class PackedProducts final : public WeightProducts {
   Tensor multiply(const Linear& linear, const Tensor& x) const override;
 
  private:
-  std::unordered_map<const float*, const PackedMatrix*> matrices_;  // by the weights' elements
+  std::unordered_map<const float*, const PackedMatrix*> matrices_;  // keyed by weight address
 };
 
 }  // namespace headlight

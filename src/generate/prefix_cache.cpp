@@ -16,7 +16,7 @@ KeyValueCache PrefixCache::find(std::span<const std::int32_t> prompt, Index leas
   auto best = entries_.end();
   Index longest = least;
   for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    // One token is left to be read: its logits are not kept.
+    // At least one token must be read, because its logits are not stored.
     const Index common = std::min(common_length(entry->tokens, prompt), std::ssize(prompt) - 1);
     if (const Index length = common / chunk_ * chunk_; length > longest) {
       longest = length;
@@ -42,7 +42,7 @@ void PrefixCache::keep(std::span<const std::int32_t> prompt, const KeyValueCache
   if (known) {
     return;
   }
-  // What the new one holds as well.
+  // Remove entries that the new one contains.
   std::erase_if(entries_, [&](const Entry& entry) {
     const bool covered = common_length(entry.tokens, tokens) == std::ssize(entry.tokens);
     tokens_ -= covered ? std::ssize(entry.tokens) : 0;

@@ -9,23 +9,22 @@
 
 namespace headlight {
 
-// Keys and values of prompts that were read, for prompts that begin alike. What is kept and given
-// ends at multiples of `chunk` positions, where reading made a pause anyway: a prompt that goes on
-// from there computes the same bits as one that is read from its beginning. When memory is needed,
-// what has not been used for longest goes first.
+// Keys and values of prompts, for reuse by prompts with the same beginning. Entries end at
+// multiples of `chunk` positions, where reading pauses anyway: a prompt that continues from there
+// gives the same bits as one read from the beginning. Drops the least recently used entries first.
 class PrefixCache {
  public:
-  // A multiple of KeyValueCache::kBlock.
+  // `chunk` must be a multiple of KeyValueCache::kBlock.
   explicit PrefixCache(Index chunk) : chunk_(chunk) {}
 
-  // Of the longest beginning of the prompt that is known, shorter than it and longer than `least`;
-  // of length 0: none.
+  // Returns the cache of the longest stored beginning of the prompt that is longer than `least` and
+  // shorter than the prompt; a cache of length 0 if there is none.
   KeyValueCache find(std::span<const std::int32_t> prompt, Index least = 0);
-  // Keeps the keys and values of a prompt, or of its beginning.
+  // Stores the keys and values of a prompt or of its beginning.
   void keep(std::span<const std::int32_t> prompt, const KeyValueCache& cache);
-  // Forgets until no more than so many tokens are left.
+  // Drops entries until at most `most` tokens are left.
   void shrink(Index most);
-  // That are kept. Some may share memory with others.
+  // Returns the number of stored tokens. Entries may share memory.
   Index tokens() const { return tokens_; }
 
  private:

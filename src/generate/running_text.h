@@ -14,26 +14,26 @@
 
 namespace headlight {
 
-// Tokens that no text of a request may have. A model may have more ids than its tokenizer, when V
-// was rounded up for speed.
+// Returns the tokens that no text of a request may contain. The model has more ids than the
+// tokenizer if V was rounded up for speed.
 std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Tokenizer& tokenizer,
                                           const GenerateOptions& options);
 
 enum class RequestStatus { running, cancelled, failed };
 
-// A request that has begun, for its texts.
+// State of a request, shared by its texts.
 struct RunningRequest {
   RequestId id = 0;
   Request request;
   const Tokenizer* tokenizer = nullptr;
   std::vector<std::int32_t> excluded = {};
-  bool has_hook = false;  // of its own, or attached to the model
+  bool has_hook = false;  // its own, or attached to the model
   RequestStatus status = RequestStatus::running;
-  Index context = 0;  // of EngineOptions::context_tokens, once the prompt is being read
-  // From then on until the last text is begun.
+  Index context = 0;  // its part of EngineOptions::context_tokens, from the first chunk on
+  // Set from the first chunk until the last text starts.
   std::optional<ContextWindow> prompt = {};
-  bool is_read = false;                   // the whole prompt
-  std::vector<float> prompt_logits = {};  // [V], once it has been read
+  bool is_read = false;                   // the whole prompt has been read
+  std::vector<float> prompt_logits = {};  // [V], once the prompt has been read
   Index reused_tokens = 0;
   double prompt_seconds = 0;
   Index next_sample = 0;
@@ -44,10 +44,10 @@ struct RunningRequest {
   }
 };
 
-// Turns tokens into text up to the first stop text.
+// Converts tokens to text up to the first stop text.
 class TextOutput {
  public:
-  // Behind the tokens of a prompt.
+  // The text continues after the tokens of a prompt.
   TextOutput(const Tokenizer& tokenizer, std::span<const std::int32_t> prompt,
              const std::vector<std::string>& stops);
 
@@ -64,10 +64,10 @@ class TextOutput {
   std::string text_;
 };
 
-// One text in the making.
+// A text that is being generated.
 class RunningText {
  public:
-  // `window` has read the prompt.
+  // `window` must have read the prompt.
   RunningText(std::shared_ptr<RunningRequest> request, Index sample, ContextWindow window);
 
   RunningRequest& request() { return *request_; }
@@ -75,9 +75,9 @@ class RunningText {
   ContextWindow& window() { return window_; }
   bool finished() const { return finished_ || request_->status != RequestStatus::running; }
 
-  // Chooses the next token from logits [V]. Touches this text alone.
+  // Chooses the next token from logits [V]. Changes only this text: texts can choose in parallel.
   std::int32_t choose(std::span<const float> logits);
-  // Goes on with a token that was chosen from logits [V].
+  // Appends a token that was chosen from logits [V].
   void take(std::span<const float> logits, std::int32_t id);
   void take(std::span<const float> logits) { take(logits, choose(logits)); }
   void end(Index block_size);

@@ -10,15 +10,15 @@
 
 namespace headlight {
 
-// Lets the model of a run write a text every sample_interval updates, from the same prompt and
-// seed, and appends it to samples.jsonl in its directory. Reads the model only, so that training
-// gives the same bits with and without it.
+// Generates a text every sample_interval steps, with the same prompt and seed, and appends it to
+// samples.jsonl in the run directory. Only reads the model, so that training gives the same bits
+// with and without it.
 class SampleWriter : public TrainObserver {
  public:
-  // `warn` gets a line when the file cannot be written and training goes on.
+  // Reports to `warn` when the file cannot be written and training continues.
   explicit SampleWriter(std::function<void(const std::string&)> warn) : warn_(std::move(warn)) {}
 
-  // Throws SaveError when the file cannot be written; so does on_step(), if on_save_error is stop.
+  // Throws SaveError when the file cannot be opened; on_step() does if on_save_error is stop.
   void on_start(const RunPlan& plan) override;
   void on_step(const StepMetrics& metrics) override;
   void on_rollback(const RollbackMetrics& metrics) override;
@@ -33,7 +33,7 @@ class SampleWriter : public TrainObserver {
   Index interval_ = 0;
   std::string prompt_;
   GenerateOptions options_;
-  std::optional<RunLines> lines_;  // from on_start() on, when samples are asked for
+  std::optional<RunLines> lines_;  // set by on_start() if sample_interval is not 0
 };
 
 }  // namespace headlight

@@ -17,7 +17,7 @@ constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
 using Candidates = std::vector<TokenCandidate>;
 
-// By scores, because different scores may round to one weight.
+// Compares scores, because different scores may round to the same weight.
 bool likelier(const TokenCandidate& a, const TokenCandidate& b) {
   return a.score != b.score ? a.score > b.score : a.id < b.id;
 }
@@ -27,7 +27,7 @@ std::vector<double> read_scores(const Tensor& logits) {
   return logits.to_vector();
 }
 
-// Written so that NaN fails.
+// The comparison is false for NaN.
 bool is_score(double score) { return score < std::numeric_limits<double>::infinity(); }
 
 template <class T>
@@ -39,7 +39,7 @@ void check_scores(std::span<const T> scores, std::string_view cause) {
           bad != scores.end() && std::isnan(*bad) ? "NaN" : "infinite", ": ", cause);
 }
 
-// A finite score stays finite, however extreme the penalty: only the model says what is impossible.
+// Keeps a finite score finite at any penalty, because minus infinity marks impossible tokens.
 double penalized_score(double score, double penalty) {
   if (score == kImpossible) {
     return score;
@@ -57,13 +57,13 @@ std::span<const std::int32_t> latest(std::span<const std::int32_t> history, Inde
   return window > 0 && history.size() > count ? history.last(count) : history;
 }
 
-// The likeliest token, of equal ones the first.
+// Returns the most likely token; among equal ones the first.
 std::int32_t likeliest(const std::vector<double>& scores) {
   return static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
-// Weights by softmax. The largest score is subtracted before the division, so that the largest
-// weight is 1 at any temperature.
+// Computes weights by softmax. Subtracts the largest score before dividing by the temperature, so
+// that the largest weight is 1 at any temperature.
 void weigh(double temperature, const std::vector<double>& scores, std::vector<double>& weights) {
   weights.resize(scores.size());
   const double largest = scores[static_cast<std::size_t>(likeliest(scores))];
@@ -71,7 +71,7 @@ void weigh(double temperature, const std::vector<double>& scores, std::vector<do
                                           static_cast<Index>(scores.size()));
 }
 
-// Tokens that are possible, with a weight of at least `least`.
+// Collects the possible tokens with a weight of at least `least`.
 void gather(const std::vector<double>& scores, const std::vector<double>& weights, double least,
             Candidates& candidates) {
   candidates.clear();
@@ -90,12 +90,12 @@ double total_weight(std::span<const TokenCandidate> candidates) {
   return total;
 }
 
-// Keeps `last` and what is likelier, in the order of ids.
+// Keeps `last` and the more likely candidates, in the order of ids.
 void keep_up_to(const TokenCandidate last, Candidates& candidates) {
   std::erase_if(candidates, [&](const TokenCandidate& c) { return likelier(last, c); });
 }
 
-// Of equal scores the lower ids stay. `order` is memory.
+// Keeps the lower ids among equal scores. `order` is reused memory.
 void keep_top_k(Index top_k, std::vector<double>& scores, std::vector<double>& order) {
   if (top_k == 0 || top_k >= static_cast<Index>(scores.size())) {
     return;
@@ -111,13 +111,13 @@ void keep_top_k(Index top_k, std::vector<double>& scores, std::vector<double>& o
   }
 }
 
-// The last candidate that is needed to reach the sum is searched for by halves, each of which is
-// likelier than the next: that takes linear time, where sorting would take longer than the model.
+// Finds the last candidate needed to reach the sum by halving the range with nth_element. This
+// takes linear time; sorting would take longer than the model.
 void keep_top_p(double wanted, Candidates& candidates, Candidates& order) {
   order = candidates;
   auto begin = order.begin();
   auto end = order.end();
-  double before = 0;  // sum of what is likelier than begin ... end
+  double before = 0;  // sum of the candidates before begin
   while (end - begin > 1) {
     const auto middle = begin + (end - begin) / 2;
     std::nth_element(begin, middle, end, likelier);
@@ -132,7 +132,7 @@ void keep_top_p(double wanted, Candidates& candidates, Candidates& order) {
   keep_up_to(*begin, candidates);
 }
 
-// The likeliest candidate always stays: it has the weight 1.
+// Always keeps the most likely candidate, whose weight is 1.
 void keep_min_p(double min_p, Candidates& candidates) {
   std::erase_if(candidates,
                 [&](const TokenCandidate& candidate) { return candidate.weight < min_p; });
@@ -173,7 +173,7 @@ std::int32_t choose_token(std::span<const TokenProbability> distribution, double
       return token.id;
     }
   }
-  // Rounding may leave the sum a little below 1; a token without probability must not come then.
+  // Rounding may leave the sum below 1; then return the last token with a probability above 0.
   const auto last =
       std::find_if(distribution.rbegin(), distribution.rend(),
                    [](const TokenProbability& token) { return token.probability > 0; });

@@ -13,7 +13,7 @@ StopFilter::Pattern::Pattern(std::string pattern) : text(std::move(pattern)), bo
   matched = 0;
 }
 
-// A pattern that is matched as a whole must not be advanced: the text has ended there.
+// Must not be called after a complete match, where the text ends.
 void StopFilter::Pattern::advance(char c) {
   while (matched > 0 && text[matched] != c) {
     matched = borders[matched - 1];

@@ -6,9 +6,9 @@
 
 namespace headlight {
 
-// Passes a text on, piece by piece, up to the first stop text. What could still turn out to be the
-// beginning of one is held back. Where the text is cut into pieces makes no difference: the stop
-// text that ends first counts, and of several that end together the longest.
+// Passes on a text, piece by piece, up to the first stop text. Holds back text that may be the
+// beginning of a stop text. The result does not depend on the division into pieces: the stop text
+// that ends first counts; if several end together, the longest.
 //
 // Knuth, Morris and Pratt, "Fast Pattern Matching in Strings", 1977.
 class StopFilter {
@@ -16,10 +16,10 @@ class StopFilter {
   // The stop texts must not be empty.
   explicit StopFilter(const std::vector<std::string>& stops);
 
-  // The text that is certain not to belong to a stop text once `piece` has been added; "" after one
-  // has been found.
+  // Adds `piece` and returns the text that cannot belong to a stop text; "" after a stop text was
+  // found.
   std::string push(std::string_view piece);
-  // What was held back.
+  // Returns the text held back.
   std::string finish();
   bool found() const { return found_; }
 
@@ -28,7 +28,7 @@ class StopFilter {
     std::string text;
     // [i]: length of the longest proper prefix of text[0 ... i] that is also its suffix
     std::vector<std::size_t> borders;
-    std::size_t matched = 0;  // length of the prefix that the text so far ends with
+    std::size_t matched = 0;  // length of the longest prefix that ends the text so far
 
     explicit Pattern(std::string pattern);
     void advance(char c);

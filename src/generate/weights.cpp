@@ -8,7 +8,7 @@
 namespace headlight {
 namespace {
 
-// Bytes of the model's own float32 and of what lies beside it for a Decoder.
+// Returns the bytes of the float32 model and of the Decoder's matrices.
 double decoder_memory(const GptConfig& config, WeightFormat format) {
   double matrices = 0;
   for (const Weight& weight : weights_of(config)) {

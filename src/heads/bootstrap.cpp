@@ -26,7 +26,7 @@ DocumentSum total_of(const std::vector<DocumentSum>& documents) {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// As many documents as there are, drawn with replacement.
+// Draws as many documents as given, with replacement.
 std::vector<std::size_t> draw(std::size_t documents, const BootstrapOptions& options,
                               Index resample) {
   const RandomStream random =
@@ -38,7 +38,7 @@ std::vector<std::size_t> draw(std::size_t documents, const BootstrapOptions& opt
   return drawn;
 }
 
-// kNone when no document was drawn that has a token.
+// Mean over the drawn documents; kNone if they have no tokens.
 double resampled_mean(const std::vector<DocumentSum>& documents,
                       const std::vector<std::size_t>& drawn) {
   DocumentSum total;
@@ -49,7 +49,7 @@ double resampled_mean(const std::vector<DocumentSum>& documents,
   return total.weight > 0 ? total.sum / total.weight : kNone;
 }
 
-// The value below which a share of the sorted values lies, linear between neighbours.
+// Quantile of sorted values, with linear interpolation between neighbours.
 double quantile(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(std::floor(place));

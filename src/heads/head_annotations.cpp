@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto& kNames = kChoiceNames<PairKind>;
 
-// Where the tokens of a text begin, counted in characters or bytes, and at last where it ends.
+// Start of each token of a text, in characters or bytes, and the end of the text.
 class TokenPlaces {
  public:
   TokenPlaces(const std::string& text, const Tokenizer& tokenizer) {
@@ -26,13 +26,13 @@ class TokenPlaces {
   }
 
   Index length() const { return length_; }
-  // Where a token ends.
+  // End of a token.
   Index end_of(Index token) const { return begins_[static_cast<std::size_t>(token) + 1]; }
-  // The token that holds a place.
+  // Token that contains a character or byte position.
   Index holding(Index place) const {
     return std::upper_bound(begins_.begin(), begins_.end(), place) - begins_.begin() - 1;
   }
-  // One past the token that holds the last place before `end`.
+  // One past the token that contains position `end` - 1.
   Index behind(Index end) const { return holding(end - 1) + 1; }
 
  private:
@@ -57,9 +57,9 @@ std::array<Index, 4> read_pair(const Json& entry, Index length, const std::strin
   return ends;
 }
 
-// A repetition may be cut into tokens in another way than the first occurrence, at its ends if
-// nowhere else: " key" and "key". What came next the first time is known only after tokens that end
-// at the same place of the phrase. The pairs are runs of such tokens, with the one behind them.
+// The two occurrences of a phrase may be tokenized differently, at least at their ends: " key" and
+// "key". The next token is determined only after tokens with the same end in the phrase. The pairs
+// are runs of these tokens, plus the next token.
 void add_phrase(const std::array<Index, 4>& ends, const TokenPlaces& places, Index leading,
                 std::vector<TokenPair>& pairs) {
   Index earlier = places.holding(ends[0]);
@@ -68,7 +68,7 @@ void add_phrase(const std::array<Index, 4>& ends, const TokenPlaces& places, Ind
   const Index later_last = places.behind(ends[3]) - 1;
   TokenPair run;
   const auto close_run = [&] {
-    if (run.earlier_end <= run.later_begin && run.later_end > 0) {  // else one token is in both
+    if (run.earlier_end <= run.later_begin && run.later_end > 0) {  // else they share a token
       pairs.push_back(run);
     }
     run = {};
@@ -108,7 +108,7 @@ SequencePairs read_pairs(const Json& counted, const TokenPlaces& places, Index l
       }
       const TokenPair pair{leading + places.holding(ends[0]), leading + places.behind(ends[1]),
                            leading + places.holding(ends[2]), leading + places.behind(ends[3])};
-      if (pair.earlier_end <= pair.later_begin) {  // else both lie in one token
+      if (pair.earlier_end <= pair.later_begin) {  // else both are in one token
         pairs.kinds[kind].push_back(pair);
       }
     }

@@ -14,15 +14,15 @@
 namespace headlight {
 namespace {
 
-constexpr double kLargestNumber = 1e15;  // of updates, layers and heads
+constexpr double kLargestNumber = 1e15;  // limit for steps, layers and heads
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
 double number_of(const Json& json, const std::string& key) {
-  const Json* found = json.find(key);  // nothing is found in what is no object
+  const Json* found = json.find(key);  // nullptr for values that are not objects
   return found != nullptr && found->is_number() ? found->number() : kMissing;
 }
 
-// Calls visit(json) for the whole objects among the lines of a file, one in memory at a time.
+// Calls visit(json) for each complete object of a JSON lines file; holds one in memory at a time.
 template <class Visit>
 void for_each_line(const std::filesystem::path& path, const Visit& visit) {
   std::ifstream in(path);
@@ -64,8 +64,8 @@ void add_scores(const Json& line, HeadHistory& history) {
   }
 }
 
-// The mean loss of the updates before each time, back to the time before. A new model has the loss
-// of the first update, which is measured before it changes the weights.
+// Mean training loss between one time and the next. At time 0 it is the loss of the first step,
+// which is computed before the weights change.
 void take_losses(const std::filesystem::path& path, HeadHistory& history) {
   const std::vector<double>& times = history.iterations;
   std::vector<double> sums(times.size());
@@ -74,7 +74,7 @@ void take_losses(const std::filesystem::path& path, HeadHistory& history) {
     const double iteration = number_of(line, "iteration");
     const double loss = number_of(line, "loss");
     if (!std::isfinite(loss)) {
-      return;  // an evaluation
+      return;  // evaluation line
     }
     const auto time = static_cast<std::size_t>(
         std::upper_bound(times.begin(), times.end(), iteration) - times.begin());

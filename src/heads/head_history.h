@@ -9,41 +9,41 @@
 
 namespace headlight {
 
-// What heads.jsonl and metrics.jsonl tell about the heads of a run, [times] each; NaN where a
-// number is missing.
+// Training history of a run's heads, from heads.jsonl and metrics.jsonl. Vectors are [times]; NaN
+// for missing numbers.
 struct HeadHistory {
-  std::vector<double> iterations;  // updates made
-  std::vector<double> loss;        // in training, the mean since the time before
-  std::vector<double> first_copy;  // loss on random tokens, and when they are repeated
+  std::vector<double> iterations;  // optimizer steps done
+  std::vector<double> loss;        // training loss, mean since the previous time
+  std::vector<double> first_copy;  // loss on random tokens; second_copy: on their repetition
   std::vector<double> second_copy;
   std::vector<double> in_context;  // second_copy - first_copy
   std::vector<HeadId> heads;
-  // Queries that the scores of a time are means over: on the text, and on repeated random tokens.
-  // NaN where an older version of the program has not written them.
+  // Queries in the means of one time: on the text, and on repeated random tokens. NaN in files of
+  // older versions of the program.
   double text_places = 0;
   double repeat_places = 0;
-  // Of a score: the curve of every head, [heads][times].
+  // By score name: one curve for each head, [heads][times].
   std::map<std::string, std::vector<std::vector<double>>> scores;
 };
 
-// Throws Error, naming the file, when it is missing or holds no time. A last line that is not
-// whole, of a run that is still training, is left out.
+// Reads the history of a run directory. Throws Error, naming the file, if it is missing or has no
+// lines. Ignores an incomplete last line, which a running training may leave.
 HeadHistory read_head_history(const std::filesystem::path& run);
 
-// The first time that a head reached a score.
+// First time at which a head reached a threshold.
 struct HeadBirth {
   HeadId head;
-  std::size_t time = 0;  // place in the history
-  // False where so few places were measured that the head may never have had the score: even the
-  // most that it had lies less above the threshold than chance allows, see bounded_mean().
+  std::size_t time = 0;  // index in the history
+  // False if the queries are too few: the lower bound of bounded_mean() for the head's best score
+  // is below the threshold.
   bool settled = true;
 };
 
-// Of every head that reached `threshold`, the earliest first.
+// Births of all heads that reached `threshold`, earliest first.
 std::vector<HeadBirth> head_births(const HeadHistory& history, const std::string& score,
                                    double threshold);
 
-// Places of the heads, the highest last value of a score first.
+// Indices of the heads, sorted by the last value of a score, highest first.
 std::vector<std::size_t> heads_by_last(const HeadHistory& history, const std::string& score);
 
 }  // namespace headlight

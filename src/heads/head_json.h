@@ -5,7 +5,7 @@
 
 namespace headlight {
 
-// {head, layer, index}, to which others add what they know of a head.
+// Returns {head, layer, index}. Callers add their own fields.
 Json head_json(const HeadId& id);
 
 }  // namespace headlight

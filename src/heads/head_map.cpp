@@ -25,7 +25,7 @@ void HeadMap::measure() const {
   for (Index query = 0; query < length(); ++query) {
     const float* keys = row(query);
     const double least = kSmallPart / static_cast<double>(query + 1);
-    auto limit = static_cast<float>(least);  // the floats below it are those below `least`
+    auto limit = static_cast<float>(least);  // smallest float >= `least`, for the same comparison
     if (static_cast<double>(limit) < least) {
       limit = std::nextafter(limit, std::numeric_limits<float>::infinity());
     }

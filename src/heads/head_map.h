@@ -9,11 +9,11 @@
 
 namespace headlight {
 
-// What is known about a sequence before the model sees it.
+// Facts about a sequence that do not depend on the model.
 struct SequenceFacts {
   std::vector<std::int32_t> tokens;  // [T]
-  std::vector<Index> earlier_equal;  // [T] the last earlier place of the same token; -1: none
-  Index repeat_begin = 0;            // first token of the second copy, in repeated random tokens
+  std::vector<Index> earlier_equal;  // [T] last earlier position of the same token; -1: none
+  Index repeat_begin = 0;            // first token of the second copy, for repeated random tokens
   SequencePairs pairs;
 
   Index length() const { return static_cast<Index>(tokens.size()); }
@@ -21,31 +21,31 @@ struct SequenceFacts {
 
 SequenceFacts sequence_facts(std::vector<std::int32_t> tokens);
 
-// The weights of one head on one sequence, and what several scores need of every query's row.
+// Attention weights of one head on one sequence, with per-query sums shared by several scores.
 class HeadMap {
  public:
-  static constexpr double kSmallPart = 0.1;  // of an even share: a weight that is as good as none
+  static constexpr double kSmallPart = 0.1;  // of a uniform weight: counts as near zero
 
-  // weights [T, T]; both must outlive the map. The sums over rows are made when one is asked for:
-  // not every score needs them.
+  // weights [T, T]; both must outlive the map. Row sums are computed on first use, because some
+  // scores do not need them.
   HeadMap(const float* weights, const SequenceFacts& facts) : weights_(weights), facts_(facts) {}
 
   const SequenceFacts& facts() const { return facts_; }
   Index length() const { return facts_.length(); }
-  // The weights that a query gives, [T]; those behind the query are 0.
+  // Weights of a query, [T]; 0 for keys after the query.
   const float* row(Index query) const { return weights_ + query * length(); }
   double weight(Index query, Index key) const { return row(query)[key]; }
-  // On the keys begin ... end - 1.
+  // Weight on the keys begin ... end - 1.
   double span_weight(Index query, Index begin, Index end) const;
-  // On all keys.
+  // Weight on all keys.
   double row_weight(Index query) const { return row_of(query).sums.weight; }
-  // The key with the largest weight, the first of equals.
+  // Key with the largest weight; the first one on ties.
   Index top_key(Index query) const { return row_of(query).top_key; }
   double largest(Index query) const { return static_cast<double>(row_of(query).sums.largest); }
   double entropy(Index query) const { return row_of(query).sums.entropy; }  // nats
-  // Sum over keys of weight times tokens back.
+  // Sum over keys of weight times distance in tokens.
   double distance(Index query) const { return row_of(query).sums.distance; }
-  // Keys with less than kSmallPart of an even share.
+  // Number of keys with less than kSmallPart of a uniform weight.
   Index small_weights(Index query) const { return row_of(query).sums.below; }
 
  private:

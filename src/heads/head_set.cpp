@@ -13,7 +13,7 @@ namespace {
              "'");
 }
 
-// Reads a list of heads from its front.
+// Parser for a list of heads; consumes `rest` from the front.
 struct HeadReader {
   std::string_view whole;
   std::string_view rest = whole;

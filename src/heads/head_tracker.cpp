@@ -10,13 +10,13 @@
 namespace headlight {
 namespace {
 
-// Small enough that a hundred updates take far longer, large enough for two digits of a score.
+// Small enough to take far less time than 100 steps, large enough for 2 digits of a score.
 constexpr std::size_t kTextSequences = 6;
-constexpr Index kTextTokens = 128;  // most of a sequence
+constexpr Index kTextTokens = 128;  // tokens of a sequence at most
 constexpr Index kRepeatSequences = 6;
 constexpr Index kRepeatLength = 32;
 
-// Sequences from all over the dataset, the same ones every time.
+// Sequences spread over the whole dataset; the same ones every time.
 std::vector<std::vector<std::int32_t>> sample_of(const TokenDataset& data, Index block_size) {
   const Index longest = std::min(kTextTokens, block_size);
   const auto count = static_cast<Index>(kTextSequences);
@@ -25,7 +25,7 @@ std::vector<std::vector<std::int32_t>> sample_of(const TokenDataset& data, Index
     if (data.documents) {
       const auto number = static_cast<std::size_t>(i * std::ssize(data.sequences) / count);
       const TokenSequence& document = data.sequences[number];
-      // The end of a document is never read, only predicted.
+      // The last token of a document is a target only, never an input.
       sample.push_back(document.tokens(0, std::min(longest, document.size() - 1)));
     } else {
       const TokenSequence& stream = data.sequences.front();

@@ -10,17 +10,18 @@
 
 namespace headlight {
 
-// Scores all heads every so many updates of a run and appends one JSON object a line to heads.jsonl
-// in its directory. Reads the model only, so that training gives the same bits with and without it.
+// Scores all heads every `interval` steps of a run. Appends one JSON line each time to heads.jsonl
+// in the run directory. Only reads the model, so training results are bit-identical with and
+// without it.
 class HeadTracker : public TrainObserver {
  public:
-  // Measures nothing when `interval` is 0. `warn` gets a line when the file cannot be written and
-  // training goes on.
+  // Measures nothing if `interval` is 0. `warn` receives a line if a write fails and training
+  // continues.
   HeadTracker(Index interval, std::function<void(const std::string&)> warn)
       : interval_(interval), warn_(std::move(warn)) {}
 
-  // Drops the lines of updates that are about to be made again, and scores a new model. Throws
-  // SaveError when the file cannot be written; so does on_step(), if on_save_error is stop.
+  // Drops the lines of steps that the run will repeat, and scores a new model. Throws SaveError if
+  // the file cannot be written. on_step() also throws it if on_save_error is stop.
   void on_start(const RunPlan& plan) override;
   void on_step(const StepMetrics& metrics) override;
   void on_rollback(const RollbackMetrics& metrics) override;
@@ -32,7 +33,7 @@ class HeadTracker : public TrainObserver {
   Index interval_;
   std::function<void(const std::string&)> warn_;
   const Gpt* model_ = nullptr;
-  std::optional<RunLines> lines_;  // from on_start() on, when heads are tracked
+  std::optional<RunLines> lines_;  // set by on_start() if heads are tracked
   std::vector<std::vector<std::int32_t>> text_;
   HeadScoreOptions options_;
 };

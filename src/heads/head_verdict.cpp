@@ -10,7 +10,7 @@
 namespace headlight {
 namespace {
 
-// Ranks: 0 patterns of their own, 1 what may stand in for a pattern, 2 mere shape, 3 the rest.
+// Ranks: 0 specific patterns, 1 positions that may hide a pattern, 2 overall shape, 3 the rest.
 constexpr double kHalf = 0.5;        // of a head's weight
 constexpr double kPositional = 0.9;  // Voita et al. 2019, section 5.1
 constexpr double kLocal = 0.75;      // of the weight
@@ -139,7 +139,7 @@ BestScore best_score(const VerdictRule& rule, const ScoredHead& head) {
   return best;
 }
 
-// What a score, which is a share, may be on more of the same text.
+// Confidence interval of a score that is a share.
 Interval range_of(const ScoreValue& score) {
   if (score.has_interval && score.documents >= kEnoughDocuments) {
     return score.value;
@@ -150,8 +150,8 @@ Interval range_of(const ScoreValue& score) {
                             : bound;
 }
 
-// True when more of the same text could not bring out a pattern. What was left out on purpose, or
-// has no place in such texts, does not count; every text of two tokens has positions.
+// Whether no pattern's interval reaches its threshold. Scores that were not measured do not count,
+// except positional ones: any text of two tokens has them.
 bool excludes_patterns(const ScoredHead& head) {
   for (const VerdictRule& rule : verdict_rules()) {
     if (rule.rank > kLastNamedRank) {
@@ -181,7 +181,7 @@ Verdict verdict_of(const VerdictRule& rule, const ScoredHead& head) {
           .settled = range.low >= rule.threshold};
 }
 
-// The rule of a rank with the highest score among those that reach their threshold, if any.
+// The rule of a rank with the highest score; with `reaching`, only among rules at their threshold.
 const VerdictRule* best_rule(int rank, bool reaching, const ScoredHead& head) {
   const VerdictRule* best = nullptr;
   for (const VerdictRule& rule : verdict_rules()) {

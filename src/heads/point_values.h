@@ -11,25 +11,25 @@
 
 namespace headlight {
 
-// The value of a point as rows of items; of attn_scores and pattern the rows are queries.
+// Memory layout of a point's value: rows of items. For attn_scores and pattern, rows are queries.
 struct ValueLayout {
   ValueLayout(Point point, const Shape& shape);
 
   Index rows = 0;
-  Index items = 0;  // heads; of points without any: elements
+  Index items = 0;  // heads; elements for points without heads
   Index width = 0;  // elements of an item
   Index row_stride = 0;
   Index item_stride = 0;
 };
 
-// The numbers that the items of a value have: those of the heads, or 0, 1, 2 ...
+// Numbers of the items of a value: head numbers, or 0, 1, 2 ...
 std::vector<Index> item_numbers(Point point, Index layer, Index items, const HeadLayout& heads);
 
-// A point and its layer, 0 for points of no layer.
+// A point and its layer (0 for points outside layers).
 using Spot = std::pair<Point, Index>;
 using PointValues = std::map<Spot, Tensor>;
 
-// Keeps what passes come by, the last of each.
+// Hook that keeps the last value of each wanted point.
 class KeepValues final : public ForwardHook {
  public:
   explicit KeepValues(std::function<bool(Point, Index)> wants) : wants_(std::move(wants)) {}
@@ -43,11 +43,11 @@ class KeepValues final : public ForwardHook {
   std::function<bool(Point, Index)> wants_;
 };
 
-// The mean of the rows of values [N, ...] that have the same row.
+// Mean over the rows of values [N, ...] with equal row sizes.
 class RowMeans {
  public:
   void add(const Tensor& value);
-  // [F], F the elements of a row, after one row at least.
+  // Returns the mean [F], F the elements of a row. Call add() with at least one row first.
   Tensor row(DType dtype) const;
 
  private:
@@ -55,10 +55,11 @@ class RowMeans {
   double rows_ = 0;
 };
 
-// What a pass comes by, of maps those of its last sequence. Records no gradient.
+// Runs the model and returns the values of the wanted points; for maps only the last sequence's.
+// Records no gradient.
 PointValues values_of(const Gpt& model, const Batch& batch,
                       std::function<bool(Point, Index)> wants);
-// The same of one sequence.
+// values_of() for one sequence.
 PointValues values_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
                       std::function<bool(Point, Index)> wants);
 

@@ -12,16 +12,16 @@ namespace {
 
 constexpr Index kNoHead = -1;
 
-// Which head of the given layer, by its place, stands where in the new one.
+// Index in the given layer of each head of the new layer; kNoHead for an empty head.
 struct LayerLayout {
   std::vector<Index> heads;      // of queries
   std::vector<Index> key_heads;  // of keys and values
 };
 using Layout = std::vector<LayerLayout>;
-// For every layer, the numbers of the new model's heads.
+// Head numbers of the new model, by layer.
 using HeadNumbers = std::vector<std::vector<Index>>;
 
-// Parts of `width` along an axis, in the order of `heads`; zeros where there is none.
+// Concatenates slices of `width` along an axis, in the order of `heads`; zeros for kNoHead.
 Tensor pick_heads(const Tensor& x, Index axis, const std::vector<Index>& heads, Index width) {
   std::vector<Tensor> parts;
   for (const Index head : heads) {
@@ -33,7 +33,7 @@ Tensor pick_heads(const Tensor& x, Index axis, const std::vector<Index>& heads, 
   return concat(parts, axis);
 }
 
-// c_attn holds query, key and value one after the other, each head by head.
+// c_attn holds query, key and value in this order, each ordered by head.
 Tensor pick_from_projection(const Tensor& x, const LayerLayout& layout, const AttentionPlan& plan) {
   std::vector<Tensor> parts;
   for (Index part = 0; part < 3; ++part) {
@@ -56,7 +56,7 @@ Tensor rearranged(const ModelWeight& from, const GptConfig& config, const Layout
                                                : pick_from_projection(x, of_layer, plan);
 }
 
-// Of each layer how many of the new model's heads share each of its key heads.
+// For each layer, the number of new query heads that share each new key head.
 std::vector<std::vector<Index>> key_groups_of(const GptConfig& given, const Layout& layout) {
   std::vector<std::vector<Index>> groups;
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
@@ -79,7 +79,7 @@ bool counts_from_zero(const std::vector<Index>& numbers) {
   return numbers.empty() || (numbers.front() == 0 && numbers.back() == std::ssize(numbers) - 1);
 }
 
-// The configuration with the layout's numbers of heads.
+// Returns the configuration with the layout's numbers of heads.
 GptConfig config_with(const GptConfig& given, const Layout& layout, HeadNumbers numbers,
                       Index width) {
   GptConfig config = given;
@@ -112,7 +112,7 @@ std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, const GptCo
   return result;
 }
 
-// The numbers of the key heads that the new model keeps.
+// Numbers of the key heads kept in the new model.
 HeadNumbers key_numbers_of(const HeadLayout& whole, const Layout& layout) {
   HeadNumbers numbers(layout.size());
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
@@ -128,7 +128,7 @@ const HeadNumbers& all_key_numbers(const HeadLayout& layout) {
   return layout.key_numbers.empty() ? layout.numbers : layout.key_numbers;
 }
 
-// True when key head k serves the query heads from k size to (k + 1) size - 1, by their numbers.
+// Whether key head k serves query heads k * size to (k + 1) * size - 1, by their numbers.
 bool has_even_groups(const HeadLayout& heads, Index size) {
   for (Index layer = 0; layer < heads.layers(); ++layer) {
     const std::vector<Index>& numbers = heads.numbers[static_cast<std::size_t>(layer)];
@@ -143,14 +143,14 @@ bool has_even_groups(const HeadLayout& heads, Index size) {
   return true;
 }
 
-// The sizes of a model without gaps that has all heads of another at their numbers.
+// Sizes of a full model that has all heads of a pruned one at their numbers.
 struct FullSize {
-  Index heads;       // of a layer
-  Index group_size;  // of the heads that share a key head
+  Index heads;       // in each layer
+  Index group_size;  // query heads that share a key head
 };
 
-// The smallest with at least `heads` heads. Their number divides the width where one does: some
-// readers of config.json demand it.
+// Returns the smallest sizes with at least `heads` heads. Prefers a number of heads that divides
+// the width, because some readers of config.json require that.
 FullSize full_size(const HeadLayout& kept, Index heads, Index width) {
   Index least = heads;
   for (const std::vector<Index>& numbers : kept.numbers) {
@@ -170,7 +170,7 @@ FullSize full_size(const HeadLayout& kept, Index heads, Index width) {
   return {.heads = count <= width ? count : whole, .group_size = size};
 }
 
-// The places of the numbers from 0 to `count` - 1 among those of a layer.
+// For each number from 0 to `count` - 1, the index of its head in the layer, or kNoHead.
 std::vector<Index> places_of(const std::vector<Index>& numbers, Index count) {
   std::vector<Index> places(static_cast<std::size_t>(count), kNoHead);
   for (std::size_t place = 0; place < numbers.size(); ++place) {
@@ -225,7 +225,7 @@ std::unique_ptr<Gpt> zero_heads(const Gpt& model, const HeadSet& heads) {
   }
   for (std::size_t layer = 0; layer < layout.size(); ++layer) {
     layout[layer].key_heads = layout[layer].heads;
-    if (shares_keys(model.config())) {  // others may still read them
+    if (shares_keys(model.config())) {  // other heads may read them
       const AttentionPlan plan = block_plan(model.config(), static_cast<Index>(layer)).attention;
       layout[layer].key_heads.resize(static_cast<std::size_t>(plan.key_heads));
       std::iota(layout[layer].key_heads.begin(), layout[layer].key_heads.end(), Index{0});

@@ -26,7 +26,7 @@ double mean_loss(const Gpt& model, const TokenDataset& data, Index batch_size) {
   return sum / targets;
 }
 
-// A model that loses heads; those that stay keep their numbers.
+// A model that is pruned step by step. Remaining heads keep their numbers.
 class ShrinkingModel {
  public:
   explicit ShrinkingModel(const Gpt& whole) : current_(&whole) {}
@@ -42,7 +42,7 @@ class ShrinkingModel {
 
  private:
   const Gpt* current_;
-  std::unique_ptr<Gpt> owned_;  // none while nothing was removed
+  std::unique_ptr<Gpt> owned_;  // null until the first removal
 };
 
 struct Ranked {
@@ -50,7 +50,7 @@ struct Ranked {
   double importance;
 };
 
-// The heads that are left, the least important first.
+// Returns the remaining heads, least important first.
 std::vector<Ranked> rank(const ShrinkingModel& shrinking, const TokenDataset& data,
                          const PrunePlanOptions& options) {
   std::vector<Ranked> ranked;

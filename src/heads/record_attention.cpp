@@ -25,7 +25,7 @@ void cut_and_label(RecordedDocument& document, const Tokenizer& tokenizer, Index
   }
 }
 
-// Cuts documents that have ids and text, and labels their tokens.
+// Truncates documents that have ids and text, and labels their tokens.
 std::vector<RecordedDocument> prepared(std::vector<RecordedDocument> documents,
                                        const LanguageModel& model, const Tokenizer& tokenizer,
                                        Index max_tokens) {
@@ -44,8 +44,8 @@ std::vector<RecordedDocument> prepared(std::vector<RecordedDocument> documents,
   return documents;
 }
 
-// What the forward pass records and the padded copy of the chosen heads, in bytes. Doubles cannot
-// overflow here.
+// Bytes of the recorded weights plus the padded copy of the chosen heads. Uses doubles because they
+// do not overflow.
 double bytes_needed(const LanguageModel& model, const HeadSet& chosen,
                     const RecordedAttention& recorded, bool vectors) {
   double squares = 0;
@@ -57,7 +57,7 @@ double bytes_needed(const LanguageModel& model, const HeadSet& chosen,
   const auto longest = static_cast<double>(recorded.longest());
   const double padded =
       longest * longest * static_cast<double>(recorded.documents.size()) * sizeof(float);
-  // The projections of all heads, and queries and keys of the chosen ones with their pads.
+  // Projections of all heads, and padded queries and keys of the chosen heads.
   const double width = vectors ? static_cast<double>(model.heads().head_width) * sizeof(float) : 0;
   const double rows = longest * static_cast<double>(recorded.documents.size());
   double bytes = 0;
@@ -80,8 +80,8 @@ void require_memory(const LanguageModel& model, const HeadSet& chosen,
           " MiB: choose fewer documents, layers or tokens");
 }
 
-// Keeps queries [N, H, D] and keys [N, G, D] of some layers as the scores read them: normalised
-// and rotated where the model does that, since rot_q comes behind q.
+// Hook that keeps queries [N, H, D] and keys [N, G, D] of some layers as the scores use them. If
+// the model normalises or rotates them, rot_q comes after q and overwrites it.
 class KeepVectors final : public ForwardHook {
  public:
   explicit KeepVectors(const HeadSet& chosen) : chosen_(chosen) {}
@@ -104,7 +104,7 @@ class KeepVectors final : public ForwardHook {
   const HeadSet& chosen_;
 };
 
-// `hook` may be null.
+// Runs the model with a recorder. `hook` may be null.
 Recorder run_model(const LanguageModel& model, const std::vector<RecordedDocument>& documents,
                    const HeadSet& chosen, ForwardHook* hook) {
   std::vector<std::vector<std::int32_t>> sequences;
@@ -120,7 +120,7 @@ Recorder run_model(const LanguageModel& model, const std::vector<RecordedDocumen
   return recorder;
 }
 
-// The heads at these places of all sequences [H, t, t] as one [B, H, T, T] with zeros for the pads.
+// Copies the heads at `places` of all sequences [H, t, t] to [B, H, T, T], with zero padding.
 Tensor padded_heads(const std::vector<Tensor>& sequences, const std::vector<Index>& places,
                     Index longest) {
   const auto count = static_cast<Index>(places.size());
@@ -137,7 +137,7 @@ Tensor padded_heads(const std::vector<Tensor>& sequences, const std::vector<Inde
   return result;
 }
 
-// Vectors [N, H or G, D] of the query or key heads at these places as [B, T, heads, D].
+// Copies vectors [N, H or G, D] of the heads at `places` to [B, T, heads, D], with zero padding.
 Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& places,
                       const RecordedAttention& recorded) {
   const Index width = vectors.size(2);
@@ -146,7 +146,7 @@ Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& places,
   const Index longest = recorded.longest();
   Tensor result =
       Tensor::zeros({static_cast<Index>(recorded.documents.size()), longest, count, width});
-  Index token = 0;  // of the batch
+  Index token = 0;  // index in the batch
   Index target = 0;
   for (const RecordedDocument& document : recorded.documents) {
     const auto length = static_cast<Index>(document.ids.size());
@@ -161,7 +161,7 @@ Tensor padded_vectors(const Tensor& vectors, const std::vector<Index>& places,
   return result;
 }
 
-// Adds queries, keys, the scale of their products and the window.
+// Adds queries, keys, the score scale and the window.
 void add_vectors(RecordedLayer& layer, const KeepVectors& hook, const LanguageModel& model,
                  const std::vector<Index>& places, const RecordedAttention& recorded) {
   require(hook.queries.contains(layer.layer) && hook.keys.contains(layer.layer),
@@ -210,7 +210,7 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
       heads.push_back(id.head);
       places.push_back(place_of(id, layout));
     }
-    // Taken out of the recorder, so that one layer at a time exists twice.
+    // Moved out of the recorder, so that only one layer at a time exists twice.
     const std::vector<Tensor> sequences =
         std::exchange(recorded_weights(recorder, layer, model), {});
     recorded.layers.push_back({layer, heads, padded_heads(sequences, places, recorded.longest())});

@@ -13,7 +13,7 @@ namespace {
 
 using Sequences = std::vector<std::vector<std::int32_t>>;
 
-// Every head's weights on one sequence, [heads] of [T, T].
+// Attention weights of every head on one sequence, [heads] of [T, T].
 std::vector<Tensor> maps_of(const LanguageModel& model, const std::vector<std::int32_t>& tokens,
                             const HeadSet& heads) {
   std::vector<Tensor> maps(heads.size());
@@ -29,7 +29,7 @@ std::vector<Tensor> maps_of(const LanguageModel& model, const std::vector<std::i
   return maps;
 }
 
-// [T, T]: the entropy of every query's weights in nats.
+// Entropy of every query's weights, in nats, for a map [T, T].
 std::vector<double> entropies(const Tensor& map) {
   const Index length = map.size(0);
   std::vector<double> result;
@@ -40,7 +40,7 @@ std::vector<double> entropies(const Tensor& map) {
   return result;
 }
 
-// Sum over queries of the distance between two heads, each with its entropies.
+// Sum over queries of the distance between two heads, given their entropies.
 double distance_sum(const Tensor& a, const Tensor& b, const std::vector<double>& a_entropy,
                     const std::vector<double>& b_entropy) {
   const Index length = a.size(0);
@@ -72,8 +72,8 @@ void add_distances(const std::vector<Tensor>& maps, std::vector<double>& sums) {
   });
 }
 
-// Pieces of at least two tokens, spread evenly: the first of every sequence, or all of a single
-// one.
+// Evenly spread pieces of at least two tokens: the first piece of every sequence, or all pieces of
+// a single sequence.
 std::vector<SequencePiece> sample(const Sequences& sequences, const RedundancyOptions& options,
                                   Index block_size) {
   std::vector<SequencePiece> usable = cut_sequences(sequences, block_size, 0);
@@ -112,7 +112,7 @@ std::vector<std::vector<std::size_t>> average_linkage(const std::vector<double>&
   for (std::size_t i = 0; i < n; ++i) {
     clusters.push_back({i});
   }
-  std::vector<double> between = distance;  // of clusters, in the rows of their first items
+  std::vector<double> between = distance;  // between clusters, in the rows of their first items
   for (;;) {
     std::size_t first = 0;
     std::size_t second = 0;

@@ -13,17 +13,17 @@
 
 namespace headlight {
 
-// An array that a file is made of piece by piece: it need not be in memory.
+// An array to write to a file piece by piece; it need not be in memory.
 struct ArraySource {
   std::string name;
   DType dtype = DType::float32;  // or int32
   Shape shape;
-  // Gives the bytes of the elements from byte `offset` on, as many as the span takes.
+  // Fills `bytes` with the bytes of the elements from byte `offset` on.
   std::function<void(Index offset, std::span<std::byte> bytes)> read;
 };
 
-// The bytes that the functions for tensors write of the same arrays, in memory that does not depend
-// on their sizes. They throw what those throw, and what `read` throws.
+// Write the same bytes as the functions for tensors, in memory that does not depend on the arrays'
+// sizes. Throw Error as these do, and pass on exceptions from `read`.
 void write_npz(const std::filesystem::path& path, const std::vector<ArraySource>& arrays,
                StoredFloats floats);
 void write_safetensors(const std::filesystem::path& path, const std::vector<ArraySource>& arrays,

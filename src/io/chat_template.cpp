@@ -18,7 +18,7 @@ std::string gguf_template(const fs::path& path) {
   return text == nullptr ? "" : *text;
 }
 
-// A text, or a list of {"name", "template"}.
+// Returns the value of chat_template: a text, or the "default" in a list of {"name", "template"}.
 std::string configured_template(const Json& config) {
   const Json* value = config.find("chat_template");
   if (value == nullptr || value->is_string()) {

@@ -20,13 +20,13 @@ class Hash {
             "[fingerprint] cannot allocate memory");
   }
 
-  // The count goes in as well, so that neighbouring pieces cannot trade bytes.
+  // Hashes the count, too, so that moving bytes between neighbouring pieces changes the hash.
   void add(const void* bytes, std::size_t count) {
     const std::uint64_t size = count;
     XXH3_128bits_update(state_.get(), &size, sizeof size);
     add_more(bytes, count);
   }
-  // Without the count: the next bytes of a piece that comes in parts.
+  // Hashes the next bytes of a piece that comes in parts, without a count.
   void add_more(const void* bytes, std::size_t count) {
     XXH3_128bits_update(state_.get(), bytes, count);
   }

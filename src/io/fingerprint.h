@@ -9,18 +9,19 @@
 
 namespace headlight {
 
-// XXH3-128 (https://github.com/Cyan4973/xxHash) of the names, types, shapes and elements in their
-// order, as 32 hexadecimal digits. One changed bit changes it; it does not resist forgery.
+// Returns XXH3-128 (https://github.com/Cyan4973/xxHash) of the names, types, shapes and elements in
+// order, as 32 hexadecimal digits. Changes with any bit, but does not resist forgery.
 std::string fingerprint(const NamedTensors& tensors);
 
-// The same of the bytes of a file.
+// Returns the fingerprint of a file's bytes.
 std::string fingerprint_of_bytes(std::string_view bytes);
 
-// The same of token ids and the lengths of their sequences, wherever they lie, and of their shares.
+// Returns the fingerprint of token ids, the lengths of their sequences, and their shares. It does
+// not depend on where the ids are stored.
 std::string fingerprint_of_tokens(const TokenDataset& data);
 
-// The same of what each id of a tokenizer stands for: of tokenizers with one fingerprint, a token
-// file may have been made by any.
+// Returns the fingerprint of the bytes and special name of every id. Tokenizers with the same
+// fingerprint can share token files.
 std::string fingerprint_of_vocabulary(const Tokenizer& tokenizer);
 
 }  // namespace headlight

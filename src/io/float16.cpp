@@ -8,7 +8,7 @@
 namespace headlight {
 namespace {
 
-constexpr std::uint32_t kFractionBits = 23 - 10;  // that a float has more
+constexpr std::uint32_t kFractionBits = 23 - 10;  // more in a float than in a half
 
 }  // namespace
 

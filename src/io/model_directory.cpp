@@ -32,11 +32,11 @@ ModelConfig read_config(const fs::path& directory) {
   return parse_model_config(read_whole_file(path, kLargestConfig), shown(path));
 }
 
-// A model on disk, whose weights are still there.
+// A model on disk: its configuration, and its weights, which are not read yet.
 struct StoredModel {
   GptConfig config;
   ModelWeights weights;
-  std::string unread = {};  // a line about keys of config.json without effect; "": there are none
+  std::string unread = {};  // one line about ignored keys of config.json, or ""
 };
 
 StoredModel open_model(const fs::path& path) {
@@ -69,7 +69,7 @@ void require_memory_for(const fs::path& path, const GptConfig& config, DType dty
           " parameters need memory of ", missing);
 }
 
-// Folders of other tools have no manifest. One that is there lists the files that are read.
+// Verifies the model files against the manifest. Folders of other tools have none.
 void verify_model_files(const fs::path& directory) {
   if (!has_manifest(directory)) {
     return;
@@ -81,7 +81,7 @@ void verify_model_files(const fs::path& directory) {
   verify_manifest(directory, present);
 }
 
-// Of a model that is no Gpt.
+// Returns config.json for a model other than Gpt.
 std::string config_json(const LanguageModel& model) {
   return Json{{"model_type", model.model_type()},
               {"vocab_size", model.vocab_size()},
@@ -201,7 +201,7 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   GptConfig& config = stored.config;
   ModelWeights& weights = stored.weights;
   weights.settle(config);
-  // A configuration that asks for more than the file holds must not get the memory first.
+  // Checks before allocating: a configuration may ask for more memory than the file holds.
   check(stored, options.warn);
   if (options.adjust) {
     options.adjust(config);
@@ -210,7 +210,7 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   std::unique_ptr<Gpt> model = Gpt::blank(config, options.dtype);
   weights.read_into(*model);
   require_finite(model->parameters(), shown(directory) + ": ");
-  release_unused_storage();  // what single tensors took on their way
+  release_unused_storage();  // temporary memory of single tensors
   return model;
 }
 

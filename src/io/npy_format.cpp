@@ -39,7 +39,7 @@ std::string type_name(const NpyHeader& header) {
   return std::string(type->name);
 }
 
-// As Python spells a tuple: "()", "(5,)", "(2, 3)".
+// Returns the shape as a Python tuple: "()", "(5,)", "(2, 3)".
 std::string tuple_text(const Shape& shape) {
   std::string text = "(";
   for (Index axis = 0; axis < shape.rank(); ++axis) {
@@ -48,7 +48,7 @@ std::string tuple_text(const Shape& shape) {
   return text + (shape.rank() == 1 ? ",)" : ")");
 }
 
-// Reads the one kind of Python literal that the format allows.
+// Parser of the only Python literal that the format allows: a dictionary.
 class DictionaryParser {
  public:
   DictionaryParser(std::string_view text, std::string_view where) : rest_(text), where_(where) {}
@@ -143,7 +143,7 @@ class DictionaryParser {
     return value;
   }
 
-  // Between two quotes of one kind, without escapes.
+  // Parses a text between two quotes of the same kind, without escapes.
   std::string_view parse_string() {
     skip_spaces();
     check(rest_.starts_with('\'') || rest_.starts_with('"'), "lacks a quoted string");
@@ -170,7 +170,7 @@ class DictionaryParser {
   std::string_view rest_;
   std::string_view where_;
   const NpyType* type_ = nullptr;
-  std::size_t characters_ = 0;  // of texts
+  std::size_t characters_ = 0;  // per text; 0: numbers
   std::optional<Shape> shape_;
   bool row_major_ = false;
 };

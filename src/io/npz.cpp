@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kNpySuffix = ".npy";
 
-// One array as it goes into a file.
+// An array in file format.
 struct NpyArray {
   NpyArray(const Tensor& tensor, StoredFloats floats)
       : values(to_contiguous(
@@ -43,12 +43,12 @@ struct NpyArray {
     return values.defined() ? bytes_of(values) : std::as_bytes(std::span(halves));
   }
 
-  Tensor values;  // undefined where halves are written
+  Tensor values;  // undefined if halves are written
   std::vector<std::uint16_t> halves;
   std::string header;
 };
 
-// A list of texts as it goes into a file.
+// A list of texts in file format.
 struct NpyTexts {
   explicit NpyTexts(const std::vector<std::string>& texts) {
     std::size_t width = 1;
@@ -86,7 +86,7 @@ class MemberReader {
     }
   }
 
-  // The library compares the checksum when it meets the end.
+  // Reads past the last byte, because the library compares the checksum only at the end.
   void expect_end() {
     std::byte beyond{};
     const zip_int64_t count = ::zip_fread(file_, &beyond, 1);
@@ -100,7 +100,8 @@ class MemberReader {
   zip_file_t* file_;
 };
 
-// Bytes of a stored member; `left`, the bytes of the file that no member has taken yet, shrinks.
+// Returns the bytes of a stored member and subtracts them from `left`, the bytes of the file that
+// no earlier member uses.
 std::size_t member_bytes(const ZipArchive& archive, zip_uint64_t index, std::uint64_t& left,
                          const std::string& where) {
   zip_stat_t status;
@@ -123,7 +124,7 @@ struct Member {
   std::size_t bytes = 0;
 };
 
-// What comes before the elements, which then fill the rest of the member exactly.
+// Reads the header. The elements must fill the rest of the member exactly.
 NpyHeader read_header(MemberReader& reader, const Member& member) {
   const std::string& where = member.where;
   require(member.bytes >= kNpyPrefixBytes, where, ": ", member.bytes, " bytes are too few");
@@ -143,7 +144,7 @@ NpyHeader read_header(MemberReader& reader, const Member& member) {
   return header;
 }
 
-// Piece by piece, so that the file's own type takes little memory.
+// Converts in pieces, to need little memory for the file's type.
 void read_halves(MemberReader& reader, Tensor& tensor) {
   std::array<std::uint16_t, 8192> piece;
   float* to = tensor.mutable_data<float>();
@@ -170,7 +171,7 @@ Tensor read_elements(MemberReader& reader, const NpyHeader& header, const std::s
   return tensor;
 }
 
-// A text ends before the zeros that fill its element up to the width of all.
+// Reads a text of `width` code points, without the zeros that pad it.
 std::string read_text(MemberReader& reader, std::size_t width, const std::string& where) {
   std::u32string points(width, U'\0');
   reader.read(std::as_writable_bytes(std::span<char32_t>(points)));
@@ -220,7 +221,7 @@ void for_each_member(const std::filesystem::path& path, const Visit& visit) {
 
 void write_members(const std::filesystem::path& path, const NamedTensors& tensors,
                    const NamedTexts& texts, StoredFloats floats) {
-  if (tensors.empty() && texts.empty()) {  // the library writes no file then
+  if (tensors.empty() && texts.empty()) {  // the library cannot write an empty archive
     constexpr std::size_t kOtherFieldsBytes = 18;
     return write_file(path, "PK\x05\x06" + std::string(kOtherFieldsBytes, '\0'));
   }
@@ -263,7 +264,7 @@ void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
 
 void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
                const NamedTexts& texts) {
-  NamedTensors all = tensors;  // a name is one of both
+  NamedTensors all = tensors;  // for the check: names must differ in both lists
   for (const auto& [name, list] : texts) {
     all.emplace_back(name, Tensor::zeros({1}));
   }

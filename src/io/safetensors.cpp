@@ -23,13 +23,13 @@ namespace headlight {
 namespace {
 
 constexpr Index kLengthBytes = 8;
-constexpr Index kMaxSafetensorsHeader = Index{16} << 20;    // in bytes
-constexpr std::string_view kMetadataName = "__metadata__";  // not a tensor: text about the file
+constexpr Index kMaxSafetensorsHeader = Index{16} << 20;    // bytes
+constexpr std::string_view kMetadataName = "__metadata__";  // metadata of the file, not a tensor
 
 struct FileType {
   std::string_view name;
   Index bytes;
-  DType dtype;  // of the tensor that it is read into
+  DType dtype;  // type of the tensor in memory
 };
 
 constexpr std::array<FileType, 10> kFileTypes{{
@@ -45,7 +45,7 @@ constexpr std::array<FileType, 10> kFileTypes{{
     {"BOOL", 1, DType::boolean},
 }};
 
-// The JSON text behind the 8 bytes of its length.
+// Reads the JSON text after the 8 bytes of its length.
 std::string read_header_text(const InputFile& file) {
   const std::string name = shown(file.path());
   refuse_lfs_pointer(file);
@@ -66,7 +66,7 @@ std::string read_header_text(const InputFile& file) {
 
 std::map<std::string, std::string> parse_metadata(const Json& metadata, const std::string& file) {
   std::map<std::string, std::string> result;
-  if (metadata.is_null()) {  // as some programs write for none
+  if (metadata.is_null()) {  // some programs write null for none
     return result;
   }
   require(metadata.is_object(), file, ": __metadata__ is not an object");
@@ -150,7 +150,7 @@ class EntryParser {
   Index data_start_;
 };
 
-// The data must fill the file behind the header: no hole, no overlap, nothing left over.
+// Throws Error unless the data fills the file after the header: no holes, no overlaps, no rest.
 void check_layout(const std::vector<SafetensorsEntry>& entries, Index data_start,
                   const InputFile& file) {
   const std::string name = shown(file.path());
@@ -167,7 +167,7 @@ void check_layout(const std::vector<SafetensorsEntry>& entries, Index data_start
           " bytes behind the last tensor");
 }
 
-// The entries in the order of their data, checked. `metadata` gets the texts about the file.
+// Returns the checked entries in the order of their data. Stores __metadata__ in `metadata`.
 std::vector<SafetensorsEntry> parse_safetensors_header(
     const InputFile& file, std::map<std::string, std::string>* metadata = nullptr) {
   const std::string file_name = shown(file.path());
@@ -201,8 +201,8 @@ struct Source {
   std::string where() const { return shown(file.path()) + ": tensor " + in_quotes(entry.name); }
 };
 
-// Reads elements of type From piece by piece, so that the file's own type takes little memory, and
-// stores convert(element) as To.
+// Reads elements of type From in pieces, to need little memory for the file's type, and stores
+// convert(element) as To.
 template <class From, class To, class Convert>
 void read_converted(const Source& source, Tensor& tensor, Convert convert) {
   std::array<From, 8192> piece;
@@ -245,7 +245,7 @@ struct ElementReader {
   void (*read)(const Source&, Tensor&);
 };
 
-// All other types lie in the file as they do in a tensor.
+// Types that are converted when read. All others have the same bytes in file and tensor.
 constexpr std::array<ElementReader, 5> kConvertingReaders{{
     {"F16", read_halves},
     {"I64", read_integers<std::int64_t>},
@@ -254,7 +254,7 @@ constexpr std::array<ElementReader, 5> kConvertingReaders{{
     {"U8", read_integers<std::uint8_t>},
 }};
 
-// The tensor has the type entry.dtype.
+// Reads the entry's elements into `tensor`, which has type entry.dtype.
 void fill(const Source& source, Tensor& tensor) {
   const auto* reader = std::find_if(
       kConvertingReaders.begin(), kConvertingReaders.end(),
@@ -264,12 +264,12 @@ void fill(const Source& source, Tensor& tensor) {
 
 constexpr std::size_t kDataAlignment = 8;
 
-// What a file gets of one tensor.
+// One tensor to write.
 struct NewEntry {
   std::string name;
   DType dtype = DType::float32;
   Shape shape;
-  std::function<void(FileWriter&)> write;  // its elements
+  std::function<void(FileWriter&)> write;  // writes the elements
 };
 
 bool is_halved(DType dtype, StoredFloats floats) {
@@ -309,7 +309,7 @@ std::string shape_text(const Shape& shape) {
 
 std::string strict_json(const Json& json) { return json.dump(-1, Json::BadUtf8::refused); }
 
-// The JSON object, without padding.
+// Returns the JSON header without padding.
 std::string header_text(const std::vector<NewEntry>& entries,
                         const std::map<std::string, std::string>& metadata, StoredFloats floats) {
   std::string text = "{";
@@ -351,7 +351,7 @@ void write_elements(FileWriter& writer, const Tensor& tensor, StoredFloats float
   }
 }
 
-// Larger elements come first, else the given order is kept.
+// Writes the file. Tensors with larger elements come first, otherwise in the given order.
 void write_entries(const std::filesystem::path& path, std::vector<NewEntry> entries,
                    const std::map<std::string, std::string>& metadata, StoredFloats floats) {
   std::stable_sort(entries.begin(), entries.end(), [&](const NewEntry& a, const NewEntry& b) {
@@ -377,7 +377,7 @@ void write_entries(const std::filesystem::path& path, std::vector<NewEntry> entr
   });
 }
 
-// In pieces.
+// Writes the elements in pieces.
 void write_elements(FileWriter& writer, const ArraySource& array, StoredFloats floats) {
   constexpr Index kPiece = Index{1} << 20;  // bytes
   StoredElements elements(array, floats);
@@ -391,7 +391,7 @@ void write_elements(FileWriter& writer, const ArraySource& array, StoredFloats f
 }
 
 constexpr Index kLargestIndex = Index{16} << 20;  // bytes
-constexpr std::size_t kLongestName = 255;         // of a file, in bytes
+constexpr std::size_t kLongestName = 255;         // of a file name, in bytes
 
 bool is_plain_file_name(const std::string& name) {
   constexpr std::string_view kSuffix = ".safetensors";

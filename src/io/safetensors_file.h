@@ -12,22 +12,21 @@ namespace headlight {
 struct SafetensorsEntry {
   std::string name;
   TensorInfo info;
-  DType dtype = DType::float32;  // of the tensor that the data is read into
+  DType dtype = DType::float32;  // type of the tensor in memory
 };
 
-// An open safetensors file whose tensors are read one at a time. Whoever gets its entries may trust
-// every size and offset in them. Throws what read_safetensors throws.
+// An open safetensors file. Reads tensors one at a time. Sizes and offsets of its entries are
+// checked. Throws Error as read_safetensors does.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return file_.path(); }
-  // In the order of the data.
+  // Returns the entries in the order of the data.
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }
-  // A new tensor of the type entry.dtype.
+  // Reads an entry into a new tensor of type entry.dtype.
   Tensor read(const SafetensorsEntry& entry) const;
-  // Overwrites the elements of `target`, which has the entry's shape and lies in row-major order;
-  // converts the type.
+  // Overwrites the elements of `target`, a contiguous tensor of the entry's shape, in its own type.
   void read_into(const SafetensorsEntry& entry, Tensor& target) const;
 
  private:
@@ -35,9 +34,9 @@ class SafetensorsFile {
   std::vector<SafetensorsEntry> entries_;
 };
 
-// A model.safetensors.index.json: which file beside it holds which tensor. Throws Error for another
-// form, for more than 65,536 tensors, and for names of files that are not plain *.safetensors names
-// in the same folder.
+// Reads a model.safetensors.index.json. Returns the file of each tensor. Throws Error for another
+// form, for more than 65,536 tensors, and for names that are not plain *.safetensors names in the
+// same folder.
 std::map<std::string, std::string> read_shard_index(const std::filesystem::path& path);
 
 }  // namespace headlight

@@ -8,7 +8,7 @@
 namespace headlight {
 namespace {
 
-constexpr Index kPiece = 8192;  // elements that are halved at once
+constexpr Index kPiece = 8192;  // elements converted at once
 
 }  // namespace
 

@@ -8,13 +8,13 @@
 
 namespace headlight {
 
-// The bytes of an array's elements as they lie in a file, from the first to the last.
+// Stream of an array's elements as bytes in file format.
 class StoredElements {
  public:
-  // The array must outlive it.
+  // `array` must outlive this object.
   StoredElements(const ArraySource& array, StoredFloats floats);
 
-  // The next bytes. Throws what ArraySource::read throws.
+  // Fills `bytes` with the next bytes. Passes on exceptions from ArraySource::read.
   void read(std::span<std::byte> bytes);
 
  private:
@@ -23,11 +23,11 @@ class StoredElements {
   const ArraySource& array_;
   StoredFloats floats_;
   bool is_halved_;
-  Index bytes_;                        // of the elements in memory
-  Index read_ = 0;                     // of these
-  std::vector<float> piece_;           // where floats are halved
-  std::vector<std::uint16_t> halves_;  // made of the piece
-  std::size_t given_ = 0;              // bytes of the halves
+  Index bytes_;                        // size of the elements in memory
+  Index read_ = 0;                     // bytes already read, of these
+  std::vector<float> piece_;           // floats to convert to 16 bits
+  std::vector<std::uint16_t> halves_;  // the converted piece
+  std::size_t given_ = 0;              // bytes of halves_ already returned
 };
 
 }  // namespace headlight

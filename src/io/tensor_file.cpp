@@ -20,7 +20,7 @@ bool is_control(char character) {
   return byte < 0x20 || byte == 0x7F;
 }
 
-// One "/"-separated part of the name is "..".
+// True if a "/"-separated part of the name is "..".
 bool leaves_folder(std::string_view name) {
   std::size_t start = 0;
   while (true) {
@@ -64,7 +64,7 @@ std::optional<Index> checked_byte_count(const Shape& shape, Index element_bytes)
   Index bytes = element_bytes;
   bool is_empty = false;
   for (const Index size : shape) {
-    // An axis of size 0 must not hide that the other sizes overflow: strides multiply them too.
+    // Counts an axis of size 0 as 1: strides multiply the other sizes and must not overflow.
     if (__builtin_mul_overflow(bytes, std::max<Index>(size, 1), &bytes)) {
       return std::nullopt;
     }

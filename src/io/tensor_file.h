@@ -10,25 +10,25 @@
 
 namespace headlight {
 
-// What the tensor file formats have in common.
+// Checks and limits that the tensor file formats share.
 
 inline constexpr std::size_t kMaxTensors = 65536;
 inline constexpr Index kMaxAxisSize = Index{1} << 40;
 
-// Throws Error, starting with the path, unless `name` follows the rules of NamedTensors.
+// Throws Error, starting with the path, unless `name` is valid for NamedTensors.
 void check_tensor_name(const std::filesystem::path& path, std::string_view name);
 
-// Throws Error unless the tensors are defined, not too many, and well and differently named.
+// Throws Error for an undefined tensor, too many tensors, and invalid or repeated names.
 void check_tensors(const std::filesystem::path& path, const NamedTensors& tensors);
 
-// Bytes of the elements; nothing when they, or the strides of such a tensor, do not fit an Index.
+// Returns the bytes of the elements; nothing if they, or the tensor's strides, overflow an Index.
 std::optional<Index> checked_byte_count(const Shape& shape, Index element_bytes);
 
-// Throws Error, starting with `where`, when one of the bytes is neither 0 nor 1: as a C++ bool it
-// would be undefined behaviour.
+// Throws Error, starting with `where`, if a byte is neither 0 nor 1: as a C++ bool it would be
+// undefined behaviour.
 void check_booleans(std::span<const std::byte> bytes, std::string_view where);
 
-// The elements of a contiguous tensor as they lie in memory.
+// Returns the memory of a contiguous tensor's elements.
 std::span<const std::byte> bytes_of(const Tensor& tensor);
 std::span<std::byte> writable_bytes_of(Tensor& tensor);
 

@@ -16,8 +16,8 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// Counts ids as they come, and asks from time to time whether the machine has room for more: the
-// system hands out memory that it does not have, and a small file may become a large text.
+// Counts ids and checks from time to time whether more fit in memory. The system hands out memory
+// that it lacks, and a small file may hold a large text.
 class IdCount {
  public:
   explicit IdCount(std::string name) : name_(std::move(name)) {}
@@ -31,7 +31,7 @@ class IdCount {
       require_room(kAskedEvery);
     }
   }
-  // For so many more at once.
+  // Throws Error unless `more` further ids fit in memory.
   void require_room(std::size_t more) const {
     const std::string missing = missing_memory(static_cast<double>(more) * sizeof(std::int32_t));
     require(missing.empty(), name_, ": its ", std::max(count_, more),
@@ -45,7 +45,7 @@ class IdCount {
   std::size_t unasked_ = 0;
 };
 
-// Finds a text in a stream that comes in parts, also across their borders.
+// Finds a text in a stream of parts, also across their borders.
 class Finder {
  public:
   explicit Finder(std::string wanted) : wanted_(std::move(wanted)) {}
@@ -62,11 +62,11 @@ class Finder {
 
  private:
   std::string wanted_;
-  std::string end_;  // of what has been looked at
+  std::string end_;  // last bytes seen so far
   bool found_ = false;
 };
 
-// Joined as they are freed, so that a long stream does not lie in memory twice.
+// Joins the parts, freeing each one after copying it, so that a long stream is not in memory twice.
 Ids joined(std::vector<Ids> parts, const IdCount& count) {
   if (parts.size() == 1) {
     return std::move(parts.front());
@@ -81,7 +81,7 @@ Ids joined(std::vector<Ids> parts, const IdCount& count) {
   return ids;
 }
 
-// Where a stream may be cut so that the ids of its parts are those of the whole.
+// Returns where a stream may be cut without changing its ids.
 StreamCut cut_for(const Tokenizer& tokenizer) {
   const bool reads_special = tokenizer.reads_special();
   if (!TextEncoder(tokenizer, reads_special).encodes_in_parts()) {
@@ -90,7 +90,7 @@ StreamCut cut_for(const Tokenizer& tokenizer) {
   return tokenizer.kind() == "bpe" || reads_special ? StreamCut::piece : StreamCut::character;
 }
 
-// Whether the separator of documents would be taken for plain text.
+// True if the document separator in the text would be encoded as plain characters.
 bool looks_for_separator(const TextFile& file, const TextFormat& format,
                          const Tokenizer& tokenizer) {
   const std::string& separator = format.split.separator;
@@ -106,12 +106,11 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
                                std::vector<std::string>& warnings) {
   IdCount count(file.name());
   const Index bytes = require_fits(file);
-  if (tokenizer.kind() == "byte") {  // of others it is seen while they are read
+  if (tokenizer.kind() == "byte") {  // other kinds are checked while reading
     count.require_room(static_cast<std::size_t>(bytes));
   }
   format.cut = cut_for(tokenizer);
-  constexpr std::size_t kDocument =
-      16;  // ids' worth of memory that a document takes beside its own
+  constexpr std::size_t kDocument = 16;  // overhead of a document, in ids
   const bool documents = format.gives_documents(file);
   const bool looks = looks_for_separator(file, format, tokenizer);
   Finder separator(format.split.separator);

@@ -29,7 +29,7 @@ constexpr std::string_view kReadme = "readme";
 constexpr std::array<std::string_view, 2> kJsonLines{".jsonl", ".ndjson"};
 constexpr std::array<std::string_view, 3> kPlain{".txt", ".text", ".md"};
 
-// What find_text_files() is given beside names.
+// Arguments of find_text_files() besides the names.
 struct Search {
   std::string_view token_file;
   std::vector<std::string>* warnings;
@@ -41,13 +41,13 @@ bool ends_with_any(std::string_view name, const std::array<std::string_view, N>&
                      [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-// What a folder has, by name.
+// Paths of a folder's files, sorted by name.
 struct FolderContent {
   std::vector<std::string> texts;
   std::vector<std::string> shards;
   std::vector<std::string> validation_shards;
   bool has_manifest = false;             // of shards
-  std::map<std::string, Index> skipped;  // how many of a kind: ".csv", "folder"
+  std::map<std::string, Index> skipped;  // counts by kind: ".csv", "folder"
 };
 
 std::string ending_of(std::string_view name) {
@@ -56,7 +56,7 @@ std::string ending_of(std::string_view name) {
   return fs::path(inner).extension().string() + lower.substr(inner.size());
 }
 
-// Label of a folder entry that is not data. A README describes the data and is not part of it.
+// Returns the kind of a folder entry that is not data. A README describes the data.
 std::string kind_of(const fs::directory_entry& entry, const std::string& name) {
   std::error_code gone;
   if (!entry.is_regular_file(gone)) {
@@ -100,7 +100,7 @@ FolderContent content_of(const fs::path& folder) {
   return content;
 }
 
-// "2 .csv, 1 folder", those of which there are most first.
+// Returns "2 .csv, 1 folder", with the most frequent kind first.
 std::string counts_of(const std::map<std::string, Index>& kinds) {
   constexpr std::size_t kMostKinds = 6;
   std::vector<std::pair<std::string, Index>> sorted(kinds.begin(), kinds.end());
@@ -119,7 +119,7 @@ std::string counts_of(const std::map<std::string, Index>& kinds) {
   return others > 0 ? concat_text(text, ", ", others, " others") : text;
 }
 
-// Says what of a folder is not read, where `count` files of it are.
+// Adds a warning about skipped files in a folder of which `count` files are read.
 void add_skipped(const fs::path& folder, std::size_t count,
                  const std::map<std::string, Index>& skipped, std::vector<std::string>* warnings) {
   Index sum = 0;
@@ -133,7 +133,7 @@ void add_skipped(const fs::path& folder, std::size_t count,
   }
 }
 
-// Files that a folder with token files has beside them are no data that is left out.
+// Drops companions of token files from the skipped files: they are not lost data.
 void remove_companions(std::map<std::string, Index>& skipped) {
   for (const char* kind : {".idx", ".json", ".pkl", ".py", "README"}) {
     skipped.erase(kind);
@@ -146,7 +146,7 @@ void add_kinds(const std::vector<std::string>& paths, std::map<std::string, Inde
   }
 }
 
-// `validates`: the data is to be evaluated on.
+// Adds the folder's token files. `validates`: the caller wants data to evaluate on.
 void add_shards(const FolderContent& content, bool validates, std::vector<TextFile>& files) {
   const bool has_both = !content.shards.empty() && !content.validation_shards.empty();
   const bool takes_validation = content.shards.empty() || (has_both && validates);
@@ -158,7 +158,7 @@ void add_shards(const FolderContent& content, bool validates, std::vector<TextFi
   }
 }
 
-// The token file of nanoGPT's folders; none: there is none.
+// Returns the token file of a nanoGPT folder; nothing if there is none.
 std::optional<TextFile> prepared_file(const fs::path& folder, std::string_view token_file) {
   std::error_code error;
   for (const std::string_view name : {token_file, kTrainFile}) {
@@ -202,7 +202,7 @@ void add_folder(const fs::path& folder, const Search& search, std::vector<TextFi
   add_skipped(folder, files.size() - before, content.skipped, search.warnings);
 }
 
-// The names that a pattern matches, sorted.
+// Returns the names that match a pattern, sorted.
 std::vector<std::string> matches_of(const std::string& pattern) {
   glob_t found{};
   const int result = ::glob(pattern.c_str(), 0, nullptr, &found);
@@ -366,7 +366,7 @@ void hold_standard_input(std::vector<TextFile>& files) {
 }
 
 Index require_fits(const TextFile& file) {
-  constexpr double kAlwaysThere = 1 << 20;  // asking the system takes longer than to read so much
+  constexpr double kAlwaysThere = 1 << 20;  // bytes; fewer are read faster than memory is queried
   std::error_code error;
   const auto bytes = file.is_standard_input() ? 0 : fs::file_size(file.path, error);
   const auto size = error ? 0.0 : static_cast<double>(bytes);

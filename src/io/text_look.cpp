@@ -20,7 +20,7 @@ std::string_view without_blanks_before(std::string_view text) {
   return text;
 }
 
-// "[" alone may begin any text; brackets before a string or an object are those of JSON.
+// True if the text begins with `bracket` and a string or an object. "[" alone may begin any text.
 bool begins_json(std::string_view text, char bracket) {
   if (!text.starts_with(bracket)) {
     return false;
@@ -37,7 +37,7 @@ bool is_column_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), is_part);
 }
 
-// Names between commas without blanks, above a line with as many commas or more.
+// True if the text begins with a line of column names, then a line with as many commas or more.
 bool begins_csv(std::string_view text) {
   const std::size_t end = text.find('\n');
   if (end == std::string_view::npos) {
@@ -57,7 +57,7 @@ bool begins_csv(std::string_view text) {
   return commas > 0 && std::count(row.begin(), row.end(), ',') >= commas;
 }
 
-// Empty: like plain text.
+// Returns the format that the text looks like; "" for plain text.
 std::string_view look_of(std::string_view ending, std::string_view beginning) {
   const std::string_view text = without_blanks_before(beginning);
   if (text.empty()) {

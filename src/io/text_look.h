@@ -8,29 +8,28 @@
 
 namespace headlight {
 
-// Whether a consonant and a vowel of one syllable, such as U+1112 U+1161, are two characters.
+// True if a consonant and a vowel of one syllable are two characters, for example U+1112 U+1161.
 bool has_decomposed_hangul(std::string_view text);
-// Warnings about the text, one line each.
+// Returns the warning line about decomposed Hangul in the text `name`.
 std::string decomposed_hangul_line(std::string_view name);
 
-// Watches a text as it is read: a table that is read as plain text, and Hangul in single letters,
-// are rarely meant.
+// Detects unlikely input: JSON or a table read as plain text, and Hangul in single letters.
 class TextLook {
  public:
   TextLook(const TextFile& file, const TextFormat& format);
 
-  // The parts of the text, in order.
+  // Takes the next part of the text.
   void look_at(std::string_view part);
 
-  // Adds a line for everything that was seen, with the name of the file.
+  // Adds one line for each finding, with the name of the file.
   void add_to(std::vector<std::string>& warnings) const;
 
  private:
   std::string name_;
-  std::string ending_;     // of the name, in lower case: ".csv"
-  std::string beginning_;  // of the text
-  bool is_plain_;          // no JSON lines
-  bool has_documents_;     // each part but its line end
+  std::string ending_;     // file extension in lower case: ".csv"
+  std::string beginning_;  // first bytes of the text
+  bool is_plain_;          // not JSON lines
+  bool has_documents_;     // parts are documents, without line ends
   bool decomposed_ = false;
 };
 

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// Whether the bytes around `place` are Korean text of EUC-KR: nearly all that are not ASCII come in
-// pairs of A1..FE. CP949 adds a few others to them.
+// True if the bytes around `place` look like Korean text in EUC-KR: nearly all non-ASCII bytes come
+// in pairs of A1..FE. CP949 extends EUC-KR by a few other bytes.
 bool looks_like_cp949(std::string_view bytes, std::size_t place) {
   constexpr std::size_t kEnough = 4096;  // bytes
   if (bytes.starts_with(kByteOrderMark)) {
@@ -32,7 +32,7 @@ bool looks_like_cp949(std::string_view bytes, std::size_t place) {
     const auto value = static_cast<unsigned char>(byte);
     return value >= 0xA1 && value <= 0xFE;
   };
-  std::size_t begin = place;  // a pair may begin before it: two bytes can be UTF-8 by chance
+  std::size_t begin = place;  // a pair may begin earlier: two bytes can be UTF-8 by chance
   while (begin > 0 && place - begin < kEnough && is_high(bytes[begin - 1])) {
     --begin;
   }
@@ -50,7 +50,7 @@ bool looks_like_cp949(std::string_view bytes, std::size_t place) {
   return pairs >= 2 && 10 * others <= pairs;
 }
 constexpr std::size_t kReadAtOnce = std::size_t{4} << 20;     // bytes
-constexpr std::size_t kSearchedEnd = std::size_t{64} << 10;   // bytes at the end of what was read
+constexpr std::size_t kSearchedEnd = std::size_t{64} << 10;   // bytes at the end searched for a cut
 constexpr std::size_t kLongestPart = std::size_t{128} << 20;  // bytes
 
 std::unique_ptr<ByteSource> open_source(const TextFile& file, bool any_bytes) {
@@ -77,8 +77,8 @@ void unify_line_ends(std::string& text) {
   text.resize(kept);
 }
 
-// Bytes that become text, some megabytes at a time. What only the next bytes decide waits for them:
-// half a character, and a carriage return.
+// Reads a file as text, some megabytes at a time. Holds back half a character or a carriage return
+// at the end until the next bytes decide about it.
 class TextBytes {
  public:
   TextBytes(const TextFile& file, bool as_it_is, bool any_bytes)
@@ -87,7 +87,7 @@ class TextBytes {
         as_it_is_(as_it_is),
         any_bytes_(any_bytes) {}
 
-  // Appends the next text; false at the end.
+  // Appends the next text. Returns false at the end of the file.
   bool append_to(std::string& text) {
     std::string bytes = std::exchange(waiting_, {});
     const std::size_t count = read_fully(*source_, {room_.get(), kReadAtOnce});
@@ -125,15 +125,15 @@ class TextBytes {
   std::unique_ptr<ByteSource> source_;
   bool as_it_is_;
   bool any_bytes_;
-  // Not filled with zeros first, so that a small file does not take the time of a large one.
+  // Not zeroed, because zeroing would dominate the time for a small file.
   std::unique_ptr<char[]> room_ = std::make_unique_for_overwrite<char[]>(kReadAtOnce);
   std::string waiting_;
-  std::size_t offset_ = 0;  // bytes of the file before those that wait
+  std::size_t offset_ = 0;  // file position of waiting_
 };
 
 std::size_t length_of_lines(std::string_view text) { return text.rfind('\n') + 1; }
 
-// Through the last blank line.
+// Returns the length up to and including the last blank line.
 std::size_t length_before_document(std::string_view text) {
   for (std::size_t end = text.rfind('\n'); end != std::string_view::npos;) {
     const std::size_t before = end == 0 ? std::string_view::npos : text.rfind('\n', end - 1);
@@ -146,7 +146,8 @@ std::size_t length_before_document(std::string_view text) {
   return 0;
 }
 
-// Through the last separator, counted from the beginning: two may overlap.
+// Returns the length up to and including the last separator. Searches from the beginning, because
+// separators may overlap.
 std::size_t length_of_separated(std::string_view text, std::string_view separator) {
   std::size_t length = 0;
   for (std::size_t next = text.find(separator); next != std::string_view::npos;
@@ -165,7 +166,7 @@ std::size_t length_of_pieces(std::string_view text) {
 std::size_t length_of_stream(std::string_view text, StreamCut cut) {
   switch (cut) {
     case StreamCut::character:
-      return text.size();  // no character is cut in what has been read
+      return text.size();  // append_to() never ends within a character
     case StreamCut::piece:
       return length_of_pieces(text);
     case StreamCut::line:
@@ -177,7 +178,7 @@ std::size_t length_of_stream(std::string_view text, StreamCut cut) {
   return 0;
 }
 
-// Bytes of `text` that mean the same whatever follows; 0 when that is not known of any.
+// Returns the length of the beginning of `text` that following text cannot change; 0 if unknown.
 std::size_t complete_length(std::string_view text, const TextFormat& format) {
   switch (format.split.mode) {
     case DocumentSplit::line:
@@ -192,7 +193,7 @@ std::size_t complete_length(std::string_view text, const TextFormat& format) {
   return length_of_stream(text, format.cut);
 }
 
-// What has to lie in memory at once must fit there.
+// Throws Error if a text without a cut exceeds 128 MiB, or a whole stream exceeds the memory.
 void require_room(const std::string& name, const TextFormat& format, std::size_t used,
                   std::size_t length) {
   if (length <= kLongestPart) {
@@ -232,7 +233,7 @@ void read_plain(const TextFile& file, const TextFormat& format, const UseText& u
   }
 }
 
-// The keys of a JSON object, for the one that wonders which is the text.
+// Returns the object's first keys with texts, for an error message about a missing key.
 std::string keys_of(const Json& object) {
   constexpr std::size_t kMostKeys = 8;
   std::string keys;
@@ -336,7 +337,7 @@ std::string read_text_file(const std::filesystem::path& path) {
   std::string text;
   try {
     require_fits(file);
-    // The name says nothing here: a prompt in JSON stays JSON.
+    // Ignores the file's name: a prompt in JSON stays JSON.
     read_plain(file, {.cut = StreamCut::character}, [&](const TextPart& part) {
       if (text.size() + part.text.size() > text.capacity()) {
         const std::string missing =

@@ -24,17 +24,16 @@ namespace {
 
 constexpr Index kUint16Ids = 65536;
 
-// Where the ids of a file lie, and how.
+// Width and position of the ids in a file.
 struct Layout {
   TokenDtype dtype = TokenDtype::uint16;
   Index begin = 0;   // bytes before the first id
-  Index count = 0;   // of ids
-  std::string hint;  // ends the message about an id that is out of range
+  Index count = 0;   // number of ids
+  std::string hint;  // end of the message about an id out of range
 };
 
-// Ids that stay in their file. Reading takes them from the system's page cache, as a mapping would,
-// but what is read does not count as this process's memory, and a file that has shrunk is an Error
-// instead of a signal.
+// Ids that stay in their file. Reads use the system's page cache, as with a mapping. But they do
+// not count as this process's memory, and a shrunken file is an Error and not a signal.
 class FileTokens final : public TokenSource {
  public:
   FileTokens(std::shared_ptr<const InputFile> file, Layout layout, Index vocab_size)
@@ -50,7 +49,7 @@ class FileTokens final : public TokenSource {
     } else {
       read_uint16(offset, ids);
     }
-    file_->require_unchanged();  // before ids that somebody else has written are complained about
+    file_->require_unchanged();  // a changed file is reported before its wrong ids
     std::uint32_t largest = 0;
     for (const std::int32_t id : ids) {
       largest = std::max(largest, static_cast<std::uint32_t>(id));
@@ -87,14 +86,14 @@ class FileTokens final : public TokenSource {
   Index vocab_size_;
 };
 
-// The tokens around the documents of a file, and which of them the file leaves out.
+// The tokens around each document, and which of them the file lacks.
 struct FileEnds {
   DocumentEnds ids;
   bool adds_first = false;
   bool adds_last = false;
 };
 
-// One document with its ends around it.
+// A document with the tokens around it.
 class DocumentTokens final : public TokenSource {
  public:
   DocumentTokens(TokenSequence file, Index begin, Index length, const FileEnds& ends,
@@ -117,7 +116,7 @@ class DocumentTokens final : public TokenSource {
     const Index end = begin + std::ssize(ids);
     const bool has_first = begin == 0;
     const bool has_last = end == size();
-    std::span<std::int32_t> own = ids;  // that the file has
+    std::span<std::int32_t> own = ids;  // ids from the file
     own = own.subspan(has_first && ends_.adds_first ? 1 : 0);
     own = own.first(own.size() - (has_last && ends_.adds_last && !own.empty() ? 1 : 0));
     file_.read(begin_ + std::max<Index>(0, begin - (ends_.adds_first ? 1 : 0)), own);
@@ -179,7 +178,7 @@ class FileDocuments final : public SequenceSource {
   std::string name_;
 };
 
-// What the header of llm.c says: 256 numbers of 32 bits, of which three mean something.
+// Header of llm.c: 256 numbers of 32 bits. Three are used: magic number, version and id count.
 struct Header {
   TokenDtype dtype = TokenDtype::uint16;
   Index count = 0;
@@ -192,8 +191,8 @@ std::optional<Header> read_header(const InputFile& file) {
     std::int32_t version;
     TokenDtype dtype;
   };
-  constexpr Kind kKinds[] = {{20240520, 1, TokenDtype::uint16},   // of GPT-2's tokenizer
-                             {20240801, 7, TokenDtype::uint32}};  // of Llama 3's
+  constexpr Kind kKinds[] = {{20240520, 1, TokenDtype::uint16},   // GPT-2's tokenizer
+                             {20240801, 7, TokenDtype::uint32}};  // Llama 3's tokenizer
   std::array<std::int32_t, 3> numbers{};
   if (file.size() < kHeaderBytes) {
     return std::nullopt;
@@ -220,9 +219,9 @@ Layout layout_of(const InputFile& file, const Header& header, TokenDtype wanted)
   return {.dtype = header.dtype, .begin = kHeaderBytes, .count = header.count, .hint = ""};
 }
 
-// What the bytes of a file look like, taken for 32-bit and for 16-bit numbers.
+// Statistics of a file, read as 32-bit and as 16-bit numbers.
 struct Survey {
-  Index words = 0;      // of 32 bits
+  Index words = 0;      // 32-bit words
   Index zero_low = 0;   // words whose first half is 0
   Index zero_high = 0;  // words whose second half is 0
   std::uint32_t largest_word = 0;
@@ -250,8 +249,7 @@ struct Survey {
   }
 };
 
-// Of all bytes from `begin` on. The holes of a sparse file are zeros that need not be read: they
-// could be of any size.
+// Surveys all bytes from `begin` on. Skips the holes of a sparse file, which are zeros of any size.
 Survey survey(const InputFile& file, Index begin) {
   constexpr Index kWord = 4;
   constexpr std::size_t kWordsAtOnce = std::size_t{1} << 18;
@@ -278,7 +276,7 @@ Survey survey(const InputFile& file, Index begin) {
   return result;
 }
 
-// What the index of documents beside a file says of it.
+// Returns the layout of a file with an index of documents.
 Layout layout_of(const InputFile& file, const DocumentIndex& index, TokenDtype wanted) {
   require(wanted == TokenDtype::automatic || wanted == index.dtype(), shown(index.path()),
           ": says ", name_of(index.dtype()), " ids, token_dtype says ", name_of(wanted));
@@ -288,7 +286,7 @@ Layout layout_of(const InputFile& file, const DocumentIndex& index, TokenDtype w
   return {.dtype = index.dtype(), .begin = 0, .count = index.token_count(), .hint = ""};
 }
 
-// The width of ids in a file that does not say it, for a vocabulary that 16 bits can hold.
+// Guesses the width of ids in a file without header, for a vocabulary that fits 16 bits.
 TokenDtype likely_dtype(const InputFile& file, const Survey& seen) {
   constexpr Index kFewWords = 8;
   const bool whole_words = file.size() % 4 == 0 && seen.words > 0;
@@ -302,13 +300,14 @@ TokenDtype likely_dtype(const InputFile& file, const Survey& seen) {
             "writes them) or uint32");
     return TokenDtype::uint32;
   }
-  // Ids of a larger vocabulary in 32 bits: better refused as foreign than read as twice as many.
+  // A file of 32-bit ids from a larger vocabulary should fail as out of range, rather than be read
+  // as twice as many ids.
   const bool mostly_narrow = 4 * seen.zero_high >= 3 * seen.words;
   return enough && mostly_narrow && 4 * seen.zero_low <= seen.words ? TokenDtype::uint32
                                                                     : TokenDtype::uint16;
 }
 
-// For a file without header.
+// Returns the layout of a file without header.
 Layout plain_layout(const InputFile& file, const Survey& seen, TokenDtype wanted,
                     Index vocab_size) {
   Layout layout{.dtype = wanted, .begin = 0, .count = 0, .hint = ""};
@@ -329,7 +328,7 @@ Layout plain_layout(const InputFile& file, const Survey& seen, TokenDtype wanted
   return layout;
 }
 
-// `index`: of the documents; null: there is none.
+// Opens a token file. `index` is its index of documents, or null.
 TokenFile open_with_index(const std::filesystem::path& path, const Tokenizer& tokenizer,
                           TokenDtype dtype, const DocumentIndex* index) {
   const auto file = std::make_shared<const InputFile>(path);
@@ -352,7 +351,7 @@ TokenFile open_with_index(const std::filesystem::path& path, const Tokenizer& to
   }
   result.ids = TokenSequence(std::make_shared<FileTokens>(file, layout, vocab_size));
   if (largest >= vocab_size) {
-    result.ids.for_each_part([](std::span<const std::int32_t>) {});  // says which id it is
+    result.ids.for_each_part([](std::span<const std::int32_t>) {});  // throws Error naming the id
   }
   return result;
 }

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr Index kLargestSettings = Index{1} << 28;  // bytes
 
-// Kept, in tokenizer.json, or of no meaning there.
+// Keys of tokenizer_config.json that are kept, stored in tokenizer.json, or without effect.
 constexpr auto kKeptOfTokenizer = std::to_array<std::string_view>({"bos_token",
                                                                    "eos_token",
                                                                    "chat_template",
@@ -42,7 +42,7 @@ constexpr auto kKeptOfMap =
 constexpr auto kKeptOfGeneration = std::to_array<std::string_view>(
     {"bos_token_id", "eos_token_id", "transformers_version", "_from_model_config"});
 
-// Null where there is none and where it is no JSON.
+// Reads a JSON file of the folder; null if it is missing or not JSON.
 Json json_in(const fs::path& folder, const char* file) {
   const fs::path path = folder / file;
   return fs::is_regular_file(path)
@@ -50,7 +50,7 @@ Json json_in(const fs::path& folder, const char* file) {
              : Json();
 }
 
-// A token is a text or an object with its content.
+// Returns the name of a token, which is a text or an object with its "content"; "" for others.
 std::string name_of(const Json* token) {
   if (token != nullptr && token->is_object()) {
     token = token->find("content");
@@ -58,7 +58,7 @@ std::string name_of(const Json* token) {
   return token != nullptr && token->is_string() ? token->text() : "";
 }
 
-// "FILE: KEY, KEY" of the keys that are not kept; "" where all are.
+// Returns "FILE: KEY, KEY" for the keys that are not kept; "" if all are kept.
 std::string rest_of(const Json& file, const char* name, std::span<const std::string_view> kept,
                     std::string_view padding) {
   std::string keys;
@@ -82,7 +82,7 @@ bool says_something(const GgufValue& value) {
   return (flag == nullptr || *flag) && (text == nullptr || !text->empty());
 }
 
-// Keys of a GGUF file that a tokenizer takes its tokens and settings from.
+// Keys of a GGUF file that the tokenizer uses.
 constexpr auto kUsedOfGguf = std::to_array<std::string_view>(
     {"tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.ggml.tokens",
      "tokenizer.ggml.token_type", "tokenizer.ggml.scores", "tokenizer.ggml.merges",
@@ -91,7 +91,7 @@ constexpr auto kUsedOfGguf = std::to_array<std::string_view>(
      "tokenizer.ggml.unknown_token_id", "tokenizer.ggml.add_bos_token",
      "tokenizer.ggml.add_space_prefix", "tokenizer.chat_template", "tokenizer.huggingface.json"});
 
-// "FILE: KEY, KEY" of the keys of a GGUF file that a folder lacks; "" where there are none.
+// Returns "FILE: KEY, KEY" for the keys of a GGUF file that a folder lacks; "" if there are none.
 std::string rest_of_gguf(const fs::path& path) {
   std::string keys;
   const GgufFile file(path);

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr Index kLargestFile = Index{1} << 28;  // bytes
 
-// Throws Error for a folder that has SentencePiece's own file alone.
+// Throws Error for a folder that holds only SentencePiece's own file.
 void require_readable_kind(const fs::path& directory) {
   require(fs::exists(directory / "tokenizer.json") || fs::exists(directory / "vocab.json") ||
               !fs::exists(directory / "tokenizer.model"),
@@ -27,7 +27,7 @@ void require_readable_kind(const fs::path& directory) {
           "AutoTokenizer of transformers saves it as tokenizer.json with save_pretrained()");
 }
 
-// Reads a tokenizer.json or, where that is missing, vocab.json and merges.txt.
+// Reads a tokenizer.json or, if that is missing, vocab.json and merges.txt.
 std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const std::string& end_name) {
   const fs::path directory = file.parent_path();
   require_readable_kind(directory);

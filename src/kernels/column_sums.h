@@ -4,8 +4,8 @@
 
 namespace headlight::kernels {
 
-// sums[c] = sum over rows of x[row][c]: x [rows, columns], contiguous. Fixed blocks of rows are
-// summed apart and then together in order.
+// sums[c] = sum over rows of x[row][c], x [rows, columns] contiguous. Sums fixed blocks of rows
+// separately, then adds the block sums in order.
 template <class T>
 void column_sums(const T* x, Index rows, Index columns, T* sums);
 

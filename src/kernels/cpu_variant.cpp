@@ -16,7 +16,7 @@ namespace {
 
 #if defined(__x86_64__)
 
-// Bits of CPUID that compilers of our age have no name for. A virtual machine may hide any of them.
+// CPUID bits without a name in current compilers. A virtual machine may hide any of them.
 struct UnnamedFeatures {
   bool cmpxchg16b = false;
   bool movbe = false;
@@ -43,7 +43,7 @@ UnnamedFeatures unnamed_features() {
   return features;
 }
 
-// __builtin_cpu_supports also asks whether the operating system saves the wider registers.
+// __builtin_cpu_supports also checks that the operating system saves the wider registers.
 bool supports_v2() {
   const UnnamedFeatures features = unnamed_features();
   return features.cmpxchg16b && features.lahf && __builtin_cpu_supports("popcnt") &&

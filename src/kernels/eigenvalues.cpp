@@ -7,7 +7,7 @@
 #include "kernels/gemm/openblas.h"
 #include "kernels/openmp.h"
 
-// LAPACK, which OpenBLAS brings along, has no header of its own in Debian's package.
+// Debian's OpenBLAS package contains LAPACK but no header for it.
 extern "C" void dgeev_(const char* left, const char* right, const int* n, double* a,
                        const int* a_stride, double* real, double* imaginary, double* left_vectors,
                        const int* left_stride, double* right_vectors, const int* right_stride,
@@ -29,7 +29,7 @@ std::vector<std::complex<double>> eigenvalues(std::vector<double> matrix, Index 
   std::vector<double> imaginary(real.size());
   std::vector<double> work(static_cast<std::size_t>(work_size));
   int info = 0;
-  // The transpose, as LAPACK reads a row-major matrix, has the same eigenvalues.
+  // LAPACK reads a row-major matrix as its transpose, which has the same eigenvalues.
   dgeev("N", "N", &size, matrix.data(), &size, real.data(), imaginary.data(), nullptr, &one,
         nullptr, &one, work.data(), &work_size, &info);
   require(info == 0, "[eigenvalues] dgeev did not converge: info ", info);

@@ -11,7 +11,7 @@ const Loops<float>& loops() {
               v4::kFloatLoops);
 }
 
-// float64 serves gradient checks, where speed matters little.
+// Gradient checks use float64, where speed matters little.
 template <>
 const Loops<double>& loops() {
   return baseline::kDoubleLoops;

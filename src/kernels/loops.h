@@ -4,8 +4,8 @@
 
 #include "headlight/tensor/shape.h"
 
-// The innermost loops over contiguous memory, on one thread. They are compiled several times from
-// the same plain C++ (src/kernels/variants); kernels/cpu_variant.h says which copy computes.
+// The innermost loops over contiguous memory, on one thread. src/kernels/variants is compiled once
+// per instruction set; kernels/cpu_variant.h chooses the copy.
 namespace headlight::kernels {
 
 // Constants of one optimizer step; see AdamW in optim/.
@@ -17,7 +17,7 @@ struct AdamWStep {
   double weight_decay = 0;
   double bias_correction1 = 1;  // 1 - beta1^t
   double bias_correction2 = 1;  // 1 - beta2^t
-  double gradient_scale = 1;    // clipping, folded in
+  double gradient_scale = 1;    // factor of the gradients, for clipping
 };
 
 template <class T>
@@ -28,7 +28,7 @@ struct AdamWArrays {
   T* variance;        // [n]
 };
 
-// One row of a norm's backward pass.
+// One row of a norm's backward pass, with C = n elements.
 template <class T>
 struct NormRowGradient {
   const T* x;       // [C]
@@ -49,18 +49,18 @@ struct Rotation {
 
 template <class T>
 struct NormLoops {
-  // Normalises one row; mean, 0 in an RMS norm, and inverse_deviation are given back.
+  // Normalises one row and returns the row's mean (0 for RMS norm) and inverse_deviation.
   void (*value)(const T* x, const T* gain, const T* shift, T* y, Index n, T epsilon, T* mean,
                 T* inverse_deviation);
   void (*backward)(const NormRowGradient<T>& row, Index n);
 };
 
-// Which numbers of a random stream decide about a row's dropout.
+// Position in a random stream of the numbers that drop a row's elements.
 struct DropoutRow {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
-  std::uint64_t position = 0;  // of the row's first element; a multiple of 4
-  double probability = 0;      // of being dropped
+  std::uint64_t position = 0;  // of the row's first number; a multiple of 4
+  double probability = 0;      // of dropping an element
 };
 
 template <class T>
@@ -74,18 +74,18 @@ struct Loops {
   T (*dot)(const T* a, const T* b, Index n);
   double (*sum_of_squares)(const T* x, Index n);
   T (*maximum)(const T* x, Index n);  // -infinity for n = 0
-  // x[i] = exp(x[i] - shift), of numbers that are not above shift; what would be denormal is 0 in
-  // float. Returns the sum.
+  // x[i] = exp(x[i] - shift), for x[i] <= shift. In float, results that would be denormal become 0.
+  // Returns the sum.
   T (*exp_shifted)(T* x, T shift, Index n);
-  // Elementary functions of every element, within 2 units in the last place for float, over all
-  // floats. y may be x.
+  // Elementary functions of every element, for all floats within 2 units in the last place. y may
+  // be x.
   void (*exp)(const T* x, T* y, Index n);
   void (*tanh)(const T* x, T* y, Index n);
   void (*log)(const T* x, T* y, Index n);
   // Softmax gradient of one row, in place: s[i] = probability[i] * (s[i] - delta) * scale
   void (*softmax_backward)(const T* probability, T* s, T delta, T scale, Index n);
-  // Turns pairs by angles: (a, b) to (a cos - b sin, b cos + a sin); in place when y is x. The
-  // halves of x, or its pairs one after the other.
+  // Rotates pairs by angles: (a, b) becomes (a cos - b sin, b cos + a sin); in place if y is x.
+  // rotate_halves takes the pairs from two halves, rotate_pairs takes adjacent elements.
   void (*rotate_halves)(const T* a, const T* b, const Rotation<T>& by, T* y_a, T* y_b, Index n);
   void (*rotate_pairs)(const T* x, const Rotation<T>& by, T* y, Index n);
   NormLoops<T> layer_norm;

@@ -19,8 +19,8 @@ namespace {
 
 constexpr auto kMostThreads = static_cast<int>(kernels::ThreadPool::kMostThreads);
 
-// The first number of OMP_NUM_THREADS, which may list one for every level; 0: none that makes
-// sense.
+// Returns the first number of OMP_NUM_THREADS, which may list one per nesting level; 0 if it is not
+// a valid count.
 int threads_of_environment() {
   const char* variable = std::getenv("OMP_NUM_THREADS");
   std::string_view text = variable == nullptr ? "" : variable;

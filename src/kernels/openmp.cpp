@@ -24,8 +24,8 @@ std::vector<std::vector<int>> asked_places() {
 
 }  // namespace
 
-// Asked once, by whoever starts threads: a thread that asks LLVM's runtime anything becomes one of
-// its own, and must not do so while the program ends.
+// Read once, by the thread that starts the pool: a thread that calls LLVM's runtime is registered
+// there, and must not be while the program exits.
 const std::vector<std::vector<int>>& openmp_places() {
   static const std::vector<std::vector<int>> places = asked_places();
   return places;

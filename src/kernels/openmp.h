@@ -2,20 +2,20 @@
 
 #include <vector>
 
-// What the project asks of OpenMP's runtime. Its loops run on threads of its own (thread_pool.h);
-// OpenMP's environment says how many and on which CPUs, and OpenBLAS takes its threads from OpenMP.
+// Settings of the OpenMP runtime. Headlight's loops run on its own threads (thread_pool.h), but
+// OpenMP's environment sets their number and CPUs, and OpenBLAS takes its threads from OpenMP.
 namespace headlight::kernels {
 
-// Threads that OpenMP would compute with, by OMP_NUM_THREADS or the CPUs there are.
+// Returns OpenMP's number of threads, from OMP_NUM_THREADS or the number of CPUs.
 int openmp_thread_count();
 
-// CPUs that OpenMP counts.
+// Returns OpenMP's number of CPUs.
 int openmp_cpu_count();
 
-// The CPUs of every place of OMP_PLACES or OMP_PROC_BIND; none: threads may move.
+// Returns the CPUs of every place of OMP_PLACES or OMP_PROC_BIND; empty: threads are not bound.
 const std::vector<std::vector<int>>& openmp_places();
 
-// While one lives, libraries that this thread calls and that ask OpenMP for threads get `threads`.
+// Sets the number of OpenMP threads for libraries that this thread calls, during its lifetime.
 class OpenMpThreadScope {
  public:
   explicit OpenMpThreadScope(int threads);

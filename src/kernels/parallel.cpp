@@ -8,7 +8,7 @@
 namespace headlight::kernels {
 namespace {
 
-// Whether loops that this thread starts stay on it.
+// True while parallel loops of this thread must run on this thread alone.
 thread_local bool stays_on_this_thread = false;
 
 std::atomic<Index>& chosen_threads() {

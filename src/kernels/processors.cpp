@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-// CPUs' worth of time in quota microseconds of every period; "max" and -1 mean as much as there is.
+// Returns the CPUs granted by a quota of microseconds per period; "max" and -1 mean no limit.
 std::int64_t granted_cpus(const std::string& quota, const std::string& period) {
   const std::optional<std::int64_t> time = parse_count(quota);
   const std::optional<std::int64_t> length = parse_count(period);
@@ -51,7 +51,7 @@ struct CpuRange {
   std::int64_t last;
 };
 
-// "0-1,8" as ranges; those that make no sense are left out.
+// Parses "0-1,8" into ranges; skips malformed ones.
 std::vector<CpuRange> parse_ranges(const std::string& text) {
   std::vector<CpuRange> ranges;
   std::istringstream parts(text.substr(0, text.find('\n')));
@@ -66,7 +66,7 @@ std::vector<CpuRange> parse_ranges(const std::string& text) {
   return ranges;
 }
 
-// The first of `cpus` that shares a core with `cpu`; itself when nothing sensible is known.
+// Returns the first of `cpus` that shares a core with `cpu`, or `cpu` if its siblings are unknown.
 int first_sibling(const fs::path& root, int cpu, const std::vector<int>& cpus) {
   const std::vector<CpuRange> siblings = parse_ranges(
       read_system_text(root / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu)) /
@@ -79,7 +79,7 @@ int first_sibling(const fs::path& root, int cpu, const std::vector<int>& cpus) {
   return shares(cpu) ? *std::find_if(cpus.begin(), cpus.end(), shares) : cpu;
 }
 
-// With OMP_PROC_BIND or OMP_PLACES, OpenMP has bound this thread to a part of what it may use.
+// With OMP_PROC_BIND or OMP_PLACES, OpenMP has bound this thread to a part of the allowed CPUs.
 std::set<int> cpus_of_places() {
   std::set<int> cpus;
   for (const std::vector<int>& place : openmp_places()) {
@@ -94,7 +94,7 @@ std::vector<int> allowed_cpus() {
   const std::set<int> places = cpus_of_places();
   std::vector<int> cpus(places.begin(), places.end());
   constexpr int kMostCpus = 1 << 16;
-  // The kernel refuses a mask shorter than its own.
+  // The kernel rejects masks that are shorter than its own.
   for (int size = 1024; cpus.empty() && size <= kMostCpus; size *= 2) {
     std::vector<cpu_set_t> mask(static_cast<std::size_t>(size) / CPU_SETSIZE);
     const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
@@ -121,7 +121,7 @@ void bind_to_place(Index thread) {
   for (const int cpu : place) {
     CPU_SET_S(static_cast<std::size_t>(cpu), bytes, mask.data());
   }
-  sched_setaffinity(0, bytes, mask.data());  // a thread that it refuses stays where it is
+  sched_setaffinity(0, bytes, mask.data());  // if it fails, the thread stays unbound
 }
 
 int usable_cores(const std::filesystem::path& root, const std::vector<int>& cpus) {

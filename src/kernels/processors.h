@@ -5,20 +5,20 @@
 
 #include "headlight/base/index.h"
 
-// How much of the machine this process may use, as Linux tells it in files.
+// CPUs and CPU time that this process may use, read from Linux's files.
 namespace headlight::kernels {
 
-// Numbers of the CPUs that this process may run on, rising; empty when the system does not tell.
+// Returns the increasing numbers of the CPUs that this process may run on; empty: unknown.
 std::vector<int> allowed_cpus();
 
-// With OMP_PROC_BIND or OMP_PLACES, moves the calling thread to the place that number `thread` has
-// there: a new thread starts on that of who started it.
+// With OMP_PROC_BIND or OMP_PLACES, moves the calling thread to the place of thread number
+// `thread`. Needed because a new thread inherits the place of the thread that started it.
 void bind_to_place(Index thread);
 
-// How many of `cpus` are worth a thread: hardware threads of one core count once (/sys/devices/
-// system/cpu), and no more than the CPU time that the process' control groups and those around them
-// grant, rounded up (version 1 and 2). `root` is where proc and sys are looked for. Files that are
-// missing or make no sense limit nothing. At least 1.
+// Returns how many threads `cpus` are worth, at least 1. Hardware threads of one core count once
+// (/sys/devices/system/cpu). The CPU quotas of the process's control groups and their parents limit
+// the number, rounded up (cgroup versions 1 and 2). `root` is the folder that contains proc and
+// sys. Missing or malformed files limit nothing.
 int usable_cores(const std::filesystem::path& root, const std::vector<int>& cpus);
 
 }  // namespace headlight::kernels

@@ -1,4 +1,4 @@
-// The tensors of headlight/tensor/random.h, drawn on all threads: every number depends on its place
+// Fills the tensors of headlight/tensor/random.h on all threads; every number depends on its index
 // alone.
 #include "headlight/tensor/random.h"
 #include "kernels/parallel.h"
@@ -6,7 +6,7 @@
 namespace headlight {
 namespace {
 
-constexpr Index kDrawGrain = 4096;  // numbers that are worth a chunk of their own
+constexpr Index kDrawGrain = 4096;  // numbers that are worth their own chunk
 
 template <class Draw>
 void fill(Tensor& x, const char* where, const Draw& draw) {

@@ -9,14 +9,14 @@
 namespace headlight::kernels {
 namespace {
 
-constexpr Index kChunk = Index{1} << 18;  // elements; a megabyte
+constexpr Index kChunk = Index{1} << 18;  // elements: 1 MiB
 
 }  // namespace
 
 double read_pass(const float* x, Index n) {
   std::vector<double> sums(static_cast<std::size_t>(chunk_count(n, kChunk)));
   parallel_for(n, kChunk, [&](Index begin, Index end) {
-    // Two places at once, so that each element is read exactly once.
+    // Multiplies two halves, so that each element is read exactly once.
     const Index half = (end - begin) / 2;
     sums[static_cast<std::size_t>(begin / kChunk)] =
         static_cast<double>(loops<float>().dot(x + begin, x + begin + half, half));

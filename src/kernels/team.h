@@ -5,15 +5,14 @@
 #include "headlight/base/index.h"
 #include "kernels/waiting.h"
 
-// Threads that take many short steps in a row together, where a parallel loop for each step would
-// cost more than the steps.
+// Teams of threads that take many short steps in a row. A parallel loop per step would cost more
+// than the steps.
 namespace headlight::kernels {
 
-// Where the threads of a team wait for each other. A wait is short when every thread has a core, so
-// it spins; when cores are shared, the partner may need this very core, so it soon sleeps. (To
-// yield would be worse: a thread that yields goes to the end of the queue, and its partner then
-// waits for it at the next barrier, a time slice each. One that sleeps is let in as soon as it is
-// woken.)
+// Barrier of a team's threads. It spins, because waits are short when every thread has a core. If
+// threads share a core, spinning blocks the partner, so it sleeps after kSpins polls. Yielding
+// would be worse: a yielding thread moves to the end of the run queue, and its partner then waits a
+// time slice at the next barrier. A sleeping thread runs as soon as it is woken.
 class TeamBarrier {
  public:
   void wait(Index member, Index team_size) {
@@ -42,33 +41,33 @@ class TeamBarrier {
   alignas(64) std::atomic<unsigned> round_{0};
 };
 
-// A thread of a team, as its body sees it.
+// A member of a team, as its body receives it.
 struct TeamMember {
   Index index = 0;
   Index size = 1;
   TeamBarrier* shared_barrier = nullptr;
 
-  // Everything that any member did before is visible to all afterwards.
+  // Waits for all members; everything that a member did before is then visible to all.
   void barrier() const {
     if (size > 1) {
       shared_barrier->wait(index, size);
     }
   }
 
-  // This member's even share of `count` items.
+  // Start and end of this member's even share of `count` items.
   Index share_begin(Index count) const { return count * index / size; }
   Index share_end(Index count) const { return count * (index + 1) / size; }
 };
 
-// A team's body without its type.
+// A type-erased body of a team.
 using TeamFunction = void (*)(const void* body, const TeamMember& member);
 
 void run_team(Index threads, Index work, TeamFunction function, const void* body);
 
-// Calls body(member) once on each of up to `threads` threads: those that have come when the team
-// begins, which waits for them for a small part of the time that `work` takes, the multiply-adds of
-// all members together. The shares depend on how many they are, so the bits of an item must not
-// depend on its share. Bodies must not throw.
+// Calls body(member) once on each of up to `threads` threads. The team waits briefly for its
+// threads, in proportion to `work`, and starts with those that arrived. `work` is the number of
+// multiply-adds of all members together. Shares depend on the team's size, so the bits of an item
+// must not depend on its share. Bodies must not throw.
 template <class Body>
 void parallel_team(Index threads, Index work, const Body& body) {
   const auto call = [](const void* typeless, const TeamMember& member) {

@@ -18,39 +18,38 @@ namespace {
 
 using std::chrono::microseconds;
 
-// A ticket: its number, whether it is a team's, and how many threads it calls (never 0, nor is it).
+// Layout of a ticket: number, team bit, number of called threads (never 0, so no ticket is 0).
 constexpr int kThreadBits = 11;
 constexpr std::uint32_t kTeamBit = 1U << kThreadBits;
 constexpr std::uint32_t kNumberStep = kTeamBit << 1U;
 constexpr int kTicketShift = 32;
 constexpr Index kMostUnits = Index{1} << 30;
 
-// How long a thread polls before it sleeps: for its next loop, which in a training step mostly
-// comes sooner, and for the others of its loop or team.
+// Time that a thread polls before it sleeps. kIdleSpin: for its next loop, which in a training step
+// usually starts sooner. kEndSpin: for the other threads of its loop or team.
 constexpr microseconds kIdleSpin{200};
 constexpr microseconds kEndSpin{50};
 
-// How long a team waits for its members. One that polls comes in half a microsecond; one that
-// sleeps in 50, or in some hundreds when others, whom the last team's results woke, are on its
-// processor: the more work there is, the longer a team waits.
+// Time that a team waits for its members. A polling thread arrives in 0.5 us. A sleeping thread
+// takes 50 us, or hundreds if other threads occupy its core. A team with more work waits longer.
 constexpr microseconds kShortPatience{3};
 constexpr microseconds kLongPatience{100};
 constexpr microseconds kMostPatience{1000};
 constexpr Index kLongWork = 2'000'000;      // multiply-adds
-constexpr Index kWorkOfPatience = 250'000;  // multiply-adds for which a microsecond is waited
+constexpr Index kWorkOfPatience = 250'000;  // multiply-adds per microsecond of waiting
 
-// After time lost by waiting for threads that were not running, nobody is called for a while: at
-// first for twice that time, and longer with every loss that comes so soon that it is more than a
-// 64th of the time since. It takes a thread that sleeps a moment to go on, and that does not count.
-// What a team with long work lost is the time that it took beyond what one of its members takes
-// alone: as long as who called took for the same during the last rest, and at most as long as they
-// computed and polled together, which is more, for they share the memory. Who called may have lost
-// its processor as well. A program that was stopped for long has not lost that much.
+// After losing time to threads that were not running, the pool rests: the caller computes alone. A
+// rest lasts kLeastRest times the lost time. It doubles, up to kMostRest times, if the next loss
+// comes within kMostRest times that loss after the previous rest. kWaking, the time to wake a
+// sleeping thread, is not a loss. For a team with long work, the loss is its time minus the time of
+// one thread alone, as measured during a rest. The CPU time of all members limits that time: they
+// share the memory bandwidth, and the caller may lose its core too. kMostLoss limits the loss of a
+// suspended program.
 constexpr int kLeastRest = 2;
 constexpr int kMostRest = 64;
 constexpr microseconds kWaking{100};
 constexpr microseconds kMostLoss{100'000};
-constexpr Index kSameWork = 16;  // a team does the same that does less than a 16th more or less
+constexpr Index kSameWork = 16;  // two works are the same if they differ by less than 1/16
 
 Index threads_of(std::uint32_t ticket) { return ticket & (kTeamBit - 1); }
 bool is_team(std::uint32_t ticket) { return (ticket & kTeamBit) != 0; }
@@ -62,8 +61,8 @@ std::uint64_t units_left(std::uint32_t ticket, Index units) {
   return std::uint64_t{ticket} << kTicketShift | static_cast<std::uint64_t>(units);
 }
 
-// Takes a unit of a share of the loop or team `ticket`. What it returns are the units that were
-// left until then; 0: all are taken, or the loop is another.
+// Takes one unit of a share of the loop or team `ticket`. Returns the number of units left before;
+// 0: none were left, or the share belongs to another ticket.
 Index take(std::atomic<std::uint64_t>& left, std::uint32_t ticket) {
   std::uint64_t seen = left.load(std::memory_order_acquire);
   while (ticket_of(seen) == ticket && units_of(seen) > 0) {
@@ -85,7 +84,7 @@ std::chrono::nanoseconds time_of(clockid_t clock) {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-// Until `value` is not `old` any more.
+// Waits until `value` differs from `old`: polls for `spin`, then sleeps. Returns the new value.
 template <class T>
 T await_change(const std::atomic<T>& value, T old, std::chrono::nanoseconds spin) {
   spin_until(spin, [&] { return value.load(std::memory_order_acquire) != old; });
@@ -98,7 +97,7 @@ T await_change(const std::atomic<T>& value, T old, std::chrono::nanoseconds spin
 }  // namespace
 
 ThreadPool& ThreadPool::instance() {
-  // Never destroyed: its threads wait in it until the process has ended.
+  // Never destroyed: its threads wait in it until the process ends.
   static ThreadPool& pool = *new ThreadPool;
   return pool;
 }
@@ -108,7 +107,7 @@ ThreadPool::ThreadPool() {
   pthread_atfork(nullptr, nullptr, [] { instance().forget_threads(); });
 }
 
-// In the child of a fork, which has the thread alone that forked.
+// Resets the pool in the child of a fork, which has only the forking thread.
 void ThreadPool::forget_threads() {
   started_ = 1;
   wanted_ = 1;
@@ -140,7 +139,7 @@ bool ThreadPool::run_chunks(Index chunks, Index threads, ChunkFunction function,
   return true;
 }
 
-// Cuts the units into shares and calls the threads to them.
+// Divides the units into shares and wakes the threads.
 ThreadPool::Ticket ThreadPool::offer(Index units, Index threads) {
   pending_.store(static_cast<std::uint32_t>(units), std::memory_order_relaxed);
   const Ticket ticket = next_ticket(threads, false);
@@ -191,7 +190,7 @@ bool ThreadPool::run_team(Index threads, Index work, TeamFunction function, cons
   return true;
 }
 
-// How many there are, as many as asked for unless the system refuses.
+// Starts missing threads. Returns `threads`, or fewer if the system refuses to start more.
 Index ThreadPool::start_threads(Index threads) {
   if (threads > wanted_) {
     wanted_ = threads;
@@ -218,7 +217,7 @@ ThreadPool::Ticket ThreadPool::next_ticket(Index threads, bool team) {
   return newest_ | (team ? kTeamBit : 0U) | static_cast<Ticket>(threads);
 }
 
-// With more threads than CPUs, who polls keeps a CPU from whom he waits for.
+// With more threads than CPUs, a polling thread would keep a CPU from the thread it waits for.
 ThreadPool::Clock::duration ThreadPool::spin(Clock::duration limit) const {
   return spins_.load(std::memory_order_relaxed) ? limit : Clock::duration{0};
 }
@@ -229,7 +228,7 @@ void ThreadPool::call(Index thread, Ticket ticket) {
   word.notify_one();
 }
 
-// What a thread of the pool does as long as it lives.
+// Main loop of a pool thread.
 void ThreadPool::serve(Index thread) {
   bind_to_place(thread);
   const SingleThreadScope nested_loops_stay_here;
@@ -240,7 +239,7 @@ void ThreadPool::serve(Index thread) {
   }
 }
 
-// Takes units of the loop `ticket` until none is left, of this thread's own share first.
+// Takes units of the loop `ticket` until none is left, starting with this thread's own share.
 void ThreadPool::work(Ticket ticket, Index thread) {
   const Index threads = threads_of(ticket);
   std::uint32_t done = 0;
@@ -272,8 +271,8 @@ void ThreadPool::run_unit(Index unit, Index thread) {
   }
 }
 
-// Waits a moment for the threads of a team to come, and tells those who did that it begins. How
-// many they are, with who calls.
+// Waits up to `patience` for the team's threads, then starts with those that arrived. Returns the
+// size of the team, caller included.
 Index ThreadPool::gather(Ticket ticket, Index threads, Clock::duration patience) {
   const auto is_awaited = [&](Index thread) {
     const Place& place = *places_[static_cast<std::size_t>(thread)];
@@ -292,7 +291,7 @@ Index ThreadPool::gather(Ticket ticket, Index threads, Clock::duration patience)
   team_size_ = 1;
   for (Index thread = 1; thread < threads; ++thread) {
     Place& place = *places_[static_cast<std::size_t>(thread)];
-    if (take(place.left, ticket) == 0) {  // else it has not come, and now it is too late
+    if (take(place.left, ticket) == 0) {  // 0: it arrived; else it is excluded
       place.seat = team_size_++;
     }
   }
@@ -355,7 +354,7 @@ ThreadPool::Clock::duration ThreadPool::computed_by_all() const {
   return time_of(CLOCK_THREAD_CPUTIME_ID) + computed_by_others();
 }
 
-// A gain, below 0, has no consequence.
+// Starts a rest after a positive loss; ignores gains (`lost` <= 0).
 void ThreadPool::rest_after(Clock::duration lost) {
   if (lost <= Clock::duration{0}) {
     return;
@@ -368,7 +367,7 @@ void ThreadPool::rest_after(Clock::duration lost) {
   rests_ = true;
 }
 
-// Whether this thread now has the pool to itself.
+// Reserves the pool for this thread; returns false if another thread has it.
 bool ThreadPool::begin() { return !busy_.exchange(true, std::memory_order_acquire); }
 
 void ThreadPool::end() { busy_.store(false, std::memory_order_release); }
@@ -378,7 +377,7 @@ bool ThreadPool::rests() {
   return rests_;
 }
 
-// What a team's work takes one thread, if it has been measured; else the most that there is.
+// Returns the time that one thread takes for the work, or the maximum if it was not measured.
 ThreadPool::Clock::duration ThreadPool::time_alone(Index work) const {
   return kSameWork * std::abs(work - alone_.work) < work ? alone_.took : Clock::duration::max();
 }

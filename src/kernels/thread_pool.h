@@ -14,31 +14,30 @@
 
 namespace headlight::kernels {
 
-// The threads that help with loops and teams; one loop or team at a time. They are started when
-// first needed, sleep when nothing is to do, and end with the process. Nobody waits for a thread
-// that has not begun: a loop is over when its chunks are done, and a team begins with those who
-// have come.
+// The helper threads of loops and teams; the pool runs one loop or team at a time. Threads start
+// when first needed, sleep when idle, and end with the process. No caller waits for a thread that
+// has not begun: a loop ends when its chunks are done, and a team starts with the threads that
+// arrived.
 //
-// A loop's chunks are cut into one even, contiguous share a thread. Each thread takes chunks of its
-// own share first, so that rows meet the core again whose cache holds them, and then what is left
-// of the others'. When a helper loses its processor to another program amid a chunk, whoever called
-// has to wait; it then goes on alone for some time, so that help costs little where there
-// is none to be had. What tells a thread that comes late that its loop is over is the ticket, which
-// stands beside the count of chunks that are left: only who takes a chunk of the very loop that he
-// was called to looks at that loop, and as long as a chunk is not done its loop stays.
+// Each thread gets one even, contiguous share of a loop's chunks. It takes chunks of its own share
+// first, because its core's cache may still hold their rows, and then chunks of other shares. If a
+// helper loses its core within a chunk, the caller has to wait; it then works alone for some time.
+// A late thread compares its ticket with the one stored beside the count of remaining chunks. It
+// may access a loop only after taking a chunk with that loop's ticket; the loop stays alive until
+// all its chunks are done.
 class ThreadPool {
  public:
   static constexpr Index kMostThreads = 1024;
 
   static ThreadPool& instance();
 
-  // False when the pool is at work for another thread, and nothing was done; loops also when it has
-  // had no time on the processors of late. At least 2 chunks and 2 threads.
+  // Return false without doing anything if another thread uses the pool; run_chunks() also while
+  // the pool rests. Require at least 2 threads, and chunks >= 2.
   bool run_chunks(Index chunks, Index threads, ChunkFunction function, const void* body);
   bool run_team(Index threads, Index work, TeamFunction function, const void* body);
 
-  // Calls sleep(), which waits for others of the newest loop or team, by the thread that started
-  // it.
+  // Calls sleep(), which waits for other threads of the newest loop or team. Only the thread that
+  // started it may call this.
   template <class Sleep>
   void sleep_for_others(const Sleep& sleep);
 
@@ -46,14 +45,14 @@ class ThreadPool {
   using Clock = std::chrono::steady_clock;
   using Ticket = std::uint32_t;
 
-  // What belongs to one thread; number 0 is who started the loop.
+  // State of one thread; number 0 is the thread that started the loop.
   struct Place {
-    // The ticket, and below it how many units of the share nobody has taken yet.
+    // High half: ticket; low half: number of units of the share that are not taken yet.
     alignas(64) std::atomic<std::uint64_t> left{0};
-    Index end = 0;           // of the share, in units
-    Index seat = 0;          // in the team
-    clockid_t computed = 0;  // the time that this thread has had on a processor
-    // The newest loop or team that this thread was called to.
+    Index end = 0;           // end of the share, in units
+    Index seat = 0;          // index in the team
+    clockid_t computed = 0;  // clock of the thread's CPU time
+    // Ticket of the newest loop or team that this thread was called to.
     alignas(64) std::atomic<Ticket> call{0};
   };
 
@@ -81,38 +80,38 @@ class ThreadPool {
   void rest_after(Clock::duration lost);
 
   std::atomic<bool> busy_{false};
-  Index started_ = 1;  // threads there are, with who calls
-  Index wanted_ = 1;   // as many were asked for when started_ was last raised
+  Index started_ = 1;  // number of threads, caller included
+  Index wanted_ = 1;   // number requested when started_ was last raised
   int cpus_ = 1;
   std::atomic<bool> spins_{true};  // every thread of the newest loop has a CPU
   Ticket newest_ = 0;
-  Index threads_ = 1;  // of the newest loop or team, if all came
+  Index threads_ = 1;  // number of threads called to the newest loop or team
   bool rests_ = false;
-  int rest_ = 0;  // how many times as long as the time lost
+  int rest_ = 0;  // length of the rest, in multiples of the lost time
   Clock::time_point rests_until_{};
-  // The newest team of which, during a rest, who called was the only member.
+  // The newest team that, during a rest, the caller ran alone.
   struct {
     Index work = 0;
     Clock::duration took{};
   } alone_;
 
-  // The loop: a unit is `unit_chunks_` chunks that are taken together.
+  // State of the loop; a unit is `unit_chunks_` chunks that are taken together.
   Index chunks_ = 0;
   Index unit_chunks_ = 1;
   ChunkFunction function_ = nullptr;
   const void* body_ = nullptr;
   std::mutex error_mutex_;
-  std::atomic<Index> failed_chunk_{0};  // the first one that threw; chunks_: none
+  std::atomic<Index> failed_chunk_{0};  // first chunk that threw; chunks_: none
   std::exception_ptr error_;
-  // Units that are not done, or members that have not left.
+  // Units that are not done, or members of a team that have not finished.
   alignas(64) std::atomic<std::uint32_t> pending_{0};
 
-  // The team.
+  // State of the team.
   TeamFunction team_function_ = nullptr;
   Index team_size_ = 1;
   TeamBarrier barrier_;
-  bool weighs_team_ = false;  // by the whole time of it, instead of every wait in it
-  alignas(64) std::atomic<std::uint32_t> begun_{0};  // teams so far
+  bool weighs_team_ = false;  // measures the loss over the whole team, not at each wait
+  alignas(64) std::atomic<std::uint32_t> begun_{0};  // number of teams so far
 
   std::array<std::unique_ptr<Place>, kMostThreads> places_;
 };

@@ -4,7 +4,7 @@
 
 namespace headlight::kernels {
 
-// Tells the core that this thread polls.
+// Hints to the core that this thread polls.
 inline void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -13,13 +13,13 @@ inline void pause() {
 #endif
 }
 
-// Polls until ready() or until `limit` is over; the last answer of ready().
+// Polls until ready() is true or `limit` has passed. Returns the last result of ready().
 template <class Ready>
 bool spin_until(std::chrono::nanoseconds limit, const Ready& ready) {
   if (ready()) {
     return true;
   }
-  constexpr int kPollsOfLook = 16;  // at the clock, which takes longer than to poll
+  constexpr int kPollsOfLook = 16;  // polls per look at the clock, which is slower than a poll
   const auto end = std::chrono::steady_clock::now() + limit;
   do {
     for (int poll = 0; poll < kPollsOfLook; ++poll) {

@@ -8,7 +8,6 @@
 namespace headlight {
 namespace {
 
-// Lists the weights of a configuration part by part.
 class WeightTable {
  public:
   explicit WeightTable(const GptConfig& config) : config_(config) {}
@@ -41,7 +40,7 @@ class WeightTable {
          .start = into_stream ? Start::residual : Start::normal,
          .multiplied = true,
          .heads = heads});
-    // The bias of an output belongs to no head: it is added once to what all heads wrote.
+    // The bias of an output belongs to no head: it is added once to the sum over all heads.
     if (bias) {
       add({.shape = {shape[0]},
            .part = part,
@@ -101,7 +100,7 @@ class WeightTable {
   std::vector<Weight> weights_;
 };
 
-// Where a part is counted.
+// Returns the count to which a part belongs.
 Index& count_of(ParameterCounts& counts, Part part) {
   switch (part) {
     case Part::token_embedding:
@@ -129,7 +128,7 @@ Index& count_of(ParameterCounts& counts, Part part) {
   return counts.norms;
 }
 
-// Sizes up to 2^24 overflow 64 bits when multiplied; in float64 they only lose precision.
+// Returns the product of the sizes as float64: products of sizes up to 2^24 can overflow 64 bits.
 double elements(const Shape& shape) {
   double count = 1;
   for (const Index size : shape) {
@@ -138,7 +137,7 @@ double elements(const Shape& shape) {
   return count;
 }
 
-// W of training_flops().
+// Returns W of training_flops().
 double multiplied_weights(const GptConfig& config) {
   double count = 0;
   for (const Weight& weight : weights_of(config)) {
@@ -147,7 +146,7 @@ double multiplied_weights(const GptConfig& config) {
   return count;
 }
 
-// H D of all layers.
+// Returns the sum of H D over all layers.
 double inner_widths(const GptConfig& config) {
   double sum = 0;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
@@ -156,7 +155,7 @@ double inner_widths(const GptConfig& config) {
   return sum;
 }
 
-// Sums of the sizes up to each.
+// Returns the running sums of `sizes`.
 std::vector<Index> ends_of(const std::vector<Index>& sizes) {
   std::vector<Index> ends(sizes.size());
   std::partial_sum(sizes.begin(), sizes.end(), ends.begin());
@@ -293,7 +292,7 @@ ParameterCounts count_parameters(const GptConfig& config) {
 }
 
 double training_flops(const GptConfig& config, const std::vector<Index>& offsets) {
-  double pairs = 0;  // a query sees itself and what came before
+  double pairs = 0;  // each query sees itself and the tokens before it
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
     const auto length = static_cast<double>(offsets[b + 1] - offsets[b]);
     pairs += length * (length + 1) / 2;

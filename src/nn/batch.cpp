@@ -33,7 +33,7 @@ void check_padded(const PaddedBatch& padded) {
           padded.lengths.size(), " lengths for ", padded.tokens.size(0), " rows");
 }
 
-// A batch of the sequences between the offsets whose tokens, positions and targets are to be set.
+// Returns a batch with these offsets, whose tokens, positions and targets are uninitialised.
 Batch batch_with_offsets(std::vector<Index> offsets) {
   Batch batch;
   batch.offsets = std::move(offsets);

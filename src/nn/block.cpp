@@ -5,7 +5,7 @@
 namespace headlight {
 namespace {
 
-// Streams of random numbers: 0 is the embedding's, then three for every layer.
+// Returns the number of a random stream: 0 is the embedding's, then three for every layer.
 std::uint64_t dropout_label(Index layer, Index place) {
   return static_cast<std::uint64_t>(1 + 3 * layer + place);
 }
@@ -72,8 +72,8 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
   }
 }
 
-// One forward pass, as run_block() asks for it. Norms in front of a branch are left to its first
-// product, which normalises its input itself.
+// A forward pass with the steps that run_block() calls. Leaves the norm before a branch to its
+// first product, which normalises its own input.
 class Block::Pass {
  public:
   Pass(const Block& block, const Tensor& x, const std::vector<Index>& offsets,
@@ -125,8 +125,8 @@ class Block::Pass {
   Tensor stream_;  // [N, C]
   const std::vector<Index>& offsets_;
   const ForwardContext& context_;
-  Tensor normalized_;                   // [N, C], where a hook watches the norm in front
-  std::optional<NormParameters> norm_;  // else that norm
+  Tensor normalized_;                   // [N, C], if a hook watches the norm before a branch
+  std::optional<NormParameters> norm_;  // that norm, if no hook watches
   Tensor outputs_[2];                   // [N, C], of attention and MLP
 };
 

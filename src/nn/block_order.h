@@ -13,13 +13,13 @@ inline NormPoints norm_points(Branch branch, Index layer) {
                                      : NormPoints{Point::ln2_scale, Point::ln2, layer};
 }
 
-// The order in which a layer computes, said once for whoever computes one: Block, with tensors that
-// record gradients, and DecoderStep, with packed weights. A machine has
+// Runs the steps of a layer in order. Both implementations use it: Block, with tensors that record
+// gradients, and DecoderStep, with packed weights. A machine has these functions:
 //   visit(point)       shows the residual stream to the hook
-//   normalize(branch)  the branch's norm, over the residual stream
-//   compute(branch)    the branch of what was normalised last, or of the stream; a parallel layer
-//                      computes both before it adds any
-//   add(branch)        adds what was computed to the stream
+//   normalize(branch)  applies the branch's norm to the residual stream
+//   compute(branch)    computes the branch from the last normalised vectors, or from the stream; a
+//                      parallel layer computes both branches before it adds any
+//   add(branch)        adds the branch's output to the stream
 template <class Machine>
 void run_block(const BlockPlan& plan, Machine& machine) {
   if (plan.parallel) {

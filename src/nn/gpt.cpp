@@ -123,7 +123,7 @@ Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Ba
   Tensor x = residual;
   for (Index layer = first; layer < last; ++layer) {
     x = block(layer).forward(x, batch.offsets, inner);
-    if (const auto call = after_layer_) {  // a copy: it may change the member
+    if (const auto call = after_layer_) {  // a copy, because the call may change the member
       call(batch.token_count());
     }
   }

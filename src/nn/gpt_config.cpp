@@ -19,7 +19,7 @@ void require_probability(const char* name, double value) {
   require_value(value >= 0 && value < 1, name, "expected 0 to below 1, got ", value);
 }
 
-// G of a layer.
+// Returns G of a layer.
 Index key_heads_of(const GptConfig& config, Index layer) {
   if (!config.key_groups.empty()) {
     return std::ssize(config.key_groups[static_cast<std::size_t>(layer)]);
@@ -33,7 +33,7 @@ void check_numbers(const GptConfig& config, const char* name,
                    const std::function<Index(Index)>& heads_of) {
   require_value(layers.empty() || std::ssize(layers) == config.n_layer, name, "expected ",
                 config.n_layer, " lists, got ", layers.size());
-  const Index most = kMostHeads / config.n_layer;  // of the model that others were pruned from
+  const Index most = kMostHeads / config.n_layer;  // limit of the model before pruning
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     const std::vector<Index>& numbers = layers[layer];
     const Index heads = heads_of(static_cast<Index>(layer));
@@ -60,7 +60,7 @@ std::vector<Index> counted(Index count) {
   return numbers;
 }
 
-// [H]: the place of the key head that each query head of a layer reads.
+// [H]: place of the key head that each query head of a layer uses.
 std::vector<Index> key_places_of(const GptConfig& config, Index layer) {
   const Index key_heads = key_heads_of(config, layer);
   std::vector<Index> places;
@@ -98,7 +98,7 @@ void check_key_heads(const GptConfig& config) {
   }
 }
 
-// n_kv_head of a model whose layers all have even groups of the same size; 0: there are others.
+// Returns n_kv_head for a model whose layers all have equal groups of the same size; else 0.
 Index even_key_heads(const GptConfig& config) {
   const auto& layers = config.key_groups;
   const std::vector<Index>& first = layers.front();
@@ -198,7 +198,7 @@ GptConfig GptConfig::canonical() const {
   drop(config.n_inner, 4 * n_embd);
   drop(config.head_width, n_head > 0 && n_embd % n_head == 0 ? n_embd / n_head : 0);
   drop(config.embedding_scale, 1.0);
-  // RMS norms have none, so that `bias` says nothing of its own.
+  // RMS norms have no bias, so that `bias` is redundant.
   config.bias = norm_type == NormKind::rms ? qkv_bias.value_or(bias) : bias;
   for (std::optional<bool>* bias_of_part :
        {&config.qkv_bias, &config.attention_output_bias, &config.mlp_bias}) {

@@ -7,7 +7,7 @@
 namespace headlight {
 namespace {
 
-// Positions [begin, end) of part 0, keys, or 1, values, of a block: a view [G, end - begin, D].
+// Returns positions [begin, end) of a block's keys (part 0) or values (1): a view [G, T, D].
 Tensor positions_of(const Tensor& block, Index part, Index begin, Index end) {
   const Index heads = block.size(1);
   const Index width = block.size(3);
@@ -15,8 +15,8 @@ Tensor positions_of(const Tensor& block, Index part, Index begin, Index end) {
                             (part * heads * KeyValueCache::kBlock + begin) * width);
 }
 
-// Calls body(block, begin, end, done) for the stretch in every block of positions [first, last):
-// `done` positions of them lie in blocks before.
+// Calls body(block, begin, end, done) for the part of positions [first, last) in each block. `done`
+// positions are in earlier blocks.
 template <class Body>
 void for_blocks(Index first, Index last, const Body& body) {
   constexpr Index kBlock = KeyValueCache::kBlock;

@@ -12,7 +12,7 @@
 namespace headlight {
 namespace {
 
-// Uniform in +-1 / sqrt(inputs), as torch.nn.Linear starts weight and bias.
+// Returns uniform values in +-1 / sqrt(inputs), as torch.nn.Linear for weight and bias.
 Tensor linear_start(const Shape& shape, const LinearOptions& options, const RandomStream& random) {
   if (options.zeros) {
     return Tensor::zeros(shape, options.dtype);

@@ -39,7 +39,7 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
   return options;
 }
 
-// Queries, keys or values (part 0, 1, 2) of some rows of qkv [N, (H + 2 G) D]: [T, H, D], or G.
+// Returns queries, keys or values (part 0, 1, 2) of rows of qkv [N, (H + 2 G) D]: [T, H or G, D].
 Tensor heads_of(const Tensor& qkv, Index part, Index begin, Index end, const AttentionPlan& plan) {
   const Index first = plan.part_begin(part);
   const Index heads = plan.part_heads(part);
@@ -76,7 +76,7 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options,
   }
 }
 
-// Part 0 is the query, 1 the key, 2 the value.
+// Applies the projection of the query (part 0), key (1) or value (2).
 Tensor MultiHeadAttention::project(const Tensor& x, Index part) const {
   if (!options_.fused) {
     return projections_[static_cast<std::size_t>(part)]->forward(x);
@@ -100,8 +100,7 @@ void MultiHeadAttention::check_mask(const Tensor& mask, const Tensor& query,
     return;
   }
   const Shape scores{query.size(0), options_.heads, query.size(1), key.size(1)};
-  // Three axes are ambiguous: the first could be the sequences or, as broadcasting has it, the
-  // heads.
+  // Three axes are ambiguous: the first could be the sequences or, by broadcasting, the heads.
   require((mask.rank() == 2 || mask.rank() == 4) &&
               broadcast_shapes(mask.shape(), scores, "MultiHeadAttention") == scores,
           "[MultiHeadAttention] expected a mask [T, S], [B, 1, T, S] or [B, H, T, S] that fits ",
@@ -183,7 +182,7 @@ Tensor MultiHeadAttention::output_of(const Tensor& z, ForwardHook* hook) const {
   return c_proj_->bias.defined() ? output + c_proj_->bias : output;
 }
 
-// The points of queries, keys and values, or of the first of these.
+// Shows queries, keys and values, or the first ones of these, to the hook at `points`.
 Tensor MultiHeadAttention::parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
                                          ForwardHook* hook) const {
   if (!wants_any(hook, points, options_.layer)) {
@@ -284,7 +283,7 @@ Tensor MultiHeadAttention::attend_behind_caches(const Tensor& qkv,
   return concat(outputs, 0);
 }
 
-// With whole matrices of weights, which a hook may change.
+// Attends with complete weight matrices, which a hook may change.
 Tensor MultiHeadAttention::attend_openly(const Tensor& qkv, const std::vector<Index>& offsets,
                                          const ForwardContext& context) const {
   const bool records = context.recorder != nullptr && context.recorder->wants(options_.layer);

@@ -12,8 +12,7 @@
 namespace headlight {
 namespace {
 
-// TransformerLens's, behind "blocks.L." where it is a layer's; the first name of a point is its
-// own.
+// TransformerLens names, without "blocks.L."; the first name of a point is its official one.
 constexpr auto kHookNames =
     std::to_array<Choice<Point>>({{"hook_embed", Point::embed},
                                   {"hook_resid_pre", Point::resid_pre},
@@ -67,7 +66,7 @@ bool starts_number(std::string_view text) {
   return !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) != 0 || text == "*");
 }
 
-// Takes "NAME" and leaves ".LAYERS.ITEMS", or leaves ".ITEMS" and finds the layers inside.
+// Removes "NAME" and leaves ".LAYERS.ITEMS"; or removes "blocks.LAYERS.NAME" and leaves ".ITEMS".
 std::optional<PointRange> take_hook_name(std::string_view about, std::string_view& rest) {
   PointRange range;
   std::string_view name = rest;
@@ -94,7 +93,7 @@ std::optional<PointRange> take_hook_name(std::string_view about, std::string_vie
   return std::nullopt;
 }
 
-// The ranges that are left: ".4-8.1".
+// Parses the remaining ranges: ".4-8.1".
 void take_numbers(std::string_view about, std::string_view text, std::string_view rest,
                   bool has_layers, PointRange& range) {
   std::vector<NumberRange> numbers;
@@ -188,11 +187,11 @@ std::string range_text(const NumberRange& range) {
 PointRange parse_point(std::string_view about, std::string_view text) {
   std::string_view rest = text;
   if (std::optional<PointRange> range = take_hook_name(about, rest)) {
-    // "logits" is a name of both kinds; it has no layers to be told of.
+    // "logits" is both a short and a TransformerLens name. It has no layer index.
     take_numbers(about, text, rest, true, *range);
     return *range;
   }
-  PointRange range{.point = Point::z};  // of "5.1"
+  PointRange range{.point = Point::z};  // the default for "5.1"
   if (!starts_number(text)) {
     const std::string_view name = text.substr(0, text.find('.'));
     const Choice<Point>* choice = find_name(kChoices<Point>, name);

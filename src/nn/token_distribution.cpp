@@ -8,12 +8,12 @@
 
 namespace headlight {
 
-// The largest logit is subtracted before exp, so that no sum overflows.
+// Subtracts the largest logit before exp, so that no sum overflows.
 TokenDistribution::TokenDistribution(std::span<const float> logits) : logits_(logits) {
   require(!logits.empty(), "[TokenDistribution] expected logits [V], got none");
   largest_ = *std::max_element(logits.begin(), logits.end());
   double sum = 0;
-  double weighted = 0;  // sum of exp(x) x, of x = logit - largest_
+  double weighted = 0;  // sum of exp(x) x, with x = logit - largest_
   for (const float value : logits) {
     const double x = value - largest_;
     const double weight = std::exp(x);

@@ -6,7 +6,7 @@
 namespace headlight {
 namespace {
 
-// For messages and the graph.
+// Returns the op's name for messages and the autograd graph.
 const char* op_name(Activation activation) {
   switch (activation) {
     case Activation::gelu_tanh:

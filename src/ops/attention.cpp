@@ -27,7 +27,7 @@ void check_attention(const Tensor& query, const Tensor& key, const Tensor& value
           ", value ", value.shape());
 }
 
-// Scores [..., T, S] before anything is hidden.
+// Returns scores [..., T, S] before masking.
 Tensor attention_scores(const Tensor& query, const Tensor& key, const AttentionOptions& options) {
   const auto width = static_cast<double>(std::max<Index>(query.size(-1), 1));
   const double scale = options.scale != 0 ? options.scale : 1.0 / std::sqrt(width);
@@ -43,7 +43,7 @@ Tensor attention_scores(const Tensor& query, const Tensor& key, const AttentionO
   return scores + options.bias;
 }
 
-// True where query t, one of the last of the keys, sees a key no more for the window: [T, S].
+// Returns [T, S] bool: true for keys before the window of query t, which belongs to key S - T + t.
 Tensor outside_window(Index queries, Index keys, Index window) {
   Tensor hidden = Tensor::zeros({queries, keys}, DType::boolean);
   for (Index t = 0; t < queries; ++t) {
@@ -67,7 +67,7 @@ Tensor whole_mask(const AttentionOptions& options, Index query_count, Index key_
   return options.mask.defined() ? combine_masks(options.mask, hidden) : hidden;
 }
 
-// Every head of x [..., G, S, D] for `heads` / G in a row.
+// Repeats every head of x [..., G, S, D] `heads` / G times in a row.
 Tensor repeated_heads(const Tensor& x, Index heads) {
   require(x.rank() >= 3 && x.size(-3) > 0 && heads % x.size(-3) == 0,
           "[scaled_dot_product_attention] ", heads, " heads cannot share those of ", x.shape());
@@ -80,7 +80,7 @@ Tensor repeated_heads(const Tensor& x, Index heads) {
   return reshape(expand(reshape(x, apart), copies), joined);
 }
 
-// The same with as many copies of head g as lie between ends[g - 1] and ends[g].
+// Repeats head g ends[g] - ends[g - 1] times.
 Tensor repeated_heads(const Tensor& x, const std::vector<Index>& ends) {
   const Index axis = x.rank() - 3;
   require(x.size(axis) == std::ssize(ends), "[scaled_dot_product_attention] expected ", ends.size(),

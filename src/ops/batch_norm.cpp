@@ -13,7 +13,7 @@ void update(Tensor& running, const Tensor& batch, double momentum) {
   running.copy_from(running.detach() * (1.0 - momentum) + batch * momentum);
 }
 
-// [C] as [1, C] or [1, C, 1], to stand beside x.
+// Reshapes [C] to [1, C] or [1, C, 1], so that it broadcasts to x.
 Tensor per_channel(const Tensor& values, const Tensor& x) {
   return reshape(values, x.rank() == 2 ? Shape{1, x.size(1)} : Shape{1, x.size(1), 1});
 }

@@ -27,7 +27,7 @@ Tensor pairwise(const Tensor& a, const Tensor& b, std::string_view where, F f) {
   });
 }
 
-// What flows back to a pair of operands; those that want no gradient cost nothing.
+// Returns the gradients of two operands; skips operands that require no gradient.
 template <class GradA, class GradB>
 std::vector<Tensor> pair_gradients(std::span<const SavedTensor> inputs, GradA grad_a,
                                    GradB grad_b) {
@@ -45,7 +45,7 @@ std::vector<Tensor> pair_gradients(std::span<const SavedTensor> inputs, GradA gr
 
 Tensor add(const Tensor& a, const Tensor& b) {
   require(a.defined() && b.defined(), "[add] an operand is undefined");
-  // The residual stream adds tensors of one shape: worth the vectorised loop.
+  // The residual stream adds tensors of equal shape, often enough to use the vectorised loop.
   const bool plain =
       a.shape() == b.shape() && a.dtype() == b.dtype() && a.is_contiguous() && b.is_contiguous();
   const Tensor value =

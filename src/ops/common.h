@@ -7,7 +7,7 @@
 #include "kernels/loops.h"
 #include "kernels/parallel.h"
 
-// What several ops share.
+// Helpers of several ops.
 namespace headlight {
 
 inline void require_same_type(const Tensor& a, const Tensor& b, std::string_view where) {
@@ -26,14 +26,14 @@ inline void require_shape(const Tensor& x, const Shape& shape, std::string_view 
           x.shape());
 }
 
-// The mask of x broadcasts to it.
+// Throws Error unless the mask is boolean and broadcasts to x.
 inline void require_mask(const Tensor& mask, const Tensor& x, std::string_view where) {
   require_type(mask, DType::boolean, where, "mask");
   require(broadcast_shapes(x.shape(), mask.shape(), where) == x.shape(), "[", where, "] mask ",
           mask.shape(), " does not broadcast to ", x.shape());
 }
 
-// x seen with a larger shape, without gradient; broadcast axes get stride 0.
+// Returns x as a view of a larger shape, without gradient; broadcast axes get stride 0.
 inline Tensor broadcast_view(const Tensor& x, const Shape& shape) {
   Shape strides = Shape::filled(shape.rank(), 0);
   for (Index back = 1; back <= x.rank(); ++back) {
@@ -43,7 +43,7 @@ inline Tensor broadcast_view(const Tensor& x, const Shape& shape) {
   return x.strided_view(shape, strides);
 }
 
-// Calls body(starts, first, last) for pieces of rows, in parallel: elements first ... last - 1 of
+// Calls body(starts, first, last) for pieces of rows, in parallel: for elements [first, last) of
 // the row whose operands start at `starts`.
 template <std::size_t N, class Body>
 void parallel_rows(const StridedRows<N>& rows, const Body& body) {
@@ -59,7 +59,7 @@ void parallel_rows(const StridedRows<N>& rows, const Body& body) {
   });
 }
 
-// A new tensor with f of every element of x.
+// Returns a new tensor with f applied to every element of x.
 template <class T, class F>
 Tensor map_elements(const Tensor& x, F f) {
   Tensor result = Tensor::empty(x.shape(), x.dtype());
@@ -74,8 +74,8 @@ Tensor map_elements(const Tensor& x, F f) {
   return result;
 }
 
-// A new tensor with one of the vector loops over every element; choose(loops) gives it, like
-// loops.exp.
+// Returns a new tensor: one of the vectorised loops applied to every element. choose(loops) selects
+// the loop, such as loops.exp.
 template <class Choose>
 Tensor map_with_loop(const Tensor& x, std::string_view where, Choose choose) {
   require(x.defined(), "[", where, "] the input is undefined");
@@ -93,7 +93,7 @@ Tensor map_with_loop(const Tensor& x, std::string_view where, Choose choose) {
   return result;
 }
 
-// The same of pairs, like loops.add; a and b have one shape and type.
+// Applies a loop of two operands, such as loops.add; a and b have equal shape and type.
 template <class Choose>
 Tensor map_pairs_with_loop(const Tensor& a, const Tensor& b, std::string_view where,
                            Choose choose) {
@@ -113,8 +113,8 @@ Tensor map_pairs_with_loop(const Tensor& a, const Tensor& b, std::string_view wh
   return result;
 }
 
-// A new tensor with f(a, b) of every pair; A and B are the element types, the result has A's. Both
-// have been broadcast to one shape.
+// Returns a new tensor with f(a, b) for every pair. A and B are the element types; the result has
+// type A. Both operands must be broadcast to one shape already.
 template <class A, class B, class F>
 Tensor map_pairs(const Tensor& a, const Tensor& b, F f) {
   Tensor result = Tensor::empty(a.shape(), a.dtype());
@@ -131,7 +131,7 @@ Tensor map_pairs(const Tensor& a, const Tensor& b, F f) {
   return result;
 }
 
-// A new tensor with x where the mask, which broadcasts to it, is false, and `value` elsewhere.
+// Returns x with `value` where the mask, which broadcasts to x, is true.
 inline Tensor fill_where(const Tensor& x, const Tensor& mask, double value,
                          std::string_view where) {
   return dispatch_floating(x.dtype(), where, [&](auto zero) {

@@ -12,7 +12,7 @@
 namespace headlight {
 namespace {
 
-// Logits of one chunk of linear_cross_entropy; enough for large products, small beside the model.
+// Logits per chunk of linear_cross_entropy: enough for large products, but less than the model.
 constexpr Index kChunkElements = Index{1} << 24;
 
 Index count_targets(const Tensor& targets, Index rows, Index vocabulary, Index ignore_index) {
@@ -32,7 +32,7 @@ Index count_targets(const Tensor& targets, Index rows, Index vocabulary, Index i
   return count;
 }
 
-// Turns the logits of one row into the gradient of its loss, times `scale`; returns the loss.
+// Replaces one row of logits by the gradient of its loss, times `scale`; returns the loss.
 template <class T>
 double differentiate_row(T* logits, Index vocabulary, std::int32_t target, T scale) {
   const T highest = kernels::loops<T>().maximum(logits, vocabulary);
@@ -43,7 +43,7 @@ double differentiate_row(T* logits, Index vocabulary, std::int32_t target, T sca
   return std::log(static_cast<double>(total)) + static_cast<double>(highest - target_logit);
 }
 
-// What every row of logits is compared with, and where its loss goes.
+// Targets and losses of rows of logits.
 struct Rows {
   const std::int32_t* targets;  // [N]
   Index ignore_index;
@@ -78,7 +78,7 @@ void differentiate(Tensor& logits, const Rows& rows, double scale) {
   });
 }
 
-// In order, so that the sum depends on nothing else.
+// Sums in order, so that the result is reproducible.
 double sum_of(const std::vector<double>& losses) {
   return std::accumulate(losses.begin(), losses.end(), 0.0);
 }
@@ -88,18 +88,18 @@ double loss_scale(Index count, Index normalizer) {
   return divisor == 0 ? 0.0 : 1.0 / static_cast<double>(divisor);
 }
 
-// Gradients times that of the loss, which is 1 unless something was computed from the loss.
+// Multiplies by the gradient of the loss, which is 1 unless the loss was an input of another op.
 Tensor chained(const Tensor& gradient, const Tensor& loss_grad) {
   return loss_grad.item() == 1.0 ? gradient : mul(gradient, loss_grad);
 }
 
 struct LossAndGradients {
   std::vector<double> losses;  // [N]
-  Tensor x_grad;               // [N, C], undefined unless training
-  Tensor weight_grad;          // [V, C], undefined unless training
+  Tensor x_grad;               // [N, C]; undefined if no gradient is required
+  Tensor weight_grad;          // [V, C]; undefined if no gradient is required
 };
 
-// The gradients are computed together with the loss, while a chunk's logits exist.
+// Computes the gradients together with the loss, while a chunk's logits exist.
 template <class T>
 LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, const Tensor& targets,
                                       const CrossEntropyOptions& options, double scale) {
@@ -139,7 +139,7 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, con
 
 struct LinearLoss {
   LossAndGradients parts;
-  double scale = 0;  // of the mean
+  double scale = 0;  // factor that turns the sum of losses into their mean
 };
 
 LinearLoss differentiate_linear(const Tensor& x, const Tensor& weight, const Tensor& targets,

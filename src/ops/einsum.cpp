@@ -58,7 +58,7 @@ void check_rank(const Tensor& x, const Labels& labels, std::string_view equation
           "': operand '", labels, "' does not fit shape ", x.defined() ? x.shape() : Shape{});
 }
 
-// Sums away the labels that `keep` does not hold; `labels` loses them.
+// Sums over the labels that are not in `keep`, and removes them from `labels`.
 Tensor sum_missing(const Tensor& x, Labels& labels, const Labels& keep) {
   ReduceOptions options;
   Labels left;
@@ -92,7 +92,7 @@ Labels filtered(const Labels& labels, bool in_other, bool in_output, const Label
   return result;
 }
 
-// Sizes of the labels of x, in the order of `labels`.
+// Returns the sizes of `labels` in x, whose axes have the labels `from`.
 Shape sizes_of(const Tensor& x, const Labels& from, const Labels& labels) {
   Shape shape;
   for (const char label : labels) {

@@ -20,7 +20,7 @@ void check_ids(const Tensor& ids, Index vocabulary) {
 }
 
 // Adds the rows of grad [N, C] to rows ids[n] of the result [V, C]. Each thread owns a range of
-// columns and walks the rows in order.
+// columns and adds rows in order.
 template <class T>
 void scatter_rows(const Tensor& grad, const Tensor& ids, Index skipped, Tensor& result) {
   const Index width = result.size(1);

@@ -15,11 +15,10 @@
 namespace headlight {
 namespace {
 
-// Rows that go through the wide middle together: enough for large products, few enough for the
-// middle's temporaries to stay small.
+// Rows per block: enough for large products, few enough for small temporaries of width I.
 constexpr Index kRowBlock = 1024;
 
-// That a weight is [outputs, inputs] like x, and its bias, when there is one, [outputs].
+// Throws Error unless the weight has the given shape, and the bias, if defined, [shape[0]].
 void check_layer(const Tensor& x, const Tensor& weight, const Tensor& bias, const Shape& shape,
                  const std::string& name) {
   require_same_type(x, weight, "feed_forward");
@@ -48,7 +47,7 @@ void check_feed_forward(const Tensor& x, const FeedForwardParameters& p) {
   }
 }
 
-// A matrix and its bias, contiguous and without gradient.
+// A weight and its bias, contiguous and without gradient.
 struct Layer {
   Layer(const Tensor& weight_given, const Tensor& bias_given)
       : weight(to_contiguous(weight_given.detach())),
@@ -58,7 +57,7 @@ struct Layer {
   Tensor bias;  // may be undefined
 };
 
-// A layer from the normalised rows into the middle, and what it gave.
+// A layer from the normalised rows to the inner width I, and its output.
 struct Branch {
   Layer layer;
   Tensor value = {};  // [N, I]
@@ -76,8 +75,8 @@ struct FeedForwardGradients {
   LayerGradients down;
 };
 
-// Forward and backward of one call; keeps what backward needs: the input, its statistics and the
-// middle before the activation.
+// Forward and backward of one call. Keeps the values that backward needs: the input, its statistics
+// and the inner layers' outputs before the activation.
 class FeedForward {
  public:
   FeedForward(const Tensor& x, const FeedForwardParameters& p)
@@ -134,10 +133,10 @@ class FeedForward {
   }
 
  private:
-  // Gradients of the middle: on entry to its loops `activated` holds that of the product.
+  // Gradients at the inner width; `activated` first holds the gradient of the activation's result.
   template <class T>
   struct MiddleGradients {
-    Matrix<T> value;      // [R, I], computed again
+    Matrix<T> value;      // [R, I], recomputed
     Matrix<T> activated;  // [R, I]
     Matrix<T> factor;     // [R, I]; empty without a gate
   };
@@ -162,7 +161,7 @@ class FeedForward {
     return rows;
   }
 
-  // rows into a branch, to the rows of its value from `first`
+  // Product of rows and a branch's layer, written to the branch's value from row `first` on.
   template <class T>
   kernels::Gemm<T> product_into(Branch& branch, const Tensor& rows, Index first) const {
     auto product =
@@ -173,7 +172,7 @@ class FeedForward {
     return product;
   }
 
-  // The middle [last - first, I] behind the activation and the gate.
+  // Returns the inner values [last - first, I] after the activation and the gate.
   template <class T>
   Tensor forward_middle(Index first, Index last) {
     const Tensor rows = normalized(first, last);
@@ -213,7 +212,7 @@ class FeedForward {
             .down = {make(down_.weight.shape(), dtype), Tensor::empty({in_.width()}, dtype)}};
   }
 
-  // sum += a b of one block of rows with a transposed; the first block overwrites it.
+  // sum += a^T b for one block of rows; the first block overwrites `sum`.
   template <class T>
   void add_weight_gradient(const Matrix<const T>& a, const Tensor& b, Index first,
                            Tensor& sum) const {
@@ -223,8 +222,8 @@ class FeedForward {
     kernels::gemm(product);
   }
 
-  // One block of rows, from the gradient of its output [R, C] to that of its normalised input
-  // [R, C]; the weights' gradients grow by its part.
+  // Computes one block of rows: turns the gradient of the output [R, C] into that of the normalised
+  // input [R, C], and adds to the gradients of the weights.
   template <class T>
   void backward_rows(const Matrix<const T>& grad, Index first, const Matrix<T>& rows_grad,
                      FeedForwardGradients& result) {
@@ -243,8 +242,8 @@ class FeedForward {
     }
   }
 
-  // The part of one branch: into its layer's gradients, and into that of the rows, to which the
-  // second branch adds.
+  // Computes one branch: adds to its layer's gradients and writes the gradient of the rows, to
+  // which the second branch adds.
   template <class T>
   void backward_branch(const Branch& branch, const Tensor& grad, const Tensor& rows, Index first,
                        const Matrix<T>& rows_grad, LayerGradients& result) const {
@@ -258,7 +257,7 @@ class FeedForward {
     kernels::gemm(product);
   }
 
-  // The middle's value again, and its gradients from that of the output.
+  // Recomputes the inner values, and computes their gradients from the output's gradient.
   template <class T>
   void differentiate_middle(const Matrix<const T>& grad, Index first,
                             const MiddleGradients<T>& to) const {
@@ -285,12 +284,12 @@ class FeedForward {
 
   NormInputs in_;
   RowStatistics statistics_;
-  Branch activated_;              // the gate; without one, up
-  std::optional<Branch> factor_;  // up, behind a gate
+  Branch activated_;              // the gate's layer, or `up` if there is no gate
+  std::optional<Branch> factor_;  // `up`, if there is a gate
   Layer down_;
   Activation activation_;
   Precision precision_;
-  std::vector<SavedTensor> read_again_;  // by backward, of what others hold
+  std::vector<SavedTensor> read_again_;  // tensors of the caller that backward reads
 };
 
 }  // namespace

@@ -83,7 +83,7 @@ Tensor slice(const Tensor& x, Index axis_given, Index start, Index end, Index st
   require(x.defined(), "[slice] the input is undefined");
   require(step_given > 0, "[slice] expected a positive step, got ", step_given);
   const Index axis = normalize_axis(axis_given, x.rank(), "slice");
-  // Every step beyond the end picks one element; a bounded one cannot overflow.
+  // A step beyond the end selects one element; limiting it avoids overflow.
   const Index step = std::min(step_given, std::max<Index>(x.shape()[axis], 1));
   const Index first = clamp_bound(start, x.shape()[axis]);
   const Index last = std::max(first, clamp_bound(end, x.shape()[axis]));

@@ -20,7 +20,7 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
 }
 
-// x [N, I] times weight [O, I] transposed, plus bias: [N, O].
+// Returns x [N, I] times weight [O, I] transposed, plus bias: [N, O].
 Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision precision) {
   const Index outputs = weight.size(0);
   Tensor value = Tensor::empty({x.size(0), outputs}, x.dtype());
@@ -35,7 +35,7 @@ Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Precis
   return value;
 }
 
-// Of two contiguous matrices; the second is never transposed.
+// Multiplies two contiguous matrices; the second is never transposed.
 Tensor multiply(const Tensor& a, const Tensor& b, const ProductOptions& options) {
   const Index rows = options.transposed == Transposed::first ? a.size(1) : a.size(0);
   Tensor value = Tensor::empty({rows, b.size(1)}, a.dtype());

@@ -9,7 +9,7 @@
 namespace headlight {
 namespace {
 
-// [rows, columns] bool, true where keep(row, column) is false.
+// Returns [rows, columns] bool, true where keep(row, column) is false.
 template <class Keep>
 Tensor mask_unless(Index rows, Index columns, Keep keep) {
   Tensor mask = Tensor::empty({rows, columns}, DType::boolean);

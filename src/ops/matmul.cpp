@@ -9,7 +9,7 @@
 namespace headlight {
 namespace {
 
-// One operand as BLAS wants it: each matrix has unit stride along one of its two axes.
+// An operand in BLAS's layout: each matrix has stride 1 along one of its two axes.
 struct Matrices {
   Tensor tensor;
   Index stride = 0;
@@ -38,7 +38,7 @@ Shape without_matrix(const Shape& shape) {
   return batch;
 }
 
-// Element offsets of every matrix of x when its leading axes are broadcast to `batch`.
+// Returns the element offsets of all matrices of a and b, with leading axes broadcast to `batch`.
 StridedRows<2> matrix_offsets(const Tensor& a, const Tensor& b, const Shape& batch) {
   const auto strides = [&](const Tensor& x) {
     Shape result = Shape::filled(batch.rank(), 0);
@@ -84,7 +84,7 @@ void multiply(const Matrices& a, const Matrices& b, const Shape& batch, Tensor& 
   });
 }
 
-// Both operands have at least two axes.
+// Requires operands with at least two axes.
 Tensor multiply_matrices(const Tensor& a, const Tensor& b) {
   require(a.size(-1) == b.size(-2), "[matmul] inner sizes differ: a ", a.shape(), ", b ",
           b.shape());
@@ -133,7 +133,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     shape.erase(shape.rank() - 1);
     return reshape(product, shape);
   }
-  // One matrix on the right serves all rows of the left: a single large product.
+  // A single matrix on the right allows one large product for all rows on the left.
   if (a.rank() > 2 && b.rank() == 2 && a.size(-1) == b.size(0) && a.size(-1) > 0) {
     const Tensor flat = reshape(a, {-1, a.size(-1)});
     return reshape(multiply_matrices(flat, b), with_last(a, b.size(-1)));

@@ -3,7 +3,7 @@
 #include "headlight/tensor/tensor.h"
 #include "kernels/gemm/gemm.h"
 
-// Matrices that lie row after row in memory, for ops that call kernels::gemm.
+// Contiguous row-major matrices, for ops that call kernels::gemm.
 namespace headlight {
 
 template <class T>
@@ -18,7 +18,7 @@ struct Matrix {
   operator Matrix<const T>() const { return {data, rows, columns}; }
 };
 
-// Every axis but the last makes the rows; x must be contiguous.
+// Views x as a matrix: all axes but the last form the rows. x must be contiguous.
 template <class T>
 Matrix<T> matrix_of(Tensor& x) {
   return {x.data<T>(), x.size(-1) == 0 ? 0 : x.numel() / x.size(-1), x.size(-1)};
@@ -31,11 +31,11 @@ Matrix<const T> matrix_of(const Tensor& x) {
 enum class Transposed { none, first, second };
 
 struct ProductOptions {
-  Transposed transposed = Transposed::none;  // operand
+  Transposed transposed = Transposed::none;  // the operand to transpose
   Precision precision = Precision::float32;
 };
 
-// c = a b
+// Returns the product c = a b, with the operand of the options transposed.
 template <class T>
 kernels::Gemm<T> product_of(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& c,
                             const ProductOptions& options = {}) {

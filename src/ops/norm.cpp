@@ -7,10 +7,10 @@
 namespace headlight {
 namespace {
 
-// Fixed blocks of rows whose gain and shift gradients are summed apart.
+// Number of fixed blocks of rows whose gain and shift gradients are summed separately.
 constexpr Index kBlocks = 16;
 
-// The op, for messages and the graph.
+// Returns the op's name for messages and the autograd graph.
 const char* op_name(NormKind kind) { return kind == NormKind::layer ? "layer_norm" : "rms_norm"; }
 
 template <class T>

@@ -21,7 +21,7 @@ void check_norm_linear(const Tensor& x, const Tensor& weight, const Tensor& bias
   }
 }
 
-// What backward needs again.
+// Values that backward needs.
 struct Saved {
   SavedNormInputs in;
   RowStatistics statistics;

@@ -3,7 +3,7 @@
 #include "headlight/autograd/saved_tensor.h"
 #include "headlight/ops/normalization.h"
 
-// What normalize() shares with the ops that contain a norm.
+// Helpers that normalize() shares with the ops that contain a norm.
 namespace headlight {
 
 struct NormInputs {
@@ -17,10 +17,10 @@ struct NormInputs {
   Index rows() const { return width() == 0 ? 0 : x.numel() / width(); }
 };
 
-// Checks the parameters and puts ones and zeros in the place of those that are undefined.
+// Checks the parameters; replaces an undefined gain by ones and an undefined shift by zeros.
 NormInputs norm_inputs(const Tensor& x, const NormParameters& norm);
 
-// The same, kept by an op whose gradient normalises the rows again.
+// Norm inputs that an op saves for backward, where it normalises the rows again.
 class SavedNormInputs {
  public:
   // `op` is a string literal.
@@ -31,7 +31,7 @@ class SavedNormInputs {
         epsilon_(in.epsilon),
         kind_(in.kind) {}
 
-  // Throws Error when they were overwritten.
+  // Throws Error if the saved tensors were overwritten.
   NormInputs get() const { return {x_.get(), factor_.get(), shift_.get(), epsilon_, kind_}; }
 
  private:
@@ -42,15 +42,15 @@ class SavedNormInputs {
   NormKind kind_;
 };
 
-// What each row was normalised by.
+// Statistics that normalised each row.
 struct RowStatistics {
   Tensor mean;               // [N]; 0 in an RMS norm
-  Tensor inverse_deviation;  // [N]; of 0, in an RMS norm
+  Tensor inverse_deviation;  // [N]; for an RMS norm 1 / sqrt(mean square + epsilon)
 };
 
 RowStatistics empty_statistics(const NormInputs& in);
 
-// Writes the normalised rows [first, last) to the start of `value` and keeps their statistics.
+// Writes the normalised rows [first, last) to the start of `value` and stores their statistics.
 void normalize_rows(const NormInputs& in, Index first, Index last, Tensor& value,
                     RowStatistics& statistics);
 
@@ -60,7 +60,7 @@ struct NormGradients {
   Tensor shift;  // [C]
 };
 
-// in.shift is not read.
+// Does not read in.shift.
 NormGradients norm_gradients(const NormInputs& in, const Tensor& grad,
                              const RowStatistics& statistics);
 

@@ -11,7 +11,7 @@
 namespace headlight {
 namespace {
 
-// A self-attention over qkv [N, (H + 2 G) D] that backward can set up again.
+// Description of a self-attention over qkv [N, (H + 2 G) D], from which backward can run it again.
 struct Plan {
   Index heads;
   Index key_heads;

@@ -11,15 +11,15 @@
 namespace headlight {
 namespace {
 
-// How a reduction cuts the axes of its input in two.
+// The kept and the reduced axes of a reduction's input.
 struct Reduction {
-  Shape kept;          // sizes of the axes that stay
-  Shape kept_strides;  // in the input
-  Shape reduced;       // sizes of the axes that go
+  Shape kept;          // sizes of the kept axes
+  Shape kept_strides;  // in elements of the input
+  Shape reduced;       // sizes of the reduced axes
   Shape reduced_strides;
-  Shape keepdim_shape;  // the result with reduced axes as size 1
+  Shape keepdim_shape;  // shape of the result, with reduced axes of size 1
 
-  Index group_size() const { return numel(reduced); }  // elements behind one output
+  Index group_size() const { return numel(reduced); }  // elements per output
 };
 
 std::array<bool, kMaxRank> chosen_axes(const Tensor& x, const std::vector<Index>& axes,
@@ -48,7 +48,7 @@ Reduction plan(const Tensor& x, const ReduceOptions& options, std::string_view w
   return result;
 }
 
-// result[o] = finish(fold of step over the group of o, from `start`), groups in parallel.
+// result[o] = finish(fold of step over the group of o, beginning with `start`), groups in parallel.
 template <class T, class State, class Step, class Finish>
 Tensor reduce(const Tensor& x, const Reduction& axes, State start, Step step, Finish finish) {
   Tensor result = Tensor::empty(axes.keepdim_shape, x.dtype());
@@ -80,7 +80,7 @@ Tensor drop_reduced(const Tensor& value, const Reduction& axes, bool keepdim) {
   return keepdim ? value : value.strided_view(axes.kept, contiguous_strides(axes.kept));
 }
 
-// The gradient of an output, seen with the shape of the input.
+// Broadcasts the gradient of an output to the shape of the input.
 Tensor spread(const Tensor& grad, const Shape& keepdim_shape, const Shape& shape) {
   const Tensor kept = to_contiguous(grad);
   return broadcast_view(kept.strided_view(keepdim_shape, contiguous_strides(keepdim_shape)), shape);
@@ -121,7 +121,7 @@ Tensor var(const Tensor& x, const ReduceOptions& options, Index correction) {
   require(degrees > 0 || numel(axes.kept) == 0, "[var] expected more than ", correction,
           " elements to reduce, got ", axes.group_size());
   const Tensor centred =
-      sub(x, mean(x, {.axes = options.axes, .keepdim = true}));  // composed: autograd does the rest
+      sub(x, mean(x, {.axes = options.axes, .keepdim = true}));  // composed of ops, for autograd
   return mul(sum(mul(centred, centred), options), 1.0 / static_cast<double>(degrees));
 }
 

@@ -33,9 +33,9 @@ void check_options(const RopeOptions& options, Index width, Index head_width) {
   }
 }
 
-// Wavelengths that fit low_freq_factor times into the original context or less are stretched by
-// `factor`, those that fit high_freq_factor times are kept, and between them the frequency goes
-// from one to the other in a straight line.
+// Llama 3.1's scaling. Wavelengths that fit at most low_freq_factor times into the original context
+// are stretched by `factor`. Those that fit at least high_freq_factor times are kept. The
+// frequencies between are interpolated linearly.
 float llama3_frequency(float frequency, const RopeOptions& options) {
   const auto original = static_cast<float>(options.original_max_position_embeddings);
   const auto low = static_cast<float>(options.low_freq_factor);
@@ -58,12 +58,12 @@ Index turned_width(const RopeOptions& options, Index head_width) {
   return options.width == 0 ? head_width : options.width;
 }
 
-// What backward needs again.
+// Values that backward needs.
 struct SavedRotation {
   SavedTensor positions;  // [N]
   std::vector<float> inverse_frequencies;
   RotaryStyle style;
-  Index heads;  // that are turned
+  Index heads;  // number of rotated heads
 };
 
 Tensor turned(const Tensor& x_given, const SavedRotation& saved, bool backward) {

@@ -24,12 +24,12 @@ void for_rows(Index count, Index length, const Body& body) {
 
 Index row_count(const Tensor& x) { return x.size(-1) == 0 ? 0 : x.numel() / x.size(-1); }
 
-// Turns a row of scores into probabilities; a row that is -infinity throughout becomes zeros.
+// Turns a row of scores into probabilities; a row of only -infinity becomes zeros.
 template <class T>
 void softmax_row(T* row, Index length) {
   const T highest = kernels::loops<T>().maximum(row, length);
   const auto hidden = [](T score) { return score == -std::numeric_limits<T>::infinity(); };
-  // NaN never is the highest, so a row of NaN must be told apart and stay NaN.
+  // Comparisons with NaN are false, so rows of NaN need their own check to stay NaN.
   if (hidden(highest) && std::all_of(row, row + length, hidden)) {
     std::fill(row, row + length, T{0});
     return;
@@ -38,7 +38,7 @@ void softmax_row(T* row, Index length) {
   kernels::loops<T>().scale(T{1} / total, row, length);
 }
 
-// In place, over the last axis of contiguous scores.
+// Works in place, over the last axis of contiguous scores.
 void softmax_rows(Tensor& scores) {
   const Index length = scores.size(-1);
   dispatch_floating(scores.dtype(), "softmax", [&](auto zero) {
@@ -49,7 +49,7 @@ void softmax_rows(Tensor& scores) {
   });
 }
 
-// probability * (grad - sum(probability * grad)), row by row.
+// Returns probability * (grad - sum(probability * grad)), row by row.
 Tensor softmax_gradient(const Tensor& probability, const Tensor& output_grad) {
   Tensor result = output_grad.clone();
   const Index length = probability.size(-1);
@@ -91,7 +91,7 @@ Tensor log_softmax_last(const Tensor& x) {
   return value;
 }
 
-// grad - softmax * sum(grad), row by row.
+// Returns grad - softmax * sum(grad), row by row.
 Tensor log_softmax_gradient(const Tensor& value, const Tensor& output_grad) {
   const Tensor from = to_contiguous(output_grad);
   Tensor result = Tensor::empty(value.shape(), value.dtype());

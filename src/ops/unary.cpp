@@ -14,7 +14,7 @@ Tensor elementwise(const Tensor& x, std::string_view where, F f) {
                            [&](auto zero) { return map_elements<decltype(zero)>(x, f); });
 }
 
-// slope(x) * grad, element by element, where slope is a function of the values in x.
+// Returns slope(x) * grad, element by element, where slope is a function of the values in x.
 template <class F>
 std::vector<Tensor> chain(const Tensor& x, const Tensor& grad, F slope) {
   return dispatch_floating(x.dtype(), "backward", [&](auto zero) {
@@ -24,7 +24,7 @@ std::vector<Tensor> chain(const Tensor& x, const Tensor& grad, F slope) {
   });
 }
 
-// With the exponential of a negative number alone, which cannot overflow.
+// 1 / (1 + exp(-x)), from exponentials of negative numbers only, which cannot overflow.
 template <class T>
 T logistic(T x) {
   const T small = std::exp(-std::abs(x));
@@ -46,7 +46,7 @@ Tensor pow(const Tensor& x, double exponent) {
   return record("pow", value, {x}, [exponent](auto inputs, const Tensor& grad) {
     return chain(inputs[0], grad, [exponent](auto v) {
       using T = decltype(v);
-      // d(x^0) is 0 everywhere, also at x = 0 where 0 * x^-1 would be NaN.
+      // d(x^0) is 0 everywhere, also at x = 0, where 0 * x^-1 would be NaN.
       return exponent == 0 ? T{0} : static_cast<T>(exponent) * std::pow(v, T(exponent - 1));
     });
   });

@@ -9,7 +9,7 @@
 namespace headlight {
 namespace {
 
-// n elements.
+// Updates n elements.
 template <class T>
 void update(const kernels::AdamWArrays<T>& arrays, const kernels::AdamWStep& step, Index n) {
   kernels::parallel_for(n, kernels::kElementGrain, [&](Index begin, Index end) {
@@ -33,7 +33,7 @@ AdamW::AdamW(NamedTensors parameters, const AdamWOptions& options,
   require(options.weight_decay >= 0, "[AdamW] expected a weight_decay of at least 0, got ",
           options.weight_decay);
   for (auto& [name, parameter] : parameters) {
-    // A step walks through the elements as they lie in memory.
+    // A step reads the elements in memory order.
     require(parameter.defined() && parameter.is_contiguous(), "[AdamW] ", name,
             ": expected a tensor of contiguous elements");
     const std::vector<ElementRange> ranges = ranges_of(parts, name, parameter);

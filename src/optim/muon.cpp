@@ -18,10 +18,10 @@ double adjustment(LearningRateAdjustment kind, const Shape& matrix) {
                                                   : 0.2 * std::sqrt(std::max(outputs, inputs));
 }
 
-// Momentum of n elements, as torch.optim.Muon's: a running mean, not a sum.
+// Updates the momentum of n elements as torch.optim.Muon does: as a running mean, not a sum.
 template <class T>
 struct MomentumStep {
-  T scale;  // of the gradient
+  T scale;  // factor of the gradient
   T momentum;
   bool nesterov;
 
@@ -36,7 +36,7 @@ struct MomentumStep {
   }
 };
 
-// values = kept * values - rate * direction, n elements.
+// Computes values = kept * values - rate * direction for n elements.
 template <class T>
 void move(T* values, T kept, T rate, const Tensor& direction) {
   const T* along = direction.data<T>();
@@ -60,7 +60,7 @@ Muon::Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options,
           "[Muon] expected 0 to 99 steps of Newton-Schulz, got ", options.newton_schulz.steps);
   for (MuonMatrix& matrix : matrices) {
     const Tensor& parameter = matrix.parameter;
-    // A step walks through the elements as they lie in memory.
+    // A step reads the elements in memory order.
     require(parameter.defined() && parameter.rank() == 2 && parameter.is_contiguous(), "[Muon] ",
             matrix.name, ": expected a matrix of contiguous elements");
     if (matrix.blocks.empty()) {

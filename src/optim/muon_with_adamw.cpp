@@ -32,7 +32,7 @@ MuonWithAdamW::MuonWithAdamW(Parameters parameters, const MuonOptions& muon,
 
 void MuonWithAdamW::step(double learning_rate, double gradient_scale) {
   muon_.step(learning_rate, gradient_scale);
-  // A checkpoint may have set the count of both together; AdamW's bias correction goes by it.
+  // AdamW's bias correction needs the step count, which a checkpoint may have set.
   adamw_.set_step_count(step_count_);
   adamw_.step(learning_rate, gradient_scale);
   ++step_count_;

@@ -8,12 +8,12 @@
 #include "kernels/parallel.h"
 #include "optim/sum_of_squares.h"
 
-// In float32, where PyTorch iterates in bfloat16: that halves the time on a GPU, but most CPUs have
-// no bfloat16 products, and rounding would be the largest error of an update.
+// Iterates in float32. PyTorch uses bfloat16, which halves the time on a GPU; most CPUs have no
+// bfloat16 products, and rounding would be the largest error of a step.
 namespace headlight {
 namespace {
 
-// Rows that a symmetric product computes at a time, at least: a product of fewer is slow.
+// Minimum number of rows that a symmetric product computes at a time; fewer rows are slow.
 constexpr Index kPanelRows = 128;
 constexpr Index kMostPanels = 8;
 
@@ -22,7 +22,7 @@ Index panel_rows(Index n) {
   return kernels::chunk_count(n, panels);
 }
 
-// Copies what lies below the panels on the diagonal of C [n, n] to where it is missing above.
+// Copies the elements below the diagonal panels of C [n, n] to the missing ones above.
 template <class T>
 void mirror(T* c, Index n) {
   const Index height = panel_rows(n);
@@ -35,7 +35,7 @@ void mirror(T* c, Index n) {
   });
 }
 
-// gemm() for a C that is symmetric, before and after: little more than half of the products.
+// Computes gemm() for a C that is symmetric before and after, with little more than half the work.
 template <class T>
 void symmetric_gemm(const kernels::Gemm<T>& whole) {
   const Index n = whole.m;
@@ -51,7 +51,7 @@ void symmetric_gemm(const kernels::Gemm<T>& whole) {
   mirror(whole.c, n);
 }
 
-// G = X X^T or, of a tall X, X^T X: the smaller one.
+// Computes G = X X^T or, for a tall X, X^T X: the smaller of both.
 template <class T>
 void gram(const Tensor& x, Tensor& g) {
   const bool tall = x.size(0) > x.size(1);
@@ -68,7 +68,7 @@ void gram(const Tensor& x, Tensor& g) {
                      .c_stride = g.size(0)});
 }
 
-// P = a I + b G + c G G.
+// Computes P = a I + b G + c G G.
 template <class T>
 void polynomial(const Tensor& g, Tensor& p, const NewtonSchulzOptions& options) {
   const Index n = g.size(0);
@@ -89,7 +89,7 @@ void polynomial(const Tensor& g, Tensor& p, const NewtonSchulzOptions& options) 
   }
 }
 
-// Y = P X or, for a tall X, X P.
+// Computes Y = P X or, for a tall X, X P.
 template <class T>
 void multiply(const Tensor& p, const Tensor& x, Tensor& y) {
   const bool tall = x.size(0) > x.size(1);

@@ -8,7 +8,7 @@ namespace headlight {
 
 namespace {
 
-// What is left of the way down when this share of it is done.
+// Returns the remaining share of the decay, from 1 to 0, when a share `done` is complete.
 double share_left(ScheduleKind kind, double done) {
   switch (kind) {
     case ScheduleKind::cosine:

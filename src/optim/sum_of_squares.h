@@ -4,8 +4,8 @@
 
 namespace headlight {
 
-// Of contiguous elements, in float64 on all threads, in an order that depends on their number
-// alone.
+// Returns the sum of squares of contiguous elements, computed in float64 on all threads. The order
+// of summation depends only on the number of elements.
 double sum_of_squares(const Tensor& x);
 
 }  // namespace headlight

@@ -19,7 +19,7 @@
 namespace headlight::serve {
 namespace {
 
-constexpr std::size_t kShownCharacters = 100;  // of a name that is wrong
+constexpr std::size_t kShownCharacters = 100;  // shown of an unknown model name
 constexpr const char* kChats = "/v1/chat/completions";
 
 HttpResponse response_of(const Json& json) { return json_response(json.dump()); }
@@ -31,7 +31,7 @@ std::string type_of_file(std::string_view name) {
   return name.ends_with(".js") ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8";
 }
 
-// Where the modules lie that the page shares with those of `headlight attention`.
+// Path of the modules that the page shares with `headlight attention`.
 constexpr std::string_view kSharedFiles = "/views/";
 
 const EmbeddedFile* find_file(std::span<const EmbeddedFile> files, std::string_view name) {
@@ -40,7 +40,7 @@ const EmbeddedFile* find_file(std::span<const EmbeddedFile> files, std::string_v
   return found == files.end() ? nullptr : &*found;
 }
 
-// The file of the page behind a path; null: there is none.
+// Returns the page file at a path, or null.
 const EmbeddedFile* file_behind(std::string_view path) {
   if (path.starts_with(kSharedFiles)) {
     return path.ends_with(".html") ? nullptr
@@ -52,7 +52,7 @@ const EmbeddedFile* file_behind(std::string_view path) {
   return find_file(serve_page_files(), path == "/" ? "index.html" : path.substr(1));
 }
 
-// Browsers send other types for any page, without asking first.
+// Browsers send JSON to another origin only after a CORS preflight; forms need none.
 void require_json(const HttpRequest& request) {
   const std::string* type = request.header("content-type");
   const std::string_view all = type == nullptr ? std::string_view() : *type;
@@ -61,7 +61,7 @@ void require_json(const HttpRequest& request) {
   }
 }
 
-// Tokens times passes that are read before the first token is chosen.
+// Returns the work of a request, in tokens times passes, before its first token is sampled.
 Index tokens_to_read(const CompletionRequest& request) {
   Index tokens = 0;
   for (const std::vector<std::int32_t>& prompt : request.prompts) {
@@ -199,7 +199,7 @@ void Api::get_metrics(const HttpRequest&, const Exchange& exchange) {
 
 Json Api::model_json(const Model& model) const {
   const Gpt& gpt = *model.served.loaded.model;
-  Index heads = 0;  // of any layer
+  Index heads = 0;  // largest number of heads in a layer
   for (const HeadId& id : HeadSet::all(gpt.heads())) {
     heads = std::max(heads, id.head + 1);
   }

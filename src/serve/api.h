@@ -19,14 +19,14 @@
 
 namespace headlight::serve {
 
-// What stands behind every path. Bodies with texts are read by the reader's thread, and what takes
-// a model is handed to the one that computes.
+// Handlers of all HTTP paths. The reader's thread handles bodies with texts. Work that needs a
+// model goes to the computing thread.
 class Api {
  public:
   struct Options {
     Index default_tokens = 512;
     Index max_work = 0;
-    std::string runs = {};  // a folder; see RunFeed
+    std::string runs = {};  // folder of training runs; see RunFeed
   };
   struct Parts {
     Compute& compute;
@@ -35,28 +35,28 @@ class Api {
     Metrics& metrics;
   };
 
-  // All must outlive it.
+  // `models` and `parts` must outlive this.
   Api(const std::vector<ServedModel>& models, const Options& options, const Parts& parts);
 
   void handle(const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange);
-  // For /metrics.
+  // Sets the function that counts open connections for /metrics.
   void set_connections(std::function<Index()> connections) {
     connections_ = std::move(connections);
   }
-  // From now on /health tells that the server ends.
+  // Makes /health answer 503 and ends the streams of run logs.
   void close() {
     closing_ = true;
     runs_.close();
   }
 
-  // Of the page, and what a page needs to ask for the key: they need none themselves.
+  // Returns the paths that need no key: the page's files, /health and /api/login.
   static std::vector<std::string> open_paths();
 
  private:
   struct Model {
     const ServedModel& served;
     ChatFormat chat;
-    SpecialNameCount names;  // of special tokens that a text spells out
+    SpecialNameCount names;  // counts special-token names in plain text
   };
   using Exchange = std::shared_ptr<HttpExchange>;
   using Handler = void (Api::*)(const HttpRequest&, const Exchange&);
@@ -64,13 +64,13 @@ class Api {
     const char* method;
     const char* path;
     Handler handler;
-    bool has_texts = false;  // in its body: the reader's thread handles it, the client's the others
+    bool has_texts = false;  // true: runs on the reader's thread instead of the network thread
   };
 
   static const std::vector<Route>& routes();
-  // Throws ApiError: 404.
+  // Throws ApiError: 404 for an unknown path.
   static Route route_of(const std::string& path);
-  // Throws ApiError: 404, or 405 for another method.
+  // Throws ApiError: 404 for an unknown path, 405 for a wrong method.
   static Route find(const HttpRequest& request);
   // Sends the error response if answer() throws.
   void answer_or_refuse(const Exchange& exchange, const std::function<void()>& answer);
@@ -87,11 +87,11 @@ class Api {
   void post_watch(const HttpRequest& request, const Exchange& exchange);
   void post_inspection(const HttpRequest& request, const Exchange& exchange);
 
-  // What a job may have of the computing thread.
+  // Returns the work limit and the callbacks of a job.
   Work::Options work_of(Urgency urgency, const Exchange& exchange) const;
   void begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
              const Exchange& exchange);
-  // The one that the request names; without a name the first.
+  // Returns the index of the requested model, or 0 without "model". Throws ApiError (404).
   std::size_t model_of(Fields& fields) const;
   Json model_json(const Model& model) const;
 
@@ -104,9 +104,9 @@ class Api {
   RunFeed runs_;
   std::function<Index()> connections_;
   Index created_;  // seconds since 1970
-  // Called on the reader's thread.
+  // Used by the reader's thread alone.
   Index answers_ = 0;
-  std::uint64_t seeds_;  // the next request's that gives none
+  std::uint64_t seeds_;  // last default seed
   std::atomic<bool> closing_{false};
 };
 

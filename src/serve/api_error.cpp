@@ -21,7 +21,7 @@ const char* type_of(int status) {
   }
 }
 
-// A message begins with the name of what it is about, which has a key of its own here.
+// Removes the leading "about: " of a message, which error_body() adds again.
 std::string_view without_name(std::string_view message, std::string_view about) {
   const bool has_name = !about.empty() && message.starts_with(about) &&
                         message.substr(about.size()).starts_with(": ");

@@ -5,7 +5,7 @@
 
 namespace headlight::serve {
 
-// An answer with another status than the 400 that any Error gives.
+// Error with its own HTTP status and code. Any other Error gives status 400.
 class ApiError : public Error {
  public:
   ApiError(int status, std::string code, const std::string& message, std::string_view about = {},
@@ -22,16 +22,16 @@ class ApiError : public Error {
  private:
   int status_;
   std::string code_;
-  HttpHeaders headers_;  // of the answer, beside those of every error
+  HttpHeaders headers_;  // added to those of every error
 };
 
-// The code of what does not fit into the positions that there are; OpenAI's clients know it.
+// OpenAI's error code for requests that exceed the context length.
 inline constexpr const char* kContextExceeded = "context_length_exceeded";
 
-// In OpenAI's shape: {"error": {"message", "type", "param", "code"}}.
+// Returns an error in OpenAI's shape: {"error": {"message", "type", "param", "code"}}.
 HttpResponse error_response(int status, std::string_view message, std::string_view about = {},
                             std::string_view code = {});
-// Of the exception that is being handled.
+// Returns the error response for the exception being handled.
 HttpResponse current_error_response();
 
 }  // namespace headlight::serve

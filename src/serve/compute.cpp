@@ -19,8 +19,8 @@ EngineStatus sum(const EngineStatus& a, const EngineStatus& b) {
           .tokens = a.tokens + b.tokens};
 }
 
-// Positions of a prompt that are read at a time. Steps of others wait for them, so they are as few
-// as are read about as fast as more.
+// Positions of a prompt per step. Other sequences wait for them, so this is the smallest number
+// with about the full speed per position.
 constexpr Index kPromptChunk = 32;
 
 }  // namespace
@@ -46,7 +46,7 @@ void Compute::make_engine(std::size_t model) {
                                              .context_tokens = options_.context_tokens});
 }
 
-// After a failure that is no single request's, such as no memory: their clients get a 500.
+// Replaces an engine after a failure of a whole step (out of memory). Its clients get a 500.
 void Compute::drop_all(std::size_t model) {
   make_engine(model);
   const std::lock_guard lock(mutex_);
@@ -157,7 +157,7 @@ void Compute::begin_now(Ticket ticket, std::size_t model, std::vector<Request> r
   }
 }
 
-// Tells when the texts of a ticket are over.
+// Extends the callbacks of a request to count the ended samples of its ticket.
 void Compute::watch_end(Request& request, Ticket ticket) {
   request.on_end = [this, ticket, tell = std::move(request.on_end)](Index sample,
                                                                     GenerateResult result) {
@@ -189,8 +189,8 @@ bool Compute::has_jobs(std::size_t before) const {
                      [](const auto& jobs) { return !jobs.empty(); });
 }
 
-// Returns false when the thread shall end. Jobs need far more memory than texts: with nothing to do
-// their memory is released.
+// Waits for work when idle; returns false when the thread must end. Releases unused memory first if
+// jobs have run: they need far more than completions.
 bool Compute::wait_for_work(bool is_busy) {
   const auto has_work = [this] { return stopping_ || !inbox_.empty() || has_jobs(kUrgencies); };
   std::unique_lock lock(mutex_);
@@ -213,7 +213,7 @@ void Compute::work() {
     run_next_jobs(kUrgencies);
     is_busy = step_all();
   }
-  // What clients wait for is let go by the thread that knows it.
+  // Destroys pending answers on the thread that owns them.
   models_.clear();
   running_.clear();
   const std::lock_guard lock(mutex_);
@@ -254,7 +254,7 @@ void Compute::serve_others(Urgency urgency) {
   part_ = Stopwatch();
 }
 
-// One of each urgency, the most urgent first.
+// Runs one job of each urgency from 0 to `before` - 1.
 void Compute::run_next_jobs(std::size_t before) {
   for (std::size_t urgency = 0; urgency < before; ++urgency) {
     run_next_job(urgency);
@@ -277,7 +277,7 @@ void Compute::run_next_job(std::size_t urgency) {
   part_ = Stopwatch();
   try {
     job.run();
-  } catch (...) {  // there was no memory even to tell of a failure
+  } catch (...) {  // out of memory while reporting an error
   }
   job = {};
   has_run_jobs_ = true;
@@ -285,7 +285,7 @@ void Compute::run_next_job(std::size_t urgency) {
   --status_.jobs;
 }
 
-// Returns false when no text runs or waits.
+// Runs one step of every engine. Returns false when no request is left.
 bool Compute::step_all() {
   const Stopwatch watch;
   bool is_busy = false;

@@ -16,32 +16,31 @@
 
 namespace headlight::serve {
 
-// What the computing thread has done and is at.
+// Counters of the computing thread.
 struct ComputeStatus {
-  EngineStatus engines;      // of all models together
-  Index context_tokens = 0;  // of all models together
-  Index requests = 0;        // that run or wait
-  Index jobs = 0;            // that run or wait
-  Index slices = 0;          // of jobs, behind which others were served
-  double job_tokens = 0;     // that jobs have read, times passes
-  // Of steps that chose tokens: how many took up to so many seconds, and all of them.
+  EngineStatus engines;      // sums over all models
+  Index context_tokens = 0;  // positions of all key/value caches
+  Index requests = 0;        // running or waiting
+  Index jobs = 0;            // running or waiting
+  Index slices = 0;          // slices of jobs after which other work ran
+  double job_tokens = 0;     // computed by jobs, tokens times passes
+  // Durations of steps that sampled tokens: upper bounds in seconds, cumulative counts, totals.
   static constexpr std::array kStepBounds{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5};
   std::array<Index, kStepBounds.size()> steps_up_to = {};
   Index steps = 0;
   double step_seconds = 0;
 };
 
-// How soon a job has to be over, the soonest first. Between the parts of one come those that are
-// more urgent.
+// Priority of a job, the most urgent first. More urgent jobs run between the slices of a job.
 enum class Urgency {
-  live,        // what follows the text that somebody types
-  asked,       // what somebody waits for, and may take a while
-  background,  // what nobody waits for
+  live,        // follows a text while somebody types
+  asked,       // somebody waits for the result
+  background,  // nobody waits for the result
 };
 
-// The one thread that computes: texts of all requests side by side, a token each at a time, and
-// between two tokens at most one job of each urgency. Every call is for any thread and returns at
-// once.
+// Thread that runs all models. Each step samples one token for every sequence. Between two steps at
+// most one job of each urgency runs. begin(), cancel(), run() and status() are thread-safe and
+// return at once.
 class Compute {
  public:
   struct Options {
@@ -53,29 +52,28 @@ class Compute {
   using Ticket = std::uint64_t;
   struct Job {
     std::function<void()> run;        // must not throw
-    std::function<bool()> is_wanted;  // false: nobody waits for it any more, and it is not begun
+    std::function<bool()> is_wanted;  // false: the client has gone, and the job is dropped
   };
 
-  // The models must outlive it.
+  // `models` must outlive this.
   Compute(const std::vector<ServedModel>& models, const Options& options);
   ~Compute();
 
-  // Requests that come and are cancelled together; their callbacks are called by the computing
-  // thread, and always come to an end with on_end or on_error, except after cancel(). Throws
-  // ApiError, 429, when too many wait, and Error for a request that can never be run.
+  // Queues requests that are cancelled together. The computing thread calls their callbacks; each
+  // ends with on_end or on_error, except after cancel() or an engine failure. Throws ApiError: 400
+  // above context_tokens, 429 when the queue is full. Throws Error for invalid options.
   Ticket begin(std::size_t model, std::vector<Request> requests);
-  // Their places are free before the next token.
+  // Cancels the requests of a ticket before the next step.
   void cancel(Ticket ticket);
-  // Throws ApiError, 429, when as many of that urgency wait as requests may.
+  // Queues a job. Throws ApiError (429) when slots + queue jobs of that urgency wait.
   void run(Urgency urgency, Job job);
-  // By a job of that urgency, amid it and with the models as they were: takes a step for all texts
-  // and a job of each urgency above, and goes on with them, in the background with texts alone as
-  // well, until that has taken four times as long as the part of the job before it. Throws Error
-  // once stop() has been called.
+  // Called by a running job between slices, with its model changes detached. Runs a step and more
+  // urgent jobs; repeats while such jobs wait (a background job: also while sequences run), up to
+  // four times the duration of the last slice. Throws Error after stop().
   void serve_others(Urgency urgency);
-  // By a job: tokens times passes that it has computed.
+  // Adds the tokens times passes that a job has computed.
   void count_job_tokens(double tokens);
-  // Ends the thread after the step that it is at; nothing that waits is run.
+  // Ends the thread after its current step. Drops waiting requests and jobs.
   void stop();
 
   ComputeStatus status() const;
@@ -89,7 +87,7 @@ class Compute {
   struct Running {
     std::size_t model = 0;
     std::vector<RequestId> ids;
-    Index left = 0;  // texts that have not ended
+    Index left = 0;  // samples that have not ended
   };
 
   void work();
@@ -106,20 +104,20 @@ class Compute {
   void publish(double seconds);
   bool has_jobs(std::size_t before) const;
   Index most_requests() const { return options_.slots + options_.queue; }
-  // Of those that wait, what nobody wants any more; under the lock, behind which they are let go.
+  // Removes unwanted jobs. Call with the lock held; destroy them after releasing it.
   std::vector<Job> take_unwanted(std::size_t urgency);
 
   Options options_;
   const std::vector<ServedModel>& served_;
   std::vector<Model> models_;
-  // Of the computing thread.
+  // Used by the computing thread alone.
   std::map<Ticket, Running> running_;
-  Stopwatch part_;             // of the job that runs
-  bool has_run_jobs_ = false;  // since free memory was given back
+  Stopwatch part_;             // duration of the running job's current slice
+  bool has_run_jobs_ = false;  // since unused memory was released
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<std::function<void()>> inbox_;  // what the computing thread does before its next step
+  std::vector<std::function<void()>> inbox_;  // calls for the computing thread before its next step
   std::array<std::deque<Job>, kUrgencies> jobs_;
   ComputeStatus status_;
   Ticket last_ticket_ = 0;

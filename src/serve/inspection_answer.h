@@ -8,18 +8,18 @@
 
 namespace headlight::serve {
 
-// The answer to a question of the page: JSON, or events of which the last holds it.
+// Answer to an inspection: JSON, or server-sent events whose last one holds the JSON.
 class InspectionAnswer {
  public:
-  // Events {"progress": 0.25} come first when it is to `stream`.
+  // `stream`: send events, with {"progress": 0.25} before the answer.
   InspectionAnswer(std::shared_ptr<HttpExchange> exchange, bool stream)
       : answer_(std::move(exchange)), stream_(stream) {}
 
-  // The share that is done, 0 to 1; told in steps that can be seen.
+  // Reports the completed share, 0 to 1, in steps of at least 0.01.
   void progress(double share);
-  // `json`: an object, which gets the member "warnings" where there are some.
+  // Sends `json`, an object, with a member "warnings" if there are warnings.
   void end(std::string json, const std::vector<std::string>& warnings);
-  // With the exception that is being handled.
+  // Sends the exception being handled.
   void fail() { answer_.fail(); }
 
  private:

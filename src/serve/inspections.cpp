@@ -23,18 +23,18 @@
 namespace headlight::serve {
 namespace {
 
-constexpr Index kMostTokens = 1024;  // of a text: a slice is a layer that reads as many
+constexpr Index kMostTokens = 1024;  // limit of a text; bounds a slice: one layer over all tokens
 constexpr Index kMostScoredTokens = 16'384;
 constexpr Index kMostLikeliest = 100;
-constexpr Index kMostChoices = 500'000;  // of an answer: each takes hundreds of bytes for a while
+constexpr Index kMostChoices = 500'000;  // limit of an answer; each takes hundreds of bytes
 
-// A text is refused before it is encoded when it is longer than any of `most_tokens` would be.
+// Returns the limit in bytes for a text of `most_tokens`. Longer texts are never encoded.
 std::size_t most_bytes(Index most_tokens) {
-  constexpr Index kBytes = 64;  // of a token, in the mean
+  constexpr Index kBytes = 64;  // per token, on average
   return static_cast<std::size_t>(kBytes * most_tokens);
 }
 
-// A question being answered.
+// Members of a request to an inspection, and its access to the model.
 class Question {
  public:
   Question(const ServedModel& served, RequestTexts& texts, Work& work)
@@ -59,26 +59,26 @@ class Question {
     check_length(tokens, name);
     return tokens;
   }
-  // Returns the tokens of a text that may be longer than the model's context.
+  // Returns the tokens of a text that may be longer than the context length.
   std::vector<std::int32_t> long_tokens(const std::string& name, Index most_tokens) {
     return texts_.encode_prompt(text(name, most_tokens), name);
   }
-  // `tokens` by their numbers or, without them, those of `text`.
+  // Returns the token ids of `tokens` or, without them, the tokens of `text`.
   std::vector<std::int32_t> text_or_tokens();
-  // A token by its number, or by a text that is one token.
+  // Returns a token given as an id or as the text of one token.
   std::optional<std::int32_t> token(const std::string& name);
   NumberRange range(const std::string& name) {
     const std::string text = fields_.text(name, "");
     return text.empty() ? NumberRange{} : parse_range(name, text);
   }
-  // The changes that the question asks for, which begin() counts. Nothing of it may name a file.
+  // Reads model changes; begin() adds their work. Throws Error about changes that name files.
   ModelChanges changes(const std::string& name = "intervene") {
     ModelChanges changes = read_model_changes(texts_, name);
     tokens_of_changes_ += changes.work;
     return changes;
   }
-  // When all members have been read: what the question costs, in tokens times passes, without its
-  // changes. Nothing may be computed before.
+  // Checks the work: `tokens` times passes, plus the changes. Call it after reading all members and
+  // before computing.
   void begin(Index tokens) const {
     fields_.refuse_others();
     work_.begin(tokens + tokens_of_changes_);
@@ -103,7 +103,7 @@ class Question {
   Index tokens_of_changes_ = 0;
 };
 
-// Of those from 0 to `count` - 1, how many a range has.
+// Returns the number of indices from 0 to `count` - 1 in a range.
 Index count_in(const NumberRange& range, Index count) {
   const Index last = std::min(count - 1, range.last.value_or(count - 1));
   return std::max<Index>(last - range.first + 1, 0);
@@ -163,7 +163,7 @@ std::string attention(const ServedModel& model, RequestTexts& texts, Work& work)
   return attention_page_data({maps}, {}, [&] { question.give_way(); });
 }
 
-// The tokens of `text`, with `sequence_tokens` cut into so many, and then a text may be long.
+// Returns the tokens of `text`, cut into sequences of `sequence_tokens` if given.
 std::vector<std::vector<std::int32_t>> read_sequences(Question& question) {
   const Index length =
       question.fields().integer("sequence_tokens", 0, 0, question.gpt().block_size());
@@ -189,7 +189,7 @@ Index tokens_of(const std::vector<std::vector<std::int32_t>>& sequences) {
   return tokens;
 }
 
-// What verdicts are called, by language.
+// Returns the labels of verdicts by language.
 Json verdict_labels() {
   Json labels;
   for (const Choice<Language>& language : kChoices<Language>) {
@@ -275,7 +275,7 @@ std::string ablate(const ServedModel& model, RequestTexts& texts, Work& work) {
       .dump();
 }
 
-// The parts that are replaced: "layer", "head", "position" or "head,position".
+// Reads `by`, the parts to patch: "layer", "head", "position" or "head,position".
 void read_parts(Fields& fields, PatchGridOptions& options) {
   const std::string by = fields.text("by", "head");
   const bool known = by == "layer" || by == "head" || by == "position" || by == "head,position";
@@ -359,7 +359,7 @@ std::string lens(const ServedModel& model, RequestTexts& texts, Work& work) {
   task.top_k = fields.integer("top_k", 5, 1, kMostLikeliest);
   task.target = question.token("target");
   task.progress = [&](double share) { question.give_way(share); };
-  // What enters the first layer and what the model puts out are rows as well.
+  // Two more rows than layers: the first layer's input and the model's output.
   const Index readings = (count_in(task.view.layers, question.gpt().config().n_layer) + 2) *
                          count_in(task.positions, std::ssize(task.text));
   require_value(readings * task.top_k <= kMostChoices, "top_k", "expected at most ", kMostChoices,

@@ -10,17 +10,16 @@
 
 namespace headlight::serve {
 
-// One of the questions of the page: what a model does with a text. They are answered by the
-// computing thread.
+// Analysis of a text at /api, run by the computing thread.
 struct Inspection {
   std::string_view path;
-  // Returns JSON. Throws Error about a member that does not fit and, before it computes anything,
-  // for more work than it may have; and what giving way throws.
+  // Returns JSON. Throws Error about an invalid member and, before any computation, about too much
+  // work. Passes on exceptions of Work::give_way().
   std::string (*run)(const ServedModel& model, RequestTexts& texts, Work& work);
   Urgency urgency = Urgency::live;
 };
 
-// Null: there is none at that path.
+// Returns the inspection at a path, or null.
 const Inspection* find_inspection(std::string_view path);
 
 }  // namespace headlight::serve

@@ -10,17 +10,17 @@ namespace headlight::serve {
 
 HttpResponse json_response(std::string json);
 
-// An answer in JSON: whole, or as server-sent events.
+// JSON answer: one body, or server-sent events.
 class JsonAnswer {
  public:
   explicit JsonAnswer(std::shared_ptr<HttpExchange> exchange) : exchange_(std::move(exchange)) {}
 
   void send(std::string json) { exchange_->send(json_response(std::move(json))); }
-  // An event.
+  // Sends an event.
   void tell(std::string_view json);
-  // Behind the last one.
+  // Sends [DONE] after the last event.
   void end();
-  // With the exception that is being handled: as a whole answer, or as the last event.
+  // Sends the exception being handled: as the whole answer, or as the last event.
   void fail();
 
  private:

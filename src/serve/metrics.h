@@ -8,7 +8,7 @@
 
 namespace headlight::serve {
 
-// Counts for /metrics, in Prometheus' text format
+// Counters for /metrics, in Prometheus' text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats/).
 class Metrics {
  public:

@@ -6,11 +6,11 @@
 namespace headlight::serve {
 namespace {
 
-// Each change takes a pass of one token over the model, and its text another.
+// Each change costs a forward pass of one token, and one over its text.
 constexpr std::size_t kMostChanges = 256;
-constexpr std::size_t kMostTargets = 1'024;  // a pass looks at each of them at every point
+constexpr std::size_t kMostTargets = 1'024;  // each pass checks every target at every point
 constexpr std::size_t kMostBytes = 65'536;
-constexpr Index kMostTokensOfTexts = 16'384;  // of their texts together
+constexpr Index kMostTokensOfTexts = 16'384;  // limit for all texts of the changes together
 
 std::map<HeadId, HeadScore> read_classes(Fields& fields) {
   std::map<HeadId, HeadScore> classes;

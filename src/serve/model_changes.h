@@ -10,21 +10,21 @@
 
 namespace headlight::serve {
 
-// Changes of what a model computes, as a body asks for them.
+// Model changes (interventions) of a request.
 struct ModelChanges {
   std::vector<Change> changes = {};
-  std::map<HeadId, HeadScore> classes = {};  // of heads, for changes of classes
-  Index work = 0;                            // tokens times passes of hook_for()
-  bool special_tokens = false;               // names of special tokens in texts are the tokens
+  std::map<HeadId, HeadScore> classes = {};  // classes by head, for changes that name classes
+  Index work = 0;                            // tokens times passes that hook_for() computes
+  bool special_tokens = false;               // read special-token names in texts as tokens
 
-  // Computes what they need from their texts, with what is attached to the model. Null: there are
-  // none. Throws Error as Interventions does.
+  // Returns the hook for the changes, or null without changes. Runs their source texts through the
+  // model with its attached hook. Throws Error as Interventions does.
   std::shared_ptr<ForwardHook> hook_for(const LoadedModel& loaded) const;
 };
 
-// Reads a text of changes, "off 0.1; mean mlp.2 from \"a text\"", in a member `name`, and
-// `classes`, {"1.0": "induction"}, as /api/scores told. Throws Error about the member that does not
-// fit: also for files, which requests cannot name, and for more than is answered soon.
+// Reads the member `name`, changes such as "off 0.1; mean mlp.2 from \"a text\"", and `classes` of
+// /api/scores, {"1.0": "induction"}. Throws Error about an invalid member, a file in a change, and
+// changes above the limits.
 ModelChanges read_model_changes(RequestTexts& texts, const std::string& name = "intervene");
 
 }  // namespace headlight::serve

@@ -4,7 +4,7 @@
 
 namespace headlight {
 
-// The files of src/serve/page.
+// Returns the files of src/serve/page.
 std::span<const EmbeddedFile> serve_page_files();
 
 }  // namespace headlight

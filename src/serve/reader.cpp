@@ -42,9 +42,9 @@ void Reader::work() {
     lock.unlock();
     try {
       job();
-    } catch (...) {  // there was no memory even to tell of a failure
+    } catch (...) {  // out of memory while reporting an error
     }
-    job = nullptr;  // what waits for the client is let go without the lock
+    job = nullptr;  // destroys the exchange without the lock
     lock.lock();
   }
   jobs_.clear();

@@ -10,19 +10,19 @@
 
 namespace headlight::serve {
 
-// A thread that reads bodies, whose texts become tokens: neither other clients nor texts that are
-// being made wait for it. Every call is for any thread and returns at once.
+// Thread that parses request bodies and encodes their texts, so that neither the network thread nor
+// the computing thread waits for them. run() is thread-safe and returns at once.
 class Reader {
  public:
-  // `most`: jobs that may wait.
+  // `most`: limit of waiting jobs.
   explicit Reader(Index most);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // In the order in which they come; they must not throw. Throws ApiError, 429, when too many wait.
+  // Queues a job; jobs run in order and must not throw. Throws ApiError (429) when too many wait.
   void run(std::function<void()> job);
-  // Ends the thread after the job that it is at; others are not run.
+  // Ends the thread after its current job. Drops waiting jobs.
   void stop();
 
  private:

@@ -11,21 +11,21 @@
 
 namespace headlight::serve {
 
-// Turns the texts of one request into tokens. Names of special tokens in them are plain text unless
-// the member `special_tokens` of the body is true.
+// Encodes the texts of one request. Special-token names are plain text unless the body has
+// "special_tokens": true.
 class RequestTexts {
  public:
-  // `names` counts those of the tokenizer. All must outlive this. Throws Error about
-  // "special_tokens".
+  // `names` counts the tokenizer's special-token names. All arguments must outlive this. Throws
+  // Error about "special_tokens".
   RequestTexts(Fields& fields, const Tokenizer& tokenizer, const SpecialNameCount& names);
 
   Fields& fields() const { return fields_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
   bool reads_special() const { return encoder_.has_value(); }
-  // As Tokenizer::encode() and encode_prompt(). `about`: the member that has the text.
+  // Encode as Tokenizer::encode() and encode_prompt() do. `about`: the member with the text.
   std::vector<std::int32_t> encode(std::string_view text, const std::string& about);
   std::vector<std::int32_t> encode_prompt(std::string_view text, const std::string& about);
-  // One line for every text with the name of a special token that was read as plain text.
+  // Returns a line for each text in which a special-token name was read as plain text.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -34,7 +34,7 @@ class RequestTexts {
   Fields& fields_;
   const Tokenizer& tokenizer_;
   const SpecialNameCount& names_;
-  std::optional<TextEncoder> encoder_;  // reads special tokens
+  std::optional<TextEncoder> encoder_;  // set if special tokens are read
   std::vector<std::string> warnings_;
 };
 

@@ -17,22 +17,22 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kBetweenLooks{500};
-constexpr std::uintmax_t kMostOfAPast{16U << 20U};  // bytes of a long log: the latest ones
+constexpr std::uintmax_t kMostOfAPast{16U << 20U};  // sent of an existing log, the latest bytes
 constexpr std::uintmax_t kMostAtOnce{4U << 20U};
 constexpr std::size_t kMostWatchers = 64;
 constexpr std::string_view kLogs[] = {kRunMetrics, kRunHeads, kRunSamples};
 
-// "metrics" of "metrics.jsonl".
+// Returns "metrics" for "metrics.jsonl".
 std::string member_of(std::string_view log) { return std::string(log.substr(0, log.find('.'))); }
 
-// 0: there is none.
+// Returns 0 for a missing file.
 std::uintmax_t size_of(const fs::path& file) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(file, error);
   return error ? 0 : size;
 }
 
-// Of a folder whose name may be no text: JSON has room for texts alone.
+// Returns a folder's name as valid UTF-8, which JSON requires.
 std::string shown_name(const std::string& name) {
   if (valid_utf8_prefix(name) == name.size()) {
     return name;
@@ -47,8 +47,8 @@ std::string shown_name(const std::string& name) {
 
 std::uintmax_t begin_of_past(std::uintmax_t size) { return size - std::min(size, kMostOfAPast); }
 
-// Complete lines behind `begin`, which moves to their end; those that are no JSON are left out, and
-// so are those of more than kMostAtOnce: no rest of a line of JSON is JSON.
+// Returns the complete lines after `begin`, and moves `begin` to their end. Skips lines that are
+// not JSON or exceed kMostAtOnce: the rest of a cut JSON line is not JSON.
 Json lines_behind(const fs::path& file, std::uintmax_t& begin) {
   Json lines = Json::array();
   std::ifstream in(file, std::ios::binary);
@@ -58,7 +58,7 @@ Json lines_behind(const fs::path& file, std::uintmax_t& begin) {
   text.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
   std::size_t at = 0;
   for (std::size_t end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
-    // The first line of a long log may be cut, and a full disk leaves a part of one.
+    // Lines may be incomplete: the first of a long log, or one written to a full disk.
     if (auto line = try_parse_json(std::string_view(text).substr(at, end - at))) {
       lines.push_back(std::move(*line));
     }
@@ -156,7 +156,7 @@ std::string RunFeed::news(Tail& tail) const {
   const bool was_cut = std::any_of(tail.told.begin(), tail.told.end(), [&](const auto& log) {
     return size_of_log(log.first) < log.second;
   });
-  if (was_cut) {  // who is told so forgets all logs
+  if (was_cut) {  // clients drop all logs of the run
     event["reset"] = true;
     for (auto& [log, told] : tail.told) {
       told = begin_of_past(size_of_log(log));
@@ -181,7 +181,7 @@ void RunFeed::tell(Watcher& watcher) const {
   }
 }
 
-// What two threads hand over has no order: this one also begins the streams that it writes.
+// Calls from two threads have no order, so this thread also begins the streams that it writes.
 bool RunFeed::wait_for_watchers(std::vector<Watcher>& watchers) {
   std::unique_lock lock(mutex_);
   watching_ = watchers.size();

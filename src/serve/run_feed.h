@@ -15,23 +15,22 @@
 
 namespace headlight::serve {
 
-// The training runs in a folder, told to those who watch as their logs grow. A run is a folder with
-// a metrics.jsonl; only names that names() gives lead to files, and no link leads out of the
-// folder.
+// Streams the logs of training runs to clients while they grow. A run is a subfolder with a
+// metrics.jsonl. Only names from names() are served, and no link leads out of the folder.
 class RunFeed {
  public:
-  // Empty: there are no runs.
+  // `folder` empty: there are no runs.
   explicit RunFeed(const std::filesystem::path& folder);
   ~RunFeed();
   RunFeed(const RunFeed&) = delete;
   RunFeed& operator=(const RunFeed&) = delete;
 
-  // The run that wrote last comes first; at most kMostRuns. Bytes that are no UTF-8 are \xNN.
+  // Returns at most kMostRuns names, the run written last first. Invalid UTF-8 becomes \xNN.
   std::vector<std::string> names() const;
   // Answers with server-sent events until the client goes or close(): JSON {"run", "metrics":
-  // [lines], "heads": [lines], "samples": [lines]} for what its logs hold and what comes to them,
-  // and with "reset": true all of it anew when one became shorter. Throws Error about "runs" for a
-  // name that is none.
+  // [lines], "heads": [lines], "samples": [lines]} with existing and new lines. If a log became
+  // shorter, an event with "reset": true sends all logs again. Throws Error about "runs" for an
+  // unknown name.
   void watch(const std::vector<std::string>& runs, std::shared_ptr<HttpExchange> exchange);
   // Ends all streams.
   void close();
@@ -39,36 +38,36 @@ class RunFeed {
   static constexpr std::size_t kMostRuns = 200;
 
  private:
-  // How far a run's logs have been told.
+  // Positions up to which the logs of a run have been sent.
   struct Tail {
-    std::string run;  // as names() has it
+    std::string run;  // name as in names()
     std::filesystem::path folder;
-    std::map<std::string, std::uintmax_t> told;  // bytes, by file
+    std::map<std::string, std::uintmax_t> told;  // bytes sent, by file
   };
   struct Watcher {
     std::shared_ptr<HttpExchange> exchange;
     std::vector<Tail> tails;
   };
 
-  // The folders that names() names.
+  // Returns the folders of the runs in names().
   std::vector<std::filesystem::path> latest() const;
-  // Without links. Empty: there is none in the folder.
+  // Returns a log with links resolved; empty if it is missing or outside the folder.
   std::filesystem::path log_of(const std::filesystem::path& run, std::string_view log) const;
   void serve_watchers();
-  // Waits a little, and takes in those who have come. False: the feed closes.
+  // Waits briefly and adds new watchers. Returns false when the feed closes.
   bool wait_for_watchers(std::vector<Watcher>& watchers);
   void tell(Watcher& watcher) const;
-  // The event about what is new, with a line for each; empty: nothing is.
+  // Returns an event with the new lines of a run's logs; empty if there are none.
   std::string news(Tail& tail) const;
 
   std::filesystem::path folder_;
   std::atomic<bool> closing_{false};
-  // Never held while logs are read: who calls watch() and close() speaks with all clients.
+  // Never held while logs are read: the network thread calls watch() and close().
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Watcher> arriving_;
   std::size_t watching_ = 0;
-  std::thread thread_;  // from the first watcher on
+  std::thread thread_;  // started by the first watcher
 };
 
 }  // namespace headlight::serve

@@ -22,9 +22,9 @@ using namespace serve;
 
 constexpr Index kShortestKey = 16;
 constexpr Index kUsualContext = 8192;
-constexpr Index kMostUnread = 64;  // bodies; of 1 MiB they are as many as HttpLimits lets come in
+constexpr Index kMostUnread = 64;  // bodies; at 1 MiB each, HttpLimits::all_body_bytes
 
-// A request never takes more than one slot's share of the block, so no more can be used.
+// Returns the positions of a key/value cache; a slot needs at most one block.
 Index context_tokens(const ServeOptions& options, Index block_size) {
   constexpr Index kBlock = KeyValueCache::kBlock;
   const Index block = rounded_up(block_size, kBlock);
@@ -32,7 +32,7 @@ Index context_tokens(const ServeOptions& options, Index block_size) {
   return options.context_tokens > 0 ? options.context_tokens : usual;
 }
 
-// Bytes of keys and values of one position.
+// Returns the bytes of one position's keys and values.
 double position_bytes(const GptConfig& config) {
   double floats = 0;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
@@ -57,7 +57,7 @@ void check_models(const std::vector<ServedModel>& models, const ServeOptions& op
   require_value(missing.empty(), "ctx_size", "keys and values take up to ", missing);
 }
 
-// Browsers name the origin of a page exactly so; what they never send would allow nothing.
+// Throws Error unless `origin` has the exact form that browsers send. Others never match.
 void check_origin(const std::string& origin) {
   require_value(origin.find('*') == std::string::npos, "allow_origin",
                 "expected pages by name, such as https://example.org, got '", escaped(origin),
@@ -99,8 +99,8 @@ struct Server::State {
   std::unique_ptr<Access> access;
   std::atomic<bool> stopping{false};
   HttpServer http;
-  // The last member ends first. All threads that hold answers end before the connections: those of
-  // the run feed, in `api`, and of `compute`; before them the reader, which hands requests to both.
+  // Members are destroyed in reverse order. The threads of `api` (run feed) and `compute` hold
+  // answers, so they end before `http`. The reader ends first: it hands requests to both.
   std::unique_ptr<Api> api;
   std::unique_ptr<Compute> compute;
   std::unique_ptr<Reader> reader;
@@ -134,7 +134,7 @@ HttpOptions Server::State::http_options() {
   };
   if (options.ends_by_signal) {
     result.on_signal = [this](int signal) {
-      if (stopping) {  // asked twice
+      if (stopping) {  // second signal
         std::signal(signal, SIG_DFL);
         std::raise(signal);
       }

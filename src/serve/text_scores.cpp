@@ -10,9 +10,9 @@
 namespace headlight::serve {
 namespace {
 
-constexpr Index kTogether = 32;  // positions
+constexpr Index kTogether = 32;  // positions per part
 
-// The positions of a text from `begin` on with their vectors [n, C], and where the text ends.
+// Final vectors [n, C] of the positions from `begin` on, and the whole text.
 struct Part {
   Index begin;
   Tensor hidden;
@@ -42,7 +42,7 @@ void score_part(const Gpt& model, const Part& part, const TextScoreOptions& opti
   }
 }
 
-// The vectors of positions [begin, end) behind those that the cache holds.
+// Returns the vectors of positions [begin, end). The cache holds the positions before.
 Tensor read_part(const Gpt& model, const std::vector<std::int32_t>& text, Index begin, Index end,
                  ForwardHook* hook, KeyValueCache& cache) {
   KeyValueCache* const caches[] = {&cache};

@@ -9,26 +9,26 @@
 
 namespace headlight::serve {
 
-// What a model thinks of a text.
+// Next-token predictions of a model for a text of T tokens.
 struct TextScores {
-  std::vector<TokenChoice> tokens;        // [T]; nothing is thought of the first
-  std::vector<TokenLogProbability> next;  // the likeliest behind it
-  std::vector<double> asked;  // log-probabilities of TextScoreOptions::asked behind it, nats
-  double loss = 0;            // mean over the tokens but the first, nats; 0: there are none
+  std::vector<TokenChoice> tokens;        // [T]; the first has no prediction
+  std::vector<TokenLogProbability> next;  // most likely tokens after the text
+  std::vector<double> asked;  // log-probabilities of the tokens asked, nats
+  double loss = 0;            // mean over all tokens but the first, nats; 0: none
 };
 
 struct TextScoreOptions {
-  Index likeliest = 0;                   // so many in the place of every token, and behind the text
-  std::vector<std::int32_t> asked = {};  // tokens that may stand behind the text
-  ForwardHook* hook = nullptr;           // of this reading alone
-  std::function<void()> pause = {};  // called behind parts of 32 positions
-  // With a pause the text is read in these parts, too, which changes the last bits; `whole`: it is
-  // read at once all the same.
+  Index likeliest = 0;                   // most likely tokens, per position and after the text
+  std::vector<std::int32_t> asked = {};  // tokens to score after the text
+  ForwardHook* hook = nullptr;           // attached for this pass alone
+  std::function<void()> pause = {};  // called after every 32 positions
+  // With a pause the text is also processed in these parts, which changes the last bits; `whole`:
+  // process it in one pass.
   bool whole = false;
 };
 
-// The logits of a few positions are in memory at once. Throws Error as Gpt::hidden does, about a
-// token that is not in the vocabulary, and what pause() throws.
+// Holds the logits of 32 positions at a time. Throws Error as Gpt::hidden does and for a token
+// outside the vocabulary. Passes on exceptions of pause().
 TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
                       const TextScoreOptions& options);
 

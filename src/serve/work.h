@@ -7,24 +7,23 @@
 
 namespace headlight::serve {
 
-// Throws Error about "max_work" for more work than a request may ask for; both in tokens times
-// passes.
+// Throws Error about "max_work" if `tokens` exceeds `most`. Both are in tokens times passes.
 void require_work(Index tokens, Index most);
 
-// What the computing thread does with a model for one request, in slices: others compute between
-// its layers. While this lives the model is changed as the request says.
+// Computation of one request on a model, in slices: others compute between its layers. The
+// request's changes are attached to the model while this exists.
 class Work {
  public:
   struct Options {
     Index most = 0;  // tokens times passes
-    // Behind every slice, with the model as it was: lets others compute. Throws what ends the work.
+    // Called after every slice, with the changes detached; lets others compute. May throw.
     std::function<void()> give_way = {};
-    std::function<void(double share)> tell = {};      // the share that is done, 0 to 1
-    std::function<void(double tokens)> on_end = {};  // tokens times passes that were computed
+    std::function<void(double share)> tell = {};      // completed share, 0 to 1
+    std::function<void(double tokens)> on_end = {};  // tokens times passes computed
   };
 
-  // A slice ends behind a layer when the layers since the last one have read so many rows together:
-  // each can be a token for the texts beside it, which short questions then do not wait for.
+  // A slice ends after the layer that brings the rows since the last slice to this number. A step
+  // of other sequences may follow each slice; short questions need not wait for one.
   static constexpr Index kSliceRows = 256;
 
   Work(Gpt& model, Options options);
@@ -32,11 +31,11 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  // Says what the request costs, in tokens times passes, before anything is computed. Throws as
+  // Checks a request's work, in tokens times passes, before any computation. Throws as
   // require_work().
   void begin(Index tokens) const { require_work(tokens, options_.most); }
   void change(std::shared_ptr<ForwardHook> hook);
-  // Behind a slice that is no layer.
+  // Ends a slice outside a layer.
   void give_way();
   void tell(double share) const;
  private:
@@ -45,8 +44,8 @@ class Work {
 
   Gpt& model_;
   Options options_;
-  std::shared_ptr<ForwardHook> hook_;  // null: the model as it is
-  Index rows_ = 0;                     // that layers have read
+  std::shared_ptr<ForwardHook> hook_;  // null: the unchanged model
+  Index rows_ = 0;                     // processed by layers
   Index slice_rows_ = 0;
 };
 

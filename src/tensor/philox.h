@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-// In an unnamed namespace: kernels/variants compiles it for several instruction sets, whose copies
+// Unnamed namespace: kernels/variants compiles this for several instruction sets, and the copies
 // must not be merged.
 namespace headlight {
 namespace {
@@ -11,8 +11,8 @@ struct PhiloxWords {
   std::uint32_t w[4];
 };
 
-// Block `block` of a stream of Philox4x32-10; see RandomStream. Plain words and no loop over them,
-// so that a loop over blocks vectorises.
+// Returns block `block` of a Philox4x32-10 stream; see RandomStream. Uses scalar words without an
+// inner loop, so that a loop over blocks vectorises.
 inline PhiloxWords philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t block) {
   std::uint32_t c0 = static_cast<std::uint32_t>(block);
   std::uint32_t c1 = static_cast<std::uint32_t>(block >> 32);

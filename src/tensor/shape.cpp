@@ -57,7 +57,7 @@ Shape contiguous_strides(const Shape& shape) {
   Index stride = 1;
   for (Index axis = shape.rank() - 1; axis >= 0; --axis) {
     strides[axis] = stride;
-    // Overflows only beside an axis of size 0, where no stride is ever used.
+    // Overflows only if another axis has size 0; then no stride is used.
     static_cast<void>(__builtin_mul_overflow(stride, shape[axis], &stride));
   }
   return strides;

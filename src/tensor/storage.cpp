@@ -13,7 +13,7 @@
 
 #include "headlight/base/error.h"
 
-// AddressSanitizer has these; without it they are null.
+// AddressSanitizer defines these; without it they are null.
 extern "C" {
 __attribute__((weak)) void __asan_poison_memory_region(const volatile void*, std::size_t);
 __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void*, std::size_t);
@@ -27,10 +27,10 @@ struct MemoryRange {
   std::size_t size = 0;
 };
 
-// Ranges of memory without an owner. Ranges that touch become one.
+// Free ranges of memory; adjacent ranges are merged.
 class FreeRanges {
  public:
-  // The range must not overlap another one. O(log n), as are the others.
+  // The range must not overlap another one. All operations are O(log n).
   void insert(MemoryRange range) {
     if (range.size == 0) {
       return;
@@ -47,8 +47,8 @@ class FreeRanges {
     total_ += range.size;
   }
 
-  // Takes out the smallest range of at least `size` bytes, the one with the lowest address among
-  // equals.
+  // Removes the smallest range of at least `size` bytes; among equal ranges the one with the lowest
+  // address.
   std::optional<MemoryRange> take_best_fit(std::size_t size) {
     const auto found = by_size_.lower_bound({size, nullptr});
     if (found == by_size_.end()) {
@@ -57,7 +57,7 @@ class FreeRanges {
     return take(by_address_.find(found->second));
   }
 
-  // Takes out the range that ends at `end`.
+  // Removes the range that ends at `end`.
   std::optional<MemoryRange> take_before(const std::byte* end) {
     Place place = by_address_.lower_bound(const_cast<std::byte*>(end));
     if (place == by_address_.begin()) {
@@ -72,7 +72,7 @@ class FreeRanges {
 
   std::size_t total() const { return total_; }  // bytes
 
-  // By address.
+  // All ranges, sorted by address.
   const std::map<std::byte*, std::size_t>& all() const { return by_address_; }
 
  private:
@@ -93,15 +93,15 @@ class FreeRanges {
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-// What is asked of the system at least. Pages that nothing has touched cost address space alone.
+// Smallest request to the system. Untouched pages cost only address space.
 constexpr std::size_t kSmallestRegion = std::size_t{64} << 20;
 
 std::size_t rounded_up(std::size_t value, std::size_t step) {
   return (value + step - 1) / step * step;
 }
 
-// Never 0, so that empty tensors have an address as well. AddressSanitizer gets a gap to the next
-// block to watch.
+// Never 0, so that empty tensors have an address too. Adds a gap between blocks for
+// AddressSanitizer.
 std::size_t block_size(std::size_t bytes) {
   const std::size_t gap = __asan_poison_memory_region != nullptr ? kAlignment : 0;
   return rounded_up(std::max<std::size_t>(bytes, 1), kAlignment) + gap;
@@ -119,11 +119,10 @@ void allow(const void* begin, std::size_t size) {
   }
 }
 
-// Memory for all tensors, as the public header describes it. The one piece of process-wide state of
-// the library, as malloc's own is.
+// Memory of all tensors; see the public header. Process-wide, as malloc's state.
 class Arena {
  public:
-  // Null when the system has no more.
+  // Returns null if the system has no more memory.
   void* take(std::size_t size) {
     const std::lock_guard lock(mutex_);
     std::optional<MemoryRange> found = used_.take_best_fit(size);
@@ -160,7 +159,7 @@ class Arena {
   }
 
  private:
-  // A block of memory that was never used. It starts in the used memory before it if that is free.
+  // Takes a block of unused memory. It starts in the free used memory before it, if there is some.
   std::optional<MemoryRange> take_fresh(std::size_t size) {
     std::optional<MemoryRange> fresh = fresh_.take_best_fit(size);
     if (!fresh) {
@@ -181,16 +180,16 @@ class Arena {
   // Regions are never unmapped.
   std::optional<MemoryRange> map_region(std::size_t size) {
     const std::size_t needed = rounded_up(size, kHugePage);
-    // Regions grow with what there is, so that few blocks find the rest of a region too short.
+    // Regions grow with the mapped memory, so that few blocks find the rest of a region too short.
     const std::size_t wanted = std::max({needed, kSmallestRegion, mapped_bytes_ / 4});
     for (const std::size_t region : {rounded_up(wanted, kHugePage), needed}) {
-      // With room for a start on a huge page.
+      // Adds room to align the start to a huge page.
       void* start = mmap(nullptr, region + kHugePage, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (start != MAP_FAILED) {
         const auto address = reinterpret_cast<std::uintptr_t>(start);
         auto* begin = static_cast<std::byte*>(start) + (rounded_up(address, kHugePage) - address);
-        madvise(begin, region, MADV_HUGEPAGE);  // advice only: a refusal changes nothing
+        madvise(begin, region, MADV_HUGEPAGE);  // advice only: failure is harmless
         mapped_bytes_ += region;
         forbid(begin, region);
         return MemoryRange{begin, region};
@@ -199,7 +198,7 @@ class Arena {
     return std::nullopt;
   }
 
-  // Gives the whole huge pages of a free range back to the system; they are like new then.
+  // Returns the whole huge pages of a free range to the system; they are unused memory then.
   void release(const MemoryRange& range) {
     const auto address = reinterpret_cast<std::uintptr_t>(range.begin);
     const std::size_t head = rounded_up(address, kHugePage) - address;
@@ -215,14 +214,14 @@ class Arena {
   }
 
   std::mutex mutex_;
-  FreeRanges used_;   // by blocks before
-  FreeRanges fresh_;  // never, or given back to the system
+  FreeRanges used_;   // free ranges that blocks used before
+  FreeRanges fresh_;  // free ranges never used, or returned to the system
   std::size_t mapped_bytes_ = 0;
   std::size_t live_bytes_ = 0;
   std::size_t system_allocations_ = 0;
 };
 
-// Never destroyed: tensors with static lifetime may give blocks back after main() has ended.
+// Never destroyed: static tensors may return blocks after main().
 Arena& arena() {
   static auto* arena = new Arena;
   return *arena;

@@ -44,7 +44,7 @@ void copy_elements(Tensor& to, const Tensor& from) {
   });
 }
 
-// True when every element of a view is one of `capacity` elements, also where sums overflow.
+// Returns whether all elements of a view are within `capacity` elements, even if sums overflow.
 bool stays_inside(const Shape& shape, const Shape& strides, Index begin, Index offset,
                   Index capacity) {
   Index lowest = 0;

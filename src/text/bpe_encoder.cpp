@@ -11,10 +11,10 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kMostSeen = std::size_t{1} << 15;
-constexpr std::size_t kBytesPerSeen = 64;  // a short text is not worth a large table
+constexpr std::size_t kBytesPerSeen = 64;  // short texts need no large table
 constexpr std::size_t kLongestPiece = std::numeric_limits<std::int32_t>::max();
 
-// Multiplies eight bytes at a time into the sum. Pieces with equal hashes only push each other out.
+// Hashes 8 bytes at a time. Pieces with equal hashes only evict each other.
 std::uint64_t hash_of(std::string_view piece) {
   constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15U;  // 2^64 by the golden ratio
   std::uint64_t hash = piece.size();

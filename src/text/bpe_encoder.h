@@ -10,17 +10,17 @@
 
 namespace headlight {
 
-// Encodes parts of one text, one after the other. Words come again and again, so it remembers where
-// it has seen the latest pieces and copies their ids from its own output: memory that does not grow
-// with the text, and nothing that threads would share.
+// Encodes the parts of one text in order. Words repeat, so the encoder remembers where it saw
+// recent pieces and copies their ids from its own output. Its memory does not grow with the text,
+// and threads share nothing.
 class BpeEncoder {
  public:
-  // For about so many bytes. The model and all texts must outlive the encoder.
+  // `bytes` is the expected length of the text. The model and all texts must outlive the encoder.
   BpeEncoder(const BpeModel& model, std::size_t bytes) : model_(model), seen_(table_size(bytes)) {
     ids_.reserve(bytes / kBytesPerId + 1);
   }
 
-  // Adds the ids of a text, which length_of(text) cuts into pieces one after the other.
+  // Appends the ids of a text, which is cut into pieces of length_of(rest of the text) bytes.
   template <class LengthOf>
   void add(std::string_view text, const LengthOf& length_of) {
     while (!text.empty()) {
@@ -36,30 +36,30 @@ class BpeEncoder {
 
   void add_piece(std::string_view piece);
   void add_token(std::int32_t id) { ids_.push_back(id); }
-  // The ids of all that was added.
+  // Returns all ids added so far.
   std::vector<std::int32_t> take() { return std::move(ids_); }
 
  private:
-  static constexpr std::size_t kBytesPerId = 3;  // a guess: room for the ids of most texts
+  static constexpr std::size_t kBytesPerId = 3;  // an estimate: room for the ids of most texts
 
-  // A piece that was encoded before.
+  // A piece that was encoded before, and the place of its ids in `ids_`.
   struct Seen {
     const char* text = nullptr;
     std::size_t ids_begin = 0;
-    std::uint32_t bytes = 0;  // 0: nothing
+    std::uint32_t bytes = 0;  // 0: empty slot
     std::uint32_t ids = 0;
   };
 
   static std::size_t table_size(std::size_t bytes);
 
   const BpeModel& model_;
-  std::vector<Seen> seen_;  // by hash; a power of two
+  std::vector<Seen> seen_;  // by hash; the size is a power of two
   std::vector<std::int32_t> ids_;
-  // A byte is its own token, without a look at the table.
+  // True if every byte has a token, so that single bytes need no table lookup.
   bool single_bytes_ = !model_.characters && model_.every_byte;
 };
 
-// Parts of ids, joined; frees each once it is copied.
+// Joins parts of ids in order; frees each part after copying it.
 std::vector<std::int32_t> joined_ids(std::vector<std::vector<std::int32_t>> parts);
 
 }  // namespace headlight

@@ -11,17 +11,17 @@
 namespace headlight {
 namespace {
 
-// A longer piece keeps its neighbours in a heap. Below, scanning all of them for the lowest rank is
-// faster, though it takes quadratic time.
+// Longest piece, in tokens, that is merged by scanning. Scanning takes quadratic time but is faster
+// for short pieces; longer pieces use a heap.
 constexpr std::size_t kScanned = 64;
 
 constexpr std::uint32_t kNoMerge = std::numeric_limits<std::uint32_t>::max();
 
-// As unsigned number: "no merge" is above every rank.
+// Returns the rank as an unsigned number, so that "no merge" is above every rank.
 std::uint32_t rank_of(RankedMerge merge) { return static_cast<std::uint32_t>(merge.rank); }
 
 std::size_t merge_by_scanning(const MergeTable& merges, std::span<std::int32_t> ids) {
-  std::array<RankedMerge, kScanned> next;  // of token i with its right neighbour
+  std::array<RankedMerge, kScanned> next;  // next[i]: merge of token i with its right neighbour
   std::size_t count = ids.size();
   for (std::size_t i = 0; i + 1 < count; ++i) {
     next[i] = merges.find(ids[i], ids[i + 1]);
@@ -50,7 +50,7 @@ std::size_t merge_by_scanning(const MergeTable& merges, std::span<std::int32_t> 
   return count;
 }
 
-// The tokens as a list that is linked by positions, and the merges that are possible in a heap.
+// Merges a long piece: a linked list of tokens (by position) and a heap of possible merges.
 class LongPiece {
  public:
   LongPiece(const MergeTable& merges, std::span<std::int32_t> ids)
@@ -72,7 +72,7 @@ class LongPiece {
       const auto position = static_cast<std::uint32_t>(heap_.top());
       const auto rank = static_cast<std::uint32_t>(heap_.top() >> 32);
       heap_.pop();
-      // A candidate is stale when one of its tokens has since become part of another.
+      // A candidate is stale if one of its tokens has been merged since.
       const bool alive = ids_[position] >= 0 && next_[position] < ids_.size();
       const RankedMerge merge = alive ? merge_at(position) : RankedMerge{};
       if (rank_of(merge) == rank) {
@@ -84,7 +84,7 @@ class LongPiece {
   }
 
  private:
-  using Candidate = std::uint64_t;  // rank, then position: the order in which they are taken
+  using Candidate = std::uint64_t;  // rank, then position: the order of the merges
   using Heap = std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>>;
   static constexpr std::int32_t kGone = -1;
 
@@ -118,19 +118,19 @@ class LongPiece {
   }
 
   const MergeTable& merges_;
-  std::span<std::int32_t> ids_;          // kGone where a token became part of its left neighbour
+  std::span<std::int32_t> ids_;          // kGone where a token was merged into its left neighbour
   std::vector<std::uint32_t> next_;      // ids_.size() at the end
-  std::vector<std::uint32_t> previous_;  // the largest number at the beginning
+  std::vector<std::uint32_t> previous_;  // the largest number (0 - 1) at the beginning
   Heap heap_;
 };
 
-// Replaces the tokens `ids` of one piece by what is left when no more neighbours merge, and returns
-// how many those are; they stand at the front. Time n log n for n tokens.
+// Merges the tokens `ids` of one piece in place until no neighbours merge. Returns the number of
+// tokens left; they are at the front. Time O(n log n) for n tokens.
 std::size_t merge_tokens(const MergeTable& merges, std::span<std::int32_t> ids) {
   return ids.size() <= kScanned ? merge_by_scanning(merges, ids) : LongPiece(merges, ids).run();
 }
 
-// Appends first tokens where a text may have none.
+// Appends initial tokens, with the unknown token for text that has none.
 class FirstTokens {
  public:
   FirstTokens(const BpeModel& model, std::vector<std::int32_t>& ids) : model_(model), ids_(ids) {}
@@ -145,7 +145,7 @@ class FirstTokens {
       fusing_ = true;
     }
   }
-  // Of a character that is no token.
+  // Appends the byte tokens of a character that has no token of its own.
   void add_bytes(std::string_view character) {
     const auto id_of = [&](char byte) { return model_.byte_ids[static_cast<std::uint8_t>(byte)]; };
     if (std::any_of(character.begin(), character.end(), [&](char c) { return id_of(c) < 0; })) {
@@ -160,7 +160,7 @@ class FirstTokens {
  private:
   const BpeModel& model_;
   std::vector<std::int32_t>& ids_;
-  bool fusing_ = false;  // the last one was unknown
+  bool fusing_ = false;  // the last token was unknown
 };
 
 void append_characters(const BpeModel& model, std::string_view piece,

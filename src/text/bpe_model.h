@@ -12,20 +12,20 @@
 
 namespace headlight {
 
-// A merge, found by its pair.
+// Rank and result of the merge of one pair of tokens.
 struct RankedMerge {
   std::int32_t rank = -1;  // -1: this pair does not merge
   std::int32_t result = -1;
 };
 
-// The merges of a vocabulary by their pairs: open addressing, at most half full.
+// Hash table from token pairs to merges: open addressing, at most half full.
 class MergeTable {
  public:
   explicit MergeTable(std::size_t count) : entries_(std::bit_ceil(2 * count + 2)) {
     shift_ = 64 - std::countr_zero(entries_.size());
   }
 
-  // Whatever the pair had before.
+  // Replaces any earlier merge of the pair.
   void set(BpeMerge pair, RankedMerge merge) {
     entries_[slot_of(pair.left, pair.right)] = {pair, merge};
   }
@@ -53,29 +53,29 @@ class MergeTable {
     return slot;
   }
 
-  std::vector<Entry> entries_;  // a power of two
+  std::vector<Entry> entries_;  // the size is a power of two
   int shift_ = 0;
 };
 
-// What turns one piece of text into tokens: the first tokens are the piece's bytes, or its
-// characters, and merge.
+// BPE model that splits one piece of text into tokens. The initial tokens are the piece's bytes or
+// its characters; merges then join them.
 struct BpeModel {
   explicit BpeModel(std::size_t merge_count) : merges(merge_count) { byte_ids.fill(-1); }
 
   MergeTable merges;
-  // Of single bytes, -1: none. Where the first tokens are characters, those that are no token
-  // become their bytes.
+  // Ids of the 256 single-byte tokens; -1: none. With `characters`, a character without a token
+  // falls back to its bytes.
   std::array<std::int32_t, 256> byte_ids{};
   bool characters = false;
   bool every_byte = true;     // none of byte_ids is -1
-  bool whole_pieces = false;  // a piece that is a token is that token, whatever the merges say
-  std::int32_t unknown = -1;  // what stands for text that is no token; -1: nothing does
-  bool fuse_unknown = false;  // one for all that stand side by side
-  // By the text of tokens. Needed for characters and whole pieces.
+  bool whole_pieces = false;  // a piece that is itself a token is not split, whatever its merges
+  std::int32_t unknown = -1;  // id for text without a token; -1: such text is dropped
+  bool fuse_unknown = false;  // adjacent unknown texts give one unknown id
+  // Token ids by text. Filled only for `characters` and `whole_pieces`.
   std::unordered_map<std::string_view, std::int32_t> ids = {};
 };
 
-// Appends the tokens of one piece.
+// Appends the token ids of one piece to `ids`.
 void append_tokens(const BpeModel& model, std::string_view piece, std::vector<std::int32_t>& ids);
 
 }  // namespace headlight

@@ -40,7 +40,7 @@ Character character_at(std::string_view text, std::size_t position) {
   return {character.valid ? unicode_class(character.code_point) : UnicodeClass::kOther, length};
 }
 
-// Where the run of characters of one class ends that goes on at `position`.
+// Returns the end of the run of `kind` characters that starts at `position`.
 std::size_t run_end(std::string_view text, std::size_t position, UnicodeClass kind) {
   while (position < text.size()) {
     const Character character = character_at(text, position);
@@ -52,7 +52,7 @@ std::size_t run_end(std::string_view text, std::size_t position, UnicodeClass ki
   return position;
 }
 
-// 's 't 're 've 'm 'll 'd at the beginning of `text`, which begins with an apostrophe; else 0.
+// Length of 's 't 're 've 'm 'll 'd at the start of `text`, which begins with '; else 0.
 std::size_t contraction_length(std::string_view text) {
   const char first = text.size() > 1 ? text[1] : '\0';
   if (first == 's' || first == 't' || first == 'm' || first == 'd') {
@@ -62,11 +62,11 @@ std::size_t contraction_length(std::string_view text) {
   return two == "re" || two == "ve" || two == "ll" ? 3 : 0;
 }
 
-// A run of white space; its last character goes to what follows, if anything does and the run has
-// more than one.
+// Returns the length of a run of white space. Its last character goes to the next piece if text
+// follows and the run has more than one character.
 std::size_t blank_length(std::string_view text) {
   std::size_t end = 0;
-  std::size_t last = 0;  // where the run's last character begins
+  std::size_t last = 0;  // start of the run's last character
   while (end < text.size()) {
     const Character character = character_at(text, end);
     if (character.kind != UnicodeClass::kSpace) {
@@ -83,8 +83,8 @@ bool is_ascii(char c, UnicodeClass kind) {
   return byte < kAsciiClasses.size() && kAsciiClasses[byte] == kind;
 }
 
-// A piece has white space at its beginning or is white space: before a blank that follows something
-// else, one ends whatever the rest of the text is.
+// True if a piece surely ends before ASCII white space at `position`: white space is only at a
+// piece's start, unless the whole piece is white space.
 bool is_between_pieces(std::string_view text, std::size_t position) {
   const char before = text[position - 1];
   const bool ascii = static_cast<std::uint8_t>(before) < kAsciiClasses.size();
@@ -109,7 +109,7 @@ std::vector<std::string_view> split_at(std::string_view text, std::size_t size,
 
 bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
-// The same contractions in letters of either case; U+017F is a small s, too.
+// Like contraction_length(), but in either case. U+017F is a lower-case s, too.
 std::size_t any_contraction_length(std::string_view text) {
   const auto lower = [&](std::size_t i) {
     const char c = i < text.size() ? text[i] : '\0';
@@ -122,7 +122,7 @@ std::size_t any_contraction_length(std::string_view text) {
   return contraction_length(std::string_view(lowered, std::min<std::size_t>(text.size(), 3)));
 }
 
-// White space up to the last line end in it; without one as in blank_length().
+// Returns the length of white space up to its last line end; without one, blank_length().
 std::size_t line_end_length(std::string_view text) {
   const std::size_t end = run_end(text, 0, UnicodeClass::kSpace);
   const std::size_t last = text.substr(0, end).find_last_of("\r\n");

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kMostTokens = std::numeric_limits<std::int32_t>::max();
 
-// The ids by bytes; a special token, which is found by its name alone, must have none.
+// Returns the ids by bytes. A special token must have no bytes: it is found by its name only.
 std::unordered_map<std::string_view, std::int32_t> ids_by_bytes(const BpeVocabulary& vocabulary,
                                                                 std::string_view name) {
   std::vector<bool> special(vocabulary.tokens.size(), false);
@@ -50,9 +50,9 @@ std::unordered_map<std::string_view, std::int32_t> ids_by_bytes(const BpeVocabul
 
 }  // namespace
 
-// What a BpeTokenizer is built from, checked, and what it looks up.
+// The checked vocabulary of a BpeTokenizer with its lookup tables.
 struct BpeState {
-  // Throws what the constructor of BpeTokenizer throws.
+  // `name` begins the error messages. Throws Error as the constructor of BpeTokenizer does.
   BpeState(BpeVocabulary taken, std::string_view name)
       : vocabulary(std::move(taken)),
         model(vocabulary.merges.size()),
@@ -92,7 +92,7 @@ struct BpeState {
       require_utf8(token, concat_text(name, ": special token ", id));
       require(names.emplace(token, id).second, name, ": special token ", in_quotes(token),
               " comes twice");
-      // Tokenizer files name both kinds in one list.
+      // Tokenizer files list special and other tokens by name in one object.
       const auto bytes = bytes_of_name(token);
       require(!bytes || !ids.contains(*bytes), name, ": special token ", in_quotes(token),
               " has the name of another token");
@@ -133,21 +133,21 @@ struct BpeState {
 
 namespace {
 
-// Plain text and the special token behind it.
+// Plain text followed by at most one special token.
 struct BpeSegment {
   std::string_view text;
   std::int32_t special = -1;  // -1: none
 };
 
-// Segments that one thread encodes.
+// Segments for one thread to encode.
 struct BpeTextPart {
   std::vector<BpeSegment> segments;
-  std::size_t bytes = 0;  // of their text
+  std::size_t bytes = 0;  // total length of the segments' text
 };
 
 constexpr std::size_t kParallelPart = std::size_t{1} << 20;  // bytes
 
-// A special token in a text, or the text's end.
+// First special token in a text. Without one, `begin` is the text's length.
 struct FoundSpecial {
   std::size_t begin = 0;
   const SpecialToken* token = nullptr;
@@ -176,8 +176,8 @@ void add_segment(const BpeSegment& segment, std::size_t part_bytes,
   parts.back().bytes += segment.text.size();
 }
 
-// Cuts a text so that the ids of its parts, joined, are those of the whole; in one part unless
-// options.parallel.
+// Cuts a text into parts that can be encoded alone: their joined ids equal those of the whole.
+// Returns one part unless options.parallel.
 std::vector<BpeTextPart> split_for_encoding(const BpeState& state, std::string_view text,
                                             const BpeEncodeOptions& options) {
   const std::size_t part_bytes =

@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::size_t kFirstSlots = 1024;
 
-// How often each of many short byte strings came. The strings lie in one block of memory, so that
-// a million of them cost little more than their bytes.
+// Counts occurrences of many short byte strings. The strings share one block of memory, so that a
+// million of them cost little more than their bytes.
 class PieceCounter {
  public:
   PieceCounter() : slots_(kFirstSlots, 0) {}
@@ -48,7 +48,7 @@ class PieceCounter {
     }
   }
 
-  // Number of different pieces, numbered in the order of their first coming.
+  // Number of different pieces. They are numbered by first occurrence.
   std::size_t size() const { return entries_.size(); }
 
   std::string_view piece(std::size_t number) const {
@@ -66,7 +66,7 @@ class PieceCounter {
     Index count;
   };
 
-  // The place of a piece in slots_: the one that names it, or the empty one where it belongs.
+  // Returns the slot of a piece: the one that holds it, or the empty one for it.
   std::size_t find_slot(std::string_view piece, std::size_t hash) const {
     const std::size_t mask = slots_.size() - 1;
     std::size_t slot = hash & mask;
@@ -95,10 +95,10 @@ class PieceCounter {
 
   std::string bytes_;
   std::vector<Entry> entries_;
-  std::vector<std::size_t> slots_;  // open addressing: number + 1, or 0 for empty; a power of two
+  std::vector<std::size_t> slots_;  // open addressing: number + 1, 0: empty; power of two
 };
 
-// Two tokens that stand side by side.
+// Two adjacent tokens.
 struct MergePair {
   std::int32_t left = 0;
   std::int32_t right = 0;
@@ -106,17 +106,16 @@ struct MergePair {
   bool operator==(const MergePair&) const = default;
 };
 
-// What is known of a pair.
+// Count and new occurrences of one pair.
 struct PairRecord {
   MergePair pair{.left = -1};  // left below 0: no pair
-  Index count = 0;             // times that it was seen in the corpus
-  std::int32_t fresh = -1;     // where its new occurrences are being listed; -1: there are none
+  Index count = 0;             // occurrences in the corpus
+  std::int32_t fresh = -1;     // index in lists_ of its new occurrences; -1: none
 };
 
 constexpr std::size_t kFirstRecords = 4096;
 
-// The upper bits of the product depend on all bits of both ids (Knuth, TAOCP 3, 6.4: Fibonacci
-// hashing).
+// Fibonacci hashing (Knuth, TAOCP 3, 6.4): the product's upper bits depend on all bits of both ids.
 std::size_t hash_of(MergePair pair) {
   const std::uint64_t key =
       (static_cast<std::uint64_t>(static_cast<std::uint32_t>(pair.left)) << 32) |
@@ -125,12 +124,12 @@ std::size_t hash_of(MergePair pair) {
   return static_cast<std::size_t>(product ^ (product >> 32));
 }
 
-// The records of all pairs: a hash table with open addressing. References last until the next at().
+// Hash table of pair records (open addressing). References are valid until the next at().
 class PairTable {
  public:
   PairTable() : records_(kFirstRecords) {}
 
-  // The record of a pair; a new one when there is none.
+  // Returns the record of a pair; adds one if there is none.
   PairRecord& at(MergePair pair) {
     std::size_t place = find(records_, pair);
     if (records_[place].pair.left < 0) {
@@ -163,24 +162,24 @@ class PairTable {
     records_ = std::move(records);
   }
 
-  std::vector<PairRecord> records_;  // a power of two
+  std::vector<PairRecord> records_;  // the size is a power of two
   std::size_t used_ = 0;
 };
 
-// The different words of a corpus as tokens, with the number of times that each came.
+// The different words of a corpus as tokens, with their counts.
 struct CountedWords {
-  std::vector<std::int32_t> tokens;  // of all words, one after the other
-  std::vector<std::size_t> begins;   // where each word begins in `tokens`
+  std::vector<std::int32_t> tokens;  // all words, one after the other
+  std::vector<std::size_t> begins;   // first token of each word in `tokens`
   std::vector<std::size_t> lengths;  // in tokens
   std::vector<Index> counts;
 };
 
-// Learns byte-pair merges: again and again the most frequent pair of neighbours becomes a token.
+// Learns byte-pair merges: the most frequent pair of neighbours becomes a token, repeatedly.
 // Sennrich, Haddow and Birch, "Neural Machine Translation of Rare Words with Subword Units", 2016,
-// algorithm 1, with the ties and the bookkeeping of Hugging Face's BpeTrainer; see BpeTrainer.
+// algorithm 1. Ties are broken as in Hugging Face's BpeTrainer; see BpeTrainer.
 class MergeLearner {
  public:
-  // `vocabulary` holds the tokens that `words` are made of. Both are changed in place; the
+  // `vocabulary` holds the tokens that `words` consist of. Both are changed in place; the
   // vocabulary must outlive the learner.
   MergeLearner(CountedWords words, BpeVocabulary& vocabulary)
       : words_(std::move(words)), vocabulary_(vocabulary) {
@@ -194,8 +193,8 @@ class MergeLearner {
     count_pairs();
   }
 
-  // Adds tokens and merges until the vocabulary has `vocab_size` tokens or no pair is left that
-  // came at least `min_frequency` times.
+  // Adds tokens and merges until the vocabulary has `vocab_size` tokens or no remaining pair occurs
+  // `min_frequency` times.
   void learn(Index vocab_size, Index min_frequency) {
     while (static_cast<Index>(vocabulary_.tokens.size()) < vocab_size && !queue_.empty()) {
       Candidate top = queue_.top();
@@ -215,16 +214,15 @@ class MergeLearner {
   }
 
  private:
-  // A pair that waits to be merged where `words` list it. Its count is what it was when last
-  // looked at: it may have become less. A pair waits more than once when a token comes about in
-  // two ways.
+  // A pair in the queue, with the list of its words. `count` is the count when it was queued; the
+  // true count may be lower now. A pair is queued more than once if two merges give the same token.
   struct Candidate {
     Index count;
     MergePair pair;
     std::int32_t words;  // in lists_
 
-    // The largest comes first: the most frequent pair; of equals the one with the smaller left id,
-    // then with the smaller right id.
+    // Largest first: the most frequent pair; on ties the smaller left id, then the smaller right
+    // id.
     bool operator<(const Candidate& other) const {
       if (count != other.count) {
         return count < other.count;
@@ -263,7 +261,7 @@ class MergeLearner {
     }
   }
 
-  // The candidates of the pairs that have got new occurrences.
+  // Queues the pairs that have new occurrences.
   void queue_fresh_pairs() {
     for (const MergePair pair : fresh_) {
       PairRecord& record = pairs_.at(pair);
@@ -291,7 +289,7 @@ class MergeLearner {
   void merge(const Candidate& candidate) {
     const std::int32_t merged = token_of(candidate.pair);
     vocabulary_.merges.push_back({candidate.pair.left, candidate.pair.right});
-    // Out of lists_, which grows while pairs are counted.
+    // Moved out of lists_, because lists_ grows while pairs are counted.
     auto& place = lists_[static_cast<std::size_t>(candidate.words)];
     const std::vector<std::uint32_t> words = std::exchange(place, {});
     free_lists_.push_back(candidate.words);
@@ -336,7 +334,7 @@ class MergeLearner {
     return entry->second;
   }
 
-  // A merge that came twice counts where it came last.
+  // Keeps only the last occurrence of a repeated merge.
   void drop_repeated_merges() {
     PairTable seen;
     auto& merges = vocabulary_.merges;
@@ -357,14 +355,14 @@ class MergeLearner {
   std::vector<MergePair> fresh_;  // pairs with new occurrences
 };
 
-constexpr std::size_t kSegment = std::size_t{1} << 16;  // bytes that a thread counts at once
+constexpr std::size_t kSegment = std::size_t{1} << 16;  // bytes that a thread counts at a time
 constexpr Index kBytes = 256;
 
 bool is_one_piece(std::string_view text) {
   return !text.empty() && bpe_piece_length(text) == text.size();
 }
 
-// The bytes in the order of their ids.
+// Returns the 256 bytes in the order of their ids.
 std::array<char, kBytes> ordered_bytes() {
   const auto characters = byte_characters();
   std::array<unsigned char, kBytes> bytes;
@@ -379,7 +377,7 @@ std::array<char, kBytes> ordered_bytes() {
   return result;
 }
 
-// The special tokens and the bytes.
+// Returns the vocabulary before training: the special tokens and the 256 bytes.
 BpeVocabulary first_vocabulary(const std::vector<std::string>& special_tokens) {
   BpeVocabulary vocabulary;
   for (const std::string& name : special_tokens) {
@@ -400,7 +398,7 @@ void count_pieces(std::string_view text, PieceCounter& counter) {
   }
 }
 
-// `text` in parts of whole lines, of about kSegment bytes.
+// Cuts `text` into parts of whole lines, about kSegment bytes each.
 std::vector<std::string_view> split_between_lines(std::string_view text) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
@@ -420,7 +418,7 @@ void count_line_pieces(std::string_view text, PieceCounter& counter) {
   }
 }
 
-// A word of one token has no pair to merge.
+// Returns the words of at least 2 bytes; a one-byte word has no pair to merge.
 CountedWords words_of(const PieceCounter& counter, std::int32_t first_byte) {
   std::array<std::int32_t, kBytes> ids;
   const auto bytes = ordered_bytes();
@@ -466,7 +464,7 @@ void BpeTrainerOptions::validate() const {
                 kEndOfTextName, " among them");
 }
 
-// One for each thread.
+// One counter per thread.
 struct BpeTrainer::Counters {
   std::vector<PieceCounter> all{1};
 

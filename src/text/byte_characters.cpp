@@ -7,7 +7,7 @@
 namespace headlight {
 namespace {
 
-constexpr std::size_t kCharacters = 0x100 + 68;  // all of them are below
+constexpr std::size_t kCharacters = 0x100 + 68;  // all byte characters are below this code point
 
 constexpr std::array<char32_t, 256> make_characters() {
   std::array<char32_t, 256> characters{};
@@ -21,7 +21,7 @@ constexpr std::array<char32_t, 256> make_characters() {
 
 constexpr std::array<char32_t, 256> kByteCharacters = make_characters();
 
-// The byte of each character, -1 for characters that stand for none.
+// Table from character to byte; -1 for characters that encode no byte.
 constexpr std::array<std::int16_t, kCharacters> make_bytes() {
   std::array<std::int16_t, kCharacters> bytes{};
   bytes.fill(-1);

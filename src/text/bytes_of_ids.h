@@ -8,7 +8,7 @@
 
 namespace headlight {
 
-// The bytes of ids that come part by part, special tokens by name or left out.
+// Decodes ids part by part to bytes; special tokens appear by name or are left out.
 class BytesOfIds {
  public:
   BytesOfIds(const Tokenizer& tokenizer, bool skip_special)
@@ -31,7 +31,7 @@ class BytesOfIds {
  private:
   const Tokenizer& tokenizer_;
   bool skip_special_;
-  bool at_start_ = true;  // of what is written
+  bool at_start_ = true;  // nothing but skipped special tokens has been read
 };
 
 }  // namespace headlight

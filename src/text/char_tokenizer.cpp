@@ -22,7 +22,7 @@ CharTokenizer::CharTokenizer(std::vector<char32_t> characters, SpecialTokens pla
   ids_.reserve(characters_.size());
   std::string checked;
   for (const char32_t character : characters_) {
-    append_utf8(character, checked);  // refuses what is not a character
+    append_utf8(character, checked);  // throws unless it is a character
     checked.clear();
     const auto id = static_cast<std::int32_t>(ids_.size()) + first_character_;
     const bool added = ids_.emplace(character, id).second;

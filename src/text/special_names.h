@@ -11,22 +11,22 @@
 
 namespace headlight {
 
-// The special tokens of a tokenizer, by the names that a text may have.
+// Returns the special tokens of a tokenizer with their names.
 std::vector<AddedToken> special_tokens_of(const Tokenizer& tokenizer);
 
-// A text cut at the names that `tokenizer` reads: the text alone unless it reads_special().
+// Cuts a text at names of special tokens. Returns the text uncut unless reads_special().
 std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::string_view text);
 
-// Counts the names of special tokens in text that is read as plain text, so that nobody takes them
-// for the tokens. Counts none where the tokenizer reads_special(). Copies share the names.
+// Counts names of special tokens in text that is encoded as plain text, to warn users who meant the
+// tokens. Counts none if the tokenizer reads_special(). Copies share the names.
 class SpecialNameCount {
  public:
-  // Without those of the name `without`. The tokenizer must outlive the count.
+  // Ignores the name `without`. The tokenizer must outlive the count.
   explicit SpecialNameCount(const Tokenizer& tokenizer, std::string_view without = {});
 
   void add(std::string_view text);
-  // One line that begins with `where` and names the `option` that reads tokens; "": there was no
-  // name.
+  // Returns one line that begins with `where` and names the `option` that reads the tokens; "" if
+  // there was no name.
   std::string warning(std::string_view where,
                       std::string_view option = "--special_tokens on") const;
 

@@ -9,30 +9,30 @@
 
 namespace headlight {
 
-// Encodes texts as Hugging Face `tokenizers` does: the names of special tokens in a text become
-// those tokens, the leftmost first, of those that begin at one place the longest.
+// Encodes texts as Hugging Face `tokenizers` does: names of special tokens in a text become those
+// tokens. The leftmost name wins, then the longest.
 class TextEncoder {
  public:
-  // The tokenizer must outlive the encoder. Without `with_special` names are plain text.
+  // The tokenizer must outlive the encoder. Without `with_special`, names are plain text.
   TextEncoder(const Tokenizer& tokenizer, bool with_special);
 
-  // The ids of a text; those of byte-level BPE on all threads. Byte-level BPE and byte
-  // tokenizers take any bytes. Throws Error when another one gets bytes that are not UTF-8.
+  // Returns the ids of a text; byte-level BPE uses all threads. Byte-level BPE and byte tokenizers
+  // accept any bytes. Other tokenizers throw Error for bytes that are not UTF-8.
   std::vector<std::int32_t> encode(std::string_view text) const;
-  // encode(text), begun as Tokenizer::encode_prompt() begins prompts.
+  // Returns encode(text) with the first token that Tokenizer::encode_prompt() adds.
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
 
-  // True when a text may be cut at blanks and encoded in parts: no special token has one inside.
+  // True if a text may be cut at blanks and encoded in parts: no special token contains a blank.
   bool encodes_in_parts() const;
 
  private:
   void append_plain(std::string_view text, std::vector<std::int32_t>& ids) const;
 
   const Tokenizer& tokenizer_;
-  const BpeTokenizer* bpe_;            // the tokenizer, if it is that
-  const PipelineTokenizer* pipeline_;  // or that
+  const BpeTokenizer* bpe_;            // the tokenizer, or null if it is of another class
+  const PipelineTokenizer* pipeline_;  // the tokenizer, or null if it is of another class
   bool with_special_;
-  AddedTokenMatcher specials_;  // none without `with_special`
+  AddedTokenMatcher specials_;  // empty without `with_special`
 };
 
 }  // namespace headlight

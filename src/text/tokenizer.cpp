@@ -96,7 +96,7 @@ std::string Tokenizer::decode_bytes(std::span<const std::int32_t> ids) const {
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
-  // Only the joined bytes show which of them form characters.
+  // A character may span tokens, so the bytes are joined before they are decoded.
   return replace_invalid_utf8(decode_bytes(ids));
 }
 

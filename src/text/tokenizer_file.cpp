@@ -24,7 +24,7 @@
 namespace headlight {
 namespace {
 
-// The vocabulary and the special tokens of a file, checked: tokens[id], ids 0 ... V - 1 all taken.
+// The vocabulary and special tokens of a file, checked: ids 0 ... V - 1 occur once each.
 struct Vocabulary {
   std::vector<std::string> tokens;  // [V]
   std::vector<std::string> specials;
@@ -32,7 +32,7 @@ struct Vocabulary {
 
 using TokenList = std::vector<std::pair<std::string, std::uint64_t>>;
 
-// Messages about single tokens are built only on failure: a vocabulary may be long.
+// Error messages are built only on failure: a vocabulary may be long.
 std::uint64_t token_id(const Json& value, const std::string& token, std::string_view where) {
   if (!value.is_natural()) {
     fail(where, ": id of ", quoted_text(token), " must be a whole number from 0, got ",
@@ -41,7 +41,7 @@ std::uint64_t token_id(const Json& value, const std::string& token, std::string_
   return value.natural();
 }
 
-// Special tokens may stand in the vocabulary, in added_tokens or in both with one id.
+// Special tokens may be in the vocabulary, in added_tokens, or in both with the same id.
 TokenList all_tokens(const Json& vocab, const Json& added, std::string_view vocab_key,
                      std::string_view added_key) {
   require(vocab.is_object(), vocab_key, ": expected an object, got ", vocab.type_name());
@@ -66,7 +66,7 @@ TokenList all_tokens(const Json& vocab, const Json& added, std::string_view voca
   return tokens;
 }
 
-// "NAME: KEY", with which a message says what is wrong; `name` is the file throughout.
+// Returns "NAME: KEY", which begins an error message. `name` is always the file.
 std::string at(std::string_view name, std::string_view key) { return concat_text(name, ": ", key); }
 
 // True when the key is missing or null.
@@ -74,8 +74,8 @@ bool is_null(const Json& object, const char* key) {
   return !object.contains(key) || object[key].is_null();
 }
 
-// The tokens of an object `vocab` and of a list `added`, which messages call by the keys. Throws
-// Error when ids are not 0 ... V - 1, each once, or an added token is not special.
+// Reads the tokens of the object `vocab` and the list `added`; messages name them by the keys.
+// Throws Error unless every id 0 ... V - 1 occurs once and all added tokens are special.
 Vocabulary read_vocabulary(const Json& vocab, const Json& added, std::string_view vocab_key,
                            std::string_view added_key) {
   const auto tokens = all_tokens(vocab, added, vocab_key, added_key);
@@ -102,7 +102,7 @@ Vocabulary read_vocabulary(const Json& vocab, const Json& added, std::string_vie
   return result;
 }
 
-// Throws Error unless the special tokens are the expected ones.
+// Throws Error unless the file's special tokens are exactly the expected ones.
 void require_specials(const Vocabulary& vocabulary, const std::vector<std::string_view>& expected,
                       std::string_view name) {
   const auto& found = vocabulary.specials;
@@ -117,7 +117,7 @@ void require_specials(const Vocabulary& vocabulary, const std::vector<std::strin
   }
 }
 
-// Throws Error unless the token has this id.
+// Throws Error unless the token has the id `id`.
 void require_token(const Vocabulary& vocabulary, std::size_t id, std::string_view token,
                    std::string_view name) {
   require(id < vocabulary.tokens.size(), at(name, "model.vocab"), ": id ", id, " is missing");
@@ -125,18 +125,18 @@ void require_token(const Vocabulary& vocabulary, std::size_t id, std::string_vie
           quoted_text(token), ", got ", quoted_text(vocabulary.tokens[id]));
 }
 
-// Throws Error unless root[key] is a step of this type.
+// Throws Error unless root[key] has this type.
 void require_step(const Json& root, const std::string& key, const char* type,
                   std::string_view name) {
   const std::string got = json_string(json_member(root, key, name), "type", at(name, key));
   require(got == type, at(name, key), ": expected type \"", type, "\", got ", quoted_text(got));
 }
 
-// Makes a BpeVocabulary of what files hold: names of tokens in byte characters.
+// Builds a BpeVocabulary from token names in byte characters.
 class BpeVocabularyBuilder {
  public:
-  // Throws Error, which begins with `vocab_key`, when a token is not written in byte characters.
-  // The vocabulary must outlive the builder.
+  // Throws Error that begins with `vocab_key` if a name has other characters. The vocabulary must
+  // outlive the builder.
   BpeVocabularyBuilder(const Vocabulary& vocabulary, std::string_view vocab_key) {
     const auto& names = vocabulary.tokens;
     ids_.reserve(names.size());
@@ -163,12 +163,12 @@ class BpeVocabularyBuilder {
     }
   }
 
-  // The next merge by rank. Throws Error, which begins with `where`, when it has unknown tokens.
+  // Adds the next merge by rank. Throws Error that begins with `where` if a token is unknown.
   void add_merge(std::string_view left, std::string_view right, std::string_view where) {
     result_.merges.push_back({id_of(left, where), id_of(right, where)});
   }
 
-  // The same of "LEFT RIGHT"; Error when there is not one blank in it.
+  // Adds a merge written as "LEFT RIGHT". Throws Error unless it contains exactly one blank.
   void add_merge(std::string_view pair, std::string_view where) {
     const std::size_t blank = pair.find(' ');
     if (blank == std::string_view::npos || pair.find(' ', blank + 1) != std::string_view::npos) {
@@ -211,8 +211,8 @@ void add_merges(const Json& merges, BpeVocabularyBuilder& builder, std::string_v
   }
 }
 
-// The byte-level BPE of a tokenizer.json, whose `vocabulary` is read already. Throws Error when the
-// file asks for something that would give other ids.
+// Reads the byte-level BPE of a tokenizer.json, whose `vocabulary` is already read. Throws Error if
+// the file sets an option that would change ids.
 std::unique_ptr<BpeTokenizer> read_bpe_tokenizer(const Json& root, const Vocabulary& vocabulary,
                                                  std::string_view name) {
   const Json& model = root["model"];
@@ -234,7 +234,7 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Json& root, const Vocabulary& vo
           ": expected false");
   require_step(root, "decoder", "Fuse", name);
   require_specials(vocabulary, {kEndOfTextName, kUnknownName}, name);
-  // Before the characters or after them.
+  // The special tokens are before the characters or after them.
   const std::size_t count = vocabulary.tokens.size() - 2;
   const bool last = count > 0 && vocabulary.tokens[count] == kEndOfTextName;
   const std::size_t first_special = last ? count : 0;
@@ -270,7 +270,7 @@ std::unique_ptr<Tokenizer> byte_tokenizer(const Vocabulary& vocabulary, std::str
   return tokenizer;
 }
 
-// The tokenizers whose file says ByteLevel.
+// Reads a tokenizer whose file has the ByteLevel pre-tokenizer.
 std::unique_ptr<Tokenizer> byte_level_tokenizer(const Json& root, const Vocabulary& vocabulary,
                                                 std::string_view name) {
   require_step(root, "pre_tokenizer", "ByteLevel", name);
@@ -279,7 +279,7 @@ std::unique_ptr<Tokenizer> byte_level_tokenizer(const Json& root, const Vocabula
   require(step.value("add_prefix_space", Json()) == Json(false),
           at(name, "pre_tokenizer.add_prefix_space"), ": expected false");
   const bool whole_texts = step.value("use_regex", Json(true)) == Json(false);
-  // Without merges, pieces make no difference.
+  // Without merges, cutting into pieces makes no difference.
   if (whole_texts && root["model"]["merges"].empty()) {
     return byte_tokenizer(vocabulary, name);
   }
@@ -288,7 +288,7 @@ std::unique_ptr<Tokenizer> byte_level_tokenizer(const Json& root, const Vocabula
   return read_bpe_tokenizer(root, vocabulary, name);
 }
 
-// The special token whose template this is, as Headlight writes it.
+// Returns the special token of a template as Headlight writes it: TOKEN $A.
 std::int32_t token_of_template(const Json& single, const Tokenizer& tokenizer,
                                std::string_view key) {
   const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
@@ -302,7 +302,7 @@ std::int32_t token_of_template(const Json& single, const Tokenizer& tokenizer,
   fail(key, ": expected the template ", kEndOfTextName, " $A");
 }
 
-// The special token that texts begin with: the one template that Headlight writes, or none.
+// Returns the special token that begins texts, or nullopt. Supports only Headlight's template.
 std::optional<std::int32_t> read_post_processor(const Json& root, const Tokenizer& tokenizer,
                                                 std::string_view name) {
   if (is_null(root, "post_processor")) {
@@ -311,13 +311,13 @@ std::optional<std::int32_t> read_post_processor(const Json& root, const Tokenize
   const std::string key = at(name, "post_processor");
   const Json& step = root["post_processor"];
   if (json_string(step, "type", key) == "ByteLevel") {
-    return std::nullopt;  // moves offsets only
+    return std::nullopt;  // changes only offsets
   }
   require_step(root, "post_processor", "TemplateProcessing", name);
   const Json& single = json_member(step, "single", key);
   const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
   if (single == Json::array({text})) {
-    return std::nullopt;  // transformers 5 writes this for none
+    return std::nullopt;  // transformers 5 writes this if there is no template
   }
   const std::int32_t first = token_of_template(single, tokenizer, key);
   const std::string token(tokenizer.special_name(first));
@@ -329,7 +329,7 @@ std::optional<std::int32_t> read_post_processor(const Json& root, const Tokenize
 }
 
 void require_bpe_model(const Json& model, std::string_view name) {
-  // Files of the time when BPE was the only model that has merges do not say its type.
+  // Old files omit the type: BPE was then the only model with merges.
   const bool untyped = model.is_object() && !model.contains("type") && model.contains("merges");
   const std::string type = untyped ? "BPE" : json_string(model, "type", at(name, "model"));
   require(type == "BPE", at(name, "model.type"), ": expected \"BPE\", got ", quoted_text(type));
@@ -342,7 +342,7 @@ void require_bpe_model(const Json& model, std::string_view name) {
   }
 }
 
-// The text before the next line break, which is removed along with it.
+// Returns the text before the next line break; removes both from `text`.
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   std::string_view line = text.substr(0, end);
@@ -353,7 +353,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// Keeps the keys as they are written, so that a vocabulary is listed in the order of its ids.
+// Keeps the order of the keys, so that a vocabulary is listed in order of its ids.
 Json special_token(std::int32_t id, std::string_view content) {
   return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false}, {"special", true}};
@@ -370,7 +370,7 @@ Json added_tokens(const Tokenizer& tokenizer) {
   return tokens;
 }
 
-// The step that puts begin_of_text() before a text, or null.
+// Returns the step that adds begin_of_text() before a text, or null.
 Json post_processor(const Tokenizer& tokenizer) {
   if (!tokenizer.prepends_end_of_text()) {
     return nullptr;
@@ -389,7 +389,7 @@ Json post_processor(const Tokenizer& tokenizer) {
   return result;
 }
 
-// How files write a token, whatever a screen shows for it.
+// Returns the name of a token in tokenizer files.
 std::string name_in_file(const Tokenizer& tokenizer, std::int32_t id) {
   const std::string_view special = tokenizer.special_name(id);
   if (!special.empty()) {
@@ -407,7 +407,7 @@ Json vocabulary(const Tokenizer& tokenizer) {
   return result;
 }
 
-// As strings, which old and new versions of `tokenizers` read.
+// Writes merges as strings, which old and new versions of `tokenizers` read.
 Json merges(const BpeTokenizer& tokenizer) {
   Json result = Json::array();
   for (const auto& [left, right] : tokenizer.vocabulary().merges) {
@@ -433,8 +433,8 @@ Json model(const Tokenizer& tokenizer) {
   return result;
 }
 
-// Special tokens that take blanks along or heed what stands beside them are others than ours. With
-// one value of "normalized" for all, and no normalizer, all are looked for at once, as we do.
+// True if the special tokens need no pipeline: none strips blanks or checks its neighbours. They
+// must agree in "normalized": then, without a normalizer, one search finds all of them.
 bool has_plain_names(const Json& added) {
   bool ends = false;
   for (const Json& entry : added) {
@@ -452,7 +452,7 @@ bool has_plain_names(const Json& added) {
   return ends;
 }
 
-// Whether added tokens have the ids of the vocabulary, or in their order those that follow it.
+// True if added tokens have their ids from the vocabulary, or the next ids in file order.
 bool has_own_ids(const Json& vocab, const Json& added) {
   std::size_t next = vocab.size();
   for (const Json& entry : added) {
@@ -465,7 +465,7 @@ bool has_own_ids(const Json& vocab, const Json& added) {
   return true;
 }
 
-// True for the files that Headlight writes, and GPT-2's: what they may hold is checked closely.
+// True for files like Headlight's own and GPT-2's, which are read with strict checks.
 bool is_own_kind(const Json& root) {
   const Json& model = root["model"];
   const Json* added = root.find("added_tokens");
@@ -488,7 +488,7 @@ bool is_own_kind(const Json& root) {
          has_own_ids(model.value("vocab", Json()), *added);
 }
 
-// A tokenizer whose file says whether texts begin with a special token, as it was or changed.
+// Returns the tokenizer's file, changed if prepends_end_of_text() has changed.
 std::string pipeline_json(const PipelineTokenizer& tokenizer) {
   if (tokenizer.prepends_end_of_text() == tokenizer.file_prepends()) {
     return tokenizer.file();
@@ -532,7 +532,7 @@ std::unique_ptr<Tokenizer> parse_gpt2_vocabulary(std::string_view vocab_json,
   const std::string vocab_key = at(name, "vocab.json");
   const Json vocab = parse_json(vocab_json, vocab_key);
   const std::string end(kEndOfTextName);
-  // Such files have this special token alone, and list it among the others.
+  // GPT-2's files have only this special token, and list it with the other tokens.
   const Json added = Json::array(
       {{{"content", end}, {"id", json_member(vocab, end, vocab_key)}, {"special", true}}});
   const Vocabulary vocabulary = read_vocabulary(vocab, added, vocab_key, vocab_key);

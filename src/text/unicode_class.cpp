@@ -6,8 +6,8 @@
 namespace headlight {
 namespace {
 
-// One byte per code point up to the last run; what follows it is kOther. 200 kB, looked up faster
-// than a search among the runs.
+// Returns one byte per code point up to the last run (200 kB); later code points are kOther. A
+// lookup is faster than a search among the runs.
 std::vector<UnicodeClass> expand(std::span<const std::uint32_t> runs) {
   std::vector<UnicodeClass> classes(runs.back() >> 2);
   for (std::size_t i = 0; i + 1 < runs.size(); ++i) {

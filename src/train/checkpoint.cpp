@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr Index kLargestState = Index{1} << 24;  // bytes
 
-// What stands at `target` and is of no use gets another name, one that is swept away if this
-// process dies. Returns it.
+// Renames `target`, which is useless, to a temporary name and returns that name. If this process
+// dies, the next run removes the renamed directory.
 fs::path set_aside(const fs::path& target) {
   const fs::path aside = temporary_path(target.string() + ".damaged");
   std::error_code error;
@@ -45,7 +45,7 @@ void write_parts(const fs::path& folder, const CheckpointParts& parts) {
   write_file(folder / kCheckpointState, to_state_json(state));
 }
 
-// Throws Error, saying why, unless it can be resumed from.
+// Throws Error with the reason unless a run can resume from the checkpoint.
 void require_usable(const Checkpoint& entry) {
   require(has_manifest(entry.path), shown(entry.path), ": MANIFEST.json is missing");
   verify_manifest(entry.path, kCheckpointFiles);
@@ -54,13 +54,13 @@ void require_usable(const Checkpoint& entry) {
           iteration);
 }
 
-// What stands at `target` is replaced. Where the file system cannot do that in one step, one that
-// is complete stays, and a damaged one makes room first.
+// Writes a checkpoint to `target`, replacing an existing one. If the file system cannot exchange
+// directories, keeps a complete checkpoint and moves a damaged one away first.
 void write_checkpoint(const fs::path& target, const CheckpointParts& parts, bool is_complete) {
   AtomicDirectory directory(target, AtomicDirectory::Target::may_exist);
   write_parts(directory.path(), parts);
   directory.seal();
-  // Nothing older may be removed for a checkpoint that cannot be read.
+  // Check that it can be read before any older checkpoint is removed.
   require_usable({directory.path(), parts.state.iteration});
   std::error_code ignored;
   const bool is_new = fs::symlink_status(target, ignored).type() == fs::file_type::not_found;
@@ -82,8 +82,8 @@ bool is_usable(const Checkpoint& entry) {
   }
 }
 
-// Optimizers name their moments after what they are: no name in common, no moment in common. Some
-// have none.
+// Returns true if another optimizer saved these moments: then no name matches, since names start
+// with the kind of moment. Some optimizers have no moments at all.
 bool are_of_other_optimizers(const NamedTensors& saved, const NamedTensors& state) {
   const auto is_saved = [&](const auto& item) {
     return std::any_of(saved.begin(), saved.end(),
@@ -93,7 +93,7 @@ bool are_of_other_optimizers(const NamedTensors& saved, const NamedTensors& stat
   return !have_none && std::none_of(state.begin(), state.end(), is_saved);
 }
 
-// Moments that no update leaves behind would end in weights that are not finite.
+// Throws Error for moments that no optimizer produces, which would make weights infinite or NaN.
 void require_sound(const NamedTensors& moments, const std::string& where) {
   for (const auto& [name, tensor] : moments) {
     const bool is_square = name.starts_with("exp_avg_sq.");
@@ -111,7 +111,7 @@ void require_sound(const NamedTensors& moments, const std::string& where) {
   }
 }
 
-// True when the link leads to a checkpoint of an update that is to come again.
+// Returns true when the link's target is a checkpoint of a step after `iteration`.
 bool leads_beyond(const fs::path& link, Index iteration) {
   std::error_code none;
   const fs::path name = fs::read_symlink(link, none);

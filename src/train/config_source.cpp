@@ -53,7 +53,7 @@ bool parse_boolean(std::string_view key, const std::string& value) {
   return yes;
 }
 
-// Texts go into files of JSON and TOML, which must be UTF-8.
+// Returns `value`. Throws Error unless it is UTF-8, which JSON and TOML files require.
 const std::string& checked_text(std::string_view key, const std::string& value) {
   require_utf8_value(value, key);
   require_value(value.find('\0') == std::string::npos, key, "expected a text without zero bytes");
@@ -62,7 +62,7 @@ const std::string& checked_text(std::string_view key, const std::string& value) 
 
 struct Assign {
   TrainConfig& config;
-  std::string_view key;  // as it was given
+  std::string_view key;  // as the user wrote it
   const std::string& value;
 
   void operator()(Index TrainConfig::*member) const {
@@ -124,7 +124,7 @@ struct Print {
     return value.has_value() ? *value ? "true" : "false" : "";
   }
   std::string operator()(std::string TrainConfig::*member) const { return config.*member; }
-  // One text stands by itself.
+  // A list of one text is printed as that text.
   std::string operator()(TextList TrainConfig::*member) const {
     const TextList& texts = config.*member;
     if (texts.size() < 2) {
@@ -138,7 +138,7 @@ struct Print {
   }
 };
 
-// A file's value has a type, which must be the key's; whole numbers also serve as numbers.
+// Returns true if a file value of this type suits the key. Integers are also valid for numbers.
 bool type_fits(const ConfigField& field, ConfigEntry::Type type) {
   switch (field.member.index()) {
     case 0:
@@ -159,14 +159,14 @@ constexpr std::array<const char*, 6> kTypeNames{
     "a whole number", "a number", "true or false", "a text in quotes", "a text or a list of texts",
     "true or false"};
 
-// Values that name no file.
+// Returns true for values that are not file names.
 bool is_word(std::string_view value) {
   constexpr std::array<std::string_view, 7> kWords{"",    "-",       "char",  "byte",
                                                    "bpe", "scratch", "resume"};
   return std::find(kWords.begin(), kWords.end(), value) != kWords.end();
 }
 
-// True when there is such a file or folder, or a pattern matches one.
+// Returns true when the path exists or its pattern matches a file.
 bool leads_somewhere(const fs::path& path) {
   std::error_code error;
   if (fs::exists(path, error) || path.string().find_first_of("*?[") == std::string::npos) {
@@ -178,8 +178,8 @@ bool leads_somewhere(const fs::path& path) {
   return matches;
 }
 
-// The path as it is when it is absolute or leads somewhere from the current folder; else the one
-// that does from `folder` or the nearest folder above it; else as it is.
+// Returns the path unchanged if it is absolute or exists from the current folder. Else returns its
+// location in `folder` or the nearest parent folder; unchanged if there is none.
 fs::path located(const fs::path& path, const fs::path& folder) {
   if (path.is_absolute() || leads_somewhere(path)) {
     return path;
@@ -194,7 +194,7 @@ fs::path located(const fs::path& path, const fs::path& folder) {
   }
 }
 
-// Calls `change` for every text of a key.
+// Calls `change` for every text of a text or list key.
 template <class Change>
 void for_each_text(TrainConfig& config, const ConfigField& field, const Change& change) {
   std::visit(
@@ -338,7 +338,7 @@ std::vector<std::string> locate_paths(TrainConfig& config, const fs::path& folde
       const std::string weight = value.substr(name.size());
       fs::path found = is_word(name) ? fs::path(name) : located(name, from);
       found += weight;
-      // Settings are UTF-8, which folders need not be.
+      // Settings must be UTF-8, but folder names need not be.
       if (found.string() != value && valid_utf8_prefix(found.string()) == found.string().size()) {
         notes.push_back(concat_text(field.key, ": ", shown(value),
                                     " is not in the current folder, but here: ", shown(found)));
@@ -351,7 +351,7 @@ std::vector<std::string> locate_paths(TrainConfig& config, const fs::path& folde
 
 AppliedConfig apply_config_file(TrainConfig& config, const fs::path& path) {
   AppliedConfig applied;
-  TrainConfig own;  // of the file alone: paths from elsewhere have nothing to do with its folder
+  TrainConfig own;  // values of this file only: other paths are not relative to its folder
   const std::vector<ConfigEntry> entries = read_config_file(path);
   in_place(shown(path) + ": ", [&] {
     for (const ConfigEntry& entry : entries) {

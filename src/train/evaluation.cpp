@@ -36,7 +36,7 @@ std::vector<Index> bytes_of_tokens(const Tokenizer& tokenizer) {
   return bytes;
 }
 
-// The batches that an evaluation looks at.
+// The selected batches of an evaluation.
 class EvaluationBatches {
  public:
   EvaluationBatches(const LanguageModel& model, const TokenDataset& dataset,
@@ -60,7 +60,7 @@ class EvaluationBatches {
   Index count_;
 };
 
-// Copies rows into `whole` from row `begin` on; returns the row after them.
+// Copies `rows` to `whole` from row `begin`; returns the next free row.
 Index copy_rows(const Tensor& rows, Tensor& whole, Index begin) {
   slice(whole, 0, begin, begin + rows.size(0)).copy_from(rows);
   return begin + rows.size(0);
@@ -73,8 +73,8 @@ void require_logits_fit(Index tokens, Index vocabulary) {
           "; look at fewer batches");
 }
 
-// Sums up what `loss_of(batch number, batch)` says about every batch: the negative log-likelihoods
-// of its targets, added.
+// Computes the evaluation. loss_of(index, batch) returns the sum of the negative log-likelihoods of
+// a batch's targets.
 template <class LossOf>
 Evaluation sum_up(const EvaluationBatches& batches, const Tokenizer& tokenizer,
                   const TokenDataset& dataset, const LossOf& loss_of) {
@@ -88,7 +88,7 @@ Evaluation sum_up(const EvaluationBatches& batches, const Tokenizer& tokenizer,
     result.bytes += target_bytes(batch, token_bytes);
   }
   if (count_token(dataset, tokenizer.unknown()) > 0) {
-    result.bytes = 0;  // nothing tells how long those characters were
+    result.bytes = 0;  // the length of unknown characters is not recorded
   }
   result.loss = sum / static_cast<double>(result.tokens);
   result.perplexity = std::exp(result.loss);
@@ -98,11 +98,11 @@ Evaluation sum_up(const EvaluationBatches& batches, const Tokenizer& tokenizer,
   return result;
 }
 
-// Calls visit(first row, logits [n, V] float32) for rows of a batch in their order; a Gpt computes
-// them piece by piece, so that they are not all in memory.
+// Calls visit(first row, logits [n, V] float32) for the rows of a batch in order. A Gpt computes
+// them in pieces, to limit memory.
 template <class Visit>
 void visit_logits(const LanguageModel& model, const Batch& batch, const Visit& visit) {
-  constexpr Index kLogits = Index{1} << 23;  // that are held at once: 32 MiB
+  constexpr Index kLogits = Index{1} << 23;  // maximum held at once: 32 MiB
   const auto* gpt = dynamic_cast<const Gpt*>(&model);
   if (gpt == nullptr) {
     visit(0, to_contiguous(convert(model.logits(batch), DType::float32)));
@@ -117,7 +117,7 @@ void visit_logits(const LanguageModel& model, const Batch& batch, const Visit& v
   }
 }
 
-// What the model expects at every position of a batch, in tokens that are not placed yet.
+// Returns the model's prediction at every position of a batch, without sequence and position.
 std::vector<TokenEvaluation> score_targets(const LanguageModel& model, const Batch& batch) {
   const Index vocabulary = model.vocab_size();
   const std::int32_t* targets = batch.targets.data<std::int32_t>();
@@ -147,7 +147,7 @@ Evaluation evaluate(const LanguageModel& model, const Tokenizer& tokenizer,
   const NoGrad no_grad;
   const EvaluationBatches batches(model, dataset, options);
   Processes& processes = options.processes == nullptr ? alone() : *options.processes;
-  std::vector<double> losses(static_cast<std::size_t>(batches.count()));  // of others: zeros
+  std::vector<double> losses(static_cast<std::size_t>(batches.count()));  // 0: other processes
   for (Index i = processes.rank(); i < batches.count(); i += processes.count()) {
     losses[static_cast<std::size_t>(i)] = model.loss(batches.batch(i), {}, 1).item();
   }

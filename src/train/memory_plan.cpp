@@ -10,10 +10,10 @@
 namespace headlight {
 namespace {
 
-constexpr double kBytes = 4;  // of a float32
+constexpr double kBytes = 4;  // bytes of a float32
 
-// Bytes of the optimizer's state. What Newton-Schulz iteration needs on top fits into the place of
-// activations, which have gone by then.
+// Returns the bytes of the optimizer's state. Newton-Schulz iteration needs more, but reuses the
+// memory of the activations, which are freed by then.
 double moments_of(const TrainConfig& config, const GptConfig& model) {
   const auto all = static_cast<double>(count_parameters(model).total());
   if (config.optimizer == "sgd") {
@@ -26,9 +26,9 @@ double moments_of(const TrainConfig& config, const GptConfig& model) {
   return kBytes * (2 * all - (config.optimizer == "muon" ? hidden : 0));
 }
 
-// Elements that one token needs at most at once, measured (tools/bench/growth.sh): in a layer the
-// input, normed inputs, queries, keys and values, heads, both halves of the MLP, and their
-// gradients while the layer is at work; around the layers embedding, last norm and head.
+// Returns the peak number of elements per token, measured with tools/bench/growth.sh. In a layer:
+// its input, normed inputs, queries, keys and values, heads, both halves of the MLP, and the
+// gradients of all these. Outside the layers: the embedding, the final norm and the head.
 double activations_of(const GptConfig& model) {
   constexpr double kWidthsOfLayer = 15;
   constexpr double kWidthsAround = 8;

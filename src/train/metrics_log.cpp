@@ -18,8 +18,8 @@ bool is_evaluation(const std::string& line) {
   return line.find("\"validation_loss\"") != std::string::npos;
 }
 
-// An update is numbered from 0; an evaluation by the updates before it, so that one at the state's
-// own number may have been made or not.
+// Returns true if the line is from before `state`. Steps are numbered from 0, evaluations by the
+// steps before them; an evaluation with the state's own number counts if the state includes it.
 bool is_before(const TrainingState& state, const std::string& line) {
   const Index iteration = iteration_of_line(line);
   const bool evaluated = is_evaluation(line) && state.evaluated == state.iteration;
@@ -33,10 +33,10 @@ bool changes_bits(const SettingChange& change) {
   });
 }
 
-// Beyond it nothing is a loss, a count or a time.
+// Upper bound of every valid loss, count and time.
 constexpr double kLargestNumber = 1e15;
 
-// A number that is missing, or not possible, is NaN.
+// Returns a number of the line; NaN if it is missing or out of range.
 double number_of(const Json& line, const char* key, double least) {
   const Json* found = line.find(key);
   const double value = found != nullptr && found->is_number()
@@ -49,7 +49,7 @@ double number_of(const Json& line, const char* key, double least) {
 }  // namespace
 
 std::optional<MetricsLine> parse_metrics_line(const std::string& text) {
-  constexpr std::size_t kLongest = 1 << 16;  // bytes; nested lists would take a thousandfold
+  constexpr std::size_t kLongest = 1 << 16;  // bytes; nested lists would use 1000 times the memory
   if (text.size() > kLongest) {
     return std::nullopt;
   }
@@ -108,7 +108,7 @@ void MetricsLog::on_start(const RunPlan& plan) {
   append_changes(plan.first_iteration, plan.changes);
 }
 
-// Those that came at this update; their lines have gone with what came after it.
+// Appends the changes made at this step. Their earlier lines were cut with the lines after it.
 void MetricsLog::append_changes(Index iteration, const std::vector<SettingChange>& changes) {
   Json changed;
   for (const SettingChange& change : changes) {

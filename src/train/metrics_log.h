@@ -10,30 +10,30 @@
 
 namespace headlight {
 
-// A line of metrics.jsonl as it is read again. Numbers that it lacks are NaN.
+// A parsed line of metrics.jsonl. Missing numbers are NaN.
 struct MetricsLine {
   enum class Kind { step, evaluation, rollback, other };
 
   Kind kind = Kind::step;
   Index iteration = 0;
-  double loss = 0;           // of the update, or in validation
+  double loss = 0;           // training loss of the step, or validation loss
   double bits_per_byte = 0;  // in validation
-  double tokens = 0;         // that the update learned from
-  double seconds = 0;        // that the update or evaluation took
+  double tokens = 0;         // targets of the step
+  double seconds = 0;        // duration of the step or evaluation
   double elapsed = 0;        // seconds since the run began
-  bool skipped = false;      // the update was left out
+  bool skipped = false;      // the step was skipped
 };
 
-// None for a line that is damaged or cut off: no JSON object.
+// Returns nullopt for a damaged or truncated line, which is not a JSON object.
 std::optional<MetricsLine> parse_metrics_line(const std::string& line);
 
-// Seconds that a run has taken until the last line that was added: the log says it, or, if it is of
-// an older version, the updates and evaluations alone.
+// Seconds from the start of the run to the last added line. For logs of older versions, which lack
+// this time, adds up the durations of steps and evaluations.
 class ElapsedSeconds {
  public:
   void add(const MetricsLine& line);
   double total() const { return total_; }
-  // False when some lines did not say it.
+  // False when the time was missing in some lines.
   bool is_known() const { return known_; }
 
  private:
@@ -41,18 +41,17 @@ class ElapsedSeconds {
   bool known_ = true;
 };
 
-// Appends one JSON object a line to metrics.jsonl: every update, every evaluation, every return to
-// a checkpoint, every change of settings that changes what updates do. "elapsed_seconds" counts
-// from the begin of the run through all its processes, but what a killed one did after its last
-// checkpoint. A line that the disk does not take is kept and written before the next one.
+// Writes metrics.jsonl, one JSON object a line: steps, evaluations, rollbacks, and changes of
+// settings that affect steps. "elapsed_seconds" adds up all processes of the run, except the time
+// of a killed process after its last checkpoint. Keeps a line that cannot be written and writes it
+// before the next one.
 class MetricsLog : public TrainObserver {
  public:
-  // `begin` is where the run begins or goes on: lines about what comes after it are dropped first.
-  // Failures to write lines go to `on_failure`, which may throw.
+  // Continues the log at state `begin` and drops lines after that state. Reports write errors to
+  // `on_failure`, which may throw.
   MetricsLog(std::filesystem::path path, const TrainingState& begin, LineLog::OnFailure on_failure);
 
-  // Drops the lines about what comes after this state, as if it had not been, but those of earlier
-  // returns to it. Throws SaveError.
+  // Drops the lines after this state, except earlier rollbacks to it. Throws SaveError.
   void cut(const TrainingState& state);
 
   void on_start(const RunPlan& plan) override;
@@ -65,8 +64,8 @@ class MetricsLog : public TrainObserver {
   void append_changes(Index iteration, const std::vector<SettingChange>& changes);
   double elapsed() const { return before_ + watch_.seconds(); }
 
-  std::optional<LineLog> lines_;  // always there
-  double before_ = 0;             // seconds of the processes before this
+  std::optional<LineLog> lines_;  // always has a value
+  double before_ = 0;             // seconds of earlier processes of the run
   Stopwatch watch_;
 };
 

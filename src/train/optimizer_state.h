@@ -7,7 +7,7 @@
 
 namespace headlight {
 
-// The moments and the step count of an optimizer, which cannot make updates.
+// A copy of an optimizer's moments and step count. It cannot make steps.
 class OptimizerState : public Optimizer {
  public:
   explicit OptimizerState(NamedTensors state) : state_(std::move(state)) {}

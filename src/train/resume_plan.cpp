@@ -20,7 +20,7 @@ bool stays(const ConfigField& field) {
   return field.role == ConfigRole::architecture || field.role == ConfigRole::start;
 }
 
-// True when both name the same files, in the same order.
+// Returns true when both configurations name the same files in the same order.
 bool are_same_files(const ConfigField& field, const TrainConfig& before, const TrainConfig& now) {
   const std::vector<std::string> old = texts_of(before, field);
   const std::vector<std::string> present = texts_of(now, field);
@@ -35,16 +35,16 @@ bool are_same_files(const ConfigField& field, const TrainConfig& before, const T
                     });
 }
 
-// Of resolved configurations.
+// Compares a key of two resolved configurations.
 bool is_same(const ConfigField& field, const TrainConfig& before, const TrainConfig& now) {
   const std::string old = config_value(before, field);
   const std::string present = config_value(now, field);
-  // nanoGPT's way to say --resume, which old runs have kept, tells nothing of what they began with.
+  // Older runs stored nanoGPT's "resume" here, which does not reveal their starting model.
   const bool is_unknown = field.key == kInitFrom && old == kResume;
   return old == present || is_unknown || (field.is_path && are_same_files(field, before, now));
 }
 
-// The moments of one optimizer mean nothing to another.
+// Throws Error for another optimizer, because moments cannot be converted.
 void require_same_optimizer(const TrainConfig& before, const TrainConfig& now) {
   require_value(before.optimizer == now.optimizer, "optimizer", "the run has ", before.optimizer,
                 ", got ", now.optimizer, "; go on with --optimizer ", before.optimizer,
@@ -78,10 +78,10 @@ std::string joined(const std::string& first, const std::string& second) {
   return first + (first.empty() || second.empty() ? "" : "; ") + second;
 }
 
-// The same place of the order of the epoch, which does not depend on the size of batches.
+// Returns the same position in the epoch's order, which does not depend on the batch size.
 DataPlan same_place(const DataCourse& before, const DataCourse& now, Index update) {
   const DataPosition& old = before.position;
-  const Index done = old.batch * before.config.batch_size;  // sequences of the epoch
+  const Index done = old.batch * before.config.batch_size;  // sequences of the epoch already used
   const Index batch = done / now.config.batch_size;
   const Index again = done % now.config.batch_size;
   return {.start = {.update = update, .batch = old.epoch * now.position.batches_per_epoch + batch},

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of settings, since the state that the run begins or goes on with.
+// Returns the settings changed by this resume.
 std::vector<SettingChange> present_changes(const TrainingState& state) {
   std::vector<SettingChange> present;
   std::copy_if(state.changes.begin(), state.changes.end(), std::back_inserter(present),
@@ -45,7 +45,7 @@ RunPlan plan_of(const RunStart& start, Index batches_per_epoch) {
           .warnings = start.warnings};
 }
 
-// On the validation data, after `iteration` updates.
+// Evaluates the validation data after `iteration` steps.
 EvaluationMetrics evaluation_of(const RunStart& start, Index iteration, Processes& processes) {
   const Stopwatch watch;
   EvaluationMetrics metrics{.iteration = iteration};
@@ -62,7 +62,7 @@ Processes& processes_of(const RunOptions& options) {
   return options.processes == nullptr ? alone() : *options.processes;
 }
 
-// Text of config.toml, with the changed settings as comments.
+// Returns the text of config.toml, with the changed settings as comments.
 std::string settings_text(const RunStart& start) {
   std::string text =
       "# Lines of keys that were not given follow from the others.\n" + to_toml(start.config);
@@ -72,11 +72,11 @@ std::string settings_text(const RunStart& start) {
   return text;
 }
 
-// One run in progress. Of several processes each has one; they do the same at the same time, but
-// `directory`, the log and the observers are those of process 0 alone.
+// A training run. Each process has its own and all run in step, but only process 0 has a
+// `directory`, a log and observers.
 class Run {
  public:
-  // Reads the checkpoint and changes nothing on disk: an error leaves the run as it was.
+  // Reads the checkpoint. Does not write to disk, so that an error leaves the run unchanged.
   Run(const RunOptions& options, RunStart& start, RunDirectory* directory)
       : config_(start.config),
         options_(options),
@@ -88,7 +88,7 @@ class Run {
       together(processes_, [&] { go_on_from(start.checkpoint); });
     }
   }
-  // What is being written asks observers and the log, which must live until then.
+  // Waits for the checkpoint in progress, which calls observers and the log.
   ~Run() {
     if (directory_ != nullptr) {
       directory_->quiesce();
@@ -125,7 +125,7 @@ class Run {
   }
 
  private:
-  // The first change on the disk.
+  // Makes the run's first changes on disk.
   void begin_directory() {
     if (directory_ == nullptr) {
       return;
@@ -183,13 +183,13 @@ class Run {
     return is_true_in_any(processes_, options_.stop_requested && options_.stop_requested());
   }
 
-  // Update of the newest checkpoint, complete or in progress; -1: none.
+  // Returns true if the newest checkpoint, even in progress, is of step `iteration`; -1: none.
   bool was_saved(Index iteration) const {
     return decided_by_leader(processes_,
                              directory_ != nullptr && directory_->last_saved() == iteration);
   }
 
-  // What start_.state and the files of a checkpoint say; the weights are there already.
+  // Restores the optimizer and the trainer. Weights and start_.state are loaded already.
   void go_on_from(const fs::path& checkpoint) {
     OptimizerState whole(trainer_.empty_optimizer_state());
     if (!read_optimizer(checkpoint, whole) && !whole.state().empty()) {
@@ -201,7 +201,7 @@ class Run {
     trainer_.go_to(start_.state.iteration, start_.state.history);
   }
 
-  // What was due when the run stopped or was killed, and a place to roll back to.
+  // Evaluates if a stopped or killed run missed it, and saves a checkpoint to roll back to.
   void catch_up(RunResult& result) {
     const Index iteration = trainer_.iteration();
     const bool evaluates = iteration > 0 && iteration < config_.max_iters &&
@@ -219,7 +219,7 @@ class Run {
     };
     const bool evaluates = is_due(config_.eval_interval);
     const bool best = evaluates && evaluate_now(result);
-    // The last update is saved after its evaluation: finish().
+    // finish() saves the last step, after its evaluation.
     const bool saves = is_due(config_.save_interval) && trainer_.iteration() < config_.max_iters;
     if (best || (evaluates && config_.always_save_checkpoint) || saves) {
       save(best);
@@ -270,7 +270,7 @@ class Run {
     tell_of_saving(false);
   }
 
-  // Process 0 chooses it.
+  // Returns the newest checkpoint, as chosen by process 0.
   fs::path newest_checkpoint() {
     std::vector<std::string> skipped;
     const std::string mine = directory_ == nullptr ? "" : directory_->newest(skipped).string();
@@ -280,7 +280,7 @@ class Run {
     return gather_texts(processes_, mine).front();
   }
 
-  // Back to the newest checkpoint, and on with the data that follows the update that failed.
+  // Returns to the newest checkpoint and continues with the data after the failed step.
   void roll_back(const StepMetrics& failed) {
     tell_of_saving(true);
     const UpdateHistory until = trainer_.history();
@@ -322,7 +322,7 @@ class Run {
     }
   }
 
-  // A run that was stopped saves at once; one that is done is evaluated a last time.
+  // Saves a stopped run at once; evaluates a completed run before saving it.
   void finish(RunResult& result) {
     const bool evaluates = !result.stopped && start_.state.evaluated != trainer_.iteration();
     const bool best = evaluates && evaluate_now(result);
@@ -343,13 +343,13 @@ class Run {
   RunDirectory* directory_;
   Trainer trainer_;
   std::optional<MetricsLog> log_;
-  Index rollbacks_ = 0;  // to the checkpoint of update rollback_target_
+  Index rollbacks_ = 0;  // consecutive rollbacks to step rollback_target_
   Index rollback_target_ = -1;
-  // Where the run began or goes on; other than its checkpoint says when settings changed since.
+  // Best loss at the start. Differs from the checkpoint's if the validation settings changed since.
   const double first_best_ = start_.state.best_validation_loss;
 };
 
-// Locks the directory of a run and looks whether it may be used.
+// Locks the run directory and checks that it may be used.
 void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bool resume) {
   directory.emplace(config.out_dir, SavePolicy{.keep = config.keep_checkpoints,
                                                .stops_on_error = config.on_save_error == "stop"});
@@ -360,9 +360,9 @@ void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bo
   }
 }
 
-// What training would start from, evaluated; nothing is written and no directory locked.
+// Evaluates the starting model. Writes nothing and locks no directory.
 RunResult evaluate_only(TrainConfig config, bool resume, const RunOptions& options) {
-  config.eval_only = false;  // the run itself goes on without it
+  config.eval_only = false;  // the stored setting of the run is false
   RunStart start;
   Processes& processes = processes_of(options);
   together(processes, [&] { start = prepare_run(config, resume, processes.count()); });
@@ -394,7 +394,7 @@ RunResult run_training(const TrainConfig& config, const RunOptions& options) {
     return evaluate_only(config, resume, options);
   }
   Processes& processes = processes_of(options);
-  std::optional<RunDirectory> directory;  // of process 0
+  std::optional<RunDirectory> directory;  // in process 0 only
   RunStart start;
   together(processes, [&] {
     if (processes.leads()) {

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What a run writes, its checkpoints and the links to them aside.
+// Files of a run, except checkpoints and links.
 constexpr std::array kFiles{kRunConfig, kRunMetrics, kRunHeads, kRunSamples};
 
 bool is_name_of_run(std::string_view name) {
@@ -32,10 +32,10 @@ bool is_name_of_run(std::string_view name) {
          std::find(kFiles.begin(), kFiles.end(), name) != kFiles.end();
 }
 
-// Makes the folder with what is missing above it; a power failure cannot take the names away again.
-// True when it was made.
+// Creates the folder and its parents and syncs them to disk, so that they survive a power failure.
+// Returns true if it created the folder.
 bool make_synced_folder(const fs::path& path) {
-  std::vector<fs::path> changed;  // folders that get a name
+  std::vector<fs::path> changed;  // folders with a new entry
   std::error_code error;
   for (fs::path folder = path; !fs::exists(folder, error) && parent_folder(folder) != folder;
        folder = parent_folder(folder)) {
@@ -49,7 +49,7 @@ bool make_synced_folder(const fs::path& path) {
   return made;
 }
 
-// What the standard library throws, for want of memory or of threads, is a failure to save as well.
+// Converts standard exceptions to Error: lack of memory or threads also prevents saving.
 template <class Work>
 auto as_error(const Work& work) {
   try {
@@ -69,7 +69,7 @@ NamedTensors empty_like(const NamedTensors& tensors) {
   return result;
 }
 
-// Parameters and moments are contiguous: optimizers see to that.
+// Requires contiguous tensors, which optimizers guarantee for parameters and moments.
 void copy_all(const NamedTensors& from, const NamedTensors& to) {
   require(from.size() == to.size(), "[RunDirectory] the copy is of another model");
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -85,7 +85,7 @@ void copy_all(const NamedTensors& from, const NamedTensors& to) {
 
 }  // namespace
 
-// Of what is saved while training goes on with the originals. It takes the memory of all once.
+// Copy of model and optimizer, for saving during training. It doubles their memory.
 class RunDirectory::Copy {
  public:
   Copy(const Gpt& model, const Optimizer& optimizer)
@@ -184,7 +184,7 @@ void RunDirectory::save(const CheckpointParts& parts, bool best, std::function<v
   collect();
   bytes_ = checkpoint_bytes(parts.model, parts.optimizer);
   begun_ = parts.state.iteration;
-  std::erase(passed_over_, begun_);  // now it is a good one
+  std::erase(passed_over_, begun_);  // the new checkpoint replaces the damaged one
   try {
     start_writing(parts, {.best = best, .replace = complete_ == begun_}, std::move(first));
   } catch (const Error& error) {
@@ -230,7 +230,7 @@ void RunDirectory::quiesce() const {
   }
 }
 
-// Waits for the checkpoint in progress, if there is one.
+// Waits for the checkpoint in progress, if any, and records its result.
 void RunDirectory::collect() {
   if (!written_.valid()) {
     return;
@@ -247,7 +247,7 @@ void RunDirectory::collect() {
   }
 }
 
-// The checkpoint in progress, which has failed.
+// Reports that the checkpoint in progress has failed.
 void RunDirectory::give_up(const Error& error) {
   const fs::path path = path_ / checkpoint_name(std::exchange(begun_, -1));
   const std::string last =

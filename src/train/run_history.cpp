@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// Collects the lines of a log.
+// Builds a RunHistory from the lines of a log.
 class HistoryReader {
  public:
   explicit HistoryReader(RunHistory& history) : history_(history) {}
@@ -55,7 +55,7 @@ class HistoryReader {
   }
 
  private:
-  // Updates that are made again, since the run went back to an earlier one.
+  // Drops the points of steps that the run repeats after a rollback.
   static void drop_from(std::vector<HistoryPoint>& points, double updates) {
     while (!points.empty() && points.back().updates >= updates) {
       points.pop_back();
@@ -101,7 +101,7 @@ class HistoryReader {
   bool times_known_ = true;
 };
 
-// Of the newest model, if a checkpoint has been written.
+// Returns the fingerprint of the newest model's tokenizer; empty before the first checkpoint.
 std::string tokenizer_fingerprint(const fs::path& run) {
   constexpr Index kLargest = Index{1} << 28;  // bytes
   const std::optional<fs::path> model = model_in(run);
@@ -111,7 +111,7 @@ std::string tokenizer_fingerprint(const fs::path& run) {
   return fingerprint_of_bytes(read_whole_file(*model / "tokenizer.json", kLargest));
 }
 
-// Bits a byte of a nat a token, from the evaluations; NaN when they do not know.
+// Returns bits per byte for one nat per token, from the last usable evaluation, or NaN.
 double bits_per_byte_of_a_nat(const RunHistory& run) {
   for (auto point = run.validation.rbegin(); point != run.validation.rend(); ++point) {
     if (point->bits_per_byte > 0 && point->loss > 0) {
@@ -127,7 +127,7 @@ bool knows_bits_per_byte(const RunHistory& run) {
                       [](const HistoryPoint& point) { return std::isnan(point.bits_per_byte); });
 }
 
-// In place. The sum of the weights so far takes the place of 1, which a long average has.
+// Smooths in place. Divides by the sum of the weights so far, which corrects the bias of the start.
 void smooth(std::vector<double>& losses, double weight) {
   double average = 0;
   double total = 0;
@@ -138,7 +138,7 @@ void smooth(std::vector<double>& losses, double weight) {
   }
 }
 
-// Means of what lies in each of `parts` equal parts of the axis.
+// Returns the curve averaged over `parts` equal parts of the axis.
 LossCurve thinned(const LossCurve& curve, Index parts) {
   const double begin = curve.x.front();
   const double span = curve.x.back() - begin;
@@ -170,7 +170,7 @@ LossCurve thinned(const LossCurve& curve, Index parts) {
   return result;
 }
 
-// Points whose place or loss is not known are left out.
+// Returns the points as a curve, without points whose axis value or loss is NaN.
 LossCurve curve_of(const std::vector<HistoryPoint>& points, HistoryAxis axis) {
   LossCurve curve;
   for (const HistoryPoint& point : points) {
@@ -183,7 +183,7 @@ LossCurve curve_of(const std::vector<HistoryPoint>& points, HistoryAxis axis) {
   return curve;
 }
 
-// Numbers in as few digits as tell them apart.
+// Returns the value of a setting, numbers with the fewest digits that identify them.
 std::string shown_value(const RunHistory& run, const std::string& key) {
   for (const ConfigEntry& entry : run.settings) {
     if (entry.key == key && entry.type == ConfigEntry::Type::number) {
@@ -196,7 +196,7 @@ std::string shown_value(const RunHistory& run, const std::string& key) {
   return run.setting(key);
 }
 
-// Runs without settings say nothing about any.
+// Returns true if all runs with settings have the same value.
 bool same_setting(std::span<const RunHistory> runs, std::string_view key) {
   const auto first = std::find_if(runs.begin(), runs.end(),
                                   [](const RunHistory& run) { return !run.settings.empty(); });
@@ -205,7 +205,7 @@ bool same_setting(std::span<const RunHistory> runs, std::string_view key) {
   });
 }
 
-// Runs from before there was a setting have none to differ in.
+// As same_setting(), but ignores runs without this setting, which older versions did not have.
 bool same_where_given(std::span<const RunHistory> runs, std::string_view key) {
   std::set<std::string> values;
   for (const RunHistory& run : runs) {
@@ -309,7 +309,7 @@ Comparability comparability(std::span<const RunHistory> runs) {
                                  [](const RunHistory& run) { return !run.tokenizer.empty(); });
   Comparability result;
   result.same_validation = all_same(kText) && same_where_given(runs, "special_tokens");
-  // Without a checkpoint, one that is learned is the same when it was learned from the same.
+  // Without checkpoints, learned tokenizers are assumed equal if their data is the same.
   result.same_tokenizer = files ? std::all_of(runs.begin(), runs.end(),
                                               [&](const RunHistory& run) {
                                                 return run.tokenizer == runs.front().tokenizer;

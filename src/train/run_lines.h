@@ -10,23 +10,23 @@
 
 namespace headlight {
 
-// A file of a run's own directory that an observer of the run appends to: JSON objects, one a line,
-// each with the "iteration" after which it was written. Lines of updates that are made again go.
+// A file in the run directory to which an observer appends JSON objects, one a line. Each has the
+// "iteration" after which it was written. Lines of repeated steps are removed.
 class RunLines {
  public:
-  // `warn` gets a line when the file cannot be written and on_save_error lets training go on.
-  // Throws SaveError when it cannot be opened; so does append(), if on_save_error is stop.
+  // Reports to `warn` when the file cannot be written and on_save_error is continue. Throws
+  // SaveError when it cannot be opened. append() throws SaveError if on_save_error is stop.
   RunLines(const RunPlan& plan, std::string_view file,
            const std::function<void(const std::string&)>& warn);
 
-  // Without the end of the line.
+  // `line` has no line end.
   void append(const std::string& line) { lines_->append(line); }
-  // Drops what was written after so many updates. Throws SaveError.
+  // Drops the lines written after step `iteration`. Throws SaveError.
   void roll_back(Index iteration);
   void flush() const { lines_->flush(); }
 
-  // Removes the file of a run that was killed before its first checkpoint and is begun again,
-  // when nobody writes one now.
+  // Removes the old file of a run that starts over because it was killed before its first
+  // checkpoint. For runs in which no observer writes this file.
   static void forget_killed_run(const RunPlan& plan, std::string_view file);
 
  private:

@@ -27,8 +27,8 @@ void append(std::vector<std::string>& lines, const std::vector<std::string>& mor
   lines.insert(lines.end(), more.begin(), more.end());
 }
 
-// The settings that the run had so far. Without a checkpoint it was killed before its first one,
-// and all that there is of it is its config.toml.
+// Returns the settings that the run had so far. A run killed before its first checkpoint has only
+// config.toml.
 TrainConfig read_past(RunStart& start) {
   const fs::path run = start.config.out_dir;
   if (!holds_run(run)) {
@@ -45,7 +45,7 @@ TrainConfig read_past(RunStart& start) {
   return past;
 }
 
-// Where a run with another end than before comes to with its learning rate.
+// Adds a note if the learning rate stays at min_lr because only max_iters was increased.
 void note_new_end(const TrainConfig& past, RunStart& start) {
   const TrainConfig& config = start.config;
   const LearningRateSchedule schedule = config.schedule();
@@ -58,7 +58,7 @@ void note_new_end(const TrainConfig& past, RunStart& start) {
   }
 }
 
-// A stable rate that a new end makes longer does not fall back into a longer warm-up.
+// Keeps the finished warm-up of a wsd run, which a larger max_iters would otherwise lengthen.
 void keep_warmup(const TrainConfig& past, Index done, TrainConfig& config) {
   const Index warmed = past.resolved().warmup_iters;
   if (config.lr_schedule == "wsd" && config.warmup_iters < 0 && done >= warmed &&
@@ -67,7 +67,7 @@ void keep_warmup(const TrainConfig& past, Index done, TrainConfig& config) {
   }
 }
 
-// A run whose rate was on its way down starts it from further up again when its end moves.
+// Warns if the learning rate was decaying and rises again because the schedule now ends later.
 void warn_of_rise(const TrainConfig& past, RunStart& start) {
   const Index done = start.state.iteration;
   const LearningRateSchedule before = past.schedule();
@@ -86,8 +86,8 @@ void warn_of_rise(const TrainConfig& past, RunStart& start) {
                   : ""));
 }
 
-// A run keeps the order of documents that it began with, unless another is asked for; settings of
-// earlier versions say nothing of it.
+// Keeps the document order of the run unless the user sets another. Settings of earlier versions do
+// not include it.
 void keep_order(TrainConfig& past, RunStart& start) {
   if (start.checkpoint.empty()) {
     return;
@@ -99,7 +99,7 @@ void keep_order(TrainConfig& past, RunStart& start) {
   past.document_order = before;
 }
 
-// Finds out what the run goes on from and what it changes.
+// Reads the checkpoint and records the changed settings. Returns the previous settings.
 TrainConfig go_on(RunStart& start) {
   TrainConfig past = read_past(start);
   keep_order(past, start);
@@ -124,7 +124,7 @@ TrainConfig go_on(RunStart& start) {
   return past;
 }
 
-// The model to go on with or to start from, or nothing for a run from scratch.
+// Loads the model to resume or to start from; returns an empty LoadedModel for a new run.
 LoadedModel initial_model(RunStart& start, Index processes) {
   const TrainConfig& config = start.config;
   if (start.checkpoint.empty() && !starts_from_model(config)) {
@@ -141,13 +141,13 @@ LoadedModel initial_model(RunStart& start, Index processes) {
 }
 
 void require_vocabulary(const TrainConfig& config, Index ids) {
-  // A text that ran out of pairs gave fewer tokens than bpe was to learn.
+  // bpe learns fewer tokens than vocab_size if the text has no more pairs.
   const bool ran_out = config.tokenizer == "bpe" && ids < config.vocab_size;
   require_value(config.vocab_size == 0 || config.vocab_size == ids || ran_out, "vocab_size",
                 "expected ", ids, ", which the tokenizer has, or 0, got ", config.vocab_size);
 }
 
-// A run must not find out at its first evaluation.
+// Throws Error for unusable validation data at the start, not at the first evaluation.
 void require_targets(const TrainConfig& config, const TokenDataset& validation) {
   require(validation.sequences.empty() || has_targets(validation),
           config.validation_data.empty() ? "validation_fraction" : "validation_data",
@@ -156,7 +156,7 @@ void require_targets(const TrainConfig& config, const TokenDataset& validation) 
           config.validation_data.empty() ? " or validation_fraction = 0" : "");
 }
 
-// Nor at its first sample.
+// Throws Error for an invalid sample prompt at the start, not at the first sample.
 void require_prompt(const TrainConfig& config, const Tokenizer& tokenizer) {
   if (config.sample_interval > 0) {
     in_place("sample_prompt: ",
@@ -164,12 +164,12 @@ void require_prompt(const TrainConfig& config, const Tokenizer& tokenizer) {
   }
 }
 
-// Where the data goes on, when there is anything behind that made batches in another way.
+// Sets the position in the data if an earlier part of the run made its batches differently.
 void go_on_with_data(const TrainConfig& past, RunStart& start) {
   const TokenDataset& train = start.data.train;
   const Index batches = Batcher(train, start.config.batcher()).batches_per_epoch();
   DataPosition before = start.state.data;
-  if (before.batches_per_epoch == 0) {  // an old version has not written it
+  if (before.batches_per_epoch == 0) {  // written by an old version
     const Index next = start.state.iteration * past.gradient_accumulation_steps;
     before = {.epoch = next / batches,
               .batch = next % batches,
@@ -186,19 +186,19 @@ void go_on_with_data(const TrainConfig& past, RunStart& start) {
     history.data_shift = 0;
   }
   if (!plan.note.empty()) {
-    // What nobody has asked for is worth more than a note: another file of the same name, say.
+    // Warn if the data changed although the settings did not: for example, a file was replaced.
     const bool unasked = !before.tokens_are(now) && past.data == start.config.data;
     (unasked ? start.warnings : start.notes).push_back(plan.note);
   }
 }
 
-// True when an evaluation looks at all of the data, not at some batches of it.
+// Returns true when an evaluation covers all of the data.
 bool evaluates_all(const TrainConfig& config, const TokenDataset& validation) {
   return config.eval_iters == 0 ||
          SequentialBatches(validation, config.batcher()).count() <= config.eval_iters;
 }
 
-// Losses on other tokens say nothing about which model is the best.
+// Resets the best loss if the validation tokens changed, because the losses are not comparable.
 void go_on_with_validation(const TrainConfig& past, RunStart& start) {
   const TrainConfig& config = start.config;
   const TokenDataset& validation = start.data.validation;
@@ -223,7 +223,7 @@ void go_on_with_validation(const TrainConfig& past, RunStart& start) {
   }
 }
 
-// What all processes must have in common, a line each.
+// Returns the properties that must be equal in all processes.
 std::vector<std::pair<std::string, std::string>> identity_of(const RunStart& start) {
   return {{"build", start.state.build},
           {"CPU variant", start.state.cpu_variant},
@@ -284,7 +284,7 @@ RunStart prepare_run(const TrainConfig& config, bool resume, Index processes) {
   if (start.model == nullptr) {
     const GptConfig model = start.config.model(ids);
     start.memory = plan_memory(start.config, model, processes);
-    start.memory.available += start.memory.available > 0 ? data : 0;  // it is taken already
+    start.memory.available += start.memory.available > 0 ? data : 0;  // already allocated
     start.memory.data = data;
     require_memory(start.memory);
     start.model = std::make_unique<Gpt>(model, static_cast<std::uint64_t>(start.config.seed));

@@ -14,27 +14,27 @@
 
 namespace headlight {
 
-// What a run starts from.
+// Everything a run needs to start or resume.
 struct RunStart {
   TrainConfig config;
   std::unique_ptr<Gpt> model;
   TrainingData data;
-  std::string content;             // fingerprint of the ids to train on
-  std::string validation_content;  // and of those to evaluate on
+  std::string content;             // fingerprint of the training ids
+  std::string validation_content;  // fingerprint of the validation ids
   TrainingState state;
-  std::filesystem::path checkpoint;  // resumed from; empty: none
+  std::filesystem::path checkpoint;  // checkpoint to resume from; empty: none
   MemoryPlan memory;
-  std::vector<std::string> notes;     // what the user should know
-  std::vector<std::string> warnings;  // what the user should look into
+  std::vector<std::string> notes;     // information for the user
+  std::vector<std::string> warnings;  // possible problems for the user to check
 };
 
-// In one of `processes`: reads the data and makes or loads the model; with `resume` that of the
-// newest complete checkpoint of out_dir, or, in a run that was killed before its first, the one
-// that it began with. Throws Error for what does not fit together, and when the memory will not do.
+// Reads the data and creates or loads the model in one of `processes`. With `resume`, loads the
+// newest complete checkpoint of out_dir; a run killed before its first checkpoint starts over.
+// Throws Error for inconsistent settings and when memory does not suffice.
 RunStart prepare_run(const TrainConfig& config, bool resume, Index processes = 1);
 
-// Throws Error, in one process, when the processes differ in what they start from: settings, build,
-// instruction set, products, data, weights.
+// Throws Error in a process whose start differs from that of process 0: settings, build, CPU
+// variant, products, data or weights.
 void require_same_start(Processes& processes, const RunStart& start);
 
 }  // namespace headlight

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kBlockSize = "block_size";
 
-// A field that the model and the run both have.
+// Throws Error when a field of the run contradicts the model.
 void require_same(const ConfigField& field, const TrainConfig& run, const TrainConfig& model) {
   const std::string wanted = config_value(run, field);
   const std::string present = config_value(model, field);
@@ -22,7 +22,7 @@ void require_same(const ConfigField& field, const TrainConfig& run, const TrainC
           " of the model that the run starts from");
 }
 
-// `run` may say things twice that `model` says once.
+// Throws Error unless the run describes this model. Ignores redundant values.
 void require_same_model(const TrainConfig& run, const TrainConfig& model, Index vocabulary) {
   GptConfig wanted = run.model(vocabulary);
   wanted.validate();
@@ -34,7 +34,7 @@ void require_same_model(const TrainConfig& run, const TrainConfig& model, Index 
   }
 }
 
-// A model brings its tokenizer along.
+// Throws Error when the run names another kind of tokenizer than the model's.
 void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path& model) {
   const std::string present(load_tokenizer(model)->kind());
   require_value(run.tokenizer == present, "tokenizer", run.tokenizer, " contradicts the ", present,
@@ -71,8 +71,8 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
 void fit_to_run(GptConfig& model, const TrainConfig& config) {
   require_same_model(config, described(model.canonical()), model.vocab_size);
   const GptConfig wanted = config.model(model.vocab_size);
-  // The context length of a model is its own: shorter training sequences cut only a table of
-  // learned positions, whose other rows would not be trained.
+  // Shorter training sequences do not change a model's context length. Only a table of learned
+  // positions is cut, because its last rows would not be trained.
   if (model.position == PositionKind::learned) {
     model.block_size = wanted.block_size;
   }

@@ -19,16 +19,16 @@ namespace {
 using C = TrainConfig;
 using enum ConfigRole;
 
-// Of anything that a run counts, so that no sum or product of counts overflows.
+// Upper bound of every count in a run, so that no sum or product of counts overflows.
 constexpr double kLargestCount = static_cast<double>(Index{1} << 35);
 
 constexpr ConfigRange kCount{.least = 0, .most = kLargestCount, .is_guard = true};
 constexpr ConfigRange kFromOne{.least = 1, .most = kLargestCount, .is_guard = true};
-constexpr ConfigRange kSize{.least = 1};                    // GptConfig knows how large it may be
-constexpr ConfigRange kOptionalSize{.least = 0};            // likewise
-constexpr ConfigRange kIterations{.least = 1, .most = 99};  // as torch.optim.Muon
+constexpr ConfigRange kSize{.least = 1};                    // GptConfig checks the upper bound
+constexpr ConfigRange kOptionalSize{.least = 0};            // GptConfig checks the upper bound
+constexpr ConfigRange kIterations{.least = 1, .most = 99};  // as in torch.optim.Muon
 constexpr ConfigRange kNotNegative{.least = 0};
-// Updates compute with it as a float, where what is larger would be infinite.
+// Rates are computed as float, where larger numbers would be infinite.
 constexpr ConfigRange kRate{.least = 0, .most = 1e38, .is_guard = true};
 constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
 constexpr ConfigRange kShare{.least = 0, .most = 1};
@@ -300,7 +300,7 @@ static_assert(std::all_of(kFields.begin(), kFields.end(),
                           }),
               "every number has a range, and nothing else");
 
-// Names of other trainers for the same thing.
+// Names of the same settings in other trainers.
 constexpr std::array kAliases{ConfigAlias{"output_dir", "out_dir"},
                               ConfigAlias{"dataset", "data"},
                               ConfigAlias{"train_file", "data"},
@@ -341,7 +341,7 @@ constexpr std::array kAliases{ConfigAlias{"output_dir", "out_dir"},
 constexpr std::array<std::string_view, 6> kIgnored{"device",    "compile",       "backend",
                                                    "wandb_log", "wandb_project", "wandb_run_name"};
 
-// Tokens; more than any machine of today could take at once.
+// Maximum number of tokens in a batch or step, more than today's machines can hold.
 constexpr Index kLargestBatch = Index{1} << 26;
 
 template <class T>
@@ -366,7 +366,7 @@ void require_choice(const ConfigField& field, const std::string& value) {
   }
 }
 
-// What a batch and an update may be at most, beyond what each of its numbers may be.
+// Throws Error when a batch or a step has too many tokens.
 void require_batch(const TrainConfig& config) {
   const Index block = config.block_size;
   require_value(block <= kLargestBatch && config.batch_size <= kLargestBatch / block, "batch_size",
@@ -385,7 +385,7 @@ void require_shards(Index shards) {
                 " or ", std::bit_ceil(number), " go");
 }
 
-// A path is only looked at when the tokenizer is needed: a run that goes on has its own.
+// Accepts kinds, and paths even if they do not exist: a resumed run uses its own tokenizer.
 void require_tokenizer(const std::string& tokenizer) {
   const bool known = tokenizer == "char" || tokenizer == "byte" || tokenizer == "bpe";
   const bool path = tokenizer.find('/') != std::string::npos || tokenizer.ends_with(".json");
@@ -394,9 +394,9 @@ void require_tokenizer(const std::string& tokenizer) {
                 "expected char, byte, bpe or the path of a tokenizer, got '", tokenizer, "'");
 }
 
-// In decimals, so that a tenth of 6e-4 is 6e-5, nanoGPT's.
+// Returns a tenth, rounded in decimal: a tenth of 6e-4 is then exactly 6e-5, as in nanoGPT.
 double tenth_of(double value) {
-  constexpr int kDigits = 15;  // that every double has
+  constexpr int kDigits = 15;  // digits that a double always keeps
   std::array<char, 32> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value / 10,
                                  std::chars_format::general, kDigits)
@@ -406,8 +406,8 @@ double tenth_of(double value) {
   return tenth;
 }
 
-// Calls `use` with every pair of members that mean the same to a run and to its model; choices,
-// which a run has as words, rope, and windows, of which it has one, stand beside.
+// Calls `use` for each pair of run and model members with the same meaning. Excludes choices, which
+// a run has as text, and rope and windows, which differ in form.
 template <class Use>
 void for_each_model_key(const Use& use) {
   using G = GptConfig;
@@ -439,7 +439,7 @@ void for_each_model_key(const Use& use) {
   use(&C::embedding_dropout, &G::embedding_dropout);
 }
 
-// As far as a run has words for them.
+// Describes windows as far as the run's two keys can.
 void describe_windows(const std::vector<Index>& windows, TrainConfig& config) {
   const auto window = std::find_if(windows.begin(), windows.end(), [](Index w) { return w > 0; });
   if (window == windows.end()) {
@@ -539,7 +539,7 @@ void TrainConfig::validate() const {
                 "expected batching = packed beside it, got ", batching);
   require_value(repeat_share == 0 || block_size >= 4, "repeat_share",
                 "expected a block_size of 4 or more, got ", block_size);
-  // What is in a folder or behind a pattern, is seen when it is read.
+  // Files in folders or matched by patterns are checked when they are read.
   const bool may_be_documents = documents != "none" || !jsonl.empty() ||
                                 std::any_of(data.begin(), data.end(), [](const std::string& name) {
                                   const std::string path = split_weight(name).name;
@@ -554,7 +554,7 @@ void TrainConfig::validate() const {
 }
 
 TrainConfig TrainConfig::resolved() const {
-  constexpr Index kLongestWarmup = 2000;  // nanoGPT's
+  constexpr Index kLongestWarmup = 2000;  // as in nanoGPT
   constexpr Index kWarmupShare = 20;
   TrainConfig all = *this;
   const auto follow = [](auto& value, auto other) { value = value < 0 ? other : value; };
@@ -587,12 +587,12 @@ GptConfig TrainConfig::model(Index vocabulary) const {
                 .original_max_position_embeddings = original_max_position_embeddings};
   if (rotary_pct < 1 && n_head > 0) {
     const auto head = static_cast<double>(model.elements_of_head());
-    constexpr double kRounding = 1e-9;  // of a share that was a quotient
+    constexpr double kRounding = 1e-9;  // of the share, which may be a rounded quotient
     model.rope.width = static_cast<Index>(head * rotary_pct + kRounding);
     require_value(model.rope.width > 0 || position != "rope", "rotary_pct",
                   "expected a share of at least two of ", head, " elements, got ", rotary_pct);
   }
-  const Index window_layers = std::min(n_layer, kMostLayers);  // validate() refuses more
+  const Index window_layers = std::min(n_layer, kMostLayers);  // more layers fail in validate()
   for (Index layer = 0; sliding_window > 0 && layer < window_layers; ++layer) {
     const bool sees_all = sliding_window_pattern > 0 && (layer + 1) % sliding_window_pattern == 0;
     model.windows.push_back(sees_all ? 0 : sliding_window);

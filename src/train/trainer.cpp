@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kDropoutStream = 2;
 
-// `parts`: of several processes this one's.
+// `parts`: with several processes, the elements of this process.
 std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config, const LanguageModel& model,
                                           const std::optional<TensorParts>& parts) {
   const double momentum = config.resolved().momentum;
@@ -41,7 +41,7 @@ std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config, const Langu
   return std::make_unique<MuonWithAdamW>(model, muon, adamw, parts);
 }
 
-// Nothing for one process that is asked for no shards.
+// Returns null for a single shard.
 std::unique_ptr<ShardedGradients> make_sharded(const TrainConfig& config,
                                                const LanguageModel& model, Processes& processes) {
   const Index shards = config.shard_count(processes.count());
@@ -121,7 +121,7 @@ DataPosition Trainer::data_position() const {
           .tokens = dataset_.token_count};
 }
 
-// Counted from the first of the first epoch.
+// Returns the index of the next batch, counted from the first epoch.
 Index Trainer::next_batch() const {
   const DataStart& start = history_.data_start;
   return start.batch +
@@ -159,7 +159,7 @@ void Trainer::compute_gradients(StepMetrics& metrics, const std::vector<Batch>& 
   metrics.phases.optimizer += clock.lap();
 }
 
-// The losses of one shard of every batch and their gradients; returns the losses' sum.
+// Computes losses and gradients of one shard of every batch; returns the sum of the losses.
 double Trainer::compute_shard(Index shard, StepMetrics& metrics,
                               const std::vector<Batch>& batches) {
   Stopwatch clock;
@@ -195,7 +195,7 @@ void Trainer::compute_shards(StepMetrics& metrics, const std::vector<Batch>& bat
   metrics.phases.optimizer += clock.lap();
 }
 
-// Decides whether the update may be made.
+// Sets the outcome of the step: non-finite numbers and loss spikes prevent an update.
 void Trainer::judge(StepMetrics& metrics) const {
   if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.gradient_norm)) {
     metrics.reason = concat_text("the loss (", metrics.loss, ") or the gradient norm (",

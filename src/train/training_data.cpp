@@ -15,7 +15,7 @@ namespace {
 
 bool holds_token_ids(const TextFile& file) { return is_token_file(file.path); }
 
-// Learned document by document, so that no token spans two of them.
+// Learns document by document, so that no token spans two documents.
 std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vector<TextFile>& files,
                                      std::vector<std::string>& notes) {
   require_value(config.vocab_size > 0, "vocab_size",
@@ -34,7 +34,7 @@ std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vecto
   return tokenizer;
 }
 
-// Ids say nothing about text: what made them must be known.
+// Returns the tokenizer found beside a file of ids. It cannot be made from ids alone.
 std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const TextFile& ids,
                                             std::vector<std::string>& notes) {
   const std::filesystem::path beside =
@@ -54,7 +54,7 @@ std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const Tex
   return tokenizer;
 }
 
-// One that is learned reads the files a first time.
+// Creates a tokenizer. Reads the files to learn one.
 std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector<TextFile>& files,
                                           std::vector<std::string>& notes) {
   if (config.tokenizer == "byte") {
@@ -77,12 +77,12 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector
 // The files of `data` and of `validation_data`.
 struct DataFiles {
   struct Source {
-    std::size_t count = 0;  // of the files of `train`, in order
+    std::size_t count = 0;  // number of its files in `train`, in order
     Index weight = 1;
   };
   std::vector<TextFile> train;
   std::vector<Source> sources;
-  std::vector<TextFile> validation;  // none: parts of the others, or what lies beside them
+  std::vector<TextFile> validation;  // empty: parts of the train files, or files next to them
 };
 
 DataFiles find_files(const TrainConfig& config, std::vector<std::string>& warnings) {
@@ -101,7 +101,7 @@ DataFiles find_files(const TrainConfig& config, std::vector<std::string>& warnin
   return files;
 }
 
-// Several files may share those that lie beside them.
+// Adds the paths that are not in `files` yet: several files may share one validation file.
 void add_new(const std::vector<std::string>& paths, std::vector<TextFile>& files) {
   for (const std::string& path : paths) {
     const bool is_there = std::any_of(files.begin(), files.end(),
@@ -112,7 +112,7 @@ void add_new(const std::vector<std::string>& paths, std::vector<TextFile>& files
   }
 }
 
-// Padded and bucketed batches are of documents.
+// Throws Error, because padded and bucketed batches need documents.
 void refuse_streams(const TrainConfig& config, const std::vector<TextFile>& files) {
   const auto stream = std::find_if(files.begin(), files.end(), [](const TextFile& file) {
     return is_token_file(file.path) && !has_documents(file.path);
@@ -125,14 +125,14 @@ void refuse_streams(const TrainConfig& config, const std::vector<TextFile>& file
                           "(.idx) lies beside it");
 }
 
-// Reads data as a run takes it apart.
+// Reads data and splits it into training and validation parts.
 class SplitReader {
  public:
   SplitReader(const TrainConfig& config, const Tokenizer& tokenizer,
               std::vector<std::string>& warnings)
       : config_(config), tokenizer_(tokenizer), warnings_(warnings) {}
 
-  // validation_data, or else of each file its own last part, or what lies beside it.
+  // Validates on validation_data, or on each file's last part or the validation file beside it.
   DatasetSplit read(const DataFiles& files) {
     validation_ = files.validation;
     std::vector<TokenDataset> train;
@@ -160,9 +160,9 @@ class SplitReader {
   }
 
  private:
-  // What files give to train on.
+  // Returns the training part of the files.
   TokenDataset read_source(const std::vector<TextFile>& files, bool has_validation) {
-    std::vector<TextFile> whole;  // trained on from beginning to end
+    std::vector<TextFile> whole;  // used completely for training
     std::vector<TextFile> split;
     for (const TextFile& file : files) {
       const bool has_other = has_validation || !file.validation_paths.empty();
@@ -228,7 +228,7 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
                                          " on are characters that the tokenizer does not know"));
     }
   }
-  // A model with a token of its own for the beginning keeps what its prompts begin with.
+  // A model with its own begin token keeps the beginning of its prompts.
   if (tokenizer->end_token() && tokenizer->begin_token() == tokenizer->end_token()) {
     tokenizer->set_prepends_end_of_text(result.train.documents);
   }

@@ -9,17 +9,16 @@ namespace headlight {
 struct TrainingData {
   std::unique_ptr<Tokenizer> tokenizer;
   TokenDataset train;
-  TokenDataset validation;            // no sequences: there is none
-  std::vector<std::string> notes;     // what the user should know
-  std::vector<std::string> warnings;  // what the user should look into
+  TokenDataset validation;            // without sequences: no validation data
+  std::vector<std::string> notes;     // information for the user
+  std::vector<std::string> warnings;  // possible problems for the user to check
 };
 
-// Throws Error when a run that goes on cannot have the data that it began with, because that came
-// through standard input.
+// Throws Error when a resumed run had its data from standard input, which cannot be read again.
 void require_lasting_data(const TrainConfig& config);
 
-// Reads the texts of a run. `tokenizer` is that of a model that exists already; without one, a new
-// one is made from the training text.
+// Reads the texts of a run. `tokenizer` is the starting model's; if null, creates one from the
+// training text.
 TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Tokenizer> tokenizer);
 
 }  // namespace headlight

@@ -15,20 +15,20 @@ namespace headlight {
 namespace {
 
 constexpr int kVersion = 4;
-constexpr int kOfListedOrder = 3;    // without the order of the data, of which there was one
-constexpr int kOfFixedSettings = 2;  // without changes and where the data begins
-constexpr int kOldest = 1;           // iteration, best_validation_loss and config alone
+constexpr int kOfListedOrder = 3;    // without data_order: always DocumentOrder::listed
+constexpr int kOfFixedSettings = 2;  // also without changes and data_start
+constexpr int kOldest = 1;           // only iteration, best_validation_loss and config
 constexpr Index kLargestStored = Index{1} << 48;
 constexpr std::size_t kMostChanges = 1000;
 
-// The members of one object.
+// Typed access to the members of a JSON object.
 class Members {
  public:
   Members(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
 
   const Json& at(const char* key) const { return json_member(object_, key, where_); }
   std::string text(const char* key) const { return json_string(object_, key, where_); }
-  // Empty where an older version did not write it.
+  // Returns "" if the member is missing, as in files of older versions.
   std::string text_if_any(const char* key) const { return object_.contains(key) ? text(key) : ""; }
   Members object(const char* key) const { return {at(key), where_ + ": " + key}; }
   std::vector<Members> objects(const char* key, std::size_t most) const {
@@ -41,7 +41,7 @@ class Members {
     }
     return result;
   }
-  // A whole number from `least` to `most`.
+  // Returns an integer from `least` to `most`.
   Index count(const char* key, Index least = 0, Index most = kLargestStored) const {
     const Json& value = at(key);
     const Index number = value.is_integer() ? value.integer() : least - 1;
@@ -128,7 +128,7 @@ Json to_json(const UpdateHistory& history) {
           {"recent_losses", history.recent_losses}};
 }
 
-// The latest ones, so that the file stays one that can be read.
+// Writes only the latest changes, as many as can be read back.
 Json to_json(const std::vector<SettingChange>& changes) {
   auto list = Json::array();
   for (std::size_t i = changes.size() - std::min(changes.size(), kMostChanges); i < changes.size();
@@ -142,8 +142,8 @@ Json to_json(const std::vector<SettingChange>& changes) {
   return list;
 }
 
-// Checks the numbers of a state against each other. Callers of the library may save a state that
-// holds little but the number of the update; a run writes all, and the program that wrote it.
+// Checks the numbers of a state against each other. Users of the library may save little more than
+// the step number; runs save a complete state with the program's build.
 class Consistency {
  public:
   Consistency(const TrainingState& state, const std::string& where)
@@ -156,7 +156,7 @@ class Consistency {
     if (is_of_run()) {
       check_optimizer_steps();
     }
-    if (is_of_run() && state_.data.batches_per_epoch > 0) {  // old versions have not written it
+    if (is_of_run() && state_.data.batches_per_epoch > 0) {  // old versions did not write it
       check_data();
       check_settings();
     }
@@ -187,7 +187,7 @@ class Consistency {
             state_.learning_rate, "; take a checkpoint that is not damaged");
   }
 
-  // A run that went back to a checkpoint before a change keeps the change.
+  // After a rollback to before a change, the change stays, with a later step than the state's.
   void check_changes() const {
     if (history_.rollbacks > 0) {
       return;
@@ -201,8 +201,8 @@ class Consistency {
     }
   }
 
-  // Updates' worth of data taken since data_start. It may lie behind a checkpoint that a run went
-  // back to; data_shift then makes up for it.
+  // Returns the steps of data used since data_start. After a rollback data_start may be a later
+  // step than the checkpoint's; data_shift compensates for it.
   Index updates_of_data() const {
     return state_.iteration + history_.data_shift - history_.data_start.update;
   }
@@ -214,8 +214,8 @@ class Consistency {
            history_.data_shift, "0, since rollbacks is 0");
   }
 
-  // Moments of another optimizer begin at zero, and with them the count. Of very many changes some
-  // are forgotten.
+  // The count restarts at zero when the optimizer changes. That change may be missing from a list
+  // that was shortened.
   void check_optimizer_steps() const {
     const Index made = state_.iteration - history_.skipped;
     constexpr const char* kMade = "iteration without skipped";
@@ -236,7 +236,7 @@ class Consistency {
            data.batches_per_epoch, ", which is batches_per_epoch");
   }
 
-  // What the settings say, too. Those of earlier versions may not have these keys.
+  // Checks against the settings. Configurations of earlier versions may lack these keys.
   void check_settings() const {
     const DataPosition& data = state_.data;
     const std::vector<ConfigEntry> entries = parse_config(state_.config, where_);
@@ -248,7 +248,7 @@ class Consistency {
     }
   }
 
-  // `batches`: of an update.
+  // `batches`: batches of a step.
   void check_position(Index batches) const {
     constexpr const char* kReason =
         ", as iteration, data_start, data_shift and gradient_accumulation_steps of config say";
@@ -295,7 +295,7 @@ std::string to_state_json(const TrainingState& state) {
   if (std::isfinite(state.best_validation_loss)) {
     json["best_validation_loss"] = state.best_validation_loss;
   }
-  // Paths in the configuration may hold any bytes.
+  // Paths in the configuration may contain any bytes.
   return json.dump(2) + "\n";
 }
 

@@ -14,7 +14,7 @@ using namespace headlight;
 
 namespace {
 
-// What `work` throws.
+// Returns the Error that `work` throws.
 template <class Work>
 Error caught(const Work& work) {
   try {

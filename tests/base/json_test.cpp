@@ -20,7 +20,7 @@ std::string parse_error(const std::string& text) {
   return error_of([&] { parse_json(text, "a.json"); });
 }
 
-// Everything that values can be made of, in either kind of value.
+// Returns a value of every kind, as Json or as the library's type.
 template <class AnyJson>
 AnyJson sample() {
   AnyJson json{{"z", 1},

@@ -116,10 +116,10 @@ TEST_CASE("replace_invalid_utf8 puts one mark in the place of each maximal broke
   CHECK(replace_invalid_utf8("") == "");
   CHECK(replace_invalid_utf8("h\xC3\xA9") == "h\xC3\xA9");
   CHECK(replace_invalid_utf8("a\xFFz") == "a" + kMark + "z");
-  // The example of the Unicode standard, table 3-8.
+  // Example of the Unicode standard, table 3-8.
   CHECK(replace_invalid_utf8("\xE1\x80\xE2\xF0\x91\x92\xF1\xBF\x41") ==
         kMark + kMark + kMark + kMark + "A");
-  // Table 3-9: no surrogate has a valid beginning of two bytes.
+  // Table 3-9: the first two bytes of a surrogate are already invalid.
   CHECK(replace_invalid_utf8("\xED\xA0\x80") == kMark + kMark + kMark);
   CHECK(replace_invalid_utf8("\xF0\x9F\xA4") == kMark);
 }

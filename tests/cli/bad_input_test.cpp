@@ -5,7 +5,7 @@
 
 namespace bad_input_test {
 
-// Whatever a user gets wrong: one clear line that names it, and exit code 2.
+// Each wrong input gives one clear line that names it, and exit code 2.
 using namespace headlight::test;
 
 TEST_CASE("unknown commands, options and keys name the nearest known one", "[cli]") {

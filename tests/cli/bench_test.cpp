@@ -10,9 +10,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Weights in matrix products: 2 layers x 12 x 16^2 + 11 x 16 = 6320.
+// Number of weights in matrix products: 2 layers x 12 x 16^2 + 11 x 16 = 6320.
 constexpr double kProductWeights = 6320;
-constexpr double kAttentionWidth = 2 * 16;  // H D of both layers
+constexpr double kAttentionWidth = 2 * 16;  // head width x heads of both layers
 
 std::vector<std::string> tiny(std::vector<std::string> arguments) {
   const std::vector<std::string> model{"--n_layer",    "2",  "--n_head",     "2",
@@ -117,13 +117,13 @@ TEST_CASE("bench generate relates decoding to the memory that it reads", "[cli]"
   CHECK(token > 0);
   CHECK(report["ms_to_first_token"].get<double>() > 0);
   CHECK(report["tokens_per_second"].get<double>() == Approx(1e3 / token));
-  // Three tokens through every product but the head, which one token sees, and six pairs.
+  // Three tokens pass all products except the head, which sees one. Attention has six pairs.
   const double head = 16.0 * 11;
   CHECK(report["prompt_flops_per_second"].get<double>() ==
         Approx((2 * ((kProductWeights - head) * 3 + head) + 4 * kAttentionWidth * 6) /
                (report["ms_to_first_token"].get<double>() / 1e3)));
   CHECK(report["prompt_mfu"].get<double>() > 0);
-  // The weights in products and five norms of 16, float32, without biases.
+  // Product weights and five norms of width 16, float32, without biases.
   CHECK(report["bytes_per_token"] == 4 * (kProductWeights + 5 * 16));
   CHECK(report["bandwidth_share"].get<double>() ==
         Approx(report["bytes_per_token"].get<double>() / (token / 1e3) /
@@ -206,10 +206,10 @@ TEST_CASE("the presets of bench have the sizes of the models that they are named
     REQUIRE(result.exit_code == 0);
     return Json::parse(result.out)["parameters"].get<long long>();
   };
-  // 12 L C^2 + (V + T) C + (2 L + 1) C without biases.
+  // Number of parameters without biases: 12 L C^2 + (V + T) C + (2 L + 1) C.
   CHECK(parameters("cpu-char") == 12 * 4 * 128 * 128 + (65 + 64) * 128 + 9 * 128);
   CHECK(parameters("mid-char") == 12 * 6 * 384 * 384 + (65 + 256) * 384 + 13 * 384);
-  // GPT-2 with its block of 1024 has 124,439,808.
+  // GPT-2 with a context length of 1024 has 124,439,808 parameters.
   CHECK(parameters("gpt2-256") == 124439808 - (1024 - 256) * 768);
   CHECK(parameters("gpt2-64") == 124439808 - (1024 - 64) * 768);
   CHECK(parameters("llama-135m") == 134515008);  // SmolLM2-135M

@@ -10,14 +10,14 @@
 
 namespace error_messages_test {
 
-// The messages of the program that no other test reads, each word for word.
+// Exact texts of the error messages that no other test checks.
 using namespace headlight;
 
 namespace {
 
 using Arguments = std::vector<std::string>;
 
-// The only line of a run that is refused, without "error: ".
+// Runs a command that must be refused. Returns its only message, without "error: ".
 std::string refusal(const Arguments& arguments) {
   const ProgramResult result = run_headlight(arguments);
   UNSCOPED_INFO(result.err);
@@ -30,14 +30,14 @@ std::string refusal(const Arguments& arguments) {
   return lines.empty() ? "" : lines[0].substr(prefix.size());
 }
 
-// A model of two layers with two heads, and a text.
+// Model of two layers with two heads, and a text.
 struct Given {
   Given() {
     std::filesystem::create_directory(model);
     write_model_files(model, *test::lively_model(257, 32), ByteTokenizer());
   }
 
-  // A run of `command` on the model that is refused.
+  // Runs `command` on the model, which must refuse it. Returns the message.
   std::string refused(const std::string& command, const Arguments& options) const {
     Arguments arguments{command, model};
     arguments = headlight::test::changed(std::move(arguments), options);

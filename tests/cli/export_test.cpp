@@ -15,7 +15,7 @@
 
 namespace export_test {
 
-// export, and info on files of tensors, with the real program.
+// `export`, and `info` on tensor files, with the real program.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -250,7 +250,7 @@ TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
   const std::string out = folder.at("nano");
   const Json report = json_of({"export", model, "--to", "nanogpt", "--out", out, "--json"});
   CHECK(report["warnings"].empty());
-  // An uncompressed zip archive: what torch.load looks for lies in it as it is.
+  // Uncompressed zip archive: the parts that torch.load reads are plain bytes in it.
   const std::string checkpoint = file_contents(out + "/ckpt.pt");
   for (const char* part : {"ckpt/data.pkl", "ckpt/data/0", "ckpt/version", "_rebuild_tensor_v2",
                            "transformer.wte.weight", "lm_head.weight", "model_args", "iter_num"}) {

@@ -9,7 +9,7 @@
 
 namespace generation_commands_test {
 
-// generate and attention with the real program and models made in memory.
+// `generate` and `attention` with the real program and models made in memory.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A model directory that writes "hello" and ends when the prompt is one byte long.
+// Makes a model that writes "hello" and stops, after a prompt of one byte.
 std::string hello_model(const ScratchFolder& folder) {
   const std::string path = folder.at("hello");
   std::filesystem::create_directory(path);

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// A model directory, the same as GGUF, and a text.
+// Model directory, the equal GGUF file, and a text.
 struct Material {
   Material()
       : model(folder.at("model")),
@@ -29,7 +29,7 @@ struct Material {
     fs::create_directory(model);
     const std::unique_ptr<Gpt> gpt = lively_model(257, 32);
     for (auto& [name, parameter] : gpt->parameters()) {
-      if (name.ends_with(".bias")) {  // biases of 0 would be left out
+      if (name.ends_with(".bias")) {  // export leaves out zero biases
         parameter.fill(0.125);
       }
     }
@@ -51,7 +51,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// A Llama of half a gigabyte of parameters whose elements are a hole in the file.
+// Writes a Llama file with half a billion parameters. The elements are a hole in the file.
 std::string sparse_llama(const ScratchFolder& folder) {
   constexpr std::uint64_t kWidth = 4096;
   constexpr std::uint64_t kTokens = 131072;
@@ -179,11 +179,11 @@ TEST_CASE("info describes a GGUF file as a model and as tensors", "[cli]") {
 
 TEST_CASE("a GGUF model that does not fit into memory is refused before it is read", "[cli]") {
   if (has_sanitizer()) {
-    return;  // it takes more address space than any limit
+    return;  // it needs more address space than any limit
   }
   const ScratchFolder folder;
   const std::string path = sparse_llama(folder);
-  constexpr long kAddressSpace = 1024 * 1024;  // kilobytes
+  constexpr long kAddressSpace = 1024 * 1024;  // KB
   const auto message = [&](const std::vector<std::string>& arguments) {
     const ProgramResult result = run_headlight_within(kAddressSpace, arguments);
     CHECK(result.exit_code == 2);

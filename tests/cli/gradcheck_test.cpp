@@ -95,7 +95,7 @@ TEST_CASE("gradcheck of one op prints one row", "[cli]") {
 }
 
 TEST_CASE("gradcheck fails with exit code 1 and names case and element", "[cli]") {
-  // Tolerances below the precision of central differences: nothing but an exact 0 can pass.
+  // Tolerances below the precision of central differences: only exact zeros can pass.
   const ProgramResult result =
       run_headlight({"gradcheck", "--op=exp", "--rtol=1e-15", "--atol=1e-18"});
   CHECK(result.exit_code == 1);

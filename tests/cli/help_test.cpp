@@ -9,7 +9,7 @@ namespace help_test {
 
 namespace {
 
-// The names in the list that stands under "Commands:" or "Subcommands:" of a help.
+// Names in the list under "Commands:" or "Subcommands:" of a help text.
 std::vector<std::string> listed_commands(const std::string& help) {
   std::vector<std::string> names;
   std::istringstream lines(help.substr(help.find("ommands:\n")));
@@ -21,7 +21,7 @@ std::vector<std::string> listed_commands(const std::string& help) {
   return names;
 }
 
-// Every command as the arguments that call it; those of tokenizer one by one.
+// Arguments that call each command, with each subcommand of tokenizer.
 std::vector<std::vector<std::string>> all_commands() {
   std::vector<std::vector<std::string>> commands;
   for (const std::string& name : listed_commands(run_headlight({"--help"}).out)) {

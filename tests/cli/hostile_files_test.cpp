@@ -15,15 +15,15 @@
 
 namespace hostile_files_test {
 
-// The program meets files that want to harm it.
+// Malicious files given to the real program.
 namespace {
 
 using namespace headlight;
 namespace fs = std::filesystem;
 
-constexpr long kAddressSpace = 512 * 1024;  // kilobytes
+constexpr long kAddressSpace = 512 * 1024;  // KB
 
-// A model directory whose weights each test replaces.
+// Model directory. Each test replaces its weights.
 class Victim {
  public:
   Victim() {
@@ -53,7 +53,7 @@ void write_bytes(const fs::path& path, const std::string& bytes) {
   out << bytes;
 }
 
-// One line that names the file, exit code 2 and nothing else.
+// Checks for one error line that names the file, exit code 2 and no output.
 void check_refused(const Victim& victim, const ProgramResult& result, const std::string& expected) {
   CAPTURE(result.err);
   CHECK(result.exit_code == 2);

@@ -7,7 +7,7 @@
 
 namespace lab_test {
 
-// The experiments of headlight lab with the real program.
+// Experiments of `headlight lab` with the real program.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -40,7 +40,7 @@ bool holds(const Json& results, const std::string& id) {
   return false;
 }
 
-// Numbers that the notes print, each with the digits that they print.
+// Compares values with the numbers printed in the notes, to their last digit.
 void check_printed(const Json& values, const std::vector<double>& printed,
                    double tolerance = 5.0001e-5) {
   REQUIRE(values.size() == printed.size());
@@ -236,7 +236,7 @@ TEST_CASE("lab masks hides the future, pads and a whole row without NaN", "[cli]
   CHECK(values["padding"]["weights"][3] == 0);
   CHECK(values["padding"]["row_sums"][0].get<double>() == Approx(1));
   CHECK(values["nothing_visible"]["row_sums"][1] == 0);
-  CHECK(values["careless_row"][0].is_null());  // NaN has no JSON
+  CHECK(values["careless_row"][0].is_null());  // JSON has no NaN
   CHECK(holds(results, "causal_renormalises"));
   CHECK(holds(results, "pads_get_nothing"));
   CHECK(holds(results, "empty_row_is_safe"));

@@ -10,7 +10,7 @@
 
 namespace outputs_test {
 
-// What commands write over, and what they say about text that they cannot read.
+// Files that commands may replace, and warnings about text that they cannot read.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -56,7 +56,7 @@ TEST_CASE("characters that the tokenizer does not know are counted aloud", "[cli
   CHECK(result.err ==
         "warning: " + text + ": 3 of 11 tokens are characters that the tokenizer does not know\n");
   const nlohmann::json report = report_of({"eval", given.model, "--data", text});
-  CHECK(report["bits_per_byte"].is_null());  // nobody knows how long they were
+  CHECK(report["bits_per_byte"].is_null());  // the lengths of unknown characters are lost
   CHECK(run_headlight({"eval", given.model, "--data", given.text}).err.empty());
   const std::string line = "the model does not know 2 characters\n";
   CHECK(run_headlight({"heads", given.model, "--text", "aXbYc"}).err == "warning: --text: " + line);
@@ -140,7 +140,7 @@ TEST_CASE("a pruned model can be trained on a text that only that needs", "[cli]
 
 TEST_CASE("prune shows which head went too far and was put back", "[cli]") {
   const Given given;
-  // Of its own making, so that no head can go without a rise of the loss.
+  // A text by the model itself, so that removing any head raises the loss.
   const std::string own =
       given.folder.write("own.txt", output_of({"generate", given.model, "--prompt", "a",
                                                "--max_new_tokens", "800", "--ignore_eos"}));
@@ -167,7 +167,7 @@ TEST_CASE("the README shows what info says of the toy preset", "[cli]") {
   std::istringstream lines(run_headlight({"info", source + "/configs/toy.toml"}).out);
   std::size_t compared = 0;
   for (std::string line; std::getline(lines, line);) {
-    // The memory of a run depends on the threads of the machine.
+    // The memory of a run depends on the number of threads of the machine.
     if (line.starts_with("computed with") || line.starts_with("several processes")) {
       break;
     }

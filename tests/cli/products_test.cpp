@@ -1,4 +1,4 @@
-// --products, with the real program.
+// `--products` with the real program.
 #include <cmath>
 #include <iterator>
 #include <set>
@@ -58,7 +58,7 @@ std::string messages_of(const Arguments& arguments) {
 
 std::string first_word(const std::string& text) { return text.substr(0, text.find(' ')); }
 
-// The last loss of a run.
+// Last training loss of a run.
 double loss_of(const std::string& run) {
   double loss = NAN;
   for (const auto& line : metrics_of(run)) {
@@ -156,7 +156,7 @@ TEST_CASE("own products on a CPU that has no fast ones are computed, with a warn
 }
 
 TEST_CASE("only commands that multiply with OpenBLAS need its memory", "[cli]") {
-  constexpr long kLittle = 150 * 1000;  // kilobytes: less than OpenBLAS takes for one thread
+  constexpr long kLittle = 150 * 1000;  // KB: less than OpenBLAS takes for one thread
   CHECK(run_headlight_within(kLittle, {"--help"}).exit_code == 0);
   const ProgramResult result = run_headlight_within(
       kLittle, words("bench attention --lengths 8 --n_layer 1 --n_embd 16 --products blas"));

@@ -10,7 +10,7 @@
 
 namespace special_tokens_test {
 
-// --special_tokens and --ids with the real program.
+// `--special_tokens` and `--ids` with the real program.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -24,7 +24,7 @@ const std::string kWarning =
     ": spells special tokens out in characters: '<|im_start|>' (1), '<|im_end|>' (1); "
     "--special_tokens on reads them as tokens";
 
-// Byte-level BPE of the bytes, <|endoftext|> (256), <|im_start|> (257) and <|im_end|> (258).
+// Byte-level BPE of 256 bytes, <|endoftext|> (256), <|im_start|> (257) and <|im_end|> (258).
 BpeTokenizer chat_tokenizer() {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
@@ -37,14 +37,14 @@ BpeTokenizer chat_tokenizer() {
   return BpeTokenizer(std::move(vocabulary));
 }
 
-// A model that reads 64 tokens.
+// Model with a context length of 64 tokens.
 struct Given {
   Given() {
     std::filesystem::create_directory(model);
     write_model_files(model, *lively_model(259, 64), chat_tokenizer());
   }
 
-  // What a command says about an input, on stderr.
+  // Messages of a command on stderr.
   std::vector<std::string> messages_of(const Arguments& arguments) const {
     const ProgramResult result = run_headlight(arguments);
     INFO(result.err);
@@ -56,7 +56,7 @@ struct Given {
   std::string model = folder.at("model");
 };
 
-// Of every command that takes one text, whose JSON does not depend on the time.
+// Commands that take one text and print JSON without times.
 std::vector<Arguments> commands_on_one_text(const Given& given) {
   return {{"lens", given.model},
           {"attribute", given.model},

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Index kBlock = 16;
 
-// A model with three ids that its tokenizer does not have.
+// Model with three ids that its tokenizer lacks.
 struct Given {
   Given() {
     std::filesystem::create_directory(model);
@@ -83,7 +83,7 @@ TEST_CASE("eval --per_token numbers documents and stops showing at the limit", "
   REQUIRE(lines.size() == 25 + 1);
   CHECK(lines[21]["document"] == 1);
   CHECK(lines[22]["position"] == 1);
-  CHECK(lines[25]["tokens"] == 45);  // all of them
+  CHECK(lines[25]["tokens"] == 45);  // tokens of the whole text
 }
 
 TEST_CASE("eval --per_token --view text colours the text and leaves it as it is", "[cli]") {
@@ -122,7 +122,7 @@ TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli
   std::string text;
   for (const Json& token : report["logprobs"]) {
     text += token["token"].get<std::string>();
-    REQUIRE(token["top_logprobs"].size() == 16);  // 11 characters, two specials, three more
+    REQUIRE(token["top_logprobs"].size() == 16);  // 11 characters, two special, three without names
     double sum = 0;
     bool found = false;
     for (const Json& other : token["top_logprobs"]) {
@@ -133,7 +133,7 @@ TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli
     CHECK(found);
   }
   CHECK(text == report["text"]);
-  CHECK(holds(output_of(command), "<|15|>"));  // an id without a name
+  CHECK(holds(output_of(command), "<|15|>"));  // id without a name
 }
 
 TEST_CASE("generate --logprobs goes with --stream and --num_samples, and changes no text",

@@ -18,7 +18,7 @@ const std::vector<DivisibleParameter> kParameters{{.elements = 5'000'003},
                                                   {.elements = 2'359'296, .is_whole = true},
                                                   {.elements = 100}};
 
-// Every element of every parameter, as ranges by parameter, in the order of buckets and pieces.
+// Returns all segments by parameter, in the order of buckets and pieces.
 std::map<std::size_t, std::vector<Segment>> all_segments(const GradientLayout& layout) {
   std::map<std::size_t, std::vector<Segment>> found;
   for (Index bucket = 0; bucket < layout.bucket_count(); ++bucket) {

@@ -1,4 +1,4 @@
-// The program under a real mpirun, where there is one.
+// Runs the program under a real mpirun, if there is one.
 
 #include <sys/wait.h>
 
@@ -20,7 +20,7 @@ using headlight::test::launcher_environment;
 
 struct Outcome {
   int exit_code = -1;
-  std::string text;  // of both streams
+  std::string text;  // stdout and stderr
 
   std::vector<std::string> errors() const {
     std::vector<std::string> found;
@@ -34,7 +34,7 @@ struct Outcome {
   }
 };
 
-// `arguments` follow mpirun; %P stands for the program.
+// `arguments` of mpirun; %P is replaced by the program.
 Outcome run_mpirun(std::string arguments, const std::string& environment = "") {
   for (std::size_t at; (at = arguments.find("%P")) != std::string::npos;) {
     arguments.replace(at, 2, HEADLIGHT_PROGRAM);
@@ -57,7 +57,7 @@ Outcome run_mpirun(std::string arguments, const std::string& environment = "") {
   return outcome;
 }
 
-// A tiny run; the text lies in the folder.
+// Returns the command of a tiny run whose text is in `folder`.
 std::string train(const ScratchFolder& folder, const std::string& run, const std::string& more) {
   folder.write("text.txt",
                "The cat sat on the mat.\nThe dog lay by the log. What the fox said\n"
@@ -132,7 +132,7 @@ TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
   }
   const ScratchFolder folder;
   const std::string endless = train(folder, "run", "--shards 4 --max_iters 100000000");
-  // The first saves at once, so that the second job and the signal find it at work.
+  // The first job saves early, so that the second job and the signal come during its training.
   const std::string script =
       "-n 4 " + endless + " --save_interval 1 & first=$!; " + "until [ -e " +
       folder.at("run/latest") + " ]; do sleep 0.1; done; " + "%P train --resume " +
@@ -143,7 +143,7 @@ TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
   CHECK(outcome.text.find("second 4") != std::string::npos);
   CHECK(outcome.text.find("first 0") != std::string::npos);
   CHECK(outcome.text.find("stopped after update") != std::string::npos);
-  CHECK(outcome.errors().size() == 1);  // the second job's
+  CHECK(outcome.errors().size() == 1);  // from the second job
 }
 
 TEST_CASE("three processes are refused with what goes", "[cluster][mpirun]") {

@@ -23,7 +23,7 @@ class Reader {
  public:
   explicit Reader(const std::string& bytes) : bytes_(bytes) {}
 
-  // False when the bytes have ended.
+  // Reads a number. Returns false at the end of the bytes.
   template <class Number>
   bool number(Number& result) {
     if (bytes_.size() - at_ < sizeof result) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-// What the injector writes down about the calls of a program, and the drivers read.
+// Records of the calls of a program. The injector writes them and the drivers read them.
 namespace headlight::fault {
 
 enum class Operation : std::uint8_t {
@@ -19,26 +19,26 @@ enum class Operation : std::uint8_t {
   unlink,       // unlink, remove of a file
   make_folder,  // mkdir
   drop_folder,  // rmdir
-  link,         // symlink: path leads to other
+  link,         // symlink: path points to other
   lock,         // flock, lockf, fcntl
 };
 constexpr int kOperations = 13;
 
 const char* operation_name(Operation operation);
 
-// One call that has succeeded.
+// Record of a successful call.
 struct CallRecord {
   Operation operation = Operation::open;
-  std::int32_t file = 0;    // number of the open() that gave the descriptor; 0: none
+  std::int32_t file = 0;    // number of the open() of the descriptor; 0: none
   std::int64_t offset = 0;  // bytes; write, truncate
   std::string path = {};    // absolute
   std::string other = {};
-  std::string data = {};  // write: what arrived
+  std::string data = {};  // write: the bytes written
 };
 
 std::string to_bytes(const CallRecord& record);
 
-// All records of a file of them. A record at the end that was cut off is left out.
+// Records of a file. Leaves out a truncated record at its end.
 std::vector<CallRecord> parse_records(const std::string& bytes);
 
 }  // namespace headlight::fault

@@ -8,9 +8,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr long kTornWrite = 100;  // of the about 140 writes of three updates
+constexpr long kTornWrite = 100;  // three steps make about 140 writes
 
-// Walks through the calls of a run.
+// Injects a fault at each call of a run in turn.
 class CallWalk {
  public:
   explicit CallWalk(const std::string& kind)
@@ -40,7 +40,7 @@ class CallWalk {
     tally_.count("calls of " + what, at - 1);
   }
 
-  // What a run leaves that is killed after two checkpoints, before the third is whole.
+  // Files of a run that dies after two checkpoints, before the third is complete.
   Snapshot half_done() const {
     training_.reset();
     Process process = training_.start(false, environment("tear", kTornWrite));
@@ -57,7 +57,7 @@ class CallWalk {
             {"FAULT_FIRED", training_.aside("fired").string()}};
   }
 
-  // False when the run has fewer calls.
+  // Injects the fault at call `at`. Returns false if the run makes fewer calls.
   bool strike(long at) {
     training_.reset();
     const fs::path fired = training_.aside("fired");

@@ -5,14 +5,14 @@
 
 namespace headlight::fault {
 
-// What a campaign did and found. It prints its figures itself.
+// Counts and problems of a campaign.
 class Tally {
  public:
   explicit Tally(std::string name) : name_(std::move(name)) {}
 
   void count(const std::string& what, long number = 1);
   void problem(const std::string& text);
-  // Prints a line of figures and the problems. True when there are none.
+  // Prints one line of counts, and the problems. Returns true without problems.
   bool report() const;
 
  private:
@@ -25,29 +25,29 @@ class Tally {
   std::vector<std::string> problems_;
 };
 
-// kill -9 at random instants of a run of a few hundred updates, until that many have struck.
+// Kills a run of some hundred steps with kill -9 at random instants, `count` times in all.
 bool run_kills(long count, unsigned seed);
 
-// kill -9 of one process of those that train together; those that resume are of another number.
+// Kills one process of a distributed run with kill -9. Resumes with another number of processes.
 bool run_ranks(long count, unsigned seed);
 
-// A fault at the first call, at the second, and so on until a run completes. `kind` as in plan.h;
-// with "+" at its end all later calls fail as well.
+// Injects a fault at the first call, at the second, and so on until a run completes. plan.h lists
+// the kinds; "+" at the end of `kind` makes all later calls fail too.
 bool run_calls(const std::string& kind);
 
 struct PowerOptions {
-  long limit = 0;            // states that are tried, evenly chosen; 0: all
-  bool ignore_sync = false;  // treats every fsync as if it were not there: must find losses
+  long limit = 0;            // number of states to try, evenly chosen; 0: all
+  bool ignore_sync = false;  // ignores every fsync: must find losses
   unsigned seed = 0;
 };
 
-// Power failures at every instant.
+// Simulates power failures at every instant.
 bool run_power(const PowerOptions& options);
 
-// SIGINT and SIGTERM at random instants, once and twice.
+// Sends SIGINT or SIGTERM at random instants, once or twice.
 bool run_signals(long count, unsigned seed);
 
-// Several programs on one run directory; the holder of the lock is killed.
+// Starts several programs on one run directory, and kills the holder of the lock.
 bool run_lock();
 
 }  // namespace headlight::fault

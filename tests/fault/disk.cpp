@@ -7,7 +7,7 @@ namespace headlight::fault {
 
 using std::filesystem::file_type;
 
-// Decides what of the pending changes is there after the power failed.
+// Chooses the pending changes that survive a power failure.
 class Disk::Survivors {
  public:
   explicit Survivors(const PowerLoss& loss) : loss_(loss), random_(loss.seed) {}
@@ -38,7 +38,7 @@ class Disk::Survivors {
     return entries;
   }
 
-  // Both halves of a rename share a transaction.
+  // Both changes of a rename have one transaction number, so both survive or neither.
   bool name_survives(int transaction) {
     if (loss_.names != PowerLoss::Share::random) {
       return loss_.names == PowerLoss::Share::all;

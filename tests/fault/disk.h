@@ -11,33 +11,32 @@
 
 namespace headlight::fault {
 
-// Which of the changes that nobody flushed have reached the disk when the power fails.
+// Share of the unflushed changes that reach the disk before the power fails.
 struct PowerLoss {
   enum class Share {
     none,
     all,
-    cut,     // data: of every file all but the last write, of that one half
-    zeros,   // data: the sizes, but zeros in place of the bytes
-    random,  // each change by the toss of a coin
+    cut,     // data: all writes to each file, half of the last one
+    zeros,   // data: all sizes, with zeros for the bytes
+    random,  // each change with a probability of 1/2
   };
   Share names = Share::none;  // entries of folders: none, all or random
   Share data = Share::none;   // contents of files
   unsigned seed = 0;
 };
 
-// A file system that promises no more than POSIX: the content of a file is safe after fsync of the
-// file, a name after fsync of its folder, and changes that are not yet safe may arrive in any
-// order or not at all. A rename happens as a whole or not.
+// Model of a file system with the guarantees of POSIX only. The content of a file is safe after
+// fsync of the file, a name after fsync of its folder. Other changes arrive in any order or never.
+// A rename is atomic.
 class Disk {
  public:
-  // What is safe at the beginning. Paths of records are below `root`, an absolute path.
+  // `safe`: initial safe content. `root`: absolute path above all paths of records.
   Disk(std::string root, const Snapshot& safe);
 
   void apply(const CallRecord& record);
-  // What is found after the power failed now.
+  // Content of the disk after a power failure now.
   Snapshot after(const PowerLoss& loss) const;
-  // Where a symlink leads as programs see it now; empty: there is none. `path` relative to the
-  // root.
+  // Target of a symlink as programs see it now; "" without one. `path` is relative to the root.
   std::string link_target(const std::string& path) const;
 
  private:
@@ -55,17 +54,17 @@ class Disk {
   };
   struct Node {
     std::filesystem::file_type type = std::filesystem::file_type::regular;
-    std::string safe_content;  // of a file; where a symlink leads
+    std::string safe_content;  // content of a file, target of a symlink
     std::vector<DataChange> data_changes;
     std::map<std::string, NodePointer> safe_entries;
-    std::map<std::string, NodePointer> entries;  // as programs see them
+    std::map<std::string, NodePointer> entries;  // as seen by programs
     std::vector<NameChange> name_changes;
   };
   class Survivors;
 
   NodePointer make_node(std::filesystem::file_type type, std::string content = {}) const;
   NodePointer find(const std::string& path) const;
-  // The folder of a path and the name in it.
+  // Folder of a path, and the name in it.
   std::pair<NodePointer, std::string> place(const std::string& path) const;
   void set_name(const std::string& path, NodePointer node);
   void move_name(const CallRecord& record);

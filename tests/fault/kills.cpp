@@ -8,15 +8,15 @@ namespace headlight::fault {
 namespace {
 
 constexpr long kUpdates = 200;
-constexpr long kKillsPerRun = 5;  // then it is left in peace and compared
+constexpr long kKillsPerRun = 5;  // then it runs to its end and is compared
 
-// One run that is killed several times. Nothing that it called saved may be lost.
+// Run that is killed several times. It must keep every checkpoint that it reported as saved.
 class KilledRun {
  public:
   KilledRun(TrainingCase& training, Tally& tally, std::mt19937& random)
       : training_(training), tally_(tally), random_(random) {}
 
-  // Returns how many kills have struck.
+  // Kills the run up to `most` times. Returns the number of kills.
   long run(long most) {
     training_.reset();
     long struck = 0;
@@ -33,7 +33,7 @@ class KilledRun {
   }
 
  private:
-  // False when the run was done before.
+  // Returns false if the run ended before the kill.
   bool kill_once() {
     const bool resumes = saved_ >= 0;
     if (!resumes) {

@@ -14,7 +14,7 @@ constexpr int kWriters = 8;
 constexpr int kLocked = 4;  // exit code of a run whose directory is in use
 constexpr long kLockedUpdates = 400;
 
-// Starts all at once on one run directory; returns how they ended.
+// Starts all programs at once on one run directory. Returns their endings.
 std::vector<Ending> race(const TrainingCase& training, bool resume) {
   std::vector<std::unique_ptr<Process>> all;
   for (int i = 0; i < kWriters; ++i) {
@@ -29,14 +29,14 @@ std::vector<Ending> race(const TrainingCase& training, bool resume) {
   return endings;
 }
 
-// One trains to the end; the others say in one line that they may not.
+// Checks that one program trains to the end and the others exit with one error line.
 void judge_race(const std::vector<Ending>& endings, const TrainingCase& training, Tally& tally) {
   long winners = 0;
   for (const Ending& ending : endings) {
     winners += ending.code == 0 ? 1 : 0;
     tally.count("ended with exit code " + std::to_string(ending.code));
     const std::string manners = bad_manners(ending);
-    // One that comes when the winner is done already finds its run.
+    // A late program finds the finished run of the winner.
     const bool late = ending.code == 2 && ending.err.find("holds a run already") != ending.err.npos;
     if (!manners.empty() || (ending.code != 0 && ending.code != kLocked && !late)) {
       tally.problem(ending.summary());
@@ -51,13 +51,13 @@ void judge_race(const std::vector<Ending>& endings, const TrainingCase& training
   }
 }
 
-// After kill -9 the lock is free, and a second program resumes.
+// Checks that kill -9 frees the lock and a second program resumes.
 void kill_the_holder(TrainingCase& training, Tally& tally) {
   training.reset();
   Process holder = training.start(false);
   while (last_saved(holder.messages()) < 1 && !holder.ends_within(1e-3)) {
   }
-  holder.send(SIGSTOP);  // so that it is not done before the second has tried
+  holder.send(SIGSTOP);  // keeps it running until the second program has tried
   const fs::path output = training.aside("second");
   fs::create_directories(output);
   const Ending second = training.start(true, {}, output).wait();

@@ -25,8 +25,8 @@ long number(const std::vector<std::string>& words, std::size_t index, long fallb
   return index < words.size() ? std::atol(words[index].c_str()) : fallback;
 }
 
-// Thousands of flushes would take a real disk minutes; kills do not care where the files are, and
-// power failures are modelled.
+// Keeps files in memory. A real disk would need minutes for thousands of flushes. Kills do not
+// depend on the disk, and power failures are simulated.
 void prefer_memory_for_files() {
   constexpr const char* kMemory = "/dev/shm";
   constexpr int kKeep = 0;
@@ -35,7 +35,7 @@ void prefer_memory_for_files() {
   }
 }
 
-// True: nothing was lost.
+// Runs a campaign. Returns true if it found no loss.
 bool run(const std::vector<std::string>& words) {
   const auto seed = static_cast<unsigned>(number(words, 2, 1));
   if (words[0] == "kills") {
@@ -65,7 +65,7 @@ bool run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace headlight::fault
 
-// Ends with 1 when a promise was broken, with 2 when nothing could be tried.
+// Exits with 1 after a broken promise, with 2 if nothing could be tried.
 int main(int count, char** arguments) {
   const std::span<char*> all(arguments, static_cast<std::size_t>(count));
   const std::vector<std::string> words(all.begin() + 1, all.end());

@@ -14,14 +14,14 @@ namespace {
 namespace fs = std::filesystem;
 using Share = PowerLoss::Share;
 
-// A state of the disk after a power failure, and what must not be lost in it.
+// State of the disk after a power failure, with the checkpoint that it must contain.
 struct State {
   Snapshot found;
   long saved = -1;
   std::string when;
 };
 
-// What RUN/latest leads to: the program sets it when a checkpoint is complete. -1: nothing yet.
+// Step of RUN/latest, which the program sets after a checkpoint is complete. -1: none yet.
 long promised_checkpoint(const Disk& disk) {
   constexpr std::size_t kPrefix = 5;  // step_
   const std::string name = disk.link_target("run/latest");
@@ -41,7 +41,7 @@ std::vector<PowerLoss> losses(unsigned seed) {
   return all;
 }
 
-// Every state that the records can leave behind; each once.
+// Distinct disk states that the records can leave after a power failure.
 std::vector<State> states_of(const std::vector<CallRecord>& records, Disk& disk,
                              const PowerOptions& options) {
   std::vector<State> states;
@@ -63,7 +63,7 @@ std::vector<State> states_of(const std::vector<CallRecord>& records, Disk& disk,
         states.push_back(std::move(state));
       } else {
         State& other = states[same->second];
-        if (state.saved > other.saved) {  // what must not be lost by then
+        if (state.saved > other.saved) {  // the latest checkpoint that it must contain
           other = std::move(state);
         }
       }
@@ -107,7 +107,7 @@ class PowerFailures {
     return parse_records(file_contents(log));
   }
 
-  // With some checkpoints complete and another begun.
+  // Kills the run after some complete checkpoints and inside another.
   void kill_in_the_middle(const std::vector<CallRecord>& whole) const {
     const auto writes = std::count_if(whole.begin(), whole.end(), [](const CallRecord& record) {
       return record.operation == Operation::write;

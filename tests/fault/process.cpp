@@ -21,7 +21,7 @@ extern char** environ;
 namespace headlight::fault {
 namespace {
 
-constexpr double kHangs = 120;  // seconds; runs here take a few
+constexpr double kHangs = 120;  // seconds; runs take a few seconds here
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -104,8 +104,8 @@ std::vector<pid_t> Process::children() const {
   return {std::istream_iterator<pid_t>(list), {}};
 }
 
-// A machine that is stopped for minutes must not make its programs look as if they hung: of the
-// time between two looks only so much counts as a look takes when the machine is busy.
+// Counts at most kMostOfALook seconds between two checks. Otherwise a machine that was suspended
+// for minutes would make its programs look as if they hung.
 bool Process::ends_within(double seconds) {
   using Clock = std::chrono::steady_clock;
   constexpr double kMostOfALook = 0.1;

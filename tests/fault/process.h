@@ -11,23 +11,23 @@ namespace headlight::fault {
 
 using Environment = std::map<std::string, std::string>;
 
-// How a program ended.
+// Exit code and output of a program.
 struct Ending {
-  int code = -1;  // 128 + number when a signal ended it
+  int code = -1;  // 128 + number if a signal ended it
   bool hung = false;
   std::string out = {};
   std::string err = {};
 
-  // The lines of err that begin with "error: ".
+  // Lines of err that begin with "error: ".
   std::vector<std::string> errors() const;
-  // The exit code and the errors, in one line.
+  // Exit code and errors in one line.
   std::string summary() const;
 };
 
-// A program that runs. It is killed when it goes out of scope.
+// Running program. The destructor kills it.
 class Process {
  public:
-  // `output`: a folder that gets the files out and err.
+  // `output`: folder for the files out and err.
   Process(const std::vector<std::string>& command, const Environment& environment,
           std::filesystem::path output);
   ~Process();
@@ -35,13 +35,13 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void send(int signal) const;
-  // The processes that it has started itself.
+  // Child processes of the program.
   std::vector<pid_t> children() const;
-  // True when it ends within this time.
+  // Returns true if the program ends within this time.
   bool ends_within(double seconds);
-  // Waits for the end; one that hangs is killed.
+  // Waits for the end. Kills a program that hangs.
   Ending wait();
-  // What it has said on stderr so far.
+  // Text on stderr so far.
   std::string messages() const;
 
  private:

@@ -9,9 +9,9 @@ namespace headlight::fault {
 namespace {
 
 constexpr long kRankUpdates = 60;
-constexpr double kLongestEnd = 30;  // seconds that the others may live on
+constexpr double kLongestEnd = 30;  // seconds until the other processes must end
 
-// Kills one process of a run, any of them.
+// Distributed run whose random processes are killed.
 class KilledRanks {
  public:
   KilledRanks(TrainingCase& training, Tally& tally, std::mt19937& random)
@@ -31,9 +31,9 @@ class KilledRanks {
   }
 
  private:
-  // Returns the update of the last checkpoint that was called saved, or -1.
+  // Kills a process. Returns the step of the last checkpoint reported as saved, or -1.
   long kill_one() {
-    constexpr double kStart = 0.3;  // seconds, until mpirun has started them
+    constexpr double kStart = 0.3;  // seconds that mpirun needs to start them
     Process launcher = training_.start(false);
     std::uniform_real_distribution<double> delay(kStart, kStart + 3 * training_.control_seconds());
     if (launcher.ends_within(delay(random_))) {

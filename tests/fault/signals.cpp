@@ -28,8 +28,7 @@ class Signals {
   }
 
  private:
-  // A signal before main() has set its handlers ends a program as it ends any: so the first
-  // update is awaited.
+  // Waits for the first step: before main() sets its handlers, a signal ends any program.
   Ending interrupted(int signal, bool twice) {
     std::uniform_real_distribution<double> delay(0, 0.7 * training_.control_seconds());
     Process process = training_.start(false);
@@ -43,7 +42,7 @@ class Signals {
     return process.wait();
   }
 
-  // The second signal may come when the program is done already.
+  // The program may be done before the second signal.
   void judge(const Ending& ending, bool twice) {
     const bool expected = ending.code == 0 || (twice && ending.code == 130);
     tally_.count("ended with exit code " + std::to_string(ending.code));

@@ -27,7 +27,7 @@ Snapshot take_snapshot(const fs::path& folder) {
   return snapshot;
 }
 
-// The order of a map has folders before what they hold.
+// Map order puts folders before their contents.
 void restore_snapshot(const fs::path& folder, const Snapshot& snapshot) {
   fs::create_directories(folder);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {

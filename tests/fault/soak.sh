@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains a tiny model for many updates, saving after each, and watches memory and open files: neither may grow.
+# Trains a tiny model for many steps and saves after each. Memory and open files must not grow.
 # usage: soak.sh PROGRAM [UPDATES]     (default: 20000)
 set -euo pipefail
 program=$1 updates=${2:-20000}
@@ -14,19 +14,19 @@ for i in $(seq 30); do echo "The cat $i sat on the mat. Mina has a red kite."; d
   >"$work/out" 2>"$work/err" &
 trainer=$!
 
-# A line for each look: update, resident KB, open files.
+# One line for each sample: step, resident KB, open files.
 pages=$(($(getconf PAGESIZE) / 1024))
 while kill -0 "$trainer" 2>/dev/null; do
   step=$(readlink "$work/run/latest" 2>/dev/null || echo step_0)
   memory=$(cut -d ' ' -f 2 "/proc/$trainer/statm" 2>/dev/null || echo 0)
-  files=$({ find "/proc/$trainer/fd" -mindepth 1 2>/dev/null || true; } | wc -l)  # it may just have ended
+  files=$({ find "/proc/$trainer/fd" -mindepth 1 2>/dev/null || true; } | wc -l)  # it may have ended
   [ "${memory:-0}" = 0 ] || [ "$files" = 0 ] || echo "${step#step_} $((memory * pages)) $files"
   sleep 0.02
 done >"$work/samples"
 wait "$trainer" || { echo "soak: training failed"; tail -3 "$work/err"; exit 1; }
 trainer=
 
-# The warm-up, a fifth, is left out.
+# Leaves out the first fifth of the steps as warm-up.
 awk -v updates="$updates" '
   $1 + 0 >= updates / 5 && $1 + 0 < updates {
     x = $1 + 0; n++; sx += x; sy += $2; sxx += x * x; sxy += x * $2

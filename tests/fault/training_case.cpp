@@ -20,7 +20,7 @@ std::string small_text() {
   return text;
 }
 
-// The number after the last `words`, or -1.
+// Number after "step_" behind the last `words`, or -1.
 long number_after(const std::string& text, const std::string& words) {
   const std::size_t line = text.rfind(words);
   const std::size_t step = line == std::string::npos ? line : text.find("step_", line);

@@ -18,38 +18,38 @@ struct CaseOptions {
   std::vector<std::string> more = {};  // further arguments
 };
 
-// A short run of a tiny model that saves after every update, and the same run undisturbed.
+// Short run of a tiny model that saves after every step, and an undisturbed control run.
 class TrainingCase {
  public:
   explicit TrainingCase(const CaseOptions& options);
 
-  // The folder that holds the text and the run directory "run".
+  // Folder with the text and the run directory "run".
   const std::filesystem::path& root() const { return root_; }
   std::filesystem::path run() const { return root_ / "run"; }
-  // For files that belong to no run.
+  // Path for files outside of all runs.
   std::filesystem::path aside(const std::string& name) const { return folder_.path() / name; }
 
-  // Runs that are started from now on are of so many processes, started by mpirun; 1: without it.
+  // Sets the number of processes of later runs. Above 1, mpirun starts them.
   void set_processes(int count) { processes_ = count; }
 
-  // Empties the run directory, or makes it what set_base() was told.
+  // Empties the run directory, or restores the snapshot of set_base().
   void reset() const;
   void set_base(Snapshot run) { base_ = std::move(run); }
-  // `output`: a folder for the files out and err, when several run at once.
+  // `output`: folder for the files out and err, for runs at the same time.
   Process start(bool resume, const Environment& environment = {},
                 const std::filesystem::path& output = {}) const;
   Ending train(bool resume, const Environment& environment = {}) const;
 
-  // The run directory of the undisturbed run, without times.
+  // Run directory of the control run, without times.
   const Snapshot& control() const { return control_; }
   double control_seconds() const { return control_seconds_; }
-  // Says how the run directory differs from it; empty: not at all.
+  // Differences between the run directory and the control; "" if equal.
   std::string difference() const;
 
-  // Resumes, or starts anew when there is nothing to resume from, and says what is wrong about it;
-  // empty: nothing. `saved`: the iteration that must not be lost, or -1.
+  // Resumes the run, or restarts it if there is no checkpoint. Returns its problems; "" for none.
+  // `saved`: the step that must not be lost, or -1.
   std::string recover(long saved);
-  // Of the last recover(): what it resumed from, or -1 when it started anew.
+  // Step from which the last recover() resumed; -1: it restarted.
   long resumed_from() const { return resumed_from_; }
 
  private:
@@ -65,11 +65,11 @@ class TrainingCase {
   long resumed_from_ = -1;
 };
 
-// The iteration of the last checkpoint that messages call saved, or -1.
+// Step of the last checkpoint that `messages` report as saved, or -1.
 long last_saved(const std::string& messages);
 
-// What a run has to say when it fails: one line of error and a known exit code. Returns what is
-// wrong about it; empty: nothing.
+// Checks that a failed run prints one error line and has a known exit code. Returns the problem; ""
+// for none.
 std::string bad_manners(const Ending& ending);
 
 }  // namespace headlight::fault

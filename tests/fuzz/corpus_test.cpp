@@ -7,11 +7,11 @@
 
 namespace corpus_test {
 
-// What libFuzzer starts from, and what it has found, also runs without it.
+// Runs the start inputs and findings of libFuzzer without libFuzzer.
 TEST_CASE("no input of the fuzzing corpus does harm") {
   const std::filesystem::path corpus = HEADLIGHT_SOURCE_DIR "/tests/fuzz/corpus";
   for (const headlight::fuzz::Target& target : headlight::fuzz::kTargets) {
-    CHECK_NOTHROW(target.run(""));  // which libFuzzer begins with
+    CHECK_NOTHROW(target.run(""));  // libFuzzer's first input
     std::size_t inputs = 0;
     for (const auto& entry : std::filesystem::directory_iterator(corpus / target.name)) {
       CAPTURE(entry.path().string());

@@ -6,18 +6,18 @@
 
 #include "headlight/base/error.h"
 
-// What the fuzz targets share. A finding is an exception that is not headlight::Error: libFuzzer
-// takes it for a crash, Catch2 for a failure.
+// Helpers of the fuzz targets. A finding is an exception other than headlight::Error. libFuzzer
+// counts it as a crash, Catch2 as a failure.
 namespace headlight::fuzz {
 
 // Throws std::logic_error with `finding` unless `condition` holds.
 void demand(bool condition, const std::string& finding);
 
-// Throws std::logic_error unless `message` is one line without control characters that a person
-// would still read.
+// Throws std::logic_error unless `message` is one line, free of control characters and short enough
+// to read.
 void demand_good_message(std::string_view message);
 
-// True when `body` accepts its input, false when it refuses it with an Error, which must be good.
+// Returns true if `body` accepts its input, false if it throws an Error with a good message.
 template <class Body>
 bool accepted(const Body& body) {
   try {
@@ -29,7 +29,7 @@ bool accepted(const Body& body) {
   }
 }
 
-// A file that lies in memory and has a path.
+// File in memory that has a path.
 class MemoryFile {
  public:
   MemoryFile();
@@ -38,7 +38,6 @@ class MemoryFile {
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  // Replaces the content.
   void write(std::string_view bytes) const;
 
  private:
@@ -46,7 +45,7 @@ class MemoryFile {
   std::filesystem::path path_;
 };
 
-// A folder, in memory where the system has one, that is gone when the process ends.
+// Temporary folder, in memory if possible. Disappears at the end of the process.
 class Folder {
  public:
   Folder();
@@ -61,10 +60,10 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// Takes the first byte off the input, 0 when there is none: it selects what to do with the rest.
+// Removes and returns the first byte of the input, or 0. It selects the use of the other bytes.
 unsigned take_byte(std::string_view& input);
 
-// Takes what stands before the first zero byte, and that byte, off the input.
+// Removes the input up to its first zero byte. Returns the text before that byte.
 std::string_view take_text(std::string_view& input);
 
 }  // namespace headlight::fuzz

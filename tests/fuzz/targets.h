@@ -3,9 +3,9 @@
 #include <array>
 #include <string_view>
 
-// Everything that reads bytes from outside. A target gives any input to a reader and to what uses
-// the result; it returns when Headlight behaves, whether it accepts the input or refuses it, and
-// throws anything but headlight::Error when not. In most of them the first byte selects the format.
+// Readers of bytes from outside. A target passes its input to a reader and uses the result. It
+// returns if Headlight accepts or refuses the input, and throws a non-headlight::Error for a
+// finding. In most targets the first byte selects the format.
 namespace headlight::fuzz {
 
 void safetensors(std::string_view input);

@@ -20,7 +20,7 @@ GptConfig small_config() {
   return {.vocab_size = 53, .block_size = 40, .n_layer = 2, .n_head = 4, .n_embd = 64};
 }
 
-// Models that differ from GPT-2 in one way each.
+// Models that each differ from GPT-2 in one property.
 std::vector<GptConfig> odd_configs() {
   std::vector<GptConfig> configs(11, small_config());
   configs[1].norm = NormPosition::post;
@@ -44,7 +44,7 @@ std::vector<GptConfig> odd_configs() {
   return configs;
 }
 
-// Weights of the size that trained models have, so that 1e-5 means something.
+// Gives weights the size of trained ones, so that a tolerance of 1e-5 is meaningful.
 void liven(const Gpt& gpt, std::uint64_t seed) {
   for (auto& [name, parameter] : gpt.parameters()) {
     const bool gain = name.find("ln_") != std::string::npos && name.ends_with("weight");
@@ -67,8 +67,8 @@ double difference(std::span<const float> logits, const Tensor& expected) {
   return furthest / largest;
 }
 
-// Reads the first `prompt` tokens as a matrix and the others one by one; gives the largest
-// difference from the logits of the whole text, all of them.
+// Reads the first `prompt` tokens as a matrix and the others one by one. Returns the largest
+// difference from the logits of a forward pass over all tokens.
 double compare(Decoder& decoder, const Ids& tokens, Index prompt) {
   const auto& gpt = dynamic_cast<const Gpt&>(decoder.model());
   const Tensor all = gpt.logits(make_batch({tokens}));
@@ -91,7 +91,7 @@ double compare(Decoder& decoder, const Ids& tokens, Index prompt) {
 
 std::vector<float> copied(std::span<const float> logits) { return {logits.begin(), logits.end()}; }
 
-// By taking the model's own matrices away.
+// Returns true if the packed matrices read the prompt. Finds out by clearing the model's own.
 bool prompt_meets_packed_matrices(WeightFormat format, Index tokens) {
   const Gpt gpt(small_config());
   liven(gpt, 7);
@@ -135,10 +135,10 @@ TEST_CASE("a decoder of rounded weights gives the logits of the rounded model") 
       const Tensor after = gpt.logits(make_batch({draw_ids(40, 53)}));
       Decoder decoder(gpt, format);
       INFO(name_of(format) << ", width " << config.n_embd);
-      // int8 weights meet vectors of 16 bits.
+      // int8 products round the vectors to 16 bits.
       const double limit = format == WeightFormat::int8 ? 3e-4 : 1e-5;
       CHECK(compare(decoder, draw_ids(40, 53), 9) < limit);
-      CHECK(largest_difference(before, after) > 1e-4);  // it has rounded
+      CHECK(largest_difference(before, after) > 1e-4);  // rounding has an effect
       CHECK(largest_difference(before, after) < 0.5);
     }
   }

@@ -15,14 +15,14 @@ using namespace headlight::test;
 
 namespace {
 
-// Halves what the heads of a layer put out.
+// Halves the head outputs of layer 0.
 class Halved : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override { return point == Point::z && layer == 0; }
   Tensor visit(const Place&, const Tensor& z) override { return z * 0.5; }
 };
 
-// Puts out more than a float32 can hold.
+// Returns values beyond the range of float32.
 class Overflows : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override { return point == Point::z && layer == 0; }
@@ -38,7 +38,7 @@ class Fails : public ForwardHook {
   }
 };
 
-// What became of a request.
+// Results of a request.
 struct Outcome {
   std::map<Index, GenerateResult> results;
   std::map<Index, std::string> streamed;
@@ -63,7 +63,7 @@ GenerateOptions drawing(std::uint64_t seed, Index count) {
   return options;
 }
 
-// Requests that differ in everything.
+// Requests that differ in all options.
 std::vector<Request> varied_requests(std::vector<Outcome>& outcomes, Halved& hook) {
   std::vector<Request> requests;
   outcomes.resize(6);
@@ -121,7 +121,7 @@ TEST_CASE("requests that are mixed get what each gets alone, bit for bit", "[eng
       Engine engine(decoder, tokenizer, {.together = together});
       for (Request& request : varied_requests(mixed, hook)) {
         engine.begin(std::move(request));
-        engine.step();  // the earlier ones have gone ahead
+        engine.step();  // earlier requests are ahead
         engine.step();
       }
       while (engine.step()) {

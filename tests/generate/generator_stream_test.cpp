@@ -25,7 +25,7 @@ TEST_CASE("streamed pieces never cut a character") {
   const std::vector<std::string> pieces = pieces_of(*model, greedy(100), result);
   CHECK(pieces == std::vector<std::string>{"a", "é", "世", "🤗", "b"});
   CHECK(result.text == "aé世🤗b");
-  CHECK(result.tokens.size() == 12);  // 1 + 2 + 3 + 4 + 1 bytes and the end
+  CHECK(result.tokens.size() == 12);  // 1 + 2 + 3 + 4 + 1 bytes and the end token
 }
 
 TEST_CASE("a character that the end of the text cuts becomes U+FFFD") {

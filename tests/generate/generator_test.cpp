@@ -88,7 +88,7 @@ TEST_CASE("with ignore_end_of_text the text goes on to max_new_tokens") {
 }
 
 TEST_CASE("the window keeps the last half of the block, rounded up, when it is full") {
-  // The token after position p is the byte p: the text tells the positions that were used.
+  // The token after position p is byte p, so that the text shows the positions used.
   const auto run = [](Index block, const std::string& prompt, Index count) {
     std::vector<std::int32_t> script;
     for (std::int32_t p = 0; p < block; ++p) {
@@ -141,7 +141,7 @@ TEST_CASE("500 greedy tokens are the same with and without the key/value cache")
     CHECK(cached.tokens.size() == 500);
     CHECK(cached.tokens == plain.tokens);
     CHECK(cached.text == plain.text);
-    // A text that repeats one token would prove little.
+    // The text must vary: a repeated token would prove little.
     CHECK(std::set(cached.tokens.begin(), cached.tokens.end()).size() > 40);
   };
   check(64, 2, 10);
@@ -149,7 +149,7 @@ TEST_CASE("500 greedy tokens are the same with and without the key/value cache")
 }
 
 TEST_CASE("an empty prompt starts from the end of a text") {
-  // Token 256 stands at position 0 in both cases.
+  // Token 256 is at position 0 in both cases.
   const auto model = lively_model(257, 16);
   ByteTokenizer plain;
   const GenerateResult empty = generate(*model, plain, "", greedy(30));
@@ -219,7 +219,7 @@ TEST_CASE("the repetition penalty sees the prompt and the output") {
   CHECK(generate(*model, ByteTokenizer(), "x", greedy(4)).text == "aaaa");
   GenerateOptions options = greedy(4);
   options.sampling.repetition_penalty = 4;
-  // "a" counts a quarter once it has occurred, "b" too.
+  // After its first occurrence the logit of "a" is divided by 4, and so is that of "b".
   CHECK(generate(*model, ByteTokenizer(), "x", options).text == "abaa");
   CHECK(generate(*model, ByteTokenizer(), "a", options).text == "baaa");
   CHECK(generate(*model, ByteTokenizer(), "ab", options).text == "aaaa");

@@ -12,7 +12,7 @@ using namespace headlight::test;
 
 namespace {
 
-// The log softmax [V] of what a plain forward pass gives after `context`.
+// Returns the log softmax [V] after `context`, from a plain forward pass.
 std::vector<double> plain_log_probabilities(const Gpt& model,
                                             const std::vector<std::int32_t>& context) {
   const NoGrad no_grad;
@@ -36,7 +36,7 @@ GenerateOptions wild(Index count, Index logprobs) {
   return options;
 }
 
-// Follows the text with a window of its own: cut to half a block when it is full.
+// Checks the text with its own window, cut to half a block when it is full.
 void check_against_model(const Gpt& model, const GenerateResult& result, double margin = 1e-4) {
   std::vector<std::int32_t> window = byte_ids("ab");
   const Index block = model.config().block_size;
@@ -98,7 +98,7 @@ TEST_CASE("log-probabilities of rounded weights are those of the rounded model")
     const auto model = lively_model(257, 32);
     round_weights(*model, format);
     Decoder decoder(*model, format);
-    // int8 weights meet vectors of 16 bits.
+    // int8 products round the vectors to 16 bits.
     check_against_model(*model, generate(decoder, ByteTokenizer(), "ab", wild(40, 1)),
                         format == WeightFormat::int8 ? 3e-3 : 1e-4);
   }

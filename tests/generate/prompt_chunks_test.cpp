@@ -21,7 +21,7 @@ struct Prompt {
   std::uint64_t seed;
 };
 
-// The texts of requests that are begun one after the other, a step apart.
+// Returns the texts of requests that start one step apart.
 std::vector<GenerateResult> texts_of(const Gpt& model, const std::vector<Prompt>& prompts,
                                      const EngineOptions& options, EngineStatus* status = nullptr) {
   Decoder decoder(model);
@@ -100,7 +100,7 @@ TEST_CASE("parts of a prompt let other texts go on", "[engine]") {
   engine.begin(std::move(second));
   while (engine.step()) {
   }
-  CHECK(tokens_before == 5);  // one with its own prompt, then one with each of four parts
+  CHECK(tokens_before == 5);  // one with its own prompt, then one with each of four chunks
 }
 
 TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]") {
@@ -134,7 +134,7 @@ TEST_CASE("a short prompt does not wait for the whole of a long one", "[engine]"
     ++step;
   }
   CHECK(short_step <= 3 + 2);
-  CHECK(long_step == 15 + 1);  // its parts, and the short one's
+  CHECK(long_step == 15 + 1);  // its chunks and that of the short one
   check_same(long_result, texts_of(*model, {lengthy}, {.prompt_chunk = kChunk})[0]);
   check_same(short_result, texts_of(*model, {brief}, {.prompt_chunk = kChunk})[0]);
 }
@@ -180,7 +180,7 @@ TEST_CASE("prompts of different lengths that are read in turn share their beginn
   }
   while (engine.step()) {
   }
-  CHECK(engine.status().reused_prompt_tokens >= 512 / 2);  // each block, once its end is read
+  CHECK(engine.status().reused_prompt_tokens >= 512 / 2);  // each block, once it is complete
   for (std::size_t i = 0; i < texts.size(); ++i) {
     check_same(results[i], texts_of(*model, {{texts[i], i}}, {.prompt_chunk = 32})[0]);
   }
@@ -237,7 +237,7 @@ TEST_CASE("what was not used for longest is forgotten first", "[engine]") {
   prefixes.shrink(100);
   CHECK(prefixes.tokens() == 64);
   CHECK(prefixes.find(one).length() == 0);
-  read(2, 200);  // holds what was known
+  read(2, 200);  // contains the earlier entries
   CHECK(prefixes.tokens() == 192);
   read(2, 70);
   CHECK(prefixes.tokens() == 192);

@@ -19,7 +19,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 Tensor logits_of(const std::vector<double>& probabilities) {
   std::vector<double> logits;
   for (const double probability : probabilities) {
-    logits.push_back(std::log(probability) + 3.0);  // softmax does not see the 3
+    logits.push_back(std::log(probability) + 3.0);  // softmax does not change with the 3
   }
   return Tensor::from(logits, {static_cast<Index>(logits.size())});
 }
@@ -64,7 +64,7 @@ TEST_CASE("without any filter the distribution is the softmax of the logits") {
   check_distribution(distribution({}, logits_of({0.5, 0.125, 0.25, 0.125})),
                      {{0, 0.5}, {1, 0.125}, {2, 0.25}, {3, 0.125}});
   check_distribution(distribution({}, tensor_of({7.0})), {{0, 1.0}});
-  // Logits far outside what exp can take.
+  // Logits far outside the range of exp.
   check_distribution(distribution({}, tensor_of({10000.0, 10000.0, -10000.0})),
                      {{0, 0.5}, {1, 0.5}, {2, 0.0}});
 }
@@ -93,7 +93,7 @@ TEST_CASE("extreme temperatures stay numbers") {
   }
   check_distribution(distribution({.temperature = 1e300}, tensor_of({40, -40})),
                      {{0, 0.5}, {1, 0.5}});
-  // Equal weights after rounding, yet top_k still knows which logit was larger.
+  // The weights are equal after rounding, but top_k still compares the logits.
   check_distribution(distribution({.temperature = 1e300, .top_k = 1}, tensor_of({-40, 40})),
                      {{1, 1.0}});
 }
@@ -106,7 +106,7 @@ TEST_CASE("top_k keeps the likeliest tokens and never more than there are") {
   check_distribution(distribution({.top_k = 4}, logits), all);
   check_distribution(distribution({.top_k = 1000000}, logits), all);
   check_distribution(distribution({.top_k = 0}, logits), all);
-  // Of equal tokens the lower ids stay.
+  // Among equal tokens the lower ids stay.
   check_distribution(distribution({.top_k = 2}, tensor_of({1, 2, 2, 2})), {{1, 0.5}, {2, 0.5}});
 }
 
@@ -134,14 +134,14 @@ TEST_CASE("min_p drops tokens below a share of the likeliest") {
 }
 
 TEST_CASE("the filters run in their order: penalty, temperature, top_k, top_p, min_p") {
-  // top_p sees what top_k left, renormalised: 0.4 / 0.7 = 0.571 is already above 0.5.
+  // top_p gets the result of top_k, renormalised: 0.4 / 0.7 = 0.571 is already above 0.5.
   check_distribution(distribution({.top_k = 2, .top_p = 0.5}, logits_of({0.1, 0.4, 0.2, 0.3})),
                      {{1, 1.0}});
   // Temperature 2 turns 0.81 : 0.09 : 0.09 : 0.01 into 9 : 3 : 3 : 1, of which 9 / 16 < 0.6.
   check_distribution(
       distribution({.temperature = 2, .top_p = 0.6}, logits_of({0.81, 0.09, 0.09, 0.01})),
       {{0, 0.75}, {1, 0.25}});
-  // min_p looks at the probabilities after temperature: 3 / 9 passes, 1 / 9 does not.
+  // min_p compares the probabilities after temperature: 3 / 9 passes, 1 / 9 does not.
   check_distribution(
       distribution({.temperature = 2, .min_p = 0.2}, logits_of({0.81, 0.09, 0.09, 0.01})),
       {{0, 0.6}, {1, 0.2}, {2, 0.2}});
@@ -200,7 +200,7 @@ TEST_CASE("a draw takes the token on whose stretch the number falls") {
   CHECK(choose_token(tokens, 0.7499) == 8);
   CHECK(choose_token(tokens, 0.75) == 9);
   CHECK(choose_token(tokens, 0.99999) == 9);
-  // A token without probability comes neither first nor last, whatever rounding does.
+  // A token with probability 0 is never chosen, neither first nor last.
   const std::vector<TokenProbability> rounded{{1, 0.0}, {2, 0.9999}, {3, 0.0}};
   CHECK(choose_token(rounded, 0.0) == 2);
   CHECK(choose_token(rounded, 0.99999) == 2);
@@ -220,7 +220,7 @@ TEST_CASE("draw n of a sample is a function of the seed, the sample and n") {
   CHECK(draws(1, 0) == draws(1, 0));
   CHECK(draws(1, 0) != draws(1, 1));
   CHECK(draws(1, 0) != draws(2, 0));
-  // Greedy choices use up their numbers, too: the third draw is the third number.
+  // Greedy choices also use up draws: the third choice uses the third number.
   Sampler sampler({.seed = 1});
   sampler.next(tensor_of({1}), {});
   sampler.next(tensor_of({1}), {});

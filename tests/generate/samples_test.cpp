@@ -17,7 +17,7 @@ GenerateOptions drawing(Index count) {
   return options;
 }
 
-// Each of the samples made together is what it is alone.
+// Checks that each of several samples equals the one generated alone.
 void check_same(Decoder& decoder, const std::string& prompt, GenerateOptions options, Index count) {
   const auto together = generate_samples(decoder, ByteTokenizer(), prompt, options, count);
   REQUIRE(static_cast<Index>(together.size()) == count);
@@ -39,7 +39,7 @@ TEST_CASE("samples made side by side are the texts that they are alone") {
   for (const WeightFormat format :
        {WeightFormat::float32, WeightFormat::bfloat16, WeightFormat::int8}) {
     Decoder decoder(*model, format);
-    GenerateOptions options = drawing(100);  // the window is cut more than once
+    GenerateOptions options = drawing(100);  // long enough to cut the window more than once
     options.ignore_end_of_text = true;
     check_same(decoder, "prompt", options, 5);
     check_same(decoder, std::string(40, 'x'), options, 2);

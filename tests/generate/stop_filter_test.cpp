@@ -8,7 +8,7 @@ using namespace headlight;
 
 namespace {
 
-// What a filter passes on of a text that comes in pieces of `size` bytes.
+// Returns the output of a filter for a text in pieces of `size` bytes.
 std::string filtered(const std::vector<std::string>& stops, const std::string& text,
                      std::size_t size) {
   StopFilter filter(stops);

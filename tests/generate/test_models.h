@@ -8,8 +8,8 @@
 
 namespace headlight::test {
 
-// A model whose next token depends on the position alone: after position p, and whatever stands
-// there, script[p] is by far the likeliest. Its block has as many positions as the script.
+// A model whose next token depends only on the position: after position p, script[p] is by far the
+// most likely. block_size is the length of the script.
 inline std::unique_ptr<Gpt> scripted_model(Index vocabulary,
                                            const std::vector<std::int32_t>& script) {
   GptConfig config;
@@ -25,8 +25,8 @@ inline std::unique_ptr<Gpt> scripted_model(Index vocabulary,
         name == "h.0.attn.c_proj.weight" || name == "h.0.mlp.c_proj.weight") {
       parameter.fill(0);
     }
-    // Position p is the unit vector p, and the head reads it. 100 makes everything else impossible
-    // at temperature 1.
+    // The embedding of position p is the unit vector p, which the head reads. A logit of 100 makes
+    // all other tokens impossible at temperature 1.
     for (Index p = 0; p < config.block_size; ++p) {
       if (name == "wpe.weight") {
         parameter.data<float>()[p * config.n_embd + p] = 1;
@@ -39,7 +39,7 @@ inline std::unique_ptr<Gpt> scripted_model(Index vocabulary,
   return model;
 }
 
-// A model of random weights so large that its texts vary even when decoded greedily.
+// A model with random weights so large that its texts vary even when decoded greedily.
 inline std::unique_ptr<Gpt> lively_model(Index vocabulary, Index block_size, Index layers = 2) {
   GptConfig config;
   config.vocab_size = vocabulary;
@@ -62,7 +62,7 @@ inline std::vector<std::int32_t> byte_ids(std::string_view text) {
   return ByteTokenizer().encode(text);
 }
 
-// A script that a one-byte prompt starts from its beginning.
+// Returns a script whose text starts after a one-byte prompt.
 inline std::vector<std::int32_t> script_of(std::string_view text) {
   std::vector<std::int32_t> script = byte_ids(text);
   script.push_back(ByteTokenizer().end_of_text());

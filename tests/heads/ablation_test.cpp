@@ -80,7 +80,7 @@ TEST_CASE("a head that always puts out the same is not missed when its mean take
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   for (auto [name, parameter] : gpt->parameters()) {
-    // The values of head 1 of layer 0 become its bias alone: rows 24 + 4 ... 24 + 7 of c_attn.
+    // The values of head 1 of layer 0 become its bias: rows 24 + 4 ... 24 + 7 of c_attn.
     if (name == "h.0.attn.c_attn.weight") {
       parameter.detach().strided_view({4, 12}, {12, 1}, 28 * 12).fill(0);
     }
@@ -95,15 +95,15 @@ TEST_CASE("a head that always puts out the same is not missed when its mean take
 }
 
 TEST_CASE("resampling takes a head's output from the next document, place by place") {
-  // Two documents of one length: each gets the other's outputs, which for head 0 of layer 0 with
-  // the same tokens are its own.
+  // Two documents of equal length: each gets the other's outputs. For head 0 of layer 0 and equal
+  // tokens these are its own.
   const auto gpt = random_gpt(three_layers());
   const TokenDataset same = document_dataset({{1, 2, 3}, {1, 2, 3}}, 10);
   const TokenDataset other = document_dataset({{1, 2, 3}, {4, 5, 6}}, 10);
   const AblationOptions options{.mode = AblationMode::resample, .heads = {{0, 0}}};
   CHECK(ablate_heads(*gpt, same, options).heads[0].rise.mean == Approx(0).margin(1e-12));
   CHECK(std::abs(ablate_heads(*gpt, other, options).heads[0].rise.mean) > 1e-4);
-  // One after the other as well, although then the first has none beside it.
+  // Also with batches of one document, where the next document is in the next batch.
   AblationOptions alone = options;
   alone.batch_size = 1;
   CHECK(ablate_heads(*gpt, same, alone).heads[0].rise.mean == Approx(0).margin(1e-12));
@@ -149,7 +149,7 @@ TEST_CASE("pairs tell what two heads do beyond the sum of each alone") {
           Approx(rise - rise_of(pair.first) - rise_of(pair.second)).margin(1e-12));
   }
   CHECK(result.pairs[0].beyond.mean >= result.pairs[2].beyond.mean);
-  // The heads of the pairs are those that matter most.
+  // The pairs combine the most important heads.
   for (const HeadEffect& effect : result.heads) {
     const bool chosen = std::any_of(
         result.pairs.begin(), result.pairs.end(),

@@ -32,7 +32,7 @@ const Gpt& model() {
   return *instance;
 }
 
-// Two documents of a few bytes and one that takes more than two contexts.
+// Two documents of a few bytes and one that is longer than two contexts.
 const TokenDataset& dataset() {
   static const TokenDataset instance = document_dataset(
       {byte_ids("one"), byte_ids("another"), byte_ids("a document of some length")}, 256);
@@ -47,7 +47,7 @@ std::vector<PointRange> points(const std::vector<std::string>& names) {
   return result;
 }
 
-// The values of all points of the layers, by their names; maps with the number of the sequence.
+// Keeps the values of all points of the layers by name; map names include the sequence index.
 class Seen final : public ForwardHook {
  public:
   bool wants(Point, Index) const override { return true; }

@@ -39,15 +39,15 @@ const LogitPart& strongest(const AttributionResult& result) {
       [](const LogitPart& a, const LogitPart& b) { return std::abs(a.logit) < std::abs(b.logit); });
 }
 
-// The model's own difference of logits behind the text.
+// The model's own difference of logits after the text.
 double difference_of(const Gpt& gpt, const AttributionTask& task) {
   const std::vector<double> logits = gpt.next_logits(make_batch({task.text})).to_vector();
   return logits[static_cast<std::size_t>(task.target)] -
          logits[static_cast<std::size_t>(*task.against)];
 }
 
-// Tokens are unit vectors. The one head attends to all tokens alike and copies only that token 3
-// was there; neuron 4 fires only where token 2 stands; token 5 is what both ask for.
+// Tokens are unit vectors. The only head has uniform attention and copies only the presence of
+// token 3. Neuron 4 fires only on token 2. Both raise the logit of token 5.
 std::unique_ptr<Gpt> hand_set_model() {
   auto gpt = Gpt::blank({.vocab_size = 6,
                          .block_size = 8,
@@ -66,7 +66,7 @@ std::unique_ptr<Gpt> hand_set_model() {
   for (Index token = 0; token < 6; ++token) {
     set("wte.weight", token, token);
   }
-  set("h.0.attn.c_attn.weight", 16, 3);  // values begin behind 8 queries and 8 keys
+  set("h.0.attn.c_attn.weight", 16, 3);  // values begin after 8 queries and 8 keys
   set("h.0.attn.c_proj.weight", 6, 0);
   set("h.0.mlp.c_fc.weight", 4, 2);
   set("h.0.mlp.c_proj.weight", 7, 4);
@@ -88,7 +88,7 @@ TEST_CASE("the source token and the neuron that do everything are found", "[head
   const auto gpt = hand_set_model();
   const AttributionTask task{.text = {0, 1, 3, 4, 2}, .target = 5};
   const AttributionResult sources = attribute_logit(*gpt, task, AttributionBy::source);
-  REQUIRE(sources.parts.size() == 1 + 5 + 1 + 1 + 1);  // with the biases of attention and norm
+  REQUIRE(sources.parts.size() == 1 + 5 + 1 + 1 + 1);  // with biases of attention and norm
   for (const LogitPart& part : sources.parts) {
     INFO(part.name);
     const bool counts = part.name == "0.0 @2" || part.name == "0.mlp";
@@ -144,7 +144,7 @@ TEST_CASE("the stream holds the sum of the layers so far", "[heads]") {
     const AttributionResult layers = attribute_logit(*gpt, kTask, AttributionBy::layer);
     const AttributionResult stream = attribute_logit(*gpt, kTask, AttributionBy::stream);
     REQUIRE(stream.parts.size() == 1 + 2 * 3);
-    double sum = layers.parts.back().logit;  // the shift of the last norm
+    double sum = layers.parts.back().logit;  // shift of the last norm
     for (std::size_t i = 0; i < stream.parts.size(); ++i) {
       sum += layers.parts[i].logit;
       CHECK(stream.parts[i].name == layers.parts[i].name);
@@ -259,7 +259,7 @@ TEST_CASE("source tokens of texts of different lengths are summed by groups", "[
       attribute_prompts(*gpt, {first, second}, {.by = AttributionBy::source});
   CHECK(study.groups == std::vector<std::string>{"thing", "end", "(others)"});
   REQUIRE(study.sources.size() == 3);
-  // The tokens of each group, by text.
+  // Tokens of each group, by text.
   const std::vector<std::vector<std::vector<Index>>> tokens{{{1, 2}, {4}, {0, 3}}, {{0}, {2}, {1}}};
   double whole = 0;
   for (std::size_t group = 0; group < 3; ++group) {

@@ -26,7 +26,7 @@ double difference_with(const Gpt& gpt, const Ids& text, ForwardHook* hook) {
   return logits[3] - logits[8];
 }
 
-// Every edge cut, or all but those that `is_cut` names.
+// Keeps all edges, or none.
 std::vector<std::vector<bool>> kept_edges(const CircuitGraph& graph, bool is_kept) {
   std::vector<std::vector<bool>> kept;
   for (const CircuitGraph::Receiver& receiver : graph.receivers()) {
@@ -122,7 +122,7 @@ TEST_CASE("between texts that hardly differ the score of an edge is what cutting
           "[heads]") {
   for (const GptConfig& config : kinds()) {
     const auto gpt = random_gpt(config);
-    // Tokens 7 and 9 are almost 2 and 4.
+    // Embeddings of tokens 7 and 9 nearly equal the embeddings of 2 and 4.
     Tensor embedding = parameter_of(*gpt, "wte.weight").detach();
     const Index width = embedding.size(1);
     for (const auto& [near, from] : {std::pair<Index, Index>{7, 2}, {9, 4}}) {
@@ -224,7 +224,7 @@ TEST_CASE("circuits refuse pairs that they cannot read", "[heads]") {
 TEST_CASE("an edge between heads is patched as their path is", "[heads]") {
   for (const GptConfig& config : kinds()) {
     if (config.norm == NormPosition::post || config.output_norms) {
-      continue;  // a path also moves what norms behind the sender divide by; an edge does not
+      continue;  // a path also changes the scales of norms after the sender; an edge does not
     }
     const auto gpt = random_gpt(config);
     const bool shares = config.n_kv_head == 2;

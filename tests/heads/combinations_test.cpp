@@ -1,4 +1,4 @@
-// What tools of heads do, on every key of a configuration with every other.
+// Head tools on combinations of all configuration keys.
 #include <map>
 #include <random>
 
@@ -29,7 +29,7 @@ std::unique_ptr<Gpt> drawn_model(const GptConfig& config, DType dtype) {
   return gpt;
 }
 
-// Some heads, of each layer less than all.
+// A random set of heads, fewer than all in each layer.
 HeadSet drawn_heads(int number, const GptConfig& config) {
   std::mt19937 random(static_cast<std::mt19937::result_type>(number + 2000));
   std::vector<HeadId> heads;
@@ -70,7 +70,7 @@ TEST_CASE("every combination of keys is pruned to what it computes without those
     check_close(pruned->logits(batch), whole->logits(batch), 1e-9);
     check_close(zeroed->logits(batch), whole->logits(batch), 1e-9);
     CHECK(pruned->parameter_count() == count_parameters(pruned->config()).total());
-    // Once more, from heads that have lost their neighbours.
+    // Prunes again, from heads whose neighbours are already pruned.
     const HeadLayout left = pruned->heads();
     if (left.count(0) > 1) {
       const auto again = prune_heads(*pruned, HeadSet({{0, left.numbers[0].front()}}));

@@ -7,7 +7,8 @@
 
 namespace detector_test {
 
-// The numbers of TransformerLens's head_detector, frozen by tools/parity/make_detector_fixture.py.
+// Compares with results of TransformerLens's head_detector, stored by
+// tools/parity/make_detector_fixture.py.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -15,8 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The model of the fixture: parameter n of transformers' GPT-2 has the weights
-// 0.6 sin(1.7 i + 0.9 n + 0.3), the gains of norms 1 more. Both list parameters in one order.
+// The model of the fixture: parameter n of transformers' GPT-2 is 0.6 sin(1.7 i + 0.9 n + 0.3),
+// plus 1 for gains of norms. Both list parameters in the same order.
 std::unique_ptr<Gpt> formula_model() {
   auto model =
       Gpt::blank({.vocab_size = 9, .block_size = 16, .n_layer = 2, .n_head = 2, .n_embd = 8});

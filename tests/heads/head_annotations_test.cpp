@@ -14,7 +14,7 @@
 
 namespace head_annotations_test {
 
-// Known pairs of places, counted in tokens.
+// Annotated pairs of spans, converted to tokens.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -33,7 +33,7 @@ std::string refusal(const std::string& contents, const std::vector<std::string>&
   return error_of([&] { read(contents, texts, ByteTokenizer()); });
 }
 
-// Byte-level BPE with these merges, by rank; a merge's tokens are bytes or come from earlier ones.
+// Byte-level BPE with these merges, by rank. Each part of a merge is a byte or an earlier merge.
 BpeTokenizer bpe_of(const std::vector<std::array<std::string, 2>>& merges) {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
@@ -52,7 +52,7 @@ BpeTokenizer bpe_of(const std::vector<std::array<std::string, 2>>& merges) {
   return BpeTokenizer(vocabulary);
 }
 
-// The pairs of a kind in a text, each as its four ends.
+// Pairs of one kind in a text, each as its four ends.
 std::vector<std::array<Index, 4>> pairs_of(const std::string& text, PairKind kind,
                                            const std::string& spans, const Tokenizer& tokenizer) {
   const std::string line = R"({"byte":{"length":)" + std::to_string(text.size()) + ",\"" +
@@ -94,13 +94,14 @@ TEST_CASE("a syllable of several tokens, and a token of half syllables, are take
 
 TEST_CASE("a repeated phrase is aligned where its tokens end at the same place", "[heads]") {
   const BpeTokenizer words = bpe_of({{" ", "k"}, {" k", "e"}, {" ke", "y"}, {" ", "a"}});
-  // Tokens: k e y _a . _key _a: what follows the later "key" is the fourth token.
+  // Tokens: k e y _a . _key _a. The token after the later "key" is the fourth one after the
+  // earlier.
   const std::string text = "key a. key a";
   REQUIRE(words.encode(text).size() == 7);
   CHECK(pairs_of(text, PairKind::phrase, "[0,5,7,12]", words) == Ends{{2, 4, 5, 7}});
-  // Cut alike, one run holds all of it, as with characters.
+  // With equal tokens, one run covers the whole phrase, as with characters.
   CHECK(pairs_of("xyz.xyz", PairKind::phrase, "[0,3,4,7]", words) == Ends{{0, 3, 4, 7}});
-  CHECK(pairs_of("x.x", PairKind::phrase, "[0,1,2,3]", words).empty());  // nothing comes next
+  CHECK(pairs_of("x.x", PairKind::phrase, "[0,1,2,3]", words).empty());  // no next token
 }
 
 TEST_CASE("annotations are counted in characters or bytes as the tokenizer cuts", "[heads]") {

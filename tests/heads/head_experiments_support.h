@@ -13,14 +13,14 @@ inline GptConfig three_layers() {
   return {.vocab_size = 11, .block_size = 8, .n_layer = 3, .n_head = 3, .n_embd = 12};
 }
 
-// Weights so large that every head matters.
+// A model with weights so large that every head matters.
 inline std::unique_ptr<Gpt> random_gpt(const GptConfig& config, DType dtype = DType::float64) {
   auto gpt = std::make_unique<Gpt>(config, 1, dtype);
   randomize(*gpt, 23);
   return gpt;
 }
 
-// Seven documents of 2 to 9 tokens, so that some are cut at the block of 8.
+// Seven documents of 2 to 9 tokens; some exceed the context length of 8.
 inline TokenDataset small_documents() {
   std::vector<std::vector<std::int32_t>> documents;
   for (std::int32_t d = 0; d < 7; ++d) {
@@ -32,7 +32,7 @@ inline TokenDataset small_documents() {
   return document_dataset(documents, 10);
 }
 
-// Zeros in the columns of c_proj that read a head: what ablation by zero amounts to.
+// Sets a head's columns of c_proj to zero, which is equivalent to zero ablation.
 inline void silence(const Gpt& gpt, Index layer, Index head) {
   const Index width = gpt.block(layer).attention().head_width();
   for (auto [name, parameter] : gpt.parameters()) {
@@ -43,7 +43,7 @@ inline void silence(const Gpt& gpt, Index layer, Index head) {
   }
 }
 
-// log p(answer | text), token by token, from the logits of a whole pass.
+// log p(answer | text), summed over tokens, from the logits of one pass.
 inline double log_probability(const Gpt& gpt, const Ids& text, const Ids& answer,
                               ForwardHook* hook = nullptr) {
   Ids read = text;

@@ -6,7 +6,7 @@
 
 namespace head_score_file_test {
 
-// The classes of heads that are read back from heads.json.
+// Reads head classes from heads.json.
 using namespace headlight;
 using namespace headlight::test;
 

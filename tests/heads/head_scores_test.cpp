@@ -12,7 +12,7 @@
 
 namespace head_scores_test {
 
-// What heads are scored and called.
+// Scores and verdicts of heads.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -38,7 +38,7 @@ double value_of(const HeadScores& scores, const std::string& head, std::string_v
   return head_of(scores, head).score(score).value.mean;
 }
 
-// The recorded weights of one sequence as weights[layer][head][query][key].
+// Recorded weights of one sequence, as weights[layer][head][query][key].
 std::vector<std::vector<double>> maps_of(const Gpt& model, const Ids& tokens) {
   Recorder recorder;
   ForwardContext context;
@@ -184,7 +184,7 @@ TEST_CASE("annotated pairs are scored from the later span and from the token bef
     CHECK(head.score("names_ahead").value.mean == Approx(weight(4, 0) + weight(4, 1)).margin(1e-6));
     CHECK_FALSE(head.score("bracket").measured());
   }
-  // With a second name, the token before either sees the mentions of both, each once.
+  // With a second name, the token before either sees all mentions of both, each counted once.
   options.annotations[0].of(PairKind::name) = {{0, 1, 4, 5}, {2, 3, 6, 7}, {4, 5, 7, 8}};
   const HeadScores two = score_heads(*model, {tokens}, options);
   for (const ScoredHead& head : two.heads) {
@@ -312,7 +312,7 @@ TEST_CASE("a verdict from a handful of tokens is not settled, and says so", "[he
   CHECK(mentions(head_sentence(offset, Language::korean), {"불확실", "2곳"}));
   CHECK(mentions(verdict_caution(few.heads), {"caution", "of 7 verdicts"}));
   CHECK(mentions(verdict_caution(few.heads, Language::korean), {"주의", "7개 중"}));
-  // Repeated random tokens are many, however short the text is.
+  // There are many repeated random tokens, even for a short text.
   CHECK(head_of(few, "1.0").verdict.settled);
   const HeadScores one = score_heads(planted.model(), {{1}}, quick());
   CHECK_FALSE(head_of(one, "0.0").verdict.settled);
@@ -330,7 +330,7 @@ TEST_CASE("a verdict on enough text is settled by its interval", "[heads]") {
   CHECK(previous.verdict.places == 12 * 47);
   CHECK(previous.score("previous_token").documents == 12);
   CHECK(previous.verdict.range.low == previous.score("previous_token").value.low);
-  // Three documents have an interval that is too narrow: the bound is wider.
+  // Three documents are too few for the bootstrap; the bound is wider.
   const HeadScores three =
       score_heads(planted.model(), random_documents(3, 48, PlantedModel::kVocabulary), options);
   const ScoredHead& even = head_of(three, "0.0");

@@ -31,7 +31,7 @@ class Gate final : public ForwardHook {
   double value_;
 };
 
-// d (sum of the losses of a document) / d gate, by differences.
+// d (sum of the losses of a document) / d gate, by finite differences.
 double slope(const Gpt& gpt, const Batch& document, const HeadId& id) {
   constexpr double kStep = 1e-5;
   const auto loss_at = [&](double value) {

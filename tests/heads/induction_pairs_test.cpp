@@ -51,7 +51,7 @@ TEST_CASE("no distance tells the answer of induction pairs", "[heads]") {
   for (const InductionPair& pair : induction_pairs({.sequences = 50, .length = 12}, kConfig)) {
     distances.insert(std::ssize(pair.task.clean) - pair.answer_place);
   }
-  CHECK(distances.size() == 5);  // A stands at 2 to 6 of 12
+  CHECK(distances.size() == 5);  // A is at 2 to 6 of 12
 }
 
 TEST_CASE("induction pairs are as long as the block and the tokens let them be", "[heads]") {

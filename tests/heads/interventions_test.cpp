@@ -48,7 +48,7 @@ struct Fixture {
   Batch batch = make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}});
 };
 
-// Makes of the values at one point what a function says.
+// Hook that applies a function to the values at one point.
 class Does final : public ForwardHook {
  public:
   Does(Point point, Index layer, std::function<Tensor(const Tensor&)> what)

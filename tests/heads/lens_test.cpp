@@ -21,7 +21,7 @@ constexpr std::size_t kVocabulary = 11;
 
 using Numbers = std::vector<double>;
 
-// Keeps all that passes by the points of a lens.
+// Hook that keeps the values at all points of a lens.
 class Watch : public ForwardHook {
  public:
   bool wants(Point point, Index) const override {
@@ -34,7 +34,7 @@ class Watch : public ForwardHook {
   std::map<std::pair<Point, Index>, Tensor> seen;
 };
 
-// The last norm and the head over one row of a stream, written out; `whole` gives the scale.
+// Reference for the last norm and the head on one row of a stream; `whole` gives the scale.
 Numbers plain_logits(const Gpt& gpt, const Numbers& part, const Numbers& whole, bool with_shift) {
   const auto width = static_cast<double>(part.size());
   const auto mean = [&](const Numbers& x) {
@@ -77,7 +77,7 @@ Numbers row_of(const Tensor& x, std::size_t row) {
   return {begin, begin + width};
 }
 
-// Everything that a reading says, from its definition.
+// Checks all numbers of a reading against their definitions.
 void check_reading(const LensReading& reading, const Numbers& expected, const Numbers& own,
                    std::int32_t target) {
   const double log_probability = expected[static_cast<std::size_t>(target)];
@@ -172,7 +172,7 @@ TEST_CASE("embeddings and what layers add, read by the lens, sum to the logits")
   const LensResult attention = logit_lens(*gpt, task_at(Point::attn_out));
   const LensResult mlps = logit_lens(*gpt, task_at(Point::mlp_out));
   CHECK(names_of(mlps) == Names{"embed", "0", "1", "2", "final"});
-  // Log-probabilities are logits but for a constant, which tokens do not share with one another.
+  // Log-probabilities equal logits up to a constant for each row.
   const auto centred = [](const LensReading& reading) {
     Numbers values(kVocabulary);
     double mean = 0;
@@ -207,7 +207,7 @@ TEST_CASE("a lens looks at the layers and positions that were asked for, and the
   LensTask task{
       .text = kText, .top_k = 2, .progress = [&](double share) { shares.push_back(share); }};
   const LensResult all = logit_lens(*gpt, task);
-  CHECK(shares == std::vector<double>{0.25, 0.5, 0.75, 1});  // behind every row of the results
+  CHECK(shares == std::vector<double>{0.25, 0.5, 0.75, 1});  // after every row of the results
   CHECK(names_of(all) == Names{"embed", "0", "1", "2"});
   CHECK(all.rows[0].place.layer == -1);
   CHECK(all.rows[3].place.layer == 2);
@@ -244,7 +244,7 @@ TEST_CASE("the means of a lens over documents are those over their tokens") {
   CHECK(whole.tokens == batch.target_count);
   CHECK(whole.rows[3].loss == Approx(gpt->loss(batch).item()).epsilon(1e-6));
   CHECK(whole.rows[3].divergence == 0);
-  // The first document that has a target, alone.
+  // Only the first document with a target.
   const LensMeansResult first = lens_means(*gpt, data, {.batch_size = 1, .max_batches = 1});
   const Batch one = SequentialBatches(data, {.batch_size = 1, .block_size = 8}).batch(0);
   const std::int32_t* ids = one.tokens.data<std::int32_t>();

@@ -22,7 +22,7 @@ const GptConfig kShape{
 const std::vector<std::vector<std::int32_t>> kTexts{{1, 2, 3, 1, 2, 3, 4, 1, 2},
                                                     {5, 6, 7, 5, 6, 8}};
 
-// The head tools' answers for the model behind a plain interface and for that model itself.
+// Results of the head tools for a model behind a plain interface, and for the model itself.
 struct Pair {
   OwnModel own{kShape, 3};
   const Gpt& gpt = own.inner;
@@ -100,7 +100,7 @@ TEST_CASE("a model of one's own that shows no heads is refused by its type", "[h
 
 namespace {
 
-// Names heads, but neither records their weights nor asks hooks about them.
+// Has heads, but records no weights and calls no hooks.
 class SilentModel final : public LanguageModel {
  public:
   Index vocab_size() const override { return 9; }

@@ -14,7 +14,7 @@ using namespace headlight::test;
 
 namespace {
 
-// Makes of the values at one point what a function says.
+// Hook that applies a function to the values at one point.
 class Does final : public ForwardHook {
  public:
   using What = std::function<Tensor(const Tensor&)>;
@@ -30,7 +30,7 @@ class Does final : public ForwardHook {
   What what_;
 };
 
-// Sums over the targets of each batch, over all targets: nothing of what is tested.
+// Mean loss over all targets, without the tested code.
 double mean_loss(const Gpt& gpt, const TokenDataset& data, ForwardHook* hook = nullptr) {
   const SequentialBatches batches(data, {.batch_size = 2, .block_size = gpt.config().block_size});
   double sum = 0;
@@ -79,7 +79,7 @@ TEST_CASE("a part is off as zeros in its place make it", "[heads]") {
         Approx(rise_with(Point::mlp_post, 0, [&](auto& x) {
           return mul(x, neurons);
         })).margin(1e-12));
-  // What stands below the first layer and above the last.
+  // Points before the first layer and after the last.
   CHECK(rise_without(*gpt, data, "embed") ==
         Approx(rise_with(Point::embed, 0, zeros)).margin(1e-12));
   CHECK(rise_without(*gpt, data, "ln_final") ==
@@ -123,7 +123,7 @@ TEST_CASE("parts and heads are measured alike, interval by interval", "[heads]")
     CHECK(heads.heads[0].rise.low == Approx(parts.parts[0].rise.low).margin(1e-12));
     CHECK(heads.heads[0].rise.high == Approx(parts.parts[0].rise.high).margin(1e-12));
   }
-  // Documents are compared with themselves: what changes nothing has no width.
+  // Documents are compared with themselves: a change without effect has an interval of width 0.
   const auto silent = random_gpt(three_layers());
   silence(*silent, 1, 2);
   const Interval none = ablate_parts(*silent, data, {part("1.2")}).parts[0].rise;

@@ -18,10 +18,10 @@ using namespace headlight::test;
 namespace {
 
 const PatchingTask kTask{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3}, {8}};
-// Answers of several tokens, and of different lengths.
+// Answers with several tokens and different lengths.
 const PatchingTask kLong{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3, 6, 1}, {8, 2}};
 
-// Makes of the value of one point what a function says.
+// Hook that applies a function to the value of one point.
 class Puts final : public ForwardHook {
  public:
   Puts(Point point, Index layer, std::function<Tensor(const Tensor&)> what)
@@ -37,20 +37,20 @@ class Puts final : public ForwardHook {
 
 using MakeHook = std::function<std::unique_ptr<ForwardHook>(const Ids& answer)>;
 
-// What is measured, with a hook for the pass that reads each of the answers.
+// The measured difference, with a new hook for the pass of each answer.
 double difference_with(const Gpt& gpt, const PatchingTask& task, const Ids& text,
                        const MakeHook& hook) {
   return log_probability(gpt, text, task.answer, hook(task.answer).get()) -
          log_probability(gpt, text, task.wrong, hook(task.wrong).get());
 }
 
-// A text with all of an answer but its last token behind it.
+// A text followed by all but the last token of an answer.
 Ids followed(Ids text, const Ids& answer) {
   text.insert(text.end(), answer.begin(), answer.end() - 1);
   return text;
 }
 
-// One position, item or all of another value.
+// Replaces one position, one item or all of a value by another value's.
 Tensor with_part(const Tensor& value, const Tensor& other, Point point, std::optional<Index> item,
                  const std::vector<Index>& positions) {
   Tensor changed = to_contiguous(value).clone();

@@ -70,7 +70,7 @@ TEST_CASE("answers of several tokens are read behind the text, token by token") 
   for (std::size_t i = 0; i < grid.cells.size(); ++i) {
     CHECK(grid.cells[i].recovered == Approx(result.heads[i].recovered).margin(1e-9));
   }
-  // Of two single tokens the logarithms' sums are the same on both sides, and the logits are left.
+  // For two single tokens the normalisers cancel, so the difference is that of the logits.
   CHECK(patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}}).clean_difference ==
         Approx(log_probability(*gpt, kClean, {3}) - log_probability(*gpt, kClean, {8})));
 }
@@ -81,7 +81,7 @@ TEST_CASE("a head that alone carries the difference recovers all of it, a silent
   const auto gpt = random_gpt(config);
   silence(*gpt, 0, 0);
   silence(*gpt, 0, 2);
-  // The last tokens agree, so that the difference reaches the last position through heads alone.
+  // The last tokens are equal, so only heads carry the difference to the last position.
   const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}});
   CHECK(result.heads[0].recovered == 0);
   CHECK(result.heads[1].recovered == Approx(1).epsilon(1e-9));
@@ -134,8 +134,8 @@ TEST_CASE("the parts of a logit sum to it") {
 }
 
 TEST_CASE("the part of a head of the last layer is what the logit loses without its output") {
-  // Without the change of the norm's scale, which attribution leaves out on purpose: compared by
-  // the head's own vector through the frozen norm.
+  // Attribution excludes the change of the norm's scale on purpose. So the comparison passes the
+  // head's own vector through the frozen norm.
   const auto gpt = random_gpt(three_layers());
   const AttributionResult before = attribute_logit(*gpt, {.text = kClean, .target = 4});
   silence(*gpt, 2, 1);

@@ -9,10 +9,10 @@
 
 namespace planted_circuit_test {
 
-// Circuits of two layers whose weights are set by hand, beside heads and neurons that write noise:
-// induction (Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021), an MLP as
-// the memory of facts (Geva et al., arXiv 2012.14913), and copy suppression (McDougall et al.,
-// arXiv 2310.04625).
+// Two-layer circuits with weights set by hand, next to heads and neurons that write noise:
+// induction (Elhage et al., "A Mathematical Framework for Transformer Circuits", 2021), an MLP as a
+// memory of facts (Geva et al., arXiv 2012.14913), and copy suppression (McDougall et al., arXiv
+// 2310.04625).
 using namespace headlight;
 using namespace headlight::test;
 
@@ -20,14 +20,14 @@ namespace {
 
 constexpr Index kTokens = 8;
 constexpr Index kWidth = 32;
-// The residual stream holds one number for each token or position: what stands here, what stood
-// before, where this is, and what comes next.
+// The residual stream has one number for each token or position in four blocks: current token,
+// previous token, position, next token.
 constexpr Index kHere = 0;
 constexpr Index kBefore = 8;
 constexpr Index kPlace = 16;
 constexpr Index kNext = 24;
 
-// Rows of zeros, or of noise that is too small to matter.
+// Rows of zeros, or of negligible noise.
 class Matrix {
  public:
   Matrix(Index rows, Index columns, double noise = 0) : columns_(columns) {
@@ -35,7 +35,7 @@ class Matrix {
       values_.push_back(noise * std::sin(1.7 * static_cast<double>(i) + 0.3));
     }
   }
-  // The row reads one number of the stream, or writes it.
+  // Sets the weight between a row and one number of the stream.
   void set(Index row, Index column, double value) {
     values_[static_cast<std::size_t>(row * columns_ + column)] = value;
   }
@@ -46,10 +46,10 @@ class Matrix {
   std::vector<double> values_;
 };
 
-// What head 0 of a layer compares, moves and writes.
+// Stream blocks that head 0 of a layer compares, moves and writes.
 struct Wiring {
   Index query = 0;
-  Index query_shift = 0;  // the query of number n looks for n - shift
+  Index query_shift = 0;  // query n matches key n - shift
   Index key = 0;
   Index value = 0;
   Index output = 0;
@@ -83,17 +83,17 @@ void wire(const Gpt& gpt, Index layer, const Wiring& wiring) {
   set_parameter(gpt, name + "c_proj.weight", write.values());
 }
 
-// A neuron that fires where the stream has all of these numbers, and writes others.
+// A neuron that fires if all `keys` are in the stream, and then writes `values`.
 struct Fact {
   std::vector<Index> keys;
   std::vector<std::pair<Index, double>> values;
 };
 
-// Neuron n of a layer knows fact n; the others write noise.
+// Stores fact n in neuron n of a layer; the other neurons write noise.
 void memorize(const Gpt& gpt, Index layer, const std::vector<Fact>& facts) {
   constexpr Index kNeurons = 4 * kWidth;
   constexpr double kSharp = 4;
-  constexpr double kPresent = 3;  // of a number behind the norm, about
+  constexpr double kPresent = 3;  // approximate value of a present number after the norm
   Matrix in(kNeurons, kWidth, 0.01);
   Matrix out(kWidth, kNeurons, 0.01);
   std::vector<double> bias(kNeurons, 0.0);
@@ -127,7 +127,7 @@ std::unique_ptr<Gpt> two_layers(bool mlp, std::uint64_t seed = 1) {
   return std::make_unique<Gpt>(config, seed, DType::float64);
 }
 
-// Tokens and positions as the stream holds them; the head reads what comes next.
+// Writes tokens and positions into their blocks; the head reads the block of next tokens.
 void embed(const Gpt& gpt) {
   Matrix tokens(kTokens, kWidth);
   Matrix places(kTokens, kWidth);
@@ -142,7 +142,7 @@ void embed(const Gpt& gpt) {
   set_parameter(gpt, "lm_head.weight", head.values());
 }
 
-// A head that nothing is planted in.
+// A head without a planted pattern.
 void wire_noise(const Gpt& gpt, Index layer) { wire(gpt, layer, {.sharpness = 0, .gain = 0}); }
 
 const Wiring kLookBack{.query = kPlace,
@@ -163,8 +163,8 @@ std::unique_ptr<Gpt> induction_model() {
   return gpt;
 }
 
-// After "3 1" comes 2 and after "4 1" comes 5: head 0.0 brings the 3 to the 1, where neurons of the
-// second layer know what to say.
+// "3 1" is followed by 2, and "4 1" by 5. Head 0.0 copies the previous token to the 1; neurons of
+// the second layer map it to the answer.
 std::unique_ptr<Gpt> memory_model() {
   auto gpt = two_layers(true);
   embed(*gpt);
@@ -177,8 +177,8 @@ std::unique_ptr<Gpt> memory_model() {
   return gpt;
 }
 
-// Neurons of the first layer say 2 after a 1 and 4 after a 6, and the other one with half the
-// force; head 1.0 looks for what they say in the text before, and speaks against it.
+// Neurons of the first layer predict 2 after a 1 and 4 after a 6, and the other token with half the
+// strength. Head 1.0 looks for the predicted token in the earlier text and lowers its logit.
 std::unique_ptr<Gpt> suppression_model() {
   auto gpt = two_layers(true);
   embed(*gpt);
@@ -197,14 +197,14 @@ std::unique_ptr<Gpt> suppression_model() {
   return gpt;
 }
 
-// Token 1 was followed by 2, or by 4.
+// Token 1 was followed by 2 (clean) or by 4 (corrupt).
 const PatchingTask kInduction{{5, 1, 2, 3, 4, 1}, {5, 3, 2, 1, 4, 1}, {2}, {4}};
-// What 3 or 4 has, when asked by 1.
+// The facts of memory_model() about "3 1" and "4 1".
 const PatchingTask kRecall{{5, 6, 7, 6, 3, 1}, {5, 6, 7, 6, 4, 1}, {2}, {5}};
-// A 1 or a 6 speaks, and both 2 and 4 were said before.
+// The last token is 1 or 6; both predicted tokens, 2 and 4, occur earlier.
 const PatchingTask kSaidBefore{{5, 2, 7, 4, 3, 1}, {5, 2, 7, 4, 3, 6}, {2}, {4}};
 
-// The weakest of some scores by the strongest of the others: above 1 where they come first.
+// Smallest planted score divided by the largest other score; above 1 if planted scores lead.
 double margin_of(const std::vector<std::pair<std::string, double>>& scores,
                  const std::set<std::string>& planted) {
   double weakest = std::numeric_limits<double>::infinity();
@@ -228,7 +228,7 @@ double edges_margin(const Gpt& gpt, const PatchingTask& task,
   return margin_of(scores, planted);
 }
 
-// Of the cells of a point: "1.0" is item 0 of layer 1, "1" all of it.
+// Margin over the cells of a point: "1.0" is item 0 of layer 1, "1" the whole layer.
 double cells_margin(const Gpt& gpt, const PatchingTask& task, Point point, bool by_item,
                     const std::set<std::string>& planted) {
   std::vector<std::pair<std::string, double>> scores;
@@ -240,7 +240,7 @@ double cells_margin(const Gpt& gpt, const PatchingTask& task, Point point, bool 
   return margin_of(scores, planted);
 }
 
-// Edges out of `from`, and those between others, patched one by one.
+// Margin over all edges except those from the embedding, patched one by one.
 double paths_margin(const Gpt& gpt, const PatchingTask& task,
                     const std::set<std::string>& planted) {
   std::vector<std::pair<std::string, double>> scores;
@@ -319,7 +319,7 @@ TEST_CASE("a head that speaks against what was said before comes first", "[heads
   }
 }
 
-// Above, what is planted is 10 times as strong as the strongest of the rest.
+// In the tests above, planted scores are 10 times the largest other score.
 TEST_CASE("random models of these shapes have other parts first", "[heads]") {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     INFO(seed);

@@ -7,17 +7,16 @@
 
 namespace headlight::test {
 
-// A model whose heads do what their names say, by weights set by hand:
+// A model with heads set by hand:
 //   0.0 previous token   0.1 first token   0.2 duplicate token   0.3 the same token
-//   1.0 induction        1.1 two tokens back   1.2 everything alike
-// The residual stream holds, one beside the other, the token [V], the position [P] and the previous
-// token [V], each as a unit vector; layer norms scale and shift it alike at every place, which
-// softmax does not see.
+//   1.0 induction        1.1 two tokens back   1.2 uniform attention
+// The residual stream concatenates unit vectors: token [V], position [P] and previous token [V].
+// Layer norms scale and shift all positions alike, which does not affect the softmax.
 class PlantedModel {
  public:
   static constexpr Index kVocabulary = 24;  // V
   static constexpr Index kPositions = 48;   // P
-  static constexpr Index kToken = 0;        // first place in the stream
+  static constexpr Index kToken = 0;        // first element in the stream
   static constexpr Index kPosition = kVocabulary;
   static constexpr Index kPrevious = kVocabulary + kPositions;
   static constexpr Index kWidth = 2 * kVocabulary + kPositions;      // C
@@ -45,15 +44,16 @@ class PlantedModel {
   const Gpt& model() const { return *model_; }
 
  private:
-  static constexpr double kSharp = 12;     // of queries: leaves nothing for other keys
-  static constexpr float kCopied = 0.14F;  // makes the copy, of a normalised stream, about 1
+  static constexpr double kSharp = 12;     // for queries: leaves no weight for other keys
+  static constexpr float kCopied = 0.14F;  // makes the copy about 1, from the normalised stream
 
   float& element(const std::string& name, Index row, Index column) {
     Tensor parameter = parameter_of(*model_, name);
     return parameter.data<float>()[row * parameter.size(1) + column];
   }
 
-  // Part 0, 1 or 2 (query, key or value) of a head: its element `row` reads the stream at `column`.
+  // Makes element `row` of part 0, 1 or 2 (query, key or value) of a head read the stream at
+  // `column`.
   void read(Index layer, Index head, Index part, Index row, Index column, double factor = 1) {
     const Index heads = model_->config().heads(layer);
     element(concat_text("h.", layer, ".attn.c_attn.weight"),
@@ -74,7 +74,7 @@ class PlantedModel {
     }
   }
 
-  // The query at position p looks for the key at position p - offset.
+  // Makes the query at position p match the key at position p - offset.
   void look_back(Index layer, Index head, Index offset) {
     for (Index position = 0; position < kPositions; ++position) {
       read(layer, head, 1, position, kPosition + position);
@@ -86,10 +86,10 @@ class PlantedModel {
 
   void plant_first_layer() {
     look_back(0, 0, 1);
-    for (Index token = 0; token < kVocabulary; ++token) {  // 0.0 also copies what it sees
+    for (Index token = 0; token < kVocabulary; ++token) {  // 0.0 also copies the token at its key
       read(0, 0, 2, token, kToken + token);
       element("h.0.attn.c_proj.weight", kPrevious + token, token) = kCopied;
-      read(0, 2, 0, token, kToken + token, kSharp);  // 0.2 looks for its token ...
+      read(0, 2, 0, token, kToken + token, kSharp);  // 0.2 matches its own token ...
       read(0, 2, 1, token, kToken + token);
     }
     read(0, 1, 1, 0, kPosition);
@@ -106,7 +106,7 @@ class PlantedModel {
       read(1, 0, 0, token, kToken + token, 2 * kSharp);
       read(1, 0, 1, token, kPrevious + token);
     }
-    // The first token has no previous one, and 0.0 sees it itself there.
+    // The first token has no previous one; head 0.0 attends to the token itself there.
     read(1, 0, 1, kVocabulary, kPosition);
     always_query(1, 0, kVocabulary, -10 * kSharp);
     look_back(1, 1, 2);

@@ -93,7 +93,7 @@ TEST_CASE("heads keep their numbers when others are pruned, again and again") {
                    prune_heads(*once, {{0, 0}});
                  }),
                  {"heads", "layer 0 has heads 1 and 2 (others were pruned), got 0.0"}));
-  // A model that lost the last heads alone needs no numbers.
+  // A model without the last head of each layer needs no head numbers.
   CHECK(prune_heads(*gpt, {{0, 2}, {1, 2}, {2, 2}})->config().head_numbers.empty());
 }
 

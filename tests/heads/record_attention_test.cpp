@@ -29,7 +29,7 @@ namespace {
 
 constexpr Index kBlock = 24;
 
-// Two layers of three heads over the bytes, with weights so large that attention is far from even.
+// Two layers of three heads over bytes, with weights large enough for sharp attention.
 const Gpt& model() {
   static const auto instance = [] {
     GptConfig config;
@@ -57,8 +57,8 @@ float weight(const Tensor& maps, std::initializer_list<Index> place) {
   return maps.data<float>()[offset];
 }
 
-// The largest difference of a row's sum from 1 over the first `length` queries of one head; the
-// future must be exactly 0.
+// Largest error of a row's sum, over the first `length` queries of one head. Future keys must be
+// exactly 0.
 double largest_error(const Tensor& maps, Index document, Index head, Index length) {
   double largest = 0;
   for (Index query = 0; query < length; ++query) {
@@ -73,7 +73,7 @@ double largest_error(const Tensor& maps, Index document, Index head, Index lengt
   return largest;
 }
 
-// Attention weights of the first layer by the textbook, [H, T, T].
+// Attention weights of the first layer from the definition, [H, T, T].
 Tensor first_layer_by_hand(const Gpt& gpt, const std::vector<std::int32_t>& ids) {
   std::map<std::string, Tensor> parts;
   for (const auto& [name, parameter] : gpt.parameters()) {
@@ -244,7 +244,7 @@ GptConfig small_config() {
   return {.vocab_size = 257, .block_size = kBlock, .n_layer = 2, .n_head = 6, .n_embd = 24};
 }
 
-// Models whose scores are more than q . k / sqrt(D) of the projections.
+// Models whose scores are not plain q . k / sqrt(D) of the projections.
 std::vector<std::pair<std::string, GptConfig>> scored_configs() {
   std::vector<std::pair<std::string, GptConfig>> configs;
   configs.emplace_back("three heads a key head, rotated", small_config());
@@ -260,7 +260,7 @@ std::vector<std::pair<std::string, GptConfig>> scored_configs() {
   return configs;
 }
 
-// The largest difference of a recorded weight from softmax(scale * q . k) over the keys in sight.
+// Largest difference between a recorded weight and softmax(scale * q . k) over the visible keys.
 double largest_softmax_error(const RecordedLayer& layer, Index length) {
   double error = 0;
   for (Index h = 0; h < std::ssize(layer.heads); ++h) {
@@ -429,7 +429,7 @@ TEST_CASE("the maps of a pruned model stand under the numbers that its heads had
   const auto recorded = record_attention_batch(*pruned, ByteTokenizer(), {"abcd"});
   CHECK(recorded.layers[0].heads == std::vector<Index>{1, 2});
   CHECK(recorded.layers[1].heads == std::vector<Index>{0, 2});
-  // Nothing before the first layer has changed.
+  // Nothing changes before the first layer.
   const auto whole =
       record_attention_batch(model(), ByteTokenizer(), {"abcd"}, {.heads = {{0, 2}}});
   const auto one = record_attention_batch(*pruned, ByteTokenizer(), {"abcd"}, {.heads = {{0, 2}}});
@@ -443,7 +443,7 @@ namespace {
 
 using Vector = std::vector<double>;
 
-// Nine query heads that read three key heads, of four elements each.
+// Nine query heads of four elements that share three key heads.
 struct GroupedSizes {
   std::size_t heads = 9;
   std::size_t key_heads = 3;
@@ -476,7 +476,7 @@ Vector values_of(const Gpt& gpt, Part part) {
   return {};
 }
 
-// Rows [first, first + count) of the first layer's projections of a token at a position, [count].
+// Rows [first, first + count) of the first layer's projections for a token at a position, [count].
 Vector projected(const Gpt& gpt, std::int32_t token, std::size_t first, std::size_t count) {
   const GroupedSizes sizes;
   const Vector embedding = values_of(gpt, Part::token_embedding);
@@ -497,7 +497,7 @@ Vector projected(const Gpt& gpt, std::int32_t token, std::size_t first, std::siz
   return result;
 }
 
-// Element i of each head turns with element i + 2, by angles position / 10000^(i / 2).
+// Rotates element i of each head with element i + 2, by the angle position / 10000^(i / 2).
 Vector turned(const Vector& x, std::size_t position) {
   Vector result = x;
   for (std::size_t start = 0; start < x.size(); start += 4) {
@@ -513,7 +513,7 @@ Vector turned(const Vector& x, std::size_t position) {
   return result;
 }
 
-// What a head of the queries at one position looks at, [position + 1].
+// Attention pattern of a head for the query at one position, [position + 1].
 Vector softmax_of(Vector scores) {
   double sum = 0;
   for (double& score : scores) {

@@ -10,7 +10,7 @@
 
 namespace redundancy_test {
 
-// Which heads look at the same places.
+// Distances between the attention patterns of heads.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -18,7 +18,7 @@ namespace {
 
 double plogp(double p) { return p > 0 ? p * std::log2(p) : 0; }
 
-// The definition with logarithms of ratios, instead of entropies.
+// The definition with logarithms of ratios instead of entropies.
 double js_distance(const std::vector<double>& p, const std::vector<double>& q) {
   double divergence = 0;
   for (std::size_t i = 0; i < p.size(); ++i) {
@@ -60,7 +60,7 @@ TEST_CASE("heads that do the same form a cluster, others do not", "[heads]") {
   const PlantedModel planted;
   Gpt twin(planted.model().config());
   copy_parameters(planted.model(), twin);
-  // 0.3 becomes a second previous-token head: queries and keys of 0.0.
+  // Head 0.3 becomes a second previous-token head, with the queries and keys of 0.0.
   Tensor weight = parameter_of(twin, "h.0.attn.c_attn.weight");
   const Index width = PlantedModel::kHeadWidth * PlantedModel::kWidth;
   for (const Index part : {0, 1}) {

@@ -49,7 +49,7 @@ TEST_CASE("the loss on each copy is the mean over its tokens but the first") {
   for (Index number = 0; number < 3; ++number) {
     const std::vector<std::int32_t> tokens = repeated_tokens(options, 30, 6, number).tokens;
     const std::vector<double> logits = model->logits(make_batch({tokens})).to_vector();
-    for (Index i = 2; i <= 6; ++i) {  // places of the first copy: 1 ... 6
+    for (Index i = 2; i <= 6; ++i) {  // positions of the first copy: 1 ... 6
       first += loss_at(logits, 30, i - 1, tokens[static_cast<std::size_t>(i)]) / 15;
       second += loss_at(logits, 30, i + 5, tokens[static_cast<std::size_t>(i + 6)]) / 15;
     }

@@ -9,13 +9,13 @@
 
 namespace weight_scores_test {
 
-// Scores of the matrices alone, against hand-made circuits and plain loops.
+// Scores from the weight matrices, compared with hand-made circuits and plain loops.
 using namespace headlight;
 using namespace headlight::test;
 
 namespace {
 
-// One layer with two heads of width 2 over a stream of width 4, whose tokens are unit vectors.
+// One layer with two heads of width 2 over a stream of width 4; tokens are unit vectors.
 std::unique_ptr<Gpt> copying_model(const std::vector<double>& first,
                                    const std::vector<double>& second) {
   auto model = Gpt::blank({.vocab_size = 4,
@@ -29,7 +29,7 @@ std::unique_ptr<Gpt> copying_model(const std::vector<double>& first,
   std::vector<double> qkv(48);
   for (std::size_t i = 0; i < 4; ++i) {
     identity[i * 5] = 1;
-    qkv[(8 + i) * 4 + i] = 1;  // head h reads what stands at 2 h and 2 h + 1
+    qkv[(8 + i) * 4 + i] = 1;  // head h reads elements 2 h and 2 h + 1
   }
   set_parameter(*model, "wte.weight", identity);
   set_parameter(*model, "lm_head.weight", identity);
@@ -133,7 +133,7 @@ TEST_CASE("copying is 1 for a head that adds what it sees, -1 for one that takes
   const WeightScores opposite = weight_scores(*copying_model({1, 0, 0, 1}, {-3, 0, 0, -1}));
   CHECK(opposite.copying[0] == Approx(1));
   CHECK(opposite.copying[1] == Approx(-1));
-  // A turn has eigenvalues i and -i; 3 and -1 give (3 - 1) / (3 + 1).
+  // A rotation has eigenvalues i and -i; 3 and -1 give (3 - 1) / (3 + 1).
   const WeightScores between = weight_scores(*copying_model({0, -1, 1, 0}, {3, 0, 0, -1}));
   CHECK(between.copying[0] == Approx(0).margin(1e-12));
   CHECK(between.copying[1] == Approx(0.5));

@@ -14,7 +14,7 @@
 
 namespace absurd_sizes_test {
 
-// Numbers of configurations that no model has: none becomes memory before it is refused.
+// Configurations with absurd sizes are refused before memory is allocated for them.
 using namespace headlight;
 using test::contains;
 using test::error_of;
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::array kAbsurd{"2147483648", "4611686018427387904", "-1", "0", "1e300", "1.5"};
 
-// Integer keys of a family, behind keys that they need.
+// Integer keys of a family, and the keys that must precede them.
 struct Keys {
   std::string_view type;
   std::string_view needed;
@@ -72,7 +72,7 @@ std::string error_of_config(const std::string& json) {
   return error_of([&] { parse_model_config(json, "config.json"); });
 }
 
-// The most memory that the process had, in kilobytes.
+// Returns the peak memory of the process in kilobytes.
 long peak_memory() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);

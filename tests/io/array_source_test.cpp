@@ -27,7 +27,7 @@ ArraySource source_of(const std::string& name, const Tensor& tensor) {
           }};
 }
 
-// More elements than are converted at once, an array of none, and integers.
+// An array of more elements than are converted at once, an empty array, and integers.
 const NamedTensors& tensors() {
   static const NamedTensors instance{
       {"long", random_normal({3, 7001}, {1, 2})},

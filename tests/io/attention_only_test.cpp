@@ -10,7 +10,7 @@
 
 namespace attention_only_test {
 
-// Models whose layers are attention alone, in memory and on disk.
+// Models without MLPs, in memory and on disk.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -48,7 +48,7 @@ TEST_CASE("layers of attention alone have no MLP and no second norm") {
   CHECK(counts.mlp == 0);
   CHECK(counts.norms == 3 * 16);
   CHECK(counts.total() == gpt.parameter_count());
-  // 6 (4 C^2 L + V C) a token and 12 C L a visible pair.
+  // 6 (4 C^2 L + V C) per token and 12 C L per visible pair.
   CHECK(training_flops(attention_only(), {0, 2}) ==
         6.0 * (4 * 64 * 2 + 257 * 8) * 2 + 12.0 * 8 * 2 * 3);
 }
@@ -72,7 +72,7 @@ TEST_CASE("behind a post-norm a layer of attention alone ends with its first nor
   config.norm = NormPosition::post;
   config.n_layer = 1;
   const Gpt gpt(config);
-  // Attention that writes nothing leaves the norm of the embeddings.
+  // Attention with zero output leaves the norm of the embeddings.
   parameter_of(gpt, "h.0.attn.c_proj.weight").fill(0);
   const Batch batch = make_batch({{3}});
   const std::vector<double> x = gpt.residual(batch, 0).to_vector();

@@ -46,7 +46,7 @@ class Shard {
     CHECK(notes.empty());
     return dataset;
   }
-  // What is wrong with it once `bytes` stand at `offset` of its index.
+  // Returns the error of a file whose index has `bytes` at `offset`.
   std::string error_with(std::size_t offset, const std::string& bytes) const {
     write({{1, kEnd}, {2, 3, kEnd}});
     std::string changed = read_bytes(index());

@@ -6,7 +6,7 @@
 
 namespace headlight::test {
 
-// While it lives no file may grow beyond `bytes`: writing on fails as it does on a full disk.
+// Limits file sizes to `bytes` during its lifetime: further writes fail as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -14,7 +14,7 @@
 
 namespace model_directory_test {
 
-// What transformers writes, and what damaged or foreign directories look like.
+// Directories as transformers writes them, and damaged or foreign directories.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A model whose every weight, biases included, is its own.
+// Returns a model in which all weights and biases differ.
 std::unique_ptr<Gpt> model_of(bool tie, bool bias = true) {
   GptConfig config;
   config.vocab_size = 259;
@@ -85,7 +85,7 @@ std::string load_error(const fs::path& directory) {
   return error_of([&] { load_model(directory); });
 }
 
-// Puts the tensors into two shards, the head of the list into the first, and writes their index.
+// Splits the tensors into two shards, the head of the list in the first, and writes their index.
 nlohmann::json shard(const fs::path& directory) {
   const NamedTensors tensors = file_tensors(directory);
   const auto middle = tensors.begin() + static_cast<std::ptrdiff_t>(tensors.size() / 2);
@@ -363,7 +363,7 @@ TEST_CASE("a model may be loaded with fewer positions than its file has") {
         slice(*find(whole, "wpe.weight"), 0, 0, 4).to_vector());
 }
 
-// What AutoConfig of transformers 5.24 says about a config.json of a type alone.
+// Values of AutoConfig of transformers 5.24 for a config.json with nothing but a type.
 struct Defaults {
   const char* type;
   Index vocabulary;
@@ -379,9 +379,9 @@ struct Defaults {
   bool tied;
   double dropout;
   double theta;         // of the first layer; 0: no rotary positions
-  Index turned;         // elements of a head
+  Index turned;         // rotated elements of a head
   Index first_window;   // of the first layer; 0: none
-  Index second_window;  // of the second
+  Index second_window;  // of the second layer
   Index sixth_window;
 };
 
@@ -452,7 +452,7 @@ TEST_CASE("keys that are null mean what they mean to transformers") {
   const auto scaled = parse_model_config(R"({"model_type": "llama",
                              "rope_scaling": {"rope_type": "llama3", "factor": 8}})",
                                          "config.json");
-  CHECK(scaled.config.rope.original_max_position_embeddings == 2048);  // the context
+  CHECK(scaled.config.rope.original_max_position_embeddings == 2048);  // the context length
 }
 
 TEST_CASE("an activation has every name that transformers has for it") {

@@ -16,10 +16,10 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// Written by Python 3.11 as nanoGPT's prepare.py does; see the README beside them.
+// Files written by Python 3.11 like nanoGPT's prepare.py; see the README beside them.
 const std::filesystem::path kFixtures = HEADLIGHT_SOURCE_DIR "/tests/io/nanogpt";
 
-// In the order of their ids; the first is the character 0.
+// Characters in the order of their ids; the first is character 0.
 const std::string kCharacters =
     std::string(1, '\0') + "\n !,GHadelnorw\u00df\u00fc\ub098\ud558" + "\U0001F600";
 

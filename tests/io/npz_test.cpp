@@ -20,7 +20,7 @@ using test::write_bytes;
 
 namespace {
 
-// A header line as NumPy writes it.
+// Returns a header line as NumPy writes it.
 std::string npy_text(const std::string& descr, const std::string& order, const std::string& shape) {
   return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }  \n";
 }
@@ -43,7 +43,7 @@ std::string read_error(const std::string& bytes) {
   return error_of([&] { read_npz(folder / "a.npz"); });
 }
 
-// The checksum of the zip format, bit by bit.
+// Returns the checksum of the zip format, computed bit by bit.
 std::uint32_t crc32(const std::string& bytes) {
   std::uint32_t sum = 0xFFFFFFFFU;
   for (const char byte : bytes) {
@@ -63,7 +63,7 @@ std::string little_endian(std::size_t value, std::size_t bytes) {
   return text;
 }
 
-// An archive with one stored member "a.npy" and a right checksum, made without the library.
+// Returns an archive of one stored member "a.npy" and a correct checksum, without the library.
 std::string archive_of(const std::string& content) {
   const std::string size = little_endian(content.size(), 4);
   const std::string common = std::string("\x14\0\0\0\0\0\0\0\x21\0", 10) +
@@ -83,8 +83,8 @@ std::string npz_bytes(const NamedTensors& tensors) {
   return read_bytes(folder / "a.npz");
 }
 
-// Sets one byte of the only member's headers, given where it lies in each: the local header is the
-// first thing in the file, the central one starts with PK 01 02.
+// Sets one byte in both headers of the only member, at the given offsets. The local header begins
+// the file; the central one begins with PK 01 02.
 std::string with_field(std::string bytes, std::size_t local, std::size_t central, char value) {
   const std::size_t directory = bytes.find("PK\x01\x02");
   require(directory != std::string::npos, "no central directory");

@@ -19,7 +19,7 @@ using test::write_bytes;
 
 namespace {
 
-// A file with this header text and these data bytes.
+// Returns a file with this header text and these data bytes.
 std::string file_bytes(const std::string& header, const std::string& data) {
   const std::uint64_t length = header.size();
   std::string bytes(8, '\0');
@@ -29,7 +29,7 @@ std::string file_bytes(const std::string& header, const std::string& data) {
   return bytes + header + data;
 }
 
-// The one tensor of a file that holds `data` as `dtype` with one axis.
+// Reads the only tensor of a file that holds `data` as `dtype` with one axis.
 Tensor read_one(const std::string& dtype, Index size, const std::string& data) {
   const TemporaryFolder folder;
   write_bytes(folder / "a",

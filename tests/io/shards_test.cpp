@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using Ids = std::vector<std::int32_t>;
 
-// Texts of three kinds: JSON lines, some of them empty, a long stream and lines that are few.
+// Texts of three kinds: JSON lines, some of them empty, a long stream, and a few lines.
 class Texts {
  public:
   Texts() {
@@ -57,7 +57,7 @@ class Texts {
 
 ShardOptions options_of(Index shard_tokens) { return {.shard_tokens = shard_tokens}; }
 
-// The bytes of all files by name.
+// Returns the bytes of all files by name.
 std::map<std::string, std::string> contents(const fs::path& folder) {
   std::map<std::string, std::string> result;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -69,7 +69,7 @@ std::map<std::string, std::string> contents(const fs::path& folder) {
   return result;
 }
 
-// Every document of the shards, without its end.
+// Returns every document of the shards, without its end token.
 std::vector<Ids> documents_of(const fs::path& folder) {
   std::vector<std::string> notes;
   std::vector<Ids> documents;
@@ -85,7 +85,7 @@ std::vector<Ids> documents_of(const fs::path& folder) {
 
 struct Killed {};
 
-// Encodes as one who is killed after every so many shards, and begins again.
+// Encodes the texts, stopping after every `shards_each` shards and starting again.
 ShardResult encode_with_kills(const fs::path& folder, const Texts& texts, ShardOptions options,
                               int shards_each) {
   while (true) {
@@ -118,7 +118,7 @@ TEST_CASE("shards hold the documents of the texts, each whole where it fits", "[
         ids = Ids(ids.begin() + 1, ids.end() - 1);
       }
       for (; ids.size() > 999; ids.erase(ids.begin(), ids.begin() + 999)) {
-        expected.push_back(Ids(ids.begin(), ids.begin() + 999));  // a long one is cut
+        expected.push_back(Ids(ids.begin(), ids.begin() + 999));  // long documents are cut
       }
       expected.push_back(ids);
     }
@@ -139,7 +139,7 @@ TEST_CASE("shards have the same bytes at any thread count", "[io]") {
   for (int i = 0; i < 400000; ++i) {
     text += "word" + std::to_string(i % 1000) + " ";
   }
-  write_bytes(texts / "c.txt", text);  // several megabytes: more than one thread works
+  write_bytes(texts / "c.txt", text);  // several megabytes, for more than one thread
   const Index before = kernels::max_threads();
   encode_shards(folder / "1", texts.files(), ByteTokenizer(), options_of(300000));
   for (const Index threads : {1, 3}) {
@@ -156,7 +156,7 @@ TEST_CASE("an encoding that is killed again and again writes the same bytes", "[
   const TemporaryFolder folder;
   struct Kills {
     Index shard_tokens;
-    int shards_each;  // between one and the next
+    int shards_each;  // shards between two kills
   };
   for (const auto& [shard_tokens, shards_each] : {Kills{40, 16}, Kills{150, 3}, Kills{1000, 1}}) {
     const std::string name = std::to_string(shard_tokens);

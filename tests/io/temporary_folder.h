@@ -31,7 +31,7 @@ class TemporaryFolder {
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
   const std::filesystem::path& path() const { return path_; }
 
-  // Names of what lies directly in it, sorted.
+  // Returns the sorted names of its entries.
   std::vector<std::string> names() const {
     std::vector<std::string> result;
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {
@@ -58,7 +58,7 @@ inline void write_bytes(const std::filesystem::path& path, const std::string& by
   require(file.good(), "cannot write ", path.string());
 }
 
-// The message of the Error that `action` throws; "no Error" without one. Other exceptions pass.
+// Returns the message of the Error that `action` throws, or "no Error". Other exceptions pass.
 template <class Action>
 std::string error_of(Action&& action) {
   try {

@@ -34,7 +34,7 @@ std::vector<std::string> warnings_of(const std::string& name, const std::string&
   return warnings;
 }
 
-// Models in the way of Llama and Gemma have a token of its own for the beginning of a text.
+// A tokenizer with a separate begin token, as in Llama and Gemma.
 class BeginTokenizer final : public Tokenizer {
  public:
   static constexpr std::int32_t kBegin = 257;
@@ -109,7 +109,7 @@ TEST_CASE("a separator that is spelled out is told, where it is not cut at", "[i
   CHECK(warnings_of("a.jsonl", "\"<|endoftext|>\"", DocumentSplit::none) ==
         std::vector<std::string>{"a.jsonl: spells special tokens out in characters: "
                                  "'<|endoftext|>' (1); --special_tokens on reads them as tokens"});
-  // Across the border of what is read at once.
+  // The separator crosses the border between two reads.
   const std::string before((std::size_t{4} << 20) - 5, 'x');
   CHECK(warnings_of("a.txt", before + text, DocumentSplit::none) == advice);
 }
@@ -123,7 +123,7 @@ TEST_CASE("names of special tokens in a text are read where the tokenizer reads 
   };
   const std::vector<Ids> expected{{'a', kEnd, 'b'}};
   CHECK(read_special(file_of("a.txt", "a<|endoftext|>b")) == expected);
-  // Names stay whole at the border of what is read at once.
+  // Names stay whole across the border between two reads.
   std::string text;
   while (text.size() < (std::size_t{4} << 20) - 5) {
     text += "word\n";
@@ -169,7 +169,7 @@ TEST_CASE("Hangul in single letters gets one line", "[io]") {
   CHECK(lines("a " + decomposed) ==
         std::vector<std::string>{"a.txt: has Hangul in single letters (NFD), which most models "
                                  "have not learned; uconv -x nfc makes syllables of them"});
-  CHECK(lines("\ud55c\u3131\u3161\u1ea5").empty());  // a syllable, letters by themselves
+  CHECK(lines("\ud55c\u3131\u3161\u1ea5").empty());  // a syllable, single letters
   CHECK(warnings_of("a.jsonl", "\"" + decomposed + "\"", DocumentSplit::none).size() == 1);
 }
 

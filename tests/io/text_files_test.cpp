@@ -25,7 +25,7 @@ class TextFolder {
   }
   std::string at(const std::string& name) const { return (folder_ / name).string(); }
   std::string path() const { return folder_.path().string(); }
-  // What names in the folder mean, without its path.
+  // Returns the files for names in the folder, without its path.
   Names find(const Names& names) const {
     Names whole;
     for (const std::string& name : names) {
@@ -55,7 +55,7 @@ TEST_CASE("a name is a file, a folder, a pattern or several between commas", "[i
   CHECK(folder.find({"deep*"}) == Names{"deep/d.txt"});
   CHECK(folder.shortened(find_text_files({folder.at("b.txt") + ", " + folder.at("deep")})) ==
         Names{"b.txt", "deep/d.txt"});
-  // What is there under the whole name comes first.
+  // An existing file with the whole name takes precedence.
   CHECK(folder.find({"a,b.txt", "odd[1].txt"}) == Names{"a,b.txt", "odd[1].txt"});
   CHECK(folder.shortened(find_text_files({folder.path()})) ==
         Names{"a,b.txt", "a.txt", "b.txt", "c.jsonl.gz", "notes.md", "odd[1].txt"});

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A folder of its own that is removed with everything in it.
+// A temporary folder, removed with its contents.
 struct Folder {
   Folder() : path(fs::temp_directory_path() / ("headlight_text_" + std::to_string(getpid()))) {
     fs::create_directories(path);
@@ -95,7 +95,7 @@ TEST_CASE("a text file that looks like CP949 is refused with the command that co
   const std::string greeting = "\xBE\xC8\xB3\xE7\xC7\xCF\xBC\xBC\xBF\xE4";
   CHECK_THROWS_WITH(read_text_file(folder.file("ab " + greeting + "\n")),
                     name + ": invalid UTF-8 at byte 3" + hint);
-  // The first pair is a character of UTF-8, too.
+  // The first pair is also a UTF-8 character.
   CHECK_THROWS_WITH(read_text_file(folder.file("\xC7\xB0" + greeting)),
                     name + ": invalid UTF-8 at byte 2" + hint);
   // Latin-1, and UTF-8 with a broken byte, get no hint.
@@ -130,7 +130,7 @@ TEST_CASE("a text file that cannot be read is refused") {
   } else {
     CHECK_THROWS_WITH(read_text_file(path), path.string() + ": cannot be opened for reading");
   }
-  if (fs::exists("/proc/self/mem")) {  // opens, but nothing lies at its beginning
+  if (fs::exists("/proc/self/mem")) {  // it opens, but its beginning is not readable
     CHECK_THROWS_WITH(read_text_file("/proc/self/mem"), "/proc/self/mem: reading failed at byte 0");
   }
 }
@@ -170,7 +170,8 @@ TextFormat with_key(const std::string& key) {
 
 TextFormat cut_at(DocumentSplit mode) { return {.split = {.mode = mode}}; }
 
-// More than is read at once, with line ends, characters and separators on all sides of the border.
+// Returns a text longer than one read, with line ends, characters and separators on both sides of
+// the border.
 std::string long_text(int shift) {
   std::string text(static_cast<std::size_t>(shift), 'x');
   while (text.size() < std::size_t{9} << 19) {
@@ -262,7 +263,7 @@ TEST_CASE("compressed text is what was compressed, in one piece or several", "[i
   CHECK(whole_of(file_of("a.zst", zstandard("one ") + zstandard("") + zstandard("two")), {}) ==
         "one two");
   CHECK(parts_of(file_of("a.jsonl.gz", gzip("\"x\"\n")), {}) == Texts{"x"});
-  // Without the name: by its first bytes, unless any bytes are text.
+  // Without the ending, the first bytes decide, unless the file may hold any bytes.
   CHECK(whole_of(file_of("a.txt", gzip("one")), {}) == "one");
   CHECK(whole_of(file_of("-", zstandard("one")), {.any_bytes = true}) == "one");
   CHECK(whole_of(file_of("a", gzip("one")), {.any_bytes = true}) == gzip("one"));

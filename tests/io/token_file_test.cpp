@@ -23,7 +23,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// A tokenizer that has nothing but its number of ids.
+// A tokenizer with a number of ids and nothing else.
 class AnyTokenizer final : public Tokenizer {
  public:
   explicit AnyTokenizer(Index vocab_size) : Tokenizer(0), vocab_size_(vocab_size) {}
@@ -36,7 +36,7 @@ class AnyTokenizer final : public Tokenizer {
   Index vocab_size_;
 };
 
-// A file with one content after another.
+// A file that is rewritten with new content.
 class Written {
  public:
   const std::filesystem::path& path(const std::string& bytes) const {
@@ -141,7 +141,7 @@ TEST_CASE("a file whose width cannot be told is refused, but read as it is said 
     CHECK(file.read(bytes, 10, TokenDtype::uint32).size() == bytes.size() / 4);
   }
   CHECK(file.read(narrow({5, 6}), 10) == Ids{5, 6});
-  CHECK(file.read(narrow({5, 0, 6}), 10) == Ids{5, 0, 6});  // no whole number of 32-bit ids
+  CHECK(file.read(narrow({5, 0, 6}), 10) == Ids{5, 0, 6});  // not a whole number of 32-bit ids
   CHECK(file.read(narrow({5}), 10) == Ids{5});
 }
 

@@ -36,7 +36,7 @@ constexpr std::int32_t kTurnBegin = 257;
 constexpr std::int32_t kTurnEnd = 258;
 constexpr std::int32_t kPad = 259;
 
-// Bytes with the special tokens of chats.
+// A byte-level tokenizer with the special tokens of chats.
 BpeTokenizer chat_tokenizer() {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
@@ -56,7 +56,7 @@ Gpt small_model() {
   return Gpt({.vocab_size = 261, .block_size = 8, .n_layer = 1, .n_head = 1, .n_embd = 32});
 }
 
-// A folder as transformers writes it, of GPT-2's pieces or of SmolLM's.
+// A folder as transformers writes it, with GPT-2's or SmolLM's pieces.
 class ChatFolder {
  public:
   explicit ChatFolder(bool digits) {

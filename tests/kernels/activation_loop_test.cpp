@@ -17,9 +17,9 @@ namespace {
 
 constexpr double kRootTwoOverPi = 0.79788456080286535588;
 constexpr double kUnit = 0x1p-23;
-constexpr double kLeast = 0x1p-149;  // a square may be smaller than floats can be
+constexpr double kLeast = 0x1p-149;  // the smallest denormal float
 
-// The formulas of kernels/activation.h and their derivatives, in double.
+// Formulas of kernels/activation.h and their derivatives, in double.
 double inner(double x) { return kRootTwoOverPi * (x + 0.044715 * x * x * x); }
 
 double value_of(Activation activation, double x) {
@@ -56,8 +56,8 @@ double slope_of(Activation activation, double x) {
   return s + x * s * (1 - s);
 }
 
-// In float. Where the result fades away, the rounding of the exponent weighs as many units more as
-// it is large; 1 + erf is right to a unit of 1.
+// Allowed error in float. For results near 0, the exponent's rounding error grows with the
+// exponent; 1 + erf is accurate to one unit of 1.
 double allowed_error(Activation activation, double x) {
   const double expected = std::abs(value_of(activation, x));
   switch (activation) {
@@ -90,7 +90,7 @@ std::vector<T> slopes(Activation activation, const std::vector<T>& x, T y_grad) 
   return x_grad;
 }
 
-// From -6 to 6, and tiny numbers of either sign.
+// Returns numbers from -6 to 6, and tiny numbers of either sign.
 template <class T>
 std::vector<T> interesting() {
   std::vector<T> x{T(1e-30), T(-1e-30), T(1e-4), T(-1e-4)};
@@ -122,7 +122,7 @@ TEST_CASE("activations follow their formulas, with a relative error that grows w
         worst = std::max(worst, error == 0 ? 0 : error / allowed_error(activation, v));
       }
       CHECK(worst <= 1);
-      CHECK((worst > 0.05 || activation == Activation::relu));  // else it would hold no rounding
+      CHECK((worst > 0.05 || activation == Activation::relu));  // else nothing was rounded
     }
   });
 }

@@ -12,7 +12,7 @@ using namespace headlight::test;
 
 namespace {
 
-// Loshchilov and Hutter, arXiv 1711.05101, Algorithm 2, for one number at a time.
+// Reference: Loshchilov and Hutter, arXiv 1711.05101, Algorithm 2, for a single parameter.
 struct ScalarAdamW {
   double parameter = 0;
   double mean = 0;
@@ -40,7 +40,7 @@ kernels::AdamWStep step_number(int t) {
           .gradient_scale = 0.5};
 }
 
-// Twenty steps of n parameters against the scalar reference.
+// Compares twenty steps of n parameters with the scalar reference.
 template <class T>
 void check_against_reference(const kernels::Loops<T>& loops, Index n, double tolerance) {
   const auto size = static_cast<std::size_t>(n);

@@ -21,7 +21,7 @@ std::vector<float> gaussians(Index count, std::uint64_t seed) {
   return values;
 }
 
-// Keys and values [S, D] as a cache keeps them: [2, kAttentionBlock, D] in every block.
+// Keys and values [S, D] in the layout of a cache: every block is [2, kAttentionBlock, D].
 struct BlocksOfOneHead {
   BlocksOfOneHead(const std::vector<float>& keys, const std::vector<float>& values, Index length,
                   Index width) {

@@ -1,5 +1,5 @@
-// Attention by each kind of bfloat16 tiles against attention in float64. What goes in is rounded to
-// bfloat16 before, so that the weights and the gradient of the scores alone are rounded inside.
+// Attention by each kind of bfloat16 tiles against attention in float64. The inputs are rounded to
+// bfloat16 already, so only the weights and the scores' gradients are rounded inside.
 #include <cmath>
 #include <limits>
 
@@ -19,10 +19,10 @@ using kernels::Bfloat16Tiles;
 
 namespace {
 
-// Around the strips (14 or 32 rows), the tiles of queries (56 or 64) and those of keys (256).
+// Sizes around strips (14 or 32 rows), query tiles (56 or 64) and key tiles (256).
 const std::vector<Index> kLengths{1, 2, 13, 15, 31, 32, 33, 57, 64, 65, 100, 255, 256, 257, 600};
 
-// Half a unit in the last of bfloat16's eight binary digits.
+// Half a unit in the last of bfloat16's eight significant bits.
 constexpr double kRounding = 1.0 / 512;
 
 struct Case {
@@ -44,7 +44,7 @@ struct Case {
 };
 
 struct Inputs {
-  Tensor query;        // [N, H D], like the others
+  Tensor query;        // [N, H D], as the others
   Tensor key;          //
   Tensor value;        //
   Tensor output_grad;  //
@@ -83,7 +83,7 @@ Outcome empty_outcome(const Case& c, DType dtype) {
   return result;
 }
 
-// Forward and backward; tiles... is a set of bfloat16 tiles or nothing.
+// Runs forward and backward; tiles... is a set of bfloat16 tiles, or empty for the generic kernels.
 template <class T, class... Tiles>
 Outcome attend(const Case& c, const Inputs& given, const Tiles&... tiles) {
   const DType dtype = sizeof(T) == 4 ? DType::float32 : DType::float64;
@@ -127,7 +127,7 @@ Outcome attend(const Case& c, const Inputs& given, const Tiles&... tiles) {
   return result;
 }
 
-// Calls body(tiles) for AMX and AVX512-BF16 as far as the machine has them.
+// Calls body(tiles) for each of AMX and AVX512-BF16 that the machine supports.
 template <class Body>
 void with_each_tile_set(const Body& body) {
   for (const Bfloat16Tiles* tiles : kernels::bfloat16_tile_sets()) {
@@ -136,7 +136,7 @@ void with_each_tile_set(const Body& body) {
   }
 }
 
-// Memory that is used again holds NaN for floats and bfloat16 alike.
+// Fills free memory with NaN, both as floats and as bfloat16, so that stale reads are visible.
 void poison_free_memory() {
   release_unused_storage();
   constexpr std::size_t kBytes = std::size_t{64} << 20;
@@ -147,7 +147,7 @@ void poison_free_memory() {
 
 struct Difference {
   double largest = 0;   // NaN counts as infinite
-  double relative = 0;  // root of summed squares, by that of what is expected
+  double relative = 0;  // root of summed squares, relative to that of the expected values
 };
 
 Difference difference(const Tensor& actual, const Tensor& expected) {
@@ -169,8 +169,7 @@ Difference difference(const Tensor& actual, const Tensor& expected) {
   return result;
 }
 
-// A gradient has two rounded factors: that of the scores, and the weights in the output it is
-// computed from.
+// A gradient has two rounded factors: the scores' gradient, and the weights in the output.
 void check_rounded(const Tensor& actual, const Tensor& expected) {
   const Difference found = difference(actual, expected);
   CAPTURE(found.largest, found.relative);

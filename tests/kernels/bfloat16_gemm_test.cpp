@@ -15,7 +15,7 @@ using kernels::Bfloat16Tiles;
 
 namespace {
 
-// To nearest, ties to even.
+// Rounds to bfloat16, to nearest, ties to even.
 float rounded(float value) {
   auto bits = __builtin_bit_cast(std::uint32_t, value);
   bits += 0x7FFFU + (bits >> 16 & 1U);
@@ -31,7 +31,7 @@ Operands<float> with_rounded_factors(Operands<float> operands) {
   return operands;
 }
 
-// Calls body(tiles) for AMX and AVX512-BF16 as far as the machine has them.
+// Calls body(tiles) for each of AMX and AVX512-BF16 that the machine supports.
 template <class Body>
 void with_each_tile_set(const Body& body) {
   for (const Bfloat16Tiles* tiles : kernels::bfloat16_tile_sets()) {

@@ -32,7 +32,7 @@ TEST_CASE("the child of a fork computes with threads of its own") {
   REQUIRE(computes());
   const pid_t child = fork();
   if (child == 0) {
-    alarm(100);  // it must not outlive a test that failed
+    alarm(100);  // must not outlive a failed test
     _exit(computes() ? 0 : 1);
   }
   int status = 0;

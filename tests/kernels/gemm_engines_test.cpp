@@ -1,6 +1,6 @@
-// Both engines on every instruction set: sizes on both sides of every edge of the register tiles
-// and of their blocking (strips of 6 or 14 rows, panels of 4 to 32 columns, 384 of depth, 768
-// columns, 8 strips of a transposed matrix).
+// Both engines on every instruction set, with sizes around every edge of the register tiles and the
+// blocking: strips of 6 or 14 rows, panels of 4 to 32 columns, depth 384, 768 columns, groups of 8
+// strips of a transposed matrix.
 #include <atomic>
 
 #include "kernels/gemm_products.h"
@@ -28,7 +28,7 @@ constexpr Size kSizes[] = {{1, 1, 1},     {2, 5, 6},     {5, 7, 13},     {6, 31,
                            {769, 13, 7},  {100, 6, 385}, {800, 2, 33},   {32, 769, 15},
                            {6, 800, 769}, {113, 33, 65}, {230, 31, 385}, {127, 100, 48}};
 
-// What is done with the product; an entry for each size in turn.
+// Options of the products; the sizes take them in turn.
 constexpr Product kTasks[] = {{},
                               {.bias = true},
                               {.alpha = -0.5, .beta = 1, .gap = 3},
@@ -50,7 +50,7 @@ std::string description(const Product& p) {
                      ", gap ", p.gap);
 }
 
-// C, gaps included, after gemm() and after gemm_on_this_thread().
+// Checks C, including its gaps, after gemm() and after gemm_on_this_thread().
 template <class T>
 void check_on_all(const Product& p, double tolerance) {
   INFO(description(p) << ", " << 8 * sizeof(T) << " bits");
@@ -80,7 +80,7 @@ std::vector<T> computed(const Gemm<T>& product, const std::vector<T>& c) {
   return c;
 }
 
-// Tells for every element of C how often `after` was called for it and what it was then.
+// Records for every element of C how often `after` was called for it, and its value then.
 template <class T>
 class Witness {
  public:

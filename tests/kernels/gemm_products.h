@@ -7,7 +7,7 @@
 #include "support/products.h"
 #include "support/tensors.h"
 
-// Matrix products and what three nested loops make of them.
+// Matrix products, and their reference results by three nested loops.
 namespace headlight::test {
 
 struct Product {
@@ -71,7 +71,7 @@ kernels::Gemm<T> gemm_of(const Product& p, Operands<T>& operands) {
           .bias = p.bias ? operands.bias.data() : nullptr};
 }
 
-// Three nested loops; elements between the rows of C stay as they are.
+// Reference by three nested loops; leaves the gaps between the rows of C unchanged.
 template <class T>
 std::vector<double> naive(const Product& p, const Operands<T>& o) {
   std::vector<double> c(o.c.begin(), o.c.end());

@@ -52,7 +52,7 @@ TEST_CASE("gemm agrees with three nested loops for odd sizes and every transposi
 
 TEST_CASE("gemm agrees with three nested loops when it is cut into tiles") {
   for (const int flips : {0, 1, 2, 3}) {
-    check_both_types({.m = 800,  // more than a tile in both directions
+    check_both_types({.m = 800,  // larger than a tile in both directions
                       .n = 801,
                       .k = 9,
                       .transpose_a = (flips & 1) != 0,

@@ -15,7 +15,7 @@ using kernels::Loops;
 
 namespace {
 
-// Around every vector width: nothing, remainders, and whole vectors with remainders.
+// Lengths around every vector width: empty, remainders, and whole vectors with remainders.
 constexpr Index kLengths[] = {0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 33, 64, 100, 257};
 
 template <class T>
@@ -39,7 +39,7 @@ void check_row(const std::vector<T>& actual, const std::vector<double>& expected
   }
 }
 
-// The gradients of layer_norm's row, written out from its formula in double.
+// Checks the gradients of one layer_norm row against the formula in double.
 template <class T>
 void check_layer_norm_gradient(const Loops<T>& loops, Index n, double tolerance) {
   const auto size = static_cast<std::size_t>(n);

@@ -29,7 +29,7 @@ TEST_CASE("a number of threads that makes no sense is refused") {
 
 namespace {
 
-// Sets OMP_NUM_THREADS while it lives; nullptr unsets it.
+// Sets OMP_NUM_THREADS during its lifetime; nullptr unsets it.
 class EnvironmentScope {
  public:
   explicit EnvironmentScope(const char* value) {

@@ -29,7 +29,7 @@ std::vector<float> gaussians(Index count, std::uint64_t seed) {
   return values;
 }
 
-// Panels on a boundary of 64 bytes.
+// Packs panels into memory aligned to 64 bytes.
 Tensor pack(PanelFormat format, const std::vector<float>& weights, Index rows, Index columns) {
   const Index bytes = kernels::panel_bytes(format, columns);
   Tensor memory = Tensor::empty({kernels::panel_count(rows) * bytes / 4}, DType::int32);
@@ -41,7 +41,7 @@ Tensor pack(PanelFormat format, const std::vector<float>& weights, Index rows, I
   return memory;
 }
 
-// y [batch, 16 panels]
+// Returns y [batch, 16 panels].
 std::vector<float> multiply(PanelFormat format, const Tensor& panels, Index count, Index columns,
                             const std::vector<float>& x) {
   const Index batch = static_cast<Index>(x.size()) / columns;
@@ -65,7 +65,7 @@ std::vector<float> rounded(PanelFormat format, std::vector<float> weights, Index
   return weights;
 }
 
-// The largest difference from the sums in float64, in units of the sum of magnitudes.
+// Returns the largest difference from the sums in float64, relative to the sum of magnitudes.
 double error_of_product(PanelFormat format, Index rows, Index columns, Index batch) {
   const std::vector<float> weights = gaussians(rows * columns, 1);
   const std::vector<float> worth = rounded(format, weights, columns);
@@ -92,7 +92,7 @@ double error_of_product(PanelFormat format, Index rows, Index columns, Index bat
   return furthest;
 }
 
-// Vectors that meet int8 weights are rounded, too.
+// Products with int8 weights also round the vectors.
 double limit_of(PanelFormat format) { return format == PanelFormat::int8 ? 2e-4 : 3e-7; }
 
 }  // namespace
@@ -131,7 +131,7 @@ TEST_CASE("the bits of a product do not depend on its neighbours") {
 TEST_CASE("a number far from its neighbours costs those 2^-15 of it, beside int8 weights") {
   constexpr Index kColumns = 64;
   std::vector<float> x(kColumns, 1.0F);
-  x[5] = 60000;  // beside 31 of the others
+  x[5] = 60000;  // in the same block as 31 ones
   const Tensor panels = pack(PanelFormat::int8, std::vector<float>(kPanelRows * kColumns, 1.0F),
                              kPanelRows, kColumns);
   const float sum = multiply(PanelFormat::int8, panels, 1, kColumns, x)[0];

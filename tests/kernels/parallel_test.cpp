@@ -92,8 +92,8 @@ namespace {
 
 constexpr int kChunks = 8;
 
-// kChunks chunks for two threads. The first chunk that `held` takes ends when all others are done.
-// How many the other thread took; none: it did not come, and the chunk ended without it.
+// Runs kChunks chunks on two threads. The first chunk of thread `held` waits for all others.
+// Returns the number of chunks of the other thread; none if it never started.
 std::optional<int> taken_by_other(Index held) {
   std::atomic<int> done{0};
   std::atomic<int> taken{0};
@@ -122,7 +122,7 @@ TEST_CASE("while a thread is held up in a chunk, the others take all that is lef
   const ThreadScope scope(2);
   for (const Index held : {0, 1}) {
     std::optional<int> taken;
-    while (!taken.has_value()) {  // the helper may be late, and then there is nothing to see
+    while (!taken.has_value()) {  // the helper may come late, and then the test shows nothing
       std::this_thread::yield();
       taken = taken_by_other(held);
     }

@@ -13,7 +13,7 @@ using headlight::kernels::usable_cores;
 
 namespace {
 
-// A machine made of files.
+// A folder with the files of a machine's proc and sys.
 class FakeMachine {
  public:
   FakeMachine& file(const std::string& name, const std::string& contents) {
@@ -73,7 +73,7 @@ TEST_CASE("sibling lists that make no sense leave their CPU a core of its own") 
   machine.siblings(4, "0").siblings(5, std::string(100000, ',')).siblings(6, "6-");
   machine.siblings(7, "99999999999999999999999");
   CHECK(machine.cores(kEight) == 8);
-  machine.siblings(7, "0-4000000000000");  // of an endless list, the CPUs that there are
+  machine.siblings(7, "0-4000000000000");  // only the existing CPUs of an endless list count
   CHECK(machine.cores(kEight) == 7);
 }
 

@@ -24,7 +24,7 @@ struct Outcome {
   std::vector<Tensor> gradients;
 };
 
-// A block's products, forward and backward: norm_linear, attention, feed_forward.
+// Runs a block's products, forward and backward: norm_linear, attention, feed_forward.
 Outcome run_block(DType dtype) {
   constexpr Index kWidth = 96;
   const std::vector<Tensor> leaves{
@@ -109,7 +109,7 @@ TEST_CASE("own products and those of OpenBLAS agree within rounding, forward and
       INFO("gradient " << i << ", " << dtype);
       CHECK(relative_difference(actual.gradients[i], expected.gradients[i]) < tolerance);
     }
-    // Otherwise one of the two was not used.
+    // Equal bits would mean that one of the two was not used.
     CHECK_FALSE(same_bits(actual.output, expected.output));
   }
 }
@@ -133,7 +133,7 @@ TEST_CASE("own products and those of OpenBLAS have the same bits with 1, 2 and 5
 
 TEST_CASE("bfloat16 products are refused where BLAS is asked for") {
   if (kernels::bfloat16_instructions().empty()) {
-    return;  // refused on this machine anyway
+    return;  // this machine rejects bfloat16 anyway
   }
   CHECK_NOTHROW(require_precision(Precision::bfloat16));
   const ProductsScope blas(kernels::Products::blas);

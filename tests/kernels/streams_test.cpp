@@ -9,7 +9,7 @@ using namespace headlight;
 
 namespace {
 
-// Several chunks and a part of one.
+// Several whole chunks and a partial one.
 constexpr Index kCount = (Index{1} << 19) + 6;
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Function {
   const char* name;
   void (*Loops<float>::*loop)(const float* x, float* y, Index n);
   double (*reference)(double x);
-  std::vector<float> edges;  // where something changes in the function or its implementation
+  std::vector<float> edges;  // points where the function or its implementation changes
 };
 
 const std::vector<Function>& functions() {
@@ -47,8 +47,8 @@ const std::vector<Function>& functions() {
   return all;
 }
 
-// What a function should give, and how many of its units in the last place are one. Denormals have
-// a unit too; an infinity counts as 2^128, the first number that floats lack.
+// An exact result, and the number of its units in the last place per 1. Denormals have a unit too;
+// an infinity counts as 2^128, the first number above all floats.
 struct Exact {
   double value;
   double units_per_one;
@@ -59,7 +59,7 @@ double without_infinity(double x) {
   return x < -0x1p128 ? -0x1p128 : x;
 }
 
-// 2^exponent of a double, from its bits: this is called for every float.
+// Returns 2^exponent from the bits of a double: fast enough to be called for every float.
 double power_of_two(std::uint64_t exponent) {
   return std::bit_cast<double>((exponent + 1023) << 52);
 }
@@ -71,7 +71,7 @@ Exact exact_of(double value) {
   return {value, power_of_two(23 - exponent)};
 }
 
-// NaN is no distance from NaN and infinitely far from others.
+// Returns the distance in units in the last place; 0 for two NaN, infinite for one.
 double ulps(float actual, const Exact& exact) {
   const double distance =
       std::abs(without_infinity(static_cast<double>(actual)) - exact.value) * exact.units_per_one;
@@ -87,7 +87,7 @@ struct Worst {
   float x = 0;
 };
 
-// The largest error of a function over the floats in x.
+// Returns the largest error of a function over the floats in x.
 Worst worst_of(const Function& function, const std::vector<float>& x,
                const std::vector<Exact>& exact) {
   std::vector<float> y(x.size());
@@ -113,7 +113,7 @@ float float_of(std::uint64_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
 }
 
-// Every `stride`th float, and all floats near zero, infinity, NaN and the edges of the function.
+// Returns every `stride`th float, and all floats near zero, infinity, NaN and the function's edges.
 std::vector<float> sample(const Function& function, std::uint64_t stride) {
   std::vector<float> x;
   for (std::uint64_t bits = 0; bits < kFloats; bits += stride) {
@@ -149,12 +149,12 @@ TEST_CASE("exp, tanh and log in float are within two units of the last place") {
       const Worst worst = worst_of(function, x, exact);
       INFO(function.name << " at " << worst.x);
       CHECK(worst.ulps <= 2);
-      CHECK(worst.ulps > 0.49);  // a sample without any rounding would test nothing
+      CHECK(worst.ulps > 0.49);  // a sample without rounding would test nothing
     });
   }
 }
 
-// Minutes of work: run it by hand after a change of vector_math.h.
+// Takes minutes: run it by hand after a change of vector_math.h.
 TEST_CASE("exp, tanh and log in float are within two units over every float", "[.][exhaustive]") {
   constexpr std::uint64_t kBlock = std::uint64_t{1} << 16;
   for (const Function& function : functions()) {

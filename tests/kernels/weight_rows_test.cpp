@@ -12,7 +12,7 @@ using namespace headlight::test;
 
 namespace {
 
-// Numbers that sum to 1, some of them 0.
+// Returns numbers that sum to 1, some of them 0.
 std::vector<float> weights(Index count, std::uint64_t seed) {
   std::vector<double> values =
       random_uniform({count}, {seed, 1}, 0.0, 1.0, DType::float64).to_vector();

@@ -75,7 +75,7 @@ TEST_CASE("pruned heads cost nothing", "[nn]") {
   GptConfig config{.vocab_size = 11, .block_size = 8, .n_layer = 2, .n_head = 2, .n_embd = 16};
   config.head_width = 8;
   config.heads_per_layer = {2, 1};
-  // Attention weights: 4 x 16 x (16 + 8); pairs are seen over inner widths 16 and 8.
+  // Attention weights: 4 x 16 x (16 + 8); pairs over inner widths 16 and 8.
   CHECK(training_flops(config, {0, 8}) ==
         6.0 * (4 * 16 * 24 + 2 * 8 * 256 + 176) * 8 + 12.0 * 24 * 36);
   config.n_layer = 0;
@@ -104,7 +104,7 @@ TEST_CASE("the table tells which weights are multiplied, and which belong to hea
 
 TEST_CASE("a token of a whole block costs what a step costs, without the future's saving", "[nn]") {
   const GptConfig config = small();
-  // Each of the block's tokens sees all of them instead of the (T + 1) / 2 that are not ahead.
+  // Each token of the block attends to all T tokens instead of the (T + 1) / 2 visible on average.
   const double pairs = 12.0 * 3 * 6 * 7;
   CHECK(training_flops_per_token(config) - pairs == training_flops(config, {0, 1}) - 12.0 * 3 * 6);
 }

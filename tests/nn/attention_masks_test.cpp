@@ -19,7 +19,7 @@ constexpr Index kQueries = 4;  // T
 constexpr Index kKeys = 5;     // S
 constexpr Index kWidth = 6;
 
-// A reproducible mask that hides about a third of the places, but never key 0.
+// A reproducible mask that hides about a third of the pairs, but never key 0.
 Tensor draw_mask(const Shape& shape, std::uint64_t stream) {
   Tensor mask = Tensor::empty(shape, DType::boolean);
   bool* values = mask.data<bool>();
@@ -46,7 +46,7 @@ Matrix part(const Tensor& x, Index b) {
       x.strided_view({x.size(1), x.size(2)}, {x.size(2), 1}, b * x.size(1) * x.size(2)));
 }
 
-// Compares output and weights with plain loops; hidden(b, h, t, s) tells what must not be seen.
+// Compares output and weights with plain loops; hidden(b, h, t, s) is true for masked pairs.
 template <class Hidden>
 void check_masked(const AttentionMasks& masks, const Hidden& hidden) {
   const Setting s;
@@ -88,7 +88,7 @@ bool at(const Tensor& mask, std::initializer_list<Index> place) {
 
 bool future(Index t, Index s) { return s > t + (kKeys - kQueries); }
 
-// An attention whose c_proj changes nothing, so that its output is the joined heads themselves.
+// Makes c_proj the identity, so that the output is the concatenated heads.
 void make_projection_identity(const MultiHeadAttention& attention) {
   Tensor weight = parameter_of(attention, "c_proj.weight");
   weight.fill(0);

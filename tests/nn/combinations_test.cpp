@@ -1,4 +1,4 @@
-// Every key of a configuration with every other: what one of them breaks in another shows here.
+// Random combinations of all configuration keys, to find keys that break each other.
 #include "headlight/autograd/autograd.h"
 #include "headlight/autograd/gradient_check.h"
 #include "headlight/generate/decoder.h"
@@ -51,7 +51,7 @@ TEST_CASE("every combination of keys generates from its cache what the whole tex
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
-    // Every other one with whole numbers, which meet vectors of 16 bits.
+    // Every other model has int8 weights, whose products round the vectors to 16 bits.
     const WeightFormat format = number % 2 == 0 ? WeightFormat::float32 : WeightFormat::int8;
     const double limit = number % 2 == 0 ? 2e-4 : 2e-3;
     Gpt gpt(config, 1);

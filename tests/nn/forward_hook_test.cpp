@@ -58,7 +58,7 @@ std::vector<Point> all_points() {
   return points;
 }
 
-// Writes down what it sees, of the points that it is told to want.
+// Records the values at the wanted points.
 class Watcher : public ForwardHook {
  public:
   explicit Watcher(std::vector<Point> wanted = all_points()) : wanted_(std::move(wanted)) {}
@@ -77,14 +77,14 @@ class Watcher : public ForwardHook {
   std::vector<Point> wanted_;
 };
 
-// Multiplies what it sees at one point of one layer by numbers that differ along the last axis.
+// Multiplies the values at a point of a layer by factors that vary along the last axis.
 class Bend : public ForwardHook {
  public:
   Bend(Point point, Index layer) : point_(point), layer_(layer) {}
 
   bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
   Tensor visit(const Place&, const Tensor& value) override {
-    if (items_of(point_) == PointItems::maps) {  // the columns of a text grow in number
+    if (items_of(point_) == PointItems::maps) {  // the number of columns grows with the text
       return value * 0.75;
     }
     Tensor factors = Tensor::empty({value.size(-1)}, value.dtype());
@@ -116,8 +116,7 @@ std::vector<GptConfig> all_kinds() {
   configs[4].activation = Activation::relu;
   configs[4].norm = NormPosition::post;
   configs[4].bias = false;
-  configs[5].norm_type =
-      NormKind::rms;  // like Gemma, and of heads that members cannot share evenly
+  configs[5].norm_type = NormKind::rms;  // like Gemma; heads do not divide evenly among members
   configs[5].norm_gain_plus_one = true;
   configs[5].output_norms = true;
   configs[5].qk_norm = true;
@@ -317,7 +316,7 @@ TEST_CASE("looking changes no bit, but for patterns, which take whole matrices",
     for (const Point point :
          {Point::attn_scores, Point::pattern, Point::result, Point::mlp_pre, Point::mlp_post,
           Point::ln1_scale, Point::ln1, Point::ln2_scale, Point::ln2, Point::ln_final_scale}) {
-      std::erase(same_bits_points, point);  // these leave ops that are one
+      std::erase(same_bits_points, point);  // these points split a fused op
     }
     Watcher watcher(same_bits_points);
     CHECK(same_bits(gpt.logits(small_batch(), {.hook = &watcher}), plain));

@@ -35,7 +35,7 @@ const std::vector<Ids>& documents() {
   return eight;
 }
 
-// The largest relative difference between the batch at once and its documents one by one.
+// Largest relative differences between a batch and its documents computed one by one.
 struct Differences {
   double loss = 0;
   double gradients = 0;
@@ -66,7 +66,7 @@ Tensor rows(const Tensor& logits, Index first, Index count) {
   return logits.strided_view({count, width}, {width, 1}, first * width);
 }
 
-// Changes token `place` of one long sequence: everything before must keep its bits.
+// Checks that changing token `place` of a long sequence changes no bit before it.
 void check_causality(const GptConfig& config, Index length, Index place) {
   const Gpt gpt(config, 3);
   randomize(gpt, 62);
@@ -168,7 +168,7 @@ TEST_CASE("a document of one token adds nothing to the loss and gradients of oth
   for (std::size_t i = 0; i < with.gradients.size(); ++i) {
     CHECK(relative_difference(with.gradients[i], without.gradients[i]) < 1e-13);
   }
-  // Tokens that stand nowhere else receive exactly nothing through the embedding.
+  // Tokens that occur nowhere else get a gradient of exactly zero through the embedding.
   const Tensor wte = with.gradients[0];
   for (const Index token : {98, 97}) {
     CHECK(all_zero(rows(wte, token, 1)));

@@ -21,10 +21,10 @@ Tensor row(const Tensor& logits, Index t) {
   return logits.strided_view({width}, {1}, t * width);
 }
 
-// Feeds `tokens` in chunks of the given sizes, the last one repeated; returns the largest
-// difference between the logits after a chunk and those of the full pass.
+// Feeds `tokens` in chunks of these sizes, repeating the last one. Returns the largest difference
+// between the logits after a chunk and the logits of the full pass.
 double compare_chunks(const Gpt& gpt, const Ids& tokens, const std::vector<std::size_t>& sizes) {
-  const ThreadScope one_thread(1);  // these are many tiny passes
+  const ThreadScope one_thread(1);  // the passes are tiny
   const Tensor full = gpt.logits(make_batch({tokens}));
   KeyValueCache cache = gpt.make_cache();
   double furthest = 0;
@@ -187,7 +187,7 @@ TEST_CASE("a cache grows block by block, and every head starts on 64 bytes") {
   for (const Index layer : {0, 1}) {
     REQUIRE(cache.blocks(layer).size() == 2);
     for (const float* block : cache.blocks(layer)) {
-      for (Index head = 0; head < 8; ++head) {  // of keys, then of values
+      for (Index head = 0; head < 8; ++head) {  // heads of keys, then of values
         const float* start = block + head * KeyValueCache::kBlock * 7;
         CHECK(reinterpret_cast<std::uintptr_t>(start) % 64 == 0);
       }

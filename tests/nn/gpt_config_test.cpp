@@ -17,7 +17,7 @@ GptConfig small_config() {
   return {.vocab_size = 11, .block_size = 6, .n_layer = 3, .n_head = 4, .n_embd = 8};
 }
 
-// A change of the small configuration and what validate() says about it.
+// A change of the small configuration and the resulting error of validate().
 struct Refusal {
   void (*change)(GptConfig&);
   const char* message;

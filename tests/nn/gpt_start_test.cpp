@@ -1,4 +1,4 @@
-// The weights that a seed gives.
+// Tests of initial weights.
 #include <cmath>
 
 #include "headlight/nn/gpt.h"
@@ -65,7 +65,7 @@ TEST_CASE("a model without a seed has the parameters of one with a seed, to be f
     CHECK(actual[i].second.requires_grad());
   }
   for (const auto& [name, tensor] : actual) {
-    if (name.find("ln_") != std::string::npos) {  // norms start at 1 and 0 without any drawing
+    if (name.find("ln_") != std::string::npos) {  // norms start at 1 and 0 without random draws
       check_values(tensor, std::vector<double>(12, name.find("weight") != std::string::npos));
     }
   }

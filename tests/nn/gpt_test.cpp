@@ -41,7 +41,7 @@ Statistics statistics_of(const Tensor& x) {
 
 bool ends_with(const std::string& name, const std::string& end) { return name.ends_with(end); }
 
-// Loss and logits of the seed sequences against plain loops.
+// Compares loss and logits of the seed sequences with plain loops.
 void check_against_reference(const GptConfig& config) {
   const Gpt gpt(config, 1, kDouble);
   randomize(gpt, 51);
@@ -126,7 +126,7 @@ TEST_CASE("weights start as GPT-2's do") {
     } else {
       const double wanted = ends_with(name, "c_proj.weight") ? residual : 0.02;
       const Statistics found = statistics_of(parameter);
-      // Four standard errors of each.
+      // Four standard errors of mean and deviation.
       const auto count = static_cast<double>(parameter.numel());
       CHECK(std::abs(found.mean) < 4 * wanted / std::sqrt(count));
       CHECK(std::abs(found.deviation - wanted) < 4 * wanted / std::sqrt(2 * count));

@@ -43,13 +43,13 @@ bool same_result(const LossAndGradients& a, const LossAndGradients& b) {
   return same_bits(a.loss, b.loss) && same_bits(a.gradients, b.gradients);
 }
 
-// Sequences with several tiles of queries and keys, and short ones between them.
+// Sequences with several tiles of queries and keys, with short ones in between.
 Batch long_batch() {
   return make_batch({draw_ids(300, 500, 1), draw_ids(3, 500, 2), draw_ids(1, 500, 3),
                      draw_ids(70, 500, 4), draw_ids(129, 500, 5)});
 }
 
-// One layer whose attention, once all dropout is off, is what the general module computes.
+// Returns the input of the first layer's attention, without dropout.
 Tensor first_layer_input(const Gpt& gpt, const Ids& tokens) {
   const Matrix wte = matrix_of(parameter_of(gpt, "wte.weight"));
   const Matrix wpe = matrix_of(parameter_of(gpt, "wpe.weight"));
@@ -99,7 +99,7 @@ TEST_CASE("training without dropout is the same computation as evaluation") {
 }
 
 TEST_CASE("every dropout of a model draws numbers of its own") {
-  // Two blocks with the same weights differ only in the numbers that their dropout draws.
+  // Two blocks with the same weights differ only in their dropout draws.
   GptConfig config = small_config();
   config.residual_dropout = 0.5;
   const Block first(config, 0, kDouble, RandomStream{9, 9});
@@ -109,7 +109,7 @@ TEST_CASE("every dropout of a model draws numbers of its own") {
   CHECK(same_bits(first.forward(x, {0, 10}, {}), second.forward(x, {0, 10}, {})));
   CHECK_FALSE(same_bits(first.forward(x, {0, 10}, context), second.forward(x, {0, 10}, context)));
 
-  // A block that adds constants on both of its paths: 1 from attention, 2 from the MLP.
+  // A block whose branches add constants: 1 from attention, 2 from the MLP.
   for (auto& [name, parameter] : first.parameters()) {
     parameter.fill(name == "attn.c_proj.bias" ? 1 : name == "mlp.c_proj.bias" ? 2 : 0);
   }
@@ -192,7 +192,7 @@ TEST_CASE("no graph is left after backward, after evaluation and after an error"
     const Tensor loss = gpt.loss(batch);
     CHECK(live_graph_nodes() > 10);
     backward(loss);
-    CHECK(live_graph_nodes() == 1);  // the loss itself, without what it came from
+    CHECK(live_graph_nodes() == 1);  // only the loss, without its inputs
   }
   CHECK(live_graph_nodes() == 0);
   {

@@ -17,14 +17,14 @@ Tensor draw(const Shape& shape, std::uint64_t stream) {
   return random_uniform(shape, {17, stream}, -1, 1, kDouble).set_requires_grad();
 }
 
-// Compares every gradient of the module's parameters and of `extra` with central differences of
-// `output`, which reads both where they are.
+// Compares the gradients of `output` for the module's parameters and `extra` with central
+// differences. `output` must read both in place.
 void check_module(const Module& module, const std::vector<Tensor>& extra,
                   const std::function<Tensor()>& output) {
   std::vector<Tensor> inputs = extra;
   Index wanted = 0;
   std::string names;
-  const ThreadScope one_thread(1);  // these are thousands of tiny passes
+  const ThreadScope one_thread(1);  // the passes are tiny
   for (const auto& [name, parameter] : module.parameters()) {
     names += concat_text("\n", inputs.size(), ": ", name);
     inputs.push_back(parameter);
@@ -49,7 +49,7 @@ GptConfig small_config() {
   return {.vocab_size = 11, .block_size = 6, .n_layer = 2, .n_head = 2, .n_embd = 8};
 }
 
-// The mean loss of a ragged batch in which one sequence has a single token.
+// Checks the mean loss of a ragged batch in which one sequence has a single token.
 void check_gpt(const GptConfig& config, const ForwardContext& context = {}) {
   const Gpt gpt(config, 1, kDouble);
   randomize(gpt, 31);

@@ -16,12 +16,12 @@ namespace {
 
 constexpr DType kDouble = DType::float64;
 
-// Rows of 1, 2, 3 and of one value only: the second has no variance.
+// Rows 1, 2, 3 and 1, 1, 1: the second has no variance.
 Tensor two_rows(DType dtype = kDouble) {
   return convert(doubles({1, 2, 3, 1, 1, 1}, {2, 3}), dtype);
 }
 
-// What a batch norm of one value per channel would divide by.
+// Returns the divisor of a batch norm for this variance.
 double deviation(double variance) { return std::sqrt(variance + 1e-5); }
 
 }  // namespace

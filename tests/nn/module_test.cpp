@@ -23,7 +23,7 @@ std::vector<std::string> names_of(const NamedTensors& tensors) {
   return names;
 }
 
-// scale * linear(x) + shift, with one parameter before and one after its part.
+// scale * linear(x) + shift, with one parameter before its submodule and one after.
 class Scaled : public Module {
  public:
   Scaled() : inner_({.inputs = 2, .outputs = 3}), norm_({.width = 3}) {

@@ -49,7 +49,7 @@ void set_weight(const Module& module, const std::string& name, const Matrix& row
   parameter_of(module, name).copy_from(tensor_of(rows));
 }
 
-// The worked example's attention, with biases 0.
+// Returns the worked example's attention, with biases 0.
 std::unique_ptr<MultiHeadAttention> worked_example(bool fused, DType dtype = kDouble) {
   auto attention = std::make_unique<MultiHeadAttention>(
       MultiHeadAttentionOptions{.width = 4, .heads = 2, .fused = fused, .dtype = dtype});
@@ -86,14 +86,14 @@ std::vector<std::string> printed(const Tensor& x) {
   return texts;
 }
 
-// Both heads of the worked example have the same scores.
+// Returns the values for both heads of the worked example, which have equal scores.
 std::vector<double> twice(std::vector<double> values) {
   const std::vector<double> copy = values;
   values.insert(values.end(), copy.begin(), copy.end());
   return values;
 }
 
-// forward() without masks for one sequence after another, in plain loops.
+// Compares forward() with plain loops, one sequence after another.
 void check_against_reference(const MultiHeadAttention& attention, const std::vector<Tensor>& inputs,
                              bool causal) {
   const AttentionResult result =
@@ -204,7 +204,7 @@ TEST_CASE("fused and separate projections with the same weights agree") {
   set_parameter(fused, "c_attn.bias", joined(".bias"));
   set_parameter(fused, "c_proj.weight", parameter_of(separate, "c_proj.weight").to_vector());
   set_parameter(fused, "c_proj.bias", parameter_of(separate, "c_proj.bias").to_vector());
-  // Different inputs, so that a mix-up of query, key and value shows.
+  // Different inputs, so that swapping query, key and value is detected.
   const Tensor query = draw({2, 5, 12}, 1);
   const Tensor key = draw({2, 4, 12}, 2);
   const Tensor value = draw({2, 4, 12}, 3);

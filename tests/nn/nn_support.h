@@ -29,8 +29,8 @@ inline void set_parameter(const Module& module, std::string_view name,
   parameter.copy_from(Tensor::from(values, parameter.shape()));
 }
 
-// Every weight uniform in +-0.5 and every gain of a norm around 1: values at which no gradient is
-// small by accident.
+// Sets every weight uniformly in +-0.5 and every norm gain around 1, so that no gradient is small
+// by accident.
 inline void randomize(const Module& module, std::uint64_t seed) {
   std::uint64_t stream = 0;
   for (auto& [name, parameter] : module.parameters()) {
@@ -55,7 +55,7 @@ inline double largest_difference(const Tensor& a, const Tensor& b) {
   double largest = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double difference = std::abs(x[i] - y[i]);
-    largest = difference <= largest ? largest : difference;  // NaN stays
+    largest = difference <= largest ? largest : difference;  // NaN is kept
   }
   return largest;
 }
@@ -99,7 +99,7 @@ inline bool all_finite(const Tensor& x) {
   return true;
 }
 
-// The gradients of a module in the order of its parameters; zeros where there is none.
+// Returns the gradients of a module in the order of its parameters; zeros where there is none.
 inline std::vector<Tensor> gradients_of(const Module& module) {
   std::vector<Tensor> gradients;
   for (const auto& [name, parameter] : module.parameters()) {
@@ -118,7 +118,7 @@ inline bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b
   return same;
 }
 
-// `count` ids below `vocabulary` that look random.
+// Returns `count` pseudo-random ids below `vocabulary`.
 inline Ids draw_ids(Index count, Index vocabulary, std::uint64_t stream = 0) {
   const RandomStream random{99, stream};
   Ids ids;
@@ -129,7 +129,7 @@ inline Ids draw_ids(Index count, Index vocabulary, std::uint64_t stream = 0) {
   return ids;
 }
 
-// The logits [V] that follow the last of `tokens`, which continue the sequence of the cache.
+// Returns the logits [V] after the last of `tokens`, which continue the sequence of the cache.
 inline Tensor next_logits(const Gpt& gpt, const Ids& tokens, KeyValueCache& cache) {
   KeyValueCache* const caches[] = {&cache};
   const Tensor logits =

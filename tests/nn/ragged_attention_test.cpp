@@ -16,10 +16,10 @@ namespace {
 constexpr Index kWidth = 12;
 constexpr Index kHeads = 3;
 
-// Lengths that meet the borders of tiles of 64 queries and 256 keys, and shorter ones.
+// Lengths at the borders of tiles of 64 queries and 256 keys, and shorter ones.
 const std::vector<Index> kLengths{16, 5, 1, 2, 64, 65, 300, 1, 20};
 
-// Sequences of these lengths end to end, and once more as a rectangle whose pads hold large values.
+// Sequences of these lengths laid end to end, and as a rectangle with large values as padding.
 struct Sequences {
   explicit Sequences(const std::vector<Index>& given, DType dtype = DType::float64)
       : lengths(given), offsets{0} {
@@ -36,7 +36,7 @@ struct Sequences {
   }
 
   Index length(Index b) const { return lengths[static_cast<std::size_t>(b)]; }
-  // The rows of sequence b.
+  // Returns the rows of sequence b.
   Tensor flat_rows(const Tensor& x, Index b) const {
     const Index width = x.size(-1);
     return x.strided_view({length(b), width}, {width, 1},
@@ -63,7 +63,7 @@ MultiHeadAttentionOptions double_options() {
   return {.width = kWidth, .heads = kHeads, .dtype = DType::float64};
 }
 
-// Sequence b's part of padded weights [B, H, T, T].
+// Returns sequence b's part of padded weights [B, H, T, T].
 Tensor real_weights(const Tensor& weights, const Sequences& s, Index b) {
   return weights.strided_view({kHeads, s.length(b), s.length(b)},
                               {s.longest * s.longest, s.longest, 1},

@@ -10,7 +10,7 @@
 #include "headlight/nn/gpt.h"
 #include "nn/nn_support.h"
 
-// Attention and GPT once more, in loops over doubles that follow the formulas letter by letter.
+// Reference implementation of attention and GPT, in loops over doubles that follow the formulas.
 namespace headlight::test {
 
 using Row = std::vector<double>;
@@ -43,7 +43,7 @@ inline bool has_parameter(const Module& module, const std::string& name) {
   return false;
 }
 
-// x W^T + b with the parameters "part.weight" and, when there is one, "part.bias".
+// Returns x W^T + b with the parameters "part.weight" and, if present, "part.bias".
 inline Matrix reference_linear(const Matrix& x, const Module& module, const std::string& part) {
   const Matrix weight = matrix_of(parameter_of(module, part + ".weight"));
   Row bias(weight.size(), 0.0);
@@ -65,7 +65,7 @@ struct ReferenceAttention {
   Matrix joined;                // [T, H D], before c_proj
 };
 
-// query [T, H D], key and value [S, H D]; hidden(head, t, s) tells what is masked.
+// query [T, H D], key and value [S, H D]; hidden(head, t, s) is true for masked pairs.
 template <class Hidden>
 ReferenceAttention reference_attention(const Matrix& query, const Matrix& key, const Matrix& value,
                                        std::size_t heads, const Hidden& hidden) {
@@ -176,7 +176,7 @@ inline Matrix reference_self_attention(const Matrix& x, const Gpt& gpt, Index la
   return reference_linear(attention.joined, gpt, part + ".c_proj");
 }
 
-// The logits [T, V] of one sequence, without dropout.
+// Returns the logits [T, V] of one sequence, without dropout.
 inline Matrix reference_logits(const Gpt& gpt, const Ids& tokens) {
   const Matrix wte = matrix_of(parameter_of(gpt, "wte.weight"));
   const Matrix wpe = matrix_of(parameter_of(gpt, "wpe.weight"));
@@ -212,7 +212,7 @@ inline Matrix reference_logits(const Gpt& gpt, const Ids& tokens) {
   return logits;
 }
 
-// -log softmax(logits[t])[tokens[t + 1]], summed over the sequence.
+// Returns the sum of -log softmax(logits[t])[tokens[t + 1]] over the sequence.
 inline double reference_loss_sum(const Matrix& logits, const Ids& tokens) {
   double loss = 0;
   for (std::size_t t = 0; t + 1 < tokens.size(); ++t) {

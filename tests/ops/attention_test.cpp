@@ -33,7 +33,7 @@ std::string message(const Tensor& query, const Tensor& key, const Tensor& value,
 }  // namespace
 
 TEST_CASE("attention weighs the values by the softmax of the scaled scores") {
-  // The scores are 0 and ln 3 after the scale of 1 / sqrt(4): weights 1/4 and 3/4.
+  // Scaled by 1 / sqrt(4), the scores are 0 and ln 3, so the weights are 1/4 and 3/4.
   const Tensor query = doubles({2 * std::log(3.0), 0, 0, 0}, {1, 4});
   const Tensor key = doubles({0, 9, 9, 9, 1, 9, 9, 9}, {2, 4});
   const Tensor value = doubles({4, 8, 1, 0, 4, 1}, {2, 3});

@@ -20,7 +20,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 const double kLn2 = std::log(2.0);
 const double kLn3 = std::log(3.0);
 
-// Probabilities [1/6, 1/3, 1/2] and [1/3, 1/3, 1/3].
+// Logits with the probabilities [1/6, 1/3, 1/2] and [1/3, 1/3, 1/3].
 Tensor two_rows() { return doubles({0, kLn2, kLn3, 4, 4, 4}, {2, 3}); }
 
 }  // namespace
@@ -136,8 +136,7 @@ TEST_CASE("linear_cross_entropy equals cross_entropy of linear, forward and back
 }
 
 TEST_CASE("linear_cross_entropy adds its chunks of rows up to the whole") {
-  // The logits of two rows fill a chunk, so that five rows take three; row by row there is only
-  // one.
+  // A chunk holds the logits of two rows, so five rows take three chunks.
   constexpr Index kVocabulary = 6'000'000;
   const Tensor targets = ints({0, kVocabulary - 1, -1, 77, 77}, {5});
   const CrossEntropyOptions options{.normalizer = 4};

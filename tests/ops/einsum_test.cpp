@@ -10,7 +10,7 @@ using namespace headlight::test;
 
 namespace {
 
-// The element of a tensor with three axes.
+// Returns an element of a tensor with three axes.
 double at(const Tensor& x, Index i, Index j, Index k) {
   return x.data<double>()[i * x.strides()[0] + j * x.strides()[1] + k * x.strides()[2]];
 }

@@ -89,7 +89,7 @@ TEST_CASE("operands may be views with any strides") {
 }
 
 TEST_CASE("large tensors come out the same as small ones, piece by piece") {
-  // More elements than a parallel chunk, with rows that straddle its boundaries.
+  // More elements than a parallel chunk, with rows across chunk boundaries.
   const Tensor x = noise({3, 12345}, 1);
   const Tensor y = noise({12345}, 2);
   const Tensor product = x * y;
@@ -184,7 +184,7 @@ TEST_CASE("pow with exponent 0 has slope 0 everywhere, also at 0") {
 }
 
 TEST_CASE("gelu has the values of its two published forms") {
-  // PyTorch's for -3, -1, 0, 0.5, 2.
+  // PyTorch's values for -3, -1, 0, 0.5, 2.
   const std::vector<double> tanh_form{-0.0036373920817729943, -0.15880800939172324, 0,
                                       0.34571400982514394, 1.954597694087775};
   const std::vector<double> erf_form{-0.00404969409489031, -0.15865525393145707, 0,

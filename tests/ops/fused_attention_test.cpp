@@ -1,4 +1,4 @@
-// The fused kernels against plain attention, over lengths on both sides of every tile boundary.
+// Compares the fused kernels with plain attention, for lengths around every tile boundary.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -31,14 +31,14 @@ std::vector<Index> offsets_of(const std::vector<Index>& lengths) {
   return offsets;
 }
 
-// Head-major query (0), key (1) or value (2) of one sequence: [H, T, D].
+// Returns head-major query (0), key (1) or value (2) of one sequence: [H, T, D].
 Tensor heads_of(const Tensor& qkv, Index begin, Index end, Index part) {
   const Tensor rows = slice(qkv, 0, begin, end);
   const Tensor columns = slice(rows, 1, part * kWidth, (part + 1) * kWidth);
   return permute(reshape(columns, {end - begin, kHeads, kHeadWidth}), {1, 0, 2});
 }
 
-// [H, T, D] as [T, H D].
+// Converts [H, T, D] to [T, H D].
 Tensor joined(const Tensor& heads) {
   return reshape(permute(heads, {1, 0, 2}), {heads.size(1), kWidth});
 }
@@ -88,14 +88,14 @@ TEST_CASE("fused attention takes the same scale as plain attention") {
 
 namespace {
 
-// Heads that share keys and values, and windows.
+// Options for shared keys and values, and for windows.
 struct Sharing {
   Index heads = 1;
   Index key_heads = 1;
   Index window = 0;
 };
 
-// Of one sequence [T, (H + 2 G) D], with the ops that scaled_dot_product_attention stands for.
+// Plain attention of one sequence [T, (H + 2 G) D], by scaled_dot_product_attention's ops.
 AttentionResult plain(const Tensor& qkv, const Sharing& sharing) {
   const Index length = qkv.size(0);
   const auto part = [&](Index first, Index heads) {
@@ -221,7 +221,7 @@ TEST_CASE("a position depends on nothing that comes later") {
 
 TEST_CASE("the online softmax survives scores that keep growing from tile to tile") {
   with_each_engine([] {
-    // Keys of later positions score higher by hundreds: the maximum moves in every tile.
+    // Scores of later keys are higher by hundreds, so the maximum grows in every tile.
     Tensor qkv = noise({600, 3 * kWidth}, 1);
     for (Index row = 0; row < 600; ++row) {
       qkv.data<double>()[row * 3 * kWidth] = 10;
@@ -257,7 +257,7 @@ TEST_CASE("a sequence of one token attends to itself") {
 }
 
 TEST_CASE("dropout in fused attention drops the expected share of the weights") {
-  // Every value is 1, so a row's output is the sum of its weights after dropout.
+  // All values are 1, so a row's output is the sum of its weights after dropout.
   Tensor qkv = Tensor::zeros({300, 3}, DType::float64);
   slice(qkv, 1, 2, 3).fill(1);
   std::vector<Tensor> weights;
@@ -274,7 +274,7 @@ TEST_CASE("dropout in fused attention drops the expected share of the weights") 
     total += keys;
   }
   CHECK(kept / total == Approx(0.75).margin(4 * std::sqrt(0.25 * 0.75 / total)));
-  // The recorded weights are those before dropout.
+  // The recorded weights are from before dropout.
   CHECK(weights[0].to_vector()[300 * 299] == Approx(1.0 / 300));
 }
 
@@ -355,7 +355,7 @@ TEST_CASE("NaN in one position reaches that position and later ones only") {
 
 TEST_CASE("in bfloat16 attention rounds query, key and value, forward and backward") {
   if (kernels::bfloat16_instructions().empty()) {
-    return;  // refused on this machine
+    return;  // this machine rejects bfloat16
   }
   const auto attend = [](const Tensor& values, Precision precision) {
     const Tensor qkv = leaf(values.clone());

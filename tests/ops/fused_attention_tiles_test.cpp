@@ -1,6 +1,6 @@
-// The fused kernels on every instruction set, and by OpenBLAS, against plain attention in float64:
-// lengths around the strips (6 or 14 rows), the tiles of queries (56 or 64) and those of keys
-// (256), head widths around the panels.
+// Compares the fused kernels on every instruction set, and OpenBLAS, with plain attention in
+// float64. Lengths are around strips (6 or 14 rows), query tiles (56 or 64) and key tiles (256);
+// head widths are around the panels.
 #include <cmath>
 #include <limits>
 
@@ -25,9 +25,9 @@ const std::vector<Index> kLengths{1, 2, 13, 14, 15, 55, 56, 57, 100, 255, 256, 2
 struct Heads {
   Index count = 1;                  // H
   Index width = 1;                  // D
-  std::vector<Index> lengths = {};  // of the sequences
+  std::vector<Index> lengths = {};  // of each sequence
   double dropout = 0;
-  double spread = 1;  // of queries, keys and values
+  double spread = 1;  // standard deviation of queries, keys and values
 
   std::vector<Index> offsets() const {
     std::vector<Index> result{0};
@@ -40,15 +40,15 @@ struct Heads {
 
 constexpr RandomStream kDropoutStream{12, 34};
 
-// Query (0), key (1) or value (2) of one sequence: [H, T, D].
+// Returns query (0), key (1) or value (2) of one sequence: [H, T, D].
 Tensor heads_of(const Tensor& rows, const Heads& heads, Index part) {
   const Index width = heads.count * heads.width;
   const Tensor columns = slice(rows, 1, part * width, (part + 1) * width);
   return permute(reshape(columns, {rows.size(0), heads.count, heads.width}), {1, 0, 2});
 }
 
-// What dropout makes of weights of 1, [H, T, T], for the sequence that starts at row `begin`: the
-// numbers of query n and head h start at position (n H + h) 2^24.
+// Returns weights of 1 after dropout, [H, T, T], for the sequence that starts at row `begin`. The
+// random numbers of query n and head h start at position (n H + h) 2^24.
 Tensor dropout_factors(const Heads& heads, Index begin, Index length) {
   Tensor factors = Tensor::ones({heads.count, length, length}, DType::float64);
   for (Index row = 0; row < heads.count * length; ++row) {
@@ -102,8 +102,7 @@ Outcome plain(const Tensor& qkv, const Heads& heads) {
   return result;
 }
 
-// Memory that the next tensors get holds what is no number, so that reading it before writing
-// shows.
+// Fills free memory with NaN, so that tensors that are read before they are written show it.
 void spoil_free_memory() {
   std::vector<Tensor> tensors;
   for (Index size = 1; size <= Index{1} << 20; size *= 2) {
@@ -125,7 +124,7 @@ Outcome fused(const Tensor& qkv_given, const Heads& heads, DType dtype) {
   return result;
 }
 
-// Instead of check_close, which is slow for millions of elements. NaN counts as infinite.
+// Replaces check_close, which is slow for millions of elements. NaN counts as infinite.
 double largest_difference(const Tensor& actual, const Tensor& expected) {
   REQUIRE(actual.shape() == expected.shape());
   const std::vector<double> a = actual.to_vector();
@@ -194,7 +193,7 @@ TEST_CASE("fused attention drops the weights that its random stream names, forwa
 }
 
 TEST_CASE("weights recorded over several tiles of keys are rescaled to the final maximum") {
-  // Scores spread over hundreds: most rows find their maximum after the first tile.
+  // Scores differ by hundreds, so most rows find their maximum after the first tile.
   check_every_variant({.count = 3, .width = 8, .lengths = {600, 513}, .spread = 6});
 }
 

@@ -20,11 +20,11 @@ constexpr Index kWidth = 7;   // C
 constexpr Index kInner = 12;  // I
 constexpr double kEpsilon = 1e-3;
 
-// The inputs of either op, those that may be undefined last.
+// Inputs of either op; the optional ones come last.
 struct Inputs {
   Tensor x;          // [..., C]
   Tensor up;         // [I, C]
-  Tensor down;       // [C, I], feed_forward's alone
+  Tensor down;       // [C, I], feed_forward only
   Tensor gain;       // [C]
   Tensor shift;      // [C]
   Tensor up_bias;    // [I]
@@ -77,7 +77,7 @@ Inputs inputs_for(const Shape& shape, DType dtype, const Given& given = {}) {
           .down_bias = if_given(given.biases, kWidth, 7)};
 }
 
-// The value and then the gradients of all inputs; undefined where there is none.
+// Returns the value, and then the gradients of all inputs; undefined if there is none.
 std::vector<Tensor> results_of(Function function, const Inputs& in) {
   for (Tensor input : in.all()) {
     input.zero_grad();
@@ -108,7 +108,7 @@ void check_both(const Inputs& in, double tolerance) {
   check_equal(fused_feed_forward, plain_feed_forward, in, tolerance);
 }
 
-// A gated MLP behind an RMS norm with gains of 1 + w, the gate's weights drawn from other numbers.
+// Checks a gated MLP after an RMS norm with factors 1 + gain; the gate has its own random weights.
 void check_gated(const Inputs& in, Activation activation, double tolerance) {
   const NormParameters norm{in.gain, in.shift, kEpsilon, NormKind::rms, true};
   const Tensor gate = leaf(noise({kInner, kWidth}, 21, in.x.dtype()));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Index kHuge = std::numeric_limits<Index>::max();
 
-// 0, 1, 2, ...
+// Returns a tensor of 0, 1, 2, ...
 Tensor counting(const Shape& shape) {
   return Tensor::from(Tensor::arange(numel(shape), DType::float64).to_vector(), shape);
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Sum over k of a[i, k] b[k, j], by three loops; both have two axes.
+// Reference: the sum over k of a[i, k] b[k, j] by three loops; both operands have two axes.
 Tensor naive_product(const Tensor& a, const Tensor& b) {
   Tensor c = Tensor::zeros({a.size(0), b.size(1)}, DType::float64);
   const std::vector<double> left = a.to_vector();
@@ -32,7 +32,7 @@ Tensor naive_product(const Tensor& a, const Tensor& b) {
   return c;
 }
 
-// Matrix i of a batch with one leading axis.
+// Returns matrix i of a batch with one leading axis.
 Tensor matrix(const Tensor& batch, Index i) {
   return reshape(slice(batch, 0, i, i + 1), {batch.size(1), batch.size(2)});
 }

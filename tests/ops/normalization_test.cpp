@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Mean 3 and population variance 3.5 in the first row, 0 and 0.5 in the second.
+// The first row has mean 3 and population variance 3.5, the second 0 and 0.5.
 Tensor two_rows() { return doubles({1, 2, 3, 6, 1, -1, 0, 0}, {2, 4}); }
 
 RunningStatistics fresh_statistics(Index channels, DType dtype = DType::float64) {
@@ -79,7 +79,7 @@ TEST_CASE("a row whose squares are too large for the type is NaN, not 0") {
 }
 
 TEST_CASE("rms_norm divides the last axis by the root of its mean square") {
-  // Mean squares 12.5 and 0.5.
+  // The mean squares are 12.5 and 0.5.
   const Tensor x = doubles({1, 2, 3, 6, 1, -1, 0, 0}, {2, 4});
   const double a = 1 / std::sqrt(12.5 + 0.5);
   for (const DType dtype : {DType::float32, DType::float64}) {
@@ -185,7 +185,7 @@ TEST_CASE("batch_norm of (N, C, L) counts the last axis as part of the batch") {
   const Tensor y = batch_norm(x, ones(2), zeros(2), running, {.epsilon = 0});
   check_values(mean(y, {.axes = {0, 2}}), {0, 0}, 1e-14);
   check_values(var(y, {.axes = {0, 2}}, 0), {1, 1}, 1e-14);
-  // The same as rows of channels.
+  // Equals the normalisation of rows of channels.
   RunningStatistics other = fresh_statistics(2);
   const Tensor rows = reshape(permute(x, {0, 2, 1}), {12, 2});
   check_close(

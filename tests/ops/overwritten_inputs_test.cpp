@@ -1,5 +1,5 @@
-// Every op, with each of its inputs and its output overwritten between forward and backward: either
-// backward refuses, or the gradients are those of the elements as they were.
+// Overwrites each input and the output of every op between forward and backward. Backward must
+// throw, or the gradients must be those of the original elements.
 #include <algorithm>
 #include <functional>
 
@@ -27,13 +27,13 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-constexpr int kOutput = -1;  // in a list of places
+constexpr int kOutput = -1;  // index of the output in lists of inputs
 
 struct Case {
   const char* name;
-  Tensors inputs;  // floating ones become leaves
+  Tensors inputs;  // floating-point inputs become leaves
   std::function<Tensor(const Tensors&)> op;
-  std::vector<int> read_again;  // places of inputs, and kOutput, that backward needs
+  std::vector<int> read_again;  // indices of inputs, or kOutput, whose elements backward reads
 };
 
 Tensor positive(const Shape& shape, std::uint64_t stream) {
@@ -214,7 +214,7 @@ Tensors fresh_inputs(const Case& which) {
   return inputs;
 }
 
-// Other elements, legal ones for ids and masks as well.
+// Overwrites x with other elements, which stay valid as ids and masks.
 void overwrite(Tensor x) {
   const std::vector<double> values = x.to_vector();
   std::vector<double> others(values.rbegin(), values.rend());

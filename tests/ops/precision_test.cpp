@@ -19,7 +19,7 @@ namespace {
 constexpr Index kRows = 40;
 constexpr Index kWidth = 24;
 
-// A function of x [kRows, kWidth] and of a weight [kWidth, kWidth].
+// A function of x [kRows, kWidth] and a weight [kWidth, kWidth].
 using Layer = std::function<Tensor(const Tensor& x, const Tensor& weight)>;
 
 struct Results {
@@ -36,7 +36,7 @@ Results results_of(const Layer& layer, const Tensor& weight) {
   return {value, x.grad(), table.grad()};
 }
 
-// Whether every product of the layer that has the weight for a factor rounds it.
+// Checks that every product with the weight as a factor rounds the weight.
 void check_rounds_weight(const Layer& layer) {
   const Tensor weight = noise({kWidth, kWidth}, 2, DType::float32);
   const Results given = results_of(layer, weight);

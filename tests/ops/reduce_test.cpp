@@ -82,7 +82,7 @@ TEST_CASE("var divides by the number of elements less its correction") {
   CHECK(var(x).item() == Approx(8));
   CHECK(var(x, {.axes = {0}, .keepdim = true}).shape() == Shape{1, 3});
   check_values(var(doubles({5}, {1}), {}, 0), {0});
-  // The mean is subtracted first: no cancellation beside a large mean.
+  // The mean is subtracted first, so a large mean causes no cancellation.
   CHECK(var(doubles({1e9, 1e9 + 1, 1e9 + 2}, {3})).item() == 1);
 }
 

@@ -1,4 +1,4 @@
-// Every result must have the same bits for any number of threads.
+// Every result must have equal bits for any number of threads.
 #include <functional>
 
 #include "headlight/autograd/autograd.h"
@@ -24,7 +24,7 @@ namespace {
 
 using Inputs = std::vector<Tensor>;
 
-// The output of a function and the gradients of all its inputs.
+// Returns the output of a function and the gradients of all its inputs.
 std::vector<Tensor> run(const Inputs& inputs, const std::function<Tensor(const Inputs&)>& f) {
   Inputs leaves;
   for (const Tensor& input : inputs) {

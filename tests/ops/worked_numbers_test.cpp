@@ -1,5 +1,5 @@
-// The worked examples of the notes on multi-head attention and on normalization: every number that
-// they print, recomputed with more digits.
+// Worked examples of the notes on multi-head attention and normalization: recomputes every printed
+// number with more digits.
 #include <cmath>
 
 #include "headlight/ops/attention.h"
@@ -19,7 +19,7 @@ using namespace headlight::test;
 
 namespace {
 
-// float64 must agree to all digits below, float32 to the four that the notes print.
+// float64 must match all digits below, float32 the four digits that the notes print.
 double tolerance_of(DType dtype) { return dtype == DType::float64 ? 1e-6 : 5e-5; }
 
 Tensor input(DType dtype) {
@@ -56,7 +56,7 @@ struct TwoHeads {
   }
 
   Tensor scores() const { return einsum("thd,shd->hts", query, key); }
-  // The heads side by side: [3, 4].
+  // Concatenates the heads: [3, 4].
   Tensor concatenated(const Tensor& weights) const {
     return reshape(einsum("hts,shd->thd", weights, value), {3, 4});
   }

@@ -12,7 +12,7 @@ using namespace headlight::test;
 
 namespace {
 
-// One number under AdamW (Loshchilov and Hutter, arXiv 1711.05101, Algorithm 2), in double.
+// AdamW for a single number (Loshchilov and Hutter, arXiv 1711.05101, Algorithm 2), in double.
 struct ScalarAdamW {
   AdamWOptions options;
   double value = 0;
@@ -31,7 +31,7 @@ struct ScalarAdamW {
   }
 };
 
-// 20 steps of a matrix and a vector with changing gradients, rates and clip scales.
+// Compares 20 steps on a matrix and a vector with changing gradients, rates and clip scales.
 void check_against_scalars(DType dtype, const AdamWOptions& options, double tolerance) {
   const NamedTensors parameters{{"matrix", leaf(noise({6, 7}, 1, dtype))},
                                 {"vector", leaf(noise({9}, 2, dtype))}};
@@ -105,7 +105,7 @@ TEST_CASE("AdamW decays tensors with two or more axes and no others") {
   AdamW optimizer(parameters, {.weight_decay = 0.5});
   optimizer.step(0.25);
   optimizer.step(0.25);
-  // Twice times 1 - 0.25 * 0.5; gradients of zero move nothing.
+  // Twice times 1 - 0.25 * 0.5; zero gradients change nothing.
   CHECK(tensors[0].item() == Approx(4 * 0.875 * 0.875).epsilon(1e-15));
   CHECK(tensors[1].item() == Approx(4 * 0.875 * 0.875).epsilon(1e-15));
   CHECK(tensors[2].item() == 4);

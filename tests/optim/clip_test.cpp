@@ -12,7 +12,7 @@ using namespace headlight::test;
 
 namespace {
 
-// Gradients (3, 0), (0, 4) and 12, whose norm is 13, and a parameter without any.
+// Gradients (3, 0), (0, 4) and 12, whose norm is 13, and a parameter without a gradient.
 NamedTensors thirteen(DType dtype) {
   NamedTensors parameters{{"a", leaf(Tensor::ones({2}, dtype))},
                           {"none", leaf(Tensor::ones({3}, dtype))},

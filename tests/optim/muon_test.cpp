@@ -10,8 +10,8 @@ using namespace headlight::test;
 
 namespace {
 
-// Without any Newton-Schulz step an update is the change divided by its norm, which can be computed
-// by hand.
+// Options without Newton-Schulz iterations: a step is then the change divided by its norm, which
+// can be computed by hand.
 MuonOptions plain(LearningRateAdjustment adjust = LearningRateAdjustment::original) {
   return {.momentum = 0.5,
           .nesterov = false,
@@ -49,16 +49,16 @@ TEST_CASE("Muon with Nesterov momentum looks at the gradient once more") {
   Tensor x = leaf(doubles({0, 0}, {1, 2}));
   Muon optimizer({{"x", x}}, options);
   set_gradient(x, doubles({8, 0}, {1, 2}));
-  optimizer.step(1);  // mean (4, 0), looked at (6, 0)
+  optimizer.step(1);  // mean (4, 0), Nesterov (6, 0)
   set_gradient(x, doubles({0, 8}, {1, 2}));
-  optimizer.step(1);  // mean (2, 4), looked at (1, 6)
+  optimizer.step(1);  // mean (2, 4), Nesterov (1, 6)
   check_values(x, {-1 - 1 / std::sqrt(37), -6 / std::sqrt(37)}, 1e-14);
 }
 
 TEST_CASE("Muon scales the learning rate with the shape, and decays by the rate itself") {
   const auto original = LearningRateAdjustment::original;
   const auto adamw = LearningRateAdjustment::match_rms_adamw;
-  // Four equal elements: each is half of the direction.
+  // Four equal elements: the direction is 1/2 in each.
   check_values(after_one_step({1, 4}, plain(original)), std::vector<double>(4, -0.25), 1e-15);
   check_values(after_one_step({4, 1}, plain(original)), std::vector<double>(4, -0.5), 1e-15);
   check_values(after_one_step({1, 4}, plain(adamw)), std::vector<double>(4, -0.1), 1e-15);

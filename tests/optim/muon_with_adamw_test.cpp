@@ -15,7 +15,7 @@ GptConfig small() {
   return {.vocab_size = 11, .block_size = 8, .n_layer = 1, .n_head = 2, .n_embd = 8, .bias = true};
 }
 
-// Says what its hidden matrices are, right or wrong.
+// A model that claims hidden matrices, rightly or wrongly.
 class Claiming final : public LanguageModel {
  public:
   explicit Claiming(std::vector<HiddenMatrix> claims) : claims_(std::move(claims)) {

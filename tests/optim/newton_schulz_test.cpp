@@ -14,7 +14,7 @@ using namespace headlight::test;
 
 namespace {
 
-// The iteration as the paper has it, by ops.
+// Computes the iteration as in the paper, with ops.
 Tensor reference(const Tensor& matrix, const NewtonSchulzOptions& options) {
   const bool tall = matrix.size(0) > matrix.size(1);
   Tensor x = tall ? to_contiguous(transpose(matrix)) : matrix;
@@ -26,7 +26,7 @@ Tensor reference(const Tensor& matrix, const NewtonSchulzOptions& options) {
   return tall ? to_contiguous(transpose(x)) : x;
 }
 
-// The largest distance of X X^T (of a tall X, X^T X) from the identity.
+// Returns the largest deviation of X X^T (for a tall X, X^T X) from the identity.
 double distance_from_orthogonal(const Tensor& x) {
   const bool tall = x.size(0) > x.size(1);
   const Tensor g = tall ? matmul(transpose(x), x) : matmul(x, transpose(x));
@@ -39,13 +39,13 @@ double distance_from_orthogonal(const Tensor& x) {
   return worst;
 }
 
-// Iterates until singular values are 1: s (3 - s^2) / 2.
+// Options that converge to singular values of 1: s (3 - s^2) / 2.
 constexpr NewtonSchulzOptions kConverging{.steps = 60, .a = 1.5, .b = -0.5, .c = 0};
 
 }  // namespace
 
 TEST_CASE("Newton-Schulz iteration is that of the paper, for matrices of all shapes") {
-  // From 256 on symmetric products are computed in panels, the last one smaller.
+  // From size 256 on, symmetric products are computed in panels; the last one is smaller.
   for (const Shape& shape : {Shape{1, 1}, Shape{5, 9}, Shape{9, 5}, Shape{7, 7}, Shape{259, 300},
                              Shape{400, 391}, Shape{1, 40}, Shape{40, 1}}) {
     INFO(shape);
@@ -64,7 +64,7 @@ TEST_CASE("Newton-Schulz iteration with coefficients that converge makes matrice
 
 TEST_CASE("five steps of Newton-Schulz bring singular values near 1, whatever the scale") {
   for (const double scale : {1e-6, 1.0, 1e6}) {
-    // Orthogonal but for its scale: all singular values are the same.
+    // Orthogonal up to its scale: all singular values are equal.
     const Tensor same = orthogonalize(noise({8, 30}, 5), kConverging) * scale;
     CHECK(distance_from_orthogonal(orthogonalize(same)) < 0.5);
   }

@@ -111,7 +111,7 @@ TEST_CASE("warm-up, stable, decay stays at the top and falls as 1 minus a root i
   schedule.decay_fraction = 0;
   CHECK(schedule.at(19) == 1.0);
   CHECK(schedule.at(20) == 0.2);
-  schedule.decay_fraction = 1;  // from the end of the warm-up on
+  schedule.decay_fraction = 1;  // decay starts at the end of the warm-up
   CHECK(schedule.decay_start() == 3);
   CHECK(schedule.at(3) == 1.0);
   CHECK(schedule.at(4) < 1.0);
@@ -134,7 +134,7 @@ TEST_CASE("a schedule whose decay ends with its warm-up is finite everywhere") {
     CHECK(schedule.at(2) == 0.75);
     CHECK(schedule.at(3) == Approx(0.2).epsilon(1e-14));
     CHECK(schedule.at(4) == 0.2);
-    schedule.decay_steps = 1;  // shorter than the warm-up, which goes first
+    schedule.decay_steps = 1;  // shorter than the warm-up, which has priority
     CHECK(schedule.at(2) == 0.75);
     CHECK(schedule.at(3) == 0.2);
   }

@@ -11,7 +11,7 @@ using namespace headlight::test;
 
 namespace {
 
-// Two steps with gradients (1, -2) and (3, 0.5) at a learning rate of 0.5, from (10, 20).
+// Makes two steps with gradients (1, -2) and (3, 0.5) at a learning rate of 0.5, from (10, 20).
 std::vector<double> after_two_steps(const SgdOptions& options, const Shape& shape = {2}) {
   Tensor x = leaf(doubles({10, 20}, shape));
   Sgd optimizer({{"x", x}}, options);

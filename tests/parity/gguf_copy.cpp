@@ -5,7 +5,7 @@
 
 namespace {
 
-// The tensors get the given type where their rows are whole blocks of it, else F32.
+// Copies a GGUF file. With Q8_0, tensors whose rows are not whole blocks become F32.
 void copy(const std::string& source, const std::string& target, const std::string& type) {
   const headlight::GgufFile file(source);
   std::vector<headlight::GgufSource> tensors;
@@ -21,8 +21,8 @@ void copy(const std::string& source, const std::string& target, const std::strin
 
 }  // namespace
 
-// headlight_gguf_copy IN.gguf OUT.gguf TYPE: writes metadata and tensors of a file again, for
-// tools/parity/check_gguf.py. Ends with 2 when that is refused.
+// headlight_gguf_copy IN.gguf OUT.gguf TYPE: writes a copy of metadata and tensors, for
+// tools/parity/check_gguf.py. Exit code 2 on an error.
 int main(int count, char** arguments) {
   const std::span<char*> all(arguments, static_cast<std::size_t>(count));
   if (all.size() != 4) {

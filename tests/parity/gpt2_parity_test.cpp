@@ -1,4 +1,4 @@
-// Whole models of the transformers library and their training by PyTorch, frozen.
+// Frozen cases of whole transformers models and of their training by PyTorch.
 #include <set>
 
 #include "headlight/nn/point.h"
@@ -19,7 +19,7 @@ std::vector<Case> frozen(const std::string& group) {
 }
 
 void check_all(const std::string& group, std::size_t count) {
-  const ThreadScope one_thread(1);  // these are many tiny passes
+  const ThreadScope one_thread(1);  // the cases are many tiny passes
   const std::vector<Case> cases = frozen(group);
   CHECK(cases.size() == count);
   for (const Case& subject : cases) {

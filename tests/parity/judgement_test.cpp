@@ -18,7 +18,7 @@ using namespace headlight::test;
 
 namespace {
 
-// y = exp(x) at 0 and log(2), with what is expected of y and of its gradient.
+// A case of y = exp(x) at 0 and log(2) with the given expected output and gradient.
 Case exponential(const Tensor& expected, const Tensor& gradient) {
   return {.name = "exp",
           .rung = "exp, float64",
@@ -30,7 +30,7 @@ Case exponential(const Tensor& expected, const Tensor& gradient) {
           .gradients = {{"x", gradient}}};
 }
 
-// Names of the functions that a header declares at the start of a line.
+// Collects the names of the functions that a header declares at the start of a line.
 void collect_functions(const std::filesystem::path& header, std::set<std::string>& names) {
   static const std::regex kFunction(
       R"(^(?:inline )?(?:Tensor|AttentionResult|std::vector<Tensor>) (operator\S|\w+)\()");

@@ -3,8 +3,8 @@
 
 #include "parity/table.h"
 
-// headlight_parity DIR [--json]: computes every case of a folder. Ends with 1 when one differs,
-// with 2 when there is nothing to compute.
+// headlight_parity DIR [--json]: computes all cases of a folder. Exit code 1 if a case differs, 2
+// if there is no case or an error.
 int main(int count, char** arguments) {
   std::string folder;
   bool json = false;

@@ -11,7 +11,7 @@
 namespace headlight::parity {
 namespace {
 
-// The reader of tensors has checked the file; it does not hand out the metadata.
+// Reads the metadata, which read_safetensors() checks but does not return.
 Json read_metadata(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::uint64_t length = 0;
@@ -22,7 +22,7 @@ Json read_metadata(const std::filesystem::path& file) {
   return Json::parse(header).at("__metadata__");
 }
 
-// "scales": {"logits": [limit, scale]}.
+// Reads the scales: {"logits": [limit, scale]}.
 std::map<std::string, Tolerance> read_scales(const Json& description) {
   std::map<std::string, Tolerance> tolerances;
   const Json scales = description.value("scales", Json::object());
@@ -44,7 +44,7 @@ Case described(const std::string& name, const Json& description) {
           .gradients = {}};
 }
 
-// Puts "<case>/in/<name>" where it belongs.
+// Adds the tensor "<case>/in/<name>", "out" or "grad" to its case.
 void place(std::map<std::string, Case>& cases, const std::string& path, const Tensor& tensor) {
   const std::size_t name_start = path.rfind('/') + 1;
   const std::size_t kind_start = path.rfind('/', name_start - 2) + 1;
@@ -71,7 +71,7 @@ std::vector<Index> reversed_axes(const Tensor& x) {
   return order;
 }
 
-// Every second element of a tensor whose other elements are NaN: who reads them is found out.
+// Returns `x` as every second element of a wider tensor of NaN, to find reads outside the view.
 Tensor spread_out(const Tensor& x) {
   Shape wide = x.shape();
   wide[x.rank() - 1] *= 2;
@@ -80,7 +80,7 @@ Tensor spread_out(const Tensor& x) {
   return slice(all, -1, 1, wide.back(), 2);
 }
 
-// The same values with other strides.
+// Returns the same values with other strides.
 Tensor laid_out(const Tensor& x, const std::string& view) {
   if (view == "transposed") {
     return permute(permute(x, reversed_axes(x)).clone(), reversed_axes(x));
@@ -88,7 +88,7 @@ Tensor laid_out(const Tensor& x, const std::string& view) {
   if (view == "sliced") {
     return spread_out(x);
   }
-  if (view == "expanded") {  // equal along the first axis, as the generator sees to
+  if (view == "expanded") {  // the generator makes rows equal along the first axis
     return expand(slice(x, 0, 0, 1).clone(), x.shape());
   }
   require(view == "contiguous", "parity: unknown view ", view);

@@ -6,16 +6,16 @@
 #include "parity/verdict.h"
 #include "support/catch.h"
 
-// What the tests of frozen cases share.
+// Helpers for tests of frozen cases.
 namespace headlight::parity {
 
-// A group's file of frozen cases.
+// Path of the fixture file of a group.
 inline std::filesystem::path fixture(const std::string& group) {
   return std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "tests" / "parity" / "fixtures" /
          (group + ".safetensors");
 }
 
-// Checks that every case of a group's rung, in both types, agrees with what PyTorch computed.
+// Checks that every case of a group's rung agrees with PyTorch, in both types.
 inline void check_rung(const std::string& group, const std::string& rung) {
   const std::vector<Case> cases = read_cases(fixture(group));
   for (const std::string dtype : {"float64", "float32"}) {

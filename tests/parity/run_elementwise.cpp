@@ -6,12 +6,12 @@
 namespace headlight::parity {
 namespace {
 
-// Of x alone.
+// Makes a runner of a function of x.
 Runner unary(Tensor (*op)(const Tensor&)) {
   return [op](Run& run) { run.output("y", op(run.input("x"))); };
 }
 
-// Of a and b, or of a and the number "b" when there is no such tensor.
+// Makes a runner of a function of a and b; b is a tensor or, without one, a number attribute.
 template <class OfTensors, class OfNumber>
 Runner binary(OfTensors of_tensors, OfNumber of_number) {
   return [=](Run& run) {
@@ -32,7 +32,7 @@ Tensor run_dropout(Run& run) {
       {run.attribute<std::uint64_t>("seed", 0), run.attribute<std::uint64_t>("stream", 0)});
 }
 
-// 3 * x is an operator of its own.
+// Also covers the separate operator number * tensor.
 Tensor times(const Tensor& a, double b) { return b * (a * b); }
 Tensor minus(Run& run) {
   const Tensor a = run.input("a");

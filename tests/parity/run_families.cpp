@@ -16,13 +16,13 @@
 #include "io/formats/model_weights.h"
 #include "parity/runners.h"
 
-// Models of Hugging Face's families, from their own configurations and names.
+// Runners of models of Hugging Face's families, with their configurations and weight names.
 namespace headlight::parity {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The weights, through a file as a user has them.
+// Reads the weights through a file, as users do.
 void read_weights(const Run& run, const WeightLayout& layout, Gpt& model) {
   NamedTensors tensors;
   for (const auto& [name, like] : stored_tensors(model, layout)) {
@@ -40,7 +40,7 @@ void read_weights(const Run& run, const WeightLayout& layout, Gpt& model) {
   fs::remove_all(folder);
 }
 
-// Of the parameters, under the names and in the layout of the family.
+// Returns the parameters' gradients under the names and in the layout of the family.
 NamedTensors stored_gradients(const Gpt& model, const WeightLayout& layout) {
   const std::unique_ptr<Gpt> holder = Gpt::blank(model.config(), model.dtype());
   for (std::size_t i = 0; i < model.weights().size(); ++i) {
@@ -50,7 +50,7 @@ NamedTensors stored_gradients(const Gpt& model, const WeightLayout& layout) {
   return stored_tensors(*holder, layout);
 }
 
-// A model of a case, with what it reads.
+// The model of a case and its input sequences.
 struct Subject {
   const ModelFamily* family = nullptr;
   std::unique_ptr<Gpt> model;
@@ -88,13 +88,13 @@ void run_family(Run& run) {
 
 bool is_map(Point point) { return items_of(point) == PointItems::maps; }
 
-// As cases_points.py calls it.
+// Returns the name that cases_points.py gives to a point.
 std::string key_of(const Place& place) {
   const std::string name = point_name(place.point, place.layer);
   return is_map(place.point) ? concat_text(name, ", sequence ", place.sequence) : name;
 }
 
-// All points, or one that nothing else is watched beside.
+// Watches all points, or only one.
 class Watch : public ForwardHook {
  public:
   explicit Watch(std::optional<Point> wanted) : wanted_(wanted) {}
@@ -104,7 +104,7 @@ class Watch : public ForwardHook {
   std::optional<Point> wanted_;
 };
 
-// Keeps what it sees and, after backward(), the gradients there.
+// Keeps the values at the points and, after backward(), their gradients.
 class PassWatch final : public Watch {
  public:
   using Watch::Watch;
@@ -126,18 +126,18 @@ class PassWatch final : public Watch {
   struct Seen {
     Place place;
     Tensor value;
-    Tensor nothing;  // a leaf that was added
+    Tensor nothing;  // zeros, added to `value`: its gradient is the point's
   };
 
   std::vector<Seen> seen_;
 };
 
-// Joins what it sees of steps of a token each, which are the rows of sequences one after the other.
+// Joins the values of one-token steps into rows, one sequence after another.
 class StepWatch final : public Watch {
  public:
   using Watch::Watch;
 
-  // Of the sequence whose steps come next, with its length.
+  // Sets the sequence of the next steps and its length.
   void begin_sequence(Index number, Index length) {
     sequence_ = number;
     length_ = length;
@@ -163,7 +163,7 @@ class StepWatch final : public Watch {
     std::vector<Tensor> parts;
   };
 
-  // [H, 1, S], of the S tokens so far, as [H, 1, T].
+  // Pads a row [H, 1, S] over the S tokens so far to [H, 1, T].
   Tensor padded(Point point, const Tensor& row) const {
     const double hidden = point == Point::pattern ? 0 : -std::numeric_limits<double>::infinity();
     const Shape rest{row.size(0), 1, length_ - row.size(2)};
@@ -183,8 +183,8 @@ void decode(Decoder& decoder, const std::vector<std::int32_t>& tokens, ForwardHo
   }
 }
 
-// In a pass and step by step, all points together and each of them alone: what is not watched is
-// computed in other ways.
+// Runs a full pass and single steps, watching all points together and each one alone: unwatched
+// points are computed in other ways.
 void run_points(Run& run) {
   const auto [family, model, sequences] = read_subject(run);
   const Batch batch = make_batch(sequences);
@@ -208,7 +208,7 @@ void run_points(Run& run) {
   }
 }
 
-// Logits of parts of a kind, in their order, of an even number to each of `rows`: [rows, ...].
+// Returns the logits of the parts of one kind, in order, as [rows, parts per row].
 Tensor logits_of(const AttributionResult& result, LogitPartKind kind, Index rows) {
   std::vector<double> logits;
   for (const LogitPart& part : result.parts) {
@@ -219,7 +219,7 @@ Tensor logits_of(const AttributionResult& result, LogitPartKind kind, Index rows
   return Tensor::from(logits, {rows, std::ssize(logits) / rows});
 }
 
-// The parts of the logit of one token behind the first sequence, in every way of taking it apart.
+// Decomposes the logit of a token after the first sequence, in every supported way.
 void run_attribution(Run& run) {
   const auto [family, model, sequences] = read_subject(run);
   const Index layers = model->config().n_layer;

@@ -59,8 +59,8 @@ void run_model(Run& run) {
   }
 }
 
-// Batch `number` of tokens and padding_mask [batches, B, T]. Packed: each row is a block and its
-// last target.
+// Returns batch `number` of tokens and padding_mask [batches, B, T]. If packed, each row is a block
+// and its last target.
 Batch batch_of(const Run& run, Index number) {
   const auto part = [&](const char* name) {
     const Tensor all = run.input(name);
@@ -102,7 +102,7 @@ LearningRateSchedule schedule_of(const Run& run) {
           .decay_steps = run.attribute<Index>("lr_decay_iters", 0)};
 }
 
-// The gradients of one update; gives the mean loss over the targets of all its batches.
+// Computes the gradients of one step; returns the mean loss over the targets of all its batches.
 double accumulate(const Run& run, Gpt& model, Index update) {
   const Index pieces = run.attribute<Index>("gradient_accumulation_steps", 1);
   std::vector<Batch> batches;
@@ -121,7 +121,7 @@ double accumulate(const Run& run, Gpt& model, Index update) {
   return sum;
 }
 
-// The weights at the end; without the keys' biases when these are rounding noise.
+// Outputs the final weights. Zeroes the keys' biases if they are only rounding noise.
 void output_weights(Run& run, const Gpt& model) {
   for (const auto& [name, parameter] : model.parameters()) {
     Tensor values = parameter.clone();

@@ -7,7 +7,7 @@ namespace {
 
 Index number(const Run& run, const std::string& name) { return run.attribute(name, Index{0}); }
 
-// Inputs x0, x1, ...
+// Returns the inputs x0, x1, ...
 std::vector<Tensor> parts_of(const Run& run) {
   std::vector<Tensor> parts;
   for (Index i = 0; i < number(run, "count"); ++i) {

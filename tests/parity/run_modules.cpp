@@ -50,7 +50,7 @@ void run_layer_norm_module(Run& run) {
   run.output("y", norm.forward(x));
 }
 
-// x [steps, N, C] or [steps, N, C, L]: trains on one batch after the other, then evaluates.
+// x [steps, N, C] or [steps, N, C, L]: trains on each batch in turn, then evaluates the first.
 void run_batch_norm_module(Run& run) {
   const Tensor x = run.input("x");
   BatchNorm1d norm(norm_options(run, x.size(2)), run.attribute("momentum", 0.1));
@@ -78,14 +78,14 @@ GptConfig block_config(const Run& run) {
               "activation", run.attribute<std::string>("activation", "gelu_new"))};
 }
 
-// The causal layer of the program's own models, on sequences laid end to end.
+// Runs the causal block of Gpt on sequences laid end to end.
 void run_block(Run& run) {
   const Block block(block_config(run), 0, run.input("x").dtype(), {});
   run.load(block);
   run.output("y", block.forward(run.input("x"), run.numbers("offsets"), {}));
 }
 
-// The same of the general parts, without a causal mask: torch.nn.TransformerEncoderLayer.
+// A layer of general modules without a causal mask, as torch.nn.TransformerEncoderLayer.
 class EncoderLayer : public Module {
  public:
   EncoderLayer(const GptConfig& config, DType dtype)

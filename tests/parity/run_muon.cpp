@@ -7,7 +7,7 @@
 namespace headlight::parity {
 namespace {
 
-// Updates of a matrix [R, C] by gradients [updates, R, C].
+// Runs Muon steps on a matrix [R, C] with gradients [updates, R, C].
 void run_muon(Run& run) {
   Tensor matrix = run.input("matrix").detach().clone();
   matrix.set_requires_grad();

@@ -5,7 +5,7 @@
 #include "headlight/optim/muon.h"
 #include "parity/parity_case.h"
 
-// How Headlight computes the cases of an op: takes the inputs of a run, gives its outputs.
+// Runners compute the cases of an op: they take the inputs of a run and add its outputs.
 namespace headlight::parity {
 
 using Runner = std::function<void(Run&)>;
@@ -27,10 +27,10 @@ Runners muon_runners();
 // All of the above.
 const Runners& all_runners();
 
-// Those of an optimizer.
+// Options of a case's Muon optimizer.
 MuonOptions muon_options(const Run& run);
 
-// An attribute that is a list of sizes.
+// Returns an attribute that is a list of sizes.
 Shape shape_attribute(const Run& run, const std::string& name);
 
 }  // namespace headlight::parity

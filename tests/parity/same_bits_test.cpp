@@ -1,4 +1,4 @@
-// Whole runs of training, generation and recording have the same bits for any number of threads.
+// Training, generation and recording give the same bits for any number of threads.
 #include <memory>
 #include <set>
 
@@ -36,7 +36,7 @@ TrainConfig config_of(const std::string& batching) {
   return config;
 }
 
-// One stream, or documents of all lengths from 2 tokens to more than a block.
+// Returns one stream, or documents of all lengths from 2 tokens to more than a block.
 TokenDataset dataset_of(const TrainConfig& config) {
   std::vector<std::vector<std::int32_t>> documents;
   const RandomStream random{8, 8};
@@ -59,7 +59,7 @@ TokenDataset dataset_of(const TrainConfig& config) {
 
 Gpt model_of(const TrainConfig& config) { return Gpt(config.model(257), 3); }
 
-// Everything that `updates` updates leave behind.
+// Trains `updates` steps. Returns weights, optimizer state, losses and gradient norms.
 NamedTensors trained(const TrainConfig& config, Gpt& model, Index updates = kUpdates) {
   const TokenDataset dataset = dataset_of(config);
   Trainer trainer(config, model, dataset);
@@ -89,7 +89,7 @@ void check_same_bits(const Body& body) {
   }
 }
 
-// Shared by the tests below: a model that has learnt enough to have opinions.
+// A trained model, shared by the tests below, whose outputs are not uniform.
 const Gpt& trained_model() {
   static const auto model = [] {
     const TrainConfig config = config_of("packed");

@@ -1,4 +1,4 @@
-// What the program computes must not change by accident, and not with the number of threads.
+// Tests that results change neither by accident nor with the number of threads.
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -15,7 +15,7 @@ using namespace headlight;
 
 namespace {
 
-// "HASH VARIANT COMPILER PRODUCTS LIBC".
+// Returns "HASH VARIANT COMPILER PRODUCTS LIBC".
 std::string signature_line(const std::string& variant, const std::string& threads = "1") {
   const ProgramResult result =
       run_headlight({"bench", "--signature", "--cpu_variant", variant, "--threads", threads});
@@ -28,7 +28,7 @@ std::string signature_line(const std::string& variant, const std::string& thread
 
 std::string without_hash(const std::string& line) { return line.substr(line.find(' ') + 1); }
 
-// The committed line for the same variant, compiler and libraries; empty: there is none.
+// Returns the committed line for the same variant, compiler and libraries; "" if there is none.
 std::string committed_line(const std::string& line) {
   std::ifstream in(HEADLIGHT_SOURCE_DIR "/tests/parity/signatures.txt");
   REQUIRE(in.is_open());
@@ -56,7 +56,7 @@ TEST_CASE("the bits that a build computes are those that were committed for it",
   for (const std::string& variant : supported_variants()) {
     const std::string line = signature_line(variant);
     const std::string committed = committed_line(line);
-    // A build with sanitizers is optimised less, and rounds a product before it is added.
+    // Sanitizer builds are optimised less and round a product before adding it.
     if (committed.empty() || has_sanitizer()) {
       WARN("no committed signature to compare with for: " << without_hash(line));
       continue;

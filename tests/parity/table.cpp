@@ -15,7 +15,7 @@ struct Row {
   const Verdict* tightest = nullptr;
 };
 
-// The share of what is allowed that a case uses up.
+// Returns the error as a share of its limit.
 double used(const Verdict& verdict) {
   return verdict.limit > 0 ? verdict.error / verdict.limit : verdict.error;
 }

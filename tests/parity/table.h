@@ -7,11 +7,11 @@
 
 namespace headlight::parity {
 
-// One row for every rung: "what | cases | largest error | limit | verdict". A row shows the case
-// that comes closest to its limit. What did not pass follows, a line each.
+// Prints one row per rung: "what | cases | largest error | limit | verdict", for the case closest
+// to its limit. One line per failed case follows.
 void print_table(std::ostream& out, const std::vector<Verdict>& verdicts);
 
-// The same as one JSON object, with every case.
+// Prints one JSON object with all cases.
 void print_json(std::ostream& out, const std::vector<Verdict>& verdicts);
 
 bool all_passed(const std::vector<Verdict>& verdicts);

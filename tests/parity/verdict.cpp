@@ -24,13 +24,13 @@ double element_error(double actual, double expected, const Tolerance& tolerance)
   if (tolerance.scale > 0) {
     return distance / tolerance.scale;
   }
-  // No tolerance at all asks for equality.
+  // A tolerance of 0 requires equality.
   return tolerance.relative > 0
              ? distance / (std::abs(expected) + tolerance.absolute / tolerance.relative)
              : kInfinity;
 }
 
-// With enough digits to tell float64 values apart that differ by the tolerance.
+// Prints enough digits to distinguish float64 values that differ by the tolerance.
 std::string digits(double value) {
   std::ostringstream out;
   out << std::setprecision(13) << value;
@@ -44,7 +44,7 @@ void blame(Verdict& verdict, const std::string& trouble) {
   verdict.passed = false;
 }
 
-// Shows the tensor that comes closest to its limit.
+// Keeps the error and limit of the tensor that is closest to its limit.
 void keep_tightest(Verdict& verdict, double error, double limit) {
   if (verdict.elements == 0 || error * verdict.limit > verdict.error * limit) {
     verdict.error = error;
@@ -78,9 +78,9 @@ void compare(Verdict& verdict, const std::string& what, const Tensor& actual,
   verdict.elements += expected.numel();
 }
 
-// What of a case is compared: outputs, or gradients.
+// One side of the comparison: outputs or gradients.
 struct Side {
-  std::string start;  // of its names in messages
+  std::string start;  // prefix of names in messages
   const TensorMap& expected;
   const Results& found;
 };

@@ -8,26 +8,26 @@
 
 namespace headlight::parity {
 
-// How far Headlight lies from what a case expects.
+// Result of the comparison of Headlight with one case.
 struct Verdict {
   std::string name;
   std::string rung;
-  Index elements = 0;  // compared
-  // The largest |actual - expected| / (|expected| + absolute / relative): at most the relative
-  // tolerance exactly when every element is within both.
+  Index elements = 0;  // number of compared elements
+  // Largest |actual - expected| / (|expected| + absolute / relative). It is at most the relative
+  // tolerance exactly if every element is within both tolerances.
   double error = 0;
   double limit = 0;  // the case's relative tolerance
   bool passed = true;
-  std::string trouble;  // what differs first, or why it could not be computed
+  std::string trouble;  // the first difference, or the error that stopped the case
 };
 
-// Computes the case and compares. Throws nothing: a case that cannot be computed has not passed.
+// Computes the case and compares. Never throws: a case that ends in an error has failed.
 Verdict judge(const Case& subject);
 
-// Compares what was computed, each result of a name.
+// Compares all results of a run.
 Verdict judge(const Case& subject, const Run& run);
 
-// Of every case of every .safetensors file in a folder. Throws Error when there is none.
+// Judges all cases of all .safetensors files in a folder. Throws Error if there is none.
 std::vector<Verdict> judge_folder(const std::filesystem::path& folder);
 
 }  // namespace headlight::parity

@@ -75,7 +75,7 @@ TEST_CASE("only an allowed page learns that it may read", "[serve]") {
                   .path = "/",
                   .headers = {{"host", "localhost"}, {"origin", "https://page.example"}}})
           .headers;
-  // Those of OpenAI's client for browsers are many, and the key's is not meant by *.
+  // OpenAI's browser client sends many headers, and * excludes Authorization.
   CHECK(std::count(told.begin(), told.end(),
                    HttpHeaders::value_type{"Access-Control-Allow-Headers",
                                            "Authorization, Content-Type, *"}) == 1);

@@ -27,7 +27,7 @@ std::string text_of(const RunningServer& server, const Json& request) {
   return server.asked("/v1/completions", request)["choices"].front()["text"].text();
 }
 
-// As `headlight generate --intervene` writes it.
+// Returns the text of `headlight generate --intervene`.
 std::string generated(const std::string& changes) {
   const ServedModel served = lively_served();
   served.loaded.model->attach(std::make_shared<Interventions>(

@@ -17,7 +17,7 @@ constexpr const char* kTemplate =
     "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
-// Bytes with the two marks of ChatML behind them.
+// Byte tokenizer with the two marks of ChatML as tokens 257 and 258.
 class ChatBytes : public Tokenizer {
  public:
   ChatBytes() : Tokenizer(ByteTokenizer().end_of_text()) {}

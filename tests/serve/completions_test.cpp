@@ -16,7 +16,7 @@ using namespace headlight::test;
 
 namespace {
 
-// Requests that differ in everything, one that shares its beginning with others.
+// Returns requests with varied members. Every third one shares its beginning with others.
 Json varied_request(Index number) {
   const std::string common(number % 3 == 0 ? 130 : 5, 'x');
   Json request{{"prompt", common + std::to_string(number % 7)},
@@ -135,7 +135,7 @@ TEST_CASE("echo with logprobs scores the prompt", "[serve]") {
   CHECK(logprobs["tokens"][2].text() == "c");
   CHECK(logprobs["token_logprobs"][0].is_null());
   CHECK(logprobs["token_logprobs"][4].number() < 0);
-  for (std::size_t i = 1; i < 5; ++i) {  // the likeliest two, and the token itself
+  for (std::size_t i = 1; i < 5; ++i) {  // the most likely two, and the token itself
     const Json& top = logprobs["top_logprobs"][i];
     const std::string token = logprobs["tokens"][i].text();
     CHECK((top.size() == 2 || top.size() == 3));
@@ -162,7 +162,7 @@ TEST_CASE("a long prompt is scored in parts as it is as a whole", "[serve]") {
 TEST_CASE("a stop text across tokens takes them out of text and logprobs", "[serve]") {
   const RunningServer server;
   Json request{{"prompt", "ab"}, {"max_tokens", 40}, {"seed", 9}, {"logprobs", 1}};
-  // ASCII alone, so that a byte is a token and a character.
+  // ASCII only: a byte is a token and a character.
   for (int id = 128; id < 257; ++id) {
     request["logit_bias"][std::to_string(id)] = -100;
   }
@@ -190,13 +190,13 @@ TEST_CASE("a stop text across tokens takes them out of text and logprobs", "[ser
 TEST_CASE("the token that ends a text is told with its log-probability", "[serve]") {
   const RunningServer server;
   Json request{{"prompt", "ab"}, {"max_tokens", 1}, {"logprobs", 1}, {"temperature", 0}};
-  request["logit_bias"] = {{"256", 100}};  // the end of a text, which has no bytes
+  request["logit_bias"] = {{"256", 100}};  // the end token, which has no bytes
   const Json whole = answered(server, request).front();
   CHECK(whole["text"].text().empty());
   CHECK(whole["finish_reason"].text() == "stop");
   REQUIRE(whole["logprobs"]["tokens"].size() == 1);
   CHECK(whole["logprobs"]["text_offset"][0].integer() == 0);
-  request["echo"] = true;  // as programs ask that score answers: the last one is not the prompt's
+  request["echo"] = true;  // as scoring programs do; the last token is not of the prompt
   const Json echoed = answered(server, request).front();
   CHECK(echoed["logprobs"]["tokens"].size() == 3);
   CHECK(echoed["logprobs"]["tokens"][2].text() == whole["logprobs"]["tokens"][0].text());
@@ -271,7 +271,7 @@ TEST_CASE("minus 1 means no limit, nothing kept off, and a seed that nobody chos
 }
 
 TEST_CASE("who goes away frees the place before the next token", "[serve]") {
-  // One place alone: the second request can only be answered when the first has lost it.
+  // With one slot, the second request can only be answered when the first has lost it.
   const RunningServer server({.slots = 1, .context_tokens = 1 << 20}, lively_served(100'000));
   const Json endless{
       {"prompt", "x"}, {"max_tokens", 90'000}, {"stream", true}, {"ignore_eos", true}};
@@ -282,7 +282,7 @@ TEST_CASE("who goes away frees the place before the next token", "[serve]") {
     client.close();
     CHECK(text_of(server, {{"prompt", "y"}, {"max_tokens", 1}, {"ignore_eos", true}}).size() > 0);
   }
-  // Neither does one that waits and goes.
+  // A waiting client that goes frees its place, too.
   HttpClient first(server.port());
   first.send(request_head("POST", "/v1/completions", endless.dump().size()) + endless.dump());
   CHECK(!first.receive_some().empty());

@@ -30,7 +30,7 @@ TEST_CASE("a job that nobody waits for any more is not begun and takes no place"
   has_begun.get_future().wait();
   bool is_wanted = true;
   int unwanted = 0;
-  for (int i = 0; i < 3; ++i) {  // as many as requests may wait
+  for (int i = 0; i < 3; ++i) {  // fills the queue
     compute.run(Urgency::live, {[&] { ++unwanted; }, [&] { return is_wanted; }});
   }
   CHECK_THROWS_AS(compute.run(Urgency::live, {[] {}, always}), serve::ApiError);

@@ -23,7 +23,7 @@ std::string error_message(const HttpClient::Answer& answer) {
   return parse_json(answer.body, "answer")["error"]["message"].text();
 }
 
-// Requests from a grammar that breaks itself: what stands in the lines is right, wrong or noise.
+// Generates requests whose lines are valid, invalid or noise.
 class HostileRequests {
  public:
   std::string next() {
@@ -171,7 +171,7 @@ TEST_CASE("requests of every form that HTTP has for them are answered", "[serve]
   CHECK(status_of(server, "GET ftp://localhost/health HTTP/1.1\r\n" + host + "\r\n") == 404);
   CHECK(status_of(server, "GET /health HTTP/1.0\r\n\r\n") == 200);
   CHECK(status_of(server, "GET /health HTTP/1.0\r\nHost: evil.example\r\n\r\n") == 403);
-  HttpClient client(server.port());  // an empty line before a request, also in parts
+  HttpClient client(server.port());  // an empty line before a request, also in two parts
   client.send("\r\n\r\n" + request_head("GET", "/health", 0) + "\r\n");
   CHECK(client.receive().status == 200);
   client.send("\r");
@@ -191,7 +191,7 @@ TEST_CASE("a body in chunks is read up to the limit", "[serve]") {
     client.send(head + json + "9;note=x\r\n{\"content\r\n8\r\n\": \"ab\"}\r\n0\r\n\r\n");
     CHECK(client.receive().body == R"({"tokens":[97,98]})");
   }
-  // What comes behind a body is no part of the head that was let in.
+  // Trailers after a body must not change the checked head.
   CHECK(status_of(server, head + "\r\n2\r\n{}\r\n0\r\nContent-Type: application/json\r\n\r\n") ==
         415);
   CHECK(status_of(server, head + json + "100001\r\n") == 413);
@@ -413,7 +413,7 @@ namespace {
 
 using Exchange = std::shared_ptr<serve::HttpExchange>;
 
-// A server whose requests wait until the test answers them; ends with the test.
+// Server whose requests wait until the test answers them. It ends with the test.
 class WaitingServer {
  public:
   explicit WaitingServer(Index all_unsent_bytes)
@@ -426,7 +426,7 @@ class WaitingServer {
   WaitingServer& operator=(const WaitingServer&) = delete;
 
   Index port() const { return server_.port(); }
-  // The next request, when it has come.
+  // Waits for the next request and returns it.
   Exchange next() { return promises_[taken_++].get_future().get(); }
 
  private:

@@ -110,7 +110,7 @@ TEST_CASE("an ablation tells of tokens that are asked for, and compares beside w
 
 TEST_CASE("a value of one text at one token, put at another of a second text", "[serve]") {
   const RunningServer server;
-  // The stream behind the last layer at the last token is all that the next token depends on.
+  // The next token depends on the last layer's residual stream at the last token alone.
   const Json carried = server.asked(
       "/api/ablate", {{"text", "xyzw"}, {"intervene", "freeze resid_post.1 from \"abc\" at 2 @3"}});
   const Json source = server.asked("/api/ablate", {{"text", "abc"}});
@@ -141,8 +141,8 @@ TEST_CASE("scores come in parts that tell how far they are", "[serve]") {
 TEST_CASE("what follows a text that is typed comes amid what takes long", "[serve]") {
   const RunningServer server;
   const std::string path = GENERATE("/api/scores", "/api/patch");
-  // 16,000 sequences of a token, or a cell for every head at every position, of which a few are
-  // done when the other questions come.
+  // 16,000 sequences of one token, or a cell for every head and position: few are done when the
+  // other questions come.
   const std::string letters(200, 'a');
   const Json scores{{"text", std::string(16'000, 'a')}, {"sequence_tokens", 1}, {"stream", true}};
   const Json patch{{"clean", letters + "b"},
@@ -156,7 +156,7 @@ TEST_CASE("what follows a text that is typed comes amid what takes long", "[serv
   CHECK(server.asked("/api/ablate", {{"text", "abc"}})["tokens"].size() == 3);
   CHECK(server.asked("/v1/completions", {{"prompt", "x"}, {"max_tokens", 3}}).is_object());
   CHECK(server.metric("headlight_jobs") == 1);
-  // Who does not want them any more goes.
+  // The job ends when its client goes.
   client.close();
   while (server.metric("headlight_jobs") > 0) {
     std::this_thread::yield();
@@ -191,7 +191,7 @@ TEST_CASE("requests choose how names of special tokens are read, and hear of tho
   CHECK(server.asked("/api/attention", {{"text", text}})["warnings"] == Json::array({warning}));
   const Json events = server.asked("/tokenize", {{"content", text}, {"special_tokens", true}});
   CHECK(events["tokens"].dump() == "[97,98,256,99]");
-  // A text of a change is read in the same way.
+  // The text of a change follows the same rule.
   const Json changed = server.asked(
       "/api/ablate", {{"text", "abc"}, {"intervene", "mean 0.1 from \"a<|endoftext|>\""}});
   CHECK(changed["warnings"].front().text().starts_with("intervene: spells special tokens"));

@@ -15,7 +15,7 @@ using serve::Reader;
 
 namespace {
 
-// Bytes as tokens, once they may be.
+// Byte tokenizer whose encode() waits for `may_go_on`.
 class WaitingTokenizer final : public Tokenizer {
  public:
   WaitingTokenizer(std::atomic<int>& encoded, std::shared_future<void> may_go_on)

@@ -14,7 +14,7 @@
 
 namespace headlight::test {
 
-// The model of random weights "lively" behind bytes, which repeats nothing.
+// Returns the "lively" model of random weights, which does not repeat itself, with bytes as tokens.
 inline ServedModel lively_served(Index block_size = 256, const std::string& name = "lively") {
   ServedModel served{.name = name, .loaded = {}};
   served.loaded.model = lively_model(257, block_size);
@@ -22,7 +22,7 @@ inline ServedModel lively_served(Index block_size = 256, const std::string& name
   return served;
 }
 
-// A server on a free port, with a thread of its own.
+// Server on a free port, with its own thread.
 class RunningServer {
  public:
   explicit RunningServer(ServeOptions options = {}, ServedModel model = lively_served()) {
@@ -48,13 +48,13 @@ class RunningServer {
   HttpClient::Answer post(const std::string& path, const std::string& json) const {
     return HttpClient(port()).post(path, json);
   }
-  // Of an answer that must be good.
+  // Posts a body and returns the JSON answer, whose status must be 200.
   Json asked(const std::string& path, const Json& body) const {
     const HttpClient::Answer answer = post(path, body.dump());
     require(answer.status == 200, path, ": status ", answer.status, ": ", answer.body);
     return parse_json(answer.body, "answer");
   }
-  // A value of /metrics.
+  // Returns a value of /metrics.
   double metric(const std::string& name) const {
     const std::string text = get("/metrics").body;
     const std::size_t at = text.find("\n" + name + " ");
@@ -67,7 +67,7 @@ class RunningServer {
   std::thread thread_;
 };
 
-// The data of server-sent events, without [DONE], which must be there.
+// Returns the data of server-sent events, without the final [DONE], which is required.
 inline std::vector<Json> events_of(std::string body) {
   std::vector<Json> events;
   const std::string end = "data: [DONE]\n\n";

@@ -8,7 +8,7 @@
 
 namespace runs_test {
 
-// Training runs, as a page watches them.
+// Streams of training runs at /api/watch.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -32,7 +32,7 @@ struct Runs {
   ServeOptions options;
 };
 
-// Reads a stream until an event with something to tell has come.
+// Reads a stream up to the next event with data.
 Json next_event(HttpClient& client, std::string& rest) {
   while (true) {
     const std::size_t begin = rest.find("data: ");
@@ -80,7 +80,7 @@ TEST_CASE("who watches a run gets its complete lines, and those that come", "[se
   REQUIRE(first["metrics"].size() == 1);
   CHECK(first["metrics"][0]["loss"].number() == 2.5);
   CHECK(first["heads"].size() == 0);
-  given.append("\n{\"iteration\":1,\"loss\":2.25}\n");  // what was cut is no JSON and left out
+  given.append("\n{\"iteration\":1,\"loss\":2.25}\n");  // the cut line is no JSON and left out
   const Json second = next_event(client, rest);
   REQUIRE(second["metrics"].size() == 1);
   CHECK(second["metrics"][0]["iteration"].integer() == 1);
@@ -91,7 +91,7 @@ TEST_CASE("who watches a run gets its complete lines, and those that come", "[se
   CHECK(third["reset"].boolean());
   CHECK(third["metrics"][0]["loss"].number() == 3.0);
   REQUIRE(third["heads"].size() ==
-          1);  // whose log is as it was: who is told of a reset forgets all
+          1);  // log unchanged, but sent again after a reset
   CHECK(third["heads"][0]["iteration"].integer() == 7);
   server.stop();  // ends the stream instead of waiting for the client
   while (!client.receive_some().empty()) {
@@ -110,7 +110,7 @@ TEST_CASE("no link leads out of the folder of runs", "[serve]") {
   fs::create_symlink(other.at("metrics.jsonl"), given.folder.at("runs/one/heads.jsonl"));
   const RunningServer server(given.options);
   const Json listed = parse_json(server.get("/api/runs").body, "runs")["runs"];
-  CHECK(listed.size() == 2);  // "one", and "same", which is it
+  CHECK(listed.size() == 2);  // "one", and "same", a link to it
   for (const char* name : {"linked", "outside"}) {
     CHECK(server.post("/api/watch", Json{{"runs", {Json(name)}}}.dump()).status == 400);
   }

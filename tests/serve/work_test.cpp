@@ -19,11 +19,11 @@ namespace {
 struct Asked {
   const char* path;
   Json body;
-  Index tokens;     // times passes: what the question costs
-  Index no_passes;  // of these, what is no pass of the model
+  Index tokens;     // cost, tokens times passes
+  Index no_passes;  // part of the cost without passes of the model
 };
 
-// On a text of 256 tokens, which each layer of the model reads in a slice of its own.
+// Questions on a text of 256 tokens: each layer is a slice of its own.
 std::vector<Asked> questions() {
   const std::string text(256, 'a');
   const std::string begin(255, 'a');
@@ -38,9 +38,9 @@ std::vector<Asked> questions() {
       {"/api/ablate", {{"text", text}, {"always", changes}}, 2 * 256 + 3 + 3 + 3, 0},
       {"/api/scores", {{"text", text}, {"repeats", 0}}, 256, 0},
       {"/api/scores", {{"text", text + text}, {"repeats", 0}, {"sequence_tokens", 128}}, 512, 0},
-      // Four rows at most: both layers, what enters the first one and what the model puts out.
+      // At most four rows: two layers, the first layer's input and the model's output.
       {"/api/lens", {{"text", text}, {"positions", "250-"}}, 256 + 4 * 6, 4 * 6},
-      // Two texts, a token to see what there is, and two heads of both layers at four tokens.
+      // Two texts, one token to find the shapes, and two heads of two layers at four tokens.
       {"/api/patch",
        {{"clean", begin + "b"},
         {"corrupt", begin + "c"},
@@ -81,16 +81,16 @@ TEST_CASE("a slice ends behind a layer when enough rows were read, with the mode
                            [&] {
                              ++slices;
                              CHECK(model->attached() == nullptr);
-                             read(256);  // of others, which does not count
+                             read(256);  // another request's rows, which do not count
                            },
                        .on_end = [&](double tokens) { done = tokens; }});
     CHECK_NOTHROW(work.begin(10));
     CHECK(mentions(error_of([&] { work.begin(11); }), {"max_work", "at most 10", "one for 11"}));
     read(100);
     CHECK(slices == 0);
-    read(100);  // 300 rows behind its first layer
+    read(100);  // 300 rows after its first layer
     CHECK(slices == 1);
-    read(200);  // 300 again, 200 behind that
+    read(200);  // 300 rows again, and 200 after that
     CHECK(slices == 2);
     read(256);
     CHECK(slices == 4);
@@ -129,7 +129,7 @@ TEST_CASE("every question gives way in slices, changes no bit by it and stops be
       CHECK(answer(served, other, {.most = 1000}) == told);
     };
     CHECK(answer(served, asked, {.most = asked.tokens, .give_way = give_way}) == alone);
-    // A layer reads at most 1,024 rows, and two make a pass.
+    // A layer reads at most 1,024 rows, and two layers make a pass.
     CHECK(slices * 1024 >= 2 * (asked.tokens - asked.no_passes) - 1024);
     double done = 0;
     const auto gone = [] { fail("the client has gone"); };

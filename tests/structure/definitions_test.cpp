@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where each type of a header is defined, by its name with its namespaces. What stands in a
-// namespace begins its line, in the house's layout; what stands in a class does not.
+// Returns the headers that define each type, by qualified name. Types in a namespace are not
+// indented; nested types are, so the pattern skips them.
 std::multimap<std::string, std::string> defined_types() {
   static const std::regex kNamespace(R"(^namespace ([\w:]+) \{)");
   static const std::regex kType(R"(^(?:struct|class|enum class) (\w+)[^;]*$)");
@@ -41,8 +41,8 @@ std::multimap<std::string, std::string> defined_types() {
 
 }  // namespace
 
-// Two definitions of one name are one type to the linker: code of the one would then write into
-// objects of the other, without a word of warning.
+// The linker merges two types of the same name without a warning: code for one type would then
+// write to objects of the other.
 TEST_CASE("no two headers define a type of the same name", "[structure]") {
   const std::multimap<std::string, std::string> types = defined_types();
   REQUIRE(types.size() > 150);

@@ -15,16 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The ladder of folders: a folder includes only what has a smaller number.
+// Rank of each folder. A folder may include only folders of a smaller rank.
 const std::map<std::string, int> kRank{
     {"base", 0},  {"files", 1},    {"tensor", 1}, {"kernels", 2}, {"autograd", 3}, {"ops", 4},
     {"nn", 5},    {"optim", 6},    {"text", 6},   {"data", 6},    {"cluster", 6},  {"io", 7},
     {"train", 8}, {"generate", 9}, {"heads", 10}, {"views", 11},  {"serve", 12},   {"cli", 13}};
 
 struct Include {
-  std::string file;    // that includes, from the project's root
-  std::string folder;  // of that file
-  std::string target;  // as written between quotes or angle brackets
+  std::string file;    // including file, relative to the project's root
+  std::string folder;  // ranked folder of `file`
+  std::string target;  // text between the quotes or angle brackets
   bool is_public = false;
 };
 
@@ -70,7 +70,7 @@ bool is_own(const std::string& target) {
   return target.rfind("headlight/", 0) == 0 || kRank.count(target.substr(0, target.find('/'))) > 0;
 }
 
-// Where each third-party library may be included.
+// Path prefixes of the files that may include each third-party library.
 const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/gemm/openblas"},
                                                      {"omp.h", "src/kernels/openmp"},
                                                      {"boost/", "src/serve/http/"},

@@ -21,7 +21,7 @@ std::string map_text() {
   return text.str();
 }
 
-// What stands between backticks and has a slash: `train/run`, `src/nn/gpt.cpp`.
+// Returns the paths with a slash between backticks: `train/run`, `src/nn/gpt.cpp`.
 std::vector<std::string> named_paths(const std::string& text) {
   static const std::regex kPath("`([a-z0-9_]+(?:/[a-z0-9_.]+)+)`");
   std::vector<std::string> paths;
@@ -31,7 +31,7 @@ std::vector<std::string> named_paths(const std::string& text) {
   return paths;
 }
 
-// As a path from the root, or from src and include, with or without its suffix.
+// Returns true if `path` exists in the root, src or include/headlight, with or without its suffix.
 bool exists(const std::string& path) {
   for (const char* folder : {"", "src/", "include/headlight/"}) {
     for (const char* suffix : {"", ".cpp", ".h"}) {

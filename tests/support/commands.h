@@ -4,25 +4,24 @@
 #include <string>
 #include <vector>
 
-// Commands of the program as tests ask them.
+// Runs of the program, with the results that tests check.
 namespace headlight::test {
 
 using Arguments = std::vector<std::string>;
 
-// These arguments and then those, whose options take the place of the same ones before: an option
-// is given once.
+// Adds `more` to the arguments. Options in `more` replace equal options: each may be given once.
 Arguments changed(Arguments arguments, const Arguments& more);
 
-// What a command that must succeed puts out.
+// Output of a command that must succeed.
 std::string output_of(const Arguments& arguments);
 
-// The same with --json, parsed.
+// Parsed output of a command with --json.
 nlohmann::json report_of(Arguments arguments);
 
-// The last message of a command that must be refused, without output; it starts with "error: ".
+// Last message of a command that must be refused without output. It begins with "error: ".
 std::string refusal(const Arguments& arguments);
 
-// Checks that a command is refused with one message that has all the parts.
+// Checks that a command is refused with one message that has all parts.
 void check_refused(const Arguments& arguments, const std::vector<std::string>& parts);
 
 }  // namespace headlight::test

@@ -2,7 +2,7 @@
 
 #include <string>
 
-// What gzip and zstd write.
+// Text as compressed by gzip and zstd.
 namespace headlight::test {
 
 std::string gzip(const std::string& text);

@@ -8,7 +8,7 @@
 
 namespace headlight::test {
 
-// Computes with another instruction set while it lives.
+// Sets the instruction set of the kernels during its lifetime.
 class VariantScope {
  public:
   explicit VariantScope(kernels::CpuVariant variant) : previous_(kernels::cpu_variant()) {
@@ -22,7 +22,7 @@ class VariantScope {
   kernels::CpuVariant previous_;
 };
 
-// Calls body() with every instruction set that this machine has.
+// Calls body() with every instruction set of this machine.
 template <class Body>
 void with_each_variant(const Body& body) {
   for (const kernels::CpuVariant variant : kernels::kCpuVariants) {
@@ -34,8 +34,8 @@ void with_each_variant(const Body& body) {
   }
 }
 
-// Calls body(loops, tolerance) for every variant and type. The tolerance is relative; float's
-// allows sums of some hundred terms of either sign.
+// Calls body(loops, tolerance) for every variant and type. The tolerance is relative. The one of
+// float allows sums of some hundred terms of either sign.
 template <class Body>
 void for_all_loops(const Body& body) {
   with_each_variant([&] { body(kernels::loops<float>(), 2e-6); });

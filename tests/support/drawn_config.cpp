@@ -8,7 +8,7 @@ namespace headlight::test {
 
 namespace {
 
-// Of short wavelengths: a dozen positions show everything.
+// Sets short wavelengths, so that about 12 positions show all effects.
 void draw_rope(std::mt19937& random, GptConfig& config) {
   RopeOptions& rope = config.rope;
   rope.theta = random() % 2 == 0 ? 10000 : 3;

@@ -7,16 +7,16 @@
 
 namespace headlight::test {
 
-// The configuration of a number: every key drawn apart from the others, so that each meets each.
-// Small enough for gradients by differences.
+// Random configuration for a seed. Each key is independent, so all pairs of values occur. Models
+// are small enough for numerical gradients.
 GptConfig drawn_config(int number);
 
 std::string described(int number, const GptConfig& config);
 
-// Far from where training begins, where most gradients are almost 0.
+// Spreads the weights. At initial weights most gradients are almost 0.
 void spread_weights(const Gpt& gpt);
 
-// As many as the block holds.
+// Random tokens that fill the context length.
 std::vector<std::int32_t> drawn_tokens(int number, const GptConfig& config);
 
 }  // namespace headlight::test

@@ -4,7 +4,7 @@
 
 namespace headlight::test {
 
-// A file that must be refused.
+// File that readers must refuse.
 struct HostileFile {
   std::string name;
   std::string bytes;

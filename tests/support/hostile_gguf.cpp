@@ -27,7 +27,7 @@ std::string list_entry(std::uint32_t type, std::uint64_t count, std::string_view
   return gguf_entry("k", kList, gguf_number(type) + gguf_number(count) + std::string(elements));
 }
 
-// A file of these tensors, without metadata.
+// File with these tensors and without metadata.
 std::string table(std::initializer_list<std::string> tensors, std::size_t data_bytes) {
   std::string header = gguf_start(tensors.size(), 0);
   for (const std::string& tensor : tensors) {
@@ -114,7 +114,7 @@ std::vector<HostileFile> bad_values() {
        one_entry(list_entry(kText, 2, gguf_text("a") + gguf_number(kMost))), "a text of"},
       {"a list one too long", gguf_start(0, 1) + list_entry(kUint8, 5, "1234"), "5 times 1 bytes"},
   };
-  // Sizes in bytes that wrap: 2^61 numbers of 8 bytes, 2^62 of 4.
+  // Sizes in bytes that overflow: 2^61 numbers of 8 bytes, 2^62 of 4.
   for (const std::uint32_t type : {kUint8, kUint32, kText, kFloat64}) {
     for (const std::uint64_t count :
          {std::uint64_t{1} << 32, std::uint64_t{1} << 61, (std::uint64_t{1} << 61) + 1,

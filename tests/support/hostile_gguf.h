@@ -6,12 +6,12 @@
 
 namespace headlight::test {
 
-// Malicious GGUF files: wrong starts, counts, metadata, tables and layouts. Among them is one of
-// every kind that has broken ggml's reader, gguf.GGUFReader or other ones: counts of tensors
+// Malicious GGUF files: wrong starts, counts, metadata, tables and layouts. They include every
+// attack known to have broken ggml's reader, gguf.GGUFReader or others: counts of tensors
 // (CVE-2024-21836) and keys (CVE-2024-23605), lengths of texts (CVE-2024-23496), lists whose size
-// in bytes wraps (CVE-2024-21825), more axes than there is room for (CVE-2024-21802), sizes and
-// sums of sizes that wrap (CVE-2025-53630, CVE-2026-27940), types that are no index of a table,
-// axes and alignments of 0, tensors that end behind the file (CVE-2026-7482).
+// in bytes wraps (CVE-2024-21825), too many axes (CVE-2024-21802), sizes and sums of sizes that
+// wrap (CVE-2025-53630, CVE-2026-27940), types outside of the table, axes and alignments of 0,
+// tensors that end behind the file (CVE-2026-7482).
 std::vector<HostileFile> hostile_gguf();
 
 }  // namespace headlight::test

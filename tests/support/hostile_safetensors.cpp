@@ -18,7 +18,7 @@ std::string file_bytes(const std::string& header, std::size_t data_bytes) {
   return little_endian(header.size()) + header + std::string(data_bytes, '\0');
 }
 
-// A file whose one tensor "t" is described by these three JSON values.
+// File with one tensor "t", described by three JSON values.
 std::string entry_bytes(const std::string& dtype, const std::string& shape,
                         const std::string& offsets, std::size_t data_bytes) {
   return file_bytes(
@@ -26,7 +26,7 @@ std::string entry_bytes(const std::string& dtype, const std::string& shape,
       data_bytes);
 }
 
-// U8 tensors of these [begin, end) pairs, named a, b, c ...
+// File with U8 tensors named a, b, c ... at these [begin, end) ranges.
 std::string layout_bytes(const std::vector<std::pair<int, int>>& parts, std::size_t data_bytes) {
   std::string header = "{";
   char name = 'a';

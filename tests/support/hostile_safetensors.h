@@ -6,8 +6,8 @@
 
 namespace headlight::test {
 
-// Malicious safetensors files: wrong lengths, JSON, entries, layouts and names, and JSON that would
-// take much memory.
+// Malicious safetensors files: wrong lengths, JSON, entries, layouts and names, and JSON that needs
+// much memory.
 std::vector<HostileFile> hostile_safetensors();
 
 }  // namespace headlight::test

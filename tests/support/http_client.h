@@ -4,26 +4,26 @@
 #include <string>
 #include <string_view>
 
-// A client for tests, which may also misbehave.
+// HTTP client for tests, which may also misbehave.
 class HttpClient {
  public:
   struct Answer {
-    int status = 0;                                   // 0: the connection ended without one
+    int status = 0;                                   // 0: the connection ended without an answer
     std::map<std::string, std::string> headers = {};  // names in lower case
     std::string body = {};
   };
 
-  // Connects to this machine. Throws std::runtime_error when nobody listens.
+  // Connects to this machine. Throws std::runtime_error without a listener.
   explicit HttpClient(long port);
   ~HttpClient() { close(); }
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Bytes as they are; false once the server has closed.
+  // Sends bytes unchanged. Returns false after the server has closed the connection.
   bool send(std::string_view bytes) const;
-  // The next answer; waits up to half a minute.
+  // Receives the next answer. Waits up to 30 seconds.
   Answer receive();
-  // What comes next of a stream, at least a byte; "": its end.
+  // Receives the next bytes of a stream; "" at its end.
   std::string receive_some();
   void close();
 
@@ -40,6 +40,6 @@ class HttpClient {
   bool ended_ = false;
 };
 
-// The head of a request with its empty line, for a body of that length.
+// Head of a request with its empty line, for a body of `length` bytes.
 std::string request_head(const std::string& method, const std::string& path, std::size_t length,
                          const std::string& more_headers = "");

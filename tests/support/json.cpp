@@ -1,4 +1,4 @@
 #include <nlohmann/json.hpp>
 
-// Here once for all tests; see precompiled.h.
+// The only instantiation in all tests; see precompiled.h.
 template class nlohmann::basic_json<>;

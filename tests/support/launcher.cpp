@@ -25,8 +25,8 @@ const std::map<std::string, std::string>& launcher_environment() {
       {"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"},
       {"OMPI_MCA_btl_vader_single_copy_mechanism", "none"},
       {"OMPI_MCA_orte_abort_print_stack", "0"},
-      {"LSAN_OPTIONS", "detect_leaks=0"},        // its libraries keep memory to the end
-      {"OMPI_MCA_plm_rsh_agent", "/bin/true"}};  // there is one machine
+      {"LSAN_OPTIONS", "detect_leaks=0"},        // MPI libraries keep memory to the end
+      {"OMPI_MCA_plm_rsh_agent", "/bin/true"}};  // only one machine
   return variables;
 }
 

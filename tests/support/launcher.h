@@ -9,11 +9,11 @@ namespace headlight::test {
 // True when mpirun is installed.
 bool has_launcher();
 
-// The beginning of a command line that starts a program in so many processes, all on this machine,
-// however few processors it has; 1: the program without a launcher.
+// Beginning of a command line that starts a program in `processes` processes on this machine, even
+// with fewer processors. 1: no launcher.
 std::vector<std::string> launched(const std::string& program, int processes);
 
-// What mpirun wants to know to run in a container and as root.
+// Environment that mpirun needs in a container and as root.
 const std::map<std::string, std::string>& launcher_environment();
 
 }  // namespace headlight::test

@@ -10,12 +10,12 @@
 namespace headlight::test {
 namespace {
 
-// What is on its way, by sender and receiver.
+// Messages in transit, by sender and receiver.
 struct Post {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::pair<Index, Index>, std::deque<std::vector<std::byte>>> letters;
-  Index failed = -1;  // the lowest rank that has given up
+  Index failed = -1;  // lowest rank that gave up
 };
 
 class LocalProcess : public Processes {

@@ -2,7 +2,7 @@
 
 #include "headlight/nn/gpt.h"
 
-// A model of somebody else's: a Gpt that says no more than a LanguageModel must.
+// Third-party model: a Gpt with only the required functions of a LanguageModel.
 class OwnModel final : public headlight::LanguageModel {
  public:
   explicit OwnModel(const headlight::GptConfig& config, std::uint64_t seed = 1)

@@ -12,6 +12,6 @@
 #include "headlight/nn/gpt.h"
 #include "support/catch.h"
 
-// What most tests include. Every one includes what it needs all the same: this header is seen only
-// where headers are precompiled.
+// Common headers of the tests. Tests still include all that they need, because this header is
+// active only with precompiled headers.
 extern template class nlohmann::basic_json<>;  // json.cpp

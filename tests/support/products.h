@@ -8,7 +8,7 @@
 
 namespace headlight::test {
 
-// Who computes products while it lives.
+// Sets the engine of matrix products during its lifetime.
 class ProductsScope {
  public:
   explicit ProductsScope(kernels::Products products) : previous_(kernels::products()) {
@@ -22,7 +22,7 @@ class ProductsScope {
   kernels::Products previous_;
 };
 
-// Calls body() with the register tiles and with OpenBLAS.
+// Calls body() with the register tiles, then with OpenBLAS.
 template <class Body>
 void with_each_engine(const Body& body) {
   for (const kernels::Products products : {kernels::Products::own, kernels::Products::blas}) {

@@ -25,7 +25,7 @@ std::vector<std::string> ProgramResult::messages() const {
 
 namespace {
 
-// As execv() wants arguments.
+// Arguments in the form that execv() needs.
 std::vector<char*> pointers_to(const std::vector<std::string>& command) {
   std::vector<char*> argv;
   for (const std::string& argument : command) {

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-// Runs the built program as a user would.
+// Result of the built program, run as a user would.
 struct ProgramResult {
-  int exit_code = -1;  // 128 + number when a signal ended it
+  int exit_code = -1;  // 128 + number if a signal ended it
   std::string out;
   std::string err;
-  long peak_kilobytes = 0;  // the most memory that it had in use at once (peak resident set)
+  long peak_kilobytes = 0;  // peak resident set
 
   // Lines of err.
   std::vector<std::string> messages() const;
@@ -17,15 +17,15 @@ struct ProgramResult {
 
 ProgramResult run_headlight(const std::vector<std::string>& arguments);
 
-// The same with `input` on standard input, which is empty otherwise.
+// Runs the program with `input` on standard input, which is empty otherwise.
 ProgramResult run_headlight_reading(const std::string& input,
                                     const std::vector<std::string>& arguments);
 
-// The same with at most so much address space, as `ulimit -v` sets it. Programs built with a
-// sanitizer take terabytes of it: they run without the limit (see has_sanitizer).
+// Runs the program with limited address space, as by `ulimit -v`. Programs with a sanitizer need
+// terabytes and run without the limit (see has_sanitizer).
 ProgramResult run_headlight_within(long kilobytes, const std::vector<std::string>& arguments);
 
-// The same with standard error on a terminal that is so wide; `err` is what the terminal got.
+// Runs the program with stderr on a terminal of `columns` columns. `err` is the terminal's input.
 // `more` is added to the environment, as "NAME=VALUE".
 ProgramResult run_headlight_on_terminal(int columns, const std::vector<std::string>& arguments,
                                         const std::vector<std::string>& more = {});
@@ -33,7 +33,7 @@ ProgramResult run_headlight_on_terminal(int columns, const std::vector<std::stri
 // True when tests and program are built with AddressSanitizer or ThreadSanitizer.
 bool has_sanitizer();
 
-// A folder that is empty at first and gone at the end.
+// Temporary folder, empty at first. The destructor removes it.
 class ScratchFolder {
  public:
   ScratchFolder();
@@ -42,7 +42,7 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  // The path of a name inside.
+  // Path of a name inside.
   std::string at(const std::string& name) const { return (path_ / name).string(); }
   // Writes a file inside; returns its path.
   std::string write(const std::string& name, const std::string& contents) const;

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-// Ten sequences of 16, 5, 11, 2, 4, 5, 1, 20, 16 and 14 ids below 100: 94 tokens, of which a padded
-// batch makes 200 places. One of them has a single token, which has nothing to predict.
+// Ten sequences of 16, 5, 11, 2, 4, 5, 1, 20, 16 and 14 ids below 100. They have 94 tokens; a
+// padded batch has 200 places. One sequence has a single token and no target.
 inline const std::vector<std::vector<std::int32_t>>& seed_sequences() {
   static const std::vector<std::vector<std::int32_t>> sequences = {
       {62, 13, 47, 39, 78, 33, 56, 13, 39, 29, 44, 86, 71, 36, 18, 75},

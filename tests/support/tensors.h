@@ -11,7 +11,7 @@
 #include "headlight/tensor/tensor.h"
 #include "support/catch.h"
 
-// What the tests of tensors and ops share.
+// Helpers for tests of tensors and ops.
 namespace headlight::test {
 
 inline Tensor doubles(std::initializer_list<double> values, const Shape& shape) {
@@ -37,7 +37,7 @@ inline Tensor noise(const Shape& shape, std::uint64_t stream, DType dtype = DTyp
 
 inline Tensor leaf(Tensor values) { return values.set_requires_grad(); }
 
-// Every element within `tolerance` of its expected value; NaN expects NaN.
+// Checks that every element is within `tolerance` of its expected value; NaN expects NaN.
 inline void check_values(const Tensor& actual, const std::vector<double>& expected,
                          double tolerance = 0) {
   const std::vector<double> values = actual.to_vector();
@@ -46,7 +46,7 @@ inline void check_values(const Tensor& actual, const std::vector<double>& expect
     INFO("element " << i << " of shape " << actual.shape());
     if (expected[i] != expected[i]) {
       CHECK(values[i] != values[i]);
-    } else if (values[i] != expected[i]) {  // infinities have no distance
+    } else if (values[i] != expected[i]) {  // infinities have no difference
       CHECK(values[i] == Approx(expected[i]).epsilon(0).margin(tolerance));
     }
   }
@@ -70,7 +70,7 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
   });
 }
 
-// The message of the Error that `body` throws, or "no error".
+// Message of the Error that `body` throws, or "no error".
 template <class Body>
 std::string error_of(const Body& body) {
   try {
@@ -81,7 +81,7 @@ std::string error_of(const Body& body) {
   return "no error";
 }
 
-// True when the message is one line that holds every part.
+// True if the message is one line with all parts.
 inline bool mentions(const std::string& message, const std::vector<std::string>& parts) {
   UNSCOPED_INFO("message: " << message);
   bool all = message.find('\n') == std::string::npos;
@@ -91,7 +91,7 @@ inline bool mentions(const std::string& message, const std::vector<std::string>&
   return all;
 }
 
-// Computes with another number of threads while it lives.
+// Sets the number of threads during its lifetime.
 class ThreadScope {
  public:
   explicit ThreadScope(int count) : previous_(thread_count()) { set_thread_count(count); }

@@ -10,7 +10,7 @@ using namespace headlight;
 
 namespace {
 
-// Each part as "TEXT" or its token's number in brackets.
+// Joins the parts: plain text as "TEXT", a token as its id in brackets.
 std::string parts(const AddedTokenMatcher& matcher, std::string_view text) {
   std::string result;
   for (const TextSegment& segment : matcher.split(text, true)) {
@@ -28,7 +28,7 @@ std::vector<AddedToken> tokens_of(const std::vector<std::string>& contents) {
   return tokens;
 }
 
-// By trying every token at every place.
+// Reference implementation: tries every token at every position.
 std::string slow_parts(const std::vector<std::string>& contents, std::string_view text) {
   std::string result;
   std::string plain;

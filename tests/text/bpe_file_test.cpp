@@ -42,14 +42,14 @@ std::string refusal(const json& file) {
   }
 }
 
-// The same with one value of the file replaced.
+// Returns the message for the file with one value replaced.
 std::string refusal(const char* place, const json& value) {
   json file = hf_file();
   file[json::json_pointer(place)] = value;
   return refusal(file);
 }
 
-// The pair of files that says the same, without the special tokens that it cannot have.
+// GPT-2's two files for the same tokenizer, without the other special tokens.
 struct Gpt2Files {
   json vocab;
   std::string merges = "#version: 0.2\n";
@@ -136,7 +136,7 @@ TEST_CASE("vocab.json with merges.txt is the same tokenizer, with or without a v
   CHECK(with->end_of_text() == 0);
   CHECK(with->encode(text) == expected);
   files.merges = files.merges.substr(files.merges.find('\n') + 1);
-  files.merges.pop_back();  // nor is a last line break needed
+  files.merges.pop_back();  // the last line break is optional, too
   CHECK(parse_gpt2_vocabulary(files.vocab.dump(), files.merges, "dir")->encode(text) == expected);
 }
 

@@ -105,7 +105,7 @@ TEST_CASE("text cut between pieces has the pieces of the whole") {
     REQUIRE(whole == text);
     REQUIRE(joined == pieces(text));
   }
-  CHECK(split_between_pieces(text, 1).size() == 8);  // after one two three 's x's ok. b
+  CHECK(split_between_pieces(text, 1).size() == 8);  // ends after one two three 's x's ok. b
   CHECK(split_between_pieces(std::string(100, 'x'), 7).size() == 1);
   CHECK(split_between_pieces("", 7).empty());
 }

@@ -17,7 +17,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// Ids 0 ... 255 are the bytes, 256 ends a text, 257 and up are given.
+// Ids: the bytes are 0 ... 255, <|endoftext|> is 256, `tokens` follow from 257.
 BpeVocabulary vocabulary(const std::vector<std::string>& tokens,
                          const std::vector<BpeMerge>& merges) {
   BpeVocabulary result;
@@ -45,7 +45,7 @@ std::string refusal(BpeVocabulary refused) {
   }
 }
 
-// The definition, in quadratic time: the neighbours of the lowest rank, the leftmost first.
+// Reference implementation, quadratic: merges the pair of lowest rank, the leftmost first.
 Ids merged_by_definition(const BpeVocabulary& known, std::string_view piece) {
   Ids ids(piece.begin(), piece.end());
   const auto joined = [&](const BpeMerge& merge) {
@@ -69,7 +69,7 @@ Ids merged_by_definition(const BpeVocabulary& known, std::string_view piece) {
   return ids;
 }
 
-// Merges of random pairs; several may give one token.
+// Makes merges of random pairs; several may give the same token.
 BpeVocabulary random_vocabulary(std::mt19937& random, std::size_t count) {
   BpeVocabulary result = vocabulary({}, {});
   Ids known = {'a', 'b', 'c'};
@@ -104,7 +104,7 @@ std::string random_text(std::mt19937& random, std::size_t length, std::string_vi
 }  // namespace
 
 TEST_CASE("the merge of the lowest rank comes first, wherever it stands") {
-  // "bc" before "ab": abc is a + bc, and then they merge, too.
+  // "bc" merges before "ab": abc becomes a + bc, and these two merge.
   const auto bpe = tokenizer({"bc", "ab", "abc"}, {{'b', 'c'}, {'a', 'b'}, {'a', 257}});
   CHECK(bpe.kind() == "bpe");
   CHECK(bpe.vocab_size() == 260);
@@ -144,7 +144,7 @@ TEST_CASE("a piece that comes again gets the same ids") {
   const std::string text = random_text(random, 20000, "aabbcc  '.");
   Ids expected;
   std::size_t begin = 0;
-  while (begin < text.size()) {  // one piece at a time, so that nothing is remembered
+  while (begin < text.size()) {  // one piece at a time, so that no piece is cached
     const std::size_t length = bpe_piece_length(std::string_view(text).substr(begin));
     const Ids ids = bpe.encode(text.substr(begin, length));
     expected.insert(expected.end(), ids.begin(), ids.end());

@@ -15,7 +15,7 @@ namespace {
 
 using Merges = std::vector<std::pair<std::int32_t, std::int32_t>>;
 
-// The beginning of data/toy.txt: a story in English, one in Korean.
+// The beginning of data/toy.txt: one story in English, one in Korean.
 const std::string kStories =
     "Pig and Hare sat down near the river."
     " \"How many ducks can you see on the pond?\" Pig asked."
@@ -31,8 +31,8 @@ const std::string kStories =
     " 아침에 민지는 지안에게 빨간 우산을 다시 가지고 갔어요."
     " (떡도 하나 주었어요.) 지안이 문 옆에서 웃었어요.\n";
 
-// What tokenizers 0.23.3 learns from kStories with vocab_size 330, min_frequency 0, the special
-// token <|endoftext|> and ByteLevel's alphabet.
+// Merges that tokenizers 0.23.3 learns from kStories with vocab_size 330, min_frequency 0, the
+// special token <|endoftext|> and ByteLevel's alphabet.
 const Merges kStoryMerges{
     {221, 169}, {221, 84},  {101, 223}, {169, 246}, {221, 168}, {72, 69},   {82, 69},   {109, 169},
     {221, 65},  {231, 169}, {113, 169}, {167, 109}, {221, 83},  {245, 267}, {249, 243}, {258, 262},
@@ -68,7 +68,7 @@ std::string refusal(const BpeTrainerOptions& options) {
   return "";
 }
 
-// Words from a few syllables, lines of different lengths.
+// Returns random words of a few syllables in lines of different lengths.
 std::string babble(std::size_t words) {
   std::string text;
   std::uint32_t state = 1;
@@ -86,7 +86,7 @@ std::string babble(std::size_t words) {
 
 TEST_CASE("the most frequent pair is merged first and ties go to the smaller ids", "[text]") {
   // Ids: <|endoftext|> 0, then '!' 1 ... 'b' 66, 'h' 72, 'p' 80, 's' 83, 'u' 85, blank 221.
-  // "ug" comes 3 times, then "h" "ug", "u" "n" and " " "p" come twice, the rest once.
+  // "ug" occurs 3 times; "h" "ug", "u" "n" and " " "p" occur twice; other pairs once.
   const BpeVocabulary vocabulary = learn("hug pug pun bun hugs", {.vocab_size = 300});
   CHECK(merges_of(vocabulary) == Merges{{85, 71},     // 257 ug
                                         {72, 257},    // 258 hug
@@ -118,7 +118,7 @@ TEST_CASE("training stops at the size of the vocabulary or at the least frequenc
   const BpeVocabulary small = learn(kStories, {.vocab_size = 260});
   CHECK(small.tokens.size() == 260);
   CHECK(merges_of(small) == Merges(kStoryMerges.begin(), kStoryMerges.begin() + 3));
-  // "ug" is the only pair that comes three times.
+  // "ug" is the only pair that occurs three times.
   CHECK(merges_of(learn("hug pug pun bun hugs", {.vocab_size = 300, .min_frequency = 3})) ==
         Merges{{85, 71}});
   CHECK(learn("", {.vocab_size = 300}).tokens.size() == 257);
@@ -134,7 +134,7 @@ TEST_CASE("special tokens have the first ids and are plain text to the trainer",
   CHECK(vocabulary.special[1].name == kEndOfTextName);
   CHECK(vocabulary.special[1].id == 1);
   CHECK(vocabulary.tokens[2] == "!");
-  // Pieces: <| pad |><| pad |>. "|" ">" is the most frequent pair of the smallest ids.
+  // Pieces: <| pad |><| pad |>. Of the most frequent pairs, "<" "|" has the smallest ids.
   CHECK(vocabulary.tokens[258] == "<|");
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("it makes no difference how a text is handed over or how many threads 
 
 TEST_CASE("texts that are fed by line have no token across the end of a line", "[text]") {
   const std::string text = "a\n\n\n\na\n\n\n\na";
-  // The white space of the whole is "\n\n\n" and "\n" each time.
+  // In the whole text, white space is cut into "\n\n\n" and "\n" each time.
   CHECK(learn(text, {.vocab_size = 300}).tokens.back() == "\n\n\n");
   BpeTrainer trainer({.vocab_size = 300});
   trainer.feed_lines(text);
@@ -189,7 +189,7 @@ TEST_CASE("options that no vocabulary fits are refused by name", "[text]") {
   CHECK(refusal({.special_tokens = {end, "\xFF!"}}) == "special_tokens: invalid UTF-8 at byte 0");
   const std::string learnable = " could be learned from text as well; choose a name like <|pad|>";
   CHECK(refusal({.special_tokens = {end, "pad"}}) == "special_tokens: 'pad'" + learnable);
-  // The way in which files write the token " .".
+  // The token " ." in byte characters.
   CHECK(refusal({.special_tokens = {end, "\xC4\xA0."}}) ==
         "special_tokens: '\xC4\xA0.'" + learnable);
   CHECK_THROWS_WITH(BpeTrainer({}).feed("ab\xFF"), "text: invalid UTF-8 at byte 2");

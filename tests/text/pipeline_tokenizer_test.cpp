@@ -35,7 +35,7 @@ json kind(const std::string& name) {
   return {};
 }
 
-// A byte-level tokenizer of GPT-2's kind.
+// Returns a byte-level tokenizer file like GPT-2's.
 json gpt2_kind() {
   json file = kind("Qwen2");
   file["normalizer"] = nullptr;
@@ -265,7 +265,7 @@ TEST_CASE("patterns that take more than linear time end in an error that names t
   CHECK(message("a*b|.", std::string(200'000, 'a') + "b").empty());
 }
 
-// Runs that each part of a pattern may try to take.
+// Long runs of characters that several parts of a pattern match.
 TEST_CASE("patterns of known models take linear time on runs of any character") {
   if (!has_pcre2()) {
     return;
@@ -287,7 +287,7 @@ TEST_CASE("patterns see the characters of Unicode 16, whatever version PCRE2 has
   if (!has_pcre2()) {
     return;
   }
-  // Letters of either case, a mark, a number, a symbol and ideographs; new in 15, 15.1 or 16.
+  // Upper- and lower-case letters, a mark, a number, a symbol and ideographs, new in 15 to 16.
   const std::string text = "\u1C89\u1C8A\u0897\U0001CCF0\U0001F6DC\U0002EBF0\U00031350";
   const auto without = [&](const std::string& pattern) {
     json file = kind("Qwen2");

@@ -10,7 +10,7 @@ using namespace headlight;
 
 namespace {
 
-// The bytes, then <|endoftext|>, <|im_start|>, <|im_end|>, <|im_end|>2 and <a>.
+// Returns a tokenizer of the bytes and <|endoftext|>, <|im_start|>, <|im_end|>, <|im_end|>2, <a>.
 BpeTokenizer chat_tokenizer() {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
@@ -41,7 +41,7 @@ TEST_CASE("names of special tokens that a text spells out are counted on one lin
   CHECK(warning_of(tokenizer, {"<|im_start|>user\nhi<|im_end|>", "<|im_start|>x"}) ==
         "--text: spells special tokens out in characters: '<|im_start|>' (2), '<|im_end|>' (1); "
         "--special_tokens on reads them as tokens");
-  // The longest name counts, and one that another warning is about does not.
+  // The longest name counts; the name `without`, which has its own warning, does not.
   CHECK(warning_of(tokenizer, {"<|im_end|>2<|endoftext|>"}, "<|endoftext|>") ==
         "--text: spells special tokens out in characters: '<|im_end|>2' (1); --special_tokens on "
         "reads them as tokens");

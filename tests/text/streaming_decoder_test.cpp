@@ -49,7 +49,7 @@ TEST_CASE("special tokens add no text to a stream and unknown ones U+FFFD") {
 
 TEST_CASE("the parts of a stream joined are the decoded text for any ids, and each part is UTF-8") {
   const ByteTokenizer tokenizer;
-  // Mostly bytes that begin, continue or break a character.
+  // Mostly bytes that begin or continue a character, or make it invalid.
   const std::vector<std::int32_t> alphabet = {65,   0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xC3, 0xE0,
                                               0xE2, 0xED, 0xF0, 0xF4, 0xFF, 256,  0x90, 0x8F};
   const RandomStream random{7, 0};

@@ -20,7 +20,7 @@ const std::string kMixed = "Hi! \xEB\x82\x98\xEB\x8A\x94\n\xF0\x9F\xA4\x97 \"\\"
 json char_file() { return json::parse(to_tokenizer_json(build_char_tokenizer("ab"))); }
 json byte_file() { return json::parse(to_tokenizer_json(ByteTokenizer())); }
 
-// The message with which a file is refused, or "" when it is taken.
+// Returns the error message for a file, "" if it is accepted.
 std::string text_refusal(const std::string& text) {
   try {
     parse_tokenizer_json(text, "t.json");
@@ -31,7 +31,7 @@ std::string text_refusal(const std::string& text) {
 }
 std::string refusal(const json& file) { return text_refusal(file.dump()); }
 
-// The same with one value of the file replaced.
+// Returns the message for the file with one value replaced.
 std::string refusal(json file, const char* place, const json& value) {
   file[json::json_pointer(place)] = value;
   return refusal(file);
@@ -333,7 +333,7 @@ TEST_CASE("a file without one of its keys is refused, naming the key") {
   }
   json file = char_file();
   file["model"].erase("type");
-  CHECK(refusal(file).empty());  // older files have none
+  CHECK(refusal(file).empty());  // older files have no type
   file["model"].erase("merges");
   CHECK(refusal(file) == "t.json: model: key \"type\" is missing");
   for (const char* key : {"id", "content", "special"}) {

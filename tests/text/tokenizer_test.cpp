@@ -18,7 +18,7 @@ const std::string kMixed = "Hi! \xEB\x82\x98\xEB\x8A\x94 [\xEB\x84\x88]\n\xF0\x9
 }  // namespace
 
 TEST_CASE("a character tokenizer numbers the code points of its corpus in ascending order") {
-  // b, a, U+D55C, a: sorted a b U+D55C behind the two special tokens.
+  // b, a, U+D55C, a: sorted a b U+D55C, after the two special tokens.
   const CharTokenizer tokenizer = build_char_tokenizer(
       "ba\xED\x95\x9C"
       "a");

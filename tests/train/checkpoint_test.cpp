@@ -52,7 +52,7 @@ struct SavedRun {
   }
 };
 
-// Takes the entry of one file out of a manifest.
+// Removes the entry of one file from a manifest.
 void forget_in_manifest(const fs::path& checkpoint, std::string_view file) {
   const fs::path path = checkpoint / "MANIFEST.json";
   const Json before = parse_json(file_contents(path), path.string());

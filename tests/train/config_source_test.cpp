@@ -38,7 +38,7 @@ TEST_CASE("paths of a configuration are found beside it and in the folders above
       "share/configs/small/a.toml",
       "data = \"data/headlight_test.txt\"\ninit_from = \"model\"\ntokenizer = \"char\"\n"
       "out_dir = \"runs/x\"\nvalidation_data = \"data/headlight_test_*.txt\"\nmax_steps = 7\n");
-  fs::create_directories(folder.path() / "share/char");  // no path is meant
+  fs::create_directories(folder.path() / "share/char");  // a kind, not a path
   TrainConfig config;
   const AppliedConfig applied = apply_config_file(config, file);
   CHECK(contains(value_of(config, "data"), text));

@@ -12,13 +12,13 @@
 
 namespace damaged_checkpoint_test {
 
-// Any damage to a checkpoint is found, and an older one is taken instead.
+// Any damage to a checkpoint is detected, and an older one is used instead.
 namespace {
 
 using namespace headlight;
 namespace fs = std::filesystem;
 
-// A run with two checkpoints of a tiny model.
+// A run with two checkpoints of a small model.
 class DamagedRun {
  public:
   explicit DamagedRun(std::uint64_t seed = 1) {
@@ -60,7 +60,7 @@ void overwrite(const fs::path& path, const std::string& bytes) {
   out << bytes;
 }
 
-// Flips one bit of a file, and back when it goes out of scope.
+// Flips one bit of a file; the destructor restores it.
 class FlippedBit {
  public:
   FlippedBit(fs::path path, std::size_t bit) : path_(std::move(path)), bit_(bit) { flip(); }
@@ -82,7 +82,7 @@ class FlippedBit {
   std::size_t bit_;
 };
 
-// Bytes before the data of a safetensors file.
+// Returns the number of bytes before the data of a safetensors file.
 std::size_t header_bytes(const std::string& file) {
   std::size_t length = 8;
   for (std::size_t i = 0; i < 8; ++i) {
@@ -120,7 +120,7 @@ TEST_CASE("a checkpoint whose headers or manifest are cut at any byte is found d
   }
   const fs::path manifest = run.newest() / "MANIFEST.json";
   const std::string good = file_contents(manifest);
-  // Without its last byte, a line end, it says the same.
+  // Without its last byte, a line end, the manifest has the same content.
   for (std::size_t length = 0; length + 1 < good.size(); ++length) {
     check_cut(manifest, good, length);
   }
@@ -177,7 +177,7 @@ TEST_CASE("files exchanged between checkpoints and runs are found") {
       overwrite(target, good);
     }
   }
-  CHECK(exchanged >= 4);  // weights and manifest, at least
+  CHECK(exchanged >= 4);  // at least weights and manifest
   CHECK(run.newest_is_whole());
 }
 

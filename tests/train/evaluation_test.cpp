@@ -33,7 +33,7 @@ TEST_CASE("evaluation counts every target once, whatever the batch size", "[trai
   const TokenDataset dataset = stream_dataset(tokenizer.encode(kText));
   const Evaluation whole = evaluate(model, tokenizer, dataset, {.batch_size = 1});
   CHECK(whole.tokens == dataset.token_count - 1);
-  CHECK(whole.bytes == static_cast<Index>(kText.size()) - 1);  // the first character is no target
+  CHECK(whole.bytes == static_cast<Index>(kText.size()) - 1);  // first character: no target
   for (const Index batch_size : {2, 3, 100}) {
     const Evaluation other = evaluate(model, tokenizer, dataset, {.batch_size = batch_size});
     CHECK(other.tokens == whole.tokens);
@@ -76,7 +76,7 @@ std::vector<TokenEvaluation> tokens_of(const Gpt& model, const Tokenizer& tokeni
   return tokens;
 }
 
-// log softmax of the logits that follow `context`.
+// Returns the log softmax of `token` after `context`.
 double plain_log_probability(const Gpt& model, const std::vector<std::int32_t>& context,
                              std::int32_t token) {
   const NoGrad no_grad;
@@ -152,7 +152,7 @@ TEST_CASE("tokens of documents know their document and their place in it", "[tra
       document_dataset({tokenizer.encode("one"), second}, tokenizer.end_of_text());
   Evaluation result;
   const auto tokens = tokens_of(model, tokenizer, dataset, {}, result);
-  REQUIRE(tokens.size() == 5 + 6);  // each between two <|endoftext|>
+  REQUIRE(tokens.size() == 5 + 6);  // each document is between two <|endoftext|>
   CHECK(tokens[5].sequence == 1);
   CHECK(tokens[5].position == 0);
   CHECK(tokens[5].token == tokenizer.end_of_text());

@@ -51,7 +51,7 @@ TEST_CASE("the plan of one of several processes has a part of the moments", "[tr
   config.shards = 8;
   const GptConfig model = config.model(kVocabulary);
   const double weights = plan_memory(config, model).weights;
-  CHECK(plan_memory(config, model).gradients == 4 * weights);  // sums of 1, 2 and 4 shards wait
+  CHECK(plan_memory(config, model).gradients == 4 * weights);  // partial sums of 1, 2 and 4 shards
   CHECK(plan_memory(config, model, 8).gradients == weights);
   CHECK(plan_memory(config, model, 2).moments == weights);
   CHECK(plan_memory(config, model, 2).snapshot == 3 * weights);

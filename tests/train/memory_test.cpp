@@ -1,4 +1,4 @@
-// What training asks of the system: its first steps take the memory, later ones use it again.
+// Memory that training requests from the system: the first steps allocate it, later ones reuse it.
 #include <sys/resource.h>
 
 #include <numeric>
@@ -13,7 +13,7 @@
 
 namespace memory_test {
 
-// AddressSanitizer has this; without it it is null.
+// Null without AddressSanitizer.
 extern "C" __attribute__((weak)) void __asan_init();
 
 using namespace headlight;
@@ -44,7 +44,7 @@ std::vector<std::int32_t> tokens_of(Index count, std::uint64_t stream) {
   return tokens;
 }
 
-// A batch of B sequences whose lengths are drawn from 1 ... T; step 0 has the longest there can be.
+// Returns a batch of B sequences with lengths drawn from 1 ... T; in step 0 all have length T.
 Batch batch_of_step(std::uint64_t step) {
   std::vector<std::vector<std::int32_t>> sequences;
   for (Index b = 0; b < kSequences; ++b) {
@@ -55,7 +55,7 @@ Batch batch_of_step(std::uint64_t step) {
   return training_batch(sequences);
 }
 
-// Trains on these steps' batches.
+// Trains on the batches of these steps.
 struct Training {
   Gpt model{small_config().model(kVocabulary), 1};
   NamedTensors parameters = model.parameters();
@@ -76,7 +76,7 @@ std::size_t held_bytes() {
   return statistics.live_bytes + statistics.cached_bytes;
 }
 
-// Bytes that a function made the process hold.
+// Returns the bytes of memory that `body` allocates and keeps.
 template <class Body>
 std::size_t growth(const Body& body) {
   release_unused_storage();
@@ -139,7 +139,7 @@ TEST_CASE("later steps of training touch next to no new page") {
   training.run(0, 4);
   const long before = page_faults();
   training.run(4, 24);
-  const long bound = __asan_init == nullptr ? 20 * 20 : 1'000'000;  // it never reuses what is freed
+  const long bound = __asan_init == nullptr ? 20 * 20 : 1'000'000;  // which never reuses memory
   CHECK(page_faults() - before < bound);
 }
 

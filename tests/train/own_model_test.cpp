@@ -78,7 +78,7 @@ TEST_CASE("a model of one's own generates by reading its context again", "[gener
   const Setup setup;
   OwnModel own(setup.shape, 1);
   setup.train(own, 10);
-  // Longer than the block, so that the context is cut on the way.
+  // Longer than block_size, so that the context is cut.
   for (const double temperature : {0.0, 1.0}) {
     const GenerateOptions options{
         .max_new_tokens = 20, .sampling = {.temperature = temperature}, .ignore_end_of_text = true};

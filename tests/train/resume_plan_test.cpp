@@ -19,7 +19,7 @@ std::string refusal(const TrainConfig& before, const TrainConfig& now) {
   return "";
 }
 
-// A run of documents that stands at batch 7 of 20 of its third epoch.
+// A run of documents at batch 7 of 20 in its third epoch.
 struct Standing {
   TrainConfig before;
   TrainConfig now;
@@ -63,7 +63,7 @@ TEST_CASE("settings that follow from others count by what they come to", "[train
   TrainConfig before;
   before.max_iters = 2000;
   TrainConfig now = before;
-  now.lr_decay_iters = 2000;  // given now, but the same
+  now.lr_decay_iters = 2000;  // now given, with the same value
   CHECK(changed_settings(before, now, 5).empty());
   now = before;
   now.max_iters = 4000;

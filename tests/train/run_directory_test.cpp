@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a run would save.
+// Objects that a run would save.
 struct Learner {
   ByteTokenizer tokenizer;
   Gpt model{{.vocab_size = tokenizer.vocab_size(),

@@ -114,7 +114,7 @@ TEST_CASE("updates that were made again count as made the last time", "[run_hist
   const RunHistory run = given.read();
   REQUIRE(run.training.size() == 3);
   CHECK(run.training[2].loss == 2);
-  CHECK(run.training[2].seconds == 7);  // what was lost took its time
+  CHECK(run.training[2].seconds == 7);  // includes the time of the steps that were rolled back
   REQUIRE(run.validation.size() == 2);
   CHECK(run.validation[0].loss == 3);
   CHECK(run.tokens == 300);
@@ -149,10 +149,10 @@ TEST_CASE("a run that a process holds is running", "[run_history]") {
   {
     const DirectoryLock lock(given.folder.at("run"));
     CHECK(given.read().is_running);
-    CHECK(given.read().is_running);  // looking changes nothing
+    CHECK(given.read().is_running);  // reading does not take the lock
   }
   CHECK_FALSE(given.read().is_running);
-  given.folder.write("run/.lock", "4711\n");  // of a process that was killed
+  given.folder.write("run/.lock", "4711\n");  // left by a killed process
   CHECK_FALSE(given.read().is_running);
 }
 
@@ -236,9 +236,9 @@ TEST_CASE("runs of other data or tokenizers are told apart", "[run_history]") {
   CHECK_FALSE(same(one, two).same_tokenizer);
   CHECK(same(one, two).same_validation);
   CHECK(same(one, two).bits_per_byte);
-  CHECK_FALSE(same(one, three).same_tokenizer);  // it was learned from other text
+  CHECK_FALSE(same(one, three).same_tokenizer);  // learned from other text
   CHECK_FALSE(same(one, three).same_validation);
-  // A run from before the key read names of special tokens as plain text.
+  // Runs from before this key read the names of special tokens as plain text.
   const Given plain(log, "data = \"x\"\ntokenizer = \"bpe\"\nspecial_tokens = \"off\"\n");
   const Given special(log, "data = \"x\"\ntokenizer = \"bpe\"\nspecial_tokens = \"on\"\n");
   CHECK(same(one, plain).same_validation);
@@ -258,7 +258,7 @@ TEST_CASE("the log counts the seconds of a run through all its processes", "[run
   }
   const std::vector<nlohmann::json> lines = json_lines(path);
   REQUIRE(lines.size() == 5);
-  CHECK(lines[3]["elapsed_seconds"] >= 300);  // what came after the checkpoint is gone
+  CHECK(lines[3]["elapsed_seconds"] >= 300);  // the time after the checkpoint is not counted
   CHECK(lines[3]["elapsed_seconds"] < 400);
   CHECK(lines[4]["elapsed_seconds"] >= lines[3]["elapsed_seconds"].get<double>());
 }

@@ -27,7 +27,7 @@ struct Task {
   TokenDataset dataset;
 };
 
-// Documents of 1 to 90 tokens, so that shards get more or less, or nothing.
+// Documents of 1 to 90 tokens, so that shards differ in size or are empty.
 Task uneven_task() {
   Task task;
   TrainConfig& config = task.config;
@@ -52,7 +52,7 @@ Task uneven_task() {
   return task;
 }
 
-// What training leaves in process 0.
+// Result of training in process 0.
 struct Outcome {
   std::vector<double> numbers;  // losses and norms
   NamedTensors weights;

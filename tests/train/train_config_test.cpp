@@ -24,7 +24,7 @@ TrainConfig read_back(const std::string& toml) {
   return config;
 }
 
-// What validate() says of `config` with another value of a key; "" when it says nothing.
+// Returns the error of validate() for `config` with another value of a key; "" if valid.
 std::string refusal(const std::string& key, const std::string& value, TrainConfig config = {}) {
   set_config_value(config, key, value);
   try {
@@ -119,7 +119,7 @@ TEST_CASE("the model's dropouts follow the general one unless they are set", "[t
 
 TEST_CASE("what is not given follows from what is", "[train]") {
   const TrainConfig defaults = TrainConfig{}.resolved();
-  CHECK(defaults.min_lr == 6e-5);  // nanoGPT's
+  CHECK(defaults.min_lr == 6e-5);  // as in nanoGPT
   CHECK(defaults.warmup_iters == 2000);
   CHECK(defaults.lr_decay_iters == 600000);
   TrainConfig config;
@@ -292,7 +292,7 @@ TEST_CASE("the bounds of Llama 3's rotary embeddings are keys", "[train]") {
         "high_freq_factor: expected above low_freq_factor = 2 to 1e+12, got 2");
   CHECK(refusal("original_max_position_embeddings", "0", config) ==
         "original_max_position_embeddings: expected 1 to 16777216, got 0");
-  // Without the scaling they say nothing.
+  // Without llama3 scaling these values have no effect.
   TrainConfig other = config;
   other.rope_scaling = "linear";
   CHECK(other.model(9).canonical().rope ==

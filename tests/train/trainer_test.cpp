@@ -116,14 +116,14 @@ TEST_CASE("training brings the loss of a repetitive text down", "[train]") {
 
 TEST_CASE("training with bfloat16 products follows training in float32", "[train]") {
   if (kernels::bfloat16_instructions().empty()) {
-    return;  // refused on this machine: see the tests of gemm
+    return;  // without such instructions bfloat16 is refused: see the tests of gemm
   }
   Setup plain;
   Setup rounded;
   rounded.config.dtype = "bfloat16";
   Trainer plain_trainer(plain.config, *plain.model, plain.dataset);
   Trainer rounded_trainer(rounded.config, *rounded.model, rounded.dataset);
-  // Added up: where the loss falls steeply, one of the two is a little ahead of the other.
+  // Compares sums over all steps, because single losses differ more where the loss falls steeply.
   double losses = 0;
   double apart = 0;
   while (plain_trainer.iteration() < plain.config.max_iters) {

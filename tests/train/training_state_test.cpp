@@ -18,7 +18,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text.replace(place, what.size(), with);
 }
 
-// What a run saves: 3 epochs of 4 batches and one batch more, 2 batches an update.
+// State of a run after 3 epochs of 4 batches and one more batch, at 2 batches a step.
 TrainingState state_of_run() {
   TrainingState state{.iteration = 7, .optimizer_steps = 5, .best_iteration = 4, .evaluated = 6};
   state.data = {.seed = 3, .epoch = 3, .batch = 1, .batches_per_epoch = 4, .tokens = 99};
@@ -29,7 +29,7 @@ TrainingState state_of_run() {
   return state;
 }
 
-// Why the state of a run is refused that was changed; empty: it is not.
+// Returns the error for the state of a run after `change`; empty if it is accepted.
 template <class Change>
 std::string refusal_of_change(const Change& change) {
   TrainingState state = state_of_run();
@@ -213,26 +213,26 @@ TEST_CASE("numbers of a run's state that contradict each other are refused by na
 
 TEST_CASE("states of runs that went other ways are no contradictions", "[train]") {
   const auto is_accepted = [](const auto& change) { return refusal_of_change(change).empty(); };
-  // Moments of another optimizer begin at zero.
+  // Moments of another optimizer start at zero.
   for (const char* key : {"optimizer", "momentum"}) {
     CHECK(is_accepted([&](TrainingState& state) {
       state.changes[0].key = key;
       state.optimizer_steps = 2;
     }));
   }
-  // A run that went back behind the changes that it had been resumed with.
+  // A rollback to before the changes of the last resume.
   CHECK(is_accepted([](TrainingState& state) {
     state.history.data_start.update = 8;
     state.history.data_shift = 5;
     state.history.rollbacks = 1;
     state.changes[0].iteration = 8;
   }));
-  // Settings that do not say how many batches an update takes.
+  // Settings without the number of batches of a step.
   CHECK(is_accepted([](TrainingState& state) {
     state.config = "n_layer = 2\n";
     state.data.epoch = 9;
   }));
-  // A caller of the library that saves the number of the update alone.
+  // A user of the library who saves only the step number.
   CHECK(is_accepted([](TrainingState& state) { state = {.iteration = 7}; }));
 }
 

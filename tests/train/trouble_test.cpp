@@ -1,4 +1,4 @@
-// What a run does about losses that are not finite, and about saves that fail.
+// Handling of non-finite losses and of failures to save.
 #include <unistd.h>
 
 #include <cmath>
@@ -49,7 +49,7 @@ TrainConfig small_config(const ScratchFolder& folder, const std::string& run) {
   return config;
 }
 
-// Makes a weight a NaN after some updates, once each, as a cosmic ray would.
+// Sets a weight to NaN after given steps, once each, to simulate memory errors.
 class Poison : public TrainObserver {
  public:
   explicit Poison(std::vector<Index> after) : after_(std::move(after)) {}
@@ -89,7 +89,7 @@ TEST_CASE("a rollback returns to the last checkpoint and goes on with other data
   CHECK(poison.rollbacks[0].reason.find("not finite") != std::string::npos);
   const TrainingState state = read_training_state(folder.path() / "a" / "latest");
   CHECK(state.history.rollbacks == 1);
-  CHECK(state.history.data_shift == 3);  // updates 4, 5 and 6 met their data in vain
+  CHECK(state.history.data_shift == 3);  // the data of steps 4, 5 and 6 is skipped
   CHECK(state.optimizer_steps == 12);
   CHECK(std::isfinite(result.best_validation_loss));
   Index lines = 0;
@@ -124,7 +124,7 @@ TEST_CASE("a rollback after a change of settings keeps the change and its data",
   CHECK(poison.rollbacks[0].iteration == 8);
   const TrainingState state = read_training_state(folder.path() / "a" / "latest");
   CHECK(state.history.data_start == DataStart{.update = 8, .batch = 8});
-  CHECK(state.history.data_shift == 3);  // updates 8, 9 and 10 met their data in vain
+  CHECK(state.history.data_shift == 3);  // the data of steps 8, 9 and 10 is skipped
   REQUIRE(!state.changes.empty());
   CHECK(state.changes[0].key == "batch_size");
   Index told = 0;
@@ -195,7 +195,7 @@ TEST_CASE("a loss that is not finite stops a run by default and its checkpoint s
 
 TEST_CASE("a save that fails stops the run, or is tried again at the next", "[train]") {
   const ScratchFolder folder;
-  // The copy cannot be saved: its weight is not finite, though no update has met it yet.
+  // Saving fails because the weight is not finite, although no step has used it yet.
   TrainConfig stops = small_config(folder, "a");
   stops.save_interval = 3;
   stops.on_nan = "skip";
@@ -239,7 +239,7 @@ TEST_CASE("a thread that finds no memory is a save that fails", "[train]") {
 
 TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save that fails",
           "[train]") {
-  // Nobody's folders bind the system's own user.
+  // Root ignores file permissions, so that this test needs another user.
   struct AsNobody {
     AsNobody() { changed = ::geteuid() == 0 && ::seteuid(65534) == 0; }
     ~AsNobody() {
@@ -281,7 +281,7 @@ TEST_CASE("loss spikes are left out when asked for", "[train]") {
   config.max_iters = 150;
   config.eval_interval = 150;
   config.skip_spikes = 0.5;
-  config.learning_rate = config.min_lr = 1e-6;  // the losses of batches differ, but do not fall
+  config.learning_rate = config.min_lr = 1e-6;  // the losses of batches differ but do not fall
   Poison counter({});
   const RunResult result = run_training(config, {.observers = {&counter}});
   CHECK(result.iterations == 150);

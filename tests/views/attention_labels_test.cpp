@@ -33,7 +33,7 @@ TEST_CASE("Shortened labels keep whole characters and fit their width") {
 }
 
 TEST_CASE("Attention colours keep one hue and change lightness evenly") {
-  // Luma stands in for lightness: it must fall on paper and rise on black at every step.
+  // Luma approximates lightness. It must fall on a light background and rise on a dark one.
   const auto luma = [](Colour c) { return 0.299 * c.red + 0.587 * c.green + 0.114 * c.blue; };
   for (int i = 1; i < 32; ++i) {
     const double before = (i - 1) / 31.0;

@@ -10,7 +10,7 @@ using namespace headlight::attention_samples;
 
 namespace {
 
-// [H, T, D] of numbers that differ, the largest 3.
+// Returns [H, T, D] of different numbers, the largest about 3.
 Tensor vectors(Index heads, Index tokens, Index width, double step) {
   std::vector<float> values;
   for (Index i = 0; i < heads * tokens * width; ++i) {

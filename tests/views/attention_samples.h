@@ -9,12 +9,12 @@
 #include "headlight/views/attention_svg.h"
 #include "support/catch.h"
 
-// Attention maps for tests, and what can be read back from their views.
+// Attention maps for tests, and functions that decode their views.
 namespace headlight::attention_samples {
 
 inline const std::string kHostile = "</script><img src=x onerror=\"alert(1)\">";
 
-// A map of one layer; `weights` is [H, T, T] in row-major order.
+// Returns a map of one layer; `weights` is [H, T, T] in row-major order.
 inline AttentionMaps one_layer(const std::vector<std::string>& tokens, Index number,
                                const std::vector<Index>& heads, const std::vector<float>& weights) {
   const auto count = static_cast<Index>(tokens.size());
@@ -22,7 +22,7 @@ inline AttentionMaps one_layer(const std::vector<std::string>& tokens, Index num
   return {"model", tokens, {{number, heads, Tensor::from(weights, shape)}}};
 }
 
-// Rows that sum to 1, all weights different; the future is 0 when `causal`.
+// Returns rows of different weights that sum to 1; with `causal`, the future is 0.
 inline std::vector<float> plausible_weights(Index heads, Index tokens, bool causal) {
   std::vector<float> weights;
   for (Index row = 0; row < heads * tokens; ++row) {
@@ -59,14 +59,14 @@ inline std::string svg_of(const AttentionMaps& maps) {
   return attention_svg(maps, maps.layers.front());
 }
 
-// What the page's script reads.
+// Returns the JSON data in a page.
 inline nlohmann::json embedded_page(const std::string& page) {
   const std::string open = "<script type=\"application/json\" id=\"attention\">";
   const std::size_t begin = page.find(open) + open.size();
   return nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
 }
 
-// The same of one document.
+// Returns the JSON data of one document in a page.
 inline nlohmann::json embedded_data(const std::string& page, std::size_t document = 0) {
   return embedded_page(page)["documents"][document];
 }
@@ -100,7 +100,7 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// The message of the Error that `call` throws.
+// Returns the message of the Error that `call` throws, or "no error".
 template <class Call>
 std::string error_of(Call&& call) {
   try {
@@ -111,7 +111,7 @@ std::string error_of(Call&& call) {
   return "no error";
 }
 
-// Both views refuse the same input; the messages begin with the function's name.
+// Checks that both views throw `message`, after the name of the function.
 inline void expect_both_throw(const AttentionMaps& maps, const std::string& message) {
   const std::string svg_error = error_of([&] { svg_of(maps); });
   const std::string html_error = error_of([&] { attention_html(maps); });

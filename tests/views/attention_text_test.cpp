@@ -79,9 +79,9 @@ TEST_CASE("One long label does not take the others away from a map that just fit
     const std::vector<std::string> lines = lines_of(text_of(maps, {.columns = columns}));
     return lines[lines.size() - 30 + query];
   };
-  CHECK(row(70, 0).rfind(" 0 <|en…  ", 0) == 0);  // 60 columns of cells leave five for labels
+  CHECK(row(70, 0).rfind(" 0 <|en…  ", 0) == 0);  // 60 columns of cells leave 5 for labels
   CHECK(row(70, 1).rfind(" 1 ab     ", 0) == 0);
-  // Where there is room for less, a cell stands for several tokens, which label it.
+  // In a narrower terminal, a cell combines several tokens, and their labels.
   const std::vector<std::string> lines = lines_of(text_of(maps, {.columns = 65}));
   CHECK(contains(lines[0], "each cell the largest of 2 x 2"));
   CHECK(lines.back().rfind("28 abab ", 0) == 0);
@@ -96,7 +96,7 @@ TEST_CASE("A map too long for the terminal shows the largest weight of every blo
   const std::vector<std::string> lines =
       lines_of(text_of(one_layer(numbered_tokens(100), 0, {0}, weights), {.columns = 60}));
   REQUIRE(contains(lines[0], "each cell the largest of 5 x 5"));
-  REQUIRE(lines.size() == 2 + 10 + 20);  // positions, labels of keys written downwards, cells
+  REQUIRE(lines.size() == 2 + 10 + 20);  // title and positions, vertical labels of keys, cells
   REQUIRE(lines[1] == std::string(19, ' ') + "0         25        50        75");
   REQUIRE(lines[2].substr(19, 6) == "t t t ");
   REQUIRE(lines[11].substr(19, 8) == "4 9 … ");
@@ -118,7 +118,7 @@ TEST_CASE("A map in colours gives every weight a ground and resets it") {
   const std::string text = text_of(maps, {.columns = 80, .colours = true});
   REQUIRE(contains(text, "\x1b[48;5;231;38;5;16m100 \x1b[0m"));
   REQUIRE(contains(text, "\x1b[48;5;234;38;5;255m  . \x1b[0m"));
-  REQUIRE(occurrences(text, "\x1b[0m") == 3 + 1);  // three weights of the past and the scale
+  REQUIRE(occurrences(text, "\x1b[0m") == 3 + 1);  // three weights and the scale
 }
 
 TEST_CASE("The class of a head stands above its map, and rows that do not exist are refused") {

@@ -31,7 +31,7 @@ TEST_CASE("The figure of a small map prints every weight of the past and leaves 
     INFO(value);
     REQUIRE(occurrences(svg, ">" + value + "</text>") == 1);
   }
-  // The ground is a staircase: row q reaches to column q + 1.
+  // The outline of the cells is a staircase: row q ends at column q + 1.
   REQUIRE(contains(svg, "d=\"M0 0h1v1h1v1h1v1H0z\""));
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("Neighbouring cells of one colour are one run of a path in that colour
   const AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0.5F, 0.5F});
   const std::string svg = svg_of(maps);
   const std::string darkest = hex_digits(attention_colour(1.0, Ground::light));
-  // 0.5 lies on level 16 of 0 ... 31.
+  // A weight of 0.5 has level 16 of 0 ... 31.
   const std::string middle = hex_digits(attention_colour(16.0 / 31.0, Ground::light));
   REQUIRE(contains(svg, "<path stroke=\"#" + darkest + "\" d=\"M0 0h1\"/>"));
   REQUIRE(contains(svg, "<path stroke=\"#" + middle + "\" d=\"M0 1h2\"/>"));
@@ -81,7 +81,7 @@ TEST_CASE("The figure of a very long text shows the largest weight of every bloc
   weights[200 * 600 + 100] = 1.0F;
   const std::string svg = svg_of(one_layer(numbered_tokens(600), 0, {0}, weights));
   REQUIRE(contains(svg, "; each cell the maximum of 3 × 3<"));
-  // Query 200, key 100 lie in row 66, column 33; its row keeps the weights of 198 and 199 as well.
+  // Row 66 holds queries 198 to 200, column 33 holds key 100.
   REQUIRE(contains(svg, "M0 66h1m32 0h1M0 67h1"));
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("Hostile tokens and titles stay text in the page") {
                                  plausible_weights(1, 4, true));
   maps.title = "</title><script>alert(1)</script>";
   const std::string page = attention_html(maps);
-  // The data and the module, and nothing that a token brought along.
+  // Only the data and the module, no script from a token.
   REQUIRE(occurrences(page, "<script") == 2);
   REQUIRE(occurrences(page, "</script") == 2);
   REQUIRE(occurrences(page, "<img") == 0);
@@ -233,8 +233,8 @@ TEST_CASE("The page refuses maps without layers and a layer that comes twice") {
 }
 
 TEST_CASE("The page refuses more weights than a browser can hold") {
-  // One layer that looks ahead makes all 25 heads store their 2048 x 2048 weights in 8 bits: 140
-  // million characters. Without it half of them are enough.
+  // One layer that looks ahead makes all 25 heads store 2048 x 2048 weights of 8 bits: 140 million
+  // characters. A causal page would store half of them.
   AttentionMaps maps;
   maps.tokens = numbered_tokens(2048);
   const Tensor first_only = Tensor::zeros({1, 2048, 2048});

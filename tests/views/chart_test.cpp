@@ -26,14 +26,14 @@ TEST_CASE("a long series of values becomes means in memory that does not grow", 
   for (int i = 0; i < kCount; ++i) {
     values.add(i);
   }
-  // 4096 points of four became 2048 of eight: a point is the mean of eight consecutive numbers.
+  // 4096 points of 4 values became 2048 points of 8: a point is the mean of 8 consecutive numbers.
   const std::vector<double> points = values.points();
   CHECK(values.count() == kCount);
   REQUIRE(points.size() == 2501);
   for (std::size_t i = 0; i + 1 < points.size(); ++i) {
     CHECK(points[i] == 8.0 * static_cast<double>(i) + 3.5);
   }
-  CHECK(points.back() == kCount - 1);  // one value stands alone at the end
+  CHECK(points.back() == kCount - 1);  // the last point has a single value
 }
 
 TEST_CASE("a chart of many values looks like that of their means", "[cli]") {

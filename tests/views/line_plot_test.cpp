@@ -24,7 +24,7 @@ TEST_CASE("a line plot spans its values with round ticks and puts them at their 
                                          .series = {{"", {0, 5, 10}, {2, 3, 4}}},
                                          .points = true});
   CHECK(holds(svg, "Loss &amp; heads"));
-  // The axes run from 0 to 10 and from 2 to 4 over x 72 ... 616 and y 324 ... 52.
+  // The x axis maps 0 ... 10 to 72 ... 616, the y axis 2 ... 4 to 324 ... 52.
   CHECK(holds(svg, "d=\"M72 324L344 188L616 52\""));
   CHECK(holds(svg, "<circle cx=\"344\" cy=\"188\""));
   for (const char* tick : {">0<", ">2<", ">10<", ">2.5<", ">4<"}) {
@@ -60,13 +60,13 @@ TEST_CASE("panels stand below each other over the range of all their values") {
                        {.title = "lower", .series = {{"", {0, 10}, {2, 4}}}}});
   CHECK(holds(svg, "viewBox=\"0 0 640 760\""));
   CHECK(holds(svg, "<g transform=\"translate(0 380)\">"));
-  // x runs to 10 in both; the faint curve is grey and has no name.
+  // The x axis ends at 10 in both plots. The faint curve is grey and has no legend entry.
   CHECK(holds(svg, "d=\"M72 324L344 52\" fill=\"none\" stroke=\"#0072b2\" stroke-width=\"2\""));
   CHECK(holds(svg, "d=\"M72 52L344 324\" fill=\"none\" stroke=\"#c3c6d1\" stroke-width=\"1\""));
   CHECK(holds(svg, "d=\"M72 324L616 52\""));
   CHECK(holds(svg, ">a<"));
   CHECK_FALSE(holds(svg, ">b<"));
-  // One mark is inside, the other beyond the axis.
+  // One mark is on the axis, the other beyond its end.
   const std::size_t mark = svg.find("stroke-dasharray");
   REQUIRE(mark != std::string::npos);
   CHECK(holds(svg, "<line x1=\"344\" y1=\"52\" x2=\"344\" y2=\"324\" stroke=\"#6b6f80\""));
@@ -91,7 +91,7 @@ TEST_CASE("series that belong together share a colour and one name") {
   CHECK(holds(svg, "stroke=\"#d55e00\" stroke-width=\"1\""));
   CHECK(holds(svg, "stroke=\"#d55e00\" stroke-width=\"2\""));
   CHECK(holds(svg, "r=\"3\" fill=\"#d55e00\""));
-  CHECK(holds(svg, "stroke=\"#0072b2\" stroke-width=\"2\""));  // the first that nobody names
+  CHECK(holds(svg, "stroke=\"#0072b2\" stroke-width=\"2\""));  // first free colour
   std::size_t names = 0;
   for (std::size_t at = 0; (at = svg.find("stroke-width=\"3\"", at)) != std::string::npos; ++at) {
     ++names;
@@ -110,8 +110,8 @@ TEST_CASE("values above the highest one wanted are cut off by the axes") {
 TEST_CASE("long labels of ticks get the room that they need on both sides") {
   const std::string svg = line_plot_svg(
       {.title = "t", .series = {{"", {0, 1.2e9}, {0.00000125, 0.00000131}}}, .y_from_zero = false});
-  // The widest labels are 0.0000013 (9 characters) and 1000000000: with about 7 a character, and
-  // 28 for the axis' name.
+  // The widest labels are 0.0000013 (9 characters) and 1000000000, about 7 units a character. The
+  // axis name takes 28.
   const std::size_t path = svg.find("d=\"M");
   CHECK(std::stod(svg.substr(path + 4)) > 28 + 8 * 6);
   const std::size_t last = svg.find("L", path);

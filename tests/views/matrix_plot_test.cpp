@@ -34,7 +34,7 @@ TEST_CASE("a matrix plot has a cell for every number, coloured by its sign and s
   CHECK(count_of(svg, "a &lt; b") == 2);
   CHECK(count_of(svg, "fill=\"#ffffff\"") == 1);
   CHECK(count_of(svg, "fill=\"#005ab5\"") == 1);  // 2, the limit
-  CHECK(count_of(svg, "fill=\"#dc6005\"") == 2);  // -2 and what lies beyond
+  CHECK(count_of(svg, "fill=\"#dc6005\"") == 2);  // -2 and -4, beyond the limit
   CHECK(count_of(svg, "<title>1, 2: -4</title>") == 1);
   CHECK(count_of(svg, ">-4.00<") == 1);
   CHECK(count_of(svg, ">0.00<") == 1);  // not -0.00

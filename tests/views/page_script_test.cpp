@@ -27,7 +27,7 @@ TEST_CASE("The page's modules fit together as one") {
   for (const EmbeddedFile& file : page_files()) {
     const std::string_view text = file.contents;
     const std::size_t first_export = text.find("\nexport ");
-    const bool is_of_server = file.name == "words/korean.js";  // whose page alone speaks it
+    const bool is_of_server = file.name == "words/korean.js";  // only the server's page uses it
     if (first_export != text.npos && !is_of_server) {
       INFO(file.name);
       const std::size_t begin = first_export + std::string_view("\nexport ").size();

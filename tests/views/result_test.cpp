@@ -38,7 +38,7 @@ TEST_CASE("a result's arrays are its values, the ends of intervals and the names
   CHECK(arrays.tensors[1].first == "recovered_low");
   CHECK(arrays.tensors[2].second.to_vector()[5] == 0.25);
   CHECK(arrays.tensors[3].second.shape() == Shape{2});
-  REQUIRE(arrays.texts.size() == 2);  // both have the same layers
+  REQUIRE(arrays.texts.size() == 2);  // both grids share the axis "layer"
   CHECK(arrays.texts[0].first == "layer");
   CHECK(arrays.texts[1].second[1] == "1 하늘");
   list.plot.rows = {"0", "2"};

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Serves a page that fetches its data, in a small server of this machine, to headless Chromium: it
-# must show what the page with the same data inside shows, and say so when there is no data. Ends
-# with 77 (skipped) when chromium, chromedriver, curl, jq or python3 is missing.
+# Opens a page that fetches its data from a local server in headless Chromium. The page must equal
+# the page with embedded data, and must report missing or broken data. Exits with 77 (skipped) if
+# chromium, chromedriver, curl, jq or python3 is missing.
 # usage: fetch.sh SAMPLE_PAGES
 #   SAMPLE_PAGES   the program sample_pages
 set -euo pipefail
@@ -16,7 +16,7 @@ server_pid=
 stop_server() { [ -z "$server_pid" ] || kill "$server_pid" 2>/dev/null || true; }
 trap 'stop_browser; stop_server; rm -rf "$work"' EXIT
 failures=0
-# expect WHAT GOT VALUE
+# expect DESCRIPTION GOT EXPECTED: counts a failure if the values differ.
 expect() {
   [ "$2" = "$3" ] && return
   failures=$((failures + 1))
@@ -36,7 +36,7 @@ shown() { js "document.querySelector('main').innerHTML"; }
 alert() { js "document.querySelector('[role=alert]')?.textContent"; }
 
 start_server
-# Of all hosts this machine alone.
+# The browser reaches only this machine.
 browser_flags='["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]'
 start_browser 1280 850 light
 for view in head/0.1/5 neuron/1.2/6 model/1.1; do

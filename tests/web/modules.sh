@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs the tests of the page's modules (modules/*.test.js), and of the server's page
-# (modules/serve), in headless Chromium, which loads modules and tests from the disk as they are;
-# then opens a page with the modules one by one in place of its single script. Ends with 77 (skipped) when chromium, chromedriver, curl or jq is missing.
+# Tests the modules of the attention page (modules/*.test.js) and of the server's page
+# (modules/serve) in headless Chromium, from the files on disk. Then compares a page that loads the
+# modules one by one with the page of one script. Exits with 77 (skipped) if chromium, chromedriver,
+# curl or jq is missing.
 # usage: modules.sh SAMPLE_PAGES
 #   SAMPLE_PAGES   the program sample_pages
 set -euo pipefail
@@ -21,7 +22,7 @@ fail() {
   echo "FAILED: $*"
 }
 
-# main.js opens a page, which the second part and run.sh do.
+# main.js has no test of its own: modules_one_by_one and run.sh test it.
 every_module_has_tests() {
   local module
   for module in $(cd "$page" && find . -name '*.js' ! -name main.js | sort); do
@@ -29,8 +30,8 @@ every_module_has_tests() {
   done
 }
 
-# The server's page names its words by data-say and say(...); those with ${...} in them are told by
-# a test of words.
+# Checks that words.js defines each text that data-say and say(...) name. serve/words.test.js tests
+# texts with ${...}.
 every_word_is_there() {
   local word
   for word in $(cd "$serve_page" && { grep -oh "say('[a-z_]*')" *.js; grep -oh 'data-say\(-label\)\?="[a-z_]*"' index.html; } |
@@ -39,7 +40,7 @@ every_word_is_there() {
   done
 }
 
-# What index.html has without data, with a script that runs the tests.
+# Writes tests.html: index.html without data, with a script that runs the tests.
 test_page() {
   local file
   {
@@ -71,15 +72,15 @@ run_tests() {
   complaints
 }
 
-# What the page has to complain about; that tests read pixels is no fault of it.
+# Fails if the browser's console has messages, except the warning about tests that read pixels.
 complaints() {
   local lines
   lines=$(console | grep -v willReadFrequently || true)
   [ -z "$lines" ] || fail "the page complains: $lines"
 }
 
-# The same view twice: of the written page, and of one that loads main.js and what it imports. A
-# name that a module uses without importing it would be found in the single script only.
+# Compares each view of the written page with that of a page that loads main.js and its imports. A
+# name that a module uses without importing it exists only in the single script.
 shown() { js "[document.querySelector('main').innerHTML, document.querySelector('#status').textContent]"; }
 modules_one_by_one() {
   local view bundled

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Opens the attention page in headless Chromium without a network, clicks through its views and
-# checks what is shown. Ends with 77 (skipped) when chromium, chromedriver, curl or jq is missing.
+# checks them. Exits with 77 (skipped) if chromium, chromedriver, curl or jq is missing.
 # usage: run.sh SAMPLE_PAGES [SCREENSHOTS]
 #   SAMPLE_PAGES   the program sample_pages
-#   SCREENSHOTS    directory for pictures of every view, light and dark, wide and narrow
+#   SCREENSHOTS    directory for screenshots of every view, light and dark, wide and narrow
 set -euo pipefail
 for program in chromium chromedriver curl jq; do
   command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
@@ -17,7 +17,7 @@ trap 'stop_browser; rm -rf "$work"' EXIT
 
 checks=0
 failures=0
-# expect WHAT EXPRESSION VALUE: the page's expression has that value.
+# expect DESCRIPTION EXPRESSION VALUE: checks the value of a JavaScript expression in the page.
 expect() {
   local value
   value=$(js "$2")
@@ -29,7 +29,7 @@ expect() {
 }
 count_of() { echo "document.querySelectorAll('$1').length"; }
 text_of() { echo "document.querySelector('$1')?.textContent"; }
-# The number of colours on a canvas: a blank one has 1.
+# colours_of SELECTOR: prints an expression of the number of colours on a canvas; blank: 1.
 colours_of() {
   echo "new Set(new Uint32Array(document.querySelector('$1').getContext('2d').getImageData(0, 0,
     document.querySelector('$1').width, document.querySelector('$1').height).data.buffer)).size"
@@ -131,7 +131,7 @@ large_page() {
   expect 'the large page stays under 30 MB' "$bytes < 30000000" true
   open_page "$work/large.html"
   echo "large page: $bytes bytes, ready after $(js 'document.documentElement.dataset.ready') ms"
-  # A shared machine may stand still for a while; a page that is slow by itself fails every time.
+  # Retries, since a shared machine may stall; a slow page fails every time.
   for _ in 1 2 3; do
     [ "$(js "document.documentElement.dataset.ready < $slowest")" = true ] && break
     open_page "$work/large.html"
@@ -142,7 +142,7 @@ large_page() {
   expect 'its first thumbnails are drawn' "$(colours_of '.thumbnails canvas') > 5" true
   click '.thumbnails [title^="Head 3.3"]'
   expect 'a head opens' "$(text_of '#name')" 'Layer 3 · Head 3'
-  # Head 3.3 leans to two tokens before.
+  # Head 3.3 gives most weight to the token 2 places before: (3 + 3) % 4.
   expect 'and shows its weights' "$(text_of '.links li .place')" 509
   open_page "$work/large.html#head/3.3/500"
   expect 'the head view scrolls to its token' "document.querySelector('.lines').scrollTop > 9000" true

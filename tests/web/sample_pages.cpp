@@ -1,7 +1,7 @@
-// Writes the pages that the scripts here open in a browser: small.html (two documents side by side,
-// Korean, emoji and markup among the tokens, classes of heads, queries and keys), large.html (512
-// tokens in 12 layers of 12 heads), fetching.html, which fetches small.json, the data of the first,
-// and results.html (heat maps with intervals and markup, one with gaps, and a circuit).
+// Writes the pages that the scripts of this folder open in a browser. small.html: two documents
+// side by side with Korean, emoji and markup in tokens, classes of heads, queries and keys.
+// large.html: 512 tokens, 12 layers of 12 heads. fetching.html: fetches small.json, the data of
+// small.html. results.html: heat maps with intervals, markup and gaps, and a circuit.
 #include <cmath>
 #include <fstream>
 #include <iostream>
@@ -16,7 +16,7 @@ using namespace headlight;
 
 namespace {
 
-// Causal rows that sum to 1 and lean to the token `offset` places before.
+// Fills a causal row that sums to 1 and is largest at the token `offset` places before the query.
 void fill_row(float* row, Index query, Index offset) {
   double sum = 0.0;
   for (Index key = 0; key <= query; ++key) {
@@ -40,8 +40,7 @@ LayerAttention layer_of(Index layer, Index heads, Index tokens) {
   return result;
 }
 
-// Queries and keys of one head of width 2 whose weights are `layer`'s own: key k is (k, 1) and the
-// weights are what their softmax gives.
+// Sets queries and keys of width 2, with key k = (k / 4, 1), and the weights of their softmax.
 void explain(LayerAttention& layer, Index tokens) {
   const auto heads = static_cast<Index>(layer.heads.size());
   layer.queries = Tensor::zeros({heads, tokens, 2});

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The page of `headlight serve` in headless Chromium, on a small model that is trained here: writes, follows a text, classes
-# heads, switches them off, reads layers, patches and watches a run. Ends with 77 (skipped) when chromium, chromedriver, curl or
-# jq is missing.
+# Tests the page of `headlight serve` in headless Chromium with a small model trained here:
+# generates text, follows a text, classifies heads, switches them off, reads layers, patches and
+# watches a run. Exits with 77 (skipped) if chromium, chromedriver, curl or jq is missing.
 # usage: serve.sh HEADLIGHT [PICTURES [RUN]]
 #   HEADLIGHT   the program
-#   PICTURES    directory for pictures of every part, light and dark, wide and narrow, English and Korean
-#   RUN         the run directory whose model they show; without it the small one
-# AXE: axe.min.js of axe-core, which then must find nothing to complain about in any part; contrasts with colours that it cannot
-#      read (NaN: oklab) do not count
+#   PICTURES    directory for screenshots of every part in each colour scheme, width and language
+#   RUN         run directory of the model in the screenshots; default: the small model
+# Environment variable AXE: path of axe-core's axe.min.js. It must find no problem in any part,
+# except contrasts with colours that it cannot read (NaN: oklab).
 set -euo pipefail
 for program in chromium chromedriver curl jq; do
   command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 77; }
@@ -24,7 +24,7 @@ trap 'stop_browser; stop_server; rm -rf "$work"' EXIT
 
 checks=0
 failures=0
-# expect WHAT EXPRESSION VALUE: the page's expression has that value.
+# expect DESCRIPTION EXPRESSION VALUE: checks the value of a JavaScript expression in the page.
 expect() {
   local value
   value=$(js "$2")
@@ -146,8 +146,8 @@ refuses_numbers() {
   expect 'fractions may have any digits' "$(text_of '#write-problem')" ''
 }
 
-# write_tokens NAME:ID ...: in place of the model's answer these tokens come, and the one that ends a text, but not the
-# end of the answer.
+# write_tokens NAME:ID ...: starts a generation and replaces the model's answer by these tokens and
+# an end-of-text token. The answer stays open.
 write_tokens() {
   local tokens
   tokens=$(jq -cn '[$ARGS.positional[] | capture("^(?<name>.*):(?<id>[0-9]+)$") | .id |= tonumber]' --args "$@")
@@ -193,7 +193,7 @@ keeps_text() {
   open_site '?text=Hi'
   local ids
   ids=($(ids_of ' at'))
-  # The model knows the numbers: 0 is no text, whatever its name.
+  # The page recognises special tokens by id: 0 is no text, whatever its name.
   write_tokens "<s>:0" "▁a:${ids[1]}" "t:${ids[2]}" '</s>:0'
   expect 'special tokens look like none of the text' "$(count_of '.piece.special')" 2
   click '#keep'
@@ -202,7 +202,7 @@ keeps_text() {
 }
 
 written() { js "[...document.querySelectorAll('.piece')].map((node) => node.textContent).join('')"; }
-# What the command on the clipboard writes.
+# Copies the page's command to the clipboard, runs it and prints its output.
 copied_command_writes() {
   local command
   command=$(js "(async () => { document.getElementById('copy').click(); await new Promise((r) => setTimeout(r, 200)); return window.copied; })()")
@@ -344,7 +344,7 @@ misses_the_server() {
     'That did not work: The server does not answer. Check that headlight serve is running, then try again.'
 }
 
-# Not the end of the script: which way of opening the view fails is worth knowing.
+# Does not end the script, so that the log shows which way of opening the view failed.
 shows_neurons() { wait_for "$(count_of '.neurons')" || true; }
 
 multiplies_neurons() {
@@ -428,7 +428,7 @@ patches() {
   expect 'a link leads back to what was carried without a map' "/tokens/.test($(text_of '#pair-problem'))" true
 }
 
-# slow_down PATH MILLISECONDS: what is asked there from now on is asked later.
+# slow_down PATH MILLISECONDS: delays all later requests to PATH.
 slow_down() {
   js "(() => { const real = window.fetch; window.fetch = async (path, ...rest) => {
     if (path === '$1') { await new Promise((resolve) => setTimeout(resolve, $2)); }
@@ -504,7 +504,7 @@ takes_pictures() {
 }
 
 start_server
-# Of all hosts this machine alone.
+# The browser reaches only this machine.
 browser_flags='["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]'
 start_browser 1280 900 light
 opens
@@ -525,7 +525,7 @@ forgets_old_texts
 watches
 outlives_servers
 speaks_korean
-# A server that is away is no fault of the page.
+# Errors of a stopped server are not faults of the page.
 complaints=$(console | grep -v -e ' 400 (Bad Request)' -e 'net::ERR_' || true)
 if [ -n "$complaints" ]; then
   failures=$((failures + 1))

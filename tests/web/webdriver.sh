@@ -1,11 +1,12 @@
 # Drives headless Chromium through its driver's HTTP interface (W3C WebDriver) with curl and jq.
-# Source it, then: start_browser, open_page, js, click, press, screenshot; stop_browser ends both.
+# Source it, then call start_browser, open_page, js, click, press, screenshot. stop_browser ends the
+# browser and the driver.
 
 driver_pid=
 driver_url=
 session=
 
-# post PATH JSON: prints .value of the answer; an error ends the script with the driver's message.
+# post PATH JSON: prints .value of the response; on an error, prints its message and returns 1.
 post() {
   local answer
   answer=$(curl -sS --max-time 120 -H 'Content-Type: application/json' --data-binary @- "$driver_url$1" <<<"$2") ||
@@ -17,10 +18,10 @@ post() {
   jq -r '.value' <<<"$answer"
 }
 
-# More flags of the browser, as a JSON list.
+# Additional flags of the browser, as a JSON list.
 browser_flags='[]'
 
-# port_in LOG PATTERN: what \(...\) stands for in the line by which a server says that it listens.
+# port_in LOG PATTERN: waits up to 20 s for a line in a server's log and prints its \(...\) group.
 port_in() {
   local port
   for _ in $(seq 200); do
@@ -32,7 +33,7 @@ port_in() {
   return 1
 }
 
-# start_browser WIDTH HEIGHT [light|dark]: a browser that reaches no host.
+# start_browser WIDTH HEIGHT [light|dark]: starts a browser that reaches no host.
 start_browser() {
   local log=$work/driver_$RANDOM.log options
   : >"$log"
@@ -48,7 +49,7 @@ start_browser() {
      + (if $dark then ["--force-dark-mode"] else [] end) + $more')
   session=$(post /session "{\"capabilities\": {\"alwaysMatch\": {\"goog:chromeOptions\": {\"args\": $options},
     \"goog:loggingPrefs\": {\"browser\": \"ALL\"}}}}" | jq -r .sessionId)
-  # Narrower than a desktop's window can be: the page's own size is set.
+  # Sets the size of the page: desktop windows have a minimum width.
   cdp Emulation.setDeviceMetricsOverride \
     "{\"width\": $1, \"height\": $2, \"deviceScaleFactor\": 1, \"mobile\": false}" >/dev/null
   cdp Emulation.setEmulatedMedia \
@@ -67,24 +68,24 @@ stop_browser() {
   return 0
 }
 
-# load ADDRESS: loads it afresh.
+# load ADDRESS: loads a page anew.
 load() {
   post "/session/$session/url" '{"url": "about:blank"}' >/dev/null
   post "/session/$session/url" "$(jq -n --arg url "$1" '{url: $url}')" >/dev/null
 }
 
-# open_page FILE[#FRAGMENT]: loads it and waits until the page has been built.
+# open_page FILE[#FRAGMENT]: loads a page and waits until it is built.
 open_page() {
   load "file://$1"
   wait_for 'document.documentElement.dataset.ready'
 }
 
-# js EXPRESSION: prints its value.
+# js EXPRESSION: prints the value of a JavaScript expression in the page.
 js() {
   post "/session/$session/execute/sync" "$(jq -n --arg s "return ($1)" '{script: $s, args: []}')"
 }
 
-# wait_for EXPRESSION: until it is true, for half a minute at most, since other tests may run beside.
+# wait_for EXPRESSION: waits until it is true; fails after 30 s or more (tests may run in parallel).
 wait_for() {
   for _ in $(seq 300); do
     [ "$(js "Boolean($1)")" = true ] && return 0
@@ -99,7 +100,7 @@ element_at() {
     jq -r '.[]'
 }
 
-# click SELECTOR: as a person would, scrolling there first.
+# click SELECTOR: scrolls to an element and clicks it.
 click() { post "/session/$session/element/$(element_at "$1")/click" '{}' >/dev/null; }
 
 # point SELECTOR: moves the mouse over the middle of an element.
@@ -111,7 +112,7 @@ point() {
     \"origin\": {\"element-6066-11e4-a52e-4f735466cecf\": \"$id\"}}]}]}" >/dev/null
 }
 
-# drag SELECTOR SELECTOR: with the mouse held down from the middle of one element to that of another.
+# drag SELECTOR SELECTOR: drags the mouse from the middle of one element to the middle of another.
 drag() {
   local from to
   from=$(element_at "$1")
@@ -125,7 +126,7 @@ drag() {
     {\"type\": \"pointerUp\", \"button\": 0}]}]}" >/dev/null
 }
 
-# press KEY: one keystroke to whatever has the focus; arrows as "left", "right", "up", "down".
+# press KEY: sends a keystroke to the focused element; arrows are "left", "right", "up", "down".
 press() {
   local key=$1
   case $1 in
@@ -137,10 +138,10 @@ press() {
                   {\"type\": \"keyUp\", \"value\": \"$key\"}]}]}" >/dev/null
 }
 
-# screenshot FILE: what the window shows.
+# screenshot FILE: saves the window as PNG.
 screenshot() {
   curl -s --max-time 60 "$driver_url/session/$session/screenshot" | jq -r .value | base64 -d >"$1"
 }
 
-# What the page complained about, a line each.
+# Prints the messages of the browser's console, one a line.
 console() { post "/session/$session/se/log" '{"type": "browser"}' | jq -r '.[].message'; }

@@ -32,7 +32,7 @@ def llama_texts(options, count):
     batch = l.llama_batch_init(512, 0, 1)
     draw = np.random.default_rng(1)
 
-    def decode(tokens):  # of (token, position, text, whether logits are wanted)
+    def decode(tokens):  # list of (token, position, text, whether logits are needed)
         batch.n_tokens = len(tokens)
         for i, (token, position, text, wanted) in enumerate(tokens):
             batch.token[i], batch.pos[i] = int(token), position

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# What another program on the machine costs: steps of training and tokens of generation with one
-# thread and with several, on idle CPUs and beside a busy loop on the same ones. Several threads must
-# never be slower than one, even when not all of them have a CPU. The kinds of run take turns, so
-# that a disturbance from elsewhere meets all. Prints median milliseconds, with extremes.
+# Cost of another program on the machine: training steps and generated tokens with one thread and
+# several, on idle CPUs and beside a busy loop on them. Several threads must never be slower than
+# one, even without a CPU each. Runs of all kinds alternate, so that a disturbance affects all of
+# them. Prints median milliseconds with extremes.
 # usage: busy.sh [ROUNDS] [THREADS]     (default: 5 2)
-# The program runs on as many CPUs as it has threads. HEADLIGHT names another one than
-# build/release/headlight.
+# The program runs on as many CPUs as it has threads. HEADLIGHT is the program (default:
+# build/release/headlight).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 rounds=${1:-5} threads=${2:-2}
 headlight=${HEADLIGHT:-build/release/headlight}
-# The first CPUs that this shell may use: "0-3,8" as 0 1 2 3 8.
+# Lists the first CPUs that this shell may use: "0-3,8" becomes 0 1 2 3 8.
 cpus=$(taskset -cp $$ | sed 's/.*: //' | tr , '\n' |
   awk -F - '{ for (i = $1; i <= $NF; ++i) print i }' | head -n "$threads" | paste -sd ,)
 

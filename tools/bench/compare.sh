@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Headlight against PyTorch, transformers and CTranslate2 on this machine; see README.md beside it.
+# Compares Headlight with PyTorch, transformers and CTranslate2; see README.md beside it.
 # Needs a release build, Python 3.11 with venv, g++ (for torch.compile) and, the first time, PyPI.
 # usage: compare.sh [--rounds N] [--rows PART,PART] [--threads N] [--list] [--json FILE]
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How the time and the memory of a training step grow with every size of a model, one at a time.
-# Every point is measured once a round, so that a disturbance of the machine meets one of several.
+# Growth of time and memory of a training step with each size of a model, one at a time. Each round
+# measures every point once, so that a disturbance affects one of several values.
 # Writes growth.csv, growth.md and growth.svg into OUT. Needs a release build and plain Python 3.
 # usage: growth.sh [OUT] [ROUNDS]
 set -euo pipefail
@@ -8,14 +8,14 @@ cd "$(dirname "$0")/../.."
 out=${1:-build/growth} rounds=${2:-3} steps=3
 headlight=${HEADLIGHT:-build/release/headlight}
 threads=$(nproc)
-# The model that every sweep goes through; one of these changes at a time.
+# Base model; each sweep changes one of its sizes.
 base=(--n_layer 4 --n_head 4 --n_embd 256 --block_size 256 --batch_size 4 --vocab_size 1024)
 
 doublings() { # FIRST LAST
   for ((value = $1; value <= $2; value *= 2)); do echo "$value"; done
 }
 
-number() { # KEY: its number in the JSON on stdin
+number() { # KEY: prints its number in the JSON on stdin
   sed -E "s/.*\"$1\":([-+.0-9e]+).*/\1/"
 }
 

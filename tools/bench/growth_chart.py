@@ -76,7 +76,7 @@ class Panel:
 
     def __init__(self, x: float, y: float, height: float, xs: list[float], ys: list[float]):
         self.x, self.y, self.height = x, y, height
-        # A range of at least four, so that what hardly changes looks flat.
+        # The axis spans at least a factor of four, so that small changes look flat.
         middle = math.sqrt(min(ys) * max(ys))
         self.low = min(min(ys) / 1.4, middle / 2)
         self.high = max(max(ys) * 1.4, middle * 2)
@@ -93,7 +93,7 @@ class Panel:
         for tick in ticks(self.low, self.high):
             y = self.py(tick)
             if y < self.y + 14:
-                continue  # the unit stands there
+                continue  # leaves room for the unit
             parts.append(f'<path d="M{self.x:.1f} {y:.1f}h{PLOT_W:.1f}" stroke="{GRID}"/>')
             parts.append(text(self.x - 8, y + 4, short(tick), anchor="end", fill=FAINT))
         parts.append(text(self.x - 8, self.y + 2, unit, anchor="end", fill=FAINT, italic=True))

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Tokens/s of 2 and 4 processes whose network is slow: each is a host of its own to MPI, a network namespace behind a
-# veth pair to a bridge, held to a rate by `tc tbf` in both directions. Needs root, iproute2, mpirun and a release build.
+# Tokens/s of 2 and 4 processes on a slow network. MPI sees each as its own host: a network
+# namespace behind a veth pair to a bridge, limited by `tc tbf` in both directions. Needs root,
+# iproute2, mpirun and a release build.
 # usage: network.sh [MODEL] [ROUNDS] [RATE]...     (default: cpu-char 3 unlimited 10gbit 1gbit 100mbit)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -39,7 +40,7 @@ limit() { # RATE
   done
 }
 
-# What mpirun uses instead of ssh: ADDRESS COMMAND... runs in the namespace with that address, under a name of its own.
+# Replaces ssh for mpirun: ADDRESS COMMAND... runs in the address's namespace, as its own host.
 cat >"$work/enter" <<'AGENT'
 #!/bin/bash
 address=$1

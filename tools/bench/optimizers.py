@@ -77,7 +77,7 @@ def seconds_to(curve: Curve, loss: float) -> float:
 
 
 def markdown(curves: list[Curve], optimizers: list[str]) -> str:
-    # The loss that every run of the first optimizer at its best rate comes to.
+    # The highest final loss of the first optimizer's runs at its best learning rate.
     goal = max(c.losses[-1] for c in curves
                if c.optimizer == optimizers[0] and c.rate == best_rate(curves, optimizers[0]))
     lines = [f"| optimizer | learning rate | final loss, seeds | ms an update | s to {goal:.3f} |",
@@ -177,7 +177,7 @@ def main() -> None:
     keys = {optimizer: text.split() for optimizer, text in arguments.keys}
     curves = []
     for seed in arguments.seeds:
-        # In turn, so that a disturbance of the machine meets both.
+        # Runs alternate, so that a disturbance of the machine affects both optimizers.
         for rate in arguments.rates:
             for optimizer in arguments.optimizers:
                 curves.append(train(options, keys.get(optimizer, []), optimizer, rate, seed))

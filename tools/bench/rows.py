@@ -24,7 +24,7 @@ PROMPT = "Once upon a time"
 
 @dataclass(frozen=True)
 class Setting:
-    headlight: str  # the program
+    headlight: str  # path of the program
     threads: int
     scratch: Path  # an empty folder
 
@@ -32,7 +32,7 @@ class Setting:
 @dataclass(frozen=True)
 class Contender:
     name: str
-    run: Callable[[], dict]  # one measurement; throws Refused
+    run: Callable[[], dict]  # runs one measurement; raises Refused
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def python(setting: Setting, script: str, *options: str) -> dict:
 
 def step_options(config: str, padded: bool) -> list[str]:
     steps, warmup = STEPS[config]
-    # torch.compile needs a few batches of different lengths before it settles.
+    # torch.compile needs a few batches of different lengths before its speed is stable.
     return ["--steps", str(steps), "--warmup", str(max(warmup, 3) if padded else warmup)]
 
 
@@ -68,7 +68,7 @@ def train_row(setting: Setting, config: str, dtype: str, padded: bool) -> Row:
         more = ["--dtype", dtype] if dtype != "float32" else []
         more += ["--batching", "padded"] if padded else []
         report = headlight_bench(setting, "train", config, *options, *more)
-        if padded:  # PyTorch gets the very same lengths
+        if padded:  # PyTorch gets the same lengths
             lengths.write_text(json.dumps(report["sequence_lengths"]))
         return report
 
@@ -91,7 +91,7 @@ def decode_row(setting: Setting, config: str, weights: str, scripts: dict[str, s
 
     def other(name: str, script: str) -> Contender:
         def run() -> dict:
-            if name == "CTranslate2":  # in a process of its own: its memory must not count
+            if name == "CTranslate2":  # in a separate process, so that its memory does not count
                 convert_for_ctranslate2(setting, config)
             return python(setting, script, config, "--dtype", weights)
 

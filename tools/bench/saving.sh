@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What saving costs a run: a configuration with a checkpoint every 50 updates and without, by turns,
-# so that a disturbance of the machine meets both. Prints the tokens a second of each run, from the
-# first update to the last save, and what the medians and the best say. Both save once at the end.
+# Cost of checkpoints: runs of a configuration with a checkpoint every 50 steps and without
+# alternate, so that a disturbance affects both. Prints tokens/s of each run from the first step to
+# the last save, and compares medians and best runs. Both save once at the end.
 # usage: saving.sh [ROUNDS] [UPDATES] [INTERVAL] [CONFIG] [DATA]
-#   default: 5 500 50 configs/toy.toml; DATA stands in for what CONFIG names
-# HEADLIGHT names another program than build/release/headlight; TMPDIR the disk.
+#   default: 5 500 50 configs/toy.toml; DATA replaces the data of CONFIG
+# HEADLIGHT is the program (default: build/release/headlight); TMPDIR is on the tested disk.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 rounds=${1:-5} updates=${2:-500} interval=${3:-50} config=${4:-configs/toy.toml} data=${5-}
@@ -12,7 +12,7 @@ headlight=${HEADLIGHT:-build/release/headlight}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-speed() { # INTERVAL: tokens a second from the first update to the last save
+speed() { # INTERVAL: tokens/s from the first step to the last save
   rm -rf "$work/run"
   "$headlight" train "$config" ${data:+--data "$data"} --out_dir "$work/run" --max_iters "$updates" \
     --lr_decay_iters "$updates" --eval_interval 1000000 --validation_fraction 0 \

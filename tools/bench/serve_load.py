@@ -29,7 +29,7 @@ class Answer:
     def __init__(self):
         self.begin = time.perf_counter()
         self.bytes = bytearray()
-        self.ends = []  # of what came at once
+        self.ends = []  # end of each received part, in bytes
         self.times = []
 
     def add(self, data):

@@ -145,7 +145,7 @@ def main():
     while any(client.is_alive() for client in clients):
         samples.append(resident_mib(server))
         time.sleep(min(1, options.seconds / 100))
-    time.sleep(12)  # what was cut is given up after 10 seconds
+    time.sleep(12)  # the server drops cut requests after 10 seconds
     files_at_last = open_files(server)
     server.terminate()
     code = server.wait(timeout=60)

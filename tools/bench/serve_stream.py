@@ -52,7 +52,7 @@ def main():
     command = [options.program, "serve", options.model, "--weights", options.weights, "--port", str(options.port)]
     server = subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
-        server.stdout.readline()  # it listens
+        server.stdout.readline()  # the server is ready
         served(options)
         rows = [(generated(options), served(options)) for _ in range(options.rounds)]
     finally:

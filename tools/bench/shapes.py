@@ -21,7 +21,7 @@ class Shape:
     beta2: float
     weight_decay: float
     grad_clip: float
-    # Of Llama's layers.
+    # Fields of Llama-like models.
     norm_type: str = "layer"
     n_kv_head: int = 0
     n_inner: int = 0

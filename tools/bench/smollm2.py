@@ -187,7 +187,7 @@ def prepare(options, work):
         done = subprocess.run([HEADLIGHT, "tokenizer", "encode", options.model, work / source], check=True,
                               capture_output=True, text=True)
         (work / ids).write_text(done.stdout)
-    # headlight begins and ends a document with the end of a text.
+    # headlight puts an end-of-text token before and after each document.
     end = json.loads((work / "hf/config.json").read_text())["eos_token_id"]
     lines = (work / "repeated.ids").read_text().splitlines()
     (work / "repeated.ids").write_text("".join(f"{end} {line} {end}\n" for line in lines))

@@ -5,7 +5,7 @@ from shapes import Shape
 from torch import nn
 from torch.nn import functional as F
 
-IGNORED = -100  # the label of pads
+IGNORED = -100  # label of pads
 
 
 class Block(nn.Module):
@@ -24,7 +24,7 @@ class Block(nn.Module):
         batch, length, width = x.shape
         qkv = self.qkv(self.norm_1(x)).view(batch, length, 3, self.heads, width // self.heads)
         query, key, value = qkv.permute(2, 0, 3, 1, 4)
-        # Pads stand on the right, where causal attention hides them from every real token.
+        # Pads are on the right, so the causal mask hides them from all real tokens.
         y = F.scaled_dot_product_attention(query, key, value, is_causal=True)
         x = x + self.out(y.transpose(1, 2).reshape(batch, length, width))
         return x + self.down(F.gelu(self.up(self.norm_2(x)), approximate="tanh"))

@@ -1,7 +1,7 @@
-# Finds OpenBLAS, the build that threads with OpenMP when there is one (Debian: libopenblas-openmp-dev).
+# Finds OpenBLAS, preferably the build with OpenMP threads (Debian: libopenblas-openmp-dev).
 #
-# Debian installs the builds side by side, and a plain -lopenblas may link one and load another; so
-# the folder of the library that was found is written into the program (rpath).
+# Debian installs several builds, and a plain -lopenblas may link one and load another. So the rpath
+# of the program holds the folder of the library that was found.
 #
 # Defines the target OpenBLAS_OpenMP::OpenBLAS_OpenMP. It links no library: the program loads the
 # shared library HEADLIGHT_OPENBLAS at the first product (src/kernels/gemm/openblas.cpp).
@@ -27,7 +27,7 @@ if(OpenBLAS_OpenMP_FOUND AND NOT TARGET OpenBLAS_OpenMP::OpenBLAS_OpenMP)
   add_library(OpenBLAS_OpenMP::OpenBLAS_OpenMP INTERFACE IMPORTED)
   get_filename_component(openblas_folder ${OpenBLAS_OpenMP_LIBRARY} DIRECTORY)
   get_filename_component(openblas_name ${OpenBLAS_OpenMP_LIBRARY} NAME)
-  # What a -dev package adds is a link without a version; the library's own name ends with .0.
+  # The -dev package adds a link without a version; the library's own name ends with .0.
   if(EXISTS ${OpenBLAS_OpenMP_LIBRARY}.0)
     string(APPEND openblas_name .0)
   endif()

@@ -1,10 +1,10 @@
-# Builds files into a program as bytes, with nothing but CMake: an array of characters has no limit
-# of length, and no content needs an escape.
+# Embeds files into a program as bytes, with CMake alone. An array of characters has no length limit
+# and needs no escapes.
 
-# headlight_embed(TARGET FOLDER HEADER FUNCTION FILE...): adds a source to TARGET that defines what
-# HEADER declares:
-#   std::span<const EmbeddedFile> FUNCTION()   the FILEs of FOLDER by name, in namespace headlight
-# Files are named by their path from FOLDER. A changed one rebuilds that source alone.
+# headlight_embed(TARGET FOLDER HEADER FUNCTION FILE...): adds a source to TARGET with the function
+# declared in HEADER, in namespace headlight:
+#   std::span<const EmbeddedFile> FUNCTION()   the FILEs of FOLDER by name
+# Files are named by their path from FOLDER. A change of a file rebuilds only that source.
 function(headlight_embed target folder header function)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/embedded_${function}.cpp)
   list(TRANSFORM ARGN PREPEND ${folder}/ OUTPUT_VARIABLE paths)
@@ -18,14 +18,14 @@ function(headlight_embed target folder header function)
   target_sources(${target} PRIVATE ${source})
 endfunction()
 
-# As a script: writes the source.
+# Run as a script: writes the source.
 if(CMAKE_SCRIPT_MODE_FILE)
   set(arrays "")
   set(rows "")
   set(number 0)
   foreach(name IN LISTS FILES)
     file(READ ${FOLDER}/${name} bytes HEX)
-    # Lines of 25 bytes: compilers and people read them better than a single one.
+    # Lines of 25 bytes are easier on compilers and readers than one long line.
     string(REGEX REPLACE "(..................................................)" "\\1\n" bytes "${bytes}")
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "'\\\\x\\1'," bytes "${bytes}")
     string(APPEND arrays "constexpr char kFile${number}[] = {\n${bytes}};\n\n")

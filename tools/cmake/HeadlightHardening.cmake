@@ -1,5 +1,5 @@
-# Flags that stop a broken or hostile input from becoming code that runs, and paths of this machine
-# from standing in what is built. None of them is passed on to who links the library.
+# Flags that keep hostile input from executing code, and keep paths of the build machine out of
+# binaries. Users of the library do not inherit them.
 
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
@@ -12,13 +12,13 @@ function(headlight_harden target)
   if(HEADLIGHT_REPRODUCIBLE)
     target_compile_options(${target} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
   endif()
-  # Under sanitizers nothing is added: they watch the same calls, and fortified ones escape them.
+  # Sanitizers check the same calls, and do not see the fortified variants.
   if(NOT HEADLIGHT_HARDENING OR HEADLIGHT_SANITIZE)
     return()
   endif()
   target_compile_options(${target} PRIVATE -fstack-protector-strong -fstack-clash-protection)
-  # _FORTIFY_SOURCE does nothing, and warns, without optimisation; C libraries that do not know
-  # level 3 take it for 2. The assertions check indices of the standard library's containers.
+  # _FORTIFY_SOURCE needs optimisation, and warns without it; older C libraries treat level 3 as 2.
+  # The assertions check indices of the standard library's containers.
   target_compile_options(
     ${target} PRIVATE "$<$<NOT:$<CONFIG:Debug>>:SHELL:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>"
                       -D_GLIBCXX_ASSERTIONS)

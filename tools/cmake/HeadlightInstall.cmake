@@ -1,5 +1,5 @@
-# cmake --install gives three components: runtime (the program, presets, the toy corpus, documents),
-# mpi (what several processes need) and dev (the library, its headers and find_package(headlight)).
+# Components of cmake --install: runtime (program, presets, toy corpus, documents), mpi (files for
+# several processes) and dev (library, headers and find_package(headlight)).
 
 include(CMakePackageConfigHelpers)
 

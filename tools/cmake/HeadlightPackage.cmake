@@ -1,8 +1,8 @@
-# What the program is made of (sbom, on Debian), and cpack -G DEB: the runtime component as a Debian
+# The bill of materials (sbom, on Debian), and cpack -G DEB: the runtime component as a Debian
 # package that needs no compiler. tools/package.sh makes it.
 
-# Libraries that the program loads when it needs them, so that dpkg-shlibdeps and ldd cannot see them:
-# src/kernels/gemm/openblas.cpp and src/views/png.
+# Libraries loaded on demand, which dpkg-shlibdeps and ldd cannot see: src/kernels/gemm/openblas.cpp
+# and src/views/png.
 if(OpenBLAS_OpenMP_LIBRARY MATCHES "openblas-openmp")
   set(optional_packages optional:libopenblas0-openmp)
 endif()
@@ -28,7 +28,7 @@ endif()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS  # whatever the umask is
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS  # regardless of the umask
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_PACKAGE_CONTACT "The Headlight authors <headlight@localhost>")
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION
@@ -36,14 +36,14 @@ set(CPACK_DEBIAN_RUNTIME_DESCRIPTION
 what every attention head does. Needs no Python, GPU or network.")
 set(CPACK_COMPONENTS_ALL runtime)
 if(TARGET headlight_mpi)
-  list(APPEND CPACK_COMPONENTS_ALL mpi)  # a package of its own: the program needs no MPI
+  list(APPEND CPACK_COMPONENTS_ALL mpi)  # a separate package: the program does not need MPI
 endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME headlight)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# The program loads OpenBLAS at its first product, which dpkg-shlibdeps does not see.
+# dpkg-shlibdeps does not see OpenBLAS, which the program loads at its first product.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS libopenblas0-openmp)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS ${package_of_librsvg})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS headlight-mpi)

@@ -1,5 +1,5 @@
-# Tells src/base/build.cpp the version and, when this is a Git repository, the revision. CMake runs
-# again when another revision is checked out or committed.
+# Passes the version and, in a Git repository, the revision to src/base/build.cpp. CMake runs again
+# after a checkout or commit of another revision.
 find_package(Git QUIET)
 set(headlight_revision "")
 if(GIT_FOUND)

@@ -1,4 +1,4 @@
-# Settings of the project's own targets, as functions on targets.
+# Functions for the settings of the project's own targets.
 
 include(HeadlightHardening)
 
@@ -27,8 +27,8 @@ function(headlight_defaults target)
   headlight_harden(${target})
 endfunction()
 
-# Compiles the files of a folder together, in half the time: they share their headers, and so they
-# must not give one name to two things.
+# Compiles the files of a folder together, in half the time, because they share headers. Names must
+# be unique within a folder.
 function(headlight_unite_folders target)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
@@ -39,7 +39,7 @@ function(headlight_unite_folders target)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
-  # GCC takes a file that is compiled together with others for a header.
+  # GCC treats the files of a unity build as headers.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endfunction()
 
@@ -48,25 +48,25 @@ if(HEADLIGHT_PRECOMPILED AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache$")
                                   ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 
-# Precompiles the headers that follow ${target} for its sources, which include them all the same:
+# Precompiles the given headers for the target's sources. Sources still include the headers, since
 # HEADLIGHT_PRECOMPILED may be off.
 function(headlight_precompile target)
   if(HEADLIGHT_PRECOMPILED)
     target_precompile_headers(${target} PRIVATE ${ARGN})
-    # What ccache needs to see that a header was used.
+    # Flags that let ccache see the use of a precompiled header.
     target_compile_options(${target} PRIVATE
                            $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
                            "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      # Bug 105651 has more names where GCC takes a precompiled std::string for the project's code.
+      # Bug 105651 causes more warnings with a precompiled std::string.
       target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-array-bounds)
     endif()
   endif()
 endfunction()
 
-# Compiles the sources that follow ${target} once per instruction set into it, each time with
-# HEADLIGHT_VARIANT naming the namespace. Always optimised: without inlining, weak copies of inline
-# functions could leak between instruction sets. On other CPUs than x86-64 all copies are plain.
+# Compiles the given sources once per instruction set; HEADLIGHT_VARIANT is the namespace. Always
+# optimised: without inlining, weak copies of inline functions could leak between instruction sets.
+# On CPUs other than x86-64, all copies are plain.
 function(headlight_add_variants target)
   headlight_add_variant(${target} baseline "" ${ARGN})
   target_compile_definitions(${target}_baseline PRIVATE HEADLIGHT_DOUBLE_LOOPS)
@@ -88,7 +88,7 @@ function(headlight_add_variant target variant flags)
   target_compile_definitions(${target}_${variant} PRIVATE HEADLIGHT_VARIANT=${variant})
 endfunction()
 
-# Compiles the sources that follow ${target} for CPUs with instructions for bfloat16.
+# Compiles the given sources for CPUs with bfloat16 instructions.
 function(headlight_add_bfloat16 target)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     headlight_add_for_cpu(${target} bfloat16
@@ -101,13 +101,13 @@ function(headlight_add_for_cpu target suffix flags)
   set(name ${target}_${suffix})
   add_library(${name} OBJECT ${ARGN})
   headlight_defaults(${name})
-  # Each file has vectors and tiles of its own by the same names.
+  # Each file defines its own vectors and tiles under the same names.
   set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(${name} PRIVATE -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math
                                          ${flags})
   if(HEADLIGHT_SANITIZE)
-    # Clang warns of loops that it does not vectorise; those with checks inside cannot be.
+    # Clang warns about loops that it cannot vectorise, such as loops with sanitizer checks.
     target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
   endif()
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${name}>)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs a compiler through ccache for a build with precompiled headers.
 # usage: ccache.sh CCACHE COMPILER ARGUMENT...
-# ccache must be told that macros which change with time do not matter. And it looks a header up by
-# what the compiler makes of it, for which the compiler would take the old one that lies there.
+# Lets ccache ignore time macros. Deletes an existing precompiled header first: ccache preprocesses
+# the header, and the compiler would use the old one.
 output=
 is_header=
 previous=

@@ -1,10 +1,10 @@
-// What programs that are built with sanitizers start from; ASAN_OPTIONS and TSAN_OPTIONS change it.
+// Default sanitizer options of programs; ASAN_OPTIONS and TSAN_OPTIONS override them.
 
-// More memory than there is must end in std::bad_alloc, as without AddressSanitizer.
+// Allocations that are too large must end in std::bad_alloc, as without AddressSanitizer.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 
-// What libraries keep for as long as a program runs: libomp for its threads, the others to draw
-// (--format png).
+// Memory that libraries keep until exit: libomp for its threads, the others for drawing (--format
+// png).
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libomp\nleak:librsvg\nleak:libfontconfig\nleak:libpango\nleak:libcairo\nleak:"
          "libglib\n";

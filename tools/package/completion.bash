@@ -1,4 +1,4 @@
-# Completion of headlight for bash: commands, and the options that a command's --help lists.
+# Bash completion of headlight: commands, and the options in a command's --help.
 _headlight() {
   local word=${COMP_WORDS[COMP_CWORD]} candidates
   COMPREPLY=()
@@ -8,7 +8,7 @@ _headlight() {
   elif [[ $word == -* ]]; then
     candidates=$("${COMP_WORDS[@]:0:2}" --help 2>/dev/null | grep -o -- '^ *--[a-z][a-z_0-9]*')
   else
-    return  # files, by the rule below
+    return  # completes file names, by the rule below
   fi
   mapfile -t COMPREPLY < <(compgen -W "$candidates" -- "$word")
 }

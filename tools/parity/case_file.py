@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import save_file
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
-# rtol and atol: far below torch.testing.assert_close in float64, exactly its own in float32.
+# rtol and atol: float64 is far stricter than torch.testing.assert_close, float32 equal to it.
 TOLERANCES = {"float64": (1e-10, 1e-12), "float32": (1.3e-6, 1e-5)}
 
 
@@ -24,10 +24,10 @@ class Source:
     """Where a run's numbers and sizes come from."""
 
     seed: int
-    random_sizes: bool  # else those that the cases name
+    random_sizes: bool  # False: the sizes that the cases name
 
     def generator(self, name: str) -> torch.Generator:
-        # By name: a new case does not change the others. PyTorch looks at 32 bits of a seed only.
+        # Seeded by name: a new case changes no other. PyTorch uses only 32 bits of a seed.
         return torch.Generator().manual_seed(zlib.crc32(f"{self.seed} {name}".encode()))
 
 
@@ -42,20 +42,20 @@ class Case:
     source: Source
     attributes: dict = field(default_factory=dict)
     tolerance: tuple[float, float] | None = None
-    reason: str = ""  # why the tolerance is not the usual one
-    attempt: int = 0  # other numbers for another one
-    stir: int = 0  # other than 0: inputs are moved within float32's rounding, differently by each
+    reason: str = ""  # why the tolerance differs from the default
+    attempt: int = 0  # each attempt draws other numbers
+    stir: int = 0  # not 0: moves inputs within float32's rounding; each value differently
 
     def __post_init__(self) -> None:
         self.name = f"{self.op}, {self.what}, {self.dtype_name}"
-        # Both types get the same numbers and sizes.
+        # The seed excludes the type: both types get the same numbers and sizes.
         again = f", attempt {self.attempt}" if self.attempt else ""
         self.generator = self.source.generator(f"{self.op}, {self.what}{again}")
         self.inputs: dict[str, torch.Tensor] = {}
         self.outputs: dict[str, torch.Tensor] = {}
         self.gradients: dict[str, torch.Tensor] = {}
         self.sizes: dict[str, int] = {}
-        # Other limits than `tolerance`, by output or gradient: |difference| <= limit * scale.
+        # Limits that replace `tolerance`, by output or gradient: |difference| <= limit * scale.
         self.scales: dict[str, tuple[float, float]] = {}
         self.gone_backward = False
 
@@ -185,7 +185,7 @@ def element_distance(case: Case, exact: Case, limits: tuple[float, float]) -> fl
         found = values.detach().double()
         wanted = (exact.outputs | exact.gradients)[name].detach().double()
         error = (found - wanted).abs() / (absolute + relative * wanted.abs())
-        same = (found == wanted) | (found.isnan() & wanted.isnan())  # infinities too
+        same = (found == wanted) | (found.isnan() & wanted.isnan())  # equal infinities, too
         worst = max([worst, *error.masked_fill(same, 0.0).nan_to_num(math.inf).flatten().tolist()])
     return worst
 
@@ -195,7 +195,7 @@ class CaseFile:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.rung = ""  # of the cases that are added next
+        self.rung = ""  # rung of the next cases
         self.tensors: dict[str, torch.Tensor] = {}
         self.metadata: dict[str, str] = {"format": "pt"}
 

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 import philox
 from case_file import Case, CaseFile
 
-INPUTS = [  # query, key, value, and how each lies in memory
+INPUTS = [  # query, key, value and their memory layout
     ("one head", "t4 d3", "s5 d3", "s5 e2", "contiguous"),
     ("heads", "b2 h3 t4 d5", "b2 h3 s6 d5", "b2 h3 s6 d5", "contiguous"),
     ("one query", "b2 h2 1 d4", "b2 h2 s5 d4", "b2 h2 s5 e3", "contiguous"),
@@ -48,7 +48,7 @@ def dense(case: Case, shapes: tuple, view: str, kind: str, scale: float) -> None
         scores = scores.masked_fill(hidden, float("-inf"))
     weights = torch.softmax(scores + bias if bias is not None else scores, -1)
     everything_hidden = hidden is not None and bool(hidden.all(-1).any())
-    # PyTorch's softmax of a row that is hidden whole is NaN, Headlight's is 0.
+    # For a fully hidden row, PyTorch's softmax is NaN and Headlight's is 0.
     case.output("weights", torch.nan_to_num(weights), seed=not everything_hidden)
 
 

@@ -11,7 +11,7 @@ from case_file import Case, CaseFile
 from cases_families import MODELS, start_case
 from cases_points import FROZEN, PointSizes, Watch, scale_of
 
-LIMIT = 1e-5  # of the largest part
+LIMIT = 1e-5  # relative to the largest part
 REASON = "parts of a logit are compared with the largest of them"
 OWN_NORMS = {"gemma3_text": ("post_attention_layernorm", "post_feedforward_layernorm")}
 

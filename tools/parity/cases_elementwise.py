@@ -9,7 +9,7 @@ import philox
 from case_file import DTYPES, Case, CaseFile
 
 RUNG = "elementwise"
-# Shapes of two operands and how they lie in memory.
+# Shapes and memory layouts of two operands.
 PAIRS = [
     ("equal shapes", "b3 c4", "b3 c4", "contiguous", "contiguous"),
     ("a row", "b3 c4", "c4", "contiguous", "contiguous"),
@@ -64,7 +64,7 @@ def single_cases(file: CaseFile, op: str, function, draw, attributes: dict | Non
         def build(case: Case) -> None:
             case.output("y", function(case.input("x", draw(case, shape), view)))
 
-        # The powers share their loops over memory.
+        # All powers share their loops over memory, so two shapes are enough.
         frozen = op != "pow" or what in ("a vector", "transposed")
         file.both(op, name + what, build, frozen, attributes=attributes or {})
 
@@ -122,7 +122,7 @@ def build(file: CaseFile) -> None:
     number_cases(file, "add", operator.add)
     number_cases(file, "mul", operator.mul)
     for sign, function in operators.items():
-        # Headlight's runner multiplies twice, once from each side.
+        # Headlight's runner multiplies by b twice: a * b, then b * (a * b).
         number_cases(file, f"operator{sign}",
                      (lambda a, b: b * (a * b)) if sign == "*" else function)
     for op, function, draw in (("neg", operator.neg, any_values), ("exp", torch.exp, any_values),

@@ -41,7 +41,7 @@ class Sizes:
                     num_key_value_heads=self.key_heads) | options
 
     def neox(self, **options) -> dict:
-        # A quarter of a head must be an even number.
+        # A quarter of a head's width must be an even number.
         self.head_width = 8 * -(-self.head_width // 8)
         values = self.llama(**options)
         del values["num_key_value_heads"]
@@ -60,7 +60,7 @@ class Sizes:
                     attn_pdrop=0.0, resid_pdrop=0.0, embd_pdrop=0.0) | options
 
 
-# What, sizes, configuration.
+# Name, changed sizes, configuration.
 MODELS = [
     ("gpt2, any inner width", {}, lambda s: GPT2Config(**s.gpt2())),
     ("gpt2, silu", {}, lambda s: GPT2Config(**s.gpt2(activation_function="silu"))),
@@ -145,8 +145,8 @@ def start_case(case: Case, sizes: Sizes, config, stirred: bool) -> tuple:
 
 def build_model(case: Case, sizes: Sizes, config, stirred: bool) -> None:
     model, tokens, pads = start_case(case, sizes, config, stirred)
-    # One by one: in a padded batch a window may leave a pad nothing to look at, and eager attention
-    # gives such rows NaN in float64.
+    # Sequences run one by one. In a padded batch, a window may hide everything from a pad, and
+    # eager attention then gives NaN in float64.
     results = [model(tokens[b:b + 1, :length], output_attentions=True)
                for b, length in enumerate(sizes.lengths)]
     logits = torch.cat([result.logits[0] for result in results])

@@ -7,7 +7,7 @@ from case_file import Case, CaseFile
 from gpt2_model import (IGNORED, Sizes, headlight_layout, headlight_name, make_model,
                         padded_tokens, shifted_labels)
 
-# What, sizes, lengths of the sequences, types.
+# Name, sizes, lengths of the sequences, types.
 BOTH = ("float64", "float32")
 MODELS = [
     ("5 heads, width 20, padded", Sizes(2, 5, 20, 11, 8), [7, 1, 4, 8], BOTH),
@@ -17,7 +17,7 @@ MODELS = [
     ("relu, one sequence", Sizes(2, 2, 10, 17, 7, True, "relu"), [7], BOTH),
     ("single tokens", Sizes(2, 5, 20, 11, 4), [1, 1, 1], BOTH),
 ]
-# Absolute; of gradients relative to their largest entry.
+# Absolute limits; for gradients relative to the largest entry.
 LIMITS = {
     "float32": {"logits": 1e-4, "loss": 1e-5, "attention": 1e-6, "gradient": 1e-5},
     "float64": {"logits": 1e-12, "loss": 1e-13, "attention": 1e-14, "gradient": 1e-12},
@@ -31,7 +31,7 @@ def drawn(case: Case, sizes: Sizes, lengths: list[int]) -> tuple[Sizes, list[int
         return sizes, lengths
     block = case.integer(2, 40)
     longest = 1 if max(lengths) == 1 else block
-    # Norms of very few numbers leave nothing to learn: their gradients are rounding alone.
+    # With very narrow heads, norms of few numbers have gradients that are only rounding noise.
     head = case.integer(-(-8 // sizes.n_head), 16)
     sizes = Sizes(case.integer(1, 3), sizes.n_head, sizes.n_head * head, case.integer(2, 1200),
                   block, sizes.tie_weights, sizes.activation)
@@ -39,7 +39,7 @@ def drawn(case: Case, sizes: Sizes, lengths: list[int]) -> tuple[Sizes, list[int
 
 
 def loss_of(case: Case, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    # The same as the model's own, which computes in float32 whatever the type.
+    # Like the model's own loss, which always computes in float32.
     return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORED)
 
 
@@ -62,7 +62,7 @@ def build_model(case: Case, sizes: Sizes, lengths: list[int]) -> None:
     result = model(tokens, attention_mask=(~pads).long(), output_attentions=True)
     case.output("logits", result.logits[~pads], seed=False)
     for layer, weights in enumerate(result.attentions):
-        # What a pad looks at means nothing.
+        # Attention weights of pads are meaningless.
         case.output(f"attention.{layer}", weights.masked_fill(pads[:, None, :, None], 0),
                     seed=False)
     labels = shifted_labels(tokens, pads)

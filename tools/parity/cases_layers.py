@@ -130,7 +130,7 @@ def targets_of(case: Case, rows: int, vocabulary: int, ignored: str, index: int)
 
 
 def loss(logits: torch.Tensor, targets: torch.Tensor, index: int, normalizer: int) -> torch.Tensor:
-    # Of no targets PyTorch's mean is NaN, Headlight's is 0.
+    # Without targets, PyTorch's mean is NaN and Headlight's is 0.
     count = normalizer or max(int((targets != index).sum()), 1)
     return F.cross_entropy(logits, targets, ignore_index=index, reduction="sum") / count
 

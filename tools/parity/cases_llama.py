@@ -164,7 +164,7 @@ def rope_cases(file: CaseFile) -> None:
                     x = case.input("x", case.normal((*case.shape(shape), head_width)), view)
                     positions = case.input("positions", case.integers((x.shape[0],), 300))
                     r = width or head_width
-                    # The angles are float32 in either type.
+                    # The angles are float32 in both types.
                     angles = positions.float()[:, None] * frequencies(scaling, r, 10000.0)
                     y = turned(x[..., :r], angles, style)
                     case.output("y", torch.cat([y, x[..., r:]], -1))

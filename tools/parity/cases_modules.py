@@ -6,7 +6,7 @@ from torch.func import functional_call
 
 from case_file import Case, CaseFile
 
-# Headlight's names of a torch.nn.TransformerEncoderLayer's parameters, in GPT-2's manner.
+# Headlight's GPT-2-like names for the parameters of torch.nn.TransformerEncoderLayer.
 BLOCK_NAMES = {
     "norm1.weight": "ln_1.weight", "norm1.bias": "ln_1.bias",
     "self_attn.in_proj_weight": "attn.c_attn.weight", "self_attn.in_proj_bias": "attn.c_attn.bias",
@@ -78,7 +78,7 @@ def masks(case: Case, kinds: set[str], batch: int, heads: int, queries: int, key
         mask = future if mask is None else mask | future
     if mask is not None:
         arguments["attn_mask"] = mask.reshape(-1, queries, keys) if mask.dim() == 4 else mask
-    # PyTorch wants one type of mask.
+    # PyTorch requires masks of one type.
     if "key_padding_mask" in arguments and mask is not None and mask.is_floating_point():
         padding = torch.zeros(batch, keys, dtype=case.dtype)
         arguments["key_padding_mask"] = padding.masked_fill(arguments["key_padding_mask"], -torch.inf)
@@ -92,7 +92,7 @@ def attention(case: Case, kinds: set[str]) -> None:
     own_widths = "own widths" in kinds
     key_width, value_width = (case.size(5), case.size(7)) if own_widths else (width, width)
     if own_widths and key_width == value_width == width:
-        key_width += 1  # else PyTorch joins the projections
+        key_width += 1  # with equal widths PyTorch joins the projections
     has_bias = "no bias" not in kinds
     module = nn.MultiheadAttention(width, heads, bias=has_bias, kdim=key_width, vdim=value_width,
                                    batch_first=True, dtype=case.dtype)
@@ -179,7 +179,7 @@ def encoder_layer(case: Case, norm_first: bool, activation, causal: bool) -> Non
     case.attributes |= {"heads": heads, "norm_first": norm_first}
     longest = max(lengths)
     real = torch.arange(longest)[None, :] < torch.tensor(lengths)[:, None]
-    if causal:  # the sequences end to end, pads absent
+    if causal:  # sequences end to end, without pads
         offsets = [0, *torch.tensor(lengths).cumsum(0).tolist()]
         case.input("offsets", torch.tensor(offsets))
         rows = case.input("x", case.normal((sum(lengths), width)))

@@ -15,7 +15,7 @@ from case_file import Case, CaseFile
 from cases_families import MODELS, Sizes, start_case
 from gpt2_model import IGNORED, shifted_labels
 
-LIMIT = 1e-5  # of the largest entry
+LIMIT = 1e-5  # relative to the largest entry
 REASON = "points and their gradients are compared with their largest entry"
 FROZEN = ("gpt2, any inner width", "gpt_neo", "gpt_neox", "gpt_neox, one after the other, tied",
           "llama, one key head, biases", "mistral", "qwen2", "qwen3", "gemma3")
@@ -45,9 +45,9 @@ class Places:
     attention_norm: str = "input_layernorm"
     projections: tuple[str, ...] = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
     attention_output: str = "self_attn.o_proj"
-    attention: str = "self_attn"  # whose result is added to the stream
+    attention: str = "self_attn"  # its result is added to the residual stream
     mlp_norm: str = "post_attention_layernorm"
-    activated: str = "mlp.gate_proj"  # whose result is
+    activated: str = "mlp.gate_proj"  # its result goes into the activation
     mlp_output: str = "mlp.down_proj"
     mlp: str = "mlp"
 
@@ -82,9 +82,9 @@ class Watch:
         self.model = model
         self.config = model.config
         self.places = PLACES.get(self.config.model_type, Places())
-        self.ways: dict[torch.nn.Module, tuple] = {}  # what went into a module, what came out
-        self.scores: list[tuple] = []  # of each layer: those and the pattern
-        self.turned: list[tuple] = []  # queries and keys of each layer
+        self.ways: dict[torch.nn.Module, tuple] = {}  # input and output of each module
+        self.scores: list[tuple] = []  # scores and pattern of each layer
+        self.turned: list[tuple] = []  # rotated queries and keys of each layer
         self.points: dict[str, tuple[torch.Tensor, torch.Tensor]] = {}
         with ExitStack() as stack:
             for module in model.modules():

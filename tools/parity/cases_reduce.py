@@ -4,7 +4,7 @@ import torch
 
 from case_file import Case, CaseFile
 
-# Capitals: the variance of a sample of one is 0 / 0.
+# Capitals mean at least 2 elements: the variance of one sample is 0 / 0.
 SHAPES = [
     ("one axis", "A3 B4", [1], False, "contiguous"),
     ("the first axis", "A3 B4", [0], True, "contiguous"),

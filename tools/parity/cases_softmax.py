@@ -48,7 +48,7 @@ def masked_softmax_cases(file: CaseFile) -> None:
         def build(case: Case) -> None:
             x = case.input("x", case.normal(shape), view)
             mask = case.booleans(mask_shape)
-            mask[..., 0] = False  # a row with everything hidden is NaN in PyTorch
+            mask[..., 0] = False  # a fully hidden row is NaN in PyTorch
             mask = case.input("mask", mask, mask_view)
             case.output("y", F.softmax(x.masked_fill(mask, float("-inf")), -1))
 

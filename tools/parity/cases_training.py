@@ -13,7 +13,7 @@ from gpt2_model import (IGNORED, Sizes, headlight_layout, headlight_name, make_m
 from muon import MuonWithAdamW
 
 UPDATES = 20
-# Of every loss and every weight; of norms relative to the largest.
+# Absolute for losses and weights; for norms relative to the largest.
 LIMITS = {"float32": 1e-5, "float64": 1e-12}
 SIZES = Sizes(2, 3, 12, 29, 10)
 SEQUENCES = 4
@@ -122,8 +122,8 @@ def train(model: torch.nn.Module, plan: Plan, batches: list) -> tuple[list, list
 
 def build_training(case: Case, plan: Plan, sizes: Sizes, stirred: bool) -> None:
     if case.source.random_sizes:
-        # A padded block of 2 predicts from first tokens alone: no query has a gradient, and AdamW
-        # makes steps of what rounding leaves of it.
+        # A padded block of 2 predicts only from first tokens: queries have no gradient, and AdamW
+        # would amplify rounding noise into steps.
         head = case.integer(-(-8 // sizes.n_head), 12)
         sizes = Sizes(case.integer(1, 2), sizes.n_head, sizes.n_head * head, case.integer(3, 200),
                       case.integer(3, 20), sizes.tie_weights)
@@ -135,13 +135,13 @@ def build_training(case: Case, plan: Plan, sizes: Sizes, stirred: bool) -> None:
     case.input("tokens", torch.stack([tokens for tokens, _ in batches]))
     case.input("padding_mask", torch.stack([pads for _, pads in batches]))
     if stirred:
-        # AdamW divides a gradient that is nothing but rounding by its own size.
+        # AdamW divides by a gradient's own size, which amplifies rounding noise.
         stir(model, case.generator, 4)
     losses, norms = train(model, plan, batches)
     case.output("losses", torch.stack(losses), seed=False)
     case.output("norms", torch.stack(norms), seed=False)
-    # A key's bias moves all scores of a query alike, so its gradient is 0. AdamW enlarges what
-    # rounding leaves of it: in float32 PyTorch's own end up 4e-3 from those of float64.
+    # A key's bias shifts all scores of a query equally, so its gradient is 0. AdamW amplifies the
+    # rounding noise: PyTorch's float32 result differs by 4e-3 from its float64 result.
     skip = plan.optimizer != "sgd"
     case.attributes["skip_key_bias"] = skip
     for name, parameter in model.named_parameters():

@@ -104,7 +104,7 @@ def check_refused(program, folder, path, what):
 
 
 def check_safetensors(program, folder):
-    # Scalars and sizes of 0 included; the other types come below, as they change on the way.
+    # Includes scalars and sizes of 0. Types that change on export are tested below.
     expected = {name: torch.from_numpy(a.copy()).reshape(a.shape) for name, a in arrays().items()}
     torch.manual_seed(3)
     expected["bfloat16"] = torch.randn(4, 5).bfloat16()

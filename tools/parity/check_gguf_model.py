@@ -35,15 +35,15 @@ LOGIT_LIMIT = 1e-4
 FILE_LIMIT = 1e-3
 TYPES = ("f32", "f16", "bf16", "q8_0")
 FILE_TYPES = {"f32": 0, "f16": 1, "bf16": 32, "q8_0": 7}
-# transformers reads from GGUF no gptneox, no scaling of rotary embeddings, no biases of llama, no
-# scale of gemma3's attention and no inner width of gpt2.
+# GGUF features that transformers does not read: gptneox, rotary scaling, llama's biases, gemma3's
+# attention scale and gpt2's inner width.
 NOT_IN_TRANSFORMERS = ("gptneox", "gptneox, sequential, tied", "llama, biases", "llama, llama3",
                        "llama, linear", "gemma3", "gpt2, inner width")
 
 
 def make_models(program):
     """Directories of models by what they are; the first three were trained by Headlight."""
-    # transformers has 1024 positions whatever a GGUF file of gpt2 says.
+    # transformers assumes 1024 positions, regardless of a gpt2 GGUF file's value.
     sizes = dict(n_layer=2, n_head=4, n_embd=64, block_size=1024)
     models = {"gpt2, char": program.train("char", "char", **sizes),
               "gpt2, byte, biases": program.train("byte", "byte", bias="true", tie_weights="false", **sizes),

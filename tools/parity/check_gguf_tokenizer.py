@@ -26,7 +26,7 @@ from check_tokenizer import ROOT, differences, every_code_point, random_strings
 from check_tokenizer import share_of, with_added_tokens
 from tokenizer_kinds import BYTES, KINDS, MARK
 
-# The value of tokenizer.ggml.pre for each kind; None: SentencePiece.
+# tokenizer.ggml.pre of each kind; None: SentencePiece.
 PRE = {"Llama 3": "llama-bpe", "Qwen2": "qwen2", "SmolLM2": "smollm", "Mistral Nemo": "tekken", "Llama 2": None,
        "Gemma 3": None}
 DIGITS = ("smollm", "starcoder", "refact")

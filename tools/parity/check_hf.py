@@ -142,7 +142,7 @@ def compare(table, label, program, directory):
             print(f"note: transformers on {label}: {line}", file=sys.stderr)
         table.add(f"{label}: missing or unexpected weights", complaints, 0)
         table.add(f"{label}: lines of warning", len(lines), 0)
-    # AutoTokenizer takes Qwen's own for every model of that type, whatever tokenizer.json says.
+    # AutoTokenizer uses Qwen's own tokenizer class for this model type and ignores tokenizer.json.
     of_type = PreTrainedTokenizerFast if model.config.model_type.startswith("qwen") else AutoTokenizer
     tokenizer = of_type.from_pretrained(directory)
     numbers, arrays = program.evaluate(directory)
@@ -356,12 +356,12 @@ def compare_begun(table, program, directory, model, bos, case):
     end = tokenizer.eos_token_id
 
     def ids_of(text):
-        ids = tokenizer(text, verbose=False).input_ids  # with what the post-processor adds
+        ids = tokenizer(text, verbose=False).input_ids  # with the post-processor's tokens
         if bos != "auto":
             ids = tokenizer(text, verbose=False, add_special_tokens=False).input_ids
             ids = [size if has_own else end] * (bos == "on") + ids
         elif not has_own:
-            ids = [end] + ids  # documents of such models stand between ends
+            ids = [end] + ids  # these models' documents have an end-of-text token on both sides
         return ids
 
     def loss_of(sequences):
@@ -385,8 +385,8 @@ def compare_begun(table, program, directory, model, bos, case):
     begins = has_own and ids_of("a")[0] == size
     stream = [size] * begins + plain
     width = model.config.max_position_embeddings
-    # Every token is predicted once. The last token of a window is the first input of the next, in
-    # whose place the begin token stands.
+    # Every token is predicted once. The last token of a window is the first input of the next
+    # window, but the begin token replaces it.
     windows = [stream[place:place + width + 1] for place in range(0, len(stream) - 1, width)]
     if begins:
         windows = [[size] + window[1:] for window in windows]

@@ -27,7 +27,7 @@ from check_tokenizer import ROOT, every_code_point, random_strings
 from tokenizer_kinds import KINDS
 from transformers import LlamaConfig, LlamaForCausalLM
 
-# Of the root mean square of differences of logits to their standard deviation.
+# Limits on the root mean square difference of logits, divided by their standard deviation.
 LIMITS = {"f32": 1e-5, "f16": 3e-3, "bf16": 3e-2, "q8_0": 1e-1}
 TABLE_LIMIT = 2e-3
 NEW_TOKENS = 100
@@ -107,7 +107,7 @@ def check_tokenizer(table, program, kind):
     LlamaForCausalLM(config).save_pretrained(folder)
     expected.save(str(folder / "tokenizer.json"))
     llama = llama_cpp.Llama(str(export(program, folder, "f32")), vocab_only=True, verbose=False)
-    # llama.cpp ends texts at a zero byte, and puts a blank before an empty one.
+    # llama.cpp ends texts at a zero byte and adds a blank to an empty text.
     texts = [text for text in random_strings(1000) + every_code_point()[1:] + [corpus[:100000]] if text]
     wrong = [text for text in texts if llama.tokenize(text.encode(), add_bos=False, special=True)
              != expected.encode(text, add_special_tokens=False).ids]

@@ -84,7 +84,7 @@ def check_chats(client, model):
     with client.chat.completions.stream(model=model, messages=messages, max_completion_tokens=12, seed=5) as stream:
         try:
             final = stream.get_final_completion()
-        except openai.LengthFinishReasonError as error:  # an end by length is one for the helper
+        except openai.LengthFinishReasonError as error:  # raised at the length limit
             final = error.completion
     yield "stream helper", (final.choices[0].message.content or "") == (choice.message.content or "")
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # before the imports, which read it
+os.environ["HF_HUB_OFFLINE"] = "1"  # must be set before the imports read it
 
 import torch
 from safetensors import safe_open
@@ -28,8 +28,8 @@ from cases_families import name_in_files
 from table import row
 
 FROZEN = Path(__file__).parents[2] / "tests/parity/fixtures/points.safetensors"
-LIMIT = 1e-5  # of the largest entry
-# What a bridge has no hook for, and the scores of GPT-Neo, which are its pattern there.
+LIMIT = 1e-5  # relative to the largest entry
+# Points without a hook in the bridge. GPT-Neo's hook_attn_scores holds the pattern.
 MISSING = {"gpt_neo": ("hook_result", "hook_attn_scores"), "gpt_neox": ("hook_rot_q", "hook_rot_k")}
 
 
@@ -63,7 +63,7 @@ def save_model(configuration: dict, tensors: dict, folder: str) -> str:
 def open_bridge(folder: str, model_type: str) -> TransformerBridge:
     tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     bridge = TransformerBridge.boot_transformers(folder, dtype=torch.float32, tokenizer=tokenizer, device="cpu")
-    if model_type != "gpt_neo":  # whose attention has no results to show
+    if model_type != "gpt_neo":  # GPT-Neo's attention has no hook_result
         bridge.set_use_attn_result(True)
     return bridge
 
@@ -103,7 +103,7 @@ def compare(configuration: dict, tensors: dict) -> dict[str, float]:
                 logits, cache = bridge.run_with_cache(tokens)
             for name, expected in expected_of(tensors, number, lengths).items():
                 if not name.endswith(MISSING.get(model_type, ())):
-                    # Its hook_normalized lies in front of the gain.
+                    # TransformerLens's hook_normalized is before the gain, so hook_out is compared.
                     key = name.replace("hook_normalized", "hook_out")
                     found = logits if name == "logits" else cache[key]
                     errors[name] = max(errors.get(name, 0.0), distance(found[0], expected))

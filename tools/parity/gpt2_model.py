@@ -8,9 +8,9 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from case_file import Case
 
-# transformers keeps these as inputs x outputs.
+# Weights that transformers stores as [inputs, outputs].
 TRANSPOSED = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
-IGNORED = -100  # a label that counts nothing
+IGNORED = -100  # label of a position without a loss
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def main():
     TARGET.mkdir(exist_ok=True)
     TARGET.joinpath("bpe_tokenizer.json").write_text(tokenizer.to_str(pretty=False) + "\n")
     cases = [{"text": text, "special": tokenizer.encode(text).ids} for text in TEXTS]
-    tokenizer.encode_special_tokens = True  # as plain text
+    tokenizer.encode_special_tokens = True  # encode their names as plain text
     for case in cases:
         case["plain"] = tokenizer.encode(case["text"]).ids
     rows = ",\n".join(json.dumps(case, separators=(",", ":")) for case in cases)

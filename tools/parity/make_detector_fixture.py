@@ -19,7 +19,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 CONFIG = {"vocab_size": 9, "n_positions": 16, "n_layer": 2, "n_head": 2, "n_embd": 8,
           "bos_token_id": None, "eos_token_id": None}
-# Tuples, as detect_head takes a list for several prompts.
+# Tuples, because detect_head treats a list as several prompts.
 SEQUENCES = [(3, 5, 1, 3, 5, 1, 7, 7, 2, 3, 5), (0, 4, 4, 8, 0, 4, 2, 8, 0, 4, 2, 6), (6, 2, 6)]
 PATTERNS = ["previous_token_head", "duplicate_token_head", "induction_head"]
 
@@ -37,7 +37,7 @@ def load_detector() -> types.ModuleType:
     for name in ["transformer_lens", "transformer_lens.ActivationCache",
                  "transformer_lens.model_protocol"]:
         sys.modules[name] = types.ModuleType(name)
-    # Only named in type annotations.
+    # Names that the module uses only in type annotations.
     sys.modules["transformer_lens.ActivationCache"].ActivationCache = dict
     sys.modules["transformer_lens.model_protocol"].TransformerLensModel = object
     load("transformer_lens.utilities", root / "utilities" / "tensors.py")
@@ -57,7 +57,7 @@ def make_model() -> GPT2LMHeadModel:
     for name, parameter in model.transformer.named_parameters():
         shape = parameter.shape
         transposed = "attn.c" in name or "mlp.c" in name
-        if transposed and len(shape) == 2:  # Conv1D holds [in, out]
+        if transposed and len(shape) == 2:  # Conv1D stores [in, out]
             value = weight(number, torch.Size(reversed(shape))).T
         else:
             value = weight(number, shape) + (1 if "ln_" in name and name.endswith("weight") else 0)
@@ -76,7 +76,7 @@ class LensModel:
                                          dtype=torch.float64)
 
     def to_tokens(self, sequence: tuple[int, ...] | list) -> torch.Tensor:
-        # Of a list, whose prompts are asked for one by one, only the length is looked at.
+        # For a list, detect_head passes its prompts one by one and uses only the length.
         return torch.tensor([sequence[0] if isinstance(sequence, list) else sequence])
 
     def run_with_cache(self, tokens: torch.Tensor, remove_batch_dim: bool):

@@ -13,7 +13,7 @@ import torch
 
 from case_file import CaseFile, Source
 
-# A group is a file; each module's build(file) adds cases.
+# One file per group; each module's build(file) adds cases.
 GROUPS = {
     "ops": ["cases_elementwise", "cases_matmul", "cases_reduce", "cases_softmax", "cases_layout",
             "cases_layers", "cases_attention"],

@@ -27,7 +27,7 @@ LLAMA3 = (
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 QWEN2 = LLAMA3.replace("{1,3}", "")
-# Of Mistral Nemo and of DeepSeek V3: matched by PCRE2.
+# Patterns of Mistral Nemo and DeepSeek V3, matched by PCRE2.
 CASES = (
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
@@ -106,7 +106,7 @@ def llama3(corpus):
     """Pieces that are tokens are taken as they are."""
     tokenizer = byte_level(corpus, split_then_bytes(split(LLAMA3)), ["<|end_of_text|>"])
     root = json.loads(tokenizer.to_str())
-    # A token that no merge leads to.
+    # A token that no merge produces.
     root["model"]["vocab"]["Ġxyzzy"] = len(root["model"]["vocab"])
     root["model"]["ignore_merges"] = True
     tokenizer = Tokenizer.from_str(json.dumps(root))

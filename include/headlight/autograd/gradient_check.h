@@ -12,21 +12,21 @@ struct GradientCheckOptions {
   double epsilon = 1e-6;             // step of the central differences
   double relative_tolerance = 1e-5;  // |analytic - numeric| <= absolute + relative * |numeric|
   double absolute_tolerance = 1e-7;
-  Index elements_per_input = 0;  // check a random sample of so many; 0: all
-  std::uint64_t seed = 1;        // of the output weights and the sample
+  Index elements_per_input = 0;  // size of a random sample; 0: all
+  std::uint64_t seed = 1;        // for the output weights and the sample
 };
 
 struct GradientCheckResult {
-  Index elements = 0;        // gradients compared
+  Index elements = 0;        // number of gradients compared
   double largest_error = 0;  // |analytic - numeric| / max(|numeric|, absolute / relative)
   bool passed = true;
-  std::string worst;  // where and how it differs most, when it did not pass
+  std::string worst;  // position and values of the largest difference, if the check failed
 };
 
-// Compares the gradients of `function` with central differences, for every floating input that
-// requires a gradient. The output may have any shape: its elements are weighted at random.
-// Inputs and output must be float64; the function must give the same output for the same inputs.
-// Throws Error when an input is not float64.
+// Compares the gradients of `function` with central differences, for every floating-point input
+// that requires a gradient. The output may have any shape: its elements get random weights. Inputs
+// and output must be float64, and the function must be deterministic. Throws Error if an input is
+// not float64.
 GradientCheckResult check_gradients(
     const std::function<Tensor(const std::vector<Tensor>&)>& function,
     const std::vector<Tensor>& inputs, const GradientCheckOptions& options = {});

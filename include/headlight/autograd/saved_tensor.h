@@ -4,18 +4,18 @@
 
 namespace headlight {
 
-// A tensor that the gradient of an op may need, as it was when the op ran. Shape, type and history
-// are always to be had. The elements are as long as nobody has overwritten them: a gradient that is
-// computed from others is wrong and looks right. Ops therefore keep their inputs and outputs for
-// backward in this form, and those that never ask for the elements refuse nothing.
+// A tensor that backward may need, as it was when the op ran. Shape, type and history are always
+// available. Reading the elements fails if they were overwritten, because the gradient would be
+// silently wrong. Ops save inputs and outputs in this form; an op that never reads the elements
+// never fails.
 class SavedTensor {
  public:
-  // `op` and `role` ("output", "mask") are for messages and must outlive it: string literals.
-  // `index`: which one of several with this role; -1: there is only one.
+  // `op` and `role` ("output", "mask") appear in messages and must outlive the object: string
+  // literals. `index` distinguishes tensors with the same role; -1: only one.
   SavedTensor(const char* op, const char* role, Tensor tensor, Index index = -1);
 
-  // The tensor, to read its elements. Throws Error, naming the op and both versions, when they were
-  // overwritten since; see Tensor::version().
+  // Returns the tensor for reading its elements. Throws Error with the op and both versions if they
+  // were overwritten since; see Tensor::version().
   const Tensor& get() const;
   operator const Tensor&() const { return get(); }
 

@@ -4,7 +4,7 @@
 
 namespace headlight {
 
-// What this library was built from and with: "0.1.0, revision 1f2e3d4c5b6a, GCC 12.2.0".
+// Returns version, revision and compiler: "0.1.0, revision 1f2e3d4c5b6a, GCC 12.2.0".
 std::string build_description();
 
 }  // namespace headlight

@@ -8,15 +8,14 @@
 
 namespace headlight {
 
-// The name of one value of an enum, as files and the command line have it.
+// The name of one value of an enum, as used in files and on the command line.
 template <class E>
 struct Choice {
   std::string_view name;
   E value;
 };
 
-// The names of an enum whose values can be chosen, in the order in which messages list them. It
-// stands beside the enum:
+// The choices of an enum, in the order in which messages list them. Specialise it beside the enum:
 //
 //   template <>
 //   inline constexpr auto kChoices<Side> =
@@ -29,7 +28,7 @@ concept HasChoices = requires {
   kChoices<E>.size();
 };
 
-// The names alone.
+// The names without the values.
 template <HasChoices E>
 inline constexpr auto kChoiceNames = [] {
   std::array<std::string_view, kChoices<E>.size()> names;
@@ -39,15 +38,14 @@ inline constexpr auto kChoiceNames = [] {
   return names;
 }();
 
-// "a", "a or b", "a, b or c".
+// Returns "a", "a or b" or "a, b or c".
 std::string listed(std::span<const std::string_view> names);
 
-// Throws Error about a value whose text is none of the names: "side: expected left or right, got
-// 'up'".
+// Throws Error for a text that is none of the names: "side: expected left or right, got 'up'".
 [[noreturn]] void fail_choice(std::string_view about, std::span<const std::string_view> names,
                               std::string_view text);
 
-// The value with that name. Throws Error as fail_choice() does when there is none.
+// Returns the value with the name `text`. Throws Error as fail_choice() does if there is none.
 template <HasChoices E>
 E parse_name(std::string_view about, std::string_view text) {
   for (const Choice<E>& choice : kChoices<E>) {

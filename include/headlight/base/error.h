@@ -9,26 +9,26 @@
 
 namespace headlight {
 
-// Not the types of characters: they are no numbers, or not surely.
+// Integers other than the character types, which are not numbers or not clearly so.
 template <class T>
 concept PrintedInteger = std::integral<T> &&(sizeof(T) > 1 || std::same_as<T, bool>);
 
-// The one exception type of the library. Its message names the function or value, what was expected
-// and what came: "[matmul] inner sizes differ: a [4, 8], b [9, 2]", "top_k: expected a number from
+// The library's only exception type. Its message names the function or value, the expected and the
+// actual value: "[matmul] inner sizes differ: a [4, 8], b [9, 2]", "top_k: expected a number from
 // 0, got -1".
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
-  // About the value called `about`, with which the message begins.
+  // `about` names the value at fault; the message begins with it.
   Error(const std::string& message, std::string_view about)
       : std::runtime_error(message), about_(about) {}
 
-  // The option, field or key whose value is wrong, "top_k"; empty: none.
+  // The option, field or key with the wrong value, "top_k"; empty: none.
   const std::string& about() const { return about_; }
 
-  // True once the message says where the value comes from; see in_place().
+  // True if the message already contains the origin of the value; see in_place().
   bool has_place() const { return has_place_; }
-  // Puts "config.json: " in front of the message.
+  // Prepends a place such as "config.json: " to the message.
   void add_place(std::string_view place);
 
  private:
@@ -36,18 +36,18 @@ class Error : public std::runtime_error {
   bool has_place_ = false;
 };
 
-// Memory or address space that cannot be had. Other errors are faults of input; this one is not.
+// Memory or address space that the system refuses. Not a fault of the input.
 class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
 
-// A part of a message, which it refers to and does not own: text, a character, a number or a value
-// of a type T with a function append_text(std::string&, const T&) beside it. Numbers are written as
-// streams write them: six significant digits, 1 and 0 for true and false.
+// A part of a message; refers to its value without owning it. Values: text, a character, a number,
+// or a type T with a function append_text(std::string&, const T&) in its namespace. Numbers are
+// written as by streams: six significant digits, 1 and 0 for true and false.
 //
-// Every file makes messages, so this costs the compiler little: no streams, and the parts of a
-// message are joined by one function for all types.
+// Every file includes this header, so it must compile quickly: it uses no streams, and one function
+// joins the parts of all types.
 class MessagePart {
  public:
   MessagePart(std::string_view text) : kind_(Kind::text) {
@@ -99,25 +99,25 @@ class MessagePart {
   Kind kind_;
 };
 
-// The parts without separators.
+// Returns the parts, joined without separators.
 std::string joined_text(const MessagePart* parts, std::size_t count);
 
 // Throws Error with the joined parts as its message.
 [[noreturn]] void throw_error(const MessagePart* parts, std::size_t count);
 
-// Throws Error with `message`, which may quote anything: it is escaped, and a very long one loses
-// its middle.
+// Throws Error with `message`, which may contain any text: it is escaped, and a very long message
+// loses its middle.
 [[noreturn]] void throw_error(std::string_view message);
 
-// Throws Error about `name`, whose message is "NAME: " with the joined parts.
+// Throws Error about `name`, with the message "NAME: " and the joined parts.
 [[noreturn]] void throw_value_error(std::string_view name, const MessagePart* parts,
                                     std::size_t count);
 
-// `text` with the bytes of control characters, line separators and changes of direction as \xNN:
-// one line that cannot steer a terminal.
+// Returns `text` with control characters, line separators and direction changes as \xNN: one line
+// without effects on a terminal.
 std::string escaped(std::string_view text);
 
-// The parts without separators; see MessagePart.
+// Returns the parts, joined without separators; see MessagePart.
 template <class... Parts>
 std::string concat_text(const Parts&... parts) {
   const MessagePart all[] = {MessagePart(parts)...};
@@ -131,7 +131,7 @@ template <class... Parts>
   throw_error(all, sizeof...(parts));
 }
 
-// Throws Error with the joined parts unless `condition` holds. The text is built only on failure.
+// Throws Error with the joined parts if `condition` is false. Builds the text only on failure.
 template <class... Parts>
 void require(bool condition, const Parts&... parts) {
   if (!condition) [[unlikely]] {
@@ -139,14 +139,14 @@ void require(bool condition, const Parts&... parts) {
   }
 }
 
-// Throws Error about a value: fail_value("top_k", "expected ...") says "top_k: expected ...".
+// Throws Error about a value: fail_value("top_k", "expected ...") gives "top_k: expected ...".
 template <class... Parts>
 [[noreturn]] void fail_value(std::string_view name, const Parts&... parts) {
   const MessagePart all[] = {MessagePart(parts)...};
   throw_value_error(name, all, sizeof...(parts));
 }
 
-// Throws Error about the value called `name`, as fail_value() does, unless `condition` holds.
+// Throws Error about the value called `name`, as fail_value() does, if `condition` is false.
 template <class... Parts>
 void require_value(bool condition, std::string_view name, const Parts&... parts) {
   if (!condition) [[unlikely]] {
@@ -154,9 +154,9 @@ void require_value(bool condition, std::string_view name, const Parts&... parts)
   }
 }
 
-// Does `work`; an Error of it begins with the place that its values come from, "config.json: ".
-// Places within places stand one after the other, the outermost first. An empty one says that the
-// values come from somewhere else than their name suggests, and leaves the message as it is.
+// Runs `work`; prepends `place`, the origin of its values ("config.json: "), to an Error that it
+// throws. Nested places are joined, the outermost first. An empty place marks values with another
+// origin than their name suggests, and leaves the message unchanged.
 template <class Work>
 decltype(auto) in_place(std::string_view place, const Work& work) {
   try {

@@ -6,11 +6,11 @@
 
 namespace headlight {
 
-// The candidate that takes the fewest single-letter edits to reach from `word`, for "did you mean";
-// "" when none is near. Wagner and Fischer, "The String-to-String Correction Problem", 1974.
+// Returns the candidate with the smallest edit distance to `word`, for "did you mean"; "" if none
+// is close. Wagner and Fischer, "The String-to-String Correction Problem", 1974.
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
-// "; did you mean 'CANDIDATE'?", to end a message with; "" when none is near.
+// Returns "; did you mean 'CANDIDATE'?" for the end of a message; "" if no candidate is close.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace headlight

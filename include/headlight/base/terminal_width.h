@@ -6,9 +6,9 @@
 
 namespace headlight {
 
-// Columns that a terminal gives to a text in UTF-8: 0 to marks that join the character before, 2 to
-// East Asian wide characters and emoji (Unicode Standard Annex 11, in ranges that leave out rare
-// scripts), 1 to all others.
+// Returns the terminal columns of a UTF-8 text: 0 for combining marks, 2 for East Asian wide
+// characters and emoji, else 1 per character. The ranges follow Unicode Standard Annex 11 without
+// rare scripts.
 Index terminal_width(std::string_view text);
 Index terminal_width(char32_t character);
 

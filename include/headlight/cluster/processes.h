@@ -12,73 +12,73 @@
 
 namespace headlight {
 
-// The processes of one job, which run the same program with the same arguments. What they do
-// together, each of them calls in the same order. Their number is a power of two.
+// Processes of one job, which run the same program with the same arguments. All of them must make
+// collective calls in the same order. Their number is a power of two.
 class Processes {
  public:
   virtual ~Processes() = default;
 
-  virtual Index rank() const = 0;  // of this process, from 0
+  virtual Index rank() const = 0;  // number of this process, from 0
   virtual Index count() const = 0;
-  // Of process 0: it alone writes and tells.
+  // Whether this is process 0, which alone writes files and prints.
   bool leads() const { return rank() == 0; }
 
-  // Sends runs of memory to the process of rank `partner` and receives others from it, as it does
-  // with this one at the same time; both know how many will come and how long each is. Throws
-  // OthersFailed when a process has given up, Error when one gives no sign of life for long. One
-  // thread at a time.
+  // Sends runs of memory to process `partner` and receives runs from it; the partner must call it
+  // at the same time. Both must agree on the number and lengths of the runs. Throws OthersFailed
+  // when a process has given up, Error when the partner is silent for too long. One thread at a
+  // time.
   virtual void exchange_runs(Index partner, std::span<const std::span<const std::byte>> sent,
                              std::span<const std::span<std::byte>> received) = 0;
-  // A run each; an empty one is none.
+  // Exchanges one run each way; an empty span is no run.
   void exchange(Index partner, std::span<const std::byte> sent, std::span<std::byte> received) {
     exchange_runs(partner, {&sent, sent.empty() ? 0U : 1U},
                   {&received, received.empty() ? 0U : 1U});
   }
-  // Tells the others that this process cannot go on: what they do together throws OthersFailed from
-  // now on. For the last moment: nothing can be exchanged after it. True when a process of a lower
-  // rank has given up by itself, which then has told the reason.
+  // Reports a failure of this process: collective calls of the others throw OthersFailed from now
+  // on. Nothing can be exchanged afterwards. Returns true when a process of a lower rank has failed
+  // as well: that one reports the reason.
   virtual bool give_up() noexcept = 0;
 };
 
-// Another process has failed and tells why.
+// Another process has failed and reports the reason.
 class OthersFailed : public Error {
  public:
   using Error::Error;
 };
 
-// This process without others.
+// A job of this process alone.
 Processes& alone();
 
-// The processes that a launcher (mpirun, srun) has started together with this one, or nothing when
-// it was started by itself: then no library is looked for. Throws Error when the launcher's library
-// or the part of Headlight that uses it (beside the program, or where HEADLIGHT_MPI says) cannot be
-// loaded, and when their number is no power of two; OthersFailed in all but one of them.
+// Returns the processes that a launcher (mpirun, srun) has started with this one, or null without a
+// launcher; then no library is loaded. Throws Error when the plug-in (beside the program, or
+// HEADLIGHT_MPI) or its library cannot be loaded, or the number is no power of two. All processes
+// but one throw OthersFailed instead.
 std::unique_ptr<Processes> launched_processes();
 
-// How many of them the launcher has started on this machine; 1: it does not say.
+// Returns the launcher's number of processes on this machine; 1 if unknown.
 Index launched_on_this_machine();
 
-// What launched_processes() would use: "MPI (Open MPI v4.1.4)", or why there is nothing.
+// Describes the support for launchers: "MPI (Open MPI v4.1.4)", or why there is none.
 std::string describe_launcher_support();
 
-// The text that each process gives, by rank.
+// Gathers one text per process, by rank. Collective.
 std::vector<std::string> gather_texts(Processes& processes, const std::string& mine);
 
-// Each number becomes its sum over all processes: pairs are added, then pairs of pairs, so that the
-// result is that of a binary tree over the ranks and the same everywhere.
+// Replaces each number by its sum over all processes. The order of additions is a binary tree over
+// the ranks, so all processes get the same bits.
 void add_across(Processes& processes, std::span<double> numbers);
 
-// True everywhere when it is true in one of them.
+// Returns, in all processes, whether `mine` is true in any of them.
 bool is_true_in_any(Processes& processes, bool mine);
 
-// What process 0 says.
+// Returns the `mine` of process 0 in all processes.
 bool decided_by_leader(Processes& processes, bool mine);
 
-// Throws what was caught in the process of the lowest rank that failed, and OthersFailed in the
-// others; returns when none has failed. `mine` is what this process has caught, or nothing.
+// Rethrows `mine` in the process of the lowest rank that failed, and throws OthersFailed in the
+// others. Returns if none has failed. `mine`: the exception caught here, or null.
 void fail_together(Processes& processes, const std::exception_ptr& mine);
 
-// Does `work` in every process. When it throws in one, none goes on: see fail_together().
+// Calls `work` in every process. If it throws in any, all throw: see fail_together().
 template <class Work>
 void together(Processes& processes, const Work& work) {
   std::exception_ptr caught;

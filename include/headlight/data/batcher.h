@@ -10,22 +10,22 @@
 
 namespace headlight {
 
-// How sequences are put together into batches.
+// How sequences are combined into batches.
 enum class Batching {
   padded,    // documents in random order: a batch is ragged, its rectangle holds many pads
-  bucketed,  // the same, but documents of similar length share a batch: few pads
-  packed,    // blocks from random places of one stream, all of the same length: no pads
+  bucketed,  // like padded, but documents of similar length share a batch: few pads
+  packed,    // blocks from random positions of one stream, all of the same length: no pads
 };
 
 template <>
 inline constexpr auto kChoices<Batching> = std::to_array<Choice<Batching>>(
     {{"padded", Batching::padded}, {"bucketed", Batching::bucketed}, {"packed", Batching::packed}});
 
-// In which order documents come; the numbers stand in checkpoints. Earlier ways are kept, so that
-// runs go on as they began.
+// Order of the documents; checkpoints store the numbers. Old orders are kept, so that old runs
+// continue unchanged.
 enum class DocumentOrder {
   listed = 1,    // the Fisher-Yates shuffle of a list of all documents
-  computed = 2,  // a permutation of which every number is computed by itself, without a list
+  computed = 2,  // a permutation that computes each number separately, without a list
 };
 
 template <>
@@ -34,49 +34,47 @@ inline constexpr auto kChoices<DocumentOrder> = std::to_array<Choice<DocumentOrd
 
 struct BatcherOptions {
   Batching batching = Batching::packed;
-  Index batch_size = 12;      // B: sequences of a batch
-  Index block_size = 1024;    // T: most input tokens of a sequence; longer documents are cut
-  std::uint64_t seed = 1337;  // of the order of the data
-  std::int32_t pad_id = 0;    // fills up the rectangle; never changes a result
-  Index bucket_window = 64;   // bucketed: batches whose documents are sorted by length together
-  // packed: the share of the sequences that are random tokens of the stream, repeated; 0 to 1. One
-  // has a piece of random length, 2 tokens to half a block, again and again until it is full: what
-  // comes can only be known from what followed the same token earlier.
+  Index batch_size = 12;      // B: sequences per batch
+  Index block_size = 1024;    // T: most input tokens per sequence; longer documents are cut
+  std::uint64_t seed = 1337;  // seed of the data order
+  std::int32_t pad_id = 0;    // fills the padded rectangle; never changes a result
+  Index bucket_window = 64;   // bucketed: number of batches whose documents are sorted together
+  // packed: share of sequences that repeat random tokens of the stream; 0 to 1. Such a sequence
+  // repeats one random piece, 2 tokens to half a block long, until it is full. The next token can
+  // then be predicted only from an earlier occurrence.
   double repeat_share = 0;
   DocumentOrder order = DocumentOrder::computed;  // padded and bucketed, without shares
 };
 
 class BatchSource;  // one per way of batching; src/data/batch_source.h
 
-// Training batches without end. Batch `index` is a function of the dataset, the options and `index`
-// alone, so that resuming a run needs no saved state.
+// Endless training batches. Batch `index` depends only on the dataset, the options and `index`, so
+// that resuming a run needs no saved state.
 //
-// padded and bucketed walk through the dataset in epochs, each in an order of its own, in which
-// every target comes exactly once; the last batch of the order may be smaller. packed draws B start
-// places uniformly and independently, as nanoGPT does; a stream too short for a block is taken
-// whole.
+// padded and bucketed traverse the dataset in epochs. Each epoch has its own order, in which every
+// target occurs exactly once; the last batch may be smaller. packed draws B start positions
+// uniformly and independently, as nanoGPT does; a stream shorter than a block is taken whole.
 //
-// Of a dataset with shares every round of as many sequences as the sum of their weights has as many
-// from each share as its weight says. padded and bucketed walk through each share in epochs of its
-// own, and all batches are full.
+// In a dataset with shares, each round has as many sequences as the sum of the weights, and each
+// share gives its weight's number of sequences. padded and bucketed then traverse each share in its
+// own epochs, and all batches are full.
 class Batcher {
  public:
-  // The dataset must outlive the batcher. Throws Error when an option is out of range or the
-  // dataset has no target.
+  // The dataset must outlive the batcher. Throws Error if an option is out of range or the dataset
+  // has no target.
   Batcher(const TokenDataset& dataset, const BatcherOptions& options);
   Batcher(TokenDataset&& dataset, const BatcherOptions& options) = delete;
   Batcher(Batcher&& other) noexcept;
   Batcher& operator=(Batcher&& other) noexcept;
   ~Batcher();
 
-  // Inputs, at most [B * T] of them, with their targets. Throws Error when `index` is negative. Not
-  // for several threads at once: the order of one epoch, or window, is kept for the next call.
+  // Returns at most [B * T] inputs with their targets. Throws Error if `index` is negative. Not
+  // thread-safe: it caches the order of one epoch or window.
   Batch batch(Index index);
-  // The token sequences that batch `index` is made of, each with its last target: 2 ... T + 1
-  // tokens.
+  // Returns the token sequences of batch `index`, each with its last target: 2 ... T + 1 tokens.
   std::vector<std::vector<std::int32_t>> sequences(Index index);
-  // Batches in which every target comes once; for packed, and with shares, batches with as many
-  // targets, or sequences, as there are, rounded up.
+  // Number of batches in which every target occurs once. For packed: as many targets as the dataset
+  // has, rounded up. With shares: as many sequences.
   Index batches_per_epoch() const;
 
  private:

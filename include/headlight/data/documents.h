@@ -12,7 +12,7 @@ namespace headlight {
 enum class DocumentSplit {
   none,        // the whole text is one stream
   line,        // every line is a document
-  blank_line,  // documents are separated by lines that hold nothing but blanks
+  blank_line,  // documents are separated by lines of white space
   token,       // documents are separated by the text DocumentSplitOptions::separator
 };
 
@@ -27,18 +27,17 @@ struct DocumentSplitOptions {
   DocumentSplit mode = DocumentSplit::none;
   std::string separator = "<|endoftext|>";  // used by DocumentSplit::token; UTF-8, not empty
 
-  // Throws Error about "separator" when the documents of a text cannot be found by it: bytes that
-  // are no characters would cut characters apart.
+  // Throws Error about "separator" if it is empty or not UTF-8, which would cut characters apart.
   void validate() const;
 };
 
-// The documents of `text` in order, as parts of it. Line ends around a document are removed, and
-// documents of nothing but blanks and line ends are dropped, so that there may be none;
-// DocumentSplit::none gives the text as it is. Throws Error as validate() does.
+// Returns the documents of `text` in order, as views into the text. Removes line ends around a
+// document and drops blank documents, so that the result may be empty. DocumentSplit::none returns
+// the whole text. Throws as validate() does.
 std::vector<std::string_view> find_documents(std::string_view text,
                                              const DocumentSplitOptions& options);
 
-// Copies of them. Throws Error when there is none.
+// Returns copies of the documents. Throws Error if there is none.
 std::vector<std::string> split_documents(std::string_view text,
                                          const DocumentSplitOptions& options);
 

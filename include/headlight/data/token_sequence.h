@@ -12,22 +12,21 @@
 
 namespace headlight {
 
-// Token ids that do not lie in memory, such as those of a file.
+// Token ids outside memory, for example in a file.
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
-  // What messages call it, such as the path of a file.
+  // Name in messages, for example the path of a file.
   virtual std::string name() const = 0;
   virtual Index size() const = 0;
-  // Fills `ids` with the ids from place `begin` on; all of them must lie inside. Several threads
-  // may read at once. Throws Error when they can no longer be had.
+  // Fills `ids` with the ids from position `begin` on; all must be inside. Thread-safe. Throws
+  // Error if the ids can no longer be read.
   virtual void read(Index begin, std::span<std::int32_t> ids) const = 0;
-  // What it holds in memory all the same.
+  // Memory of the source in bytes.
   virtual Index bytes_in_memory() const { return 0; }
 };
 
-// Token ids in a row: held in memory, or left in a source and read where they are needed. Copies
-// share the ids.
+// A sequence of token ids, in memory or in a source that is read on demand. Copies share the ids.
 class TokenSequence {
  public:
   TokenSequence() = default;
@@ -38,25 +37,25 @@ class TokenSequence {
 
   Index size() const { return size_; }
   bool empty() const { return size() == 0; }
-  // The first and the last id; there must be one.
+  // The first and the last id; the sequence must not be empty.
   std::int32_t front() const { return id_at(0); }
   std::int32_t back() const { return id_at(size() - 1); }
 
-  // Fills `ids` with the ids from place `begin` on; all of them must lie inside. Throws what the
-  // source throws.
+  // Fills `ids` with the ids from position `begin` on; all must be inside. Throws as the source
+  // does.
   void read(Index begin, std::span<std::int32_t> ids) const;
-  // The ids begin ... begin + count - 1.
+  // Returns the ids begin ... begin + count - 1.
   std::vector<std::int32_t> tokens(Index begin, Index count) const;
-  // Hands on all ids in order, those of a source part by part.
+  // Passes all ids to `use` in order; ids of a source come in several parts.
   void for_each_part(const std::function<void(std::span<const std::int32_t> part)>& use) const;
 
-  // Takes the ids from place `kept` on away and returns them.
+  // Removes the ids from position `kept` on and returns them.
   TokenSequence take_tail(Index kept);
-  // Takes all ids away. Throws Error when those of a source do not fit in memory.
+  // Removes and returns all ids. Throws Error if ids of a source do not fit in memory.
   std::vector<std::int32_t> take();
 
   bool in_memory() const { return source_ == nullptr; }
-  // What the ids take here: four bytes each; those of a source mostly nothing.
+  // Memory of the ids in bytes: 4 per id, or the memory of the source.
   Index bytes_in_memory() const;
 
  private:
@@ -64,14 +63,14 @@ class TokenSequence {
 
   std::shared_ptr<std::vector<std::int32_t>> ids_;  // null: none, or in a source
   std::shared_ptr<const TokenSource> source_;       // null: in memory
-  Index begin_ = 0;                                 // the part of either
+  Index begin_ = 0;                                 // start in ids_ or source_
   Index size_ = 0;
 };
 
-// All parts as one sequence, without copying those of sources.
+// Joins the parts into one sequence, without copying ids of sources.
 TokenSequence join_sequences(std::vector<TokenSequence> parts);
 
-// True when both have the same ids, wherever they lie.
+// True if both have the same ids, in memory or not.
 bool operator==(const TokenSequence& left, const TokenSequence& right);
 
 }  // namespace headlight

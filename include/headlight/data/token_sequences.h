@@ -13,22 +13,22 @@
 
 namespace headlight {
 
-// Many sequences that do not lie in memory, such as the documents of a token file.
+// Many sequences outside memory, for example the documents of a token file.
 class SequenceSource {
  public:
   virtual ~SequenceSource() = default;
   virtual Index size() const = 0;
-  // One of them; `number` lies in 0 ... size() - 1. Several threads may ask at once. Throws Error
-  // when it can no longer be had.
+  // Returns sequence `number`, 0 ... size() - 1. Thread-safe. Throws Error if it can no longer be
+  // read.
   virtual TokenSequence at(Index number) const = 0;
-  // Fills `lengths` with the tokens of each sequence from `first` on. Throws as at() does.
+  // Fills `lengths` with the token counts of the sequences from `first` on. Throws as at() does.
   virtual void lengths(Index first, std::span<Index> lengths) const = 0;
-  // What it holds in memory all the same.
+  // Memory of the source in bytes.
   virtual Index bytes_in_memory() const { return 0; }
 };
 
-// Sequences in a row, read like a container: held in memory, or left in a source and made where
-// they are needed, so that a list of a billion documents takes no memory. Copies share a source.
+// A list of sequences, in memory or in a source that makes them on demand: a list of a billion
+// documents takes no memory. Copies share a source.
 class TokenSequences {
  public:
   TokenSequences() = default;
@@ -44,20 +44,20 @@ class TokenSequences {
   bool empty() const { return size() == 0; }
   TokenSequence operator[](std::size_t number) const;
   TokenSequence front() const { return (*this)[0]; }
-  // Fills `lengths` with the tokens of each sequence from `first` on.
+  // Fills `lengths` with the token counts of the sequences from `first` on.
   void lengths(Index first, std::span<Index> lengths) const;
-  // Calls use(lengths) for those of all sequences in order, part by part.
+  // Calls use(lengths) with the lengths of all sequences in order, in parts.
   void for_each_lengths(const std::function<void(std::span<const Index> lengths)>& use) const;
 
-  // Adds one in memory to others in memory.
+  // Appends a sequence in memory to a list in memory.
   void push_back(TokenSequence sequence) { held_.push_back(std::move(sequence)); }
-  // Takes the sequences from number `kept` on away and returns them.
+  // Removes the sequences from number `kept` on and returns them.
   TokenSequences take_tail(Index kept);
-  // Takes all away.
+  // Removes and returns all sequences.
   std::vector<TokenSequence> take();
 
   bool in_memory() const { return source_ == nullptr; }
-  // What the ids take here.
+  // Memory of the ids in bytes.
   Index bytes_in_memory() const;
 
   class Iterator {
@@ -85,16 +85,16 @@ class TokenSequences {
   Iterator end() const { return {*this, size()}; }
 
  private:
-  std::vector<TokenSequence> held_;               // none beside a source
+  std::vector<TokenSequence> held_;               // empty if there is a source
   std::shared_ptr<const SequenceSource> source_;  // null: in memory
-  Index first_ = 0;                               // the part of the source
+  Index first_ = 0;                               // first sequence in the source
   Index count_ = 0;
 };
 
-// All lists as one, without copying those of sources.
+// Joins the lists into one, without copying sequences of sources.
 TokenSequences join_lists(std::vector<TokenSequences> parts);
 
-// True when both have the same sequences, wherever they lie.
+// True if both have the same sequences, in memory or not.
 bool operator==(const TokenSequences& left, const TokenSequences& right);
 
 }  // namespace headlight

@@ -7,31 +7,31 @@
 
 namespace headlight {
 
-// A directory that appears complete or not at all: it is filled under a temporary name, gets a
-// manifest of checksums (see manifest.h) and is renamed once everything is on the disk.
+// A directory that appears complete or not at all. It is filled under a temporary name and gets a
+// manifest of checksums (see manifest.h). It is renamed once everything is on the disk.
 class AtomicDirectory {
  public:
   enum class Target { must_be_new, may_exist };
 
-  // Makes PARENT/NAME.tmp.<process id>; what a killed process left under that name is removed.
-  // Throws Error when `target` (PARENT/NAME) exists and must be new, or PARENT does not exist.
+  // Creates PARENT/NAME.tmp.<process id>, removing leftovers of a killed process there. Throws
+  // Error if `target` (PARENT/NAME) exists and must be new, or if PARENT does not exist.
   explicit AtomicDirectory(const std::filesystem::path& target,
                            Target condition = Target::must_be_new);
-  // Removes the temporary directory, if commit() has not made it the target.
+  // Removes the temporary directory, unless commit() has renamed it.
   ~AtomicDirectory();
   AtomicDirectory(const AtomicDirectory&) = delete;
   AtomicDirectory& operator=(const AtomicDirectory&) = delete;
 
-  // Where to write. After commit() this name no longer exists.
+  // Returns the directory to write into. After commit() this path no longer exists.
   const std::filesystem::path& path() const { return temporary_; }
-  // Writes the manifest and flushes every file and folder. Throws Error when a step fails and for
-  // content that is neither a regular file nor a folder.
+  // Writes the manifest and flushes every file and folder to the disk. Throws Error if a step
+  // fails, and for content that is neither a regular file nor a folder.
   void seal();
-  // Renames, after seal() if that has not been called. Throws Error when a step fails and when
-  // `target` has come to exist.
+  // Renames the directory to `target`, calling seal() first if needed. Throws Error if a step
+  // fails, or if `target` exists by now.
   void commit();
-  // Puts a sealed directory in the place of an existing target, which is removed, in one step.
-  // False, and nothing is done, where the file system cannot do that.
+  // Swaps a sealed directory with an existing target in one step; the destructor removes the old
+  // target. Returns false and does nothing if the file system cannot swap.
   bool exchange();
 
  private:
@@ -42,13 +42,13 @@ class AtomicDirectory {
 };
 
 // Makes `link` a symlink to `target`, a path relative to the folder of `link`, in one step: a
-// reader finds the old target or the new. Throws Error when `target` is absolute or empty and when
+// reader finds the old target or the new one. Throws Error if `target` is absolute or empty, or if
 // `link` exists and is not a symlink.
 void set_link(const std::filesystem::path& link, const std::filesystem::path& target);
 
-// Removes what killed processes have left in a folder: files, links and folders that are named
-// NAME.tmp.<process id> where no other living process has that id and `is_own(NAME)`. This process
-// must not be writing there. Returns what was removed; what cannot be removed stays.
+// Removes leftovers of killed processes from a folder: files, links and folders named
+// NAME.tmp.<process id> with `is_own(NAME)`, if no other live process has that id. This process
+// must not be writing there. Returns the removed paths; entries that cannot be removed stay.
 std::vector<std::filesystem::path> remove_stale_temporaries(
     const std::filesystem::path& folder, const std::function<bool(std::string_view name)>& is_own);
 

@@ -14,14 +14,15 @@ struct ConfigEntry {
   std::string key;
   std::string value;  // as text: "0.001", "true"
   Type type = Type::text;
-  std::vector<std::string> items = {};  // the texts of a list
+  std::vector<std::string> items = {};  // elements of a list
 };
 
-// The entries of a flat TOML file, in the order of the file. Throws Error naming file and line for
-// text that is not TOML, for tables, for lists of anything but texts, and for a file above 1 MiB.
+// Reads the entries of a flat TOML file, in the order of the file. Throws Error, naming file and
+// line, for text that is not TOML, for tables, and for lists of anything but texts. Throws Error
+// for a file above 1 MiB.
 std::vector<ConfigEntry> read_config_file(const std::filesystem::path& path);
 
-// The same for the text of such a file, which messages call `name`.
+// Parses the text of a configuration file. Error messages call it `name`.
 std::vector<ConfigEntry> parse_config(std::string_view text, const std::filesystem::path& name);
 
 }  // namespace headlight

@@ -14,55 +14,54 @@ namespace headlight {
 
 using RequestId = std::uint64_t;
 
-// Texts that are wanted of one prompt. What is called while a request runs gets the number of the
-// text, options.sample and up, and must not call the engine but for cancel().
+// A prompt and the options of its texts. The callbacks get the sample number, from options.sample
+// on, and must call no method of the engine except cancel().
 struct Request {
-  std::vector<std::int32_t> prompt = {};  // none: the text begins with <|endoftext|>
+  std::vector<std::int32_t> prompt = {};  // empty: the text begins with <|endoftext|>
   GenerateOptions options = {};
-  Index samples = 1;  // texts; the prompt is read once for all of them
-  // Of these texts alone; it must outlive them. They then take passes of their own over the
-  // weights.
+  Index samples = 1;  // number of texts; they share one reading of the prompt
+  // Hook for the texts of this request; must outlive them. Texts with a hook are computed in
+  // separate passes over the weights.
   ForwardHook* hook = nullptr;
-  // Pieces of text as soon as they are certain; see generate().
+  // Called with pieces of text as soon as they are final; see generate().
   std::function<void(Index sample, std::string_view piece)> on_text = {};
-  // Every token that was chosen; with what the model thought of it if options.logprobs asks.
+  // Called for every chosen token, with its log probability and rank if options.logprobs is set.
   std::function<void(Index sample, const TokenChoice& choice)> on_token = {};
-  // When a text has ended.
+  // Called at the end of each text.
   std::function<void(Index sample, GenerateResult result)> on_end = {};
-  // When the request cannot go on; its other texts end without a word. Without it Engine::step()
-  // throws.
+  // Called when the request fails; its other texts then end without a callback. If not set,
+  // Engine::step() throws.
   std::function<void(std::exception_ptr error)> on_error = {};
 };
 
 struct EngineOptions {
-  // Texts that one pass over the weights serves: enough to hide the reading of the weights, and few
-  // enough for their caches. Others wait.
+  // Maximum number of texts in one pass over the weights: enough to hide the time for reading the
+  // weights, few enough for the memory of their caches. Other texts wait.
   Index together = 32;
-  // Prompts are read in parts that end at multiples of so many positions, one part a step, so that
-  // other texts do not wait long; 0: each at once. A multiple or a divisor of 64. The oldest prompt
-  // and the one with the least left take turns. It changes what is computed together, and so the
-  // last bits.
+  // Prompts are read in chunks that end at multiples of this position, one chunk a step, so that
+  // other texts do not wait long; 0: whole prompts. Must be a multiple or a divisor of 64. The
+  // oldest prompt and the one with the least left alternate. Changes the last bits of the results.
   Index prompt_chunk = 0;
-  // Positions that there may be keys and values for, of all texts together; a request waits until
-  // there is room for all that it may need. What texts leave free keeps the beginnings of prompts
-  // that were read, in chunks. 0: no limit, and nothing is kept.
+  // Total positions with keys and values, over all texts. A request waits until its maximum fits.
+  // With prompt_chunk set, free positions keep the beginnings of earlier prompts for reuse. 0: no
+  // limit, and nothing is kept.
   Index context_tokens = 0;
 };
 
-// What an engine is at.
+// Current load of an engine and its counts.
 struct EngineStatus {
-  Index texts = 0;            // that run
-  Index waiting = 0;          // requests with texts that have not begun
-  Index reserved_tokens = 0;  // of context_tokens, for texts
-  Index kept_tokens = 0;      // of context_tokens, beginnings of prompts
-  // Since the beginning.
-  Index prompt_tokens = 0;         // of prompts that were read
-  Index reused_prompt_tokens = 0;  // of those, what had been read before
-  Index tokens = 0;                // chosen
+  Index texts = 0;            // running
+  Index waiting = 0;          // requests with texts that have not started
+  Index reserved_tokens = 0;  // part of context_tokens reserved for requests
+  Index kept_tokens = 0;      // part of context_tokens with beginnings of earlier prompts
+  // Counts since the engine was created.
+  Index prompt_tokens = 0;         // in prompts whose reading has started
+  Index reused_prompt_tokens = 0;  // part of prompt_tokens taken from earlier prompts
+  Index tokens = 0;                // generated
 };
 
-// Continues any number of texts side by side: requests come and go between steps, each with options
-// of its own. The tokens of a text depend on nothing but its request.
+// Generates any number of texts side by side. Requests, each with its own options, start and end
+// between steps. The tokens of a text depend only on its request.
 class Engine {
  public:
   // Both must outlive the engine. Throws Error when the tokenizer has more ids than the model.
@@ -71,18 +70,18 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Steps begin texts. Places and room go to earlier requests first. Throws Error for options that
-  // are out of range, and about "max_tokens" for a request that context_tokens has no room for.
+  // Queues a request; step() starts its texts. Earlier requests get places and memory first. Throws
+  // Error for options out of range; about "max_tokens" if context_tokens is too small.
   RequestId begin(Request request);
-  // The texts of a request that run end in the next step, with FinishReason::cancelled; others are
-  // not begun.
+  // Cancels a request. Its running texts end in the next step with FinishReason::cancelled; the
+  // others do not start.
   void cancel(RequestId id);
-  // Chooses one more token for every text that runs, after reading at most one prompt or part of
-  // one. Returns false when no request is left.
+  // Generates one token for every running text and reads at most one prompt or chunk of one.
+  // Returns false when no request is left.
   bool step();
   EngineStatus status() const;
-  // Positions, in whole blocks of 64, that a request takes of context_tokens: those of its prompt
-  // and of the tokens that each of its texts may get, at most the model's block.
+  // Returns the positions that a request needs of context_tokens, in whole blocks of 64: the prompt
+  // and the maximum of each text, at most block_size.
   static Index context_of(const Request& request, Index block_size);
 
  private:

@@ -9,31 +9,31 @@
 
 namespace headlight {
 
-// A number that is added to the logit of a token.
+// A number added to the logit of a token.
 struct TokenBias {
   std::int32_t token = 0;
   double bias = 0;
 };
 
-// How the next token is chosen. The steps run in the order of the fields, which is that of Hugging
-// Face's generate(): penalties, temperature, top_k, top_p, min_p, then one draw from what is left.
+// Options for choosing the next token. They apply in the order of the fields, as in Hugging Face's
+// generate(): penalties, temperature, top_k, top_p, min_p, then one draw.
 struct SamplingOptions {
-  // Logits of tokens that have occurred are divided by it when positive, multiplied when negative:
-  // above 1 discourages repetition, 1 is off. Keskar et al., arXiv 1909.05858.
+  // Divides positive and multiplies negative logits of tokens that have occurred: above 1
+  // discourages repetition, 1 is off. Keskar et al., arXiv 1909.05858.
   double repetition_penalty = 1.0;
-  Index repetition_window = 0;  // latest tokens of prompt and output that count; 0: all
-  // Subtracted from the logits of tokens that the sampler has chosen before: once, and so many
-  // times as they were chosen. As in OpenAI's API the prompt does not count.
+  Index repetition_window = 0;  // number of latest tokens that it considers; 0: all
+  // Subtracted from the logits of tokens chosen before: presence_penalty once, frequency_penalty
+  // once for every occurrence. Prompt tokens do not count, as in OpenAI's API.
   double presence_penalty = 0;
   double frequency_penalty = 0;
   std::vector<TokenBias> logit_bias = {};
-  double temperature = 1.0;  // logits are divided by it; 0: always the likeliest token
-  Index top_k = 0;           // keep so many of the likeliest tokens; 0: all
-  // Keep the likeliest tokens until their probabilities sum to it, one at least; 1: all.
+  double temperature = 1.0;  // divides the logits; 0: always choose the most likely token
+  Index top_k = 0;           // keep only the most likely top_k tokens; 0: all
+  // Keep the most likely tokens until their probabilities sum to top_p, at least one; 1: all.
   // Holtzman et al., arXiv 1904.09751.
   double top_p = 1.0;
-  double min_p = 0.0;         // drop tokens below this share of the likeliest one's probability
-  std::uint64_t seed = 1337;  // of the draws
+  double min_p = 0.0;         // drop tokens below this share of the highest probability
+  std::uint64_t seed = 1337;  // for the random draws
 
   // Throws Error naming the first field that is out of range.
   void validate() const;
@@ -44,52 +44,52 @@ struct TokenProbability {
   double probability = 0;
 };
 
-// The id on which a number in [0, 1) falls when the probabilities are laid end to end in the order
-// given. Throws Error when there are none.
+// Returns the id at `uniform`, in [0, 1), of the cumulative distribution in the given order. Throws
+// Error when there are no tokens.
 std::int32_t choose_token(std::span<const TokenProbability> distribution, double uniform);
 
-// A token that may be chosen; `weight` is its probability up to a common factor.
+// A token that may be chosen. `weight` is its unnormalised probability.
 struct TokenCandidate {
   std::int32_t id = 0;
   double score = 0;
   double weight = 0;
 };
 
-// Throws Error, with `cause` behind it, for a logit that is NaN or plus infinity.
+// Throws Error for a logit that is NaN or plus infinity; `cause` ends the message.
 void require_finite_logits(std::span<const float> logits, std::string_view cause);
 
-// Chooses tokens. Draw n of sample s is a pure function of (seed, s, n): samples do not depend on
-// one another.
+// Chooses tokens. Draw n of sample s is a pure function of (seed, s, n), so that samples are
+// independent.
 class Sampler {
  public:
-  // `excluded` ids are never chosen. Throws Error when an option is out of range.
+  // Never chooses `excluded` ids. Throws Error when an option is out of range.
   explicit Sampler(const SamplingOptions& options, Index sample = 0,
                    std::vector<std::int32_t> excluded = {});
 
-  // The tokens that may come next, by ascending id; their probabilities sum to 1. logits [V]; a
-  // token whose logit is minus infinity is impossible. Among tokens of equal logits the lower id
-  // counts as likelier. `history` is prompt and output so far. Throws Error for a logit that is NaN
-  // or plus infinity, when no token is possible, and for an id of the history outside 0 ... V - 1.
+  // Returns the tokens that may come next, by ascending id; their probabilities sum to 1. Takes
+  // logits [V]; minus infinity excludes a token. Among equal logits the lower id ranks higher.
+  // `history` is the prompt and output so far. Throws Error for a logit that is NaN or plus
+  // infinity, when no token is possible, and for ids in the history outside 0 ... V - 1.
   std::vector<TokenProbability> distribution(const Tensor& logits,
                                              std::span<const std::int32_t> history) const;
 
-  // Draws the next token. Throws what distribution() throws.
+  // Draws the next token. Throws the errors of distribution().
   std::int32_t next(const Tensor& logits, std::span<const std::int32_t> history);
-  // The same for logits [V] in memory; allocates nothing once it has run.
+  // Draws from logits [V] in memory. Allocates nothing after the first call.
   std::int32_t next(std::span<const float> logits, std::span<const std::int32_t> history);
 
  private:
-  // Memory of one draw, kept for the next.
+  // Memory reused by every draw.
   struct Scratch {
     std::vector<double> scores;              // [V]
     std::vector<double> weights;             // [V]
     std::vector<char> penalized;             // [V]
     std::vector<TokenCandidate> candidates;  // by ascending id
-    std::vector<TokenCandidate> order;       // to find the least likely one that stays
+    std::vector<TokenCandidate> order;       // for finding the least likely token to keep
     std::vector<TokenProbability> distribution;
   };
 
-  // From scratch.scores to scratch.distribution.
+  // Computes scratch.distribution from scratch.scores.
   void compute(std::span<const std::int32_t> history, Scratch& scratch) const;
   void adjust_scores(std::span<const std::int32_t> history, Scratch& scratch) const;
   std::int32_t drawn(const std::vector<TokenProbability>& distribution);
@@ -99,7 +99,7 @@ class Sampler {
   RandomStream random_;
   std::vector<std::int32_t> excluded_;
   std::uint64_t draws_ = 0;
-  std::map<std::int32_t, Index> chosen_;  // how often; kept where a penalty asks
+  std::map<std::int32_t, Index> chosen_;  // counts of chosen tokens, for the penalties
   Scratch scratch_;
 };
 

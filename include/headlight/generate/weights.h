@@ -5,13 +5,14 @@
 
 namespace headlight {
 
-// How a Decoder keeps the matrices of a model. Everything else (embeddings that are looked up,
-// norms, biases, activations, sums) is float32 in each of them.
+// Number format of the matrices in a Decoder. Embeddings for look-up, norms, biases, activations
+// and sums are always float32.
 enum class WeightFormat {
   float32,
-  bfloat16,  // rounded to nearest, ties to even: half the memory, and nearly half the time
-  int8,      // 32 neighbours in a row share a float32 scale, rounded to nearest: 36 bytes for 128;
-             // what they meet is rounded to 2^-15 of the largest of 32, for that product alone
+  bfloat16,  // rounded to nearest, ties to even: half the memory, nearly half the time
+  // 32 neighbours in a row share a float32 scale: 36 bytes for 128. Activations are rounded to
+  // 2^-15 of the largest of 32, for the product only.
+  int8,
 };
 
 template <>
@@ -20,13 +21,12 @@ inline constexpr auto kChoices<WeightFormat> =
                                          {"bfloat16", WeightFormat::bfloat16},
                                          {"int8", WeightFormat::int8}});
 
-// Throws Error, one line that says what is needed, what is free and which formats would fit, when a
-// model and the matrices that a Decoder keeps beside it take more memory than there is.
+// Throws Error when a model and its Decoder's matrices exceed the free memory. The one-line message
+// has the needed and free memory and the formats that would fit.
 void require_decoder_memory(const GptConfig& config, WeightFormat format);
 
-// Gives the matrices of a float32 model the values that a Decoder of that format computes with, so
-// that the model itself shows what the format costs. With tied weights that includes the token
-// embedding.
+// Rounds the matrices of a float32 model to the values that a Decoder of this format uses. The
+// model then shows the loss of quality. With tied weights this includes the token embedding.
 void round_weights(Gpt& model, WeightFormat format);
 
 }  // namespace headlight

@@ -11,11 +11,11 @@
 
 namespace headlight {
 
-// What takes the place of a head's output [N, D].
+// Replacement for a head's output [N, D].
 enum class AblationMode {
-  zero,      // nothing
+  zero,      // zeros
   mean,      // its mean over all tokens of the data
-  resample,  // what it puts out at the same place of the next document
+  resample,  // its output at the same position of the next document
 };
 
 template <>
@@ -27,20 +27,21 @@ inline constexpr auto kChoices<AblationMode> =
 struct AblationOptions {
   AblationMode mode = AblationMode::zero;
   HeadSet heads = {};    // to ablate one at a time; empty: all
-  Index pair_heads = 0;  // also all pairs among so many heads that matter most
+  Index pair_heads = 0;  // also ablate all pairs among this many of the most important heads
   Index batch_size = 12;
   BootstrapOptions bootstrap = {};
-  Processes* processes = nullptr;  // that share the batches: all call it, and all get its result
+  Processes* processes = nullptr;  // share the batches: all call it and get the whole result
 };
 
-// How much the loss rises, in nats a token, when a head is ablated.
+// Rise of the loss when a head is ablated, in nats a token.
 struct HeadEffect {
   HeadId head;
   Interval rise;
 };
 
-// Two heads at once. `beyond` is what their joint rise exceeds the sum of both single ones by:
-// above 0 where each covers for the other, below 0 where they do their work together.
+// Rise of the loss when two heads are ablated together. `beyond` is that rise minus the sum of both
+// single rises. It is above 0 if each head compensates for the other, below 0 if they work
+// together.
 struct PairEffect {
   HeadId first;
   HeadId second;
@@ -50,18 +51,18 @@ struct PairEffect {
 
 struct AblationResult {
   Interval loss;                  // of the whole model
-  std::vector<HeadEffect> heads;  // in the order of HeadId
-  std::vector<PairEffect> pairs;  // the largest `beyond` first
-  Index sequences = 0;            // documents, cut where they are longer than the block
+  std::vector<HeadEffect> heads;  // sorted by HeadId
+  std::vector<PairEffect> pairs;  // sorted by `beyond`, largest first
+  Index sequences = 0;            // documents, split at the context length
   Index tokens = 0;               // targets
 };
 
-// Runs the model over the data with one head's output replaced, for each head. Layers below the
-// head are computed once for all, so that all heads together cost about half as many forward passes
-// as there are heads. Intervals are of sequences, paired: each is compared with itself.
+// Measures the loss over the data with one head's output replaced, for each head. Layers below the
+// head are computed once for all heads: all heads together cost about half as many forward passes
+// as there are heads. Intervals are over sequences, paired.
 //
-// Throws Error for heads that do not exist, for fewer than two pair_heads, when the data has no
-// target, and for resample with a single document.
+// Throws Error for heads that do not exist, for fewer than 2 pair_heads (except 0), for data
+// without targets, and for resample with a single document.
 AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data,
                             const AblationOptions& options = {});
 

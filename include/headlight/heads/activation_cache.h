@@ -14,37 +14,37 @@
 
 namespace headlight {
 
-// Which tokens of a context have rows.
+// Selection of the tokens of a context that get a row.
 struct TokenPositions {
-  bool last = false;       // the last one alone
-  NumberRange range = {};  // else those at these places of the context
+  bool last = false;       // only the last token
+  NumberRange range = {};  // otherwise the tokens at these positions
 
-  // Of a context of so many tokens, rising.
+  // Selected positions in a context of `length` tokens, ascending.
   std::vector<Index> of(Index length) const;
 };
 
-// "all", "last", or what parse_range takes. Throws Error about `about` for other text.
+// Parses "all", "last" or the syntax of parse_range(). Throws Error about `about` for other text.
 TokenPositions parse_positions(std::string_view about, std::string_view text);
 
-// Tokens that a model reads at once, and where they stand.
+// Tokens of one model pass, and their origin.
 struct ActivationContext {
   std::vector<std::int32_t> tokens;
-  Index document = 0;  // number of the text, or of the sequence in its dataset
-  Index begin = 0;     // place of the first token in it
+  Index document = 0;  // number of the text, or of the sequence in the dataset
+  Index begin = 0;     // position of the first token in it
 };
 
 // The contexts of a cache, in order.
 class ActivationContexts {
  public:
-  // Texts, each of them whole, as Tokenizer::encode_prompt has them. Throws Error when there is
-  // none, or one has no token or more than `block_size`.
+  // Encodes each text with Tokenizer::encode_prompt as one context. Throws Error for no texts, and
+  // for a text without tokens or with more than `block_size`.
   ActivationContexts(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
                      Index block_size);
-  // Contexts of ids. No begin token is added.
+  // Takes token ids as contexts. Adds no begin token.
   ActivationContexts(std::vector<std::vector<std::int32_t>> texts, Index block_size);
-  // What evaluate() reads of a dataset: every token but the last of a sequence, which has nothing
-  // to predict, in contexts of at most `block_size`. The dataset must outlive the contexts.
-  // Throws Error as SequencePieces does.
+  // Cuts a dataset into contexts of at most `block_size` tokens, as evaluate() does. Leaves out the
+  // last token of each sequence, which has no target. The dataset must outlive the contexts. Throws
+  // Error as SequencePieces does.
   ActivationContexts(const TokenDataset& dataset, Index block_size);
   ActivationContexts(TokenDataset&& dataset, Index block_size) = delete;
 
@@ -54,32 +54,30 @@ class ActivationContexts {
 
  private:
   std::vector<std::vector<std::int32_t>> texts_;
-  std::optional<SequencePieces> pieces_;  // none: the texts
+  std::optional<SequencePieces> pieces_;  // empty: contexts are in texts_
 };
 
-// Contexts whose maps (attn_scores, pattern) a cache may hold: each is an array of its own.
+// Contexts with maps (attn_scores, pattern) in a cache at most. Each map is a separate array.
 inline constexpr Index kMostMappedContexts = 64;
 
 struct ActivationOptions {
-  std::vector<PointRange> points;  // in any order; what is named twice comes once
+  std::vector<PointRange> points;  // in any order; duplicates are merged
   TokenPositions positions = {};
-  Index batch_size = 12;  // contexts computed at once
+  Index batch_size = 12;  // contexts per forward pass
 };
 
-// What a model computes at some points on contexts, as float32, in the order of a pass with maps
-// behind the others; layers above the last that is wanted are not computed. R are the tokens that
-// options.positions keeps, context after context, B the contexts. An array has the name that
-// TransformerLens gives its point, "blocks.5.hook_resid_post", and the axes [R, ...] of Point with
-// only the heads, neurons or elements that were asked for. Maps are [H, rows, T], one array a
-// context: NAME/0, NAME/1 ... NAME/items, int32, are the numbers along the axis of heads or
-// features where these are not 0, 1, 2 ... And int32 of every row: tokens, positions (in its
-// context), documents and document_positions [R]; offsets [B + 1], the row at which each context
-// begins, and R.
+// Computes the values at some points on contexts, as float32 arrays in the order of a pass, maps
+// last. Layers above the last requested one are not computed. R is the number of tokens selected by
+// options.positions, context after context; B is the number of contexts.
+// Arrays have TransformerLens names ("blocks.5.hook_resid_post") and the axes [R, ...] of Point,
+// with only the requested heads, neurons or elements. Maps are [H, rows, T], one array a context:
+// NAME/0, NAME/1 ... NAME/items, int32, lists the head or feature numbers if they are not 0, 1, 2
+// ... Four int32 arrays describe the rows: tokens, positions (in the context), documents and
+// document_positions [R]. offsets, int32 [B + 1], holds the first row of each context, then R.
 //
-// Points that the model does not compute are left out. Throws Error when no point is given or left;
-// for a layer, head or element that the model does not have; for maps of more than
-// kMostMappedContexts contexts; when no token stands at the positions; and when the memory that is
-// free does not hold the arrays.
+// Leaves out points that the model does not compute. Throws Error if no point is given or left; for
+// a layer, head or element that the model does not have; for maps of more than kMostMappedContexts
+// contexts; if no token is selected; and if free memory is too small for the arrays.
 NamedTensors cache_activations(const LanguageModel& model, const ActivationContexts& contexts,
                                const ActivationOptions& options);
 

@@ -13,21 +13,21 @@ namespace headlight {
 struct ActivationFileOptions {
   ActivationOptions activations;
   StoredFloats type = StoredFloats::float32;
-  // Most rows of a file, but always a whole context. 0: 65,536, or as many as take a gibibyte as
-  // float32.
+  // Rows of a file at most; a context is never split. 0: 65,536, or fewer if their float32 values
+  // exceed 1 GiB.
   Index shard_rows = 0;
-  std::string model = {};  // what the index calls it
-  // Called after every batch, unless it is null.
+  std::string model = {};  // model name for the index
+  // Called after every batch. May be null.
   std::function<void(Index contexts_done)> on_context = nullptr;
 };
 
-// Values of an array that its file cannot hold, or that are none.
+// Counts of values that overflow in the file or are not finite in the model.
 struct LostValues {
   Index too_large = 0;    // finite, but infinite in the file: beyond 65,504 as float16
   Index not_numbers = 0;  // NaN or +infinity in the model; -infinity hides a score
 };
 
-// An array of all files together.
+// One array, over all files.
 struct ActivationArrayInfo {
   std::string name;
   std::string type;  // "float16"
@@ -35,32 +35,32 @@ struct ActivationArrayInfo {
   LostValues lost = {};
 };
 
-// A point that was asked for and that the model does not compute, such as resid_mid where attention
-// and MLP run in parallel.
+// A requested point that the model does not compute, such as resid_mid in a model with parallel
+// attention and MLP.
 struct AbsentPoint {
   Point point = Point::resid_mid;
-  Index layers = 0;  // that were asked for and lack it; 1 for a point outside the layers
+  Index layers = 0;  // requested layers without it; 1 for a point outside the layers
 };
 
 struct ActivationFiles {
   std::vector<std::filesystem::path> files;
-  std::filesystem::path index;  // empty: there is one file, which needs none
+  std::filesystem::path index;  // empty for a single file, which needs no index
   std::vector<ActivationArrayInfo> arrays;
-  std::vector<AbsentPoint> absent;  // no array holds these
+  std::vector<AbsentPoint> absent;  // missing from `arrays`
   Index rows = 0;
   Index bytes = 0;  // of the files
 };
 
-// Writes what cache_activations() says about contexts of any number to PATH.npz or
-// PATH.safetensors, or, where that would have more than options.shard_rows, to PATH-00000.npz,
-// PATH-00001.npz ..., each of which is such a cache of its contexts, and PATH.json, which lists
-// them: {model, type, rows, shards: [{file, rows}], arrays: [{name, type, shape}]}. Maps always go
-// into one file. What an earlier call left under these names is replaced or removed. Memory does
-// not grow with a file, which is gathered beside it: while it is written it takes its place, as
-// float32, on the disk once more.
+// Writes the arrays of cache_activations() to PATH.npz or PATH.safetensors, for any number of
+// contexts. If they have more than options.shard_rows rows, it writes the shards PATH-00000.npz,
+// PATH-00001.npz ... instead. Each shard is a cache of its own contexts. PATH.json then lists the
+// shards: {model, type, rows, shards: [{file, rows}], arrays: [{name, type, shape}]}. Attention
+// maps always go into one file. Replaces or removes files of an earlier call. Memory does not grow
+// with the file size: values collect in a temporary float32 file next to the output.
 //
-// Throws Error, and leaves none of its files behind, as cache_activations() does but about memory,
-// for another extension, for bfloat16 in .npz, which NumPy does not know, and when a write fails.
+// Throws Error as cache_activations() does (except about memory), for other extensions, for
+// bfloat16 in .npz (NumPy has no such type), and when a write fails. Leaves no files behind on
+// failure.
 ActivationFiles write_activations(const std::filesystem::path& path, const LanguageModel& model,
                                   const ActivationContexts& contexts,
                                   const ActivationFileOptions& options);

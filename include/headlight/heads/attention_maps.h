@@ -9,24 +9,24 @@
 
 namespace headlight {
 
-// What one layer's heads look at in one sequence.
+// Attention patterns of one layer's heads on one sequence.
 struct LayerAttention {
   Index layer = 0;           // number of the layer in the model
   std::vector<Index> heads;  // numbers of the heads in that layer, one per row of `weights`
   Tensor weights;            // [H, T, T] float32: weights[head][query][key]; rows sum to 1
-  // What the weights are the softmax of, for the neuron view: weights[h][q] = softmax over k of
-  // scale * queries[h][q] . keys[h][k]. [H, T, D] float32 each; undefined when not recorded.
+  // Queries and keys for the neuron view, rotated if the model rotates them. weights[h][q] is
+  // softmax over k of scale * queries[h][q] . keys[h][k]. [H, T, D] float32; undefined if absent.
   Tensor queries = {};
   Tensor keys = {};
   double scale = 0;  // 0: 1 / sqrt(D)
-  Index window = 0;  // keys that a query sees at most, its own included; 0: all
+  Index window = 0;  // keys visible to a query, its own included; 0: all
 };
 
-// What a head was found to do.
+// Class and score of a head.
 struct HeadScore {
   std::string name;     // its class, as "previous token"
-  double score = 0.0;   // how well it fits; 1 is best
-  bool settled = true;  // false: rests on too little, see Verdict; shown with a question mark
+  double score = 0.0;   // 1 is the best fit
+  bool settled = true;  // false: too little data, see Verdict; shown with a question mark
 };
 
 // Every recorded attention map of one sequence.
@@ -34,7 +34,7 @@ struct AttentionMaps {
   std::string title;                // the model's name, for headings
   std::vector<std::string> tokens;  // [T] the tokens as text (UTF-8; may hold a lone blank or '\n')
   std::vector<LayerAttention> layers;
-  std::map<HeadId, HeadScore> scores = {};  // shown beside the heads; heads may be missing
+  std::map<HeadId, HeadScore> scores = {};  // shown next to the heads; some may be missing
 };
 
 }  // namespace headlight

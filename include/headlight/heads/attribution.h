@@ -13,26 +13,26 @@
 #include "headlight/nn/gpt.h"
 
 // Direct logit attribution (Elhage et al., "A Mathematical Framework for Transformer Circuits",
-// 2021): the residual stream before the head is a sum of what the embedding, every attention head
-// and every MLP wrote into it, and so, with the scale of the last norm taken as it is, is a logit.
+// 2021). The final residual stream is the sum of the outputs of the embedding, every attention head
+// and every MLP. With the scale of the last norm held fixed, a logit is a sum over the same parts.
 namespace headlight {
 
 struct AttributionTask {
   std::vector<std::int32_t> text;            // [T]
-  std::int32_t target = 0;                   // the token whose logit is taken apart
-  std::optional<std::int32_t> against = {};  // with one, its logit is subtracted
-  std::optional<Index> position = {};        // of the query, from 0; without: the last one
-  // Sources of attribute_prompts() in place of single tokens; a token is in at most one group.
+  std::int32_t target = 0;                   // token whose logit is decomposed
+  std::optional<std::int32_t> against = {};  // its logit is subtracted, if set
+  std::optional<Index> position = {};        // of the query, from 0; default: the last token
+  // Sources of attribute_prompts() instead of single tokens. Groups must not overlap.
   std::vector<TokenGroup> groups = {};
 };
 
-// How far a logit is taken apart.
+// Granularity of the parts.
 enum class AttributionBy {
   layer,   // attention and MLP of every layer
-  head,    // each head apart
-  source,  // what each head adds, by the token that it was read from: pattern times value
-  neuron,  // each neuron of the MLPs apart
-  stream,  // no parts: the logit as the residual stream holds it so far, sums of `layer`
+  head,    // every head separately
+  source,  // every head and source token: pattern times value
+  neuron,  // every MLP neuron separately
+  stream,  // cumulative logit of the residual stream after each part of `layer`
 };
 template <>
 inline constexpr auto kChoices<AttributionBy> =
@@ -45,13 +45,13 @@ inline constexpr auto kChoices<AttributionBy> =
 enum class LogitPartKind {
   embedding,       // of the token and its position
   attention,       // of a layer, as a whole
-  head,            // or, with a source, what it moved from there
-  attention_bias,  // of the projection, with the shift of a norm behind it
+  head,            // with a source: its contribution from that token
+  attention_bias,  // of the output projection, plus the shift of an output norm
   mlp,             // of a layer, as a whole
   neuron,
-  mlp_bias,      // as that of attention
-  intervention,  // what a hook attached to the model changed between these parts
-  norm_bias,     // the shift of the last norm
+  mlp_bias,      // as attention_bias, for the MLP
+  intervention,  // change made by an attached hook between these parts
+  norm_bias,     // shift of the last norm
 };
 template <>
 inline constexpr auto kChoices<LogitPartKind> =
@@ -65,54 +65,51 @@ inline constexpr auto kChoices<LogitPartKind> =
                                           {"intervention", LogitPartKind::intervention},
                                           {"norm_bias", LogitPartKind::norm_bias}});
 
-// A part of the sum that a logit is.
+// One summand of a logit.
 struct LogitPart {
   // "embedding", "0.3", "0.3 @7" (from token 7), "0.attn", "0.attn.bias", "0.mlp", "neuron.0.17"
   // (as parse_point() reads it), "0.mlp.bias", "0.intervention", "ln_f.bias".
   std::string name;
-  std::optional<HeadId> head = {};  // of parts that are heads, or of one
+  std::optional<HeadId> head = {};  // set for heads and their sources
   double logit = 0;
   LogitPartKind kind = LogitPartKind::embedding;
-  Index layer = kNoLayer;            // n_layer: behind the last one
-  std::optional<Index> source = {};  // position of the token that a head read
+  Index layer = kNoLayer;            // n_layer: after the last layer
+  std::optional<Index> source = {};  // position of the source token
   std::optional<Index> neuron = {};
 };
 
 struct AttributionResult {
   double logit = 0;  // of the target, or its difference
-  // Sum to `logit`, in the order in which the model adds them; by AttributionBy::stream the last is
-  // `logit`.
+  // The parts sum to `logit`, in the model's order of addition. With AttributionBy::stream the last
+  // part equals `logit`.
   std::vector<LogitPart> parts;
   double probability = 0;      // of the target at the position
-  std::int32_t likeliest = 0;  // the token with the largest logit there
-  bool is_choice = false;      // that is the target, or no likelier
+  std::int32_t likeliest = 0;  // token with the largest logit at the position
+  bool is_choice = false;      // the target has the largest logit (ties included)
   bool has_against = false;    // `logit` is a difference
-  Index visible = 0;           // tokens that heads can look at from there
+  Index visible = 0;           // tokens visible to heads at the position
 
-  // Whether the model does what is taken apart: prefers the target to `against`, and at least
-  // twice as likely, or to all others.
+  // Whether the model does the task: the target is the most likely token or, with `against`, at
+  // least twice as likely as that token.
   bool is_clear() const;
 };
 
-// Tokens from which on a position has something to look back on.
+// Visible tokens needed for a reliable attribution.
 inline constexpr Index kEnoughTokens = 8;
 
-// In one line, why the parts explain nothing that the model does: it does not choose the target
-// (with `against`: does not prefer it, or hardly, less than twice as likely), or has hardly any
-// tokens to look at; "" otherwise. The labels are those of the target and of what stands against
-// it, or of the likeliest token.
+// Returns a one-line warning if the parts explain no choice of the model, or "". Reasons: the model
+// does not choose the target, prefers it to `against` less than 2 to 1, or sees fewer than
+// kEnoughTokens tokens. `other_label` names `against`, or the most likely token.
 std::string attribution_caution(const AttributionResult& result, const std::string& target_label,
                                 const std::string& other_label);
 
-// Takes a logit apart. A head's part is what its output z adds through its columns of c_proj, the
-// norm that may stand behind them as it stood, and the last norm as it stood; the parts of its
-// sources sum to it. A hook attached to the model is part of it: what it changes in the stream
-// itself is a part of every layer, and a head whose output it replaced has no sources, and a part
-// of the kind `intervention` in their place.
-// Throws Error for models with another order of the norms, whose residual stream is no such sum;
-// for an empty text or one longer than the block, and ids or a position out of range; and by
-// AttributionBy::neuron for a model without MLPs. `progress` is called behind the parts of every
-// layer.
+// Decomposes a logit. A head's part is its output z times its columns of c_proj, passed through any
+// output norm and the last norm with their scales held fixed. The parts of its sources sum to it.
+// Attached hooks are included: their changes to the stream form an `intervention` part per layer. A
+// head whose output was replaced gets sources of 0 and one part of kind `intervention`.
+// Throws Error for models without pre-norms, whose residual stream is not this sum; for empty texts
+// and texts longer than the context; for ids or a position out of range; and with
+// AttributionBy::neuron for a model without MLPs. `progress` is called after every layer.
 AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
                                   AttributionBy by = AttributionBy::head,
                                   const std::function<void(double share)>& progress = {});
@@ -120,39 +117,40 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
 struct AttributionStudyOptions {
   AttributionBy by = AttributionBy::head;
   BootstrapOptions bootstrap = {};
-  std::function<void(double share)> progress = {};  // of the prompts' layers, 0 to 1
+  std::function<void(double share)> progress = {};  // over all prompts and layers, 0 to 1
 };
 
-// A part over several prompts.
+// Mean of a part over several prompts.
 struct MeanLogitPart {
   LogitPart part;  // its logit is the mean
   Interval logit;  // over prompts
 };
 
-// The group of all tokens that are in no other one.
+// Group of all tokens outside the other groups.
 inline constexpr const char* kOtherTokens = "(others)";
 
 struct AttributionStudy {
-  std::vector<AttributionResult> prompts;   // in their order, without their parts
+  std::vector<AttributionResult> prompts;   // in input order, without their parts
   std::vector<std::vector<double>> logits;  // [prompts][parts]
   std::vector<MeanLogitPart> parts;         // in the order of AttributionResult
   Interval logit;                           // over prompts
-  std::vector<Interval> sources;            // [S], by source: sums over all heads
-  // [S]: names of the sources that are groups, of which the last is kOtherTokens; empty: tokens.
+  std::vector<Interval> sources;            // [S] with AttributionBy::source: sums over all heads
+  // [S]: names of the source groups, kOtherTokens last; empty if sources are tokens.
   std::vector<std::string> groups;
   Index clear = 0;  // prompts with AttributionResult::is_clear()
 };
 
-// Takes the logits of many prompts apart, all in the same way. By AttributionBy::source the sources
-// are tokens, or, where the first task has groups, these and the rest of the tokens, which texts of
-// different lengths have in common. Throws Error as attribute_logit(), naming the prompt from 1,
-// and about "pairs" for none, for tokens of positions that see different numbers of them, and for
-// other groups than those of the first task; about "group" as patch_grid() and for a token in two.
+// Decomposes the logits of several prompts in the same way. With AttributionBy::source the sources
+// are tokens or, if the first task has groups, these groups and kOtherTokens. Groups make texts of
+// different lengths comparable. Throws Error as attribute_logit(), with the prompt's number from 1.
+// Throws about "pairs" for no prompts, for different numbers of visible tokens without groups, and
+// for groups other than those of the first task. Throws about "group" as patch_grid(), and for a
+// token in two groups.
 AttributionStudy attribute_prompts(const Gpt& model, const std::vector<AttributionTask>& tasks,
                                    const AttributionStudyOptions& options = {});
 
-// In one line, why the means explain nothing: in most prompts the model does not do the task, or
-// they are too few for the intervals; "" otherwise. Of several prompts.
+// Returns a one-line warning, or "", if the model fails the task in most prompts or if there are
+// too few prompts for the intervals.
 std::string attribution_caution(const AttributionStudy& study);
 
 }  // namespace headlight

@@ -8,10 +8,10 @@
 
 namespace headlight {
 
-// What one document contributes to a mean over tokens.
+// Contribution of one document to a mean over tokens.
 struct DocumentSum {
   double sum = 0;     // over the document's tokens
-  double weight = 0;  // how many they are
+  double weight = 0;  // number of its tokens
 };
 
 struct Interval {
@@ -26,33 +26,32 @@ struct BootstrapOptions {
   std::uint64_t seed = 1337;
 };
 
-// The mean over all tokens of all documents with the percentile interval of the bootstrap:
-// documents are drawn with replacement, as whole documents, because tokens of one are alike (Efron
-// and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13). The draws depend on the
-// seed and the number of documents alone, so that two measures of the same documents can be
-// compared. Draws without a token, where only few documents have some, do not count. Without any
-// token everything is 0; a single document has an interval of no width.
+// Mean over all tokens of all documents, with the bootstrap's percentile interval. Documents are
+// resampled whole, because tokens of one document are correlated (Efron and Tibshirani, "An
+// Introduction to the Bootstrap", 1993, chapter 13). The draws depend only on the seed and the
+// number of documents, so measures of the same documents are comparable. Draws without tokens do
+// not count. Without tokens the result is 0; a single document has an interval of width 0.
 Interval bootstrap_mean(const std::vector<DocumentSum>& documents,
                         const BootstrapOptions& options = {});
 
-// The same for many measures of the same documents, [measures][documents], at a fraction of the
-// cost: the documents are drawn once. With no resamples intervals have no width. Throws Error when
-// the measures are of different numbers of documents.
+// bootstrap_mean() of several measures of the same documents, [measures][documents]. Faster than
+// separate calls, because documents are drawn once. Without resamples intervals have width 0.
+// Throws Error if measures have different numbers of documents.
 std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>>& measures,
                                       const BootstrapOptions& options = {});
 
-// Documents from which on a percentile interval may be relied on: of 95 %, it holds the mean of
-// skewed values in 87 of 100 cases with 10 documents, in 80 with 5 and in 72 with 3.
+// Number of documents that a 95 % percentile interval needs. For skewed values its coverage is 87 %
+// with 10 documents, 80 % with 5 and 72 % with 3.
 inline constexpr Index kEnoughDocuments = 10;
 
-// In one line, that intervals over so few documents are too narrow, or that one document has none;
-// "" for enough of them.
+// Returns a one-line warning for fewer documents: intervals are too narrow, or missing for a single
+// document. "" for enough documents.
 std::string few_documents_caution(Index documents);
 
-// The interval of Hoeffding's inequality ("Probability inequalities for sums of bounded random
-// variables", 1963, theorem 2) around the mean of `count` independent numbers from 0 to 1, cut to
-// that range: the mean of endlessly many lies in it with a probability of at least `level`. Of a
-// count of 0 it is the whole range. Throws Error for a level that is not between 0 and 1.
+// Interval of Hoeffding's inequality ("Probability inequalities for sums of bounded random
+// variables", 1963, theorem 2) around the mean of `count` independent numbers from 0 to 1, clipped
+// to that range. It contains the true mean with a probability of at least `level`. Count 0 gives
+// the whole range. Throws Error unless 0 < level < 1.
 Interval bounded_mean(double mean, double count, double level = 0.95);
 
 }  // namespace headlight

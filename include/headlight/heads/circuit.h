@@ -8,7 +8,7 @@
 #include "headlight/heads/patching.h"
 #include "headlight/nn/gpt.h"
 
-// Which heads and MLPs a model uses for a task, and who reads what whom writes.
+// Circuits: the heads and MLPs that a model uses for a task, and the edges between them.
 namespace headlight {
 
 enum class CircuitPart { embed, head, mlp, logits };
@@ -16,28 +16,27 @@ enum class CircuitPart { embed, head, mlp, logits };
 struct CircuitNode {
   CircuitPart part = CircuitPart::embed;
   Index layer = 0;  // of heads and MLPs
-  Index head = 0;   // number of a head; the first of those that share keys and values
-  Index last = 0;   // the last of those; else the head itself
+  Index head = 0;   // number of a head; the first of a group with shared keys and values
+  Index last = 0;   // the last head of that group; else the same head
 
   bool operator==(const CircuitNode&) const = default;
 };
 
-// "embed", "5.1", "5.0-2" (heads that share keys and values), "mlp.5", "logits".
+// "embed", "5.1", "5.0-2" (heads with shared keys and values), "mlp.5", "logits".
 std::string node_name(const CircuitNode& node);
 
-// What a node adds to the residual stream, as another reads it from there: of a head its share of
-// what attention adds. A norm behind a branch (output_norms) divides each share by what it divides
-// the sum of the heads by, so the edge of a part carries its normed output. A post-norm divides
-// whatever stands in the stream: an edge carries what its sender wrote, as every post-norm between
-// the two has divided and scaled it in that pass. Biases and shifts that norms divide go with the
-// heads of their layer in equal parts, or with its MLP. With shared_norm heads and MLP read through
-// the one norm, each a stream of its own.
+// The contribution of one node to the residual stream, as another node reads it. A head's
+// contribution is its share of the attention output. An output norm (output_norms) divides each
+// share by the scale of the heads' sum, so an edge carries the normed output. Every post-norm
+// between sender and receiver divides and scales the contribution too. Biases and shifts divided by
+// norms are split equally among the heads of their layer, or go to its MLP. With shared_norm, heads
+// and MLP read separate streams through the same norm.
 struct CircuitEdge {
   CircuitNode from;
   CircuitNode to;
   std::optional<Point> into = {};  // q, k or v of heads
-  // Share of the difference between the texts that it carries, by attribution; negative: it works
-  // against the answer.
+  // Attributed share of the difference between the texts. Negative: the edge works against the
+  // answer.
   double score = 0;
   bool is_kept = false;
 };
@@ -46,35 +45,34 @@ struct CircuitEdge {
 std::string edge_name(const CircuitEdge& edge);
 
 struct CircuitOptions {
-  // Points on the straight line from the corrupt text's embeddings to the clean one's at which
-  // gradients are taken; 1: at the clean text alone.
+  // Points on the line from the corrupt to the clean embeddings where gradients are taken
+  // (integrated gradients); 1: at the clean text only.
   Index steps = 5;
-  Index edges = 0;                            // to keep, at most; 0: as many as faithfulness takes
-  double faithfulness = 0.8;                  // to reach, when no number of edges is given
-  std::function<void(double)> progress = {};  // the share of the work that is done
+  Index edges = 0;                            // edges to keep at most; 0: enough for `faithfulness`
+  double faithfulness = 0.8;                  // target if `edges` is 0
+  std::function<void(double)> progress = {};  // share of the work, 0 to 1
 };
 
 struct CircuitFit {
-  Index edges = 0;          // the strongest so many, of which some may lead nowhere
+  Index edges = 0;          // number of strongest edges, dead ends included
   double faithfulness = 0;  // 1: as the whole model, 0: as on the corrupt text
 };
 
 struct CircuitResult {
-  double clean_difference = 0;  // means over the pairs, as PatchingResult
+  double clean_difference = 0;  // means over the pairs, as in PatchingResult
   double corrupt_difference = 0;
-  Index pairs_done = 0;            // that the model does clearly
-  std::vector<CircuitEdge> edges;  // all, the strongest first
-  Index kept = 0;                  // that begin at the embedding and lead to the logits
-  double faithfulness = 0;         // of these alone, measured
-  std::vector<CircuitFit> curve;   // of more and more edges, measured
+  Index pairs_done = 0;            // pairs of TaskStrength::clear
+  std::vector<CircuitEdge> edges;  // all edges, strongest first
+  Index kept = 0;                  // kept edges: on a path from embedding to logits
+  double faithfulness = 0;         // of the kept edges, measured
+  std::vector<CircuitFit> curve;   // for growing numbers of edges, measured
 };
 
 // Finds the edges of a task by edge attribution patching with integrated gradients (Syed, Rager and
-// Conmy, arXiv 2310.10348; Hanna, Pezzelle and Belinkov, arXiv 2403.17806), and checks them: the
-// model reads the clean text while every edge that is not kept carries what it carries on the
-// corrupt one (Wang et al., arXiv 2211.00593; Conmy et al., arXiv 2304.14997). Memory grows with
-// nodes x tokens x C.
-// Throws Error as patch_heads() for a pair, naming it, and about "pairs" for none.
+// Conmy, arXiv 2310.10348; Hanna, Pezzelle and Belinkov, arXiv 2403.17806). Then verifies them: the
+// model reads the clean text while all other edges carry their corrupt values (Wang et al., arXiv
+// 2211.00593; Conmy et al., arXiv 2304.14997). Memory grows with nodes x tokens x C.
+// Throws Error as patch_heads(), naming the pair, and about "pairs" for no pairs.
 CircuitResult find_circuit(const Gpt& model, const std::vector<PatchingTask>& tasks,
                            const CircuitOptions& options = {});
 
@@ -83,9 +81,9 @@ struct EdgePatch {
   double recovered = 0;
 };
 
-// Path patching along one edge, of which only the ends count, as patch_path() between two heads:
-// the model reads the corrupt text, while the edge carries what it carries on the clean one. Throws
-// Error as patch_heads() does, and about "edge" for one that the model does not have.
+// Patches one edge of the graph; only its ends count. The model reads the corrupt text while the
+// edge carries its clean value, as patch_path() does between two heads. Throws Error as
+// patch_heads(), and about "edge" for an edge that the model does not have.
 EdgePatch patch_edge(const Gpt& model, const PatchingTask& task, const CircuitEdge& edge);
 
 }  // namespace headlight

@@ -11,7 +11,7 @@
 
 namespace headlight {
 
-// What two places of a text have to do with each other; see data/README.md.
+// Relation between two spans of a text; see data/README.md.
 enum class PairKind { quote, bracket, agreement, name, phrase };
 template <>
 inline constexpr auto kChoices<PairKind> =
@@ -22,7 +22,7 @@ inline constexpr auto kChoices<PairKind> =
                                      {"phrase", PairKind::phrase}});
 inline constexpr std::size_t kPairKinds = kChoices<PairKind>.size();
 
-// Tokens of a sequence: a later span that belongs to an earlier one. Ends are one past the last.
+// A pair of token spans: the later one refers to the earlier one. Ends are exclusive.
 struct TokenPair {
   Index earlier_begin = 0;
   Index earlier_end = 0;
@@ -40,15 +40,14 @@ struct SequencePairs {
   }
 };
 
-// Reads a file in the format of data/toy.annotations.jsonl and counts its spans in tokens: for the
-// document texts[i], encoded by `tokenizer`, after `leading` tokens that stand before every
-// document. A span that begins or ends inside a token takes all of it. Of a phrase, which may be
-// cut into other tokens when it is repeated, the pairs are runs in which token i of the later span
-// ends at the same place of the phrase as token i of the earlier one, each with the token behind
-// the run.
+// Reads a file in the format of data/toy.annotations.jsonl and converts its spans to tokens.
+// Document texts[i] is encoded by `tokenizer`, with `leading` tokens before each document. A span
+// that begins or ends inside a token includes the whole token. A repeated phrase may be tokenized
+// differently, so its pairs are runs of tokens with equal ends: token i of both spans ends at the
+// same place of the phrase. Each span includes the token after the run.
 //
-// Throws Error, naming file and line, for text in another format, and when the documents are not
-// those of the file: another number, or another length.
+// Throws Error, naming file and line, for other formats and if the documents differ from the file's
+// in number or length.
 std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
                                             const std::vector<std::string>& texts,
                                             const Tokenizer& tokenizer, Index leading);

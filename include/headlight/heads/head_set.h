@@ -10,30 +10,30 @@
 
 namespace headlight {
 
-// A choice of heads, each once, layer by layer and in a layer by number.
+// A set of heads, sorted by layer and then number.
 class HeadSet {
  public:
   HeadSet() = default;
   HeadSet(std::initializer_list<HeadId> heads) : HeadSet(std::vector<HeadId>(heads)) {}
   HeadSet(std::vector<HeadId> heads);
 
-  // The heads named by "0.1,2.3", or in the form of transformers' prune_heads "0:1,2;3:0" (heads 1
-  // and 2 of layer 0, head 0 of layer 3). Throws Error for other text.
+  // Parses "0.1,2.3", or the format of transformers' prune_heads: "0:1,2;3:0" (heads 1 and 2 of
+  // layer 0, head 0 of layer 3). Throws Error for other text.
   static HeadSet parse(std::string_view text);
   static HeadSet all(const HeadLayout& layout);
-  // The heads of these numbers in each of these layers; none named: all layers, all heads. Throws
-  // Error for a layer or head that the model does not have.
+  // Heads with these numbers in these layers. An empty list means all. Throws Error for a layer or
+  // head that the model does not have.
   static HeadSet of_layers(const HeadLayout& layout, const std::vector<Index>& layers,
                            const std::vector<Index>& numbers = {});
 
-  // These heads, or all of the model where these are none. Throws Error as require_in() does.
+  // Returns this set, or all heads of the model if it is empty. Throws Error as require_in() does.
   HeadSet or_all(const HeadLayout& layout) const;
   // Throws Error for a head that the model does not have.
   void require_in(const HeadLayout& layout) const;
 
   bool contains(const HeadId& id) const;
-  std::vector<Index> layers() const;                    // that have heads here, ascending
-  std::span<const HeadId> of_layer(Index layer) const;  // valid as long as the set is
+  std::vector<Index> layers() const;                    // layers with heads in the set, ascending
+  std::span<const HeadId> of_layer(Index layer) const;  // valid as long as the set
 
   bool empty() const { return heads_.empty(); }
   std::size_t size() const { return heads_.size(); }
@@ -44,10 +44,10 @@ class HeadSet {
   bool operator==(const HeadSet&) const = default;
 
  private:
-  std::vector<HeadId> heads_;  // ascending, each once
+  std::vector<HeadId> heads_;  // ascending, without duplicates
 };
 
-// The heads of a model. Throws Error for a model that shows none.
+// The heads of a model. Throws Error for a model without heads.
 HeadLayout heads_of(const LanguageModel& model);
 
 }  // namespace headlight

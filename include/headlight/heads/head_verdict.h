@@ -12,36 +12,36 @@ namespace headlight {
 
 struct ScoredHead;
 
-// What a head is called when one of some scores reaches a threshold. Rules of the first rank that
-// has any come before those of later ranks; within a rank the highest score wins.
+// Rule that names a head if one of its scores reaches a threshold. Lower ranks are tried first;
+// within a rank the highest score wins.
 struct VerdictRule {
   std::string_view name;   // "previous_token"
   std::string_view label;  // "previous token"
   std::string_view korean_label;
-  std::vector<std::string_view> scores;  // the largest of them counts
+  std::vector<std::string_view> scores;  // the largest one counts
   double threshold = 0;
   int rank = 0;
-  // "{head} looks at the previous token: {score} of its weight"; also {offset}, {name} and
-  // {meaning}, of the score that decided.
+  // Template: "{head} looks at the previous token: {score} of its weight". Also {offset}, {name}
+  // and {meaning}, of the deciding score.
   std::string_view english;
   std::string_view korean;
 };
 
-// In the order of rank. The last, "mixed", needs nothing.
+// All rules, sorted by rank. The last one, "mixed", has no condition.
 const std::vector<VerdictRule>& verdict_rules();
 
 struct Verdict {
   std::string_view name;     // "previous_token"
-  std::string_view measure;  // name of the score that decided
-  double score = 0;          // its value; of "mixed": the best of the first two ranks
-  std::string_view leans;    // of "mixed": the name of the rule with that score
-  // What `score` may be on more of the same text, at 95 %: the bootstrap's interval where it is of
-  // enough documents (kEnoughDocuments), else at least Hoeffding's, bounded_mean().
+  std::string_view measure;  // name of the deciding score
+  double score = 0;          // its value; for "mixed": the best score of ranks 0 and 1
+  std::string_view leans;    // for "mixed": name of the rule with that score
+  // 95 % interval of `score` for more of the same text: the bootstrap's with at least
+  // kEnoughDocuments documents, else at least Hoeffding's, bounded_mean().
   Interval range = {};
-  double places = 0;  // queries that `score` is the mean over
-  // The whole range lies on the same side of the threshold as the score; of "mixed": no score of
-  // the first two ranks that was measured reaches its threshold anywhere in its range. A verdict
-  // that is not settled rests on too little text to be told from chance.
+  double places = 0;  // queries in the mean
+  // Whether the whole range is on the same side of the threshold as the score. For "mixed": no
+  // measured score of ranks 0 and 1 has a range that reaches its threshold. Unsettled verdicts may
+  // be chance, for lack of text.
   bool settled = false;
 };
 
@@ -52,19 +52,17 @@ inline constexpr auto kChoices<Language> =
     std::to_array<Choice<Language>>({{"en", Language::english}, {"ko", Language::korean}});
 
 Verdict judge_head(const ScoredHead& head);
-// "previous token" or "바로 앞 토큰" for "previous_token". Throws Error for what is no verdict.
+// "previous token" or "바로 앞 토큰" for "previous_token". Throws Error for unknown names.
 std::string_view verdict_label(std::string_view name, Language language = Language::english);
-// What the head does, in one sentence without a full stop at its end. When that is not settled, the
-// sentence says so with the range and the places.
+// Describes the head in one sentence without a full stop. For unsettled verdicts the sentence adds
+// the range and the number of places.
 std::string head_sentence(const ScoredHead& head, Language language = Language::english);
 
-// ", where even weights give 0.07": for a head that fits no pattern, to stand behind its sentence;
-// it tells whether the score that came nearest says something. "" for others, and where that is
-// not known (ScoreValue::even).
+// ", where even weights give 0.07": suffix to the sentence of a "mixed" head, for comparison with
+// its nearest score. "" for other heads and if the value is unknown (ScoreValue::even).
 std::string even_weights_text(const ScoredHead& head, Language language = Language::english);
 
-// How many of these heads have verdicts that are not settled, in one line for their reader; "" when
-// all are.
+// One-line warning with the number of unsettled verdicts; "" if all are settled.
 std::string verdict_caution(const std::vector<ScoredHead>& heads,
                             Language language = Language::english);
 

@@ -7,20 +7,21 @@
 
 namespace headlight {
 
-// Two texts that only induction tells apart. The clean one comes to tokens that it had before,
-// "... P A B ... Q X Y ... P A", so that B, the answer, follows; in the corrupt one P A and Q X
-// have changed places, "... Q X B ... P A Y ... P A", so that it is Y. P and Q stand for a few
-// tokens, which make a repetition of the end.
+// Two texts that differ only in their repetition. The clean text ends with tokens from earlier in
+// it, "... P A B ... Q X Y ... P A", so the answer is B. In the corrupt text P A and Q X are
+// swapped, "... Q X B ... P A Y ... P A", so the answer is Y. P and Q are short runs of tokens that
+// lengthen the repetition.
 struct InductionPair {
   PatchingTask task;
-  Index answer_place = 0;  // of B in both texts
-  Index wrong_place = 0;   // of Y in both texts, behind B
+  Index answer_place = 0;  // position of B in both texts
+  Index wrong_place = 0;   // position of Y in both texts, after B
 };
 
-// repeats.sequences such pairs of `length` random tokens, each another, and the end, P a sixth of
-// them: fewer where the block, or the tokens to draw from, do not suffice. Where A and X stand is
-// drawn for every pair, so that no distance tells the answer. With repeats.first in front. Throws
-// Error about "repeats" without a pair, and unless there is room for 5 different tokens and A.
+// Returns repeats.sequences pairs. Each has `length` different random tokens and the repeated end;
+// P is a sixth of `length`. Texts are shorter if the context or the available tokens require it.
+// The positions of A and X are random for each pair, so distance does not predict the answer.
+// repeats.first, if set, precedes each text. Throws Error about "repeats" for no pairs, and without
+// room for 5 different tokens and A.
 std::vector<InductionPair> induction_pairs(const RepeatOptions& repeats, const GptConfig& config);
 
 }  // namespace headlight

@@ -14,7 +14,7 @@
 #include "headlight/nn/gpt.h"
 #include "headlight/text/tokenizer.h"
 
-// Changes of what a model computes, as users write them: "off 5.1, mlp.3; scale 7.2 0.5".
+// Changes to a model's values in the syntax of users: "off 5.1, mlp.3; scale 7.2 0.5".
 namespace headlight {
 
 enum class ChangeKind {
@@ -22,8 +22,8 @@ enum class ChangeKind {
   scale,     // times a factor
   add,       // plus a vector, times a factor: steering
   mean,      // the mean over a text
-  freeze,    // what it is at the same position of another text; behind its end nothing changes
-  resample,  // the same, and a text that ends begins again
+  freeze,    // value at the same position of another text; no change after its end
+  resample,  // as freeze, but a text that ends starts again
 };
 
 template <>
@@ -35,28 +35,28 @@ inline constexpr auto kChoices<ChangeKind> =
                                        {"freeze", ChangeKind::freeze},
                                        {"resample", ChangeKind::resample}});
 
-// Where the values of a change come from: an array of an .npz, a text, a file with one, or, of add,
-// the value at the end of `text` less that at the end of `less`.
+// Source of the values of a change: an array of an .npz, a text, or a text file. For add it can be
+// the value at the last token of `text` minus that of `less`.
 struct ChangeSource {
   std::string text = {};
   std::string less = {};
   std::filesystem::path file = {};  // empty: the text
-  std::string array = {};           // of the file; empty: the file is a text
-  // Of freeze: the token of the text whose values are taken, wherever they are put; none: the one
-  // at the same position.
+  std::string array = {};           // array in the file; empty: the file is a text
+  // For freeze: token of the text whose values are used at every position. Unset: the token at the
+  // same position.
   std::optional<Index> token = {};
 };
 
 struct Change {
   ChangeKind kind = ChangeKind::off;
   std::vector<PointRange> targets = {};
-  std::vector<std::string> classes = {};  // of heads, "induction": targets too
+  std::vector<std::string> classes = {};  // classes of heads ("induction") that are targets too
   double factor = 1;
   ChangeSource source = {};
-  NumberRange positions = {};  // of tokens in their sequences
+  NumberRange positions = {};  // token positions in their sequences
 };
 
-// Changes separated by ; or new lines, in the order in which they are made:
+// Parses changes separated by ; or new lines. They apply in this order:
 //
 //   off TARGETS              scale TARGETS FACTOR
 //   add TARGETS FILE.npz:ARRAY[*FACTOR]
@@ -64,53 +64,52 @@ struct Change {
 //   mean|freeze|resample TARGETS from "TEXT"|FILE
 //   freeze TARGETS from "TEXT"|FILE at TOKEN
 //
-// where quotation marks are " or ', and one inside a text stands twice or is the other;
-// each with positions behind it, "@5", "@3-7" or "@10-". TARGETS are points as parse_point() takes
-// them, separated by commas: heads "5.1", "mlp.3", "neuron.3.17", "resid_post.6", "pattern.5.1";
-// "layer.3", attention and MLP of a layer; and classes of heads, "induction".
+// Texts are quoted with " or '; a quotation mark inside a text is doubled or of the other kind.
+// Each change can end with positions: "@5", "@3-7" or "@10-". TARGETS is a list, separated by
+// commas, of points as in parse_point(): heads "5.1", "mlp.3", "neuron.3.17", "resid_post.6",
+// "pattern.5.1". It also takes "layer.3" (attention and MLP of a layer) and classes of heads,
+// "induction".
 // Throws Error about "intervene", one line that quotes the change.
 std::vector<Change> parse_changes(std::string_view text);
 
-// The same, or those of the key `intervene` (a text or a list of texts) of a file that ends in
-// .toml.
+// Parses changes, or reads them from the key `intervene` (a text or a list of texts) of a .toml
+// file.
 std::vector<Change> read_changes(const std::string& text_or_file);
 
-// TARGETS alone, with positions behind them or none: a change of kind off. Throws Error about
-// `about`.
+// Parses TARGETS with optional positions into a change of kind off. Throws Error about `about`.
 Change parse_targets(std::string_view about, std::string_view text);
 
-// Puts the heads of a change's classes among its targets. Throws Error about `about` for a class
-// that no head of the scores has.
+// Adds the heads of a change's classes to its targets. Throws Error about `about` for a class
+// without heads in `scores`.
 Change with_heads_of_classes(Change change, const std::map<HeadId, HeadScore>& scores,
                              std::string_view about);
 
-// Mean rows [F] at a point and its layer (0 for points of no layer), F the elements of a row: H D
-// of heads, the width otherwise.
+// Mean rows [F] by point and layer (0 for points outside layers). F is the number of elements of a
+// row: H D for heads, otherwise the width.
 using PointMeans = std::map<std::pair<Point, Index>, Tensor>;
 
-// Makes the changes in every pass that it is attached to or given to: Gpt::attach(),
-// ForwardContext::hook, GenerateOptions::hook. It computes what they need from their texts once.
-// What a change replaces has no gradient; what it scales has that of the product.
+// Applies changes in every pass that uses the hook: Gpt::attach(), ForwardContext::hook,
+// GenerateOptions::hook. Computes the values of source texts once, in the constructor. Replaced
+// values have no gradient; scaled values have the gradient of the product.
 class Interventions final : public ForwardHook {
  public:
   struct Options {
-    // For texts of changes, which it reads as generate reads prompts; null: there are none.
+    // For source texts, encoded as prompts of generate. Null: no texts.
     const Tokenizer* tokenizer = nullptr;
     // For classes; see read_head_scores().
     std::map<HeadId, HeadScore> scores = {};
-    // For changes to a mean without a source, in the place of a text; read by the constructor
-    // alone.
+    // Values for mean changes without a source. Read by the constructor only.
     const PointMeans* means = nullptr;
-    // What errors about targets are about.
+    // Parameter name in errors about targets.
     std::string about = "intervene";
-    // Names of special tokens in texts become those tokens, also where the tokenizer does not
+    // Whether names of special tokens in texts become those tokens, even if the tokenizer does not
     // reads_special().
     bool special_tokens = false;
   };
 
   // The model must outlive it. Throws Error about "intervene" (Options::about) for targets that the
-  // model does not have or come by, arrays of another length, texts longer than the block (freeze),
-  // tokens that they do not have, and classes that no head has.
+  // model does not have or compute, arrays of another length, freeze texts longer than the context,
+  // token numbers outside the text, and classes without heads.
   Interventions(const Gpt& model, const std::vector<Change>& changes, const Options& options);
   ~Interventions() override;
 

@@ -13,14 +13,14 @@
 #include "headlight/nn/point.h"
 #include "headlight/nn/token_distribution.h"
 
-// The logit lens (nostalgebraist, "interpreting GPT: the logit lens", 2020): the last norm and the
-// head read what a layer leaves in the residual stream, as if the layers above were not there.
+// The logit lens (nostalgebraist, "interpreting GPT: the logit lens", 2020): applies the last norm
+// and the head to the residual stream after each layer, as if the layers above were missing.
 namespace headlight {
 
-// Where a lens can look. The first three are the whole residual stream, which the last norm reads
-// as it reads the final one. attn_out and mlp_out are what a layer adds to it: they are divided by
-// what the last norm divides the final stream by, and get no shift, so that the logits of the
-// embeddings, of all that layers add and of the shift sum to the model's own.
+// Points that the lens reads. The first three are the whole residual stream; the last norm reads
+// them like the final stream. attn_out and mlp_out are a layer's additions. They use the final
+// stream's norm scale and no shift, so the logits of the embedding, of all additions and of the
+// shift sum to the model's own.
 inline constexpr std::array kLensPoints{Point::resid_pre, Point::resid_mid, Point::resid_post,
                                         Point::attn_out, Point::mlp_out};
 
@@ -37,26 +37,26 @@ struct LensView {
   NumberRange layers = {};
 };
 
-// What is read where: a row of the results.
+// Source of one row of the results.
 struct LensPlace {
-  Index layer = 0;   // -1: what enters the first layer; n_layer: what the model puts out
+  Index layer = 0;   // -1: input of the first layer; n_layer: output of the model
   std::string name;  // "embed", "0", "final"
 };
 
-// What would be said about the next token.
+// Next-token prediction at one place and position.
 struct LensReading {
   double log_probability = 0;  // of the target, nats
-  Index rank = 0;              // of the target; 1: nothing is likelier
+  Index rank = 0;              // of the target; 1: the most likely token
   double entropy = 0;          // nats
   double divergence = 0;       // KL(the model's own distribution || this one), nats
-  std::vector<TokenLogProbability> likeliest = {};  // top_k, the likeliest first
+  std::vector<TokenLogProbability> likeliest = {};  // top_k, most likely first
 };
 
 struct LensTask {
   std::vector<std::int32_t> text;  // [T]
   LensView view = {};
-  NumberRange positions = {};               // of the text, from 0, that are read
-  std::optional<std::int32_t> target = {};  // behind the text; without: the model's likeliest
+  NumberRange positions = {};               // positions of the text to read, from 0
+  std::optional<std::int32_t> target = {};  // after the text; default: the most likely token
   Index top_k = 5;
   std::function<void(double share)> progress = {};  // of the work, 0 to 1
 };
@@ -68,32 +68,32 @@ struct LensRow {
 
 struct LensResult {
   std::vector<Index> positions;       // [P]
-  std::vector<std::int32_t> tokens;   // [P], that stand there
-  std::vector<std::int32_t> targets;  // [P]: the next tokens of the text, the last as in LensTask
-  // What enters the first layer (where layer 0 is looked at), the layers, and, as the last row, the
-  // model's own distribution: of resid_post that is the last layer's.
+  std::vector<std::int32_t> tokens;   // [P], tokens at these positions
+  std::vector<std::int32_t> targets;  // [P]: next tokens; the last one as in LensTask
+  // Input of the first layer (if layer 0 is included), the layers, and the model's own distribution
+  // as the last row. For resid_post the last layer's row is the model's own.
   std::vector<LensRow> rows;
 };
 
-// What every layer would say, for every token of a text. Beside the results, the memory it takes is
-// that of the streams [L, T, C] and of the logits of a few tokens.
-// Throws Error for models with post-norms, which have no last norm; for a point that is none of
-// kLensPoints or that the layers do not come by; for layers, positions and ids out of range, for an
-// empty text and one longer than the block, and when results are not numbers.
+// Reads the prediction of every layer for every token of a text. Besides the results, memory holds
+// the streams [L, T, C] and the logits of a few tokens.
+// Throws Error for models without pre-norms, which have no last norm; for points not in kLensPoints
+// or not computed by the layers; for layers, positions and ids out of range; for an empty text and
+// one longer than the context; and if results are not numbers.
 LensResult logit_lens(const Gpt& model, const LensTask& task);
 
 struct LensMeansOptions {
   LensView view = {};
-  Index batch_size = 12;  // sequences read at once; fewer where their streams take much memory
+  Index batch_size = 12;  // sequences per pass; fewer if streams are large
   Index max_batches = 0;  // evenly spread over the data; 0: all
   std::function<void(double share)> progress = {};
 };
 
-// Means over the targets of a text.
+// Means over the targets of a text, for one place.
 struct LensMeans {
   LensPlace place;
   double loss = 0;        // -log-probability of the target, nats
-  double accuracy = 0;    // share of targets that are the likeliest token
+  double accuracy = 0;    // share of targets predicted as the most likely token
   double entropy = 0;     // nats
   double divergence = 0;  // as in LensReading, nats
 };
@@ -103,8 +103,8 @@ struct LensMeansResult {
   Index tokens = 0;             // targets
 };
 
-// What every layer would say on average. Throws Error as logit_lens does, and when the data has no
-// target.
+// Averages the prediction of every layer over the data. Throws Error as logit_lens(), and for data
+// without targets.
 LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
                            const LensMeansOptions& options = {});
 

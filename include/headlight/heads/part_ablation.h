@@ -12,26 +12,26 @@
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/point.h"
 
-// Ablation of any parts of a model, one by one or several at once.
+// Ablation of any parts of a model, one at a time or together.
 namespace headlight {
 
-// What is ablated at once: one experiment. See parse_targets() for texts.
+// Parts ablated together in one experiment. parse_targets() parses their text form.
 struct PartSet {
   std::string name = {};  // "5.1, mlp.3"
   std::vector<PointRange> targets = {};
-  NumberRange positions = {};  // of tokens in their sequences
+  NumberRange positions = {};  // token positions in their sequences
 };
 
 struct PartAblationOptions {
-  // zero, or mean: over all tokens of the data at that point; resample is of heads alone.
+  // zero, or mean over all tokens of the data at that point. resample works for heads only.
   AblationMode mode = AblationMode::zero;
   Index batch_size = 12;
   BootstrapOptions bootstrap = {};
-  Processes* processes = nullptr;  // that share the batches: all call it, and all get its result
+  Processes* processes = nullptr;  // share the batches: all call it and get the whole result
   std::function<void(double share)> progress = {};  // 0 to 1 over experiments and batches
 };
 
-// How much the loss rises, in nats a token, without these parts.
+// Rise of the loss without these parts, in nats a token.
 struct PartEffect {
   std::string name;
   Interval rise;
@@ -39,24 +39,24 @@ struct PartEffect {
 
 struct PartAblationResult {
   Interval loss;                  // of the whole model
-  std::vector<PartEffect> parts;  // in the order in which they were given
-  Index sequences = 0;            // documents, cut where they are longer than the block
+  std::vector<PartEffect> parts;  // in input order
+  Index sequences = 0;            // documents, split at the context length
   Index tokens = 0;               // targets
 };
 
-// Runs the model over the data once for each set of parts, with all of the set replaced as
-// Interventions do; layers below the first changed one are computed once for all sets. Means are
-// those of the whole model, from one walk over the data. Intervals are as those of ablate_heads().
+// Runs the model over the data once for each set of parts, with the whole set replaced by
+// Interventions. Layers below the first changed one are computed once for all sets. Means come from
+// one pass of the unchanged model over the data. Intervals are as in ablate_heads().
 //
-// Throws Error about "mode" for resample, and about "off" for targets that the model does not have,
-// and for attention maps with mode mean; without any part, and when the data has no target.
+// Throws Error about "mode" for resample, about "off" for targets that the model does not have and
+// for attention maps with mode mean, for no parts, and for data without targets.
 PartAblationResult ablate_parts(const Gpt& model, const TokenDataset& data,
                                 const std::vector<PartSet>& parts,
                                 const PartAblationOptions& options = {});
 
-// One set for each part of a kind: "mlp", "attn" and "layer" (attention and MLP), one a layer;
-// "neuron.5" or "neuron.5.0-99", one a neuron. Throws Error about "each" for another text, and for
-// layers or neurons that the model does not have.
+// Returns one set for each part of a kind: one a layer for "mlp", "attn" and "layer" (attention and
+// MLP); one a neuron for "neuron.5" and "neuron.5.0-99". Throws Error about "each" for other text,
+// and for layers or neurons that the model does not have.
 std::vector<PartSet> each_part(const Gpt& model, std::string_view kind);
 
 }  // namespace headlight

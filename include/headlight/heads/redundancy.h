@@ -10,20 +10,20 @@ namespace headlight {
 
 struct RedundancyOptions {
   HeadSet heads = {};      // empty: all
-  Index documents = 16;    // sequences to compare on, spread evenly over all
-  Index max_tokens = 128;  // of each
-  double threshold = 0.2;  // heads whose mean distance is below do the same
-  std::function<void(double share)> progress = {};  // called with what is done
+  Index documents = 16;    // number of sequences to compare on, evenly spread
+  Index max_tokens = 128;  // tokens of each sequence at most
+  double threshold = 0.2;  // mean distance below which heads count as redundant
+  std::function<void(double share)> progress = {};  // finished share, 0 to 1
 };
 
 struct HeadDistances {
-  HeadSet heads;  // of the rows
-  // [heads, heads] mean over queries of the Jensen-Shannon distance between what two heads look at:
-  // the root of the divergence to base 2, 0 (the same) to 1 (nothing in common). The first token of
-  // a sequence, which can see nothing else, does not count.
+  HeadSet heads;  // one a row of `distance`
+  // [heads, heads] mean over queries of the Jensen-Shannon distance between the attention patterns
+  // of two heads: the root of the divergence to base 2, from 0 (equal) to 1 (disjoint). The first
+  // token of a sequence is left out, because it sees only itself.
   std::vector<double> distance;
-  // Heads that do the same: average linkage (Sokal and Michener, 1958) below the threshold. Only
-  // clusters of two heads or more, the largest first.
+  // Redundant heads: average linkage (Sokal and Michener, 1958) below the threshold. Clusters have
+  // two heads or more; the largest comes first.
   std::vector<HeadSet> clusters;
   Index queries = 0;
 
@@ -31,14 +31,14 @@ struct HeadDistances {
 };
 
 // Compares all pairs of heads on the same queries. Throws Error for heads that the model does not
-// have, options out of range, and when there is no query.
+// have, options out of range, and data without queries.
 HeadDistances head_distances(const LanguageModel& model,
                              const std::vector<std::vector<std::int32_t>>& sequences,
                              const RedundancyOptions& options = {});
 
-// Clusters of items [n, n] by average linkage: merges the two nearest clusters as long as their
-// mean distance is below the threshold. Items of a cluster ascend; clusters of one are left out,
-// and the largest come first.
+// Clusters items by average linkage from their distances [n, n]. Merges the two nearest clusters
+// while their mean distance is below the threshold. Items of a cluster ascend. Clusters of one item
+// are left out; the largest comes first.
 std::vector<std::vector<std::size_t>> average_linkage(const std::vector<double>& distance,
                                                       std::size_t n, double threshold);
 

@@ -6,23 +6,24 @@
 
 namespace headlight {
 
-// How well a model predicts random tokens that are repeated, in nats a token.
+// Loss on repeated random tokens, in nats a token.
 struct RepeatLoss {
-  double first = 0;   // the first copy: nobody can know what comes
-  double second = 0;  // the second: what comes is what followed the first time
+  double first = 0;   // first copy: unpredictable
+  double second = 0;  // second copy: predictable from the first
 
-  // Below 0 as far as the model learns from its context (Olsson et al., "In-context Learning and
-  // Induction Heads", 2022: loss late in the context minus loss early in it).
+  // In-context learning score, below 0 for a model that uses its context (Olsson et al.,
+  // "In-context Learning and Induction Heads", 2022: loss late in the context minus loss early in
+  // it).
   double in_context() const { return second - first; }
 };
 
-// Means over all sequences and all targets, the first token of each copy left out: what it is
-// follows from nothing. Throws Error unless there is a sequence and room for two copies of two
-// tokens in the model's block.
+// Means over all sequences and targets. The first token of each copy is left out, because it is
+// unpredictable. Throws Error for no sequences, and for a context too short for two copies of two
+// tokens.
 RepeatLoss repeat_loss(const Gpt& model, const RepeatOptions& repeats = {});
 
-// The same for each sequence, for intervals over sequences: they are equally long, so that their
-// mean is that of all.
+// The loss of each sequence, for intervals over sequences. Sequences have equal lengths, so the
+// mean of these values is repeat_loss().
 std::vector<RepeatLoss> repeat_losses(const Gpt& model, const RepeatOptions& repeats = {});
 
 }  // namespace headlight

@@ -5,9 +5,10 @@
 
 namespace headlight {
 
-// The chat template of a GGUF file, or of chat_template.jinja or tokenizer_config.json in a folder:
-// how a model was taught to read chats, in Jinja. "": there is none. Of several the one called
-// default. Throws Error as reading those files does.
+// Returns the chat template (Jinja) of a GGUF file, or of chat_template.jinja or
+// tokenizer_config.json in a folder. If there are several, returns the one named "default"; if
+// there is none, "". Throws Error for a file that is unreadable or longer than 64 MiB, and for a
+// damaged GGUF file.
 std::string read_chat_template(const std::filesystem::path& place);
 
 }  // namespace headlight

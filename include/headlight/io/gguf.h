@@ -20,24 +20,24 @@ class InputFile;
 // GGUF, the file format of ggml and llama.cpp: metadata, then the table of tensors, then their
 // elements, little endian. https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
-// A list under one key. The place of an alternative is the number of its type in the file; lists of
-// lists (9) are refused.
+// A list value. The index of an alternative is its type number in the file. Type 9, a list of
+// lists, is refused.
 using GgufArray =
     std::variant<std::vector<std::uint8_t>, std::vector<std::int8_t>, std::vector<std::uint16_t>,
                  std::vector<std::int16_t>, std::vector<std::uint32_t>, std::vector<std::int32_t>,
                  std::vector<float>, std::vector<bool>, std::vector<std::string>, std::monostate,
                  std::vector<std::uint64_t>, std::vector<std::int64_t>, std::vector<double>>;
 
-// What stands under one key; again the place of an alternative is the number of its type.
+// The value of one key. The index of an alternative is its type number in the file.
 using GgufValue = std::variant<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t,
                                std::uint32_t, std::int32_t, float, bool, std::string, GgufArray,
                                std::uint64_t, std::int64_t, double>;
 
-// In the order of the file, every key once.
+// Keys and values in the order of the file. Keys are unique.
 using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;
 
-// How the elements of a tensor are stored, with ggml's numbers. Types from q8_0 on in this list
-// have blocks of elements with common scales: 32 elements, or 256 in the types with a K.
+// Storage types of tensor elements, with ggml's type numbers. From q8_0 on, a block of 32 elements
+// (K types: 256) has common scales.
 enum class GgufType : std::uint32_t {
   f32 = 0,
   f16 = 1,
@@ -70,37 +70,36 @@ inline constexpr auto kChoices<GgufType> =
                                      {"Q5_K", GgufType::q5_k},
                                      {"Q6_K", GgufType::q6_k}});
 
-// What the table says of one tensor.
+// One entry of the tensor table.
 struct GgufTensor {
   std::string name;
   GgufType type = GgufType::f32;
-  Shape shape = {};  // row-major: the sizes of the file in reverse order
-  Index begin = 0;   // of the elements, in bytes from the start of the file
+  Shape shape = {};  // row-major: the file's sizes in reverse order
+  Index begin = 0;   // first byte of the elements, from the start of the file
   Index end = 0;
-  std::size_t part = 0;  // of the files that a model is split into
+  std::size_t part = 0;  // index of the file, for a model that is split into files
 };
 
-// What a file says besides the elements. The maps hold places in the lists.
+// Everything in a file except the elements. The maps hold indices into the vectors.
 struct GgufHeader {
   std::uint32_t version = 0;
   GgufMetadata metadata = {};
   std::map<std::string, std::size_t, std::less<>> keys = {};
-  std::vector<GgufTensor> tensors = {};  // in the order of the table
+  std::vector<GgufTensor> tensors = {};  // in table order
   std::map<std::string, std::size_t, std::less<>> names = {};
 };
 
-// An open file whose tensors are read when they are asked for, at their places and also by several
-// threads at once.
+// An open GGUF file. Reads tensors on demand; several threads may read at once.
 class GgufFile {
  public:
-  // Opens the first of the files that llama-gguf-split makes, NAME-00001-of-00003.gguf, with all
-  // others beside it: metadata is that of the first, tensors are those of all. Reads and checks the
-  // header (version 2 or 3). Memory is taken for what the file still holds and not for what a
-  // number in it says. Throws Error, naming file, key or tensor and reason, for anything that does
-  // not follow the format, other types of elements, tensors that overlap or have an axis of 0, more
-  // than 4 axes, more than 65,536 tensors or keys, an alignment above 1 MiB, lists of more than
-  // 4,194,304 texts, a header of more than 256 MiB, a part that is missing or of another model, and
-  // any but the first part.
+  // Opens a file and checks its header (version 2 or 3). If it is the first part of a split model,
+  // NAME-00001-of-00003.gguf, opens the other parts beside it, too: metadata() is that of the first
+  // part, tensors() lists all parts. Checks declared sizes against the file before allocating
+  // memory. Throws Error, naming file, key or tensor and reason, for a file that does not follow
+  // the format, other element types, overlapping tensors, an axis of 0, more than 4 axes, more than
+  // 65,536 tensors or keys, an alignment above 1 MiB, lists of more than 4,194,304 texts, a header
+  // of more than 256 MiB, a part that is missing or of another model, and a path to any part but
+  // the first.
   explicit GgufFile(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const;
@@ -108,18 +107,16 @@ class GgufFile {
   const GgufMetadata& metadata() const { return header_.metadata; }
   const std::vector<GgufTensor>& tensors() const { return header_.tensors; }
 
-  // What stands under a key, or a tensor by its name; null when there is none.
+  // Returns the value of a key, or the tensor of a name; null if there is none.
   const GgufValue* find_value(std::string_view key) const;
   const GgufTensor* find_tensor(std::string_view name) const;
 
-  // All elements as float32, with the bits that ggml's own reference gives them, except for those
-  // of a NaN.
+  // Returns all elements as float32, bit for bit as in ggml's reference, except for NaN.
   Tensor read(const GgufTensor& tensor) const;
-  // The same into the elements of a tensor of that shape, which lies in row-major order; its type
-  // stays.
+  // Overwrites the elements of `target`, a contiguous tensor of the same shape, in its own type.
   void read_into(const GgufTensor& tensor, Tensor& target) const;
-  // Rows `first` to `first` + `count` as float32 [count, C]; C is the last axis, rows are counted
-  // through all others. Throws Error when there are fewer rows, or for a tensor without axes.
+  // Returns rows `first` to `first` + `count` as float32 [count, C]. C is the last axis; rows run
+  // over all other axes. Throws Error if there are fewer rows, and for a tensor without axes.
   Tensor read_rows(const GgufTensor& tensor, Index first, Index count) const;
 
  private:
@@ -129,22 +126,22 @@ class GgufFile {
   GgufHeader header_;
 };
 
-// True for a path that ends in .gguf and is no directory.
+// True for a path that ends in .gguf and is not a directory.
 bool is_gguf_file(const std::filesystem::path& path);
 
-// A tensor and how it is to be stored: as F32, F16, BF16 or Q8_0, which rounds as ggml's reference
-// quantize_row_q8_0 does.
+// A tensor and its storage type: F32, F16, BF16 or Q8_0. Q8_0 rounds like ggml's reference
+// quantize_row_q8_0.
 struct GgufSource {
   std::string name;
-  Tensor tensor;  // float32, float64 or bfloat16, which become float32 first
+  Tensor tensor;  // float32, float64 or bfloat16; converted to float32 first
   GgufType type = GgufType::f32;
 };
 
-// Writes a file of version 3, replacing it in one step (see replace_file). Elements are aligned to
-// what metadata's general.alignment says (a uint32), else to 32 bytes.
-// Throws Error for what GgufFile refuses, names of more than 63 bytes (llama.cpp's limit), another
-// type, rows that are no whole number of blocks, values that F16 or Q8_0 cannot hold, and a failed
-// write.
+// Writes a file of version 3, replacing it in one step (see replace_file). Aligns elements to
+// metadata's general.alignment (a uint32), or to 32 bytes without one.
+// Throws Error for everything that GgufFile refuses, names of more than 63 bytes (llama.cpp's
+// limit), other storage types, rows that are not a whole number of blocks, values that F16 or Q8_0
+// cannot hold, and a failed write.
 void write_gguf(const std::filesystem::path& path, const GgufMetadata& metadata,
                 const std::vector<GgufSource>& tensors);
 

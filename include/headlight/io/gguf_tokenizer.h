@@ -7,16 +7,16 @@
 
 namespace headlight {
 
-// The tokenizer that a GGUF file's metadata describes under tokenizer.ggml.*, as llama.cpp writes
-// them (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md#tokenizer):
-//   model "gpt2": byte-level BPE with the merges of the file. `pre` says how texts are cut, by the
-//     names of llama.cpp; a file without one, or with "default", gives a tokenizer with a warning().
-//   model "llama": SentencePiece's BPE of characters that fall back to bytes, whose merges follow
-//     from the scores of the tokens. Of the family gemma, runs of blanks merge before all others.
-// Ids are those of the tokenizer.json that the model came with, which to_tokenizer_json() gives in
-// other words. Throws Error, one line that names the file and the key, where a key is missing, has
-// another type or number of values or a value that is not supported, for more than 524,288
-// tokens, 32 MiB of them and their merges, and tokens that are alike.
+// Returns the tokenizer that tokenizer.ggml.* of a GGUF file describes, as llama.cpp writes it
+// (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md#tokenizer):
+//   model "gpt2": byte-level BPE with the file's merges. `pre` is llama.cpp's name of the
+//     pre-tokenizer. Without it, or with "default", the tokenizer gets a warning().
+//   model "llama": SentencePiece BPE with byte fallback. Merges follow from the tokens' scores. In
+//     the gemma family, runs of blanks merge before everything else.
+// Ids are as in the model's original tokenizer.json; to_tokenizer_json() writes an equivalent one.
+// Throws Error, one line that names the file and the key, for a missing key, a wrong type, number
+// of values or value, more than 524,288 tokens, more than 32 MiB of tokens or of merges, and
+// duplicate tokens.
 std::unique_ptr<Tokenizer> gguf_tokenizer(const GgufFile& file);
 
 }  // namespace headlight

@@ -14,33 +14,33 @@ namespace headlight {
 
 // Writes the tensors, replacing the file in one step (see replace_file). Types with larger elements
 // come first, so that every tensor is aligned; otherwise the order is kept. An empty `metadata` is
-// left out; "format": "pt" is what the transformers library expects.
-// A usable name is 1 to 1024 bytes of UTF-8 without control characters that, because it becomes a
-// file name inside an .npz archive, neither starts with '/' nor has a part that is "..".
+// left out. The transformers library expects "format": "pt".
+// A usable name is 1 to 1024 bytes of UTF-8 without control characters. It must not start with '/'
+// or have a part "..", because it becomes a file name inside an .npz archive.
 // Throws Error for an unusable or repeated name, an undefined tensor and a failed write.
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata = {{"format", "pt"}},
                        StoredFloats floats = StoredFloats::float32);
 
 // Reads every tensor, in the order of the data. F16 becomes float32; I64, I16, I8 and U8 become
-// int32. The header is checked whole before memory of a size that the file declares is taken.
-// Throws Error, naming file, tensor and reason, for anything that does not follow the format, an
+// int32. Checks the whole header before allocating memory for tensors.
+// Throws Error, naming file, tensor and reason, for a file that does not follow the format, an
 // element type other than F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL, more than 8 axes, more than
 // 65,536 tensors, a header of more than 16 MiB, and an I64 value that int32 cannot hold.
 NamedTensors read_safetensors(const std::filesystem::path& path);
 
-// What the header says of one tensor.
+// Header entry of one tensor.
 struct TensorInfo {
   std::string dtype;  // as the file spells it: "F32"
   Shape shape;
-  Index begin = 0;  // of the elements, in bytes from the start of the file
+  Index begin = 0;  // first byte of the elements, from the start of the file
   Index end = 0;
 };
 
-// The checked header without the data, by tensor name. Throws what read_safetensors throws.
+// Returns the checked header by tensor name. Throws Error as read_safetensors does.
 std::map<std::string, TensorInfo> read_safetensors_header(const std::filesystem::path& path);
 
-// The texts about the file, its __metadata__; empty when it has none.
+// Returns the file's __metadata__; empty if it has none.
 std::map<std::string, std::string> read_safetensors_metadata(const std::filesystem::path& path);
 
 }  // namespace headlight

@@ -11,7 +11,7 @@
 
 namespace headlight {
 
-// Texts of any size become token files of a certain size, on all threads.
+// Encoding of texts of any size into token files of limited size, on all threads.
 
 // A token file, with an index of its documents beside it.
 struct Shard {
@@ -21,37 +21,36 @@ struct Shard {
 };
 
 struct ShardOptions {
-  Index shard_tokens = 100'000'000;  // most of one file, at least 2
-  TextFormat format = {};  // of the texts; format.token_dtype is that of the shards, or automatic:
-                           // what the vocabulary needs
-  bool special = true;     // names of special tokens in a text become these
-  // Called for every shard that is complete, in order.
+  Index shard_tokens = 100'000'000;  // maximum of one shard, at least 2
+  // Format of the texts; token_dtype is the width of ids in the shards (automatic: by vocabulary).
+  TextFormat format = {};
+  bool special = true;  // encodes names of special tokens in a text as these tokens
+  // Called for every complete shard, in order.
   std::function<void(const Shard& shard)> on_shard = {};
 };
 
 struct ShardResult {
-  std::vector<Shard> shards = {};  // all of the folder
+  std::vector<Shard> shards = {};  // all shards in the folder
   Index tokens = 0;                // of all shards
   Index documents = 0;
-  Index found = 0;  // shards that were there already
+  Index found = 0;  // shards that existed before the call
   // Warnings about texts that look like another format.
   std::vector<std::string> warnings = {};
 };
 
-// Encodes the texts into a folder: shard_000000.bin, ... (as nanoGPT reads them) with .idx beside
-// (Megatron-LM's index of documents), tokenizer.json and shards.json, which tells of the tokenizer,
-// the texts and the progress. <|endoftext|> follows every document; a file that is one stream is
-// one. A shard takes documents until the next would make it longer than shard_tokens; one that is
-// longer by itself is cut into several, each of a shard of its own but for the rest.
+// Encodes the texts into a folder: shard_000000.bin and so on (readable by nanoGPT), .idx files
+// beside them (Megatron-LM's index of documents), tokenizer.json and shards.json. shards.json
+// describes the tokenizer, the texts and the progress. Every document ends with <|endoftext|>; a
+// stream is one document. A shard takes documents until the next one would exceed shard_tokens. A
+// document that is longer than a shard is cut: it fills shards of its own, and the rest shares one.
 //
-// A folder in which an encoding of the same texts was stopped or killed goes on where it stopped,
-// by reading the present file again up to there. The bytes in the end do not depend on that, nor on
-// the number of threads. While it is working the folder is locked.
+// After a stop or kill, a call with the same texts continues. It reads the current file again up to
+// that place. The final bytes depend neither on that nor on the number of threads. The folder is
+// locked during the call.
 //
-// Throws Error naming the file or setting when a text cannot be read or changes while it is read,
-// when the folder holds something else or shards of other texts, another tokenizer or other
-// settings, and when a text that an encoding is to go on with came through standard input; throws
-// LockedError when another process writes there.
+// Throws Error naming the file or setting if a text cannot be read or changes meanwhile, if the
+// folder holds other files or shards of other texts, another tokenizer or other settings, and if it
+// would have to continue from standard input. Throws LockedError if another process writes there.
 ShardResult encode_shards(const std::filesystem::path& folder, const std::vector<TextFile>& files,
                           const Tokenizer& tokenizer, const ShardOptions& options);
 

@@ -4,9 +4,8 @@
 
 namespace headlight {
 
-// What files hold float32 tensors in: halves are rounded to the nearest value, ties to even, and
-// what float16 cannot hold, from 65,520 on, becomes infinite. Tensors of other types stay as they
-// are.
+// Storage type of float32 tensors in files. 16-bit types round to the nearest value, ties to even;
+// float16 stores values from 65,520 on as infinity. Tensors of other types are stored unchanged.
 enum class StoredFloats { float32, float16, bfloat16 };
 
 template <>

@@ -10,27 +10,24 @@
 
 namespace headlight {
 
-// The token ids of one file: a stream, or documents between document_ends(); see TextFormat. Ids of
-// token files (is_token_file) are a stream, or documents where an index beside them says so and the
-// format asks for them. Texts are encoded as they are read, so that none lies
-// in memory whole. The cut of streams is chosen to suit the tokenizer.
+// Returns the token ids of one file: a stream, or documents between document_ends(); see
+// TextFormat. A token file (is_token_file) gives documents if it has an index and the format asks
+// for them. Texts are encoded as they are read, in parts that suit the tokenizer.
 //
-// A text that spells out the separator of documents although it is not cut there gets one line in
-// `warnings`, which tells how to do so; so does one that spells special tokens out in characters,
-// and a file whose ids are taken for 32-bit ones by their look. A file without any token gives no
-// sequences.
+// Adds one line to `warnings` for a text that spells out the separator of documents without being
+// cut there. Likely mistakes also get a line: special tokens spelled out in a text, and ids that
+// were guessed to be 32-bit. A file without tokens gives no sequences.
 //
-// Throws Error "NAME: ..." when the file cannot be read or used, and when its ids do not fit in
-// memory.
+// Throws Error "NAME: ..." if the file cannot be read or used, or if its ids do not fit in memory.
 TokenDataset read_dataset(const TextFile& file, const TextFormat& format,
                           const Tokenizer& tokenizer, std::vector<std::string>& warnings);
 
-// That of every file that has a token. Throws Error naming them when none has.
+// Returns the dataset of every file that has tokens. Throws Error naming the files if none has.
 std::vector<TokenDataset> read_datasets(const std::vector<TextFile>& files,
                                         const TextFormat& format, const Tokenizer& tokenizer,
                                         std::vector<std::string>& warnings);
 
-// The tokenizer of the characters that the texts have. Throws Error when there is none.
+// Makes a tokenizer of the characters in the texts. Throws Error if there are none.
 CharTokenizer learn_characters(const std::vector<TextFile>& files, TextFormat format);
 
 }  // namespace headlight

@@ -9,18 +9,18 @@
 
 namespace headlight {
 
-// Stands for standard input where the name of a text file is expected.
+// The file name that means standard input.
 inline constexpr std::string_view kStandardInput = "-";
 
-// The token file that comes first in a folder, where nothing else is asked for.
+// Default name of the token file that is preferred in a folder.
 inline constexpr std::string_view kTrainFile = "train.bin";
 
 // A file with text, or with token ids (see is_token_file).
 struct TextFile {
   std::string path;  // kStandardInput: standard input
-  // What comes through standard input, which can be read only once, when it is needed again.
+  // Content of standard input, kept because it can be read only once; null: not read yet.
   std::shared_ptr<const std::string> held = nullptr;
-  // Files that lie beside it to evaluate on, such as the val.bin of nanoGPT's folders.
+  // Files beside it to evaluate on, for example the val.bin of a nanoGPT folder.
   std::vector<std::string> validation_paths = {};
 
   bool is_standard_input() const { return path == kStandardInput; }
@@ -28,60 +28,58 @@ struct TextFile {
   std::string name() const;
 };
 
-// The files that a user means. Each name is one of
+// Returns the files for the user's names. Each name is one of
 // - a file, or - for standard input;
-// - a folder: its file `token_file`, or else train.bin, as nanoGPT's prepare.py writes them; where
-//   there is neither, all that is_text_name() and neither hidden nor a README, by name, without
-//   folders inside; where there is none of these, or shards.json says that the folder holds shards,
-//   all that is_token_file() by name, those with _val_ in their names (as llm.c's scripts write
-//   them) to evaluate on;
+// - a folder: its file `token_file`, else train.bin (from nanoGPT's prepare.py); else all text
+//   files (is_text_name) by name, without hidden files, READMEs and subfolders; else all token
+//   files (is_token_file) by name. A folder with shards.json gives token files rather than text
+//   files. Token files with _val_ in their names (from llm.c's scripts) are for evaluation;
 // - a pattern with *, ? or [...], in sorted order;
 // - several of these, separated by commas.
-// What is there under the whole name comes first, so that any file can be named. Throws Error for a
-// name of nothing, a pattern that nothing matches, a folder without such files, and when standard
-// input comes twice.
-// `warnings` gets a line for every folder of which something is not read, hidden files aside, with
-// counts: "texts: read 3 files; skipped 2: 1 .csv, 1 folder".
+// A file that exists under the whole name takes precedence, so any file can be named. Throws Error
+// for an empty name, a pattern without a match, a folder without usable files, and standard input
+// given twice.
+// Adds a line to `warnings` for every folder with skipped files, not counting hidden ones: "texts:
+// read 3 files; skipped 2: 1 .csv, 1 folder".
 std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
                                       std::string_view token_file = kTrainFile,
                                       std::vector<std::string>* warnings = nullptr);
 
-// A name with the weight behind its last colon, as in "books/*.txt:2.5".
+// A name and the weight after its last colon, as in "books/*.txt:2.5".
 struct WeightedName {
   std::string name;
-  // In millionths; 0: there is none.
+  // Weight in millionths; 0: no weight.
   Index weight = 0;
 };
 
-// What is there under the whole name comes first, so that names may have colons. Throws Error for a
-// weight that is 0 or above a million.
+// Splits a name from its weight. The name of an existing file is not split, so names may contain
+// colons. Throws Error for a weight that is 0 or above a million.
 WeightedName split_weight(const std::string& name);
 
-// Files that are sampled together, in proportion to their sizes, and how often, against others.
+// Files that are sampled in proportion to their sizes, and the weight of the group.
 struct WeightedFiles {
   std::vector<TextFile> files;
-  Index weight = 1;  // the weights of all have no common divisor
+  Index weight = 1;  // relative to other groups; all weights have no common divisor
 };
 
-// The files that names with weights mean: of each what find_text_files() gives. Names without a
-// weight beside others with one weigh 1; where none has one, all are one source. Throws Error as
-// find_text_files() and split_weight() do; `warnings` is theirs.
+// Returns one group of files for each name, see find_text_files(). A name without a weight weighs
+// 1; if no name has a weight, all files form one group. Throws Error as find_text_files() and
+// split_weight() do.
 std::vector<WeightedFiles> find_weighted_files(const std::vector<std::string>& names,
                                                std::vector<std::string>* warnings = nullptr);
 
-// True for .txt, .text, .md, .jsonl and .ndjson, in any case, also with .gz or .zst behind.
+// True for .txt, .text, .md, .jsonl and .ndjson, in any case, also followed by .gz or .zst.
 bool is_text_name(std::string_view name);
 
-// True for .jsonl and .ndjson, in any case, also with .gz or .zst behind.
+// True for .jsonl and .ndjson, in any case, also followed by .gz or .zst.
 bool is_json_lines_name(std::string_view name);
 
-// Reads standard input, if it is among the files, into memory, so that they can be read twice.
-// Throws Error when it does not fit.
+// Reads standard input into memory if it is one of the files, so that it can be read twice. Throws
+// Error if it does not fit.
 void hold_standard_input(std::vector<TextFile>& files);
 
-// Throws Error when the file is larger than the memory that is free: a sparse file may say any
-// size, and the system hands out memory that it does not have. Returns its bytes; 0 where they are
-// not known.
+// Throws Error if the file is larger than the free memory. Returns its size in bytes; 0 if unknown.
+// A sparse file can claim any size, and the system hands out memory that it lacks.
 Index require_fits(const TextFile& file);
 
 // "a.txt", "a.txt and b.txt", or "a.txt and 7 more", for messages.

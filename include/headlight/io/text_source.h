@@ -13,65 +13,63 @@
 
 namespace headlight {
 
-// Where one part of a stream of text may end and the next begin.
+// Places where a stream of text may be cut into parts.
 enum class StreamCut {
-  character,  // behind any character
-  piece,      // where pieces of byte-level BPE meet: see split_between_pieces
-  line,       // behind a line end; in a line of megabytes, also where its pieces meet
+  character,  // after any character
+  piece,      // between pieces of byte-level BPE: see split_between_pieces
+  line,       // after a line end; in a line of megabytes, also between pieces
   end,        // nowhere: the stream is one part
 };
 
 // How the bytes of a file become text.
 struct TextFormat {
   DocumentSplitOptions split = {};
-  // The key of the text in JSON lines. Empty: "text", and only files that are named so (see
-  // is_json_lines_name) are JSON lines; otherwise all are.
+  // Key of the text in JSON lines. Empty: the key is "text", and only files with a matching name
+  // (is_json_lines_name) are JSON lines. Otherwise all files are.
   std::string jsonl = {};
-  StreamCut cut = StreamCut::piece;  // of a text that is not split into documents
-  bool as_it_is = false;             // else a byte order mark is removed and "\r\n" becomes "\n"
-  bool any_bytes = false;            // else the text must be UTF-8
-  TokenDtype token_dtype = TokenDtype::automatic;  // of files that hold ids instead of text
-  // Files of ids that have an index of their documents give these. Else, and where `split` asks for
-  // none, they give a stream.
+  StreamCut cut = StreamCut::piece;  // for text that is not split into documents
+  bool as_it_is = false;             // if false, drops a byte order mark and turns "\r\n" into "\n"
+  bool any_bytes = false;            // if false, the text must be UTF-8
+  TokenDtype token_dtype = TokenDtype::automatic;  // width of ids in token files
+  // If true, token files with an index give documents even if `split` is none.
   bool token_documents = false;
-  BeginToken begin = BeginToken::automatic;  // of documents and windows
+  BeginToken begin = BeginToken::automatic;  // for documents and windows
 
-  // True when a file gives documents and not one stream. A line of JSON lines is a document,
-  // however plain text is split.
+  // True if a file gives documents and not a stream. Each line of a JSON lines file is a document.
   bool gives_documents(const TextFile& file) const;
   bool is_json_lines(const TextFile& file) const;
 };
 
-// A document, or a part of a stream: the parts joined are the stream.
+// A document, or one part of a stream. All parts joined are the stream.
 struct TextPart {
   std::string_view text;
-  Index number = 0;  // of the document or part in its file, from 0 on
+  Index number = 0;  // index of the document or part in its file
 };
 
 using UseText = std::function<void(const TextPart& part)>;
 
-// Reads a text file, a few megabytes at a time, and hands on its documents, or its stream in parts.
-// This is the way that every text comes in: for training, evaluation, heads, prompts and the
-// tokenizer's commands. Files whose names end in .gz or .zst are decompressed; so is standard input
-// that begins like one of them, and any other file unless it may hold any bytes.
+// Reads a text file, a few megabytes at a time, and calls `use` for each document or each part of a
+// stream. Training, evaluation, heads, prompts and the tokenizer's commands all read text with it.
+// Decompresses files named .gz or .zst, and standard input with a gzip or zstd header. Other files
+// with that header are decompressed unless any_bytes is set.
 //
-// A line of JSON lines is {"text": "..."} (or the key that the format names), or a string by
-// itself; its text is a document as it is, be it empty. Empty lines are passed over. Documents of
-// other files are those of split_documents; a file may have none.
+// A line of JSON lines is {"text": "..."} (or the format's key), or a plain string. Its text is one
+// document, unchanged and possibly empty. Blank lines are skipped. split_documents cuts other files
+// into documents; there may be none.
 //
-// Throws Error "NAME: ..." when a file cannot be read or decompressed, is not UTF-8 (the byte is
-// counted from 0 in the decompressed file) or not JSON (naming the line), or when a document, a
-// line of JSON or what no stream can be cut in is longer than 128 MiB; a stream with StreamCut::end
-// must fit in memory. Throws whatever `use` throws.
+// Throws Error "NAME: ..." if a file cannot be read or decompressed, is not UTF-8 (with the byte
+// offset in the decompressed file) or not JSON (with the line number). Throws Error if a document,
+// a line of JSON, or a stretch of a stream without a place to cut exceeds 128 MiB. A stream with
+// StreamCut::end must fit in memory. Passes on exceptions from `use`.
 void read_text(const TextFile& file, const TextFormat& format, const UseText& use);
 
-// The documents of files that are not empty; a stream is one. `warnings` gets lines about texts that
-// are hardly meant as they are read. Throws Error when there is none.
+// Returns the non-empty documents of the files; a stream is one document. Adds lines to `warnings`
+// for texts that look like JSON or a table, or hold decomposed Hangul. Throws Error without
+// documents.
 std::vector<std::string> read_documents(const std::vector<TextFile>& files, TextFormat format,
                                         std::vector<std::string>* warnings = nullptr);
 
-// The whole text of one file (- for standard input), as a stream. Throws Error when it is empty,
-// too.
+// Returns the whole text of one file (- for standard input). Throws Error also if it is empty.
 std::string read_text_file(const std::filesystem::path& path);
 
 }  // namespace headlight

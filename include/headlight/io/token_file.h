@@ -13,11 +13,10 @@
 
 namespace headlight {
 
-// Files of token ids, as nanoGPT's prepare.py writes them (16-bit numbers, little endian, and
-// nothing else; some of its forks write 32-bit ones) and llm.c's scripts (the same behind 1024
-// bytes of header, which say the width and the number of ids).
+// Files of token ids: nanoGPT's (16-bit ids, little endian, without a header; some forks write
+// 32-bit ids) and llm.c's (ids after a header of 1024 bytes with their width and number).
 
-// How wide the ids of a file are; the names are NumPy's.
+// Width of the ids in a file, by NumPy's names.
 enum class TokenDtype { automatic, uint16, uint32 };
 
 template <>
@@ -26,61 +25,61 @@ inline constexpr auto kChoices<TokenDtype> =
                                        {"uint16", TokenDtype::uint16},
                                        {"uint32", TokenDtype::uint32}});
 
-// What a file needs for the ids below `vocab_size`: uint16 up to 65,536 of them, as nanoGPT has it.
+// Returns the width for ids below `vocab_size`: uint16 up to 65,536 ids, as in nanoGPT.
 TokenDtype token_dtype_for(Index vocab_size);
 
-// What a folder of shards that `tokenizer encode` has written says of them.
+// Name of the file that describes the shards in a folder of `tokenizer encode`.
 inline constexpr std::string_view kShardManifest = "shards.json";
 
-// Bytes of one id; `dtype` is not automatic.
+// Returns the bytes of one id. `dtype` must not be automatic.
 Index id_bytes(TokenDtype dtype);
 
-// True for the name of a token file: it ends in ".bin".
+// True for the name of a token file: it ends in ".bin", in any case.
 bool is_token_file(const std::filesystem::path& path);
 
-// A token file that is open.
+// An open token file.
 struct TokenFile {
-  TokenSequence ids;  // stay in the file, which is read where they are needed
+  TokenSequence ids;  // read from the file on demand
   TokenDtype dtype = TokenDtype::uint16;
-  std::string note;  // why ids were taken for 32-bit ones; empty: nothing that one should know
+  std::string note;  // for the user, if the ids were guessed to be 32-bit; else empty
 };
 
-// Opens a file of ids that `tokenizer` has made. `dtype` says how wide they are; when it is
-// automatic, llm.c's header says it, else a vocabulary above 65,536 means 32 bits, else the file
-// itself: 32 bits when every second 16-bit number is 0.
-// All ids are looked at once, a megabyte at a time, and again whenever some are read, so that a
-// file that is damaged, even while it is in use, is an Error; so is one that is written to or cut
-// after it was opened (see InputFile::require_unchanged).
-// An index of documents beside it (PREFIX.idx, as Megatron-LM writes it) says the width, too.
-// Throws Error "PATH: ..." when it cannot be read or is not a regular file, the width cannot be
-// told, it holds no whole number of ids, an id is not below the tokenizer's vocabulary, or
-// nanoGPT's meta.pkl beside it gives the ids to other characters than the tokenizer does.
+// Opens a file of ids that `tokenizer` has made. `dtype` is the width of the ids. If it is
+// automatic, a document index beside the file (PREFIX.idx, as Megatron-LM writes it) or llm.c's
+// header gives the width. Without both, a vocabulary above 65,536 means 32 bits. Otherwise ids have
+// 32 bits if most upper halves of the 32-bit words are 0, else 16 bits.
+// Checks all ids once, a megabyte at a time, and again on every read: damage is an Error even while
+// the file is in use. Writing to the file or cutting it after opening is an Error, too (see
+// InputFile::require_unchanged).
+// Throws Error "PATH: ..." if the file cannot be read, is not a regular file or not a whole number
+// of ids, if the width is ambiguous, if an id is outside the tokenizer's vocabulary, or if
+// nanoGPT's meta.pkl beside it maps ids to other characters than the tokenizer does.
 TokenFile open_token_file(const std::filesystem::path& path, const Tokenizer& tokenizer,
                           TokenDtype dtype = TokenDtype::automatic);
 
-// The tokens around the documents of a model. By default documents of a model that has a token of
-// its own for the beginning begin as its prompts do, with that token or with nothing. Models like
-// GPT-2 have <|endoftext|> on both sides.
+// Returns the tokens around the documents of a model. If the begin token differs from the end
+// token, documents by default begin as prompts do: with the begin token or with nothing. If both
+// are the same, as <|endoftext|> in GPT-2, it is on both sides.
 DocumentEnds document_ends(const Tokenizer& tokenizer, BeginToken begin = BeginToken::automatic);
 
-// The ids of such a file as one stream. Appends what the user should know to `notes`. Throws Error
-// as open_token_file() does, and when the file holds no id.
+// Returns the ids of a token file as one stream. Appends lines for the user to `notes`. Throws
+// Error as open_token_file() does, and if the file is empty.
 TokenDataset token_file_dataset(const std::filesystem::path& path, const Tokenizer& tokenizer,
                                 TokenDtype dtype, std::vector<std::string>& notes,
                                 BeginToken begin = BeginToken::automatic);
 
-// The documents of a token file that has an index beside it, each between document_ends(): both
-// files stay where they are. Documents may carry these in the file, in front, behind or neither,
-// but all of them in the same way as the first. Throws Error as token_file_dataset() does, and when
-// the index is missing or says something else than the file.
+// Returns the documents of a token file with an index beside it, each between document_ends().
+// Reads both files on demand. The file may already hold these tokens before or after its documents,
+// but in the same way for all documents as for the first. Throws Error as token_file_dataset()
+// does, and if the index is missing or does not match the file.
 TokenDataset token_file_documents(const std::filesystem::path& path, const Tokenizer& tokenizer,
                                   TokenDtype dtype, std::vector<std::string>& notes,
                                   BeginToken begin = BeginToken::automatic);
 
-// True when an index of documents lies beside a token file.
+// True if a token file has an index of documents beside it.
 bool has_documents(const std::filesystem::path& path);
 
-// The bytes that a file without header has for ids; `dtype` is not automatic, and holds them.
+// Returns the bytes of a file without header. `dtype` must not be automatic and must fit the ids.
 std::string token_file_bytes(std::span<const std::int32_t> ids, TokenDtype dtype);
 
 }  // namespace headlight

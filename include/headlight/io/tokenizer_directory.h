@@ -8,31 +8,30 @@
 
 namespace headlight {
 
-// The tokenizer in a folder: tokenizer.json or, where that is missing, GPT-2's vocab.json and
-// merges.txt; or that of a GGUF file. What begins, ends and pads texts is what the other files of
-// the folder, or the keys of the GGUF file, say, and so is the chat template. Throws Error naming
-// the file when there is none or Headlight cannot reproduce it.
+// Loads the tokenizer of a folder (tokenizer.json, else GPT-2's vocab.json and merges.txt) or of a
+// GGUF file. The other files of the folder, or the keys of the GGUF file, give the tokens that
+// begin, end and pad texts, and the chat template. Throws Error naming the file if there is no
+// tokenizer or Headlight cannot reproduce it.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
-// The tokenizer that a user names: a tokenizer.json, nanoGPT's meta.pkl, a folder that holds one of
-// them or that load_tokenizer() reads, a run directory (its best checkpoint, else its latest), or a
-// GGUF file. Throws Error naming the path.
+// Opens the tokenizer that a user names: a tokenizer.json, nanoGPT's meta.pkl, a folder with one of
+// them or with the files of load_tokenizer(), a run directory (its best checkpoint, else its
+// latest), or a GGUF file. Throws Error naming the path.
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
-// Throws Error when `directory` is a model or a run, whose tokenizer must stay.
+// Throws Error if `directory` is a model or a run, whose tokenizer must not change.
 void require_no_model(const std::filesystem::path& directory);
 
-// Writes tokenizer.json and tokenizer_config.json, which Hugging Face's AutoTokenizer reads, into
-// `directory`, which is made when it is missing, and generation_config.json where several tokens
-// end a text. Throws Error as require_no_model() does, and when a step fails.
+// Writes tokenizer.json and tokenizer_config.json for Hugging Face's AutoTokenizer into
+// `directory`, creating it if needed. Writes generation_config.json if several tokens end a text.
+// Throws Error as require_no_model() does, and if a write fails.
 void save_tokenizer(const std::filesystem::path& directory, const Tokenizer& tokenizer);
 
-// Writes the tokenizer_config.json of a folder: the special tokens, the chat template and, if
-// given, the context length.
+// Writes tokenizer_config.json: special tokens, chat template and, if given, the context length.
 void write_tokenizer_config(const std::filesystem::path& directory, const Tokenizer& tokenizer,
                             std::optional<Index> context_length = {});
 
-// Writes the generation_config.json of a folder: the ids of tokens that begin, end and pad texts.
+// Writes generation_config.json: the ids of the tokens that begin, end and pad texts.
 void write_generation_config(const std::filesystem::path& directory, const Tokenizer& tokenizer);
 
 }  // namespace headlight

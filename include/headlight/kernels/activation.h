@@ -4,7 +4,7 @@
 
 namespace headlight {
 
-// What stands between the matrices of an MLP.
+// Activation function between the matrices of an MLP.
 enum class Activation {
   gelu_tanh,  // 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): Hendrycks and Gimpel, 1606.08415
   gelu_erf,   // 0.5 x (1 + erf(x / sqrt(2))): exact
@@ -13,7 +13,7 @@ enum class Activation {
   silu,       // x sigmoid(x): Elfwing et al., arXiv 1702.03118
 };
 
-// The names of Hugging Face's configurations.
+// Names as in Hugging Face's configurations.
 template <>
 inline constexpr auto kChoices<Activation> =
     std::to_array<Choice<Activation>>({{"gelu_new", Activation::gelu_tanh},

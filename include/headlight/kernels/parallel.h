@@ -7,7 +7,7 @@
 namespace headlight {
 namespace kernels {
 
-// A loop's body without its type: calls it for one chunk.
+// A type-erased loop body: runs one chunk.
 using ChunkFunction = void (*)(const void* body, Index thread, Index chunk);
 
 // Calls function(body, thread, chunk) for every chunk below `chunks`.
@@ -15,8 +15,8 @@ void run_chunks(Index chunks, ChunkFunction function, const void* body);
 
 inline Index chunk_count(Index count, Index grain) { return divided_up(count, grain); }
 
-// Calls body(thread, chunk, begin, end) for every chunk of `grain` items. `thread` is below
-// max_threads() and tells scratch buffers apart; it must not influence results.
+// Calls body(thread, chunk, begin, end) for every chunk of `grain` items. `thread` < max_threads()
+// may select scratch buffers; it must not influence results.
 template <class Body>
 void parallel_chunks(Index count, Index grain, const Body& body) {
   const auto run = [&](Index thread, Index chunk) {
@@ -30,20 +30,19 @@ void parallel_chunks(Index count, Index grain, const Body& body) {
 
 }  // namespace kernels
 
-// Calls body(begin, end) for every chunk of `grain` items of 0 to `count`, the last one smaller:
-// for the loops of ops of your own. The thread that calls computes as well, up to
-// thread_count() - 1 others help it, and each takes a chunk when it has done the one before. So the
-// order of chunks is open, and so is who computes which; where chunks begin and end depends on
-// `count` and `grain` alone.
+// Calls body(begin, end) for every chunk of `grain` items of [0, count); the last chunk may be
+// smaller. For loops of your own ops. The calling thread and up to thread_count() - 1 helpers each
+// take the next chunk when they are free. The order of chunks and their threads are therefore
+// unspecified, but chunk boundaries depend on `count` and `grain` alone.
 //
-// For results that do not depend on the number of threads, choose `grain` (1 or more) by the shape
-// of the problem, let every chunk write what no other one reads or writes, and add up what chunks
-// leave behind afterwards, in the order of chunks. A chunk is worth a thread from about ten
-// microseconds on, 16384 elements of a cheap loop; a loop of a single chunk stays on its thread.
+// Three rules make results independent of the number of threads. Choose `grain` >= 1 by the shape
+// of the problem. Let no chunk access data that another chunk writes. Add up the results of chunks
+// afterwards, in chunk order. A chunk should take at least 10 microseconds, about 16384 elements of
+// a cheap loop. A loop with a single chunk runs on the calling thread.
 //
-// A loop inside a loop runs on the thread that it starts on, and so does one that another thread of
-// the program starts while the helpers are busy. When bodies throw, chunks that come after may be
-// left out, and the exception of the first chunk that threw is thrown here.
+// A nested loop runs on the thread that starts it. So does a loop that another thread of the
+// program starts while the helpers are busy. If bodies throw, later chunks may be skipped, and the
+// first throwing chunk's exception is rethrown here.
 template <class Body>
 void parallel_for(Index count, Index grain, const Body& body) {
   kernels::parallel_chunks(count, grain,

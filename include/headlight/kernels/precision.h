@@ -4,18 +4,17 @@
 
 namespace headlight {
 
-// What the elements of float32 operands are rounded to in matrix products; sums are float32.
+// Rounding of the elements of float32 operands in matrix products; sums are float32.
 enum class Precision {
-  float32,   // not at all
-  bfloat16,  // to nearest, ties to even; needs a CPU with such products
+  float32,   // no rounding
+  bfloat16,  // to nearest, ties to even; needs a CPU with bfloat16 products
 };
 
 template <>
 inline constexpr auto kChoices<Precision> = std::to_array<Choice<Precision>>(
     {{"float32", Precision::float32}, {"bfloat16", Precision::bfloat16}});
 
-// Throws Error when this machine, or the CPU variant or products that were chosen, cannot compute
-// so.
+// Throws Error if the machine, or the selected CPU variant or products, do not support `precision`.
 void require_precision(Precision precision);
 
 }  // namespace headlight

@@ -4,7 +4,7 @@
 
 namespace headlight {
 
-// Which elements of a vector are turned together, when r of them are.
+// Pairs of elements that are rotated together, for the first r elements of a vector.
 enum class RotaryStyle {
   half,         // i and i + r / 2: GPT-NeoX, and Llama as Hugging Face stores it
   interleaved,  // 2 i and 2 i + 1: GPT-J, and Llama as its authors store it

@@ -11,23 +11,23 @@ struct Batch;
 
 struct Place {
   Point point = Point::resid_pre;
-  Index layer = 0;     // 0 for points of no layer
-  Index sequence = 0;  // of the pass, for attn_scores and pattern
+  Index layer = 0;     // 0 for points outside the layers
+  Index sequence = 0;  // index in the pass, for attn_scores and pattern
 };
 
-// What the rows of a pass are.
+// Tokens and positions of the rows of a pass.
 struct PassRows {
   std::span<const std::int32_t> tokens;     // [N]
   std::span<const std::int32_t> positions;  // [N], each in its own sequence
   std::span<const Index> offsets;           // [B + 1]: sequence b is rows offsets[b] ...
 };
 
-// Valid as long as the batch is.
+// Returns the rows of a batch, valid while the batch exists.
 PassRows rows_of(const Batch& batch);
 
-// Sees what a model computes during a forward pass, and may replace it: put one into
-// ForwardContext, or give it to a Decoder. It is asked in training, on prompts and while tokens are
-// generated; a point that nobody wants costs nothing.
+// Sees and may replace intermediate values of a forward pass. Set it in ForwardContext or pass it
+// to a Decoder. It is called in training, on prompts and for generated tokens; points that no hook
+// wants cost nothing.
 class ForwardHook {
  public:
   ForwardHook() = default;
@@ -35,17 +35,17 @@ class ForwardHook {
   ForwardHook(const ForwardHook&) = delete;
   ForwardHook& operator=(const ForwardHook&) = delete;
 
-  // Called before a pass comes by its points, and again when it goes on with fewer rows: logits are
-  // often of the last tokens alone. `rows` is valid until the next call.
+  // Called before the points of a pass, and again when it continues with fewer rows: logits often
+  // need only the last tokens. `rows` is valid until the next call.
   virtual void begin(const PassRows& /*rows*/) {}
-  // Whether visit() shall be called there. Must give the same answer during one forward pass.
+  // Returns true if visit() is to be called at this point. Must not change during a forward pass.
   virtual bool wants(Point point, Index layer) const = 0;
-  // What it returns goes on in the place of `value`, and must have its shape and type; ops on it
-  // are part of the graph, so that gates learn gradients.
+  // Returns the replacement of `value`, with the same shape and type. Its ops are part of the
+  // autograd graph, so that gates learn gradients.
   virtual Tensor visit(const Place& place, const Tensor& value) = 0;
 };
 
-// Two hooks, one after the other; either may be null.
+// Two hooks, called one after the other; either may be null.
 class HookPair final : public ForwardHook {
  public:
   HookPair(ForwardHook* first, ForwardHook* second) : first_(first), second_(second) {}
@@ -53,7 +53,7 @@ class HookPair final : public ForwardHook {
   void begin(const PassRows& rows) override;
   bool wants(Point point, Index layer) const override;
   Tensor visit(const Place& place, const Tensor& value) override;
-  // The one that there is, both as one, or null.
+  // Returns both hooks as one, or the only one, or null.
   ForwardHook* get() {
     return first_ != nullptr && second_ != nullptr ? this : first_ != nullptr ? first_ : second_;
   }
@@ -63,11 +63,11 @@ class HookPair final : public ForwardHook {
   ForwardHook* second_;
 };
 
-// What `hook` makes of a value; the value itself where there is no hook or it does not want it.
-// Throws Error when the hook returns another shape or type.
+// Returns the hook's replacement of `value`, or `value` if there is no hook or it does not want
+// this point. Throws Error when the hook returns another shape or type.
 Tensor visited(ForwardHook* hook, const Place& place, const Tensor& value);
 
-// Whether there is a hook that wants one of the points.
+// Returns true if there is a hook that wants one of the points.
 bool wants_any(const ForwardHook* hook, std::initializer_list<Point> points, Index layer);
 
 }  // namespace headlight

@@ -19,11 +19,11 @@ template <>
 inline constexpr auto kChoices<NormPosition> =
     std::to_array<Choice<NormPosition>>({{"pre", NormPosition::pre}, {"post", NormPosition::post}});
 
-// How a model knows where a token stands.
+// Encoding of token positions.
 enum class PositionKind {
   learned,  // a vector for every position: GPT-2
-  rope,     // queries and keys are turned by their positions
-  none,     // from what attention can see alone
+  rope,     // queries and keys are rotated by their positions
+  none,     // only through the causal mask
 };
 
 template <>
@@ -33,15 +33,15 @@ inline constexpr auto kChoices<PositionKind> =
                                          {"none", PositionKind::none}});
 
 inline constexpr Index kMostLayers = 4096;
-// Of all layers: lists of heads are made before weights are at hand that could contradict them.
+// Limit over all layers: lists of heads are created before weights are read that could differ.
 inline constexpr Index kMostHeads = Index{1} << 20;
-// Far above any model that a CPU can train; keeps products of two sizes inside 64 bits.
+// Far above any model that a CPU can train; products of two sizes fit into 64 bits.
 inline constexpr Index kLargestSize = Index{1} << 24;
 
-// The shape of a GPT. Names and meaning follow nanoGPT and GPT-2.
+// The shape of a GPT. Names follow nanoGPT and GPT-2.
 struct GptConfig {
   Index vocab_size = 0;     // V
-  Index block_size = 1024;  // longest sequence
+  Index block_size = 1024;  // maximum sequence length
   Index n_layer = 12;       // L
   Index n_head = 12;        // H
   Index n_embd = 768;       // C
@@ -49,43 +49,43 @@ struct GptConfig {
   double residual_dropout = 0;
   double embedding_dropout = 0;
   bool bias = true;  // in linear layers and layer norms
-  // In some of the linear layers; none: as `bias` says.
+  // Biases of some linear layers; none: the value of `bias`.
   std::optional<bool> qkv_bias = {};
   std::optional<bool> attention_output_bias = {};
   std::optional<bool> mlp_bias = {};
   bool tie_weights = true;     // the head shares the token embedding
-  double embedding_scale = 0;  // token embeddings are multiplied by it; 0: they are not
+  double embedding_scale = 0;  // factor of token embeddings; 0: none
   NormPosition norm = NormPosition::pre;
   NormKind norm_type = NormKind::layer;
   bool norm_gain_plus_one = false;  // gains are 1 + weight: Gemma
-  bool output_norms = false;        // what attention and MLP put out is normalised too; norm = pre
+  bool output_norms = false;        // norms on the outputs of attention and MLP; needs norm = pre
   PositionKind position = PositionKind::learned;
-  RopeOptions rope = {};        // of position = rope
-  double rope_local_theta = 0;  // layers with a window: theta there, unscaled; 0: as everywhere
-  // Attention and MLP of a layer read the same residual stream, instead of the MLP what attention
-  // has added to it; with norm = pre. GPT-NeoX, Black et al., arXiv 2204.06745.
+  RopeOptions rope = {};        // for position = rope
+  double rope_local_theta = 0;  // unscaled theta in layers with a window; 0: as in other layers
+  // Attention and MLP of a layer read the same residual stream, instead of the MLP reading the sum
+  // after attention; needs norm = pre. GPT-NeoX, Black et al., arXiv 2204.06745.
   bool parallel_residual = false;
-  bool shared_norm = false;  // parallel_residual: of both, behind one norm
+  bool shared_norm = false;  // parallel_residual: one norm for both branches
   Activation activation = Activation::gelu_tanh;
-  bool mlp = true;         // false: layers are attention alone
+  bool mlp = true;         // false: layers have only attention
   bool gated_mlp = false;  // activation(gate x) * in x: Shazeer, arXiv 2002.05202
   Index n_inner = 0;       // I, the inner width of MLPs; 0: 4 C
   double layer_norm_epsilon = 1e-5;
-  // Heads of each layer, for models whose heads were pruned; empty: n_head everywhere.
+  // Heads of each layer of a pruned model; empty: n_head everywhere.
   std::vector<Index> heads_per_layer = {};
   Index head_width = 0;  // D; 0: C / H
-  // G, heads of keys and values, each shared by H / G query heads in a row; 0: H.
+  // G, heads of keys and values, each shared by H / G consecutive query heads; 0: H.
   Index n_kv_head = 0;
-  // Of each layer how many of its heads in a row share each head of keys and values, for models
-  // whose heads were pruned; empty: as n_kv_head says.
+  // For each layer of a pruned model, how many consecutive heads share each key head; empty: as
+  // n_kv_head says.
   std::vector<std::vector<Index>> key_groups = {};
-  // Of each layer the keys that a query sees at most, its own included, 0: all; empty: all
-  // everywhere.
+  // For each layer, the maximum number of keys a query sees, including its own, 0: all; empty: all
+  // in every layer.
   std::vector<Index> windows = {};
-  double attention_scale = 0;  // of the scores; 0: 1 / sqrt(D)
-  bool qk_norm = false;        // queries and keys are normalised head by head, before they turn
-  // The numbers that the heads of each layer are known by, rising: those that they had before
-  // others were pruned. Empty: 0, 1, 2 ... in every layer.
+  double attention_scale = 0;  // factor of the scores; 0: 1 / sqrt(D)
+  bool qk_norm = false;        // queries and keys are normalised head by head, before rotation
+  // Original numbers of the heads of each layer of a pruned model, rising. Empty: 0, 1, 2 ... in
+  // every layer.
   std::vector<std::vector<Index>> head_numbers = {};
   // Numbers of the key heads of each layer. Empty: 0, 1, 2 ... where query heads share key heads,
   // else the numbers of the query heads.
@@ -95,11 +95,11 @@ struct GptConfig {
   // Returns D, the elements of a head. Needs n_head of 1 or more.
   Index elements_of_head() const;
   HeadLayout head_layout() const;
-  // Of its norms, over vectors of a width.
+  // Returns the options of norms over vectors of this width.
   NormOptions norm_options(Index width, DType dtype) const;
-  // Without what it says twice, so that equal models have equal configurations.
+  // Returns the configuration without redundant values, which is equal for equal models.
   GptConfig canonical() const;
-  // Throws Error for sizes that are not positive, not sensible or do not divide.
+  // Throws Error for sizes that are out of range or do not divide.
   void validate() const;
 };
 

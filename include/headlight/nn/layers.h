@@ -8,7 +8,7 @@
 #include "headlight/ops/fused_layers.h"
 #include "headlight/ops/normalization.h"
 
-// The small building blocks. Weights start as PyTorch's modules of the same name do.
+// Basic layers. Weights start as in PyTorch's modules of the same name.
 namespace headlight {
 
 struct LinearOptions {
@@ -16,33 +16,33 @@ struct LinearOptions {
   Index outputs = 0;
   bool bias = true;
   DType dtype = DType::float32;
-  bool zeros = false;  // start from zeros: all values will be overwritten anyway
+  bool zeros = false;  // start from zeros, to be overwritten
 };
 
 class Linear;
 
-// Whoever keeps weight matrices in a form of its own multiplies with it.
+// Multiplies with weight matrices that are stored in another form.
 class WeightProducts {
  public:
   virtual ~WeightProducts() = default;
-  // What linear.forward(x) is up to rounding; x is [N, inputs].
+  // Returns linear.forward(x) up to rounding; x is [N, inputs].
   virtual Tensor multiply(const Linear& linear, const Tensor& x) const = 0;
 };
 
-// x [..., inputs] -> [..., outputs]. Parameters: weight [outputs, inputs], bias [outputs].
+// Maps x [..., inputs] to [..., outputs]. Parameters: weight [outputs, inputs], bias [outputs].
 class Linear : public Module {
  public:
   explicit Linear(const LinearOptions& options, const RandomStream& random = {});
-  // With a norm: of x normalised.
+  // Normalises x first if `norm` is given.
   Tensor forward(const Tensor& x, const ForwardContext& context = {},
                  const std::optional<NormParameters>& norm = std::nullopt) const;
 
   Tensor weight;
-  Tensor bias;  // undefined without one
+  Tensor bias;  // undefined if bias is false
 };
 
-// ids [...] int32 -> [..., width]. Parameter: weight [count, width]; the row of padding_index
-// starts as zeros and learns nothing.
+// Maps ids [...] int32 to [..., width]. Parameter: weight [count, width]; the row of padding_index
+// starts as zeros and gets no gradient.
 class Embedding : public Module {
  public:
   struct Options {
@@ -65,33 +65,33 @@ class Embedding : public Module {
 struct NormOptions {
   Index width = 0;
   double epsilon = 1e-5;
-  bool bias = true;  // LayerNorm only, and not of NormKind::rms
+  bool bias = true;  // LayerNorm only; ignored for NormKind::rms
   DType dtype = DType::float32;
-  bool affine = true;               // learns a gain, and a shift when `bias` says so
-  NormKind kind = NormKind::layer;  // LayerNorm only, as is what follows
-  bool gain_plus_one = false;       // see NormParameters; the gain starts from 0
+  bool affine = true;               // has a gain, and a shift if `bias` is true
+  NormKind kind = NormKind::layer;  // LayerNorm only, like gain_plus_one
+  bool gain_plus_one = false;       // see NormParameters; the gain starts at 0
 };
 
-// Where a hook comes by a norm.
+// Points of a norm that a hook can visit.
 struct NormPoints {
   Point scale = Point::ln1_scale;
   Point normalized = Point::ln1;
   Index layer = 0;
 };
 
-// A norm over the last axis, also an RMS norm when its kind is that. Parameters, when affine:
-// weight [width] (the gain), bias [width].
+// A norm over the last axis: layer norm or RMS norm. Parameters, when affine: weight [width] (the
+// gain), bias [width].
 class LayerNorm : public Module {
  public:
   explicit LayerNorm(const NormOptions& options);
   Tensor forward(const Tensor& x) const;
-  // As a hook makes of what x is divided by, and of the result.
+  // Shows the divisor of x and the result to a hook, which may change both.
   Tensor forward(const Tensor& x, ForwardHook* hook, const NormPoints& points) const;
-  // For ops that normalise their input themselves.
+  // Returns the parameters for ops that normalise their input.
   NormParameters norm() const { return {weight, bias, epsilon_, kind_, gain_plus_one_}; }
 
-  Tensor weight;  // undefined when not affine, as is the bias
-  Tensor bias;    // undefined without one
+  Tensor weight;  // undefined when not affine, like bias
+  Tensor bias;    // undefined if there is no bias
 
  private:
   double epsilon_;
@@ -99,14 +99,14 @@ class LayerNorm : public Module {
   bool gain_plus_one_;
 };
 
-// x [N, width] or [N, width, L]. Parameters, when affine: weight, bias [width]; buffers:
+// Normalises x [N, width] or [N, width, L]. Parameters, when affine: weight, bias [width]; buffers:
 // running_mean, running_var [width].
 class BatchNorm1d : public Module {
  public:
   explicit BatchNorm1d(const NormOptions& options, double momentum = 0.1);
   Tensor forward(const Tensor& x, const ForwardContext& context);
 
-  Tensor weight;  // undefined when not affine, as is the bias
+  Tensor weight;  // undefined when not affine, like bias
   Tensor bias;
   RunningStatistics running;
 
@@ -115,8 +115,8 @@ class BatchNorm1d : public Module {
   double momentum_;
 };
 
-// Drops elements while training. `label` tells the modules of one model apart, so that each draws
-// numbers of its own.
+// Drops elements during training. Each module of a model needs its own `label`, so that each draws
+// its own random numbers.
 class Dropout : public Module {
  public:
   explicit Dropout(double probability, std::uint64_t label = 0);
@@ -129,18 +129,18 @@ class Dropout : public Module {
 
 struct MlpOptions {
   Index width = 0;
-  Index inner_width = 0;  // 0: four times the width
+  Index inner_width = 0;  // 0: four times width
   Activation activation = Activation::gelu_tanh;
   bool gated = false;
   bool bias = true;
-  Index layer = 0;  // the number under which a ForwardHook knows this module
+  Index layer = 0;  // layer number reported to a ForwardHook
   DType dtype = DType::float32;
   bool zeros = false;  // as in LinearOptions
 };
 
-// c_proj(activation(c_fc(x))), gated c_proj(activation(c_gate(x)) * c_fc(x)): [..., width] ->
-// [..., width]; with `norm`, of x normalised first. A hook sees as mlp_pre what is activated, and
-// as mlp_post what c_proj reads.
+// Computes c_proj(activation(c_fc(x))), or gated c_proj(activation(c_gate(x)) * c_fc(x)): [...,
+// width] -> [..., width]. Normalises x first if `norm` is given. A hook sees the input of the
+// activation as mlp_pre and the input of c_proj as mlp_post.
 class Mlp : public Module {
  public:
   explicit Mlp(const MlpOptions& options, const RandomStream& random = {});

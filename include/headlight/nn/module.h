@@ -15,24 +15,23 @@ class KeyValueCache;
 class Recorder;
 class WeightProducts;
 
-// What a forward pass may need besides its input.
+// Optional inputs of a forward pass.
 struct ForwardContext {
-  bool training = false;         // dropout drops, batch norm learns
-  RandomStream random{};         // of the dropout; a step of training gets a stream of its own
-  Recorder* recorder = nullptr;  // collects attention weights when given
-  ForwardHook* hook = nullptr;   // sees and replaces what the pass computes when given
-  // Of products with weight matrices and of those inside attention, forward and backward.
+  bool training = false;         // dropout is active, batch norm updates its statistics
+  RandomStream random{};         // for dropout; each training step has its own
+  Recorder* recorder = nullptr;  // collects attention weights if set
+  ForwardHook* hook = nullptr;   // sees and replaces intermediate values if set
+  // Precision of products with weight matrices and inside attention, forward and backward.
   Precision precision = Precision::float32;
-  // Multiplies with weight matrices in the place of the ops when given; no gradient is recorded
-  // then.
+  // If set, multiplies with weight matrices instead of the ops; no gradient is recorded.
   const WeightProducts* products = nullptr;
-  // Of every sequence of the batch, to continue it: its tokens follow those in its cache, which
-  // grows by them. No gradient is recorded then. Empty: the sequences begin here.
+  // Caches of all sequences of the batch, to continue them: new tokens follow the cached ones and
+  // are added to them. No gradient is recorded. Empty: the sequences begin here.
   std::span<KeyValueCache* const> caches = {};
 };
 
-// A part of a model: it registers its tensors and its parts once, by name, and the optimizer,
-// checkpoints and printouts all walk that one list.
+// A part of a model. Registers its tensors and submodules by name; optimizers, checkpoints and
+// printouts all use that list.
 class Module {
  public:
   Module() = default;
@@ -40,19 +39,19 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  // Everything that learns, parts included, in order of registration; names are joined by dots, as
-  // in "h.0.attn.c_attn.weight". The tensors share their elements and gradients with the module.
+  // Returns all trainable tensors, with submodules, in order of registration. Names are joined by
+  // dots: "h.0.attn.c_attn.weight". Tensors share elements and gradients with the module.
   NamedTensors parameters() const;
-  // State that is saved but learns no gradient, such as running statistics.
+  // Returns saved state without gradients, for example running statistics.
   NamedTensors buffers() const;
   Index parameter_count() const;
   void zero_grad();
 
  protected:
-  // `tensor` becomes a leaf that collects gradients. Returns it.
+  // Makes `tensor` a leaf that collects gradients, and returns it.
   Tensor register_parameter(const std::string& name, Tensor tensor);
   Tensor register_buffer(const std::string& name, Tensor tensor);
-  // The part must live as long as this module.
+  // `part` must live as long as this module.
   void register_module(const std::string& name, Module& part);
 
  private:

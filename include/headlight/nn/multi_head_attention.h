@@ -9,66 +9,66 @@
 namespace headlight {
 
 struct MultiHeadAttentionOptions {
-  Index width = 0;                          // C: of queries and of the output
-  Index heads = 1;                          // H
-  Index key_heads = 0;                      // G; 0: H. Others need the fused projection
-  std::vector<Index> key_ends = {};         // as in AttentionPlan
-  Index head_width = 0;                     // D; 0: C / H, which must divide
-  Index window = 0;                         // as in AttentionPlan, of forward_ragged()
-  double scale = 0;                         // of the scores; 0: 1 / sqrt(D)
-  std::optional<NormOptions> qk_norm = {};  // over D, of queries and keys; of forward_ragged()
-  std::optional<RopeOptions> rope = {};     // queries and keys turn behind it; of forward_ragged()
-  Index key_width = 0;                      // of the keys given to forward(); 0: C
-  Index value_width = 0;                    // of the values given to forward(); 0: C
+  Index width = 0;                   // C: width of queries and of the output
+  Index heads = 1;                   // H
+  Index key_heads = 0;               // G; 0: H. Other values need the fused projection
+  std::vector<Index> key_ends = {};  // as in AttentionPlan
+  Index head_width = 0;              // D; 0: C / H, which must divide
+  Index window = 0;  // as in AttentionPlan; for forward_ragged(), or forward() with masks.causal
+  double scale = 0;  // factor of the scores; 0: 1 / sqrt(D)
+  std::optional<NormOptions> qk_norm = {};  // over D, on queries and keys; forward_ragged() only
+  std::optional<RopeOptions> rope = {};     // rotation after qk_norm; forward_ragged() only
+  Index key_width = 0;                      // of the keys in forward(); 0: C
+  Index value_width = 0;                    // of the values in forward(); 0: C
   bool fused = true;                     // one matrix for query, key and value; needs equal widths
   bool bias = true;                      // of queries, keys and values
-  std::optional<bool> output_bias = {};  // of the output; none: as `bias`
+  std::optional<bool> output_bias = {};  // none: as `bias`
   double dropout = 0;                    // on the attention weights
   std::uint64_t dropout_label = 0;
-  Index layer = 0;  // the number under which a Recorder knows this module
+  Index layer = 0;  // layer number reported to a Recorder
   DType dtype = DType::float32;
   bool zeros = false;  // as in LinearOptions
 };
 
-// What a query may not see, or sees less of. True means hidden; all that are given apply together.
+// Masks and biases of the scores. True means hidden; all given masks apply together.
 struct AttentionMasks {
-  Tensor key_padding{};  // [B, S] bool: keys that are pads
+  Tensor key_padding{};  // [B, S] bool: keys that are padding
   Tensor mask{};         // [T, S], [B, 1, T, S] or [B, H, T, S] bool
-  bool causal = false;   // also hide the future
+  bool causal = false;   // also hide later positions
   Tensor bias{};         // shaped like `mask`, floating: added to the scores; -infinity hides
 };
 
-// Concat(head_1, ..., head_H) W^O with head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)
-// (Vaswani et al., arXiv 1706.03762, section 3.2.2). The inner width H D need not equal C.
+// Concat(head_1, ..., head_H) W^O with head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V) (Vaswani et
+// al., arXiv 1706.03762, section 3.2.2). The inner width H D need not equal C.
 //
 // Parameters when fused, as in GPT-2: c_attn (rows: query, key, value, each head-major) and c_proj;
-// else q_proj, k_proj, v_proj and c_proj. With qk_norm also q_norm and k_norm.
+// otherwise q_proj, k_proj, v_proj and c_proj. With qk_norm also q_norm and k_norm.
 class MultiHeadAttention : public Module {
  public:
-  // Throws Error when C does not divide into the heads and no head width is given, and when a fused
-  // projection is asked for with other key or value widths.
+  // Throws Error when the heads do not divide C and no head width is given. Also throws when a
+  // fused projection has other key or value widths.
   explicit MultiHeadAttention(const MultiHeadAttentionOptions& options,
                               const RandomStream& random = {});
 
-  // query [B, T, C], key [B, S, Ck], value [B, S, Cv]: the output [B, T, C] and the weights of
-  // every head [B, H, T, S], before dropout and never averaged. A query that may see nothing gets
-  // zeros before c_proj.
+  // Takes query [B, T, C], key [B, S, Ck], value [B, S, Cv]. Returns the output [B, T, C] and the
+  // weights of every head [B, H, T, S], before dropout and not averaged. A query without visible
+  // keys gets zeros before c_proj.
   AttentionResult forward(const Tensor& query, const Tensor& key, const Tensor& value,
                           const AttentionMasks& masks = {},
                           const ForwardContext& context = {}) const;
 
-  // Causal self-attention of the sequences of a batch laid end to end, x [N, C] -> [N, C]; needs
-  // the fused projection. The same numbers as forward(), without pads and without [T, T] matrices;
-  // with `norm`, those of x normalised first. With context.caches the new keys and values are
-  // written behind those of each sequence, and queries see these too.
+  // Causal self-attention on the sequences of a batch laid end to end, x [N, C] -> [N, C]; needs
+  // the fused projection. Gives the numbers of forward(), without padding or [T, T] matrices.
+  // Normalises x first if `norm` is given. With context.caches, appends the new keys and values to
+  // the caches; queries also see the cached ones.
   Tensor forward_ragged(const Tensor& x, const std::vector<Index>& offsets,
                         const ForwardContext& context,
                         const std::optional<NormParameters>& norm = std::nullopt) const;
 
-  // What each head adds to the output, [N, H, C], of what the heads put out, z [N, H, D]; the bias
-  // of c_proj is no head's.
+  // Returns each head's contribution to the output, [N, H, C], from the heads' outputs z [N, H, D],
+  // without the bias of c_proj.
   Tensor results(const Tensor& z) const;
-  // c_proj of z [N, H, D] -> [N, C], as a hook makes of results().
+  // Returns c_proj of z, [N, H, D] -> [N, C], as the sum of results() after a hook has seen them.
   Tensor output_of(const Tensor& z, ForwardHook* hook) const;
 
   AttentionPlan plan() const {

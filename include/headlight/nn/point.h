@@ -9,40 +9,39 @@
 
 namespace headlight {
 
-// The places of a forward pass that can be watched and changed, in the order in which a pass comes
-// by them; values and gradients there equal what hooks on the modules of transformers' models see
-// (tests/parity). N are the rows of a pass, H D is the inner width of a layer's attention, G its
-// heads of keys and values, I the width inside its MLP. A layer that does not compute something (a
-// model without rotary positions has no rot_q) does not come by its point. Where norms stand behind
-// (NormPosition::post), ln1 and ln2 are what goes on as the residual stream.
+// Points of a forward pass that a hook can read and change, in the order of computation. Values and
+// gradients equal those in hooks on modules of transformers' models (tests/parity). N: rows of the
+// pass; H D: inner width of attention; G: heads of keys and values; I: inner width of the MLP.
+// Layers skip points that they do not compute: without rotary positions there is no rot_q. With
+// NormPosition::post, ln1 and ln2 are the residual stream itself.
 enum class Point {
-  embed,           // [N, C]: embeddings of the tokens, before positions are added; no layer's
-  resid_pre,       // [N, C]: the residual stream as it enters the layer
-  ln1_scale,       // [N, 1]: what the norm of attention divides by
-  ln1,             // [N, C]: its result, behind gain and shift: what attention reads
-  q,               // [N, H, D]: queries, before a norm of their own
-  k,               // [N, G, D]: keys, before a norm of their own
+  embed,           // [N, C]: token embeddings, before positions are added; outside the layers
+  resid_pre,       // [N, C]: residual stream at the layer's input
+  ln1_scale,       // [N, 1]: divisor in the norm of attention
+  ln1,             // [N, C]: output of that norm after gain and shift: input of attention
+  q,               // [N, H, D]: queries, before qk_norm
+  k,               // [N, G, D]: keys, before qk_norm
   v,               // [N, G, D]: values
-  rot_q,           // [N, H, D]: queries, normalised and turned by their positions
-  rot_k,           // [N, G, D]: keys, normalised and turned by their positions
-  attn_scores,     // [H, T, S] of one sequence: scaled, hidden ones -infinity
+  rot_q,           // [N, H, D]: queries after qk_norm and rotation
+  rot_k,           // [N, G, D]: keys after qk_norm and rotation
+  attn_scores,     // [H, T, S] of one sequence: scaled scores; -infinity where masked
   pattern,         // [H, T, S] of one sequence: attention weights, before dropout
-  z,               // [N, H, D]: what heads put out, before c_proj
-  result,          // [N, H, C]: what each head adds, without the bias of c_proj
-  attn_out,        // [N, C]: what attention adds to the residual stream, behind a norm of its own
-  resid_mid,       // [N, C]: the residual stream between attention and MLP
-  ln2_scale,       // [N, 1]: of the MLP's norm
-  ln2,             // [N, C]: what the MLP reads
-  mlp_pre,         // [N, I]: before the activation; the gate, where there is one
-  mlp_post,        // [N, I]: what the output matrix reads: neurons
-  mlp_out,         // [N, C]: what the MLP adds to the residual stream, behind a norm of its own
-  resid_post,      // [N, C]: the residual stream as it leaves the layer
-  ln_final_scale,  // [N, 1]: of the last norm; no layer's, as is what follows
-  ln_final,        // [N, C]: what the head reads
+  z,               // [N, H, D]: outputs of the heads, before c_proj
+  result,          // [N, H, C]: contribution of each head, without the bias of c_proj
+  attn_out,        // [N, C]: output of attention, after any output norm, added to the stream
+  resid_mid,       // [N, C]: residual stream between attention and MLP
+  ln2_scale,       // [N, 1]: divisor in the norm of the MLP
+  ln2,             // [N, C]: input of the MLP
+  mlp_pre,         // [N, I]: input of the activation; the gate, if there is one
+  mlp_post,        // [N, I]: input of the output matrix: neurons
+  mlp_out,         // [N, C]: output of the MLP, after any output norm, added to the stream
+  resid_post,      // [N, C]: residual stream at the layer's output
+  ln_final_scale,  // [N, 1]: divisor in the final norm; outside the layers, like the next two
+  ln_final,        // [N, C]: input of the head
   logits,          // [N, V]
 };
 
-// Short names, as users type them.
+// Short names of the points, for users.
 template <>
 inline constexpr auto kChoices<Point> =
     std::to_array<Choice<Point>>({{"embed", Point::embed},
@@ -70,26 +69,26 @@ inline constexpr auto kChoices<Point> =
                                   {"ln_final", Point::ln_final},
                                   {"logits", Point::logits}});
 
-// False for embed, ln_final_scale, ln_final and logits, which a hook is asked about with layer 0.
+// Returns false for embed, ln_final_scale, ln_final and logits, for which hooks get layer 0.
 bool is_in_layer(Point point);
 
-// What the numbers along the second axis count.
+// Meaning of the second axis of a point's values.
 enum class PointItems {
   heads,      // query heads
   key_heads,  // heads of keys and values
-  maps,       // query heads along the first axis: attn_scores, pattern
-  features,   // there is no other axis: elements of the residual stream, neurons, tokens of V
+  maps,       // query heads, along the first axis: attn_scores, pattern
+  features,   // no heads: elements of the residual stream, neurons, or tokens of V
 };
 PointItems items_of(Point point);
 
-// As TransformerLens calls it: "blocks.5.attn.hook_q", "hook_embed". Its values are the same,
-// but under hook_normalized Headlight has every norm's result behind gain and shift, as the
-// LayerNorm of HookedTransformer (release 2.18) has. Its RMSNorm, and every norm of
-// TransformerBridge (4.3), have that name in front of the gain; TransformerBridge calls what is
-// behind it hook_out.
+// Returns the TransformerLens name: "blocks.5.attn.hook_q", "hook_embed". The values are the same,
+// with one difference. Headlight's hook_normalized is the result of a norm after gain and shift, as
+// in LayerNorm of HookedTransformer (release 2.18). In its RMSNorm, and in every norm of
+// TransformerBridge (4.3), hook_normalized is before the gain; TransformerBridge calls the result
+// after it hook_out.
 std::string point_name(Point point, Index layer);
 
-// From 0; without a last one everything from the first on.
+// Numbers from `first` to `last`, from 0; without `last` all from `first` on.
 struct NumberRange {
   Index first = 0;
   std::optional<Index> last = {};
@@ -98,12 +97,12 @@ struct NumberRange {
   bool operator==(const NumberRange&) const = default;
 };
 
-// "3", "4-8", "4-" or "*". Throws Error about `about` for other text.
+// Parses "3", "4-8", "4-" or "*". Throws Error about `about` for other text.
 NumberRange parse_range(std::string_view about, std::string_view text);
-// As parse_range() reads it.
+// Returns the text that parse_range() reads as `range`.
 std::string range_text(const NumberRange& range);
 
-// A point of some layers, and of some heads, neurons or elements there.
+// A point in some layers, and some of its heads, neurons or elements.
 struct PointRange {
   Point point = Point::resid_pre;
   NumberRange layers = {};
@@ -112,10 +111,10 @@ struct PointRange {
   bool operator==(const PointRange&) const = default;
 };
 
-// POINT[.LAYERS[.ITEMS]] with the short names or TransformerLens's: "resid_post", "z.5.1",
-// "mlp_post.3-5.17", "blocks.5.attn.hook_z", "blocks.5.attn.hook_z.1"; "mlp.3" and "attn.3" are
-// mlp_out and attn_out, "neuron.3.17" is mlp_post, "blocks.3.ln1.hook_out" is ln1, and "5.1" is
-// head 1 of layer 5, z.5.1. Throws Error about `about`, with the nearest name.
+// Parses POINT[.LAYERS[.ITEMS]] with short or TransformerLens names: "resid_post", "z.5.1",
+// "mlp_post.3-5.17", "blocks.5.attn.hook_z", "blocks.5.attn.hook_z.1". Also accepts "mlp.3"
+// (mlp_out), "attn.3" (attn_out), "neuron.3.17" (mlp_post), "blocks.3.ln1.hook_out" (ln1) and "5.1"
+// (head 1 of layer 5: z.5.1). Throws Error about `about`, with the nearest name.
 PointRange parse_point(std::string_view about, std::string_view text);
 
 }  // namespace headlight

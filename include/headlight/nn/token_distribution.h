@@ -13,27 +13,27 @@ struct TokenLogProbability {
   double log_probability = 0;  // nats; minus infinity: impossible
 };
 
-// What a model itself expects: the softmax of its logits, before a sampler's penalty, temperature
+// The model's own next-token distribution: the softmax of its logits, before penalties, temperature
 // and filters. Values are NaN when a logit is NaN or plus infinity.
 class TokenDistribution {
  public:
-  // logits [V], which must outlive the distribution. Throws Error when there are none.
+  // logits [V] must outlive the distribution. Throws Error when they are empty.
   explicit TokenDistribution(std::span<const float> logits);
 
-  // In nats. Throws Error for an id outside the vocabulary.
+  // Returns nats. Throws Error for an id outside the vocabulary.
   double log_probability(std::int32_t token) const;
-  // 1 for the likeliest token; among equal logits the lower id counts as likelier. Throws Error for
-  // an id outside the vocabulary.
+  // Returns 1 for the most likely token; among equal logits the lower id ranks higher. Throws Error
+  // for an id outside the vocabulary.
   Index rank(std::int32_t token) const;
-  // In nats: 0 when only one token is possible, at most log V.
+  // Returns nats: 0 when only one token is possible, at most log V.
   double entropy() const { return entropy_; }
-  // [V].
+  // Returns the probabilities of all tokens, [V].
   std::vector<double> probabilities() const;
-  // The mean of -log_probability() over tokens that come with probabilities [V], in nats: less that
-  // of the distribution they belong to, it is the Kullback-Leibler divergence of this one from it.
-  // Infinite where a token that may come is impossible here. Throws Error for another vocabulary.
+  // Returns the cross-entropy relative to probabilities [V], in nats. Minus the entropy of those
+  // probabilities it is the Kullback-Leibler divergence. Infinite if a token with a probability
+  // above 0 is impossible here. Throws Error for another vocabulary size.
   double cross_entropy(std::span<const double> probabilities) const;
-  // So many tokens, the likeliest first; all V when `count` is larger.
+  // Returns the `count` most likely tokens, the most likely first; at most V.
   std::vector<TokenLogProbability> likeliest(Index count) const;
 
  private:

@@ -6,17 +6,17 @@
 namespace headlight {
 
 struct CrossEntropyOptions {
-  Index ignore_index = -1;  // targets with this value count for nothing
-  // What the sum is divided by; 0: the number of targets that count. A batch that is processed in
-  // pieces passes the count of the whole.
+  Index ignore_index = -1;  // targets with this value are ignored
+  // Divisor of the sum; 0: the number of targets that are not ignored. For a batch in pieces, pass
+  // the count of the whole batch.
   Index normalizer = 0;
-  // Of the products of linear_cross_entropy, forward and backward.
+  // Precision of the products of linear_cross_entropy, forward and backward.
   Precision precision = Precision::float32;
 };
 
-// Mean of -log softmax(logits)[target]: logits [N, V], targets [N] int32; gives a scalar.
-// Without any target that counts the loss is 0 and so are the gradients.
-// Throws Error for a target outside 0 ... V - 1 that is not ignore_index.
+// Mean of -log softmax(logits)[target]: logits [N, V], targets [N] int32; returns a scalar. If all
+// targets are ignored, the loss and the gradients are 0. Throws Error for a target outside [0, V)
+// that is not ignore_index.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options = {});
 
@@ -25,8 +25,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             const CrossEntropyOptions& options = {});
 
-// The loss of every row by itself, -log softmax(x weight^T)[target], [N] float64; 0 where the
-// target does not count. Records no gradient.
+// Returns the loss of every row, -log softmax(x weight^T)[target], as [N] float64; 0 for ignored
+// targets. Records no gradient.
 Tensor linear_cross_entropy_rows(const Tensor& x, const Tensor& weight, const Tensor& targets,
                                  const CrossEntropyOptions& options = {});
 

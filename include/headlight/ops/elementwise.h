@@ -3,7 +3,7 @@
 #include "headlight/kernels/activation.h"
 #include "headlight/tensor/tensor.h"
 
-// Functions of single elements. Shapes broadcast by NumPy's rule; both operands have the same
+// Elementwise functions. Shapes broadcast by NumPy's rule; both operands must have the same
 // floating type. All throw Error for other types and for shapes that do not broadcast.
 namespace headlight {
 
@@ -51,10 +51,10 @@ Tensor gelu(const Tensor& x, GeluForm form = GeluForm::tanh);
 // x sigmoid(x). Elfwing et al., arXiv 1702.03118; Ramachandran et al., arXiv 1710.05941.
 Tensor silu(const Tensor& x);
 
-// The activation of that name; see kernels/activation.h.
+// Applies the given activation; see kernels/activation.h.
 Tensor activate(const Tensor& x, Activation activation);
 
-// The elements converted to another floating type; the gradient is converted back.
+// Converts the elements to another floating type; backward converts the gradient back.
 Tensor cast(const Tensor& x, DType dtype);
 
 }  // namespace headlight

@@ -6,7 +6,7 @@
 
 namespace headlight {
 
-// Rows of weight [V, C] for ids [...] int32: gives [..., C]. The row padding_index collects no
+// Returns rows of weight [V, C] for ids [...] int32, as [..., C]. The row padding_index receives no
 // gradient. Throws Error for an id outside 0 ... V - 1.
 Tensor embedding(const Tensor& weight, const Tensor& ids,
                  std::optional<Index> padding_index = std::nullopt);

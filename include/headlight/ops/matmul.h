@@ -7,20 +7,20 @@
 
 namespace headlight {
 
-// a [..., M, K] times b [..., K, N] gives [..., M, N]; leading axes broadcast. A vector counts as a
-// row on the left, as a column on the right, and its axis is dropped again, as in NumPy.
-// Throws Error when inner sizes differ, types differ, or an operand has no axes.
+// a [..., M, K] times b [..., K, N] gives [..., M, N]; leading axes broadcast. As in NumPy, a
+// vector is a row on the left and a column on the right, and the result drops its axis. Throws
+// Error if inner sizes or types differ, or if an operand has no axes.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
 // Einstein summation over one or two operands: einsum("thd,shd->hts", query, key). Labels are
-// single letters; those missing on the right are summed over; a label may not repeat within an
-// operand. Two operands become one batched matmul. Throws Error for a malformed or ill-fitting
-// equation.
+// single letters; labels that are missing on the right are summed over. A label must not repeat
+// within an operand. Two operands become one batched matmul. Throws Error for a malformed equation
+// or operands that do not match it.
 Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b);
 Tensor einsum(std::string_view equation, const Tensor& a);
 
-// x [..., I] times weight [O, I] transposed, plus bias [O] (may be undefined): gives [..., O].
-// `precision` is that of the products, forward and backward.
+// x [..., I] times weight [O, I] transposed, plus bias [O] (may be undefined); returns [..., O].
+// `precision` applies to the products, forward and backward.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
               Precision precision = Precision::float32);
 

@@ -7,21 +7,21 @@
 namespace headlight {
 
 struct ReduceOptions {
-  std::vector<Index> axes{};  // to reduce over; empty: all
-  bool keepdim = false;       // leave reduced axes with size 1
+  std::vector<Index> axes{};  // axes to reduce; empty: all
+  bool keepdim = false;       // keeps reduced axes with size 1
 };
 
 // Reductions accumulate in float64, in an order that depends on the shape alone. All throw Error
-// for an axis that is out of range or named twice.
+// for an axis that is out of range or repeated.
 Tensor sum(const Tensor& x, const ReduceOptions& options = {});
-// Throws Error when nothing is left to average.
+// Throws Error for a mean of no elements.
 Tensor mean(const Tensor& x, const ReduceOptions& options = {});
-// Divides by the number of elements less `correction`: 1 for a sample, 0 for a population.
+// Divides by the number of elements minus `correction`: 1 for a sample, 0 for a population.
 Tensor var(const Tensor& x, const ReduceOptions& options = {}, Index correction = 1);
-// Equal largest elements share the gradient evenly. Throws Error when an output has no element.
+// Equal maxima share the gradient evenly. Throws Error for a maximum of no elements.
 Tensor max(const Tensor& x, const ReduceOptions& options = {});
 
-// Sums over the axes along which `shape` was broadcast to x's shape.
+// Sums over the axes along which a tensor of shape `shape` was broadcast to x's shape.
 Tensor sum_to_shape(const Tensor& x, const Shape& shape);
 
 }  // namespace headlight

@@ -26,7 +26,7 @@ class AdamW : public Optimizer {
     std::string name;
     Tensor parameter;
     std::vector<ElementRange> ranges;
-    Tensor mean;      // of the gradient, in the ranges
+    Tensor mean;      // of the gradient, for the ranges
     Tensor variance;  // of the gradient, uncentred
   };
 

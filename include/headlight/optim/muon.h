@@ -6,12 +6,12 @@
 
 namespace headlight {
 
-// What a matrix [outputs, inputs] multiplies the learning rate with, under torch.optim.Muon's
-// names.
+// Factor of the learning rate for a matrix [outputs, inputs], with torch.optim.Muon's names.
 enum class LearningRateAdjustment {
-  original,         // sqrt(max(1, outputs / inputs)), Jordan's; rates are about 0.02
-  match_rms_adamw,  // 0.2 sqrt(max(outputs, inputs)), so that elements move as far as AdamW's and
-                    // its rates and decays serve (Liu et al., arXiv 2502.16982, equation 4)
+  original,  // sqrt(max(1, outputs / inputs)), Jordan's; for rates about 0.02
+  // 0.2 sqrt(max(outputs, inputs)): elements change as much as with AdamW, so that its rates and
+  // decays suit (Liu et al., arXiv 2502.16982, equation 4)
+  match_rms_adamw,
 };
 
 template <>
@@ -28,22 +28,22 @@ struct MuonOptions {
   NewtonSchulzOptions newton_schulz = {};
 };
 
-// A parameter [rows, columns] of Muon. Blocks of its rows are matrices of their own: query, key and
-// value in one weight are three.
+// A parameter [rows, columns] of Muon. Blocks of rows count as separate matrices: a weight for
+// query, key and value has three.
 struct MuonMatrix {
   std::string name;
   Tensor parameter;
-  std::vector<Index> blocks = {};  // their rows, one below the other; empty: it is one matrix
+  std::vector<Index> blocks = {};  // rows of each block, in order; empty: a single matrix
 };
 
-// Momentum, orthogonalised: the singular values of every update are about 1 (Jordan et al., "Muon:
-// An optimizer for hidden layers in neural networks", 2024), as torch.optim.Muon does it, but in
-// the parameters' own type. For the matrices inside a network; embeddings, head, norms and biases
-// are another optimizer's. State: "momentum_buffer.NAME".
+// Orthogonalised momentum: the singular values of every step are about 1 (Jordan et al., "Muon: An
+// optimizer for hidden layers in neural networks", 2024). Follows torch.optim.Muon, but computes in
+// the type of the parameters. For the matrices inside a network; use another optimizer for
+// embeddings, head, norms and biases. State: "momentum_buffer.NAME".
 class Muon : public Optimizer {
  public:
-  // Throws Error for what is no contiguous matrix, or whose blocks do not have its rows. A matrix
-  // is not divided: `parts` (see Optimizer) have all of it or nothing.
+  // Throws Error for a parameter that is not a contiguous matrix, or whose blocks do not sum to its
+  // rows. `parts` (see Optimizer) must contain a matrix completely or not at all.
   explicit Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options = {},
                 const std::optional<TensorParts>& parts = {});
 
@@ -53,7 +53,7 @@ class Muon : public Optimizer {
  private:
   struct Slot {
     MuonMatrix matrix;
-    Tensor velocity;  // the gradient's running mean, shape of the parameter; [0]: another's
+    Tensor velocity;  // gradient mean in the parameter's shape; [0]: another process's
   };
   template <class T>
   void update(Slot& slot, double learning_rate, double gradient_scale) const;

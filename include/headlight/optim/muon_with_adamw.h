@@ -6,11 +6,11 @@
 
 namespace headlight {
 
-// Muon for the hidden matrices of a model, AdamW for its other parameters, at the same learning
+// Muon for the hidden matrices of a model and AdamW for its other parameters, at the same learning
 // rate. State: that of both.
 class MuonWithAdamW : public Optimizer {
  public:
-  // Throws Error when the model names no hidden matrices, or some that it does not have. `parts`:
+  // Throws Error when the model names no hidden matrices, or names that it does not have. `parts`:
   // see Optimizer and Muon.
   explicit MuonWithAdamW(const LanguageModel& model, const MuonOptions& muon = {},
                          const AdamWOptions& adamw = {},

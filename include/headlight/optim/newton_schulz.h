@@ -4,21 +4,21 @@
 
 namespace headlight {
 
-// The quintic of Newton-Schulz iteration, s -> a s + b s^3 + c s^5 of every singular value s. These
-// coefficients grow small values fastest and end near 1, not at it (Jordan et al., "Muon: An
-// optimizer for hidden layers in neural networks", 2024).
+// Quintic of the Newton-Schulz iteration: s -> a s + b s^3 + c s^5 for every singular value s.
+// These coefficients increase small values the fastest and end near 1, not exactly at 1 (Jordan et
+// al., "Muon: An optimizer for hidden layers in neural networks", 2024).
 struct NewtonSchulzOptions {
   Index steps = 5;
   double a = 3.4445;
   double b = -4.7750;
   double c = 2.0315;
-  double epsilon = 1e-7;  // the least norm that is divided by
+  double epsilon = 1e-7;  // lower bound of the norm in the first division
 };
 
-// U S' V^T for a matrix U S V^T [rows, columns], contiguous: `steps` iterations from the matrix
-// divided by its Frobenius norm. By default all singular values that are not tiny beside the norm
-// come to lie between 0.68 and 1.21. Computed in the matrix's own type on all threads; the bits do
-// not depend on their number. Throws Error for anything but a matrix of floating numbers.
+// Returns U S' V^T for a contiguous matrix U S V^T [rows, columns]. Divides it by its Frobenius
+// norm, then makes `steps` iterations. By default all singular values that are not tiny relative to
+// the norm end between 0.68 and 1.21. Computes in the matrix's type on all threads; the bits do not
+// depend on their number. Throws Error for all but floating-point matrices.
 Tensor orthogonalize(const Tensor& matrix, const NewtonSchulzOptions& options = {});
 
 }  // namespace headlight

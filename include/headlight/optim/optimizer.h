@@ -7,26 +7,26 @@
 
 namespace headlight {
 
-// Changes parameters by their gradients. Parameters without a gradient are left alone.
+// Changes parameters by their gradients. Skips parameters without a gradient.
 //
-// One that is given parts is an optimizer for these elements alone, of which a process among
-// several has some: it reads no other gradient and keeps no other moment. Its state has the same
-// names, with the elements of the parts one after the other as a tensor [n].
+// With parts, an optimizer updates only these elements: one process's share among several. It reads
+// no other gradients and keeps no other moments. Its state has the same names; each tensor [n]
+// holds the elements of the parts in order.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // One update. Gradients are first multiplied by gradient_scale: clip_scale() folds clipping in.
+  // Makes one step. Multiplies gradients by gradient_scale first, for example by clip_scale().
   virtual void step(double learning_rate, double gradient_scale = 1.0) = 0;
-  // What a checkpoint must keep besides the parameters and the step count, as "KIND.PARAMETER"; the
-  // tensors share their elements with the optimizer.
+  // Returns the moments for checkpoints, named "KIND.PARAMETER". The tensors share memory with the
+  // optimizer.
   virtual NamedTensors state() const = 0;
 
   Index step_count() const { return step_count_; }
   void set_step_count(Index count) { step_count_ = count; }
 
  protected:
-  Index step_count_ = 0;  // updates made so far
+  Index step_count_ = 0;  // steps made so far
 };
 
 }  // namespace headlight

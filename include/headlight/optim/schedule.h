@@ -14,12 +14,12 @@ inline constexpr auto kChoices<ScheduleKind> =
                                          {"cosine", ScheduleKind::cosine},
                                          {"wsd", ScheduleKind::wsd}});
 
-// The learning rate of every step: a linear warm-up, then from learning_rate down to
-// min_learning_rate at decay_steps, and that from there on. Cosine is nanoGPT's formula (Loshchilov
-// and Hutter, arXiv 1608.03983, without restarts). Warm-up, stable, decay (Hu et al., arXiv
-// 2404.06395) stays at learning_rate until the last decay_fraction of decay_steps, and falls with 1
-// minus the square root of what is done of that: Haegele et al. (arXiv 2405.18392, section 3) find
-// it better than a straight line, and a fifth of the steps enough to be as good as cosine.
+// Learning-rate schedule: a linear warm-up, a decay from learning_rate to min_learning_rate at step
+// decay_steps, then constant. Cosine is nanoGPT's formula (Loshchilov and Hutter, arXiv 1608.03983,
+// without restarts). wsd (warm-up, stable, decay; Hu et al., arXiv 2404.06395) stays at
+// learning_rate until the last decay_fraction of decay_steps. It then falls as 1 minus the square
+// root of the completed share. Haegele et al. (arXiv 2405.18392, section 3) find this better than a
+// straight line, and a fifth of the steps as good as cosine.
 struct LearningRateSchedule {
   ScheduleKind kind = ScheduleKind::cosine;
   double learning_rate = 6e-4;
@@ -28,10 +28,10 @@ struct LearningRateSchedule {
   Index decay_steps = 0;        // constant: ignored
   double decay_fraction = 0.2;  // wsd: 0 to 1, of decay_steps; others: ignored
 
-  // The step at which the way down begins, the last one at learning_rate: the end of the warm-up,
-  // or of wsd's stable part. Not of a constant rate.
+  // Returns the last step at learning_rate: the end of the warm-up, or of wsd's stable part. Not
+  // meaningful for a constant rate.
   Index decay_start() const;
-  // `step` counts from 0.
+  // Returns the learning rate of `step`, counted from 0.
   double at(Index step) const;
 };
 

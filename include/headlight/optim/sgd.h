@@ -10,8 +10,7 @@ struct SgdOptions {
   double weight_decay = 0;  // added to the gradient, on tensors with two or more axes only
 };
 
-// Stochastic gradient descent as torch.optim.SGD does it. State with momentum:
-// "momentum_buffer.NAME".
+// Stochastic gradient descent as in torch.optim.SGD. State with momentum: "momentum_buffer.NAME".
 class Sgd : public Optimizer {
  public:
   // `parts`: see Optimizer.
@@ -26,7 +25,7 @@ class Sgd : public Optimizer {
     std::string name;
     Tensor parameter;
     std::vector<ElementRange> ranges;
-    Tensor velocity;  // in the ranges; undefined without momentum
+    Tensor velocity;  // for the ranges; undefined without momentum
   };
   template <class T>
   void update(Slot& slot, double learning_rate, double gradient_scale) const;

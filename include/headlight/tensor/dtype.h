@@ -11,8 +11,8 @@
 
 namespace headlight {
 
-// Element types. Arithmetic runs in float32 and float64; bfloat16 is storage (convert with
-// to(DType::float32) to compute), int32 holds token ids, boolean holds masks.
+// Element types. Computations use float32 and float64. bfloat16 is for storage (see convert()),
+// int32 for token ids, boolean for masks.
 enum class DType : std::uint8_t { float32, float64, bfloat16, int32, boolean };
 
 template <>
@@ -22,7 +22,7 @@ inline constexpr auto kChoices<DType> = std::to_array<Choice<DType>>({{"float32"
                                                                       {"int32", DType::int32},
                                                                       {"bool", DType::boolean}});
 
-// One brain floating point number: the upper 16 bits of a float32.
+// A brain floating-point number: the upper 16 bits of a float32.
 struct BFloat16 {
   std::uint16_t bits = 0;
 
@@ -34,16 +34,16 @@ struct BFloat16 {
   }
 };
 
-// Bytes of one element.
+// Returns the bytes of one element.
 std::size_t element_size(DType dtype);
 
 bool is_floating(DType dtype);
 
-// The name.
+// Appends the name.
 void append_text(std::string& out, DType dtype);
 std::ostream& operator<<(std::ostream& out, DType dtype);
 
-// The DType that a C++ type is stored as: dtype_of<float>() == DType::float32.
+// Returns the DType of a C++ type: dtype_of<float>() == DType::float32.
 // Other types do not compile.
 template <class T>
 constexpr DType dtype_of() {
@@ -72,7 +72,7 @@ constexpr DType dtype_of<bool>() {
   return DType::boolean;
 }
 
-// Calls `body(T{})` with T = float or double. Throws Error for other types, naming `where`.
+// Calls `body(T{})` with T = float or double. Throws Error with `where` for other types.
 template <class Body>
 decltype(auto) dispatch_floating(DType dtype, std::string_view where, Body&& body) {
   if (dtype == DType::float64) {

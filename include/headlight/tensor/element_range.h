@@ -8,7 +8,7 @@
 
 namespace headlight {
 
-// Elements `begin` to `end` - 1 of a tensor in row-major order.
+// Elements [begin, end) of a tensor in row-major order.
 struct ElementRange {
   Index begin = 0;
   Index end = 0;
@@ -17,7 +17,7 @@ struct ElementRange {
   bool operator==(const ElementRange&) const = default;
 };
 
-// Parts of named tensors, in rising order; a tensor without an entry has no part.
+// Parts of named tensors, in increasing order; tensors without an entry have no part.
 using TensorParts = std::map<std::string, std::vector<ElementRange>>;
 
 }  // namespace headlight

@@ -8,7 +8,7 @@
 
 namespace headlight {
 
-// Tensors in an order, each with a name of its own: a module's parameters, a tensor file's content.
+// Ordered tensors with unique names: a module's parameters or the content of a tensor file.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 }  // namespace headlight

@@ -14,14 +14,14 @@ namespace headlight {
 
 inline constexpr Index kMaxRank = 8;
 
-// A short list of sizes or strides, kept in place: at most kMaxRank of them.
+// Up to kMaxRank sizes or strides, stored in place.
 class Shape {
  public:
   Shape() = default;
   // Throws Error for more than kMaxRank entries.
   Shape(std::initializer_list<Index> sizes);
   explicit Shape(std::span<const Index> sizes);
-  // `rank` entries of `value`.
+  // Returns `rank` entries of `value`.
   static Shape filled(Index rank, Index value);
 
   Index rank() const { return rank_; }
@@ -44,17 +44,17 @@ class Shape {
   Index rank_ = 0;
 };
 
-// Elements of a tensor of this shape; 1 for a scalar. Throws Error when a size is negative or the
-// product does not fit an Index.
+// Returns the number of elements; 1 for a scalar. Throws Error if a size is negative or the product
+// does not fit an Index.
 Index numel(const Shape& shape);
 
-// Row-major strides, in elements.
+// Returns row-major strides, in elements.
 Shape contiguous_strides(const Shape& shape);
 
-// The shape that both broadcast to, by NumPy's rule. Throws Error naming `where`.
+// Returns the broadcast of both shapes by NumPy's rule. Throws Error with `where`.
 Shape broadcast_shapes(const Shape& a, const Shape& b, std::string_view where);
 
-// `axis` counted from the front: -1 is the last. Throws Error naming `where` when out of range.
+// Returns `axis` counted from the front; -1 is the last. Throws Error with `where` if out of range.
 Index normalize_axis(Index axis, Index rank, std::string_view where);
 
 // "[4, 8]"

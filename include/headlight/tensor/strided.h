@@ -7,9 +7,9 @@
 
 namespace headlight {
 
-// Walks N operands of one shape together, each with its own strides, as a list of rows:
-// neighbouring axes that are contiguous for every operand are merged first, so that two contiguous
-// tensors are a single row. Element i of row r of operand k lies at start(r)[k] + i * step[k].
+// Iterates over N operands of one shape, each with its own strides, as a list of rows. Adjacent
+// axes that are contiguous for every operand are merged, so two contiguous tensors are a single
+// row. Element i of row r of operand k is at start(r)[k] + i * step[k].
 template <std::size_t N>
 class StridedRows {
  public:
@@ -32,7 +32,7 @@ class StridedRows {
     count = numel(sizes_);
   }
 
-  // Offsets of the first element of row `row`, one per operand.
+  // Returns the offset of the first element of row `row`, one per operand.
   Offsets start(Index row) const {
     Offsets offsets{};
     for (Index axis = sizes_.rank() - 1; axis >= 0; --axis) {
@@ -45,9 +45,9 @@ class StridedRows {
     return offsets;
   }
 
-  Index count = 1;   // rows
-  Index length = 1;  // elements of a row
-  Offsets step{};    // distance between neighbours in a row, one per operand
+  Index count = 1;   // number of rows
+  Index length = 1;  // elements per row
+  Offsets step{};    // distance between adjacent elements of a row, one per operand
 
  private:
   void add_axis(Index size, const std::array<Shape, N>& strides, Index axis) {
@@ -70,8 +70,8 @@ class StridedRows {
     }
   }
 
-  Shape sizes_;                     // of the merged axes, without the row's own
-  std::array<Shape, N> strides_{};  // of the merged axes
+  Shape sizes_;                     // sizes of the merged axes, without the row's axis
+  std::array<Shape, N> strides_{};  // strides of these axes
 };
 
 }  // namespace headlight

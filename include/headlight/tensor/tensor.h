@@ -12,27 +12,27 @@
 
 namespace headlight {
 
-struct GradNode;  // defined by autograd/; this folder only carries the pointer
+struct GradNode;  // defined by autograd/; this folder only stores the pointer
 
-// A cheap handle on a strided, typed array: copying it shares the elements and the gradient.
+// A cheap handle on a strided, typed array; copies share the elements and the gradient.
 //
-// A default-constructed Tensor is undefined: it has no elements and may only be assigned, compared
-// with defined() and destroyed. Reading from several threads is safe; writing needs the caller's
-// own synchronisation.
+// A default-constructed Tensor is undefined: it has no elements and supports only assignment,
+// defined() and destruction. Reading from several threads is safe; writing needs the caller's
+// synchronisation.
 class Tensor {
  public:
   Tensor() = default;
 
-  // Elements uninitialised. Throws Error when the shape is invalid.
+  // Uninitialised elements. Throws Error if the shape is invalid.
   static Tensor empty(const Shape& shape, DType dtype = DType::float32);
   static Tensor zeros(const Shape& shape, DType dtype = DType::float32);
   static Tensor ones(const Shape& shape, DType dtype = DType::float32);
   static Tensor full(const Shape& shape, double value, DType dtype = DType::float32);
-  // A tensor without axes that holds one value.
+  // A tensor without axes, with one value.
   static Tensor scalar(double value, DType dtype = DType::float32);
   // 0, 1, ..., count - 1.
   static Tensor arange(Index count, DType dtype = DType::int32);
-  // Copies row-major values. Throws Error when their number does not fit the shape.
+  // Copies row-major values. Throws Error if their number does not match the shape.
   template <class T>
   static Tensor from(std::span<const T> values, const Shape& shape);
   template <class T>
@@ -46,17 +46,17 @@ class Tensor {
 
   bool defined() const { return storage_ != nullptr; }
   const Shape& shape() const { return shape_; }
-  // In elements, one per axis; 0 on an expanded axis.
+  // In elements, one per axis; 0 for an expanded axis.
   const Shape& strides() const { return strides_; }
   DType dtype() const { return dtype_; }
   Index rank() const { return shape_.rank(); }
-  // Size of one axis; -1 is the last. Throws Error when out of range.
+  // Size of one axis; -1 is the last. Throws Error if it is out of range.
   Index size(Index axis) const;
   Index numel() const { return numel_; }
   bool is_contiguous() const;
 
-  // The first element. Throws Error when T is not the element type. Writing through the pointer
-  // goes unnoticed: it is for filling a new tensor, and for loops. See mutable_data().
+  // Returns the first element. Throws Error if T is not the element type. Writes through the
+  // pointer do not raise version(): use it to fill new tensors and in loops. See mutable_data().
   template <class T>
   T* data() {
     return static_cast<T*>(raw_data(dtype_of<T>()));
@@ -65,49 +65,49 @@ class Tensor {
   const T* data() const {
     return static_cast<const T*>(raw_data(dtype_of<T>()));
   }
-  // As data(), for overwriting elements that others may have seen: raises version().
+  // As data(), for overwriting elements that others may have read: raises version().
   template <class T>
   T* mutable_data() {
     T* elements = data<T>();
     storage_->raise_version();
     return elements;
   }
-  // How often the elements were overwritten by fill(), copy_from(), mutable_data() or an optimizer,
-  // through this tensor or another that shares its storage. Backward refuses to compute a gradient
-  // from elements that were overwritten since the forward pass. 0 for an undefined tensor.
+  // Number of overwrites of the elements by fill(), copy_from(), mutable_data() or an optimizer,
+  // through any tensor that shares the storage. Backward throws if it needs elements that were
+  // overwritten since the forward pass. 0 for an undefined tensor.
   std::uint64_t version() const { return defined() ? storage_->version() : 0; }
-  // The value of a tensor with exactly one element. Throws Error otherwise.
+  // Returns the only element. Throws Error if there are more or none.
   double item() const;
-  // All elements in row-major order, converted.
+  // Returns all elements in row-major order, converted.
   std::vector<double> to_vector() const;
 
-  // A copy of the elements in row-major order, without gradient.
+  // Copies the elements in row-major order, without gradient.
   Tensor clone() const;
-  // Overwrites the elements with those of `source` (same shape; converts the type), or with one
-  // value. No gradient flows through that: a gradient history stays what it was.
+  // Overwrites the elements with those of `source` (same shape, converted type), or with one value.
+  // No gradient flows through this, and the gradient history stays unchanged.
   void copy_from(const Tensor& source);
   void fill(double value);
 
-  // Another view of the same elements, without gradient; offset in elements from this view's first.
-  // Throws Error when an element would be outside the storage.
+  // Returns another view of the elements, without gradient; `offset` is in elements from this
+  // view's first one. Throws Error if an element would be outside the storage.
   Tensor strided_view(const Shape& shape, const Shape& strides, Index offset = 0) const;
-  // True when the elements are this handle's alone, so that overwriting them surprises nobody.
+  // True if no other handle shares the elements, so that overwriting them is safe.
   bool owns_storage_alone() const { return storage_.use_count() == 1; }
 
-  // Gradients: declared here so that they read p.grad(); defined by autograd/.
+  // Gradients; declared here for the syntax p.grad(), defined by autograd/.
   bool requires_grad() const { return node_ != nullptr; }
-  // Makes this handle (and copies made from now on) a leaf that collects gradients, or drops the
-  // gradient history. Throws Error for a type that is not floating.
+  // Makes this handle (and later copies) a leaf that collects gradients, or drops the gradient
+  // history. Throws Error for types that are not floating-point.
   Tensor& set_requires_grad(bool value = true);
-  // The gradient collected by a leaf, or an undefined tensor.
+  // Returns the gradient collected by a leaf, or an undefined tensor.
   Tensor grad() const;
   void zero_grad();
-  // Becomes the gradient of a leaf, sharing its elements. Throws Error when the tensor is no leaf
-  // or has another shape or type.
+  // Sets the gradient of a leaf, sharing its elements. Throws Error if the tensor is no leaf or the
+  // gradient has another shape or type.
   void set_grad(Tensor gradient);
-  // Keeps the gradient of a tensor that is not a leaf when backward passes through it.
+  // Makes backward store the gradient of a tensor that is not a leaf.
   void retain_grad();
-  // The same elements without gradient history.
+  // Returns the same elements without gradient history.
   Tensor detach() const;
   const std::shared_ptr<GradNode>& grad_node() const { return node_; }
   void set_grad_node(std::shared_ptr<GradNode> node) { node_ = std::move(node); }
@@ -119,15 +119,15 @@ class Tensor {
   std::shared_ptr<GradNode> node_;
   Shape shape_;
   Shape strides_;
-  Index offset_ = 0;  // of the first element, in elements
+  Index offset_ = 0;  // offset of the first element, in elements
   Index numel_ = 0;
   DType dtype_ = DType::float32;
 };
 
-// A copy with another element type, without gradient; the same handle when it has that type.
+// Converts to another element type, without gradient; returns x itself if it has the type.
 Tensor convert(const Tensor& x, DType dtype);
 
-// x itself when its elements lie in row-major order, else a copy without gradient.
+// Returns x itself if it is contiguous, else a copy without gradient.
 Tensor to_contiguous(const Tensor& x);
 
 template <class T>

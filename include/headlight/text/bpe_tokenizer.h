@@ -8,7 +8,7 @@ namespace headlight {
 
 struct BpeState;
 
-// Two neighbouring tokens become the one whose bytes are theirs joined.
+// A merge joins two neighbouring tokens into the token of their joined bytes.
 struct BpeMerge {
   std::int32_t left = 0;
   std::int32_t right = 0;
@@ -19,28 +19,27 @@ struct SpecialToken {
   std::int32_t id = 0;
 };
 
-// What defines a byte-level BPE tokenizer.
+// Definition of a byte-level BPE tokenizer.
 struct BpeVocabulary {
   std::vector<std::string> tokens;    // [V], the bytes of each id; "" for special tokens
-  std::vector<BpeMerge> merges;       // by rank: earlier ones come first
-  std::vector<SpecialToken> special;  // <|endoftext|> among them
+  std::vector<BpeMerge> merges;       // by rank: lower ranks are merged first
+  std::vector<SpecialToken> special;  // must include <|endoftext|>
 };
 
 struct BpeEncodeOptions {
   bool read_special = false;  // names of special tokens in the text become those tokens
-  bool parallel = false;      // on all threads
+  bool parallel = false;      // use all threads
 };
 
-// Byte-level byte-pair encoding, as GPT-2 has it: text is cut into pieces (bpe_pattern.h); the
-// bytes of each are its first tokens; then, again and again, the neighbours whose merge has the
-// lowest rank become one token, the leftmost first. Sennrich et al., "Neural Machine Translation of
-// Rare Words with Subword Units", 2016; Radford et al., 2019. Ids are those of Hugging Face
-// `tokenizers`. No text is unknown to it. Copies share the vocabulary.
+// GPT-2's byte-level byte-pair encoding. Text is cut into pieces (bpe_pattern.h), whose bytes are
+// the initial tokens. The neighbours whose merge has the lowest rank become one token, the leftmost
+// first, until no merge is left. Sennrich et al., "Neural Machine Translation of Rare Words with
+// Subword Units", 2016; Radford et al., 2019. Gives the same ids as Hugging Face `tokenizers`.
+// Every text can be encoded. Copies share the vocabulary.
 class BpeTokenizer final : public Tokenizer {
  public:
-  // Throws Error, one line that begins with `name`, when a token comes twice or is empty, one of
-  // the 256 bytes is no token, a merge comes twice, has ids outside the vocabulary or gives no
-  // token, or <|endoftext|> is missing.
+  // Throws Error, one line that begins with `name`, if a token is repeated or empty, one of the 256
+  // bytes has no token, a merge has invalid ids or no resulting token, or <|endoftext|> is missing.
   explicit BpeTokenizer(BpeVocabulary vocabulary, std::string_view name = "[BpeTokenizer]");
 
   std::string_view kind() const override { return "bpe"; }
@@ -49,13 +48,12 @@ class BpeTokenizer final : public Tokenizer {
   std::string token_bytes(std::int32_t id) const override;
   std::string_view special_name(std::int32_t id) const override;
 
-  // encode() on all threads. The same ids.
+  // Like encode(), with the same ids, but uses all threads.
   std::vector<std::int32_t> encode_parallel(std::string_view text) const;
-  // encode(), but the names of special tokens in the text become those tokens: of names that
-  // overlap the leftmost, of names that begin at one place the longest.
+  // Like encode(), but names of special tokens in the text become those tokens. The leftmost name
+  // wins, then the longest.
   std::vector<std::int32_t> encode_with_special(std::string_view text) const;
-  // What all of them do, for any bytes: those that are no character count as symbols, and
-  // decode_bytes() gives them back.
+  // Encodes any bytes. Invalid bytes count as symbols, and decode_bytes() restores them.
   std::vector<std::int32_t> encode_bytes(std::string_view bytes,
                                          const BpeEncodeOptions& options = {}) const;
 

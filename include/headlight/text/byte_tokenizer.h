@@ -4,8 +4,8 @@
 
 namespace headlight {
 
-// One token per byte of UTF-8: ids 0 ... 255 are the bytes, 256 is <|endoftext|>. No text is
-// unknown to it.
+// One token per byte of UTF-8: ids 0 ... 255 are the bytes, 256 is <|endoftext|>. Every text can be
+// encoded.
 class ByteTokenizer final : public Tokenizer {
  public:
   ByteTokenizer() : Tokenizer(256) {}

@@ -6,16 +6,16 @@
 
 namespace headlight {
 
-// Where <|endoftext|> and <|unk|> stand, in this order: before the characters or after them.
+// Position of <|endoftext|> and <|unk|>, in this order: before or after the characters.
 enum class SpecialTokens { first, last };
 
-// One token per Unicode code point: <|endoftext|> is 0, <|unk|> is 1, the characters follow; or the
-// characters come first, as in other people's vocabularies. A character that the vocabulary lacks
+// One token per Unicode code point. <|endoftext|> is 0, <|unk|> is 1, then the characters; or the
+// characters come first, as in other programs' vocabularies. A character outside the vocabulary
 // encodes to <|unk|>, which decodes to U+FFFD.
 class CharTokenizer final : public Tokenizer {
  public:
-  // Character i gets id i + 2, or i when the special tokens come last. Throws Error when one comes
-  // twice or is not a Unicode character.
+  // Character i gets id i + 2, or i if the special tokens are last. Throws Error if a character is
+  // repeated or is no Unicode character.
   explicit CharTokenizer(std::vector<char32_t> characters,
                          SpecialTokens place = SpecialTokens::first);
 
@@ -27,16 +27,16 @@ class CharTokenizer final : public Tokenizer {
   std::string_view special_name(std::int32_t id) const override;
 
  private:
-  std::int32_t first_character_ = 0;  // id
-  std::int32_t first_special_ = 0;    // id
+  std::int32_t first_character_ = 0;  // id of characters_[0]
+  std::int32_t first_special_ = 0;    // id of <|endoftext|>
   std::vector<char32_t> characters_;  // [V - 2]
   std::unordered_map<char32_t, std::int32_t> ids_;
 };
 
-// Collects the code points of texts; the tokenizer has them in ascending order.
+// Collects the code points of texts for a tokenizer that lists them in ascending order.
 class CharTokenizerBuilder {
  public:
-  // Throws Error when the text is not UTF-8.
+  // Throws Error if the text is not UTF-8.
   void feed(std::string_view text);
   CharTokenizer finish() const;
 
@@ -44,7 +44,7 @@ class CharTokenizerBuilder {
   std::vector<bool> seen_;  // by code point, up to the highest
 };
 
-// That of one text.
+// Builds the tokenizer of one text.
 CharTokenizer build_char_tokenizer(std::string_view corpus);
 
 }  // namespace headlight

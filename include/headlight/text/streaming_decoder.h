@@ -4,25 +4,25 @@
 
 namespace headlight {
 
-// Decodes token by token without ever handing out a cut character: the parts joined are what
-// Tokenizer::decode gives for all ids at once.
+// Decodes token by token and never returns part of a character. The joined parts equal
+// Tokenizer::decode of all ids.
 class StreamingDecoder {
  public:
-  // The tokenizer must outlive the decoder. Tokens that go on a text keep the blank before the
-  // first word, which a text of its own does not have.
+  // The tokenizer must outlive the decoder. With `goes_on`, the tokens continue a text: the first
+  // word keeps its leading blank, which decoders drop at the start of a text.
   explicit StreamingDecoder(const Tokenizer& tokenizer, bool goes_on = false)
       : tokenizer_(&tokenizer), at_start_(!goes_on) {}
 
-  // The text that is certain once `id` has been added; "" while a character is incomplete. Throws
-  // Error when the id is out of range.
+  // Adds a token and returns the text that is complete; "" inside a character. Throws Error if the
+  // id is out of range.
   std::string push(std::int32_t id);
-  // What is left, U+FFFD for an incomplete character. The next token goes on the text.
+  // Returns the rest: U+FFFD for an incomplete character. Later tokens continue the text.
   std::string finish();
 
  private:
   const Tokenizer* tokenizer_;
-  std::string pending_;  // bytes of a character that is not complete
-  bool at_start_;        // no token of text has come
+  std::string pending_;  // bytes of an incomplete character
+  bool at_start_;        // all tokens so far were special
 };
 
 }  // namespace headlight

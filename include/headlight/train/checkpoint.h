@@ -10,17 +10,17 @@
 #include "headlight/text/tokenizer.h"
 #include "headlight/train/training_state.h"
 
-// The checkpoints of a run directory; how they are called: io/run_layout.h.
+// Checkpoints of a run directory. io/run_layout.h defines their names.
 namespace headlight {
 
-// What a run has learned cannot be saved: a full or broken disk, a directory that may not be
-// written.
+// Thrown when a checkpoint or log cannot be saved: the disk is full or broken, or the directory is
+// not writable.
 class SaveError : public Error {
  public:
   using Error::Error;
 };
 
-// Does `work`; what it throws as Error becomes SaveError.
+// Runs `work` and rethrows an Error as SaveError.
 template <class Work>
 void saving(const Work& work) {
   try {
@@ -30,7 +30,6 @@ void saving(const Work& work) {
   }
 }
 
-// What a checkpoint consists of.
 struct CheckpointParts {
   const LanguageModel& model;
   const Tokenizer& tokenizer;
@@ -39,64 +38,64 @@ struct CheckpointParts {
 };
 
 struct CheckpointOptions {
-  bool best = false;  // the best of the run so far: RUN/best leads to it
-  // The state of this update has changed since it was saved, by an evaluation.
+  bool best = false;  // the best of the run so far: RUN/best will link to it
+  // Replace a complete checkpoint of the same step, because an evaluation has changed its state.
   bool replace = false;
 };
 
-// Writes RUN/step_XXXXXXXX, complete or not at all, and RUN where it is missing: a model directory
-// with optimizer.safetensors, state.json and a manifest of checksums. It is read again and compared
-// with the manifest; then RUN/latest leads to it. A damaged checkpoint of that name is replaced, a
-// complete one kept unless `replace` is set. Returns its path. Throws Error when a step fails and
-// when a weight or moment is not finite. Older checkpoints stay as they are.
+// Writes RUN/step_XXXXXXXX atomically and returns its path. Creates RUN if it is missing. A
+// checkpoint is a model directory with optimizer.safetensors, state.json and a manifest of
+// checksums. Reads it back, checks it against the manifest, then links RUN/latest to it. Replaces a
+// damaged checkpoint of the same step; keeps a complete one unless `replace` is set. Does not touch
+// older checkpoints. Throws Error when writing fails or a weight or moment is not finite.
 std::filesystem::path save_checkpoint(const std::filesystem::path& run,
                                       const CheckpointParts& parts,
                                       const CheckpointOptions& options);
 
-// Bytes that a checkpoint takes on the disk, about.
+// Returns the approximate size of a checkpoint on disk, in bytes.
 Index checkpoint_bytes(const LanguageModel& model, const Optimizer& optimizer);
 
-// One RUN/step_XXXXXXXX, complete or not.
+// A directory RUN/step_XXXXXXXX, complete or not.
 struct Checkpoint {
   std::filesystem::path path;
   Index iteration = 0;
 };
 
-// Newest first. Throws Error when the directory cannot be listed.
+// Returns the checkpoints of `run`, newest first. Throws Error when the directory cannot be listed.
 std::vector<Checkpoint> checkpoints_of(const std::filesystem::path& run);
 
-// True when the directory holds checkpoints of a run.
+// Returns true when the directory holds checkpoints of a run.
 bool holds_run(const std::filesystem::path& directory);
 
-// The newest complete checkpoint of a run. Damaged ones are skipped; `skipped` gets a line for
-// each that names it and says why. Throws Error when there is none.
+// Returns the newest complete checkpoint of a run. Skips damaged ones and adds a line with name and
+// reason to `skipped` for each. Throws Error when there is no complete checkpoint.
 std::filesystem::path find_latest_checkpoint(const std::filesystem::path& run,
                                              std::vector<std::string>& skipped);
 
-// The weights of a checkpoint are read by load_model(), those of a model other than Gpt by
-// load_parameters().
+// Reads only state.json. load_model() reads the weights of a Gpt, load_parameters() those of other
+// models.
 TrainingState read_training_state(const std::filesystem::path& checkpoint);
 
-// Fills the optimizer's moments and step count. False for the checkpoint of another optimizer,
-// which has no such moments: they and the count are then zero. Throws Error when they do not fit
-// the model, are not finite or, as second moments, are negative.
+// Loads the optimizer's moments and step count. If another optimizer wrote the checkpoint, sets
+// moments and step count to zero and returns false. Throws Error when the moments do not fit the
+// model, are not finite or, for second moments, are negative.
 bool read_optimizer(const std::filesystem::path& checkpoint, Optimizer& optimizer);
 
-// Makes RUN/latest lead to this checkpoint of the run, and RUN/best to the one that its state names
-// if it is there: a process that was killed may have left them behind. A RUN/best that leads to a
-// later one, which must be damaged, is removed.
+// Links RUN/latest to this checkpoint and RUN/best to the checkpoint that its state names, if that
+// exists: a killed process may have left both links outdated. Removes a RUN/best that links to a
+// later checkpoint, which must be damaged.
 void repair_links(const std::filesystem::path& checkpoint, const TrainingState& state);
 
-// Which checkpoints stay.
+// Rule for which checkpoints to keep.
 struct Retention {
   Index keep = 2;
-  // Updates whose checkpoints were found damaged when the run was resumed from an older one. They
-  // do not count as kept, and go when the run is past them.
+  // Steps whose checkpoints were damaged when the run resumed from an older one. They do not count
+  // as kept; they are removed once training has passed them.
   std::vector<Index> passed_over = {};
 };
 
-// Removes all but the newest `keep` of the checkpoints up to `iteration` and the one that RUN/best
-// leads to. Those after it, which a run that went on from an older one has yet to replace, stay.
+// Removes the checkpoints up to `iteration`, except the newest `keep` and the target of RUN/best.
+// Keeps later ones, which a run resumed from an older checkpoint has yet to replace.
 void remove_old_checkpoints(const std::filesystem::path& run, Index iteration,
                             const Retention& retention);
 

@@ -5,25 +5,25 @@
 
 namespace headlight {
 
-// Bytes that a training run takes.
+// Bytes of memory that a training run needs.
 struct MemoryPlan {
   double weights = 0;
-  double gradients = 0;    // and the sums of shards that wait for others
-  double moments = 0;      // of the optimizer
-  double snapshot = 0;     // of weights and moments, for saving while training goes on
-  double activations = 0;  // an estimate for a full batch, forward and backward
-  double data = 0;         // token ids of texts; those of token files stay there
-  double available = 0;    // before anything of it was taken; 0: unknown
+  double gradients = 0;    // including the partial sums of shards
+  double moments = 0;      // optimizer state
+  double snapshot = 0;     // copy of weights and moments, for saving during training
+  double activations = 0;  // estimate for a full batch, forward and backward
+  double data = 0;         // token ids of texts; token files stay on disk
+  double available = 0;    // free before the run allocates anything; 0: unknown
 
   double total() const { return weights + gradients + moments + snapshot + activations + data; }
 };
 
-// All but the data, which is known only when it has been read. Of one among `processes`, and of
-// process 0 where they differ.
+// Plans one process of `processes`; where processes differ, process 0. Leaves `data` at 0: it is
+// only known once the data is read.
 MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index processes = 1);
 
-// Throws Error with both numbers and the option to change when the plan takes more than is
-// available.
+// Throws Error when the plan exceeds the available memory. The message has both numbers and the
+// option to change.
 void require_memory(const MemoryPlan& plan);
 
 }  // namespace headlight

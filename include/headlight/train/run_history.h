@@ -12,7 +12,7 @@
 
 namespace headlight {
 
-// What a curve is drawn against.
+// Horizontal axis of a loss curve.
 enum class HistoryAxis { updates, tokens, seconds };
 
 template <>
@@ -21,77 +21,77 @@ inline constexpr auto kChoices<HistoryAxis> =
                                         {"tokens", HistoryAxis::tokens},
                                         {"seconds", HistoryAxis::seconds}});
 
-// A loss of a run, and where the run stood then.
+// A loss and the position of the run at that time.
 struct HistoryPoint {
-  double updates = 0;        // made or left out before it
-  double tokens = 0;         // trained on before it; NaN: the log does not say
-  double seconds = 0;        // since the run began; NaN: the log does not say
+  double updates = 0;        // steps made or skipped before it
+  double tokens = 0;         // trained on before it; NaN: not in the log
+  double seconds = 0;        // since the run began; NaN: not in the log
   double loss = 0;           // nats a token
-  double bits_per_byte = 0;  // in validation; NaN: not known
+  double bits_per_byte = 0;  // validation only; NaN: unknown
 
   double on(HistoryAxis axis) const;
 };
 
-// What a run directory tells about the run so far.
+// The progress of a run, read from its directory.
 struct RunHistory {
   std::filesystem::path directory = {};
-  std::vector<ConfigEntry> settings = {};     // of config.toml; none when there is no such file
-  std::vector<HistoryPoint> training = {};    // of every update that was made, before it
-  std::vector<HistoryPoint> validation = {};  // of every evaluation
-  Index updates = 0;                          // made or left out
-  Index skipped = 0;                          // of them
+  std::vector<ConfigEntry> settings = {};     // entries of config.toml; empty when there is no file
+  std::vector<HistoryPoint> training = {};    // one for every step made: the loss before it
+  std::vector<HistoryPoint> validation = {};  // one for every evaluation
+  Index updates = 0;                          // steps made or skipped
+  Index skipped = 0;                          // steps skipped
   Index rollbacks = 0;                        // returns to a checkpoint
   double tokens = 0;                          // trained on; NaN as in HistoryPoint
-  double update_seconds = 0;                  // of the updates alone; NaN as in HistoryPoint
+  double update_seconds = 0;                  // time in steps alone; NaN as in HistoryPoint
   double elapsed_seconds = 0;                 // since the run began; NaN as in HistoryPoint
-  bool elapsed_is_partial = false;            // an older log: without saving and waiting
-  Index damaged_lines = 0;     // that are left out; the last one may be in the making
-  bool is_running = false;     // a process trains there now
-  std::string tokenizer = {};  // fingerprint of tokenizer.json; empty: there is none yet
+  bool elapsed_is_partial = false;            // an older log: saving and waiting are not counted
+  Index damaged_lines = 0;     // lines ignored; the last line may still be being written
+  bool is_running = false;     // a process is training in the directory now
+  std::string tokenizer = {};  // fingerprint of tokenizer.json; empty: no checkpoint yet
 
-  // The value of a setting; empty when it is not there.
+  // Returns the value of a setting; empty if it is not set.
   std::string setting(std::string_view key) const;
-  // 0: not known.
+  // Returns max_iters; 0: unknown.
   Index max_updates() const;
-  // Targets trained on in a second of an update; NaN: not known.
+  // Returns targets trained on per second of step time; NaN: unknown.
   double tokens_per_second() const;
-  // The evaluation with the lowest loss; nullptr: there was none.
+  // Returns the evaluation with the lowest loss, or nullptr.
   const HistoryPoint* best_validation() const;
 };
 
-// Reads metrics.jsonl, config.toml and the tokenizer of a run, also of one that is in progress or
-// was killed: a last line that is not whole is left out, and updates that were made again after a
-// return to an earlier one count as made the last time. Throws Error when the directory is no run's
-// or its files cannot be read.
+// Reads metrics.jsonl, config.toml and the tokenizer of a run, even of a running or killed one.
+// Ignores an incomplete last line. Of steps that were repeated after a rollback, the last
+// repetition counts. Throws Error when the directory is not a run directory or its files cannot be
+// read.
 RunHistory read_run_history(const std::filesystem::path& run);
 
-// A setting that some of the runs do not share.
+// A setting whose value differs between runs.
 struct SettingDifference {
   std::string key;
-  std::vector<std::string> values = {};  // of each run; empty: it does not have it
+  std::vector<std::string> values = {};  // one for each run; empty: not set in that run
 };
 
-// In the order of the files, without out_dir, of runs that have settings.
+// Returns the settings that differ, except out_dir, in file order. Ignores runs without settings.
 std::vector<SettingDifference> differing_settings(std::span<const RunHistory> runs);
 
-// What stands in the way of comparing the losses of these runs, as far as they tell.
+// Conditions for comparing the losses of several runs, as far as they are recorded.
 struct Comparability {
-  bool same_tokenizer = true;  // else a loss in nats a token is one of another unit
+  bool same_tokenizer = true;  // else nats per token are different units
   bool same_validation = true;
-  bool bits_per_byte = true;  // every evaluation of every run knows them, and there are some
+  bool bits_per_byte = true;  // every run has evaluations, and all have bits per byte
 };
 
 Comparability comparability(std::span<const RunHistory> runs);
 
 struct CurveOptions {
   HistoryAxis axis = HistoryAxis::updates;
-  // Weight of what came before in the moving average of training losses, as TensorBoard's: the
-  // average begins without a bias towards 0. 0: none.
+  // Weight of the previous average in the exponential moving average of training losses, as in
+  // TensorBoard. The start is corrected for its bias towards 0. 0: no smoothing.
   double smoothing = 0.95;
-  // Instead of nats a token. Training losses are converted by the bytes that a token has in
-  // validation.
+  // Bits per byte instead of nats per token. Training losses are converted with the bytes per token
+  // of the validation data.
   bool bits_per_byte = false;
-  // More are averaged over equal parts of the axis; at least 2.
+  // Maximum number of points, at least 2. More are averaged over equal parts of the axis.
   Index points = 1000;
 
   // Throws Error naming the first field that is out of range.
@@ -103,11 +103,11 @@ struct LossCurve {
   std::vector<double> loss;
 
   bool empty() const { return x.empty(); }
-  // Between two points on the line that joins them; NaN outside.
+  // Returns the loss at `where`, interpolated linearly; NaN outside the curve.
   double at(double where) const;
 };
 
-// Empty when the log does not know the axis, or bits per byte are asked for and not known.
+// Empty when the log lacks the axis, or lacks bits per byte although they are requested.
 LossCurve training_curve(const RunHistory& run, const CurveOptions& options = {});
 LossCurve validation_curve(const RunHistory& run, const CurveOptions& options = {});
 

@@ -15,14 +15,14 @@
 
 namespace headlight {
 
-// The value of a key that was not given and follows from others: ConfigField::follows says how.
+// Value of a numeric key that was not given and is derived from others: see ConfigField::follows.
 inline constexpr int kFollows = -1;
 
-// The init_from with which nanoGPT's configurations ask for --resume.
+// Value of init_from that nanoGPT's configurations use for --resume.
 inline constexpr std::string_view kResume = "resume";
 
-// Everything that defines a training run. Names and defaults follow nanoGPT's train.py where it has
-// them; config_fields() gives the meaning of each.
+// All settings of a training run. Names and defaults follow nanoGPT's train.py where it has them;
+// config_fields() describes each.
 struct TrainConfig {
   std::string out_dir = "runs/out";
   std::string init_from = "scratch";
@@ -121,36 +121,36 @@ struct TrainConfig {
   Index max_bad_updates = 10;
   Index seed = 1337;
 
-  // Throws Error naming the key whose value is out of range or unknown.
+  // Throws Error with the key whose value is out of range or unknown.
   void validate() const;
-  // The same with every value that follows from others in its place.
+  // Returns a copy in which every derived value is filled in.
   TrainConfig resolved() const;
   GptConfig model(Index vocabulary) const;
   BatcherOptions batcher() const;
   TextFormat text_format() const;
   LearningRateSchedule schedule() const;
-  // Parts of an update that so many processes compute. Throws Error when they are more.
+  // Returns the shards of a step. Throws Error when there are more processes than shards.
   Index shard_count(Index processes) const;
 };
 
-// What a key means to a run that goes on.
+// Effect of a key on a resumed run.
 enum class ConfigRole {
-  training,      // what updates do: it may change, and from there on the bits are others
-  architecture,  // of the model, which stays as it is; a model that a run starts from brings it
-  start,         // how the run began, which stays as it was
-  free,          // where things lie, how long to go on, what is told and saved: changes no bit
+  training,      // affects steps: may change, and results then differ
+  architecture,  // fixed by the model; a starting model sets it
+  start,         // fixed when the run began
+  free,          // paths, length, output and saving: may change without effect on the weights
 };
 
-// The numbers that a key may have.
+// Range of a numeric key.
 struct ConfigRange {
   double least = 0;
   double most = std::numeric_limits<double>::infinity();
-  bool below_most = false;  // `most` itself is too much
-  bool is_guard = false;    // `most` only keeps sums and products finite: no help need name it
+  bool below_most = false;  // `most` itself is not allowed
+  bool is_guard = false;    // `most` only prevents overflow; help texts omit it
 };
 
-// One key: where its value lives and what it means. This list is the only one: files, the command
-// line, the saved configuration, validation and the help all walk it.
+// A key: its member in TrainConfig and its meaning. Files, command line, saved configuration,
+// validation and help all use this one list.
 struct ConfigField {
   using Member = std::variant<Index TrainConfig::*, double TrainConfig::*, bool TrainConfig::*,
                               std::string TrainConfig::*, std::vector<std::string> TrainConfig::*,
@@ -159,16 +159,16 @@ struct ConfigField {
   Member member;
   std::string_view help;
   ConfigRole role = ConfigRole::training;
-  std::optional<ConfigRange> range = {};  // of a number
-  // What the value is taken from while it is kFollows, or none.
+  std::optional<ConfigRange> range = {};  // of a numeric key
+  // Description of the derived value of a key that was not given; empty: not derived.
   std::string_view follows = {};
-  std::span<const std::string_view> choices = {};  // of a word; none: its reader knows them
-  bool is_path = false;  // it names files, where it is no word with a meaning of its own
+  std::span<const std::string_view> choices = {};  // of a text key; empty: checked by its reader
+  bool is_path = false;  // holds file names, except for words with a special meaning
 };
 
 std::span<const ConfigField> config_fields();
 
-// A name that other trainers use for a key.
+// Name of a key in other trainers.
 struct ConfigAlias {
   std::string_view other;
   std::string_view key;
@@ -176,27 +176,26 @@ struct ConfigAlias {
 
 std::span<const ConfigAlias> config_aliases();
 
-// Keys of nanoGPT that mean nothing here, such as "device".
+// nanoGPT keys that have no effect in Headlight, for example "device".
 std::span<const std::string_view> ignored_config_keys();
 
-// "0 to below 1" or "at least 1"; empty for what is no number.
+// Returns "0 to below 1" or "at least 1"; empty for a key without a range.
 std::string range_text(const ConfigField& field);
 
-// Throws Error about the first key whose number is out of its range or whose word is no choice.
+// Throws Error for the first number out of range or text that is not a choice.
 void require_allowed_values(const TrainConfig& config);
 
-// True for a key that takes several texts.
+// Returns true for a key that takes a list of texts.
 bool is_list(const ConfigField& field);
 bool is_boolean(const ConfigField& field);
 
-// True when the value was not given and follows from others.
+// Returns true when the value was not given and is derived from others.
 bool is_following(const TrainConfig& config, const ConfigField& field);
 
-// The values that describe a model, as TrainConfig::model() takes them; all others are defaults.
+// Returns the keys that describe `model`; others have defaults. Inverse of TrainConfig::model().
 TrainConfig described(const GptConfig& model);
 
-// A line for every two settings that were given and contradict each other, though a run can be made
-// with them.
+// Returns a line for each pair of given settings that contradict each other but still allow a run.
 std::vector<std::string> contradictions(const TrainConfig& config);
 
 }  // namespace headlight

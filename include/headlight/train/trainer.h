@@ -12,37 +12,37 @@
 
 namespace headlight {
 
-// Where the time of one update went, in seconds.
+// Time of one step by phase, in seconds.
 struct PhaseSeconds {
-  double data = 0;       // putting the batches together
-  double forward = 0;    // the losses of all batches
-  double backward = 0;   // their gradients
-  double optimizer = 0;  // clearing gradients, their norm, clipping, the update itself
+  double data = 0;       // building the batches
+  double forward = 0;    // forward pass of all batches
+  double backward = 0;   // backward pass of all batches
+  double optimizer = 0;  // clearing, measuring and clipping gradients, and the optimizer step
 
   double total() const { return data + forward + backward + optimizer; }
 };
 
-// What became of an update.
+// Result of a step.
 enum class StepOutcome {
   updated,
-  skipped,   // left out: weights and moments are as they were
-  unusable,  // on_nan is rollback: nothing has changed, and somebody must go back
+  skipped,   // weights and moments are unchanged
+  unusable,  // nothing has changed, and the caller must roll back (on_nan is rollback)
 };
 
-// What one update did.
+// Metrics of one step.
 struct StepMetrics {
-  Index iteration = 0;  // number of the update, from 0
-  double loss = 0;      // mean over the update's targets, before the update
+  Index iteration = 0;  // number of the step, from 0
+  double loss = 0;      // mean over the step's targets, before the weights change
   double learning_rate = 0;
   double gradient_norm = 0;  // before clipping
   Index tokens = 0;          // targets
   double seconds = 0;
   PhaseSeconds phases = {};  // sums to `seconds`
   StepOutcome outcome = StepOutcome::updated;
-  std::string reason = {};  // of an outcome other than updated
+  std::string reason = {};  // empty if outcome is updated
 };
 
-// Training has come to numbers that no further update mends.
+// Thrown when training cannot continue: steps keep failing or produce non-finite numbers.
 class DivergedError : public Error {
  public:
   using Error::Error;
@@ -50,13 +50,13 @@ class DivergedError : public Error {
 
 class ShardedGradients;  // src/cluster/sharded_gradients.h
 
-// The training loop's inner part: batches in, updates out. Everything it does is a function of the
-// configuration, the dataset, the number of the update and the history before it.
+// Trains one step at a time. A step depends only on the configuration, the dataset, the step number
+// and the history before it.
 class Trainer {
  public:
-  // All must outlive the trainer. With several processes each has a trainer of its own, with the
-  // same configuration, weights and data; all make an update together, and have the same weights
-  // after it. Throws Error when optimizer is muon and the model has no hidden matrices, and when
+  // The references must outlive the trainer. With several processes each has its own trainer with
+  // the same configuration, weights and data. They make each step together and then have equal
+  // weights. Throws Error when optimizer is muon and the model has no hidden matrices, and when
   // there are more processes than shards.
   Trainer(const TrainConfig& config, LanguageModel& model, const TokenDataset& dataset,
           Processes& processes = alone());
@@ -64,27 +64,26 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  // One update from gradient_accumulation_steps batches; the loss and the gradients are means over
-  // all their targets together. A loss or gradient that is not finite never reaches the weights:
-  // on_nan says what happens then; spikes are left out when skip_spikes says so. Throws
-  // DivergedError, with the weights untouched, when on_nan is stop and when max_bad_updates in a
-  // row were left out.
+  // Makes one step from gradient_accumulation_steps batches. Loss and gradients are means over all
+  // their targets. A loss or gradient that is not finite never reaches the weights: on_nan decides
+  // the outcome. Skips loss spikes if skip_spikes is set. Throws DivergedError, with the weights
+  // unchanged, when on_nan is stop or after max_bad_updates skipped steps in a row.
   StepMetrics step();
 
-  // Goes on from another update with this history; weights and moments are the caller's.
+  // Continues at another step with this history. The caller sets weights and moments.
   void go_to(Index iteration, UpdateHistory history);
 
   Index iteration() const { return iteration_; }
   const UpdateHistory& history() const { return history_; }
-  // Where the next update finds its data.
+  // Returns the position of the next step's data.
   DataPosition data_position() const;
   double learning_rate() const { return schedule_.at(iteration_); }
   Index batches_per_epoch() const { return batcher_.batches_per_epoch(); }
-  // Among several processes: for a part of the parameters.
+  // With several processes, the optimizer of a part of the parameters.
   Optimizer& optimizer() { return *optimizer_; }
-  // The whole state of all processes' optimizers, to be saved, in process 0; nothing in the others.
+  // Returns the optimizer state of all processes for saving, in process 0; nothing in the others.
   NamedTensors gather_optimizer_state();
-  // Tensors for the whole state, uninitialised, and filling this process's optimizer from them.
+  // The first returns uninitialised tensors for all of it; the second loads this process's part.
   NamedTensors empty_optimizer_state() const;
   void set_optimizer_state(const NamedTensors& whole);
 
@@ -105,7 +104,7 @@ class Trainer {
   LearningRateSchedule schedule_;
   Precision precision_;
   Batcher batcher_;
-  std::unique_ptr<ShardedGradients> sharded_;  // nothing: one process, one shard
+  std::unique_ptr<ShardedGradients> sharded_;  // null: one process, one shard
   std::unique_ptr<Optimizer> optimizer_;
   Index iteration_ = 0;
   UpdateHistory history_;

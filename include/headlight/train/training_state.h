@@ -9,8 +9,8 @@
 
 namespace headlight {
 
-// Update `update` takes batch `batch`, counted from the first of the first epoch; those after it
-// follow. Another than the first when the settings of the data have changed on the way.
+// Start of the data order: step `update` takes batch `batch`, counted from the first epoch. Not 0
+// when settings of the data have changed during the run.
 struct DataStart {
   Index update = 0;
   Index batch = 0;
@@ -18,31 +18,31 @@ struct DataStart {
   bool operator==(const DataStart&) const = default;
 };
 
-// What later updates depend on besides weights, moments and the number of the update.
+// State besides weights, moments and step number that affects later steps.
 struct UpdateHistory {
   DocumentOrder data_order = DocumentOrder::computed;
   DataStart data_start = {};
-  Index data_shift = 0;                    // updates' worth of data that rollbacks passed over
-  Index skipped = 0;                       // updates left out, in all
-  Index skipped_in_row = 0;                // the last ones before this
-  Index rollbacks = 0;                     // in all
+  Index data_shift = 0;                    // in steps: data skipped by rollbacks
+  Index skipped = 0;                       // steps skipped in total
+  Index skipped_in_row = 0;                // steps skipped directly before this one
+  Index rollbacks = 0;                     // in total
   std::vector<double> recent_losses = {};  // oldest first, at most kSpikeWindow: for skip_spikes
 };
 
-// Where a run stands in its data; a function of the rest, kept to see that the data is the same.
+// Position of a run in its data. It follows from the other state; stored to detect changed data.
 struct DataPosition {
   Index seed = 0;
   Index epoch = 0;              // from 0
-  Index batch = 0;              // of the epoch, the next to be taken
+  Index batch = 0;              // index of the next batch in the epoch
   Index batches_per_epoch = 0;  // 0: unknown
   Index tokens = 0;             // of the training data
   Index validation_tokens = 0;  // of the validation data; 0: none, or unknown
-  // Fingerprints of the token ids of both; empty: unknown.
+  // Fingerprints of the training and validation token ids; empty: unknown.
   std::string content = {};
   std::string validation_content = {};
 
-  // True when both have the same tokens to train on, or to evaluate on, as far as is known. A path
-  // says nothing about that, and old checkpoints know only the number.
+  // Return true when both have the same training or validation tokens, as far as is known. Paths
+  // are not compared, and old checkpoints have only the number of tokens.
   bool tokens_are(const DataPosition& other) const {
     return tokens == other.tokens && may_be_same(content, other.content);
   }
@@ -57,37 +57,36 @@ struct DataPosition {
   }
 };
 
-// A setting with which a run went on in another value; both as TOML.
+// A setting changed by resuming. Both values are TOML.
 struct SettingChange {
-  Index iteration = 0;  // updates made before
+  Index iteration = 0;  // steps made before
   std::string key = {};
   std::string before = {};
   std::string after = {};
 };
 
-// Where a run stands; small numbers only, because data order and dropout are functions of them.
+// Progress of a run. It stays small because it determines data order and dropout.
 struct TrainingState {
-  Index iteration = 0;        // updates made or left out
-  Index optimizer_steps = 0;  // updates made with these moments; filled in by reading
+  Index iteration = 0;        // steps made or skipped
+  Index optimizer_steps = 0;  // steps made with these moments; save_checkpoint sets it
   double best_validation_loss = std::numeric_limits<double>::infinity();
-  Index best_iteration = -1;  // of that loss; -1: none, or written by an older version
-  Index evaluated = -1;       // updates before the last evaluation; -1: none
-  double learning_rate = 0;   // of the next update
+  Index best_iteration = -1;  // step of that loss; -1: none, or an older version wrote the file
+  Index evaluated = -1;       // steps before the last evaluation; -1: none
+  double learning_rate = 0;   // of the next step
   DataPosition data = {};
   UpdateHistory history = {};
   std::vector<SettingChange> changes = {};  // oldest first
   std::string config = {};                  // the run's configuration as TOML
-  std::string build = {};                   // of the program that wrote it; empty: unknown
-  std::string cpu_variant = {};             // its kernels; empty: unknown
-  std::string products = {};                // who computed matrix products; empty: unknown
+  std::string build = {};                   // program that wrote it; empty: unknown
+  std::string cpu_variant = {};             // CPU variant of its kernels; empty: unknown
+  std::string products = {};                // library that computed matrix products; empty: unknown
 };
 
-// state.json of a checkpoint, as text.
+// Returns the text of a checkpoint's state.json.
 std::string to_state_json(const TrainingState& state);
 
-// Throws Error, one line that begins with `where` and names the member, for text that
-// to_state_json, of this version or an earlier one, would not write, and for numbers that
-// contradict each other.
+// Parses the text of state.json, of this or an earlier version. Throws a one-line Error that begins
+// with `where` and names the member, for invalid text or contradictory numbers.
 TrainingState parse_state_json(const std::string& text, const std::string& where);
 
 }  // namespace headlight

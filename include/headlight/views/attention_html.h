@@ -9,7 +9,7 @@
 
 namespace headlight {
 
-// How a page opens; all of them are in every page.
+// View that a page opens with. Every page holds all four.
 enum class AttentionView {
   model,   // thumbnails of every head; one opens as a heat map beside the running text
   head,    // lines between the tokens, a colour for each head of a layer
@@ -26,35 +26,36 @@ inline constexpr auto kChoices<AttentionView> =
 
 struct AttentionPageOptions {
   AttentionView view = AttentionView::model;
-  // Number of the document that stands beside the first one; -1: none, the reader may choose.
+  // Index of the document shown beside the first one; -1: none until the reader chooses one.
   Index beside = -1;
-  // Pages whose weights would take more characters than this store them in 8 bits instead of 16.
+  // Limit in base64 characters: pages with more weight data store 8 bits a weight instead of 16.
   Index exact_characters = Index{20} << 20;
-  // A folder to take the page's files from (index.html, style.css, modules: src/views/page) instead
-  // of those that are part of the library: for changing them without building anything.
+  // Folder of the page's files (index.html, style.css, modules: src/views/page). Empty: the files
+  // embedded in the library. A folder allows changes to the page without a build.
   std::string page_files = {};
 };
 
-// The heads of one or several documents (texts, or one text through several models) as one
-// self-contained interactive page: HTML, CSS and JavaScript in one file that asks the network for
-// nothing. The reader picks the document, puts a second one beside it, and switches between the
-// views. The neuron view needs the layers' queries and keys.
+// Returns an interactive page of the heads of one or several documents: one file of HTML, CSS and
+// JavaScript that makes no network request. Documents are several texts, or one text through
+// several models. The reader chooses one or two documents and a view. The neuron view needs the
+// layers' queries and keys.
 //
-// The address keeps what is shown: "#model/2.3" opens head 3 of layer 2, "#head/2.3/17" chooses its
-// token 17, "#model/2.3/17/receives" shows who looks at it, "&doc=1&beside=0" names documents.
+// The URL fragment records the selection: "#model/2.3" opens head 3 of layer 2, "#head/2.3/17"
+// chooses token 17, "#model/2.3/17/receives" shows the queries that attend to it, and
+// "&doc=1&beside=0" chooses documents.
 //
-// Weights are embedded as 16-bit integers (error at most 1/131070), in large pages as 8-bit square
-// roots (error of a weight w at most sqrt(w)/255 + 1/260100), only the lower triangle when nothing
-// looks ahead; queries and keys as 16-bit integers with a scale for each head. Tokens and titles
-// may hold anything: they are escaped.
+// Weights are embedded as 16-bit integers (error at most 1/131070). Large pages embed 8-bit square
+// roots (error of a weight w at most sqrt(w)/255 + 1/260100). Causal documents embed only the lower
+// triangle. Queries and keys are 16-bit integers with a scale for each head. Tokens and titles may
+// hold any text; they are escaped.
 //
-// Throws Error when there is no document, one has no layer, a layer comes twice or does not fit its
-// tokens (see attention_svg), queries and keys do not fit, weights and vectors would exceed 128
-// MiB, or the files of `page_files` do not make a page.
+// Throws Error if there is no document, a document has no layer, a layer appears twice or does not
+// fit its tokens (see attention_svg), queries and keys do not fit, weights and vectors exceed 128
+// MiB, or `page_files` holds no valid page.
 std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options = {});
 
-// The same for one document.
+// Returns the page of a single document.
 std::string attention_html(const AttentionMaps& maps);
 
 }  // namespace headlight

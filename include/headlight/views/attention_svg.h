@@ -6,14 +6,14 @@
 
 namespace headlight {
 
-// One layer as an SVG figure: a panel per head, rows are queries, columns are keys. Up to 12 tokens
-// the weights are printed in the cells, up to 64 the tokens label both axes; longer texts get
-// position ticks, and above 256 tokens a cell shows the largest weight of a k x k block. Colours
-// run over a fixed scale from 0 to 1 with a legend (linear up to 12 tokens, square root above), so
-// that figures can be compared. The future, and any other weight above the diagonal that is exactly
-// 0, stays blank. The figure has a white ground and refers to no other file.
+// Returns one layer as an SVG figure with a panel for each head: rows are queries, columns are
+// keys. Cells show their weights for up to 12 tokens. Tokens label both axes for up to 64 tokens;
+// longer texts get position ticks. Above 256 tokens a cell shows the largest weight of a k x k
+// block. The colour scale is fixed from 0 to 1, so figures are comparable: linear up to 12 tokens,
+// square root above. Cells above the diagonal are blank if the head gives them no weight. The
+// background is white, and the figure refers to no other file.
 //
-// Throws Error when `layer` does not fit maps.tokens, holds no head, holds one head twice, or has
+// Throws Error if `layer` does not fit maps.tokens, holds no head, holds a head twice, or has
 // weights that are not float32 in [0, 1].
 std::string attention_svg(const AttentionMaps& maps, const LayerAttention& layer);
 

@@ -7,20 +7,19 @@
 namespace headlight {
 
 struct AttentionTextOptions {
-  Index columns = 100;   // of the terminal
-  bool colours = false;  // with escapes for 256 colours; otherwise digits
-  // The terminal's ground. More weight stands out more from it, as in figures and pages: brighter
-  // on a dark ground, darker on a light one.
+  Index columns = 100;   // width of the terminal
+  bool colours = false;  // escape sequences of a 256-colour terminal; false: digits
+  // Background of the terminal. A higher weight is brighter on a dark background, darker on a light
+  // one, as in figures and pages.
   bool light_ground = false;
 };
 
-// One head for terminals: rows are queries, columns are keys. Cells hold the weight in per cent
-// where they have room, otherwise only a colour (without colours: tenths); texts too long for the
-// terminal show the largest weight of k x k tokens in a cell, labelled by those tokens. Labels are
-// padded by the columns that terminals give to their characters (two for Hangul, Han and emoji).
-// Ends with a newline.
+// Returns the head layer.heads[row] as text for a terminal: rows are queries, columns are keys.
+// Cells show the weight in per cent if it fits, otherwise a colour (without colours: tenths). For
+// texts that are too long, a cell shows the largest weight of k x k tokens, labelled by its tokens.
+// Padding counts two columns for Hangul, Han and emoji. The text ends with a newline.
 //
-// Throws Error as attention_svg() does, and for a `row` that layer.heads does not have.
+// Throws Error as attention_svg() does, and if `row` is out of range.
 std::string attention_text(const AttentionMaps& maps, const LayerAttention& layer, Index row,
                            const AttentionTextOptions& options = {});
 

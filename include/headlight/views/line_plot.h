@@ -7,13 +7,13 @@
 namespace headlight {
 
 struct PlotSeries {
-  std::string name;       // in the legend; empty: it is not there
+  std::string name;       // legend entry; empty: none
   std::vector<double> x;  // ascending
-  std::vector<double> y;  // as many; values that are not finite leave a gap
-  bool faint = false;     // thin and grey, without a name in the legend: one of many
+  std::vector<double> y;  // same length as x; non-finite values leave a gap
+  bool faint = false;     // thin and grey, without a legend entry: one of many
   bool thin = false;
   bool points = false;  // a dot at every value
-  int colour = -1;      // place in the palette, for series that belong together; -1: the next
+  int colour = -1;      // palette index, shared by related series; -1: the next free one
 };
 
 struct LinePlot {
@@ -21,21 +21,21 @@ struct LinePlot {
   std::string x_label = {};
   std::string y_label = {};
   std::vector<PlotSeries> series = {};
-  bool y_from_zero = false;  // else the axis spans the values
-  // What is higher is cut off, so that a few values do not press the others together.
+  bool y_from_zero = false;  // false: the axis spans the values
+  // Values above this do not extend the axis; curves are clipped at its end.
   double y_high = std::numeric_limits<double>::infinity();
-  bool points = false;             // a dot at every value of all series, for few of them
-  std::vector<double> marks = {};  // of x: a dashed line from top to bottom
+  bool points = false;             // a dot at every value of every series
+  std::vector<double> marks = {};  // x positions of dashed vertical lines
 };
 
-// Curves over a common axis as an SVG figure with ticks, a grid and a legend in the emptiest
-// corner, on a white ground; it refers to no other file. Colours can be told apart by colour-blind
-// eyes (Okabe and Ito, "Color Universal Design", 2008). Throws Error when a series has another
-// number of x than of y, or no series holds a finite value.
+// Returns curves over a common x axis as an SVG figure with ticks, a grid and a legend in the
+// emptiest corner. The background is white, and the figure refers to no other file. The colours
+// suit colour-blind readers (Okabe and Ito, "Color Universal Design", 2008). Throws Error if x and
+// y of a series differ in length, or no series holds a finite value.
 std::string line_plot_svg(const LinePlot& plot);
 
-// Several such figures in one, one below the other over the same range of x, so that what happens
-// at the same time stands in one column. Throws Error as line_plot_svg does, and without a plot.
+// Returns several line plots as one SVG figure, one below the other with the same x range. Throws
+// Error as line_plot_svg does, and if `plots` is empty.
 std::string line_panels_svg(const std::vector<LinePlot>& plots);
 
 }  // namespace headlight

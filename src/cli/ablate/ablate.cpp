@@ -134,7 +134,7 @@ void print(AblationResult result) {
   std::cout << "\n" << pairs.text();
 }
 
-// Layers by heads.
+// Grid of the loss rises, [layers, heads].
 ResultGrid head_grid(const AblationResult& result) {
   std::vector<HeadValue> heads;
   for (const HeadEffect& effect : result.heads) {
@@ -147,7 +147,7 @@ ResultGrid head_grid(const AblationResult& result) {
   return {"rise", std::move(plot)};
 }
 
-// The heads of pairs by one another, above the diagonal.
+// Grid of one measure of head pairs, filled above the diagonal only.
 ResultGrid pair_grid(const AblationResult& result, const std::string& name,
                      const std::string& title, Interval PairEffect::*measure) {
   std::vector<HeadId> heads;
@@ -202,7 +202,7 @@ TokenDataset read_data(const Options& options, const Tokenizer& tokenizer) {
   return data;
 }
 
-// What says something about --data only.
+// Throws Error for options of --data if --text or --ids gives the text.
 void check_text_options(const Options& options) {
   const bool of_text = gives_text(options);
   require(!of_text || !options.given("data"), "expected either --text or --data");

@@ -27,7 +27,7 @@ std::vector<PartSet> parts_of(const Options& options, const LoadedModel& loaded)
   return parts;
 }
 
-// As parse_point() reads it, "z.5.1".
+// Text of a target in the form that parse_point() reads, as "z.5.1".
 std::string target_text(const PointRange& target) {
   std::string text(name_of(target.point));
   if (is_in_layer(target.point) || target.items) {
@@ -40,7 +40,7 @@ bool is_of_neurons(const Options& options) {
   return options.given("each") && options.text("each").starts_with("neuron");
 }
 
-// Rises with the ends of their intervals beside them.
+// Curve of the mean rises, with curves for the ends of their intervals.
 LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences) {
   if (is_sorted) {
     std::stable_sort(rises.begin(), rises.end(),
@@ -61,7 +61,7 @@ LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences) 
     high.y[i] = rises[i].high;
   }
   LinePlot plot{.y_label = "rise of the loss, nats a token", .series = {}};
-  if (sequences > 1) {  // of one there is no interval
+  if (sequences > 1) {  // a single sequence has no interval
     plot.series = {low, high};
   }
   plot.series.push_back(mean);

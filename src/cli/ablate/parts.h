@@ -14,10 +14,10 @@ namespace headlight::cli {
 
 void add_part_options(Options& options);
 
-// Whether parts are asked for. Throws Error for options that do not go with that, or need it.
+// True if --off or --each is given. Throws Error for options that conflict with them or need them.
 bool asks_for_parts(const Options& options);
 
-// What is ablated, and what came of it.
+// Ablated parts with their results.
 struct PartsReport {
   std::vector<PartSet> parts;
   PartAblationResult result;
@@ -26,14 +26,14 @@ struct PartsReport {
 PartsReport ablate_parts_of(const Options& options, const LoadedModel& loaded,
                             const TokenDataset& data, const AblationOptions& ablation);
 
-// [{name, targets, rise}], in the order in which they were ablated.
+// List of {name, targets, rise} in the order of ablation.
 Json parts_json(const PartsReport& report);
-// The largest changes first; of neurons so many as --limit says.
+// Table with the largest changes first. Neurons are limited to --limit rows.
 std::string parts_table(const PartsReport& report, const Options& options);
-// Of --each a curve over the layers, or over all neurons from the largest rise on; of --off a heat
-// map with a row for each set.
+// --each: a curve over the layers, or over the neurons sorted by rise. --off: a heat map with a row
+// for each set.
 std::string parts_svg(const PartsReport& report, const Options& options);
-// A row for each set.
+// Grid with a row for each set of parts.
 ResultGrid parts_grid(const PartsReport& report);
 
 }  // namespace headlight::cli

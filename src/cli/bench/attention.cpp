@@ -8,16 +8,16 @@
 namespace headlight::cli {
 namespace {
 
-constexpr double kAttentionSeconds = 0.1;  // for each measurement
+constexpr double kAttentionSeconds = 0.1;  // of each measurement
 
-// Milliseconds with sequences of one length.
+// Times in milliseconds for sequences of one length.
 struct Row {
   Index length = 0;
   double forward = 0;  // one layer's attention between its two projections
   double backward = 0;
-  double recorded = 0;        // forward that also writes the weights
+  double recorded = 0;        // forward that also records the weights
   double model = 0;           // the whole model's logits
-  double model_recorded = 0;  // with the weights of all layers
+  double model_recorded = 0;  // logits, recording the weights of all layers
 };
 
 std::vector<Index> lengths_of(const BenchTask& task) {
@@ -75,7 +75,7 @@ void measure_model(const Gpt& model, Precision precision, Row& row) {
   row.model_recorded = 1e3 * recorded;
 }
 
-// A model whose block takes the longest sequence; its maps must fit as well.
+// Model with the longest sequence as context length. Throws Error if its maps do not fit in memory.
 GptConfig model_for(const BenchTask& task, Index longest) {
   GptConfig config = task.model();
   config.block_size = longest;

@@ -6,28 +6,27 @@
 #include "cli/terminal/options.h"
 #include "headlight/train/train_config.h"
 
-// What the kinds of `headlight bench` share.
+// Shared parts of the measurements of `headlight bench`.
 namespace headlight::cli {
 
-// The result of one measurement, for programs and for people.
+// Result of one measurement, as JSON and as text.
 struct BenchReport {
   Json json;
   std::string text;
 };
 
-// What is measured: the configuration as given, and how often.
+// Configuration to measure, and the number of steps.
 struct BenchTask {
   TrainConfig config;
   const Options& options;
   Index steps = 20;
   Index warmup = 5;
 
-  // The model, with the configuration's vocabulary.
+  // Model configuration with the vocabulary size of `config`.
   GptConfig model() const { return config.model(config.vocab_size); }
 };
 
-// An option that says how often something is done. Throws Error below `least` and for what nobody
-// would wait for.
+// Value of an option that counts repetitions. Throws Error unless it is from `least` to 100,000.
 Index count_of(const Options& options, const std::string& name, Index least);
 
 BenchReport bench_train(const BenchTask& task);
@@ -36,9 +35,9 @@ BenchReport bench_gemm(const BenchTask& task);
 BenchReport bench_memory(const BenchTask& task);
 BenchReport bench_attention(const BenchTask& task);
 
-// The hash of everything that a short, fixed run computes: training packed and padded, texts,
-// attention weights. The same for every number of threads. The text is a line of
-// tests/parity/signatures.txt: the hash and what else it depends on.
+// Hash of all results of a short, fixed run: packed and padded training, texts, attention weights.
+// It does not depend on the number of threads. The text is a line of tests/parity/signatures.txt:
+// the hash and its other dependencies.
 BenchReport bench_signature();
 
 }  // namespace headlight::cli

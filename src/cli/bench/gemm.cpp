@@ -9,16 +9,16 @@ namespace {
 
 constexpr double kProductSeconds = 0.05;  // for each product
 
-// One product of a training step: C [m, n] = op(A) [m, k] op(B) [k, n].
+// Matrix product of a training step: C [m, n] = op(A) [m, k] op(B) [k, n].
 struct Product {
   std::string layer;  // "attn.c_attn"
   const char* pass;   // "forward", "input gradient" or "weight gradient"
   Index m, n, k;
   bool transpose_a, transpose_b;  // how the operands are stored
-  Index count;                    // times a step
+  Index count;                    // of these products in a step
 };
 
-// The three products of a linear layer of `weight` [outputs, inputs].
+// Adds the three products of a linear layer with `weight` [outputs, inputs].
 void add_linear(std::vector<Product>& products, const std::string& name, Index rows,
                 const Shape& weight, Index count) {
   const Index outputs = weight[0];

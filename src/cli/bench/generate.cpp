@@ -33,7 +33,7 @@ std::unique_ptr<Gpt> model_of(const BenchTask& task) {
   return std::make_unique<Gpt>(task.model(), static_cast<std::uint64_t>(task.config.seed));
 }
 
-// Seconds of every token, the first one with its prompt.
+// Seconds for each token. The first includes reading the prompt.
 std::vector<double> time_tokens(Decoder& decoder, const Lengths& lengths) {
   Sampler greedy({.temperature = 0});
   KeyValueCache cache = decoder.make_cache();
@@ -54,7 +54,7 @@ std::vector<double> time_tokens(Decoder& decoder, const Lengths& lengths) {
   return seconds;
 }
 
-// Bytes of weights that every new token reads: all but the embeddings, of which it reads a row.
+// Bytes of weights that each new token reads. Looked-up embeddings count 0: a token reads one row.
 double bytes_read(const Gpt& model, WeightFormat format) {
   const double bytes_of_weight = format == WeightFormat::float32    ? 4
                                  : format == WeightFormat::bfloat16 ? 2
@@ -69,8 +69,8 @@ double bytes_read(const Gpt& model, WeightFormat format) {
   return bytes;
 }
 
-// Floating-point operations of reading a prompt: a forward pass, a third of a training step, whose
-// head looks at the last position alone.
+// Floating-point operations of reading a prompt: one third of a training step. The output head runs
+// at the last position only.
 double prompt_flops(const GptConfig& config, Index tokens) {
   const double head = 6.0 * static_cast<double>(config.n_embd * config.vocab_size);
   return (training_flops(config, {0, tokens}) - head * static_cast<double>(tokens - 1)) / 3;
@@ -87,7 +87,7 @@ MeasuredTokens measure(Decoder& decoder, const Lengths& lengths, Index rounds) {
   for (Index round = 0; round <= rounds; ++round) {
     const std::vector<double> seconds = time_tokens(decoder, lengths);
     if (round == 0) {
-      continue;  // to warm up
+      continue;  // warm-up
     }
     first.push_back(1e3 * seconds.front());
     for (std::size_t i = 1; i < seconds.size(); ++i) {
@@ -105,7 +105,7 @@ BenchReport bench_generate(const BenchTask& task) {
   const WeightFormat format = parse_name<WeightFormat>("weights", task.options.text("weights"));
   Decoder decoder(*model, format);
   const auto [token_ms, first_ms] = measure(decoder, lengths, count_of(task.options, "rounds", 1));
-  const double peak = peak_memory();  // before the bandwidth is measured, which needs some too
+  const double peak = peak_memory();  // before the bandwidth measurement, which needs memory too
   const double bytes = bytes_read(*model, format);
   const double limit = measure_read_rate();
   const double share = bytes / (token_ms.median / 1e3) / limit;

@@ -6,7 +6,7 @@ namespace headlight::cli {
 namespace {
 
 constexpr Index kElements = Index{1}
-                            << 25;  // of each of two arrays: together larger than any cache
+                            << 25;  // elements of each array; two arrays exceed any cache
 constexpr double kArrayBytes = 4.0 * static_cast<double>(kElements);
 constexpr double kPassSeconds = 0.2;  // for each measurement
 

@@ -24,7 +24,7 @@ constexpr Index kSteps = 12;
 constexpr Index kDocuments = 40;
 constexpr std::uint64_t kSignatureLengthStream = 5;
 
-// What both runs share: several tiles of products, odd sizes, every dropout, accumulation.
+// Settings of both runs: several product tiles, odd sizes, all dropouts, accumulated gradients.
 TrainConfig fixed_config() {
   TrainConfig config;
   config.n_layer = 2;
@@ -48,7 +48,7 @@ TrainConfig packed_config() { return fixed_config(); }
 TrainConfig padded_config() {
   TrainConfig config = fixed_config();
   config.batching = "padded";
-  config.document_order = "listed";  // of which all signatures are
+  config.document_order = "listed";  // the order of all stored signatures
   config.documents = "line";
   config.tie_weights = false;
   config.activation = "gelu";
@@ -58,7 +58,7 @@ TrainConfig padded_config() {
   return config;
 }
 
-// One stream, or documents of 1 to block_size inputs.
+// Packed: one stream. Padded: documents of 1 to block_size inputs.
 TokenDataset fixed_dataset(const TrainConfig& config) {
   const Index vocabulary = ByteTokenizer().vocab_size();
   if (config.batching == "packed") {
@@ -75,7 +75,7 @@ TokenDataset fixed_dataset(const TrainConfig& config) {
   return dataset;
 }
 
-// Steps of training; gives the weights, the optimizer's state, and every loss.
+// Trains kSteps steps. Returns the weights, the optimizer state and all losses.
 NamedTensors train(const TrainConfig& config, Gpt& model) {
   const TokenDataset dataset = fixed_dataset(config);
   Trainer trainer(config, model, dataset);
@@ -91,8 +91,8 @@ NamedTensors train(const TrainConfig& config, Gpt& model) {
   return result;
 }
 
-// Texts of the model in every format of its weights, greedy and sampled, with the logits of one
-// more step of two sequences.
+// Generates texts with each weight format, greedy and sampled. Adds the logits of one decoding step
+// of two sequences.
 NamedTensors generate_texts(const Gpt& model) {
   NamedTensors result;
   const ByteTokenizer tokenizer;
@@ -132,7 +132,7 @@ NamedTensors record_weights(const Gpt& model) {
   return {{"logits", logits}, {"0", recorder.padded(0)}, {"1", recorder.padded(1)}};
 }
 
-// The compiler's name and first number: another one fuses other products with sums.
+// Compiler name and major version. Compilers differ in the products that they fuse with sums.
 std::string compiler_name() {
 #if defined(__clang__)
   return line("clang-%d", __clang_major__);
@@ -141,7 +141,7 @@ std::string compiler_name() {
 #endif
 }
 
-// What multiplies matrices: its kernels decide the last bits.
+// Library that multiplies matrices. Its kernels determine the last bits.
 std::string product_library() {
   if (kernels::gemm_engine() == kernels::ProductEngine::tiles) {
     return "headlight";
@@ -151,7 +151,7 @@ std::string product_library() {
   return blas.library + "-" + blas.version + "-" + blas.core + (attends ? "-and-attention" : "");
 }
 
-// The library with the logarithms and error functions.
+// C library, which computes logarithms and error functions.
 std::string libc_name() {
 #if defined(__GLIBC__)
   return std::string("glibc-") + gnu_get_libc_version();

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kRateSeconds = 0.05;  // for each product
 constexpr Index kStreamElements = Index{1}
-                                  << 26;  // a quarter of a gigabyte: more than any cache holds
+                                  << 26;  // 256 MiB: more than any cache holds
 constexpr std::uint64_t kTokenSeed = 2718;
 
 kernels::Gemm<float> product_of(const Tensor& a, const Tensor& b, Tensor& c) {

@@ -11,24 +11,24 @@
 #include "base/stopwatch.h"
 #include "headlight/nn/gpt.h"
 
-// Clocks, samples and what several measurements need.
+// Helpers of `headlight bench` for timing, samples and output.
 namespace headlight::cli {
 
 constexpr double kMebibyte = 1 << 20;
 
-// Where repeated measurements lie. The median and the minimum say how fast something is; the
-// distance to the maximum says how much was disturbed.
+// Distribution of repeated measurements. The median and the minimum show the speed. The distance to
+// the maximum shows disturbances.
 struct Spread {
   double median = 0;
   double min = 0;
   double max = 0;
 };
 
-// Zeros when there are no values.
+// Returns zeros for no values.
 Spread spread_of(std::vector<double> values);
 
-// The fastest of several calls, in seconds: one to warm up, then at least three and as many as fit
-// into `budget` seconds.
+// Returns the time of the fastest call, in seconds. Makes one warm-up call, then at least three
+// calls and as many as fit into `budget` seconds.
 template <class Body>
 double best_seconds(double budget, const Body& body) {
   body();
@@ -43,7 +43,7 @@ double best_seconds(double budget, const Body& body) {
   return best;
 }
 
-// The same for two things in turn, so that a disturbance of the machine meets both.
+// best_seconds() of two bodies that alternate, so that machine disturbances affect both.
 template <class First, class Second>
 std::pair<double, double> best_seconds_in_turn(double budget, const First& first,
                                                const Second& second) {
@@ -68,7 +68,7 @@ std::string line(const char* format, Values... values) {
   return buffer;
 }
 
-// CPU, variant of the loops, threads, BLAS: what every number depends on.
+// CPU, instruction set, threads and BLAS. All measurements depend on them.
 Json machine_json();
 std::string machine_text();
 
@@ -79,16 +79,16 @@ struct GemmRates {
 };
 GemmRates measure_gemm_rates();
 
-// Bytes a second that all threads together read from memory.
+// Memory read bandwidth of all threads together, in bytes a second.
 double measure_read_rate();
 
-// Throws Error when `bytes` for `what` are more than the memory that is free.
+// Throws Error, naming the purpose, if `bytes` exceed the free memory.
 void require_free_memory(double bytes, const std::string& what);
 
 // "4 layers, 4 heads, width 128, vocabulary 65".
 std::string model_text(const GptConfig& config);
 
-// Ids below `vocab_size`, the same every time.
+// Random ids below `vocab_size`, equal at every call with the same `stream`.
 std::vector<std::int32_t> random_tokens(Index count, Index vocab_size, std::uint64_t stream);
 
 }  // namespace headlight::cli

@@ -10,11 +10,11 @@
 namespace headlight::cli {
 namespace {
 
-constexpr Index kStreamBatches = 4;  // of different tokens, when batches are packed
+constexpr Index kStreamBatches = 4;  // with different tokens, if packed
 constexpr std::uint64_t kLengthStream = 3;
 
-// Tokens without meaning. Packed: one stream. Otherwise a document for every sequence of every
-// step, of 1 ... T inputs with equal probability.
+// Random tokens. Packed: one stream. Otherwise one document for every sequence of every step, with
+// 1 to T inputs, uniformly distributed.
 TokenDataset random_dataset(const BenchTask& task) {
   const TrainConfig& config = task.config;
   if (config.batching == "packed") {
@@ -39,7 +39,7 @@ TokenDataset random_dataset(const BenchTask& task) {
   return dataset;
 }
 
-// Inputs of every sequence of one step.
+// Number of inputs of every sequence of one step.
 std::vector<Index> step_lengths(const TrainConfig& config, Batcher& batcher, Index step) {
   std::vector<Index> lengths;
   const Index pieces = config.gradient_accumulation_steps;
@@ -59,12 +59,12 @@ double step_flops(const GptConfig& model, const std::vector<Index>& lengths) {
   return training_flops(model, offsets);
 }
 
-// What the timed steps gave.
+// Results of the timed steps.
 struct MeasuredSteps {
   std::vector<StepMetrics> steps;
   std::vector<std::vector<Index>> lengths;  // [steps][sequences]
   StorageStatistics storage;
-  double allocations = 0;  // asked of the system, a step
+  double allocations = 0;  // from the system, a step
   double peak_memory = 0;  // bytes
 };
 
@@ -95,8 +95,8 @@ struct Summary {
   Spread milliseconds;
   PhaseSeconds phases;  // medians
   double tokens_per_second = 0;
-  double tokens = 0;            // of a step, mean
-  double flops = 0;             // of a step, mean
+  double tokens = 0;            // mean of a step
+  double flops = 0;             // mean of a step
   double flops_per_second = 0;  // median
 };
 

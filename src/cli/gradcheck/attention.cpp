@@ -9,7 +9,7 @@ namespace {
 
 constexpr RandomStream kDropoutStream{.seed = 5, .stream = 11};
 
-// Query, key and value of T queries and S keys, D wide; the values are Dv wide.
+// Sizes of query, key and value: T queries and S keys of width D, values of width Dv.
 struct AttentionSizes {
   Shape leading{};
   Index queries = 3;      // T
@@ -77,7 +77,7 @@ GradientCases plain_attention_cases() {
           [](const auto& in) { return scaled_dot_product_attention(in[0], in[0], in[0]).output; })};
 }
 
-// Self-attention of sequences of these lengths, with `heads` heads that are `head_width` wide.
+// Self-attention over sequences of these lengths, with `heads` heads of width `head_width`.
 GradientCase fused(const std::string& description, const std::vector<Index>& lengths, Index heads,
                    Index head_width, double dropout = 0) {
   RaggedAttentionOptions options{.heads = heads, .dropout = dropout, .random = kDropoutStream};
@@ -90,7 +90,7 @@ GradientCase fused(const std::string& description, const std::vector<Index>& len
           description,
           {draw({rows, 3 * heads * head_width})},
           [options](const auto& in) { return ragged_attention(in[0], options); },
-          rows > 20 ? 40 : 0};  // long sequences: a sample
+          rows > 20 ? 40 : 0};  // long sequences: a random sample of elements
 }
 
 GradientCases ragged_attention_cases() {

@@ -32,7 +32,7 @@ Tensor draw_transposed(const Shape& shape, std::uint64_t stream, DrawRange range
 Tensor draw_distinct(const Shape& shape) {
   std::vector<double> values(static_cast<std::size_t>(numel(shape)));
   const auto count = static_cast<Index>(values.size());
-  // A stride that has no factor in common with the count visits every place once.
+  // A stride coprime to the count visits every element once.
   Index stride = count / 3 + 1;
   while (count > 0 && std::gcd(stride, count) != 1) {
     ++stride;

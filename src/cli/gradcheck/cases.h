@@ -7,18 +7,18 @@
 
 #include "headlight/tensor/tensor.h"
 
-// What `headlight gradcheck` tries: every differentiable op on plain and on awkward inputs.
+// Cases of `headlight gradcheck`: every differentiable op on plain and on awkward inputs.
 namespace headlight::cli {
 
 struct GradientCase {
   std::string op;              // cases of one op share a row of the table
-  std::string description;     // what is particular about the inputs
-  std::vector<Tensor> inputs;  // float64; those that require a gradient are checked
+  std::string description;     // special property of the inputs
+  std::vector<Tensor> inputs;  // float64; checked if they require a gradient
   std::function<Tensor(const std::vector<Tensor>&)> function;
-  Index elements_per_input = 0;  // check a random sample of so many; 0: all
+  Index elements_per_input = 0;  // size of the random sample to check; 0: all
 };
 
-// A case of which all elements are checked.
+// Case that checks all elements.
 GradientCase check(std::string op, std::string description, std::vector<Tensor> inputs,
                    std::function<Tensor(const std::vector<Tensor>&)> function);
 
@@ -38,23 +38,22 @@ GradientCases rope_cases();
 GradientCases attention_cases();
 GradientCases gpt_cases();
 
-// All of the above, in that order.
+// Cases of all functions above, in that order.
 GradientCases all_gradient_cases();
 
-// Adds the cases of `from` at the end.
 void append(GradientCases& to, GradientCases from);
 
-// Where drawn values lie.
+// Range of random values.
 struct DrawRange {
   double low = -1.5;
   double high = 1.5;
 };
 
-// A float64 leaf with reproducible values; other streams give other values.
+// Float64 leaf with reproducible random values, different for each stream.
 Tensor draw(const Shape& shape, std::uint64_t stream = 1, DrawRange range = {});
-// The same as a transposed view, so that its elements do not lie in row-major order: two axes.
+// draw() as a transposed view of two axes, so that its elements are not in row-major order.
 Tensor draw_transposed(const Shape& shape, std::uint64_t stream = 1, DrawRange range = {});
-// Values at least 0.1 from 0 and from each other: safe where an op has kinks there.
+// Values at least 0.1 from 0 and from each other, for ops with kinks.
 Tensor draw_distinct(const Shape& shape);
 
 }  // namespace headlight::cli

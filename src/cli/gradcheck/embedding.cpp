@@ -27,7 +27,7 @@ GradientCases lookup_cases() {
           lookup("more columns than a chunk", draw({4, 70}), some),
           lookup("a transposed weight", draw_transposed({4, 3}), some),
           lookup("transposed ids", draw({4, 2}), transpose(table)),
-          // The padding row is constant here: it influences the output but collects no gradient.
+          // The padding row is constant here: it affects the output but gets no gradient.
           check("embedding", "a padding row", {draw({3, 2})},
                 [some](const auto& in) {
                   const Tensor padding = Tensor::ones({1, 2}, DType::float64);

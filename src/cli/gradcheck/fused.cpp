@@ -54,7 +54,7 @@ GradientCases feed_forward_cases() {
                 })};
 }
 
-// Every activation, with a gate and without one.
+// Cases of every activation, with and without a gate.
 GradientCases activation_cases() {
   GradientCases cases;
   for (const auto& [name, activation] : kChoices<Activation>) {

@@ -3,14 +3,13 @@
 #include "cli/gradcheck/cases.h"
 #include "headlight/nn/gpt.h"
 
-// A whole model at once: what the ops' own cases cannot show is that they are put together rightly.
+// Cases of whole models. They find ops that are correct but combined incorrectly.
 namespace headlight::cli {
 namespace {
 
 constexpr Index kElementsPerParameter = 24;
 
-// Spreads the weights: at the values of a new model most gradients are close to 0, and a wrong one
-// would not show.
+// Spreads the weights. With initial weights most gradients are close to 0 and would hide errors.
 void spread_weights(const Gpt& gpt) {
   std::uint64_t stream = 0;
   for (auto& [name, parameter] : gpt.parameters()) {
@@ -21,7 +20,7 @@ void spread_weights(const Gpt& gpt) {
   }
 }
 
-// The mean loss of four sequences of different lengths, one of which has nothing to predict.
+// Case of the mean loss of four sequences of different lengths. One sequence has no target.
 GradientCase gpt_case(const std::string& description, const GptConfig& config,
                       const ForwardContext& context = {}) {
   const auto gpt = std::make_shared<Gpt>(config, 1, DType::float64);
@@ -35,7 +34,7 @@ GradientCase gpt_case(const std::string& description, const GptConfig& config,
     result.inputs.push_back(parameter);
   }
   const Batch batch = make_batch({{1, 4, 7, 2, 9, 10}, {5}, {3, 8, 0}, {6, 6}});
-  // The inputs are the model's own parameters, so it sees every change that is made to them.
+  // The inputs are the model's own parameters, so the model sees every change of an input.
   result.function = [gpt, batch, context](const auto&) { return gpt->loss(batch, context); };
   return result;
 }

@@ -55,7 +55,7 @@ GradientCheckOptions check_options(const Options& options) {
           .absolute_tolerance = positive(options, "atol")};
 }
 
-// The cases of one op, or all when no name is given.
+// Cases of one op; all cases if `op` is empty.
 GradientCases chosen_cases(const std::string& op) {
   GradientCases all = all_gradient_cases();
   if (op.empty()) {
@@ -75,7 +75,7 @@ GradientCases chosen_cases(const std::string& op) {
   return chosen;
 }
 
-// An op that throws has failed as well.
+// Checks one case. An op that throws fails the check.
 GradientCheckResult run_case(const GradientCase& one, GradientCheckOptions options) {
   options.elements_per_input = one.elements_per_input;
   try {

@@ -62,7 +62,7 @@ GradientCases rms_norm_cases() {
             [](const auto& in) { return rms_norm(in[0], in[1]) * in[0]; })};
 }
 
-// Every call gets its own running statistics, because training changes them.
+// Each call gets its own running statistics, because training changes them.
 GradientCase batch_case(const std::string& description, const Tensor& x, bool training) {
   const Index channels = x.size(1);
   const Tensor mean = draw({channels}, 4).detach();

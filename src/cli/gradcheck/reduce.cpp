@@ -8,7 +8,7 @@ namespace {
 
 using Reduce = std::function<Tensor(const Tensor&, const ReduceOptions&)>;
 
-// The same choices of axes for every reduction; all inputs are free of ties, for max.
+// Cases of one reduction with several choices of axes. No input has ties, because of max.
 GradientCases cases_of(const std::string& op, const Reduce& f) {
   const auto over = [f](const ReduceOptions& options) {
     return [f, options](const std::vector<Tensor>& in) { return f(in[0], options); };

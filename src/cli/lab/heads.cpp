@@ -69,7 +69,7 @@ struct Point {
   std::vector<double> distances = {};
 };
 
-// How different the heads are, over all pairs: 0 when all do the same, NaN for a single head.
+// Mean distance between all pairs of heads: 0 if all do the same, NaN for a single head.
 double mean_distance(const Gpt& model, const std::vector<std::vector<std::int32_t>>& sequences) {
   const HeadDistances distances = head_distances(model, sequences);
   const std::size_t heads = distances.heads.size();
@@ -80,7 +80,7 @@ double mean_distance(const Gpt& model, const std::vector<std::vector<std::int32_
   return sum / static_cast<double>(heads * (heads - 1));
 }
 
-// The mean over `starts` trainings.
+// Trains from `starts` initial weights. Returns the means.
 Point train_with(Index heads, Index iterations, Index starts, const Settings& settings,
                  const CopyTask& task) {
   Point point{.heads = heads};
@@ -183,7 +183,7 @@ void show_known_models(Report& report) {
   report.paragraph(kGuidelineText);
 }
 
-// Number of starts that show a finding. It holds if most of them do: a single one may be chance.
+// Number of starts that show a finding. It holds if most starts show it: one may be chance.
 struct Count {
   Index shown = 0;
   Index starts = 0;
@@ -192,7 +192,7 @@ struct Count {
   std::string text() const { return concat_text(shown, "/", starts); }
 };
 
-// The starts in which one number of heads ends at a clearly higher loss than another.
+// Counts the starts at which `worse` ends with a clearly higher loss than `better`.
 Count worse_starts(const Point& worse, const Point& better) {
   Count count{.starts = std::ssize(worse.losses)};
   for (std::size_t i = 0; i < worse.losses.size(); ++i) {

@@ -8,12 +8,12 @@
 #include "headlight/heads/head_verdict.h"
 #include "headlight/tensor/shape.h"
 
-// Experiments that each show one thing about attention, with fixed seeds.
+// Experiments on attention with fixed seeds. Each experiment answers one question.
 namespace headlight::cli::lab {
 
 class Report;
 
-// The same words in both languages; {0}, {1}, ... stand for values that are filled in.
+// Text in both languages; {0}, {1}, ... are replaced by values.
 struct Text {
   const char* en;
   const char* ko;
@@ -21,11 +21,11 @@ struct Text {
 
 struct Settings {
   bool full = false;          // the long version
-  Index iterations = 0;       // updates of every training; 0: what the experiment holds right
+  Index iterations = 0;       // steps of every training; 0: the experiment's default
   std::uint64_t seed = 1337;  // of all random numbers
-  std::string model = {};     // to look into; empty: what the experiment trains
+  std::string model = {};     // model to investigate; empty: train one
 
-  // Updates to train for.
+  // Number of training steps.
   Index updates(Index quick, Index long_run) const {
     return iterations > 0 ? iterations : full ? long_run : quick;
   }
@@ -34,9 +34,9 @@ struct Settings {
 struct Experiment {
   std::string_view name;
   Text summary;
-  // Computes, and tells the report what there is to see.
+  // Runs the experiment and adds its results to the report.
   void (*run)(const Settings& settings, Report& report);
-  bool takes_model = false;  // Settings::model
+  bool takes_model = false;  // uses Settings::model
 };
 
 std::span<const Experiment> experiments();

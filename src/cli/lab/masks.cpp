@@ -106,7 +106,7 @@ Tensor show(const Case& shown, const Projections& given, Report& report) {
   return result.weights;
 }
 
-// exp / sum of the scores that the mask leaves, without any care for an empty row.
+// Softmax over the visible scores, without a special case for rows with none.
 Tensor careless_softmax(const Projections& given, const Tensor& mask) {
   const Tensor scores = matmul(given.query, transpose(given.key)) / std::sqrt(double{kWidth});
   const Tensor visible = exp(masked_fill(scores, mask, -std::numeric_limits<double>::infinity()));
@@ -118,7 +118,7 @@ bool all_finite(const Tensor& x) {
   return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
-// True when the gradients of query, key and value are all finite.
+// True if the gradients of query, key and value are all finite.
 bool gradients_are_finite(Projections given, const Tensor& mask) {
   for (Tensor* x : {&given.query, &given.key, &given.value}) {
     x->set_requires_grad();
@@ -129,7 +129,7 @@ bool gradients_are_finite(Projections given, const Tensor& mask) {
          all_finite(given.value.grad());
 }
 
-// The largest difference of a causal weight from the unmasked one divided by what is visible.
+// Largest difference between causal weights and unmasked weights renormalised over visible keys.
 double largest_deviation(const Tensor& all, const Tensor& causal) {
   const Tensor kept = tril(all);
   const Tensor expected = div(kept, sum(kept, {.axes = {1}, .keepdim = true}));

@@ -134,7 +134,7 @@ void show_both(const Tensor& x, const BothNorms& norms, Report& report) {
   report.block(concat_text("LayerNorm ", layer, "\nBatchNorm ", batch, "\n"));
 }
 
-// The first row of x and of y.
+// Largest difference between the first rows of x and y.
 double change_of_first_row(const Tensor& x, const Tensor& y) {
   const std::vector<double> a = x.to_vector();
   const std::vector<double> b = y.to_vector();

@@ -15,10 +15,9 @@
 namespace headlight::cli::lab {
 namespace {
 
-// As the first transformers began: embeddings of unit size, every other matrix uniform in
-// +-sqrt(6 / (inputs + outputs)), where query, key and value count as matrices of their own.
-// Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks",
-// 2010.
+// Sets the initial weights of the first transformers: embeddings of unit size, other matrices
+// uniform in +-sqrt(6 / (inputs + outputs)). Query, key and value are separate matrices. Glorot and
+// Bengio, "Understanding the difficulty of training deep feedforward neural networks", 2010.
 void start_like_xavier(const Gpt& model, std::uint64_t seed) {
   std::uint64_t stream = 0;
   for (auto [weight, tensor] : model.weights()) {
@@ -37,7 +36,7 @@ void start_like_xavier(const Gpt& model, std::uint64_t seed) {
   }
 }
 
-// The norm of the gradients of each layer's matrices on a batch, [L].
+// Gradient norm of each layer's matrices on a batch, [L].
 std::vector<double> layer_gradients(Gpt& model, const Batch& batch) {
   model.zero_grad();
   backward(model.loss(batch, {.training = true}));
@@ -186,7 +185,7 @@ void show_gradients(const std::vector<Gradients>& all, Report& report) {
               report);
 }
 
-// One learning rate with both models.
+// Results of both models at one learning rate.
 struct Comparison {
   double rate = 0;
   Curve post = {};
@@ -277,7 +276,7 @@ void claim_gradients(const std::vector<Gradients>& all, Report& report) {
       {number(small)});
 }
 
-// `careful` has the small learning rate, `bold` the large one.
+// `careful`: results at the small learning rate. `bold`: results at the large one.
 void claim_training(const Comparison& careful, const Comparison& bold, Report& report) {
   const auto number = [](double value) { return fixed_number(value, 3); };
   const auto ahead = [](const Curve& a, const Curve& b) { return a.last() < 0.9 * b.last(); };

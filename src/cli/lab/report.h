@@ -10,16 +10,16 @@
 
 namespace headlight::cli::lab {
 
-// A statement and whether the numbers of this run bear it out.
+// Statement, and whether this run confirms it.
 struct Claim {
   const char* id;  // its name in JSON
   bool holds = false;
-  Text if_so;   // what the numbers show when it holds
-  Text if_not;  // and when it does not
+  Text if_so;   // text if it holds
+  Text if_not;  // text if it does not
 };
 
-// What an experiment found, in the order in which it is shown: text, tables and pictures of block
-// characters for the terminal, figures for files, and all numbers for programs.
+// Results of an experiment in display order: text, tables and block pictures for the terminal,
+// figures for files, all numbers as JSON.
 class Report {
  public:
   explicit Report(Language language) : language_(language) {}
@@ -32,16 +32,16 @@ class Report {
   void heading(const Text& text, const std::vector<std::string>& values = {});
   void paragraph(const Text& text, const std::vector<std::string>& values = {});
   void table(const Table& table);
-  // Lines as they are: a tensor, a chart.
+  // Adds lines unchanged, for example a tensor or a chart.
   void block(const std::string& lines);
-  // An SVG figure for --out.
+  // Adds an SVG figure for --out.
   void figure(const std::string& file, std::string svg);
   void claim(const Claim& claim, const std::vector<std::string>& values = {});
 
-  // Everything that was measured, under names of the experiment's choice.
+  // All measurements, under names that the experiment chooses.
   Json& values() { return values_; }
 
-  // For the terminal, 80 columns wide.
+  // Text for a terminal of 80 columns.
   std::string text() const;
   // {"values": ..., "claims": [{"id", "holds", "text"}]}
   Json json() const;

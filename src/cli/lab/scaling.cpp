@@ -65,7 +65,7 @@ struct Distribution {
   double entropy = 0;                  // mean over queries, nats
   double largest = 0;                  // mean over queries of the largest weight
   double extreme = 0;                  // share of weights below 1/20 or above 19/20
-  double gradient = 0;                 // root mean square at the scores
+  double gradient = 0;                 // root mean square over the scores
   std::vector<double> histogram = {};  // [kBins] shares
 };
 
@@ -114,7 +114,7 @@ Distribution measure(Index d_k, bool scaled, Index draws, std::uint64_t seed) {
   return result;
 }
 
-// The outline of the histogram.
+// Outline of a histogram as a curve.
 PlotSeries outline(const std::string& name, const std::vector<double>& histogram) {
   PlotSeries series{.name = name, .x = {}, .y = {}};
   for (std::size_t bin = 0; bin < kBins; ++bin) {
@@ -138,7 +138,7 @@ std::string chart_of(const Distribution& distribution, double highest) {
                                .high = highest});
 }
 
-// The highest bar of all, in percent.
+// Highest bar of all histograms, in percent.
 double highest_bar(const std::vector<Distribution>& all) {
   double highest = 0;
   for (const Distribution& one : all) {
@@ -191,7 +191,7 @@ void show_numbers(const std::vector<Distribution>& all, Report& report) {
   report.paragraph(kExplanation, {fixed_number(std::log(double{kTokens}), 3)});
 }
 
-// `all` holds pairs without and with scaling, in the order of d_k.
+// `all` holds pairs without and with scaling, ordered by d_k.
 void claim_findings(const std::vector<Distribution>& all, Report& report) {
   const Distribution& first = all.front();
   const Distribution& last = all[all.size() - 2];

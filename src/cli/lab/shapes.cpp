@@ -22,14 +22,13 @@
 namespace headlight::cli::lab {
 namespace {
 
-// Mean weight of real queries on all pads of their row together and on a single one, over rows
-// that have pads.
+// Mean weight of real queries, over rows with pads: on all pads of a row together, and on one pad.
 struct PadShare {
   double together = 0;
   double each = 0;
 };
 
-// weights [B, H, L, L]; lengths [B], the real tokens of each sequence.
+// weights [B, H, L, L]; `lengths` [B]: real tokens of each sequence.
 PadShare share_of_pads(const Tensor& weights, const std::vector<Index>& lengths) {
   const std::vector<double> values = weights.to_vector();
   const Index side = weights.size(-1);
@@ -118,14 +117,14 @@ std::vector<std::vector<std::int32_t>> sequences() {
           {20, 64, 81, 35, 76, 85, 1, 62, 8, 45, 99, 77, 19, 43}};
 }
 
-// One line of the table.
+// Row of the table of shapes.
 struct Step {
   const char* name;
   const char* axes;
   Tensor value;
 };
 
-// q, k and v of all heads [B, H, L, d_k]; every shape on the way becomes a step.
+// Query, key and value of all heads, [B, H, L, d_k].
 struct Heads {
   Tensor query;
   Tensor key;
@@ -153,7 +152,7 @@ Heads split_into_heads(const Tensor& embedded, const std::array<Linear*, 3>& pro
   return {heads[0], heads[1], heads[2]};
 }
 
-// From scores to the output of the layer.
+// Computes the layer output from the heads and records each step.
 Tensor attend(const Heads& heads, const Linear& output, std::vector<Step>& steps) {
   const Tensor scores = matmul(heads.query, transpose(heads.key)) / std::sqrt(double{kHeadWidth});
   steps.push_back({"attn_scores = q k^T / sqrt(d_k)", "B, heads, L, L", scores});
@@ -172,7 +171,7 @@ Tensor attend(const Heads& heads, const Linear& output, std::vector<Step>& steps
 
 std::string shape_text(const Tensor& x) { return concat_text(x.shape()); }
 
-// Ids by row; pads are dots.
+// Grid of ids. Pads are dots.
 std::string grid_of(const PaddedBatch& batch) {
   const std::vector<double> ids = batch.tokens.to_vector();
   const std::vector<double> pads = batch.padding_mask.to_vector();
@@ -222,7 +221,7 @@ void show_steps(const std::vector<Step>& steps, Report& report) {
   print(steps.size() - 1, "out[0]");
 }
 
-// [1, 8, L, L] of sequence 1, only its first head: [L, L].
+// Weights [L, L] of the first head of sequence 1.
 Tensor one_head(const Tensor& weights) {
   const Index side = weights.size(-1);
   return reshape(slice(slice(weights, 0, 1, 2), 1, 0, 1), {side, side});
@@ -231,7 +230,7 @@ Tensor one_head(const Tensor& weights) {
 void draw_pads(const Tensor& unmasked, const Tensor& masked, const PaddedBatch& batch,
                Report& report) {
   constexpr double kDarkest = 0.2;
-  const Index rows = batch.lengths[1] + 1;  // its tokens and one pad
+  const Index rows = batch.lengths[1] + 1;  // real tokens and one pad
   std::vector<std::string> tokens;
   for (const double id : slice(batch.tokens, 0, 1, 2).to_vector()) {
     tokens.push_back(fixed_number(id, 0));

@@ -79,7 +79,7 @@ class SilentHead final : public ForwardHook {
 
 struct Quality {
   double loss = 0;
-  std::array<double, kBits> bits{};  // share of each that is predicted
+  std::array<double, kBits> bits{};  // share of correct predictions of each bit
 };
 
 std::int32_t most_likely(const float* logits) {
@@ -110,7 +110,7 @@ struct Trained {
   Index parameters = 0;
   Curve curve = {};
   Quality whole = {};
-  std::vector<Quality> without = {};  // by head
+  std::vector<Quality> without = {};  // for each silenced head
 };
 
 Trained train_with(Index heads, Index iterations, const Settings& settings, const CopyTask& task) {

@@ -9,12 +9,12 @@
 namespace headlight::cli::lab {
 namespace {
 
-constexpr Index kWhole = 1000;  // elements that are printed without leaving any out
+constexpr Index kWhole = 1000;  // largest number of elements printed in full
 
-// Writes numbers as one tensor's numbers are written: all alike.
+// Formats all numbers of a tensor alike, as PyTorch does.
 class NumberFormat {
  public:
-  // `values` are those that will be printed.
+  // `values`: the numbers to print.
   NumberFormat(DType dtype, const std::vector<double>& values, bool scientific) : dtype_(dtype) {
     std::vector<double> sizes;
     for (const double value : values) {
@@ -63,7 +63,7 @@ class NumberFormat {
   std::size_t width_ = 0;
 };
 
-// Walks the axes of one tensor; -1 stands for the elements that are left out.
+// Prints a tensor axis by axis. Index -1 marks omitted elements.
 class Printer {
  public:
   Printer(const Tensor& tensor, const TensorTextOptions& options)
@@ -101,7 +101,7 @@ class Printer {
     return result;
   }
 
-  // `offset` counts the parts before this one along the axes above.
+  // `offset`: number of equal parts before this one.
   std::string part(Index axis, Index offset, std::size_t indent) const {
     if (axis == shape_.rank()) {
       return format_.text(values_[static_cast<std::size_t>(offset)]);

@@ -38,7 +38,7 @@ std::vector<std::vector<std::int32_t>> sequences(Index count, const RandomStream
   return result;
 }
 
-// Position t predicts token t of the sequence, because <|endoftext|> stands before it.
+// Batch of held-out sequences. Position t predicts token t, because <|endoftext|> comes first.
 Batch held_out_batch(const TokenDataset& dataset) {
   Batch batch = training_batch(token_ids(dataset));
   std::int32_t* targets = batch.targets.data<std::int32_t>();
@@ -52,7 +52,7 @@ Batch held_out_batch(const TokenDataset& dataset) {
   return batch;
 }
 
-// In nats a token.
+// Loss on the held-out sequences, in nats a token.
 double held_out_loss(const Gpt& model, const CopyTask& task) {
   const NoGrad no_grad;
   return model.loss(task.held_out).item();
@@ -105,7 +105,7 @@ Curve train(Gpt& model, const CopyTask& task, const TrainConfig& config, Index p
         curve.loss.push_back(held_out_loss(model, task));
       }
     }
-  } catch (const Error&) {  // the trainer's, about a loss that is not finite
+  } catch (const Error&) {  // the trainer throws if the loss is not finite
     curve.diverged = true;
   }
   return curve;

@@ -65,7 +65,7 @@ Tensor matrix(std::initializer_list<double> values, const Shape& shape) {
   return Tensor::from(values, shape);
 }
 
-// Shows tensors under their names, and keeps their values for JSON.
+// Shows named tensors and keeps their values for JSON.
 class Steps {
  public:
   Steps(Report& report, const std::string& part, bool scientific)
@@ -76,7 +76,7 @@ class Steps {
     report_.values()[part_][name] = tensor.to_vector();
   }
 
-  // Attention weights, as numbers and as pictures: the first head's in the terminal.
+  // Shows attention weights as numbers and as a figure. The terminal shows the first head.
   void show_weights(const std::string& name, const Tensor& weights) {
     show(name, weights);
     const Tensor first = weights.rank() == 3 ? reshape(slice(weights, 0, 0, 1), {3, 3}) : weights;
@@ -91,7 +91,7 @@ class Steps {
   bool scientific_;
 };
 
-// Both ways must give the same: step by step and in one call.
+// Largest difference between the stepwise result and the result of one call.
 double difference(const Tensor& a, const Tensor& b) {
   const std::vector<double> x = a.to_vector();
   const std::vector<double> y = b.to_vector();
@@ -102,7 +102,7 @@ double difference(const Tensor& a, const Tensor& b) {
   return largest;
 }
 
-// Returns how far the steps are from scaled_dot_product_attention().
+// Shows each step. Returns the largest difference from scaled_dot_product_attention().
 double single_head(const Tensor& x, Report& report) {
   report.heading(kSingle);
   Steps steps(report, "single_head", true);
@@ -134,7 +134,7 @@ double single_head(const Tensor& x, Report& report) {
   return difference(output, scaled_dot_product_attention(querys, keys, values).output);
 }
 
-// Query, key and value [3, 2, 2] of both heads, and the projection after them.
+// Query, key and value [3, 2, 2] of both heads, and the output projection.
 struct TwoHeads {
   Tensor query;
   Tensor key;
@@ -167,7 +167,7 @@ TwoHeads split_heads(const Tensor& x, Report& report) {
   return heads;
 }
 
-// From the weights on. Returns the output [3, 4].
+// Computes the output [3, 4] from the attention weights.
 Tensor finish(const TwoHeads& heads, const Tensor& weights, Steps& steps, Report& report) {
   steps.show_weights("attn", weights);
   report.paragraph(kHeadOutput);
@@ -181,7 +181,7 @@ Tensor finish(const TwoHeads& heads, const Tensor& weights, Steps& steps, Report
   return out;
 }
 
-// The same in one call, [3, 4].
+// Output [3, 4] from a single call of scaled_dot_product_attention().
 Tensor in_one_call(const TwoHeads& heads, bool causal) {
   const auto by_head = [](const Tensor& x) { return transpose(x, 0, 1); };
   const Tensor output = scaled_dot_product_attention(by_head(heads.query), by_head(heads.key),

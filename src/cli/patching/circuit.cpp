@@ -82,7 +82,7 @@ CircuitOptions circuit_options(const Options& options) {
           .faithfulness = faithfulness};
 }
 
-// What the user must know before believing it; "" for nothing.
+// Caution about the reliability of the circuit; "" for none.
 std::string caution_of(const CircuitResult& result, std::size_t pairs) {
   if (2 * result.pairs_done <= static_cast<Index>(pairs) && result.pairs_done == 0) {
     return "caution: the model does not do this task clearly: the circuit may be chance";
@@ -204,7 +204,7 @@ ResultArrays arrays_of(const CircuitResult& result) {
           .texts = {{"from", from}, {"to", to}, {"into", into}}};
 }
 
-// What is kept, readers by writers, the strongest first.
+// Grid of the kept edges, [readers, writers], the strongest first.
 ResultGrid edge_grid(const CircuitResult& result) {
   MatrixPlot plot{.title = "Share of each edge", .row_title = "reader", .column_title = "writer"};
   std::map<std::pair<std::size_t, std::size_t>, double> shares;

@@ -109,7 +109,7 @@ Options patch_options() {
   return options;
 }
 
-// Of all heads; [layer, head].
+// Grid of one measure of all heads, [layers, heads].
 ResultGrid grid_of(const PatchingResult& result, const std::string& name,
                    double HeadPatch::*measure) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -170,7 +170,7 @@ Json json_of(const PatchingResult& result, const PatchingTask& task, const Token
   return json;
 }
 
-// What the first line says: what is measured, after both texts.
+// First line of the output: the measured difference for both texts.
 std::string differences_text(const PatchingResult& result, const PatchingTask& task,
                              const Tokenizer& tokenizer) {
   return concat_text(measured_name({task}, tokenizer), ": clean ",
@@ -178,7 +178,7 @@ std::string differences_text(const PatchingResult& result, const PatchingTask& t
                      signed_number(result.corrupt_difference, 3));
 }
 
-// "' Anna' (0.93)"
+// Label and probability of a token, as "' Anna' (0.93)".
 std::string next_text(const NextToken& next, const Tokenizer& tokenizer) {
   return "'" + display_label(tokenizer.token_label(next.id)) + "' (" +
          fixed_number(next.probability, 2) + ")";
@@ -226,7 +226,7 @@ void show_heads(const Options& options, const LoadedModel& loaded, const Patchin
 
 int patch_command(const Options& options) {
   const bool is_grid = asks_for_grid(options);
-  const ResultFiles files(options);  // what is wrong with them is said before the model is read
+  const ResultFiles files(options);  // rejects invalid file names before the model is read
   const LoadedModel loaded = load_text_model(options.positional(), options);
   intervene(options, loaded);
   if (is_grid) {

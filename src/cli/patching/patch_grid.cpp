@@ -20,7 +20,7 @@
 namespace headlight::cli {
 namespace {
 
-// By what the parts are apart.
+// Sets the parts to patch from --by. Other options determine the default.
 void set_parts(const Options& options, PatchGridOptions& grid) {
   const bool has_heads = items_of(grid.point) != PointItems::features;
   const std::string by = options.given("by") ? options.text("by")
@@ -57,9 +57,9 @@ PatchGridOptions grid_options(const Options& options) {
   return grid;
 }
 
-// What a study says of the task, as of one pair of mean differences.
+// Strength of the task in a study: number of clear pairs, and mean differences.
 struct Strength {
-  Index clear = 0;  // pairs that the model does clearly
+  Index clear = 0;  // pairs that the model solves clearly
   PatchingResult means;
 };
 
@@ -90,11 +90,11 @@ std::string caution_of(const PatchStudy& study, const Strength& strength, const 
   return few_documents_caution(std::ssize(study.pairs));
 }
 
-// What the options ask for, and what came of it.
+// Options of a study with its results.
 struct Report {
   const PatchGridOptions& options;
   const PatchStudy& study;
-  const std::vector<PatchingTask>& tasks;  // of one alone the tokens name positions
+  const std::vector<PatchingTask>& tasks;  // a single task labels positions with its tokens
   const Tokenizer& tokenizer;
   Strength strength;
   std::string caution;
@@ -109,13 +109,13 @@ struct Report {
     const std::string text = token(position);
     return std::to_string(position) + (text.empty() ? "" : " " + text);
   }
-  // Of the cell's position or group; "" where these are not apart.
+  // Label of the cell's position or group; "" if it has neither.
   std::string place_label(const PatchCell& cell) const {
     return cell.group ? *cell.group : cell.position ? position_label(*cell.position) : "";
   }
 };
 
-// "head,position"; the name of the axis of places alone is what follows the comma.
+// Names of the axes of cells, as "head,position", "head", "position" or "layer".
 std::string by_name(const PatchGridOptions& options) {
   const std::string place = options.by_position ? "position" : options.by_group ? "group" : "";
   return options.by_item ? "head" + (place.empty() ? "" : "," + place)
@@ -178,7 +178,7 @@ std::string cell_name(const PatchCell& cell, const Report& report) {
   return name + (place.empty() ? "" : " @" + place);
 }
 
-// With a question mark where the first line says that it may be chance.
+// Mean and interval, with a question mark if a caution says that they may be chance.
 std::string interval_text(const Interval& interval, const Report& report) {
   const std::string range =
       " [" + signed_number(interval.low, 3) + ", " + signed_number(interval.high, 3) + "]";
@@ -198,7 +198,7 @@ std::string differences_text(const Report& report) {
                            " pairs; the model does ", report.strength.clear, " clearly)");
 }
 
-// The largest first.
+// Cells sorted by absolute value, the largest first.
 std::vector<MeanPatchCell> sorted_cells(const Report& report) {
   std::vector<MeanPatchCell> cells = report.study.cells;
   std::stable_sort(cells.begin(), cells.end(), [&](const auto& a, const auto& b) {
@@ -232,7 +232,7 @@ Table table_of(const Report& report, std::span<const MeanPatchCell> cells) {
   return table;
 }
 
-// How well attribution tells what patching does; "" where one was not asked for.
+// Correlation between attribution and patching; "" unless both were computed.
 std::string agreement_text(const Report& report) {
   return report.options.patch && report.options.attribution
              ? concat_text("attribution agrees with patching with r = ",
@@ -254,12 +254,12 @@ void print(const Report& report, Index limit) {
   std::cout << (agreement.empty() ? "" : "\n" + agreement + "\n");
 }
 
-// Where the cells of a study stand: layers, or heads where these and places are apart, by heads or
-// places.
+// Axes of the grid of cells. Without places: layers by heads. With places: layers, or heads if they
+// are separate, by places.
 struct Layout {
   std::vector<std::string> rows = {};
   std::vector<std::string> columns = {};
-  std::vector<std::size_t> places = {};  // of the cells
+  std::vector<std::size_t> places = {};  // index of each cell in the grid
 };
 
 Layout layout_of(const Report& report) {
@@ -295,7 +295,7 @@ void set_cell(const Interval& value, std::size_t place, MatrixPlot& plot) {
   }
 }
 
-// One measure of all cells, with intervals where there are several pairs.
+// Grid of one measure of all cells. Several pairs give intervals.
 ResultGrid grid_of(const Report& report, const Layout& layout, const std::string& name,
                    Interval MeanPatchCell::*measure) {
   const PatchGridOptions& options = report.options;
@@ -324,7 +324,7 @@ ResultGrid grid_of(const Report& report, const Layout& layout, const std::string
   return {name, std::move(plot)};
 }
 
-// What was asked for, patching first.
+// Grids of the requested measures, patching first.
 std::vector<ResultGrid> grids_of(const Report& report) {
   const Layout layout = layout_of(report);
   std::vector<ResultGrid> grids;
@@ -347,7 +347,7 @@ ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {
       .grids = grids};
 }
 
-// The head whose query is changed, or all heads that share the key or value.
+// Name of the receiving head. A patched key or value names all heads that share it.
 std::string receiver_name(const PatchPath& path, const HeadLayout& heads) {
   CircuitNode node{CircuitPart::head, path.to.layer, path.to.head, path.to.head};
   const std::vector<Index>& numbers = heads.numbers[static_cast<std::size_t>(path.to.layer)];

@@ -7,13 +7,13 @@
 #include "headlight/heads/patching.h"
 #include "headlight/io/model_directory.h"
 
-// What `headlight patch` does beyond one head at a time.
+// Modes of `headlight patch` other than one head at a time.
 namespace headlight::cli {
 
-// Whether an option asks for it. Throws Error for options that do not go together.
+// True if an option asks for a grid. Throws Error for conflicting options.
 bool asks_for_grid(const Options& options);
 
-// Patches, prints and draws what the options say.
+// Patches, prints and draws the grid that the options describe.
 void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
                          const ResultFiles& files);
 void show_path(const Options& options, const LoadedModel& loaded, const PatchingTask& task);

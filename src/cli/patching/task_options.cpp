@@ -31,7 +31,7 @@ bool is_number(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// The first and the last position of "3", "5-6" or "last"; none: it is something else.
+// First and last position of "3", "5-6" or "last"; none for other text.
 std::optional<std::pair<Index, Index>> position_range(const std::string& part, Index length) {
   if (part == "last") {
     return std::pair{length - 1, length - 1};
@@ -45,7 +45,7 @@ std::optional<std::pair<Index, Index>> position_range(const std::string& part, I
   return std::pair<Index, Index>{std::stoll(first), std::stoll(last)};
 }
 
-// The positions of "3", "5-6" or "2,last" in a text of so many tokens; none: it is no such list.
+// Positions of a list like "3", "5-6" or "2,last", for `length` tokens; none for other text.
 std::optional<std::vector<Index>> listed_positions(const std::string& text, Index length) {
   std::vector<Index> positions;
   std::istringstream parts(text);
@@ -63,8 +63,7 @@ std::optional<std::vector<Index>> listed_positions(const std::string& text, Inde
   return positions;
 }
 
-// Where a text stands in another: its only place, or the one that a number behind "#" names; with
-// its length.
+// Offset and length of a text in `bytes`. A number after "#" selects one of several occurrences.
 std::pair<std::size_t, std::size_t> span_of(const std::string& wanted, const std::string& bytes) {
   const std::size_t sign = wanted.rfind('#');
   const bool is_numbered = sign != wanted.npos && sign > 0 && is_number(wanted.substr(sign + 1));
@@ -83,11 +82,11 @@ std::pair<std::size_t, std::size_t> span_of(const std::string& wanted, const std
   return {found[number - 1], text.size()};
 }
 
-// The tokens that a text covers, also in part.
+// Tokens that a text covers wholly or in part.
 std::vector<Index> covering_tokens(const std::string& wanted, const std::vector<std::int32_t>& ids,
                                    const Tokenizer& tokenizer) {
   std::string bytes;
-  std::vector<std::size_t> ends;  // of the tokens
+  std::vector<std::size_t> ends;  // end of each token in `bytes`
   for (const std::int32_t id : ids) {
     bytes += tokenizer.token_bytes(id);
     ends.push_back(bytes.size());
@@ -126,7 +125,7 @@ TokenGroup group_of(const std::string& name, const Json& what, const PatchingTas
   return group;
 }
 
-// Takes the place of one of that name.
+// Adds a group, or replaces the group with its name.
 void add_group(std::vector<TokenGroup>& groups, TokenGroup group) {
   const auto same = std::find_if(groups.begin(), groups.end(),
                                  [&](const TokenGroup& other) { return other.name == group.name; });
@@ -137,7 +136,7 @@ void add_group(std::vector<TokenGroup>& groups, TokenGroup group) {
   }
 }
 
-// Those of --group; all of a file get them, and those of a line come in their place.
+// Adds the groups of --group to a task.
 void add_groups(const std::vector<std::string>& groups, PatchingTask& task,
                 const Tokenizer& tokenizer) {
   for (const std::string& text : groups) {
@@ -150,7 +149,7 @@ void add_groups(const std::vector<std::string>& groups, PatchingTask& task,
   }
 }
 
-// Adds the groups of --group, then those of a line of --pairs.
+// Adds the groups of --group, then the groups of a line of --pairs, which replace equal names.
 void add_groups_of_line(const Json& line, const std::vector<std::string>& groups_of_all,
                         PatchingTask& task, const Tokenizer& tokenizer) {
   add_groups(groups_of_all, task, tokenizer);
@@ -234,7 +233,7 @@ std::vector<PatchingTask> read_pairs(const Options& options, const LoadedModel& 
   const std::filesystem::path path = options.text("pairs");
   const std::vector<std::string> groups = groups_option(options);
   std::vector<PatchingTask> pairs;
-  std::vector<std::string> texts;  // of all pairs
+  std::vector<std::string> texts;  // texts of all pairs
   std::istringstream lines(read_text_file(path));
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {

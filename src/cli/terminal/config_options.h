@@ -7,27 +7,26 @@
 #include "cli/terminal/options.h"
 #include "headlight/train/train_config.h"
 
-// The keys of a training configuration on the command line.
+// Command-line options for the keys of a training configuration.
 namespace headlight::cli {
 
-// The place of a run's settings, which files, options and the run so far may have given: what is
-// said about one names its key alone.
+// Empty error prefix for settings that may come from a file, an option or the run so far. Messages
+// name only the key.
 inline constexpr std::string_view kSettings = "";
 
-// An option for every key, with its value in `defaults` named in the help; the names that other
-// trainers use are understood.
+// Adds an option for every key, with its default in the help, and aliases from other trainers.
 void add_config_options(Options& options, const TrainConfig& defaults);
 
-// Options of nanoGPT that mean nothing here are taken with a warning.
+// Adds nanoGPT options that have no effect here and only cause a warning.
 void add_ignored_options(Options& options);
 
-// Overwrites the keys that a TOML file sets and returns them; warns about those that are ignored.
+// Applies the keys of a TOML file and returns them. Warns about ignored keys.
 std::vector<std::string> set_from_file(TrainConfig& config, const std::string& path);
 
-// The keys whose options were given, without aliases.
+// Keys whose options were given, without aliases.
 std::vector<std::string> keys_of_options(const Options& options);
 
-// Overwrites the keys whose options were given.
+// Applies the keys whose options were given.
 void set_from_options(TrainConfig& config, const Options& options);
 
 }  // namespace headlight::cli

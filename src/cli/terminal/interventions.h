@@ -8,13 +8,13 @@
 
 namespace headlight::cli {
 
-// --intervene, and --scores for classes of heads where the command has none.
+// Adds --intervene, and --scores unless the command has it.
 void add_intervene_options(Options& options);
 
-// The classes of heads that --scores names; none where it is not given.
+// Head scores in the file of --scores; empty without the option.
 std::map<HeadId, HeadScore> scores_option(const Options& options, const LanguageModel& model);
 
-// Attaches what --intervene says to the model. Throws Error when it cannot be done.
+// Attaches the changes of --intervene to the model. Throws Error for invalid changes.
 void intervene(const Options& options, const LoadedModel& loaded);
 
 }  // namespace headlight::cli

@@ -13,11 +13,11 @@ void be_silent() {
   std::ignore = std::freopen("/dev/null", "w", stdout);
 }
 
-// What this process has of the others. They part when the program ends: what one of them has thrown
-// is printed by then, however long the end takes when another is lost.
+// Connections to the other processes. They close at program exit, after errors were printed:
+// closing may take long if a process was lost.
 struct Launched {
   bool was_tried = false;
-  std::unique_ptr<Processes> processes;  // nothing: there are none, or they cannot work together
+  std::unique_ptr<Processes> processes;  // null: this process is alone
 };
 
 Launched& launched() {

@@ -4,13 +4,12 @@
 
 namespace headlight::cli {
 
-// The processes that a launcher (mpirun, srun) has started together with this one, or this one
-// alone. The first call opens them, and all but process 0 say nothing from then on. Throws as
-// launched_processes() does.
+// Processes that a launcher (mpirun, srun) started together with this one, or this one alone. The
+// first call connects them and silences all but process 0. Throws as launched_processes().
 Processes& all_processes();
 
-// After a failure: true when another process tells of it, and this one ends quietly. Tells the
-// others that this one cannot go on.
+// Informs the other processes that this one failed. Returns true if another process prints the
+// error; then this one ends silently.
 bool is_told_by_others() noexcept;
 
 }  // namespace headlight::cli

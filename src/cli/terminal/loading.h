@@ -8,7 +8,7 @@
 
 namespace headlight::cli {
 
-// load_model() and open_tokenizer() that log the warnings of the files they read.
+// load_model() and open_tokenizer() that log the warnings of the files.
 LoadedModel load_model_aloud(const std::filesystem::path& path, const LoadOptions& options = {});
 std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path);
 

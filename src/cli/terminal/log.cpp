@@ -20,7 +20,7 @@ spdlog::logger& logger() {
   return *instance;
 }
 
-// Messages quote names and texts from files. Only their line ends reach the terminal as they are.
+// Escapes control characters except line ends. Messages quote names and texts from files.
 std::string harmless(std::string_view message) {
   std::string lines;
   while (true) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-// Messages for people, on stderr; results go to stdout.
+// Messages for users go to stderr, results to stdout.
 namespace headlight::cli {
 
 // Throws Error for a level that is not trace, debug, info, warn, error or off.

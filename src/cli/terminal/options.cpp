@@ -30,7 +30,7 @@ std::string with_underscores(std::string name) {
   return name;
 }
 
-// A whole text as a number of type T.
+// Reads a whole text as a number of type T.
 template <class T>
 T parse_number(const std::string& name, const std::string& text, const char* expected) {
   const std::optional<T> value = read_number<T>(text);
@@ -38,8 +38,8 @@ T parse_number(const std::string& name, const std::string& text, const char* exp
   return *value;
 }
 
-// Of this machine's threads, when a launcher has started several processes here. Where it has bound
-// each to processors of its own, they are divided already.
+// Share of the machine's threads for this process if a launcher started several here. Processes
+// bound to processors have separate shares already.
 int own_share(int threads) {
   const auto processes = static_cast<int>(launched_on_this_machine());
   const bool is_bound = available_cpus() < ::sysconf(_SC_NPROCESSORS_ONLN);
@@ -122,7 +122,7 @@ bool Options::is_ignored(const std::string& name) const {
   return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end();
 }
 
-// The name of the option, if it takes several values; else none.
+// Name of the option if it takes several values; "" otherwise.
 std::string Options::list_at(const std::string& argument) const {
   if (!argument.starts_with("--")) {
     return {};
@@ -131,7 +131,7 @@ std::string Options::list_at(const std::string& argument) const {
   return !is_ignored(name) && find(name)->takes == Takes::values ? name : std::string();
 }
 
-// Reads the option at arguments[i]. Returns the place of the last argument that belongs to it.
+// Reads the option at arguments[i]. Returns the index of its last argument.
 std::size_t Options::read_option(const std::vector<std::string>& arguments, std::size_t i) {
   const std::string& argument = arguments[i];
   require(argument.starts_with("--"), "unknown option '", argument,
@@ -169,8 +169,8 @@ void Options::add_value(const std::string& name, const std::string& value) {
   given_.insert(name);
 }
 
-// A word behind a value of an option that takes several is one more of them, unless the command
-// would lack its only argument.
+// True for a positional argument. A word after a multi-value option is another value, unless the
+// command would lack its only argument.
 bool Options::is_positional(const Word& word, const std::vector<Word>& words) const {
   constexpr std::string_view kConfiguration = ".toml";
   if (word.option.empty()) {
@@ -204,7 +204,7 @@ void Options::place_words(const std::vector<Word>& words) {
           positionals_.size(), " arguments; see headlight ", info_.name, " --help");
 }
 
-// cxxopts lays out the names, defaults and wrapped explanations.
+// cxxopts lays out names, defaults and wrapped help texts.
 std::string Options::option_list() const {
   cxxopts::Options layout(info_.name);
   for (const Declared& option : declared_) {
@@ -237,10 +237,10 @@ void Options::print_help() const {
 }
 
 bool Options::parse(const std::vector<std::string>& arguments) {
-  // By hand, not by cxxopts, whose values cannot hold a line end.
+  // Parsed by hand: values of cxxopts cannot hold a line end.
   bool only_positionals = false;
   std::vector<Word> words;
-  std::string list;  // the option whose values the next words may be
+  std::string list;  // option that takes the next words as values
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (only_positionals || argument.size() < 2 || argument[0] != '-') {

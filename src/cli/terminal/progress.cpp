@@ -18,7 +18,7 @@ namespace headlight::cli {
 namespace {
 
 constexpr double kRedrawSeconds = 0.1;
-constexpr double kSmoothing = 0.95;  // of the loss that the bar shows
+constexpr double kSmoothing = 0.95;  // smoothing of the displayed loss
 
 template <class... Values>
 std::string formatted(const char* format, Values... values) {
@@ -134,7 +134,7 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
   const auto done = static_cast<double>(metrics.iteration + 1 - first_iteration_);
   const auto left = static_cast<double>(max_iters_ - metrics.iteration - 1);
   const double share = static_cast<double>(metrics.iteration + 1) / static_cast<double>(max_iters_);
-  // What is missed least comes last.
+  // Narrow terminals cut the end, so the least important part is last.
   bar_.draw(progress_line(
       share,
       {formatted("%3.0f%% %lld/%lld", 100 * share, static_cast<long long>(metrics.iteration + 1),

@@ -11,7 +11,7 @@ namespace headlight::cli {
 // "validation loss 1.8771, perplexity 6.53, 2.365 bits per byte"
 std::string evaluation_text(const Evaluation& validation);
 
-// A line on stderr that is drawn anew in its place; nothing when stderr is not a terminal.
+// Line on stderr that is redrawn in place. Draw it only on a terminal.
 class LiveLine {
  public:
   LiveLine();
@@ -20,7 +20,7 @@ class LiveLine {
   LiveLine& operator=(const LiveLine&) = delete;
 
   bool on_terminal() const { return terminal_; }
-  // Whether it is a terminal's, and the last drawing a tenth of a second ago.
+  // True on a terminal if the last drawing is at least 0.1 seconds old.
   bool is_due() const;
   void draw(const std::string& text);
   void clear();
@@ -32,7 +32,7 @@ class LiveLine {
   double drawn_at_ = 0;  // seconds since the start
 };
 
-// Shows a run on stderr: a line that updates itself on a terminal, plain lines otherwise.
+// Shows a training run on stderr: a live line on a terminal, plain lines otherwise.
 class TrainProgress : public TrainObserver {
  public:
   void on_start(const RunPlan& plan) override;
@@ -42,10 +42,10 @@ class TrainProgress : public TrainObserver {
   void on_rollback(const RollbackMetrics& metrics) override;
   void on_warning(const std::string& text) override;
 
-  // The losses of this run as a curve, to be shown at its end.
+  // Chart of the losses of this run, printed at its end.
   std::string loss_curve() const;
 
-  // Tokens trained on a second since the start.
+  // Trained tokens a second since the start.
   double tokens_per_second() const;
 
  private:
@@ -55,7 +55,7 @@ class TrainProgress : public TrainObserver {
   Stopwatch watch_;
   LiveLine bar_;
   Index first_iteration_ = 0;
-  Index last_iteration_ = 0;  // that was made
+  Index last_iteration_ = 0;  // last finished iteration
   Index max_iters_ = 0;
   Index log_interval_ = 1;
   Index tokens_ = 0;
@@ -63,13 +63,13 @@ class TrainProgress : public TrainObserver {
   ChartValues losses_;
 };
 
-// A bar on stderr that shows how much of some work is done and how long the rest takes; nothing
-// when stderr is not a terminal. It disappears when the work is done.
+// Progress bar on stderr with the remaining time; nothing if stderr is not a terminal. Disappears
+// at the end of the work.
 class CountProgress {
  public:
   explicit CountProgress(std::string label) : label_(std::move(label)) {}
 
-  // 0 to 1; draws at most ten times a second.
+  // Shows a share from 0 to 1. Draws at most ten times a second.
   void show(double share);
 
  private:

@@ -90,7 +90,7 @@ std::vector<std::int32_t> block_tokens(const Options& options, const std::string
 
 namespace {
 
-// Of "#42".
+// Token id of a text like "#42".
 std::int32_t numbered_token(const std::string& text, const std::string& about,
                             const Tokenizer& tokenizer) {
   const auto id = read_number<std::int32_t>(std::string_view(text).substr(1)).value_or(-1);

@@ -6,44 +6,44 @@
 
 namespace headlight::cli {
 
-// --ids, for commands that take one text as --text.
+// Adds --ids, for commands that take one text as --text.
 void add_ids_option(Options& options);
-// True when --text or --ids gives the text. Throws Error for --ids beside --text, --data or --file.
+// True if --text or --ids is given. Throws Error for --ids beside --text, --data or --file.
 bool gives_text(const Options& options);
-// The ids of --ids. Throws Error when there is none or the vocabulary lacks one.
+// Ids of --ids. Throws Error if there are none or the vocabulary lacks one.
 std::vector<std::int32_t> ids_option(const Options& options, const Tokenizer& tokenizer);
-// Throws Error about `where` for an id that the vocabulary lacks.
+// Returns `id`. Throws Error about `where` if the vocabulary lacks it.
 std::int32_t checked_id(Index id, const Tokenizer& tokenizer, const std::string& where);
 
-// The text of an option as the model reads it; of "text" also what --ids gives. Throws Error when
-// it is empty or not UTF-8.
+// Tokens of a text option; "text" also accepts --ids. Throws Error if the text is empty or not
+// UTF-8.
 std::vector<std::int32_t> text_tokens(const Options& options, const std::string& name,
                                       const Tokenizer& tokenizer);
 
-// The same for a model that must see all of it at once. Throws Error when its block is too short.
+// text_tokens() for one forward pass. Throws Error if they exceed the context length.
 std::vector<std::int32_t> block_tokens(const Options& options, const std::string& name,
                                        const LoadedModel& loaded);
 
-// One line that counts the characters which the tokenizer does not know, if there are any.
+// Logs the number of characters unknown to the tokenizer, if any.
 void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer,
                         const std::string& where);
 
-// One line that counts the special tokens which texts spell out in characters, if there are any.
+// Logs the number of special tokens that texts spell out in characters, if any.
 void warn_about_special_names(const std::vector<std::string>& texts, const Tokenizer& tokenizer,
                               const std::string& where);
-// One line when Hangul of the text is in single letters.
+// Logs a warning if Hangul of the text is decomposed into single letters.
 void warn_about_decomposed(const std::string& text, const std::string& where);
 
-// The token of a text, or of its number as "#42". Throws Error about `about` when the text is not
-// exactly one token.
+// Token of a text, or of a number like "#42". Throws Error about `about` unless the text is exactly
+// one token.
 std::int32_t token_of(const std::string& text, const std::string& about,
                       const Tokenizer& tokenizer);
-// The tokens of a text, or of their numbers as "#42 #7". A warning, beginning with `place`, when
-// the text is one token only with a blank before it, which is easily forgotten. Throws Error about
-// `about` when the text is empty.
+// Tokens of a text, or of numbers like "#42 #7". Logs a warning, beginning with `place`, if the
+// text is a single token only after a blank: users forget it easily. Throws Error about `about` for
+// an empty text.
 std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& about,
                                     const Tokenizer& tokenizer, const std::string& place = {});
-// The token that an option names, as token_of() reads it.
+// token_of() for the value of an option.
 std::int32_t token_option(const Options& options, const std::string& name,
                           const Tokenizer& tokenizer);
 

@@ -12,20 +12,20 @@ namespace headlight::cli {
 // Logs a warning if a PNG with this text lacks a font.
 void warn_about_fonts(const std::string& text);
 
-// --svg, --png, --npz and --html.
+// Adds --svg, --png, --npz and --html.
 void add_result_options(Options& options);
 
-// What a result looks like in each; called for the files that are asked for.
+// Forms of a result, computed only for requested files.
 struct ResultViews {
   std::function<std::string()> svg;
   std::function<ResultArrays()> arrays;
   std::function<ResultPage()> page;
 };
 
-// The files of those options. Made before the work, so that what is wrong with a name is said then.
+// Files of those options. Construct it before the work, to reject invalid names early.
 class ResultFiles {
  public:
-  // Throws Error about the option.
+  // Throws Error about an option with an invalid name.
   explicit ResultFiles(const Options& options);
   void write(const ResultViews& views) const;
 

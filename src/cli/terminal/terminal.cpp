@@ -14,7 +14,7 @@ int descriptor_of(Stream stream) {
   return stream == Stream::output ? STDOUT_FILENO : STDERR_FILENO;
 }
 
-// Not those of TERM=dumb, such as the shell of an editor.
+// True if the terminal supports escape codes. TERM=dumb, as in editor shells, does not.
 bool knows_codes() {
   const char* kind = std::getenv("TERM");
   return kind == nullptr || std::string_view(kind) != "dumb";
@@ -37,8 +37,8 @@ bool has_colours(Stream stream) {
   return can_redraw(stream) && (refused == nullptr || *refused == '\0');
 }
 
-// "15;0" or "0;default;15": the last number is that of the ground among 16 colours, of which 7 and
-// those from 9 on are light.
+// Reads "15;0" or "0;default;15": the last number is the background colour. Of 16 colours, 7 and 9
+// to 15 are light.
 bool has_light_ground() {
   const char* colours = std::getenv("COLORFGBG");
   const std::string_view text(colours == nullptr ? "" : colours);

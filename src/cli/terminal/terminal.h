@@ -3,28 +3,26 @@
 #include <optional>
 #include <string>
 
-// What the terminal behind a stream can show.
+// Capabilities of the terminal behind a stream.
 namespace headlight::cli {
 
 enum class Stream { output, errors };  // stdout, stderr
 
 bool is_terminal(Stream stream);
 
-// True for a terminal on which a line can be written anew.
+// True for a terminal that can redraw a line.
 bool can_redraw(Stream stream);
 
-// Of a line, where nothing says how wide it is.
+// Line width if no terminal gives one.
 inline constexpr int kUsualColumns = 80;
 
-// Characters in a line of the terminal; none when the stream is not one, or it does not say.
+// Columns of the terminal; none if the stream is no terminal or does not report them.
 std::optional<int> columns_of(Stream stream);
 
-// True when the stream is a terminal and its user did not ask for plain text
-// (https://no-color.org).
+// True for a terminal whose user did not ask for plain text (https://no-color.org).
 bool has_colours(Stream stream);
 
-// True when the terminal says, by COLORFGBG, that its ground is light; most say nothing and are
-// dark.
+// True if COLORFGBG names a light background. Most terminals do not set it and are dark.
 bool has_light_ground();
 
 }  // namespace headlight::cli

@@ -105,7 +105,7 @@ TokenDtype token_dtype_option(const Options& options) {
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name, std::string_view token_file) {
   require(options.given(name), "--", name, ": expected a text file");
-  text_format(options);  // what is wrong with an option is said before a file is looked for
+  text_format(options);  // rejects invalid options before it looks for files
   return read_text_data(options, find_texts(options.texts(name), token_file), tokenizer);
 }
 

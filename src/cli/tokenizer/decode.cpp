@@ -17,7 +17,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr Index kLargestText = Index{1} << 28;  // bytes of ids in writing
+constexpr Index kLargestText = Index{1} << 28;  // bytes of a text file of ids
 
 using Ids = std::vector<std::int32_t>;
 
@@ -40,7 +40,7 @@ Options tokenizer_decode_options() {
   return options;
 }
 
-// Numbers between characters that are not digits.
+// Ids in a text file, separated by characters that are no digits.
 Ids ids_in_text(const std::string& path, const Tokenizer& tokenizer) {
   const std::string text = read_whole_file(path, kLargestText);
   Ids ids;
@@ -61,7 +61,7 @@ Ids ids_in_text(const std::string& path, const Tokenizer& tokenizer) {
   return ids;
 }
 
-// Hands on the ids of a token file part by part. One without ids is an empty text.
+// Passes the ids of a token file to `use`, part by part. A file without ids gives an empty text.
 template <class Use>
 void decode_token_file(const Options& options, const Tokenizer& tokenizer, const Use& use) {
   const TokenFile file =

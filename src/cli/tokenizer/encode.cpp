@@ -69,11 +69,10 @@ Options tokenizer_encode_options() {
   return options;
 }
 
-// Where the text comes from.
 struct Source {
   std::vector<TextFile> files;  // none: --text
   TextFormat format;
-  bool several = false;  // documents
+  bool several = false;  // gives several documents
 };
 
 Source source_of(const Options& options, const Tokenizer& tokenizer, const TextEncoder& encoder) {
@@ -93,7 +92,7 @@ Source source_of(const Options& options, const Tokenizer& tokenizer, const TextE
   return source;
 }
 
-// Hands on the ids of --text or of the files, part by part. Returns the bytes of the text.
+// Passes the ids of --text or of the files to `use`, part by part. Returns the bytes of the text.
 std::size_t encode_source(const Options& options, const Source& source, const TextEncoder& encoder,
                           const UseIds& use) {
   if (source.files.empty()) {
@@ -135,7 +134,7 @@ void write_file_of_ids(const Options& options, const Tokenizer& tokenizer, const
   std::size_t tokens = 0;
   std::size_t bytes = 0;
   replace_file(path, [&](FileWriter& writer) {
-    bool is_open = false;  // a document that has ids
+    bool is_open = false;  // the current document has ids
     const auto write = [&](const Ids& ids) {
       writer.write(token_file_bytes(ids, dtype));
       tokens += ids.size();
@@ -205,8 +204,8 @@ std::string joined(const Ids& ids, std::string_view separator) {
   return text;
 }
 
-// Prints ids as they come, several documents as a list of lists. Nothing is printed before the
-// first, which may be refused.
+// Prints ids as they arrive, several documents as a list of lists. Prints nothing before the first
+// ids, because the text may still be rejected.
 class IdPrinter {
  public:
   IdPrinter(bool json, bool several) : json_(json), several_(several) {}
@@ -234,7 +233,7 @@ class IdPrinter {
   bool json_;
   bool several_;
   bool is_first_ = true;
-  bool has_ids_ = false;  // of the document
+  bool has_ids_ = false;  // in the current document
 };
 
 int tokenizer_encode_command(const Options& options) {

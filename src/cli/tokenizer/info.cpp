@@ -31,7 +31,7 @@ Options tokenizer_info_options() {
 
 struct Summary {
   std::vector<SpecialToken> special;
-  std::int32_t longest = 0;  // the id of the token with the most bytes
+  std::int32_t longest = 0;  // id of the token with the most bytes
   std::size_t longest_bytes = 0;
   std::size_t merges = 0;
 };

@@ -16,7 +16,7 @@
 namespace headlight::cli {
 namespace {
 
-// Backgrounds of neighbouring tokens, with black letters.
+// Background colours of neighbouring tokens, with black letters.
 constexpr std::array kColours{"\x1B[30;48;5;153m", "\x1B[30;48;5;222m", "\x1B[30;48;5;157m",
                               "\x1B[30;48;5;217m"};
 constexpr const char* kFaint = "\x1B[2m";
@@ -41,10 +41,10 @@ Options tokenizer_show_options() {
 struct Cell {
   std::string label;
   std::string id;
-  std::size_t width = 0;  // of the wider one
+  std::size_t width = 0;  // of label or id, whichever is wider
 };
 
-// How the output looks.
+// Width and colours of the output.
 struct Look {
   std::size_t width;
   bool colours;
@@ -69,7 +69,7 @@ std::string padding(std::size_t width, std::size_t used) {
   return std::string(width - std::min(width, used), ' ');
 }
 
-// One row of tokens, their ids below.
+// Prints one row of tokens with their ids below.
 void print_row(const std::vector<Cell>& cells, std::size_t begin, std::size_t end,
                const Look& look) {
   std::string labels;

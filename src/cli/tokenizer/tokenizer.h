@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-// The subcommands of `headlight tokenizer`, each like a command of its own.
+// Subcommands of `headlight tokenizer`.
 namespace headlight::cli {
 
 int run_tokenizer_train(const std::vector<std::string>& arguments);

@@ -72,7 +72,7 @@ StreamCut cut_of(const Options& options) {
   return sequences == "line" ? StreamCut::line : StreamCut::piece;
 }
 
-// Bytes that were read.
+// Feeds a file to the trainer. Returns the number of bytes read.
 std::size_t feed_file(BpeTrainer& trainer, const TextFile& file, const TextFormat& format,
                       std::vector<std::string>& warnings) {
   std::size_t bytes = 0;
@@ -86,7 +86,7 @@ std::size_t feed_file(BpeTrainer& trainer, const TextFile& file, const TextForma
   return bytes;
 }
 
-// A tokenizer that models were trained with cannot be made again from another text.
+// Throws Error if the directory has a tokenizer: models may need it, and it cannot be rebuilt.
 void require_no_tokenizer(const std::filesystem::path& directory) {
   for (const char* name : {"tokenizer.json", "vocab.json"}) {
     std::error_code ignored;
@@ -128,7 +128,7 @@ int tokenizer_train_command(const Options& options) {
   const std::vector<TextFile> files = data_files(options);
   require(options.given("out"), "--out: expected a folder to write the tokenizer into");
   Report report{.directory = options.text("out")};
-  require_no_model(report.directory);  // before the work, not after it
+  require_no_model(report.directory);  // fail before the work
   if (!options.is_set("force")) {
     require_no_tokenizer(report.directory);
   }

@@ -20,8 +20,8 @@ using std::chrono::seconds;
 
 constexpr seconds kBetweenSigns{2};
 constexpr seconds kLongestSilence{20};
-constexpr seconds kLongestEnd{5};           // for all to end after a failure
-constexpr milliseconds kLongestNews{1000};  // that a failure takes to reach others
+constexpr seconds kLongestEnd{5};           // time for all processes to end after a failure
+constexpr milliseconds kLongestNews{1000};  // time until a failure reaches the others
 constexpr std::size_t kLargestMessage = std::size_t{1} << 30;  // bytes; MPI counts with int
 
 void check(int code, const char* what) {
@@ -33,7 +33,7 @@ void check(int code, const char* what) {
   }
 }
 
-// Calls begin(data, size) for what goes as one message.
+// Calls begin(data, size) for each message, of at most kLargestMessage bytes.
 template <class Byte, class Begin>
 void for_each_message(std::span<const std::span<Byte>> runs, const Begin& begin) {
   for (const std::span<Byte> run : runs) {
@@ -43,8 +43,8 @@ void for_each_message(std::span<const std::span<Byte>> runs, const Begin& begin)
   }
 }
 
-// Lets other threads and processes run: shortly at first, so that a message that is on its way is
-// not waited for in vain, then for longer, so that a processor is free for whom we wait for.
+// Waits for a message: yields at first to keep the latency low, then sleeps to free the processor
+// for other processes.
 class Patience {
  public:
   void wait() {
@@ -60,9 +60,8 @@ class Patience {
   Index rounds_ = 0;
 };
 
-// MPI_COMM_WORLD. Every process sends signs of life to those that it exchanges with, from a thread
-// of its own: the others may wait for long, while process 0 evaluates or saves, and still find out
-// when it hangs. MPI is called by one thread at a time.
+// MPI_COMM_WORLD. A thread sends signs of life to the partners of this process. So partners wait
+// while process 0 evaluates or saves, but detect a hang. One thread at a time calls MPI.
 class MpiProcesses : public Processes {
  public:
   MpiProcesses() {
@@ -86,7 +85,7 @@ class MpiProcesses : public Processes {
     }
     living_.join();
     if (is_broken_) {
-      // Whoever is gone cannot take part in the end.
+      // A lost process cannot take part in MPI_Finalize(), which would then wait for ever.
       std::thread([] {
         std::this_thread::sleep_for(kLongestEnd);
         std::_Exit(EXIT_FAILURE);
@@ -168,9 +167,9 @@ class MpiProcesses : public Processes {
     return false;
   }
 
-  // With mutex_ held. Small messages leave at once; what is left of them ends with the program.
+  // Call with mutex_ held. Does not wait: small messages leave at once.
   void send_sign(int to, Sign sign) {
-    static constexpr std::array<char, 2> kSigns{kAlive, kFailed};  // that MPI reads from
+    static constexpr std::array<char, 2> kSigns{kAlive, kFailed};  // static: MPI reads them later
     MPI_Request request = MPI_REQUEST_NULL;
     if (MPI_Isend(&kSigns[static_cast<std::size_t>(sign)], 1, MPI_CHAR, to, 0, signs_, &request) ==
         MPI_SUCCESS) {
@@ -178,7 +177,7 @@ class MpiProcesses : public Processes {
     }
   }
 
-  // With mutex_ held.
+  // Call with mutex_ held.
   void hear_signs() {
     int waiting = 1;
     while (waiting != 0) {
@@ -219,12 +218,12 @@ class MpiProcesses : public Processes {
   MPI_Comm signs_ = MPI_COMM_NULL;
   int rank_ = 0;
   int count_ = 1;
-  std::mutex mutex_;                      // for MPI and what follows
-  std::vector<Clock::time_point> heard_;  // by rank
-  int failed_ = -1;                       // the lowest rank that has given up
+  std::mutex mutex_;                      // guards MPI and the members below
+  std::vector<Clock::time_point> heard_;  // last sign of life, by rank
+  int failed_ = -1;                       // lowest rank that has given up; -1: none
   bool is_broken_ = false;
   bool ending_ = false;
-  std::thread living_;  // last: the rest is there when it begins
+  std::thread living_;  // last: needs the members above
 };
 
 std::unique_ptr<Processes> open() { return std::make_unique<MpiProcesses>(); }

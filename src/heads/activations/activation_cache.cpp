@@ -69,7 +69,7 @@ ActivationContext ActivationContexts::context(Index index) const {
   const SequencePieces::Place place = pieces_->place(index);
   ActivationContext context{pieces_->tokens(index), static_cast<Index>(place.sequence),
                             place.begin};
-  context.tokens.pop_back();  // what the last input predicts
+  context.tokens.pop_back();  // the target of the last input
   return context;
 }
 

@@ -31,7 +31,7 @@ void check_file(const fs::path& path, StoredFloats type) {
   require(!is_npz(path) || type != StoredFloats::bfloat16, shown(path),
           ": NumPy has no bfloat16; choose float16, or a name that ends in .safetensors");
   require_replaceable(path);
-  const FileWriter trial(temporary_path(path));  // is gone at once: a bad place is told early
+  const FileWriter trial(temporary_path(path));  // removed at once: reports a bad path early
 }
 
 // acts.npz -> acts-00002.npz
@@ -42,7 +42,7 @@ fs::path shard_path(const fs::path& path, std::size_t number) {
 
 fs::path index_path(const fs::path& path) { return fs::path(path).replace_extension(".json"); }
 
-// Files that are removed unless all of them become complete.
+// New files, removed by the destructor unless `paths` is cleared at the end.
 struct NewFiles {
   NewFiles() = default;
   ~NewFiles() {
@@ -57,7 +57,7 @@ struct NewFiles {
   std::vector<fs::path> paths;
 };
 
-// Numbers that are in memory.
+// Source for numbers in memory.
 ArraySource source_of(const std::string& name, const Tensor& numbers) {
   return {name, numbers.dtype(), numbers.shape(),
           [numbers](Index offset, std::span<std::byte> bytes) {
@@ -73,8 +73,8 @@ void write_arrays(const fs::path& path, const std::vector<ArraySource>& arrays, 
   }
 }
 
-// Reads contexts and writes the file of their activations, which lie on the same disk until then.
-// Adds the lost values of each array to `lost`.
+// Runs the model over contexts and writes the file of their activations. Until then they are in a
+// temporary file on the same disk. Adds the lost values of each array to `lost`.
 std::vector<ArraySource> write_span(const fs::path& file, const ActivationPlan& plan,
                                     const ActivationContexts& contexts, const ContextSpan& span,
                                     const ActivationFileOptions& options,
@@ -94,12 +94,12 @@ std::vector<ArraySource> write_span(const fs::path& file, const ActivationPlan& 
   }
   write_arrays(file, arrays, options.type);
   for (ArraySource& array : arrays) {
-    array.read = nullptr;  // the disk's
+    array.read = nullptr;  // it would read from `disk`, which ends here
   }
   return arrays;
 }
 
-// The arrays of one file with the rows of all.
+// Descriptions of one file's arrays, with the rows of all files.
 std::vector<ActivationArrayInfo> infos_of(const std::vector<ArraySource>& sources, Index rows,
                                           Index contexts, StoredFloats type) {
   std::vector<ActivationArrayInfo> arrays;
@@ -109,7 +109,7 @@ std::vector<ActivationArrayInfo> infos_of(const std::vector<ArraySource>& source
     Shape shape = source.shape;
     if (source.name == "offsets") {
       *shape.begin() = contexts + 1;
-    } else if (source.name.find('/') == std::string::npos) {  // neither a map nor numbers of items
+    } else if (source.name.find('/') == std::string::npos) {  // neither a map nor item numbers
       *shape.begin() = rows;
     }
     arrays.push_back({source.name, std::string(stored), shape});
@@ -137,7 +137,7 @@ Json index_json(const ActivationFiles& files, const std::vector<ContextSpan>& sp
   return index;
 }
 
-// Makes place for the index, which is written last: without it the files are not complete.
+// Removes an old index. The new one is written last: a set of files without it is incomplete.
 void remove_old_index(const fs::path& path) {
   const fs::path index = index_path(path);
   require(!fs::exists(index) || fs::exists(shard_path(path, 0)), shown(index),
@@ -145,7 +145,7 @@ void remove_old_index(const fs::path& path) {
   fs::remove(index);
 }
 
-// Removes what is left of an earlier call that had another number of files.
+// Removes files of an earlier call with another number of files.
 void remove_old_files(const fs::path& path, std::size_t count) {
   std::error_code ignored;
   std::size_t number = count > 1 ? count : 0;
@@ -161,7 +161,7 @@ void remove_old_files(const fs::path& path, std::size_t count) {
 
 Index most_rows_of(const ActivationPlan& plan, Index wanted) {
   if (plan.map_heads() > 0) {
-    return 0;  // maps are numbered by their contexts: all are in one file
+    return 0;  // map names have context numbers, so all maps are in one file
   }
   const Index fitting = kMostBytes / std::max<Index>(plan.row_bytes(), 1);
   return wanted > 0 ? wanted : std::clamp<Index>(fitting, 1, kMostRows);

@@ -13,7 +13,7 @@
 namespace headlight {
 namespace {
 
-// The order of a pass: points before the layers, those of layer 0, ..., those behind.
+// Sort key in the order of a pass: points before the layers, each layer, points after the layers.
 std::pair<Index, Point> order_of(Point point, Index layer, Index layers) {
   const Index behind = point == Point::embed ? -1 : layers;
   return {is_in_layer(point) ? layer : behind, point};
@@ -32,7 +32,7 @@ const char* item_name(Point point) {
   return "elements";
 }
 
-// Keeps of an array the items that some ranges name.
+// Selects the items of an array that are in one of the ranges.
 void choose_items(ActivationArray& array, const std::vector<Index>& numbers,
                   const std::vector<NumberRange>& ranges) {
   for (const NumberRange& range : ranges) {
@@ -61,7 +61,7 @@ void choose_items(ActivationArray& array, const std::vector<Index>& numbers,
   }
 }
 
-// Fills in the rest of an array, given the shape of one token's value: [1, C], [1, H, D] or, of
+// Fills in the rest of an array, given the shape of one token's value: [1, C], [1, H, D] or, for
 // maps, [H, 1, 1].
 void complete(ActivationArray& array, const Shape& shape, const HeadLayout& heads,
               const std::vector<NumberRange>& ranges) {
@@ -79,7 +79,7 @@ void complete(ActivationArray& array, const Shape& shape, const HeadLayout& head
 ActivationPlan::ActivationPlan(const LanguageModel& model, const std::vector<PointRange>& points)
     : model_(model), gpt_(dynamic_cast<const Gpt*>(&model)), layers_(model.heads().layers()) {
   require(!points.empty(), "[activations] expected a point or more, got none");
-  std::map<std::pair<Index, Point>, std::vector<NumberRange>> items;  // that are named of an array
+  std::map<std::pair<Index, Point>, std::vector<NumberRange>> items;  // requested items by array
   for (const PointRange& range : points) {
     const bool has_layers = is_in_layer(range.point);
     const NumberRange layers = has_layers ? existing_layers(range) : NumberRange{0, 0};

@@ -14,14 +14,14 @@
 namespace headlight {
 namespace {
 
-// The axes of a value whose elements lie in a row.
+// Inner axes of a contiguous value.
 struct Axes {
   Index inner = 1;
   Index width = 1;
 };
 
-// Copies elements [outer, inner, width] at some places of the first two axes to `to`, which has
-// room for them; no inner places: all.
+// Copies elements [outer, inner, width] at some indices of the first two axes to `to`, which must
+// be large enough. Empty inner_places: all.
 void copy_chosen(const float* from, const Axes& axes, const std::vector<Index>& outer_places,
                  const std::vector<Index>& inner_places, float* to) {
   for (const Index outer : outer_places) {
@@ -47,7 +47,7 @@ Tensor int32_tensor(const std::vector<std::int32_t>& values) {
   return Tensor::from(values, {static_cast<Index>(values.size())});
 }
 
-// Where the rows come from.
+// Origins of the rows: tokens, positions and documents.
 class RowOrigins {
  public:
   void add(const ActivationContext& context, const std::vector<Index>& kept) {
@@ -81,7 +81,7 @@ class RowOrigins {
   std::vector<std::int32_t> offsets_{0};
 };
 
-// Puts what passes give into the arrays of a cache.
+// Hook that stores values in the arrays of a cache.
 class RowKeeper final : public ForwardHook {
  public:
   RowKeeper(const ActivationPlan& plan, const TokenPositions& positions, Index rows,
@@ -152,7 +152,7 @@ class RowKeeper final : public ForwardHook {
     return static_cast<std::size_t>(found - plan_.arrays().begin());
   }
 
-  // `rows` of a value [N, ...] become those from `first` on.
+  // Stores `rows` of a value [N, ...] as rows of the array, from `first` on.
   void keep_rows(std::size_t number, const Tensor& value, const std::vector<Index>& rows,
                  Index first) {
     const ActivationArray& array = plan_.arrays()[number];
@@ -164,7 +164,7 @@ class RowKeeper final : public ForwardHook {
     store_.put(stored_[number], first * length, chosen_);
   }
 
-  // Heads and queries of a map [H, T, S].
+  // Stores the chosen heads and queries of a map [H, T, S].
   void keep_map(std::size_t number, Index sequence, const Tensor& map) {
     const ActivationArray& array = plan_.arrays()[number];
     const std::vector<Index> queries = positions_.of(map.size(1));
@@ -180,9 +180,9 @@ class RowKeeper final : public ForwardHook {
     maps_.push_back({array.name() + "/" + std::to_string(first_context_ + sequence), stored, {}});
   }
 
-  // Of some rows at a time: all logits of a batch may be more than memory holds.
+  // Stores logits a few rows at a time: all logits of a batch may exceed memory.
   void keep_logits(const Tensor& hidden) {
-    constexpr Index kLogits = Index{1} << 23;  // that are computed at once
+    constexpr Index kLogits = Index{1} << 23;  // computed at once
     const std::size_t number = number_of(Point::logits, 0);
     const auto count = static_cast<Index>(kept_.size());
     for (Index begin = 0, step = 0; begin < count; begin += step) {
@@ -199,12 +199,12 @@ class RowKeeper final : public ForwardHook {
   const ActivationPlan& plan_;
   const TokenPositions& positions_;
   ArrayStore& store_;
-  std::vector<std::size_t> stored_;  // numbers of the plan's arrays there; of maps none
+  std::vector<std::size_t> stored_;  // store indices of the plan's arrays; unused for maps
   std::vector<KeptArray> maps_;
-  std::vector<float> chosen_;  // what is put into the store next
+  std::vector<float> chosen_;  // buffer for the next put()
   RowOrigins origins_;
-  std::vector<Index> kept_;  // rows of the pass
-  Index first_row_ = 0;      // of the cache, that the pass gives
+  std::vector<Index> kept_;  // selected rows of the pass
+  Index first_row_ = 0;      // row of the cache where the pass begins
   Index first_context_ = 0;
 };
 

@@ -11,33 +11,33 @@
 
 namespace headlight {
 
-// Contexts of a cache that follow each other.
+// Consecutive contexts of a cache.
 struct ContextSpan {
   Index begin = 0;
-  Index end = 0;   // behind the last
-  Index rows = 0;  // that they have
+  Index end = 0;   // exclusive
+  Index rows = 0;  // rows of these contexts
 };
 
-// All contexts, in spans of at most so many rows; a context is never cut. 0: in one span. Throws
-// Error when no token has a row, and when there are maps of more than kMostMappedContexts contexts.
+// Splits all contexts into spans of at most most_rows rows without cutting contexts. 0: one span.
+// Throws Error if no token has a row, and for maps of more than kMostMappedContexts contexts.
 std::vector<ContextSpan> context_spans(const ActivationPlan& plan,
                                        const ActivationContexts& contexts,
                                        const ActivationOptions& options, Index most_rows);
 
-// Throws Error when the memory that is free does not hold the arrays of a span.
+// Throws Error if the arrays of a span exceed free memory.
 void require_memory(const ActivationPlan& plan, const ActivationContexts& contexts,
                     const ContextSpan& span, const TokenPositions& positions);
 
-// An array of a cache: float32 in a store, or small.
+// An array of a cache: float32 in a store, or small int32 numbers in memory.
 struct KeptArray {
   std::string name;
-  std::optional<std::size_t> stored = {};  // its number there
-  Tensor numbers = {};                     // int32, where it is not stored
+  std::optional<std::size_t> stored = {};  // index in the store
+  Tensor numbers = {};                     // int32, if not in the store
 };
 
-// Runs the model over the contexts; returns what cache_activations() does, with the activations in
-// `store`. What it holds in memory itself grows with a batch, and with 16 bytes a row. Calls
-// `on_batch(contexts that are done)` after every batch, unless it is null.
+// Runs the model over the contexts. Returns the arrays of cache_activations(), with the activations
+// in `store`. Its own memory grows with the batch size, plus 16 bytes a row. Calls
+// `on_batch(contexts done)` after every batch, unless it is null.
 std::vector<KeptArray> gather_activations(const ActivationPlan& plan,
                                           const ActivationContexts& contexts,
                                           const ContextSpan& span, const ActivationOptions& options,

@@ -14,7 +14,7 @@ namespace headlight {
 namespace {
 
 void count_lost(std::span<const float> values, LostValues& lost) {
-  constexpr float kInfiniteAsHalf = 65520;  // rounds to 65,536, which float16 does not have
+  constexpr float kInfiniteAsHalf = 65520;  // rounds to 65,536, which overflows float16
   for (const float value : values) {
     if (std::isfinite(value)) {
       lost.too_large += std::abs(value) >= kInfiniteAsHalf ? 1 : 0;

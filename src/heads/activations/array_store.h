@@ -12,14 +12,14 @@
 
 namespace headlight {
 
-// Where the float32 arrays of a cache are kept until it is whole.
+// Storage for the float32 arrays of a cache while it is computed.
 class ArrayStore {
  public:
   virtual ~ArrayStore() = default;
 
-  // Makes place for an array; returns its number.
+  // Reserves space for an array and returns its index.
   virtual std::size_t add(const Shape& shape) = 0;
-  // Elements from `first` on.
+  // Writes elements from `first` on.
   virtual void put(std::size_t array, Index first, std::span<const float> values) = 0;
 };
 
@@ -33,19 +33,19 @@ class ArraysInMemory final : public ArrayStore {
   std::vector<Tensor> arrays_;
 };
 
-// In a file beside PATH that no name leads to: it is gone when the program ends, however that
-// comes.
+// Store in a temporary file in the directory of PATH. The file is unlinked at once, so it
+// disappears when the program ends.
 class ArraysOnDisk final : public ArrayStore {
  public:
-  // Throws Error when the file cannot be made; the others when it cannot be written or read.
+  // Throws Error if the file cannot be created. Other functions throw if reading or writing fails.
   explicit ArraysOnDisk(const std::filesystem::path& path);
   ~ArraysOnDisk() override;
 
   std::size_t add(const Shape& shape) override;
   void put(std::size_t array, Index first, std::span<const float> values) override;
-  // Reads from the store, which must outlive it.
+  // Returns a source that reads from the store, which must outlive it.
   ArraySource source(std::size_t array, const std::string& name) const;
-  // Number of values of an array that float16 cannot hold or that are NaN.
+  // Counts of values that float16 cannot hold, or that are NaN or +infinity.
   const LostValues& lost(std::size_t array) const { return places_[array].lost; }
 
  private:

@@ -17,8 +17,8 @@
 namespace headlight {
 namespace {
 
-// Reads a text whose embedding is another, and keeps gradients where nodes read, and the streams
-// that they read.
+// Hook that replaces the embedding and keeps the streams that nodes read and the gradients at their
+// inputs.
 class ReaderGradients final : public ForwardHook {
  public:
   ReaderGradients(Index layers, Point mlp_port, Tensor embedding)
@@ -40,7 +40,7 @@ class ReaderGradients final : public ForwardHook {
     return value + leaf;
   }
 
-  // What attention (resid_pre) or the MLP of a layer read.
+  // Input stream of attention (resid_pre) or of the MLP of a layer.
   const Tensor& stream(Point point, Index layer) const {
     const auto found = streams_.find({point, layer});
     return found == streams_.end() ? streams_.at({Point::resid_pre, layer}) : found->second;
@@ -60,7 +60,7 @@ class ReaderGradients final : public ForwardHook {
   PointValues leaves_;
 };
 
-// One pair of texts.
+// One pair of texts with its activations.
 class CircuitPair {
  public:
   CircuitPair(const Gpt& model, const CircuitGraph& graph, const PatchingTask& task)
@@ -76,10 +76,10 @@ class CircuitPair {
   double clean() const { return clean_; }
   double corrupt() const { return corrupt_; }
 
-  // Adds the shares that edges carry, [receivers] of [senders].
+  // Adds the edges' shares of the difference, [receivers] of [senders].
   void add_scores(Index steps, std::vector<std::vector<double>>& scores) const {
     for (Index step = 0; step < steps; ++step) {
-      // In the middle of each piece of the line; of one step at its end.
+      // Midpoint of each piece of the line; for one step its end, the clean text.
       const double at =
           steps == 1 ? 1 : (static_cast<double>(step) + 0.5) / static_cast<double>(steps);
       const Tensor from = embedding_of(written_corrupt_);
@@ -91,7 +91,7 @@ class CircuitPair {
     }
   }
 
-  // Of the clean text with edges cut.
+  // Difference on the clean text with all edges cut that are not kept.
   double difference_with(const std::vector<std::vector<bool>>& kept) const {
     const NoGrad no_grad;
     EdgeCut hook(model_, graph_, kept, written_corrupt_);
@@ -137,7 +137,7 @@ class CircuitPair {
              hook.gradient(Point::resid_post, layers - 1));
   }
 
-  // With the gradients of the readers' streams, [R, N, C].
+  // Adds the scores of one port's edges, from the gradients of the readers' streams, [R, N, C].
   void add_port(const Spot& port, double weight, const Tensor& change,
                 std::vector<std::vector<double>>& scores, const Tensor& gradients) const {
     const NoGrad no_grad;
@@ -163,7 +163,7 @@ class CircuitPair {
   SenderRows written_corrupt_;
 };
 
-// The place of an edge: receiver, then sender.
+// Index of an edge: receiver, then sender.
 using EdgePlace = std::pair<std::size_t, std::size_t>;
 
 class CircuitSearch {
@@ -238,8 +238,7 @@ class CircuitSearch {
     });
   }
 
-  // The strongest edges, without those that no path from embedding to logits uses: these carry
-  // nothing, or nobody reads what they do.
+  // The strongest edges, without edges on no path from embedding to logits. These have no effect.
   std::vector<std::vector<bool>> connected(Index edges) const {
     std::vector<std::vector<bool>> kept;
     for (const std::vector<double>& senders : scores_) {
@@ -265,14 +264,14 @@ class CircuitSearch {
     return kept;
   }
 
-  // Whether a receiver is this sender, or one of its ports.
+  // Whether a receiver is an input of this sender.
   bool is_port_of(std::size_t receiver, std::size_t sender) const {
     const CircuitNode& port = graph_.receivers()[receiver].node;
     const CircuitNode& node = graph_.senders()[sender];
     return port.part == node.part && port.layer == node.layer && node.head >= port.head &&
            node.head <= port.last;
   }
-  // Senders that read something that is kept.
+  // Senders that read at least one kept edge.
   std::vector<bool> fed(const std::vector<std::vector<bool>>& kept) const {
     std::vector<bool> result(graph_.senders().size(), false);
     result[0] = true;
@@ -285,7 +284,7 @@ class CircuitSearch {
     }
     return result;
   }
-  // Senders that somebody reads.
+  // Senders with at least one reader.
   std::vector<bool> heard(const std::vector<std::vector<bool>>& kept) const {
     std::vector<bool> result(graph_.senders().size(), false);
     for (const std::vector<bool>& senders : kept) {
@@ -314,7 +313,8 @@ class CircuitSearch {
     return reached / whole;
   }
 
-  // As few edges as reach the faithfulness, between two of the curve.
+  // Smallest number of edges that reaches the faithfulness, by bisection between two points of the
+  // curve (tolerance 1/32).
   Index enough(const std::vector<CircuitFit>& curve) const {
     Index low = 0;
     Index high = curve.back().edges;

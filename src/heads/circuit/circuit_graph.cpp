@@ -7,7 +7,7 @@
 namespace headlight {
 namespace {
 
-// The heads at these places of a layer, as one node.
+// Node for the heads at indices `first` to `last` of a layer.
 CircuitNode head_node(const HeadLayout& heads, Index layer, Index first, Index last) {
   const std::vector<Index>& numbers = heads.numbers[static_cast<std::size_t>(layer)];
   return {CircuitPart::head, layer, numbers[static_cast<std::size_t>(first)],

@@ -68,7 +68,7 @@ Tensor EdgeCut::visit(const Place& place, const Tensor& value) {
   }
 }
 
-// What the readers of a port read from their streams, in the place of `value`.
+// Inputs of a port's readers, computed from their streams; replaces `value`.
 Tensor EdgeCut::read(Point port, Index layer, const Tensor& value) const {
   const Tensor streams = streams_of(port, layer);
   if (port == graph_.mlp_port()) {
@@ -82,7 +82,7 @@ bool EdgeCut::is_port(Point point) const {
   return point == graph_.mlp_port() || (point != Point::ln2 && point != Point::mlp_out);
 }
 
-// [R, N, C]: the stream of each reader, with what it is cut from as it was on the other text.
+// Streams of the readers, [R, N, C], with cut senders as on the other text.
 Tensor EdgeCut::streams_of(Point port, Index layer) const {
   const Index first = graph_.first_receiver(port, layer);
   const Index count = graph_.receiver_count(port, layer);

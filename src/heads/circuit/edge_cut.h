@@ -6,12 +6,12 @@
 
 namespace headlight {
 
-// Lets edges carry what they carry on another text: every reader finds in the stream what the
-// senders of its own edges write now, and what the others wrote there.
+// Hook that cuts edges: they carry their values on another text. In each reader's stream, kept
+// edges carry current values and all others the values of the other text.
 class EdgeCut final : public ForwardHook {
  public:
-  // `kept` [receivers] of [senders that it sees]; `other` is what the senders write on the other
-  // text. All must outlive it.
+  // `kept` [receivers] of [visible senders]; `other` holds the senders' rows on the other text. All
+  // must outlive it.
   EdgeCut(const Gpt& model, const CircuitGraph& graph, const std::vector<std::vector<bool>>& kept,
           const SenderRows& other);
 
@@ -21,14 +21,14 @@ class EdgeCut final : public ForwardHook {
  private:
   Tensor read(Point port, Index layer, const Tensor& value) const;
   Tensor streams_of(Point port, Index layer) const;
-  bool is_port(Point point) const;  // of this model
+  bool is_port(Point point) const;  // a port of this model
   bool cuts_any(Point port, Index layer) const;
 
   const Gpt& model_;
   const CircuitGraph& graph_;
   const std::vector<std::vector<bool>>& kept_;
   SenderChange change_;
-  Tensor stream_;  // [N, C], as it was seen last
+  Tensor stream_;  // [N, C], the last one seen
 };
 
 }  // namespace headlight

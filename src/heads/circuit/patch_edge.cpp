@@ -9,7 +9,7 @@
 namespace headlight {
 namespace {
 
-// All edges of a graph but one.
+// Keeps all edges of a graph except one.
 std::vector<std::vector<bool>> all_but(const CircuitGraph& graph, const CircuitEdge& edge) {
   const std::vector<CircuitNode>& senders = graph.senders();
   const Index sender = std::find(senders.begin(), senders.end(), edge.from) - senders.begin();

@@ -8,7 +8,7 @@
 namespace headlight {
 namespace {
 
-// What a norm divides x [N, C] by, [N, 1].
+// Divisor of a norm for x [N, C], [N, 1].
 Tensor scale_of(const LayerNorm& norm, const Tensor& x) {
   const NormPoints points;
   KeepValues keep([&](Point point, Index) { return point == points.scale; });
@@ -16,8 +16,7 @@ Tensor scale_of(const LayerNorm& norm, const Tensor& x) {
   return keep.values.at({points.scale, points.layer});
 }
 
-// What a norm that divides by `scale` makes of parts [S, N, C] of what it reads: of the shift
-// nothing.
+// Applies a norm with divisor `scale` to parts [S, N, C] of its input, without the shift.
 Tensor divided(const LayerNorm& norm, const Tensor& parts, const Tensor& scale) {
   const NormParameters parameters = norm.norm();
   const Tensor centred = parameters.kind == NormKind::layer

@@ -9,7 +9,7 @@
 namespace headlight {
 namespace {
 
-// The rows of a part of c_attn, head by head: [R, D, C], of biases [R, 1, D].
+// Rows of one part of c_attn by head: weights [R, D, C], biases [R, 1, D].
 struct PartWeights {
   Tensor weight;
   Tensor bias;  // undefined without one
@@ -27,7 +27,7 @@ PartWeights part_weights(const Gpt& model, Index layer, Index part) {
                          : Tensor()};
 }
 
-// The norm in front of a branch, of streams [..., C]; with post-norms there is none.
+// Applies the norm before a branch to streams [..., C]; with post-norms there is none.
 Tensor normalized(const Gpt& model, Index layer, Branch branch, const Tensor& streams) {
   if (model.config().norm == NormPosition::post) {
     return streams;
@@ -35,7 +35,7 @@ Tensor normalized(const Gpt& model, Index layer, Branch branch, const Tensor& st
   return model.block(layer).norm(branch).forward(streams);
 }
 
-// The gradient of x from that of read(x).
+// Gradient of x, given the gradient of read(x).
 template <class Read>
 Tensor gradient_through(const Read& read, const Tensor& x, const Tensor& gradient) {
   Tensor leaf = to_contiguous(x.detach()).clone();

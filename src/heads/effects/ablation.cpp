@@ -9,7 +9,7 @@
 namespace headlight {
 namespace {
 
-// Experiments with heads, over one walk of the data each time.
+// Ablation experiments on heads. Each run() is one pass over the data.
 class Ablation {
  public:
   Ablation(const LanguageModel& model, const TokenDataset& data, const AblationOptions& options)
@@ -18,7 +18,7 @@ class Ablation {
               options.processes == nullptr ? alone() : *options.processes),
         substitutes_(model, walk_.batches(), options.mode) {}
 
-  // One experiment for each set of heads that are ablated together.
+  // Runs one experiment for each set of heads, all heads of a set ablated together.
   std::vector<AblationExperiment> run(const std::vector<HeadSet>& sets) {
     std::vector<AblationExperiment> experiments;
     for (const HeadSet& heads : sets) {
@@ -40,7 +40,7 @@ class Ablation {
   std::vector<Tensor> of_batch_;
 };
 
-// The single-head experiments with the largest rise.
+// Indices of the `count` single-head experiments with the largest rise, ascending.
 std::vector<std::size_t> most_important(const std::vector<HeadEffect>& effects, Index count) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < effects.size(); ++i) {
@@ -54,7 +54,7 @@ std::vector<std::size_t> most_important(const std::vector<HeadEffect>& effects, 
   return order;
 }
 
-// What a pair costs more than both of its heads, document by document.
+// Rise of a pair minus the rises of its two heads, for each document.
 std::vector<double> beyond_of(const AblationExperiment& pair, const AblationExperiment& first,
                               const AblationExperiment& second, const std::vector<double>& base) {
   std::vector<double> beyond;

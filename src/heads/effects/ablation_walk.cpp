@@ -40,7 +40,7 @@ void AblationWalk::run(std::vector<AblationExperiment>& experiments, const Obser
     } else {
       const auto documents = static_cast<std::size_t>(batches_.batch(i).sequence_count());
       for (std::vector<double>* values : measured) {
-        values->resize(values->size() + documents);  // zeros, to which others add theirs
+        values->resize(values->size() + documents);  // zeros; other processes add their values
       }
     }
   }

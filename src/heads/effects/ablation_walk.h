@@ -11,15 +11,15 @@
 
 namespace headlight {
 
-// Something is replaced in every pass, and what that does to every document.
+// Replacement in every pass, and the resulting losses.
 struct AblationExperiment {
-  Index first_layer = 0;  // the lowest that the hook changes; see ForwardReplay::losses
+  Index first_layer = 0;  // lowest layer that the hook changes; see ForwardReplay::losses
   std::unique_ptr<ForwardHook> hook;
   std::vector<double> losses = {};  // sums over the targets of each document
 };
 
-// The losses of a model over the data, whole and in every experiment. Model and data must outlive
-// it. Several processes take turns with the batches, and all have all losses in the end.
+// Measures the losses of a model over the data, unchanged and in every experiment. Model and data
+// must outlive it. Several processes share the batches, and each ends with all losses.
 class AblationWalk {
  public:
   AblationWalk(const LanguageModel& model, const TokenDataset& data, Index batch_size,
@@ -29,23 +29,23 @@ class AblationWalk {
         batches_(data, {.batch_size = batch_size, .block_size = model.block_size()}) {}
 
   struct Observer {
-    // Before the experiments of a batch, for what their hooks put in its place.
+    // Called before the experiments of a batch, to prepare replacement values.
     std::function<void(const ForwardReplay&, Index batch)> prepare = {};
     std::function<void(double share)> progress = {};
   };
 
   const SequentialBatches& batches() const { return batches_; }
-  // Fills in the losses of the experiments and those of the whole model. Layers below an
-  // experiment's first are computed once for all.
+  // Fills in the losses of the experiments and of the unchanged model. Layers below an experiment's
+  // first layer are computed once for all experiments.
   void run(std::vector<AblationExperiment>& experiments, const Observer& observer);
 
-  // After run().
+  // Results, valid after run().
   const std::vector<double>& base() const { return base_; }  // loss of each document
   Index sequences() const { return std::ssize(base_); }
   Index tokens() const;  // targets
-  // The mean over tokens of values that are sums over each document, [documents].
+  // Mean over tokens of per-document sums, [documents].
   Interval mean(const std::vector<double>& sums, const BootstrapOptions& bootstrap) const;
-  // By how much each experiment's loss is above the whole model's, document by document.
+  // Rise of each experiment's loss over the unchanged model's, paired by document.
   std::vector<Interval> rises(const std::vector<AblationExperiment>& experiments,
                               const BootstrapOptions& bootstrap) const;
 

@@ -43,7 +43,7 @@ void check_task(const PatchingTask& task, const LanguageModel& model) {
                 answer - task.answer.begin(), " are the same");
 }
 
-// The text, and the tokens of an answer that are read to say its last one.
+// The text plus the answer without its last token: the input that predicts the whole answer.
 std::vector<std::int32_t> followed(std::vector<std::int32_t> text,
                                    const std::vector<std::int32_t>& answer) {
   text.insert(text.end(), answer.begin(), answer.end() - 1);
@@ -102,7 +102,7 @@ Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& 
   if (!several_) {
     return reshape(logit_difference(model, hidden, read), {});
   }
-  Tensor losses[2];  // sums over the tokens of the answer and of the wrong one
+  Tensor losses[2];  // losses of the answer and of the wrong answer, summed over tokens
   for (std::size_t i = 0; i < 2; ++i) {
     const Tensor targets = Tensor::from(*answers_[i], {std::ssize(*answers_[i])});
     losses[i] =

@@ -48,7 +48,7 @@ Index check(const AttributionTask& task, const Gpt& model, AttributionBy by) {
   return position;
 }
 
-// Keeps what the parts at one position are made of: its rows, and the values of all tokens before.
+// Hook that keeps values for the parts at one position: its rows, and values of all earlier tokens.
 class WatchPosition final : public ForwardHook {
  public:
   WatchPosition(Index position, AttributionBy by) : position_(position), by_(by) {}
@@ -80,8 +80,8 @@ class WatchPosition final : public ForwardHook {
     return value;
   }
 
-  // float64: [1, C], [1, H D], [1, I]; of v [S, G, D] and of pattern [H, 1, T], S being the tokens
-  // that are seen.
+  // float64: [1, C], [1, H D], [1, I]; v: [S, G, D], pattern: [H, 1, T], with S the number of
+  // visible tokens.
   Tensor at(Point point, Index layer) const { return precise(values_.at({point, layer})); }
 
  private:
@@ -90,13 +90,13 @@ class WatchPosition final : public ForwardHook {
   PointValues values_;
 };
 
-// What the elements that the output matrix of attention or an MLP reads add to a logit.
+// Contribution of the inputs of an output matrix (of attention or MLP) to a logit.
 struct OutputReadout {
-  Vector weights;                   // of each element
-  std::optional<double> bias = {};  // of the matrix, with the shift of a norm behind it
+  Vector weights;                   // logit per unit of each input
+  std::optional<double> bias = {};  // of the matrix, plus the shift of an output norm
 };
 
-// Of `read` [1, K], through the matrix and the norm behind it to a direction of the stream [1, C].
+// Readout of `read` [1, K]: pulls `direction` [1, C] back through any output norm and the matrix.
 OutputReadout read_output(const Gpt& model, Branch branch, Index layer, const Tensor& read,
                           Tensor direction) {
   const bool is_attention = branch == Branch::attention;
@@ -119,7 +119,7 @@ OutputReadout read_output(const Gpt& model, Branch branch, Index layer, const Te
   return readout;
 }
 
-// One logit of one text, taken apart.
+// Decomposition of one logit of one text.
 class Anatomy {
  public:
   Anatomy(const Gpt& model, const AttributionTask& task, AttributionBy by, Index position)
@@ -165,7 +165,7 @@ class Anatomy {
     return std::move(parts_);
   }
 
-  // What the stream holds of the logit behind every part of a layer.
+  // Cumulative logit of the stream after every part of a layer.
   std::vector<LogitPart> stream() {
     add({.name = "embedding", .logit = shift_ + read(watch_.at(Point::resid_pre, 0))});
     for (Index layer = 0; layer < layers_; ++layer) {
@@ -183,7 +183,7 @@ class Anatomy {
 
  private:
   void add(LogitPart part) { parts_.push_back(std::move(part)); }
-  // Of a layer as a whole; `suffix` as in ".mlp.bias".
+  // Adds a part for a whole layer; `suffix` as in ".mlp.bias".
   void add_part(Index layer, const char* suffix, double logit, LogitPartKind kind) {
     add({.name = concat_text(layer, suffix), .logit = logit, .kind = kind, .layer = layer});
   }
@@ -194,7 +194,7 @@ class Anatomy {
     }
     return sum;
   }
-  // What a part of the stream [1, C] adds.
+  // Contribution of a part [1, C] of the stream to the logit.
   double read(const Tensor& part) const {
     return product(part.to_vector(), direction_.to_vector());
   }
@@ -214,7 +214,7 @@ class Anatomy {
     }
   }
 
-  // Of outputs z [H D] and their weights.
+  // Adds the heads' parts from their outputs z [H D] and readout weights.
   void add_heads(Index layer, const Vector& z, const Vector& weights) {
     const auto width = static_cast<std::size_t>(model_.heads().head_width);
     std::size_t begin = 0;
@@ -252,7 +252,8 @@ class Anatomy {
     }
   }
 
-  // `whole` is what the head adds.
+  // Adds the parts of a head's sources. `whole` is the head's contribution. If it differs from
+  // their sum, a hook has replaced the head's output.
   void add_head_sources(const HeadId& id, Vector sources, double whole) {
     double replaced = 0;
     if (model_.attached() != nullptr) {
@@ -262,7 +263,7 @@ class Anatomy {
         sum += logit;
         size += std::abs(logit);
       }
-      constexpr double kRounding = 1e-3;  // of bfloat16, with room
+      constexpr double kRounding = 1e-3;  // bfloat16 rounding, with a margin
       if (std::abs(sum - whole) > kRounding * size) {
         std::fill(sources.begin(), sources.end(), 0.0);
         replaced = whole;
@@ -311,12 +312,12 @@ class Anatomy {
   Index layers_;
   WatchPosition watch_;
   Vector logits_;
-  Tensor direction_;  // [1, C] of the stream behind the last layer
-  double shift_ = 0;  // what that of the last norm adds
+  Tensor direction_;  // [1, C] of the stream after the last layer
+  double shift_ = 0;  // contribution of the last norm's shift
   std::vector<LogitPart> parts_;
 };
 
-// What the model chooses at the position, from its logits [V].
+// Sets the target's probability and the most likely token from the model's logits [V].
 void take_choice(const Vector& logits, std::int32_t target, AttributionResult& result) {
   const NextToken best = likeliest_token(logits);
   const double behind =
@@ -326,7 +327,7 @@ void take_choice(const Vector& logits, std::int32_t target, AttributionResult& r
   result.is_choice = behind >= 0;
 }
 
-// An intervention behind the stream changes the logit in a way that is no sum of parts.
+// Part for an intervention after the last layer: the change of the logit that no other part has.
 LogitPart behind_stream(double model_logit, double sum, Index layers) {
   return {.name = "ln_f.intervention",
           .logit = model_logit - sum,
@@ -336,7 +337,7 @@ LogitPart behind_stream(double model_logit, double sum, Index layers) {
 
 // The mean of every column of `values` [prompts][N].
 std::vector<Interval> means_of(const std::vector<Vector>& values, const BootstrapOptions& options) {
-  constexpr std::size_t kAtOnce = 4096;  // their draws are the same as of all together
+  constexpr std::size_t kAtOnce = 4096;  // same draws as all columns at once
   std::vector<Interval> means;
   while (means.size() < values.front().size()) {
     const std::size_t begin = means.size();
@@ -382,7 +383,7 @@ void take_means(AttributionStudy& study, const BootstrapOptions& options) {
   }
 }
 
-// Tokens that heads can look at.
+// Number of tokens visible at the task's position.
 Index visible_of(const AttributionTask& task) {
   return task.position.value_or(std::ssize(task.text) - 1) + 1;
 }
@@ -397,7 +398,7 @@ void check_lengths(const std::vector<AttributionTask>& tasks) {
   }
 }
 
-// The place in `groups` of the group of each token, [S]; that of kOtherTokens is behind them.
+// Index in `groups` of each token's group, [S]; groups.size() for kOtherTokens.
 std::vector<std::size_t> group_places(const std::vector<TokenGroup>& groups, Index visible) {
   check_groups(groups, visible);
   std::vector<std::size_t> places(static_cast<std::size_t>(visible), groups.size());
@@ -414,13 +415,13 @@ std::vector<std::size_t> group_places(const std::vector<TokenGroup>& groups, Ind
   return places;
 }
 
-// Adds up the sources of each head by groups: `places` has that of every token, `names` those of
-// the groups.
+// Sums the sources of each head by group. `places` has the group index of every token, `names` the
+// names of the groups.
 std::vector<LogitPart> grouped_sources(const std::vector<LogitPart>& parts,
                                        const std::vector<std::size_t>& places,
                                        const std::vector<std::string>& names) {
   std::vector<LogitPart> grouped;
-  std::size_t begin = 0;  // of the groups of the head at hand
+  std::size_t begin = 0;  // first group of the current head
   for (const LogitPart& part : parts) {
     if (!part.source) {
       grouped.push_back(part);
@@ -441,7 +442,7 @@ std::vector<LogitPart> grouped_sources(const std::vector<LogitPart>& parts,
   return grouped;
 }
 
-// Prompt `i`; with `names` of groups the sources are those.
+// Attributes prompt `i`. If `names` is not empty, the sources are these groups.
 AttributionResult attribute_prompt(const Gpt& model, const std::vector<AttributionTask>& tasks,
                                    std::size_t i, const std::vector<std::string>& names,
                                    const AttributionStudyOptions& options) {
@@ -451,7 +452,7 @@ AttributionResult attribute_prompt(const Gpt& model, const std::vector<Attributi
     }
   };
   const AttributionTask& task = tasks[i];
-  std::vector<std::size_t> places;  // of the groups of its tokens
+  std::vector<std::size_t> places;  // group index of each token
   if (!names.empty()) {
     places = group_places(in_order(task.groups, tasks[0].groups, i + 1), visible_of(task));
   }

@@ -4,19 +4,20 @@
 
 namespace headlight {
 
-// A norm of a model that divides by what it divided some rows by: of the parts that these rows are
-// sums of, it is a linear function. Computes in float64 where the rows are, else in float32.
+// A norm with its scale fixed to that of some rows. It is linear up to the shift, so it also
+// normalises summands of these rows. Computes in float64 for float64 rows, else in float32.
 class FrozenNorm {
  public:
-  // Part::final_norm, with kNoLayer, or an output norm of a layer, as it reads `whole` [N, C].
+  // `part` is Part::final_norm, with kNoLayer, or an output norm of a layer. `whole` [N, C] is its
+  // input.
   FrozenNorm(const Gpt& model, Part part, Index layer, const Tensor& whole);
 
-  // What it makes of parts [N, C] of those rows, without the shift.
+  // Normalises parts [N, C] of those rows, without the shift.
   Tensor of(const Tensor& parts) const;
-  // What parts must be multiplied with, [N, C], instead of of(parts) with `directions` [N, C]: the
-  // transpose of of().
+  // Transpose of of(): a product of pulled_back(directions) with parts equals the product of
+  // `directions` with of(parts). All are [N, C].
   Tensor pulled_back(const Tensor& directions) const;
-  // [C]; undefined where the norm has none.
+  // Shift of the norm, [C]; undefined if it has none.
   const Tensor& shift() const { return shift_; }
 
  private:

@@ -5,8 +5,8 @@
 namespace headlight {
 namespace {
 
-// Fills the rows of sequence `b` of `to` with those of sequence `source` of `from`, place by place;
-// a shorter one starts again. `rows` is what `from` has, `moved` [N, width] what `to` gets.
+// Copies sequence `source` of `from` to sequence `b` of `to`, token by token; a shorter source
+// starts again. `rows` are the values of `from`, `moved` [N, width] the values of `to`.
 void copy_sequence(const Tensor& rows, const Batch& from, std::size_t source, Tensor& moved,
                    const Batch& to, std::size_t b) {
   const Index width = rows.size(1);
@@ -18,8 +18,8 @@ void copy_sequence(const Tensor& rows, const Batch& from, std::size_t source, Te
   }
 }
 
-// For every token what the next sequence puts out at the same place; after the last of the batch
-// comes the first of the batch that follows.
+// Values of each sequence from the next sequence at the same position. The last sequence of the
+// batch takes them from the first sequence of the following batch.
 Tensor shifted(const ForwardReplay& replay, const ForwardReplay& following, Index layer) {
   const Tensor here = to_contiguous(replay.outputs(layer));
   const Tensor there = to_contiguous(following.outputs(layer));

@@ -8,8 +8,8 @@
 
 namespace headlight {
 
-// Replaces the outputs of some heads by what stands in their columns of `substitutes`: [L] of
-// [N, H D], or none of them for zeros. Model and substitutes must outlive the hook.
+// Replaces the outputs of some heads by their columns of `substitutes`: [L] of [N, H D]; empty for
+// zeros. `substitutes` must outlive the hook.
 class ReplaceHeads final : public ForwardHook {
  public:
   ReplaceHeads(const LanguageModel& model, HeadSet heads, const std::vector<Tensor>& substitutes)
@@ -26,14 +26,14 @@ class ReplaceHeads final : public ForwardHook {
   const std::vector<Tensor>& substitutes_;
 };
 
-// What takes the place of ablated heads, batch by batch. Model and batches must outlive it.
+// Replacement values for ablated heads, by batch. Model and batches must outlive it.
 class HeadSubstitutes {
  public:
-  // Walks over all batches when it needs means.
+  // Runs the model over all batches if `mode` is mean.
   HeadSubstitutes(const LanguageModel& model, const SequentialBatches& batches, AblationMode mode);
 
-  // For ReplaceHeads in the replay of batch `index`: [L] of [N, H D], or none for zeros. Throws
-  // Error when there is no other document to take values from.
+  // Substitutes for ReplaceHeads on batch `index`: [L] of [N, H D]; empty for zeros. Throws Error
+  // for resample with a single document.
   std::vector<Tensor> for_batch(const ForwardReplay& replay, Index index) const;
 
  private:

@@ -17,7 +17,7 @@
 namespace headlight {
 namespace {
 
-// A gate on every head of every sequence, all open.
+// Hook with a gate of value 1 on every head of every sequence.
 class GateHook final : public ForwardHook {
  public:
   GateHook(const LanguageModel& model, const Batch& batch) {
@@ -55,10 +55,10 @@ class GateHook final : public ForwardHook {
 
  private:
   std::vector<Tensor> gates_;  // [L] of [B, H]
-  Tensor sequences_;           // [N] int32, the sequence of every token
+  Tensor sequences_;           // [N] int32, sequence index of every token
 };
 
-// Sums over documents, head by head.
+// Sums over documents for one head.
 struct Sums {
   std::vector<DocumentSum> absolute;
   std::vector<DocumentSum> falling;  // minus the derivative
@@ -100,7 +100,7 @@ void normalize_layers(std::vector<HeadImportance>& heads) {
   }
 }
 
-// Mean ranks, from 0.
+// Ranks from 0; ties share their mean rank.
 std::vector<double> ranks_of(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -139,7 +139,7 @@ ImportanceResult head_importance(const LanguageModel& model, const TokenDataset&
     context.hook = &hook;
     const Tensor loss = model.loss(batch, context, 1);
     backward(loss);
-    clear_gradients(model);  // which collect some by the way
+    clear_gradients(model);  // the backward pass fills them too
     require(hook.was_asked(), "a model of type '", model.model_type(),
             "' gives no ForwardHook what the heads of every layer put out");
     add_gradients(hook, layout, batch, sums);

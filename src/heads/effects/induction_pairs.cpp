@@ -9,9 +9,9 @@
 namespace headlight {
 namespace {
 
-constexpr Index kShortest = 5;  // A, B and another, X, Y
+constexpr Index kShortest = 5;  // A, B, one more, X and Y
 
-// Different tokens; `available` is a copy that the draws change (Fisher and Yates' shuffle).
+// Draws `count` different tokens (Fisher-Yates shuffle of the copy `available`).
 std::vector<std::int32_t> draw(std::vector<std::int32_t> available, std::size_t count,
                                const RandomStream& random) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -21,10 +21,10 @@ std::vector<std::int32_t> draw(std::vector<std::int32_t> available, std::size_t 
   return available;
 }
 
-// Tokens in front of A that come again with it.
+// Number of tokens before A that are repeated with it.
 Index lead_of(Index length) { return length / 6; }
 
-// From `low` to `high`, both included.
+// Draws a position from `low` to `high`, both included.
 Index draw_place(Index low, Index high, const RandomStream& random) {
   return low + static_cast<Index>(random.below(0, static_cast<std::uint64_t>(high - low + 1)));
 }

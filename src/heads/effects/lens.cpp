@@ -16,7 +16,7 @@
 namespace headlight {
 namespace {
 
-// A row of the results, and the point where what it reads passes by; none: the model's output.
+// A row of the results and the point that it reads; no point: the model's output.
 struct Source {
   LensPlace place;
   std::optional<Place> point;
@@ -36,7 +36,7 @@ void check_point(const GptConfig& config, Point point) {
       "same stream, and nothing lies between them");
 }
 
-// The numbers from 0 to `count` - 1 that lie in a range, as [begin, end).
+// The numbers from 0 to `count` - 1 that are in a range, as [begin, end).
 std::pair<Index, Index> bounds_of(const char* name, const NumberRange& range, Index count) {
   const Index last = range.last.value_or(count - 1);
   require_value(range.first >= 0 && range.first <= last && last < count, name, "expected 0 to ",
@@ -67,7 +67,7 @@ std::vector<Source> sources_of(const GptConfig& config, const LensView& view) {
   return sources;
 }
 
-// Keeps what passes by the sources' points.
+// Hook that keeps the values at the sources' points.
 class Streams : public ForwardHook {
  public:
   explicit Streams(const std::vector<Source>& sources) {
@@ -88,18 +88,18 @@ class Streams : public ForwardHook {
   std::map<std::pair<Point, Index>, Tensor> kept_;  // [N, C]
 };
 
-// Row `row` of logits [n, V].
+// Distribution of row `row` of logits [n, V].
 TokenDistribution distribution(const Tensor& logits, Index row) {
   const Index vocabulary = logits.size(1);
   return TokenDistribution(
       {logits.data<float>() + row * vocabulary, static_cast<std::size_t>(vocabulary)});
 }
 
-// What the model itself expects at one position.
+// The model's own prediction at one position.
 struct Expectation {
   TokenDistribution distribution;
   std::vector<double> probabilities;  // [V]
-  double entropy;                     // summed up as that of others under these probabilities
+  double entropy;                     // summed like the readings' cross-entropy
 };
 
 void require_number(double entropy, const std::string& row) {
@@ -107,7 +107,7 @@ void require_number(double entropy, const std::string& row) {
           ": the logits are not numbers: the model's weights are too large");
 }
 
-// From logits [n, V], which must outlive the result.
+// Predictions from logits [n, V], which must outlive the result.
 std::vector<Expectation> expectations(const Tensor& logits) {
   std::vector<Expectation> all;
   for (Index row = 0; row < logits.size(0); ++row) {
@@ -120,7 +120,7 @@ std::vector<Expectation> expectations(const Tensor& logits) {
   return all;
 }
 
-// A target that is kIgnoreTarget becomes the likeliest token.
+// Replaces targets that are kIgnoreTarget by the most likely token.
 void choose_targets(const std::vector<Expectation>& own, std::span<std::int32_t> targets) {
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (targets[i] == kIgnoreTarget) {
@@ -144,7 +144,7 @@ LensReading reading_of(const TokenDistribution& read, const Expectation& own, st
 
 using Progress = std::function<void(double share)>;
 
-// One batch through the model, and what the lens reads of it.
+// One batch through the model, and the lens readings from it.
 class LensPass {
  public:
   LensPass(const Gpt& model, const std::vector<Source>& sources, const Batch& batch)
@@ -158,14 +158,14 @@ class LensPass {
             model.residual(batch, model.config().n_layer, ForwardContext{.hook = &streams_})),
         hidden_(model.hidden_from(model.config().n_layer, final_stream_, batch)) {}
 
-  // Calls use(number of the source, row, reading) for the rows `begin` to `end` - 1 of the batch,
-  // of every source in their order, and progress(share of these readings) between some of them. A
-  // target that is kIgnoreTarget becomes the likeliest token.
+  // Calls use(index of the source, row, reading) for rows `begin` to `end` - 1 of the batch and
+  // every source in order. Calls progress(share of these readings) from time to time. Replaces
+  // targets that are kIgnoreTarget by the most likely token.
   template <class Use>
   void read(Index begin, Index end, std::span<std::int32_t> targets, Index top_k, const Use& use,
             const Progress& progress) const {
     constexpr Index kLogits = Index{1}
-                              << 22;  // held at once: 16 MiB, twice, and 32 of probabilities
+                              << 22;  // at once: 16 MiB, twice, plus 32 MiB of probabilities
     const Index rows_at_once = std::max<Index>(1, kLogits / model_.vocab_size());
     const auto all = static_cast<double>((end - begin) * std::ssize(sources_));
     for (Index row = begin; row < end; row += rows_at_once) {
@@ -206,12 +206,12 @@ class LensPass {
     }
   }
 
-  // [n, V] float32 of hidden states [n, C].
+  // Logits [n, V] float32 from hidden states [n, C].
   Tensor logits_of(const Tensor& hidden) const {
     return to_contiguous(convert(model_.logits_of(hidden), DType::float32));
   }
 
-  // What the last norm makes of a source, [n, C].
+  // Applies the last norm to a source, [n, C].
   Tensor normalized(const Place& point, Index begin, Index end) const {
     const Tensor stream = slice(streams_.at(point), 0, begin, end);
     if (!in_parts_) {
@@ -226,7 +226,7 @@ class LensPass {
   bool in_parts_;
   Streams streams_;
   Tensor final_stream_;  // [N, C]
-  Tensor hidden_;        // [N, C], behind the last norm
+  Tensor hidden_;        // [N, C], after the last norm
 };
 
 void check(const LensTask& task, const GptConfig& config) {
@@ -238,7 +238,7 @@ void check(const LensTask& task, const GptConfig& config) {
   }
 }
 
-// What is kept of the likeliest tokens must not exceed the memory.
+// Throws Error if the most likely tokens of all readings exceed free memory.
 void require_choices_fit(const LensTask& task, std::size_t rows, std::size_t positions) {
   const std::string missing =
       missing_memory(static_cast<double>(sizeof(TokenLogProbability)) * static_cast<double>(rows) *
@@ -247,7 +247,7 @@ void require_choices_fit(const LensTask& task, std::size_t rows, std::size_t pos
                 " rows of ", positions, " positions need ", missing);
 }
 
-// The positions that are read, with what stands there and what should follow.
+// Result with the positions, tokens and targets filled in, and rows without readings.
 LensResult empty_result(const LensTask& task, const std::vector<Source>& sources) {
   const auto length = static_cast<Index>(task.text.size());
   const auto [begin, end] = bounds_of("positions", task.positions, length);
@@ -265,7 +265,7 @@ LensResult empty_result(const LensTask& task, const std::vector<Source>& sources
   return result;
 }
 
-// Of a batch, so that the streams that are kept take about 128 MiB, if not for one alone.
+// Sequences per batch, so that the kept streams take about 128 MiB; at least 1.
 Index sequences_at_once(const Gpt& model, std::size_t sources, Index batch_size) {
   constexpr Index kBytes = Index{1} << 27;
   const Index bytes = static_cast<Index>(sources) * model.block_size() * model.config().n_embd *
@@ -281,7 +281,7 @@ void add(const LensReading& reading, LensMeans& sums) {
   sums.divergence += reading.divergence;
 }
 
-// Adds what is read of a batch to the sums.
+// Adds the readings of a batch to the sums.
 void add_batch(const Gpt& model, const std::vector<Source>& sources, const Batch& batch,
                std::vector<LensMeans>& sums, const Progress& progress) {
   const std::int32_t* given = batch.targets.data<std::int32_t>();

@@ -19,7 +19,7 @@ bool covers(const std::vector<PointRange>& targets, Point point, Index layer) {
   });
 }
 
-// Throws Error for targets that are not there, before anything is computed over the data.
+// Collects all targets. Throws Error for missing targets, before any pass over the data.
 std::vector<PointRange> checked_targets(const Gpt& model, const std::vector<PartSet>& parts) {
   Change all;
   for (const PartSet& part : parts) {
@@ -29,7 +29,7 @@ std::vector<PointRange> checked_targets(const Gpt& model, const std::vector<Part
   return all.targets;
 }
 
-// The lowest layer that differs; -1: what enters the first.
+// Lowest layer that the part changes; -1: the embedding.
 Index first_layer(const PartSet& part, const Gpt& model) {
   Index first = model.config().n_layer;
   for (const PointRange& target : part.targets) {
@@ -88,7 +88,7 @@ std::vector<PartSet> each_neuron(const Gpt& model, std::string_view kind) {
   const PointRange range = parse_point(kEach, kind);
   const Index layer = range.layers.first;
   require_value(range.layers.last == layer, kEach, "expected the neurons of one layer, got ", kind);
-  // Asks as a whole, so that a layer or neuron that is not there is refused.
+  // Checks the whole range, so that a missing layer or neuron is an error.
   const Interventions check(model, {Change{.targets = {range}}}, {.about = kEach});
   const PointValues found = values_of(
       model, {0}, [&](Point point, Index at) { return point == Point::mlp_post && at == layer; });

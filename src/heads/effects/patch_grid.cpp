@@ -17,11 +17,10 @@
 namespace headlight {
 namespace {
 
-// Copies of the text that one pass reads at once: products of many rows are faster.
+// Rows of one pass, over all copies of the text; products with many rows are faster.
 constexpr Index kRowsAtOnce = 1024;
 
-// What a pass comes by at one point, by layer: of maps one value for each sequence, else one of all
-// rows.
+// Values at one point by layer: one value for each sequence for maps, else one for all rows.
 using LayerValues = std::map<Index, std::vector<Tensor>>;
 
 void keep(LayerValues& values, const Place& place, const Tensor& value) {
@@ -46,7 +45,7 @@ class KeepLayers final : public ForwardHook {
   Point point_;
 };
 
-// Adds a leaf to every value of a point, whose gradient is that of the value.
+// Adds a zero leaf to every value of a point; its gradient is the value's gradient.
 class KeepGradients final : public ForwardHook {
  public:
   explicit KeepGradients(Point point) : point_(point) {}
@@ -66,14 +65,14 @@ class KeepGradients final : public ForwardHook {
   Point point_;
 };
 
-// Elements of a value of LayerValues that lie side by side.
+// A run of contiguous elements in a value of LayerValues.
 struct Elements {
   std::size_t value = 0;
   Index begin = 0;
   Index count = 0;
 };
 
-// In copy b of what is read, elements [b] of a layer's values are those of another text.
+// Replaces elements [b] of a layer's values in copy b by values of the other text.
 class ReplaceElements final : public ForwardHook {
  public:
   ReplaceElements(Place where, const std::vector<Tensor>& other,
@@ -85,7 +84,7 @@ class ReplaceElements final : public ForwardHook {
   }
   Tensor visit(const Place& place, const Tensor& value) override {
     Tensor changed = to_contiguous(value).clone();
-    if (items_of(where_.point) == PointItems::maps) {  // those of one sequence
+    if (items_of(where_.point) == PointItems::maps) {  // value of one sequence
       const auto number = static_cast<std::size_t>(place.sequence);
       replace(elements_[number / other_.size()], number % other_.size(), 0, changed);
       return changed;
@@ -112,7 +111,7 @@ class ReplaceElements final : public ForwardHook {
   const std::vector<std::vector<Elements>>& elements_;
 };
 
-// A pair whose texts have been read: the one that is changed, and the one that gives values.
+// A pair of texts after their passes: the patched text (base) and the source of values (other).
 class PatchRun {
  public:
   PatchRun(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options)
@@ -140,12 +139,12 @@ class PatchRun {
   void attribute(std::vector<PatchCell>& cells) const;
 
  private:
-  // Read with a hook, as cells are: attention that shows its maps rounds otherwise.
+  // Uses a hook, as for cells: attention that exposes its maps rounds differently.
   ForwardReplay read_base() const {
     KeepLayers own(options_.point);
     return ForwardReplay(model_, contrast_.batch(base_), &own);
   }
-  // As patch_together() computes it, to the last bit.
+  // Bit-identical to the computation in patch_together().
   double difference_of(const ForwardReplay& replay) const {
     const NoGrad no_grad;
     const Index layers = model_.config().n_layer;
@@ -170,7 +169,7 @@ class PatchRun {
   LayerValues others_;
 };
 
-// Where values can be apart within an item.
+// Positions or groups that have separate cells within an item.
 std::vector<PatchCell> PatchRun::places() const {
   std::vector<PatchCell> places;
   if (options_.by_group) {
@@ -221,7 +220,7 @@ std::vector<PatchCell> PatchRun::cells() const {
   return cells;
 }
 
-// Of a value with so many rows; of values that are not maps they are those of all sequences.
+// Rows of a cell in a value with `rows` rows. Without maps they cover all sequences of a copy.
 std::vector<Index> PatchRun::rows_of(const PatchCell& cell, Index rows) const {
   std::vector<Index> places;
   if (cell.group) {
@@ -274,7 +273,7 @@ std::vector<Elements> PatchRun::elements_of(const PatchCell& cell) const {
   return elements;
 }
 
-// Cells of one layer, each in a copy of its own.
+// Patches cells of one layer, each in its own copy of the text.
 void PatchRun::patch_together(std::span<PatchCell> cells) const {
   const NoGrad no_grad;
   const Index layer = cells.front().layer;
@@ -314,7 +313,7 @@ void PatchRun::patch(std::vector<PatchCell>& cells) const {
 void PatchRun::attribute(std::vector<PatchCell>& cells) const {
   KeepGradients hook(options_.point);
   backward(contrast_.after(model_, base_, &hook));
-  // (other - own) gradient, element by element.
+  // (other - own) * gradient, element by element.
   std::map<Index, std::vector<std::vector<double>>> effects;
   for (const auto& [layer, leaves] : hook.leaves) {
     const NoGrad no_grad;

@@ -29,7 +29,7 @@ double correlation_of(const std::vector<MeanPatchCell>& cells) {
   return ab / std::sqrt(aa * bb);
 }
 
-// Means of the same cell of every pair.
+// Averages each cell over the pairs.
 std::vector<MeanPatchCell> mean_cells(const std::vector<PatchGrid>& pairs) {
   std::vector<std::vector<DocumentSum>> measures;  // recovered and attribution of every cell
   for (std::size_t cell = 0; cell < pairs[0].cells.size(); ++cell) {

@@ -8,7 +8,7 @@
 namespace headlight {
 namespace {
 
-// Puts values in the place of those that a pass comes by.
+// Hook that replaces values at some points.
 class PutValues final : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override { return values.contains({point, layer}); }
@@ -19,7 +19,7 @@ class PutValues final : public ForwardHook {
   PointValues values;
 };
 
-// One head of a value [N, H, D] from another.
+// Copies one head of a value [N, H, D].
 void copy_head(const Tensor& from, Index head, Tensor& to) {
   const Shape shape{to.size(0), to.size(2)};
   const Shape strides{to.size(1) * to.size(2), 1};
@@ -33,8 +33,8 @@ double difference_of(const Gpt& model, const AnswerContrast& contrast,
   return contrast.after(model, text, hook).item();
 }
 
-// What the receiver reads when the sender alone puts out what it does on the clean text: heads and
-// MLPs are held as they are on the corrupt one, so that nothing else moves.
+// Input of the receiver when only the sender has its clean output. All other heads and MLPs keep
+// their corrupt outputs, so the change travels only along the direct path.
 Tensor received(const Gpt& model, const AnswerContrast& contrast, const PatchingTask& task,
                 const PatchPath& path) {
   const auto is_written = [](Point point, Index) {

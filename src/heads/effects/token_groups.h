@@ -10,8 +10,8 @@ namespace headlight {
 // position is not in a text of `length` tokens.
 void check_groups(const std::vector<TokenGroup>& groups, Index length);
 
-// The groups in the order of `like`, those of text 1. Throws Error about "pairs" that names text
-// `number` when its groups have other names.
+// Returns the groups in the order of `like`, the groups of text 1. Throws Error about "pairs",
+// naming text `number`, if its groups have other names.
 std::vector<TokenGroup> in_order(const std::vector<TokenGroup>& groups,
                                  const std::vector<TokenGroup>& like, std::size_t number);
 

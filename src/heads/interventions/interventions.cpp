@@ -28,8 +28,7 @@ PointValues values_of(const Gpt& model, const Change& change,
                    [&](Point point, Index layer) { return covers(change, point, layer); });
 }
 
-// The places of a target's heads, neurons or elements in a value. Throws Error for one that is not
-// there.
+// Indices of a target's heads, neurons or elements in a value. Throws Error if one is missing.
 std::vector<Index> places_of(const PointRange& target, Index layer, const ValueLayout& value,
                              const HeadLayout& heads, std::string_view about = kAbout) {
   const std::vector<Index> numbers = item_numbers(target.point, layer, value.items, heads);
@@ -48,8 +47,8 @@ std::vector<Index> places_of(const PointRange& target, Index layer, const ValueL
   return places;
 }
 
-// Throws Error for what cannot be changed in that way, or is not in this model; `found` is of a
-// pass.
+// Throws Error for targets that the change cannot apply to, or that this model lacks. `found` has
+// the values of one pass.
 void check_targets(const Change& change, const Gpt& model, const PointValues& found,
                    std::string_view about) {
   const Index layers = model.config().n_layer;
@@ -81,13 +80,13 @@ void check_targets(const Change& change, const Gpt& model, const PointValues& fo
 // Elements of a row.
 Index row_length(const Tensor& value) { return value.numel() / value.size(0); }
 
-// [F] from values [N, ...].
+// Row [F] of values [N, ...].
 Tensor row_of(const Tensor& value, Index row) {
   return reshape(slice(value, 0, row, row + 1), {row_length(value)});
 }
 
-// A vector for the whole row [F], or for the chosen items together, or for each of them, as one
-// for the whole row.
+// Expands a vector to a whole row [F]. The vector covers the whole row, the chosen items together,
+// or one item, which is then repeated for each chosen item.
 Tensor widened(const Tensor& vector, const Change& change, const Spot& spot, const Tensor& value,
                const HeadLayout& heads) {
   const ValueLayout layout(spot.first, value.shape());
@@ -130,13 +129,13 @@ Tensor read_vector(const ChangeSource& source) {
   fail_value(kAbout, source.file.string(), ": expected an array ", source.array, ", got ", names);
 }
 
-// Makes the values that a change needs.
+// Computes the values that changes need.
 class SourceReader {
  public:
   SourceReader(const Gpt& model, const Interventions::Options& options)
       : model_(model), options_(options) {}
 
-  // `found` holds what a pass comes by at the targets.
+  // `found` has the targets' values of one pass.
   PointValues read(const Change& change, const PointValues& found) const {
     switch (change.kind) {
       case ChangeKind::off:
@@ -184,7 +183,7 @@ class SourceReader {
     return result;
   }
 
-  // Of the last tokens of both texts.
+  // Value at the last token of `text` minus that of `less`.
   PointValues differences(const Change& change) const {
     PointValues first = values_of(model_, change, tokens_of(change.source.text));
     const PointValues second = values_of(model_, change, tokens_of(change.source.less));
@@ -211,7 +210,7 @@ class SourceReader {
     return result;
   }
 
-  // Over all tokens, a block at a time.
+  // Means over all tokens, computed block by block.
   PointValues means(const Change& change) const {
     const std::vector<std::int32_t> tokens = source_tokens(change.source);
     std::map<Spot, std::vector<double>> sums;
@@ -240,13 +239,13 @@ class SourceReader {
   const Interventions::Options& options_;
 };
 
-// What changes make of a value, element by element: value * factors + shifts.
+// Combined changes of a value, element by element: value * factors + shifts.
 template <class T>
 class ElementMap {
  public:
   explicit ElementMap(const Tensor& value) : value_(value) {}
 
-  // `source` may be null where the kind needs none.
+  // `source` may be null for kinds without a source.
   void change(const Change& change, Index begin, Index length, const T* source) {
     if (!factors_.defined()) {
       factors_ = Tensor::ones(value_.shape(), value_.dtype());
@@ -280,7 +279,7 @@ class ElementMap {
 
  private:
   const Tensor& value_;
-  Tensor factors_;  // undefined, as the shifts, until something changes
+  Tensor factors_;  // undefined, like shifts_, before the first change
   Tensor shifts_;
   bool scales_ = false;
   bool shifts_any_ = false;
@@ -309,10 +308,10 @@ Change with_heads_of_classes(Change change, const std::map<HeadId, HeadScore>& s
 
 struct Interventions::Resolved {
   Change change;
-  // Of rows [F] (mean, add) or [T, ...] (freeze, resample); of maps [H, T, T].
+  // Rows [F] (mean, add) or [T, ...] (freeze, resample); maps are [H, T, T].
   PointValues values;
 
-  // Puts the change of one target into the map; `positions` are those of the rows.
+  // Adds the change of one target to the map; `positions` are the rows' positions.
   template <class T>
   void add_to(ElementMap<T>& map, const Place& place, const ValueLayout& value,
               const std::vector<Index>& items, std::span<const std::int32_t> positions) const {
@@ -322,7 +321,7 @@ struct Interventions::Resolved {
       if (!change.positions.contains(position)) {
         continue;
       }
-      // Of a map the keys that the query can see: hidden scores stay -infinity.
+      // In maps, only keys visible to the query change: hidden scores stay -infinity.
       const Index length = is_map ? std::min(value.width, position + 1) : value.width;
       for (const Index item : items) {
         const T* from = source<T>({place.point, place.layer}, position, item, value);
@@ -334,7 +333,7 @@ struct Interventions::Resolved {
   }
 
  private:
-  // The numbers that stand for an item at a position; null where there are none.
+  // Source values of an item at a position; null if there are none.
   template <class T>
   const T* source(const Spot& spot, Index position, Index item, const ValueLayout& value) const {
     if (values.empty()) {

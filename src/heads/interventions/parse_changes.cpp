@@ -25,7 +25,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Reads one change from its front.
+// Parser for one change; consumes `rest` from the front.
 struct ChangeReader {
   std::string_view about;
   std::string_view whole;
@@ -42,7 +42,7 @@ struct ChangeReader {
     skip_blanks();
     return is_there;
   }
-  // Up to a blank or one of the separators.
+  // Reads up to a blank or one of the separators.
   std::string_view word(std::string_view separators = "") {
     std::size_t end = 0;
     while (end < rest.size() && !is_blank(rest[end]) &&
@@ -54,7 +54,7 @@ struct ChangeReader {
     skip_blanks();
     return text;
   }
-  // A mark that stands twice is one of the text.
+  // Reads a quoted text. A doubled quotation mark is one mark.
   std::string quoted() {
     const char quote = rest.empty() ? ' ' : rest.front();
     std::string text;
@@ -90,7 +90,7 @@ struct ChangeReader {
   }
 };
 
-// Takes "@3-7" off the end, where it stands outside of quotation marks.
+// Removes a suffix such as "@3-7" outside of quotation marks and returns its range.
 NumberRange take_positions(std::string_view about, std::string_view& text) {
   std::size_t at = std::string_view::npos;
   char quote = 0;
@@ -117,7 +117,7 @@ bool is_class(std::string_view word) {
   });
 }
 
-// Targets are a set: one that is named twice is changed once.
+// Adds a target unless it is in the list: duplicates are changed once.
 template <class Target>
 void add_new(std::vector<Target>& targets, Target target) {
   if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
@@ -154,7 +154,7 @@ void read_targets(ChangeReader& reader, Change& change) {
   } while (reader.passes(","));
 }
 
-// FILE.npz:ARRAY[*FACTOR] or "TEXT" - "TEXT"[*FACTOR].
+// Reads FILE.npz:ARRAY[*FACTOR] or "TEXT" - "TEXT"[*FACTOR].
 void read_vector(ChangeReader& reader, Change& change) {
   if (!reader.is_done() && is_quote(reader.rest.front())) {
     change.source.text = reader.quoted();
@@ -179,7 +179,7 @@ void read_vector(ChangeReader& reader, Change& change) {
   }
 }
 
-// Of a text, from 0.
+// Reads the number of a token, from 0.
 Index read_token(ChangeReader& reader) {
   const std::string_view word = reader.word();
   const Index number = read_number<Index>(word).value_or(-1);
@@ -233,7 +233,7 @@ Change parse_change(std::string_view text) {
   return change;
 }
 
-// At ; and new lines outside of quotation marks.
+// Splits at ; and new lines outside of quotation marks.
 std::vector<std::string_view> split_changes(std::string_view text) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;

@@ -5,7 +5,7 @@
 namespace headlight {
 namespace {
 
-// Sums over the weights that are not excluded.
+// Sums over the weights not excluded.
 struct Overlap {
   double on_pattern = 0;  // weight where the pattern has a one
   double ones = 0;        // of the pattern
@@ -36,7 +36,7 @@ class Detector {
     return overlap;
   }
 
-  // Ones `shift` places behind earlier occurrences of the query's token.
+  // Pattern with ones `shift` positions after earlier occurrences of the query's token.
   Overlap earlier_equals(Index shift) const {
     const std::vector<Index>& earlier = map_.facts().earlier_equal;
     Overlap overlap;

@@ -15,10 +15,10 @@ struct DetectorPair {
   DetectorScores abs;
 };
 
-// TransformerLens's compute_head_attention_similarity_score() of one map with its three patterns of
-// ones and zeros: `mul` is the share of the head's weight that lies on the ones, `abs` is 1 minus
-// the mean absolute difference a query, rounded to three decimals as there. `mul` of a head whose
-// whole weight is excluded is 0.
+// Computes TransformerLens's compute_head_attention_similarity_score() of one map for its three 0/1
+// patterns. `mul` is the share of the head's weight on the ones; 0 if all weight is excluded. `abs`
+// is 1 minus the mean absolute difference per query, rounded to three decimals as in
+// TransformerLens.
 DetectorPair detector_scores(const HeadMap& map, const DetectorOptions& options);
 
 }  // namespace headlight

@@ -14,7 +14,7 @@
 namespace headlight {
 namespace {
 
-// A sequence with the group of documents that its sums go to.
+// A sequence and the bootstrap group of its sums.
 struct MeasuredSequence {
   SequenceFacts facts;
   std::size_t group = 0;
@@ -26,11 +26,11 @@ void add_scaled(const DetectorScores& from, double factor, DetectorScores& to) {
   to.induction_head += factor * from.induction_head;
 }
 
-// Adds up what heads do, map after map, in memory that does not depend on their number.
+// Accumulates scores over maps, in memory that does not depend on their number.
 class ScoreSums {
  public:
   struct Options {
-    ScoreSource source = ScoreSource::text;  // only these scores
+    ScoreSource source = ScoreSource::text;  // measure only scores of this source
     std::size_t groups = 1;
     Index longest = 0;  // tokens of a sequence
     DetectorOptions detector = {};
@@ -54,10 +54,10 @@ class ScoreSums {
     }
   }
 
-  // The weights [H, T, T] float32 of all heads of a layer for every sequence of a batch.
+  // Adds the weights [H, T, T] float32 of all heads of a layer, for every sequence of a batch.
   void add(Index layer, const std::vector<Tensor>& weights,
            const std::vector<MeasuredSequence>& batch) {
-    // A head is one thread's from the first sequence to the last, so that sums have a fixed order.
+    // One thread handles all sequences of a head, so sums have a fixed order.
     kernels::parallel_for(static_cast<Index>(heads_.size()), 1, [&](Index begin, Index) {
       const auto head = static_cast<std::size_t>(begin);
       if (heads_[head].layer != layer) {
@@ -72,7 +72,7 @@ class ScoreSums {
     });
   }
 
-  // With those of the other processes, each of which has added other sequences.
+  // Sums over all processes; each of them has added other sequences.
   void add_across_processes(Processes& processes) {
     std::vector<double> numbers;
     for_each_number([&](double& number) { numbers.push_back(number); });
@@ -81,12 +81,12 @@ class ScoreSums {
     for_each_number([&](double& number) { number = *next++; });
   }
 
-  // Of one head and score: the sums of every group.
+  // Sums of every group, for one head and score.
   const std::vector<DocumentSum>& groups(std::size_t head, std::size_t score) const {
     return groups_[head * score_definitions().size() + score];
   }
-  // How many queries gave each offset their largest weight, [longest]; the first token, which can
-  // see nothing else, is not counted.
+  // Number of queries with their largest weight at each offset, [longest]. The first token is not
+  // counted, because it sees only itself.
   const std::vector<double>& offsets(std::size_t head) const { return offsets_[head]; }
   // Means over sequences of two tokens or more.
   DetectorPair detector(std::size_t head) const {
@@ -99,7 +99,7 @@ class ScoreSums {
   }
 
  private:
-  // What one head did on one sequence.
+  // Sums of one head on one sequence.
   struct MapSums {
     std::vector<DocumentSum> scores;
     DetectorPair detector;
@@ -157,7 +157,7 @@ class ScoreSums {
   }
 
   HeadSet heads_;
-  std::vector<Index> places_;  // of heads_ among those of their layers
+  std::vector<Index> places_;  // index of each head in its layer
   Options options_;
   std::vector<std::vector<DocumentSum>> groups_;  // [heads * scores][groups]
   std::vector<std::vector<double>> offsets_;      // [heads][longest]
@@ -167,9 +167,9 @@ class ScoreSums {
 
 using Sequences = std::vector<std::vector<std::int32_t>>;
 
-constexpr std::size_t kMaxGroups = 1024;  // of the bootstrap
+constexpr std::size_t kMaxGroups = 1024;  // groups of documents in the bootstrap
 
-// The pairs of a sequence that lie wholly inside a piece, counted from its beginning.
+// Pairs entirely inside a piece, with positions relative to it.
 SequencePairs pairs_within(const SequencePairs& pairs, const SequencePiece& piece) {
   SequencePairs result;
   for (std::size_t kind = 0; kind < kPairKinds; ++kind) {
@@ -184,7 +184,7 @@ SequencePairs pairs_within(const SequencePairs& pairs, const SequencePiece& piec
   return result;
 }
 
-// The scores of a head that gives all tokens it can see the same weight.
+// Scores of a head with uniform attention over all visible tokens.
 class EvenScores {
  public:
   void add(const SequenceFacts& facts) {
@@ -366,10 +366,10 @@ class HeadScoring {
     keep_means(sums, result);
   }
 
-  // Processes take turns with the batches.
+  // Whether this process runs the batch: processes take turns.
   bool is_own(Index batch) const { return batch % processes_.count() == processes_.rank(); }
 
-  // The means of all scores that were summed, with intervals from the same draws.
+  // Stores the means of all summed scores, with intervals from the same draws.
   void keep_means(const ScoreSums& sums, HeadScores& result) const {
     std::vector<std::vector<DocumentSum>> measures;
     std::vector<ScoreValue*> values;
@@ -400,7 +400,8 @@ class HeadScoring {
     }
   }
 
-  // Some at a time, so that others can go on between them; their draws are the same as of all.
+  // Works in chunks to allow progress calls in between. Chunks use the same draws as one call
+  // would.
   std::vector<Interval> means_of(std::vector<std::vector<DocumentSum>>& measures) const {
     constexpr std::ptrdiff_t kAtOnce = 64;
     std::vector<Interval> means;
@@ -419,7 +420,7 @@ class HeadScoring {
 
   void keep_offsets(const ScoreSums& sums, HeadScores& result) const {
     const std::size_t offsets = sums.offsets(0).size();
-    std::vector<double> queries(offsets);  // that have a token so far back
+    std::vector<double> queries(offsets);  // queries that have a token at each offset
     for (const SequencePiece& piece : pieces_) {
       for (Index offset = 0; offset < piece.length; ++offset) {
         queries[static_cast<std::size_t>(offset)] +=
@@ -475,7 +476,7 @@ class HeadScoring {
   HeadSet heads_;
   std::vector<SequencePiece> pieces_;
   Index tokens_ = 0;
-  Index done_ = 0;  // tokens that are measured, those of repeated sequences included
+  Index done_ = 0;  // tokens measured so far, including repeated sequences
 };
 
 }  // namespace

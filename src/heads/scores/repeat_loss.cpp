@@ -21,7 +21,7 @@ std::vector<RepeatLoss> repeat_losses(const Gpt& model, const RepeatOptions& rep
         linear_cross_entropy_rows(model.hidden(batch), model.head_weight(), batch.targets,
                                   {.ignore_index = kIgnoreTarget})
             .to_vector();
-    // The loss of a token stands where the token before it does.
+    // Row i holds the loss of token i + 1.
     RepeatLoss mean;
     for (Index i = 0; i + 1 < length; ++i) {
       const Index second = sequence.repeat_begin + i;

@@ -7,17 +7,17 @@
 
 namespace headlight {
 
-// Tokens of one copy that fit a block twice; 0: none.
+// Tokens of one copy, so that two copies fit the context; 0: no room.
 Index repeat_length(const RepeatOptions& repeats, Index block_size);
-// Of a whole sequence; 0: a block has no room for one.
+// Tokens of a whole sequence; 0: no room.
 Index repeat_tokens(const RepeatOptions& repeats, Index block_size);
 
 struct RepeatedTokens {
-  std::vector<std::int32_t> tokens;  // what stands before, a copy, the same again
+  std::vector<std::int32_t> tokens;  // `first`, if set, then two copies
   Index repeat_begin = 0;            // first token of the second copy
 };
 
-// Sequence `number` of those that the options describe, with copies of `length` tokens.
+// Returns sequence `number` of the options' sequences, with copies of `length` tokens.
 RepeatedTokens repeated_tokens(const RepeatOptions& repeats, Index vocab_size, Index length,
                                Index number);
 

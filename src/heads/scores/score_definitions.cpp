@@ -8,10 +8,10 @@
 namespace headlight {
 namespace {
 
-constexpr Index kNear = 8;        // keys that count as near, the query itself included
+constexpr Index kNear = 8;        // keys that count as near, including the query itself
 constexpr double kUnbounded = 0;  // ScoreInfo: low == high
 
-// The sum of value(query) over the queries from `first` on.
+// Sum of value(query) over all queries from `first` on.
 template <class Value>
 DocumentSum over_queries(const HeadMap& map, Index first, const Value& value) {
   DocumentSum result;
@@ -32,8 +32,8 @@ DocumentSum first_token(const HeadMap& map) {
   return over_queries(map, 1, [&](Index query) { return map.weight(query, 0); });
 }
 
-// Weight on the places `shift` behind earlier occurrences of each query's token, for the queries
-// from `first` on that have any.
+// Weight on the positions `shift` after earlier occurrences of each query's token. Covers queries
+// from `first` on with an earlier occurrence.
 DocumentSum after_earlier_equals(const HeadMap& map, Index first, Index shift) {
   const std::vector<Index>& earlier = map.facts().earlier_equal;
   DocumentSum result;
@@ -53,7 +53,7 @@ DocumentSum induction(const HeadMap& map) {
   return after_earlier_equals(map, map.facts().repeat_begin, 1);
 }
 
-// From the later span of a pair to the earlier one.
+// Weight from the later span of a pair on the earlier one.
 template <PairKind kKind>
 DocumentSum back_to(const HeadMap& map) {
   DocumentSum result;
@@ -66,7 +66,7 @@ DocumentSum back_to(const HeadMap& map) {
   return result;
 }
 
-// From the token before the later span, which has to predict it, to the earlier span.
+// Weight from the token before the later span, which predicts it, on the earlier span.
 template <PairKind kKind>
 DocumentSum ahead_to(const HeadMap& map) {
   DocumentSum result;
@@ -80,8 +80,8 @@ DocumentSum ahead_to(const HeadMap& map) {
   return result;
 }
 
-// From the token before a later mention of a name to every mention of any name that comes twice or
-// more: a head that finds out who may come next need not know yet who it will be.
+// Weight from the token before a later mention of a name on every mention of any repeated name. A
+// head that collects candidate names need not predict the right one yet.
 DocumentSum names_ahead(const HeadMap& map) {
   const std::vector<TokenPair>& pairs = map.facts().pairs.of(PairKind::name);
   std::vector<bool> is_name(static_cast<std::size_t>(map.length()));
@@ -103,7 +103,7 @@ DocumentSum names_ahead(const HeadMap& map) {
   return result;
 }
 
-// From each token of a repetition to the one that came next the first time.
+// Weight from each token of a repetition on the token that followed the first time.
 DocumentSum phrase(const HeadMap& map) {
   DocumentSum result;
   for (const TokenPair& pair : map.facts().pairs.of(PairKind::phrase)) {

@@ -7,23 +7,23 @@
 
 namespace headlight {
 
-// What a score is computed from.
+// Input of a score.
 enum class ScoreSource {
   text,     // attention on the given text
   repeats,  // attention on repeated random tokens
-  offsets,  // how often every offset has the largest weight on the text
-  weights,  // the matrices of the model
+  offsets,  // share of queries with their largest weight at each offset, on the text
+  weights,  // matrices of the model
 };
 
 struct ScoreDefinition {
   ScoreInfo info;
   ScoreSource source = ScoreSource::text;
-  // Sum and number over the queries of one map for which the score exists; nullptr for `offsets`
-  // and `weights`.
+  // Returns the sum and the number of queries for which the score exists in one map. nullptr for
+  // `offsets` and `weights`.
   DocumentSum (*measure)(const HeadMap& map) = nullptr;
 };
 
-// The one list of scores: to add a score, add it here.
+// All scores. Add new scores here only.
 const std::vector<ScoreDefinition>& score_definitions();
 
 }  // namespace headlight

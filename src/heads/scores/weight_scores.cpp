@@ -13,7 +13,7 @@
 namespace headlight {
 namespace {
 
-// The matrices of one head in double precision, as the model stores them.
+// Matrices of one head in double precision, in the layout of the model.
 struct HeadMatrices {
   Tensor query;   // W_Q^T [D, C]
   Tensor key;     // W_K^T [D, C]
@@ -44,8 +44,8 @@ std::vector<HeadMatrices> matrices_of(const Gpt& model) {
   return all;
 }
 
-// |left^T middle right| for left, right [D, C] through their Gram matrices [D, D], without a matrix
-// [C, C]: its square is the trace of middle^T (left left^T) middle (right right^T).
+// |left^T middle right| for left, right [D, C], from their Gram matrices [D, D]. Avoids a [C, C]
+// matrix: the square is the trace of middle^T (left left^T) middle (right right^T).
 double product_norm(const Tensor& left_gram, const Tensor& middle, const Tensor& right_gram) {
   const std::vector<double> a = matmul(matmul(left_gram, middle), right_gram).to_vector();
   const std::vector<double> b = middle.to_vector();
@@ -72,8 +72,8 @@ double copying_score(const HeadMatrices& head, const Tensor& embedding_to_logits
   return ratio(sum.real(), sizes);
 }
 
-// W_U W_E [C, C], summed up over tokens. The summands are in the model's own precision: a large
-// vocabulary in double would take twice its memory.
+// W_U W_E [C, C], summed over blocks of tokens. Products use the model's own precision, because a
+// large vocabulary in double would double its memory.
 Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& give_way) {
   constexpr Index kTokens = 16'384;  // at once
   const Tensor embedding = model.weight(Part::token_embedding);  // [V, C]
@@ -90,7 +90,7 @@ Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& give_w
   return sum;
 }
 
-// What composition needs of every head.
+// Precomputed matrices and norms of one head for composition scores.
 struct Grams {
   Tensor query;             // [D, D]
   Tensor value;             // [D, D]

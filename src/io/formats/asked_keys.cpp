@@ -10,8 +10,8 @@
 namespace headlight {
 namespace {
 
-// Fields of GptConfig, and keys of other programs that have them. Keys inside an object, such as
-// rope_scaling, are listed without it.
+// Fields of GptConfig, and their keys in files of other programs. Keys inside an object, for
+// example rope_scaling, are listed without the object's name.
 constexpr auto kFileKeys = std::to_array<std::pair<std::string_view, std::string_view>>(
     {{"vocab_size", "vocab_size"},
      {"block_size", "n_positions"},
@@ -70,7 +70,7 @@ bool is_in_word(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// True for the key itself and for the same inside an object, "rope_scaling.factor".
+// True for the key itself and for the key inside an object, "rope_scaling.factor".
 bool is_key(std::string_view asked, std::string_view key) {
   return asked == key || (asked.ends_with(key) && asked[asked.size() - key.size() - 1] == '.');
 }

@@ -7,22 +7,21 @@
 
 namespace headlight {
 
-// The keys that a reader has asked a file for: a config.json, or the metadata of a GGUF file.
+// The keys that a reader has looked up in a config.json or in the metadata of a GGUF file.
 class AskedKeys {
  public:
   void add(std::string_view key, bool is_there);
   bool contains(std::string_view key) const { return asked_.find(key) != asked_.end(); }
-  // The file's key for a field of GptConfig, "num_attention_heads" for "n_head": of the keys that
-  // were asked for one that is there, else any of them, else the field's own name.
+  // Returns the file's key for a field of GptConfig: "num_attention_heads" for "n_head". Prefers a
+  // key that was looked up and exists, then one that was looked up, then the field's name.
   std::string key_of(std::string_view field) const;
-  // Calls `check`, which names fields of GptConfig in its Errors. They leave with the file's keys,
-  // each behind `prefix`.
+  // Calls `check`. In its errors, replaces fields of GptConfig by the file's keys after `prefix`.
   void in_file_keys(std::string_view prefix, const std::function<void()>& check) const;
 
  private:
   std::string with_file_keys(std::string_view message, std::string_view prefix) const;
 
-  std::map<std::string, bool, std::less<>> asked_;  // whether the key is there
+  std::map<std::string, bool, std::less<>> asked_;  // true: the key exists
 };
 
 }  // namespace headlight

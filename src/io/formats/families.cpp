@@ -16,7 +16,7 @@ constexpr std::array kFamilies{&kGpt2,  &kGptNeo, &kGptNeoX, &kLlama,    &kMistr
 constexpr const char* kWhole = "full_attention";
 constexpr const char* kSliding = "sliding_attention";
 
-// The one that a model which none can express comes nearest to.
+// Returns the family closest to a model that no family can express.
 const ModelFamily& nearest_family(const GptConfig& config) {
   if (config.norm_type == NormKind::rms) {
     return kLlama;
@@ -24,14 +24,14 @@ const ModelFamily& nearest_family(const GptConfig& config) {
   return config.position == PositionKind::rope ? kGptNeoX : kGpt2;
 }
 
-// Weights that are packed in a way of their own.
+// Throws Error for quantised weights.
 void refuse_quantization(const ConfigReader& reader) {
   require_value(reader.find("quantization_config") == nullptr, "quantization_config",
                 "quantised weights are not supported; GGUF files are");
 }
 
-// Keys of transformers that change nothing about what a model computes: how it was made and stored,
-// its special tokens (see TokenSettings), heads of other tasks.
+// Keys of transformers that do not change a model's function: its origin and storage, special
+// tokens (see TokenSettings), heads for other tasks.
 constexpr auto kIdle = std::to_array<std::string_view>({"model_type",
                                                         "architectures",
                                                         "torch_dtype",
@@ -79,7 +79,7 @@ constexpr auto kIdle = std::to_array<std::string_view>({"model_type",
                                                         "rope_interleaved",
                                                         "_sliding_window_pattern"});
 
-// Keys with values that the reader has not asked for, and that may mean something.
+// Returns keys with values that were not looked up and may have a meaning.
 std::vector<std::string> unread_keys(const Json& json, const AskedKeys& asked) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.members()) {
@@ -91,7 +91,7 @@ std::vector<std::string> unread_keys(const Json& json, const AskedKeys& asked) {
   return keys;
 }
 
-// Throws Error about model_type for one that is not known.
+// Returns the family of a model_type. Throws Error if it is unknown.
 const ModelFamily& family_of_type(std::string_view type) {
   std::vector<std::string_view> types;
   for (const ModelFamily* family : kFamilies) {
@@ -125,7 +125,7 @@ std::string family_config_json(const ModelFamily& family, const GptConfig& confi
                    {"use_cache", true},
                    {"tie_word_embeddings", config.tie_weights},
                    {"dtype", "float32"},          // transformers 5
-                   {"torch_dtype", "float32"}});  // and before
+                   {"torch_dtype", "float32"}});  // transformers 4
   json.update(token_id_keys(tokenizer));
   return json.dump(2) + "\n";
 }
@@ -137,7 +137,7 @@ ModelConfig parse_model_config(std::string_view text, std::string_view name) {
     const ModelFamily& family = family_of_type(reader.text("model_type", ""));
     refuse_quantization(reader);
     ModelConfig result{&family, family.read_config(reader)};
-    // Refuses sizes that no file could hold.
+    // Throws Error for sizes that no file could hold.
     reader.asked().in_file_keys("", [&] { count_parameters(result.config); });
     result.config = result.config.canonical();
     result.unread = unread_keys(json, reader.asked());

@@ -9,23 +9,23 @@
 #include "io/formats/config_reader.h"
 #include "io/formats/weight_layout.h"
 
-// The kinds of models that Hugging Face's transformers knows, as far as a Gpt can compute them. A
-// family is one file here: its names, its configuration, and how its matrices lie.
+// Model families of Hugging Face's transformers that a Gpt can compute. Each family is one file:
+// its names, its configuration, and the layout of its matrices.
 namespace headlight {
 
 struct ModelFamily {
-  std::string_view type;  // in config.json: "gpt2"
+  std::string_view type;  // model_type in config.json: "gpt2"
   WeightLayout layout;
 
-  // Throws Error about a key whose value is not known, or would change the function of the model.
+  // Reads the configuration. Throws Error about a key with an unknown or unsupported value.
   GptConfig (*read_config)(const ConfigReader& reader);
-  // Why a model cannot be written, "norm = post: GPT-2 has its norms in front"; empty: it can.
+  // Returns why a model cannot be written: "norm = post: GPT-2 has its norms in front"; else "".
   std::string (*refusal)(const GptConfig& config);
-  // The keys that are the family's own.
+  // Returns the keys that are specific to the family.
   Json (*config_json)(const GptConfig& config);
 };
 
-// Of `key`, with the name that is usual where there is none.
+// Reads an activation under `key`; `usual` is its name if the key is missing.
 Activation read_activation(const ConfigReader& reader, const char* key, const char* usual);
 
 extern const ModelFamily kGpt2;
@@ -36,48 +36,47 @@ extern const ModelFamily kMistral;
 extern const ModelFamily kQwen2;
 extern const ModelFamily kQwen3;
 extern const ModelFamily kGemma3;
-// What no family can express: GPT-2's names, and keys of our own.
+// Models that no family can express: GPT-2's names, and keys of Headlight.
 extern const ModelFamily kHeadlight;
 
-// The first that can express the configuration.
+// Returns the first family that can express the configuration.
 const ModelFamily& family_for(const GptConfig& config);
 
-// Throws Error, one line that begins with "hf: " and says what stands in the way, when none but
-// kHeadlight can.
+// Throws Error, "hf: ..." with the reason, if only kHeadlight can express the configuration.
 void require_family(const GptConfig& config);
 
-// The whole config.json.
+// Returns the whole config.json.
 std::string family_config_json(const ModelFamily& family, const GptConfig& config,
                                const Tokenizer& tokenizer);
 
-// Reads a config.json of any family. Throws Error, one line that begins with `name` and says the
-// key, for another model type, a size that is missing or not sensible, and options that would
-// change the function of the model and are not supported.
+// Reads a config.json of any family. Throws Error, one line with `name` and the key, for an unknown
+// model type, a missing or absurd size, and unsupported options that would change the model's
+// function.
 struct ModelConfig {
   const ModelFamily* family = nullptr;
   GptConfig config = {};
-  std::vector<std::string> unread = {};  // keys that may mean something, and have no effect here
+  std::vector<std::string> unread = {};  // keys without effect that may have a meaning
 };
 ModelConfig parse_model_config(std::string_view json, std::string_view name);
 
-// What several families share.
+// Functions that several families share.
 
-// Throws Error about the key for what no model has.
+// Reads the number of layers. Throws Error about the key unless it is 1 to kMostLayers.
 Index read_layer_count(const ConfigReader& reader, const char* key, Index usual);
-// sliding_window: 0 where the file says null, `usual` where it says nothing.
+// Reads sliding_window: 0 if it is null, `usual` if it is missing.
 Index read_window(const ConfigReader& reader, Index usual);
-// Of each layer, as layer_types says where it is there, else for the layers that are `sliding`.
+// Returns the window of each layer, 0 for none. layer_types decides if present, else `sliding`.
 std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,
                                  Index window);
 Json layer_types_json(const GptConfig& config);
-// The window of the layers that have one; 0: they have different ones, or there is none.
+// Returns the common window of all layers with a window; 0 if they differ or there is none.
 Index common_window(const GptConfig& config);
-// "layers.3.NAME.weight", outside of layers "NAME.weight".
+// Returns "layers.3.NAME.weight", or "NAME.weight" outside of layers.
 std::string name_in_layer(const Weight& weight, const std::string& name);
-// Of a query_key_value that lies in three tensors.
+// Returns the three tensors of a query_key_value weight.
 std::vector<StoredTensor> query_key_value_tensors(const Weight& weight, const GptConfig& config,
                                                   const std::vector<std::string>& names);
-// Llama's names; Gemma's are the same but for norms.
+// Returns tensors with Llama's names. Gemma's names differ only for norms.
 std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config);
 
 }  // namespace headlight

@@ -5,7 +5,7 @@
 #include "io/formats/rope_config.h"
 
 // The text models of Gemma 3 (Gemma Team, arXiv 2503.19786): RMS norms with gains of 1 + w around
-// attention and MLP, scaled embeddings, and layers with a window whose wavelengths are shorter.
+// attention and MLP, scaled embeddings, and layers with a window and a smaller rotary base.
 namespace headlight {
 namespace {
 
@@ -138,7 +138,7 @@ Json config_json(const GptConfig& config) {
         {"sliding_attention", rope_parameters_json({.theta = local_theta}, 0)}}}};
 }
 
-// Llama's, but for the norms: attention and MLP have one in front and one behind.
+// Llama's tensors, with other norms: attention and MLP have one before and one after.
 std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& config) {
   const auto norm = [&](const char* name) -> std::vector<StoredTensor> {
     return {{.name = name_in_layer(weight, name), .rows = weight.shape[0]}};

@@ -4,14 +4,13 @@
 #include "headlight/base/error.h"
 #include "io/formats/families.h"
 
-// GPT-2 (Radford et al. 2019), whose names Gpt::parameters() has, and what of ours it cannot
-// express: that is written under a type of its own, so that other tools refuse it instead of
-// misreading it.
+// GPT-2 (Radford et al. 2019), whose tensor names Gpt::parameters() uses. Models that GPT-2 cannot
+// express get the type "headlight", so that other tools refuse them instead of misreading them.
 namespace headlight {
 
 Activation read_activation(const ConfigReader& reader, const char* key, const char* usual) {
   const std::string text = reader.text(key, usual);
-  // Other names that transformers has for the same functions.
+  // Other names in transformers for the same functions.
   constexpr std::array kOthers =
       std::to_array<Choice<Activation>>({{"gelu_pytorch_tanh", Activation::gelu_tanh},
                                          {"gelu_fast", Activation::gelu_tanh},
@@ -72,7 +71,7 @@ std::vector<std::vector<Index>> read_lists(const ConfigReader& reader, const cha
   return numbers;
 }
 
-// The keys that headlight_config_json() writes.
+// Reads the keys that headlight_config_json() writes.
 RopeOptions read_rope(const ConfigReader& reader) {
   const RopeOptions usual;
   return {.theta = reader.number("rope_theta", usual.theta),
@@ -234,7 +233,7 @@ Json headlight_config_json(const GptConfig& config) {
   return json;
 }
 
-// The matrices of layers lie as inputs x outputs.
+// Matrices of layers are stored as [inputs, outputs].
 std::vector<StoredTensor> gpt2_tensors(const Weight& weight, const GptConfig&) {
   return {{.name = weight.name,
            .rows = weight.shape[0],

@@ -1,14 +1,14 @@
 #include "headlight/base/error.h"
 #include "io/formats/families.h"
 
-// GPT-Neo (Black et al. 2021), of which TinyStories' models are: every second layer sees a window
-// alone, scores are not scaled, and queries, keys and values have no biases.
+// GPT-Neo (Black et al. 2021), the family of the TinyStories models: every second layer has a
+// window, scores are not scaled, and queries, keys and values have no biases.
 namespace headlight {
 namespace {
 
 constexpr Index kWindow = 256;  // transformers' window_size
 
-// The kind of every layer of "attention_types": [[["global", "local"], 12]].
+// Returns, for every layer, whether "attention_types" makes it local: [[["global", "local"], 12]].
 std::vector<bool> local_layers(const ConfigReader& reader) {
   constexpr const char* kKey = "attention_types";
   const Json usual = Json::array({Json::array({Json::array({"global", "local"}), 12})});

@@ -2,9 +2,8 @@
 #include "io/formats/families.h"
 #include "io/formats/rope_config.h"
 
-// GPT-NeoX (Black et al., arXiv 2204.06745), of which Pythia's models are: a quarter of each head
-// is turned, attention and MLP read the same stream, and the rows of queries, keys and values
-// alternate head by head.
+// GPT-NeoX (Black et al., arXiv 2204.06745), the family of Pythia: rotary positions on a quarter of
+// each head, parallel attention and MLP, and rows of queries, keys and values grouped by head.
 namespace headlight {
 namespace {
 

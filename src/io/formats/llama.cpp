@@ -4,21 +4,20 @@
 #include "io/formats/families.h"
 #include "io/formats/rope_config.h"
 
-// Llama (Touvron et al., arXiv 2302.13971) and the families whose layers and names are the same but
-// for a few keys: Mistral (windows), Qwen 2 (biases of queries, keys and values) and Qwen 3 (norms
-// of queries and keys).
+// Llama (Touvron et al., arXiv 2302.13971) and families that differ in a few keys: Mistral
+// (windows), Qwen 2 (biases of queries, keys and values) and Qwen 3 (norms of queries and keys).
 namespace headlight {
 namespace {
 
 constexpr Index kUsualWindow = 4096;
 
-// What transformers takes for a size that a config.json lacks.
+// Default sizes of transformers for keys that a config.json lacks.
 struct UsualSizes {
   Index vocabulary = 32000;
   Index block = 2048;
   Index inner = 11008;
-  Index key_heads = 0;   // 0: as many as there are heads, as for null
-  Index head_width = 0;  // 0: of the model's width
+  Index key_heads = 0;   // 0: the number of heads, as for null
+  Index head_width = 0;  // 0: n_embd / n_head
 };
 
 GptConfig read_layers(const ConfigReader& reader, const UsualSizes& usual) {
@@ -65,7 +64,7 @@ GptConfig read_mistral(const ConfigReader& reader) {
 
 std::vector<Index> read_qwen_windows(const ConfigReader& reader, Index layers) {
   const bool has_windows = reader.boolean("use_sliding_window", false);
-  const Index said = read_window(reader, kUsualWindow);  // files have it without windows, too
+  const Index said = read_window(reader, kUsualWindow);  // present even if windows are off
   const Index window = has_windows ? said : 0;
   const Index whole_layers = reader.size("max_window_layers", 28, 0);
   std::vector<bool> sliding;
@@ -99,7 +98,7 @@ bool has_plain_heads(const GptConfig& config) {
          config.attention_scale == 0;
 }
 
-// What none of the families has, or all of them have.
+// Returns the reason if none of these families can express the layers; "" otherwise.
 std::string refusal_of_layers(const GptConfig& config) {
   if (config.norm == NormPosition::post || config.norm_type != NormKind::rms ||
       config.norm_gain_plus_one || config.output_norms) {
@@ -123,7 +122,7 @@ std::string refusal_of_layers(const GptConfig& config) {
                "scale of its own";
 }
 
-// Of queries, keys and values or nowhere.
+// True if biases are exactly on queries, keys and values (`qkv`) or nowhere.
 bool has_biases(const GptConfig& config, bool qkv) {
   const BlockPlan plan = block_plan(config, 0);
   return plan.qkv_bias == qkv && !plan.attention_output_bias && !plan.mlp_bias;
@@ -224,7 +223,7 @@ Json qwen3_json(const GptConfig& config) {
   return json;
 }
 
-// Of a part inside a layer, or outside.
+// Returns the name of a part, without the layer.
 std::string llama_name(Part part) {
   switch (part) {
     case Part::token_embedding:

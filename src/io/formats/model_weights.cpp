@@ -22,7 +22,7 @@ bool are_equal(const Tensor& a, const Tensor& b) {
          std::equal(x.data<float>(), x.data<float>() + x.numel(), y.data<float>());
 }
 
-// The first names of a list, for a message.
+// Returns the first names of a list, for a message.
 std::string first_of(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 4;
   std::string text;
@@ -33,24 +33,24 @@ std::string first_of(const std::vector<std::string>& names) {
                                : text;
 }
 
-// As it lies in the file, of a weight of this shape.
+// Returns the shape in the file of a tensor of a weight with this shape.
 Shape file_shape(const StoredTensor& stored, const Shape& shape) {
   Shape result = shape;
   result[0] = stored.rows;
   return stored.transposed ? Shape{result[1], result[0]} : result;
 }
 
-// Whether its linear layers and norms all have biases, or none: what GPT-2's configuration can say.
+// True if all linear layers and norms have biases or none has, as in GPT-2's configuration.
 bool has_one_bias_key(const GptConfig& config) {
   return !config.qkv_bias && !config.attention_output_bias && !config.mlp_bias;
 }
 
-// The name in files with a prefix.
+// Returns the name in files that use the prefix.
 std::string full_name(const std::string& name, const WeightLayout& layout) {
   return name == layout.head ? name : std::string(layout.prefix) + name;
 }
 
-// Biases that GPT-2 has and a model without biases lacks.
+// Returns zeros for the biases of GPT-2 that a model without biases lacks.
 NamedTensors zero_biases(const GptConfig& config, const WeightLayout& layout) {
   GptConfig with_biases = config;
   with_biases.bias = true;
@@ -64,14 +64,14 @@ NamedTensors zero_biases(const GptConfig& config, const WeightLayout& layout) {
   return biases;
 }
 
-// The token embedding of a layout, or its head.
+// Returns the name of the token embedding or the head in a layout.
 std::string stored_name(Part part, const WeightLayout& layout) {
   const Weight weight{
       .name = part_name(part) + std::string(".weight"), .shape = {1, 1}, .part = part};
   return layout.tensors_of(weight, {}).front().name;
 }
 
-// Rows [outer, first, second, rest] as [outer, second, first, rest].
+// Reorders rows from [outer, first, second, rest] to [outer, second, first, rest].
 Tensor reordered(const Tensor& x, const RowOrder& order) {
   if (order.first == 1 || order.second == 1) {
     return x;
@@ -81,7 +81,7 @@ Tensor reordered(const Tensor& x, const RowOrder& order) {
   return reshape(permute(parts, {0, 2, 1, 3}), x.shape());
 }
 
-// Elements plus `shift`.
+// Returns the elements plus `shift`.
 Tensor shifted(const Tensor& x, float shift) {
   if (shift == 0) {
     return x;
@@ -93,14 +93,14 @@ Tensor shifted(const Tensor& x, float shift) {
   return result;
 }
 
-// Rows of a weight as a file has them.
+// Converts rows of a weight to the layout of the file.
 Tensor as_stored(const StoredTensor& stored, const Tensor& rows) {
   const RowOrder back{stored.order.outer, stored.order.second, stored.order.first};
   const Tensor result = shifted(reordered(rows, back), stored.shift);
   return stored.transposed ? transpose(result) : result;
 }
 
-// The way back.
+// Converts a tensor of the file to rows of a weight.
 Tensor as_ours(const StoredTensor& stored, const Tensor& x) {
   return shifted(reordered(stored.transposed ? transpose(x) : x, stored.order), -stored.shift);
 }
@@ -208,7 +208,7 @@ void ModelWeights::fill(const Weight& weight, const GptConfig& config, Tensor& p
       file.read_into(rows);
     } else {
       const Tensor values = as_ours(stored, file.read());
-      rows.copy_from(slice(values, 0, 0, rows.size(0)));  // positions may be fewer
+      rows.copy_from(slice(values, 0, 0, rows.size(0)));  // the model may have fewer positions
     }
   }
 }

@@ -9,28 +9,27 @@
 
 namespace headlight {
 
-// The tensors of a model under the names, and with the layout, of another program.
+// Returns a model's tensors with the names and the layout of another program.
 NamedTensors stored_tensors(const Gpt& model, const WeightLayout& layout);
 
-// The weights of a model's files. Names may have the layout's prefix or not; its buffers are left
-// out.
+// The weights in a model's files, without the layout's buffers. Names may lack the layout's prefix.
 class ModelWeights {
  public:
-  // The layout must outlive it. Throws Error for two tensors of one name.
+  // `layout` must outlive this object. Throws Error for two tensors of the same name.
   ModelWeights(WeightFiles files, const WeightLayout& layout);
   ModelWeights(const ModelWeights&) = delete;  // its map refers to its files
   ModelWeights& operator=(const ModelWeights&) = delete;
   ModelWeights(ModelWeights&&) = default;
 
-  // Decides what the configuration leaves open. A head that differs from the token embedding is a
-  // head of its own, whatever the configuration says, as in transformers; a GPT-2 that was written
-  // without biases has them if they have become other than zero.
+  // Completes the configuration from the weights. A head that differs from the token embedding is
+  // untied, whatever the configuration says, as in transformers. A GPT-2 written without biases has
+  // biases if any is not zero.
   void settle(GptConfig& config);
   // Throws Error, one line that names the tensors that are missing, unexpected or of another shape.
-  // Returns a line that names those outside of layers that are left out; "": none is.
+  // Returns a line about ignored tensors outside of layers; "" if there are none.
   std::string check(const GptConfig& config) const;
-  // Fills the parameters, converting types. The model may have fewer positions than the file: the
-  // first ones are taken. check() must have passed.
+  // Fills the parameters, converting types. A model with fewer positions than the file takes the
+  // first ones. Requires a successful check().
   void read_into(Gpt& model) const;
 
  private:
@@ -38,7 +37,7 @@ class ModelWeights {
 
   WeightFiles files_;
   const WeightLayout& layout_;
-  std::map<std::string, const FileTensor*> tensors_;  // by the name without the prefix
+  std::map<std::string, const FileTensor*> tensors_;  // by name without the prefix
 };
 
 }  // namespace headlight

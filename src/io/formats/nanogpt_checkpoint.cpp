@@ -11,10 +11,10 @@
 namespace headlight {
 namespace {
 
-constexpr double kEpsilon = 1e-5;  // of nanoGPT's layer norms
+constexpr double kEpsilon = 1e-5;  // epsilon of nanoGPT's layer norms
 
-// The state dictionary of nanoGPT's GPT. It keeps matrices as outputs x inputs, as we do, and has
-// the tied head under both names.
+// Returns the state dictionary of nanoGPT's GPT. Its matrices are [outputs, inputs], as ours, and
+// the tied head is under both names.
 NamedTensors nanogpt_tensors(const Gpt& model) {
   NamedTensors result;
   for (const auto& [weight, tensor] : model.weights()) {
@@ -25,10 +25,10 @@ NamedTensors nanogpt_tensors(const Gpt& model) {
   return result;
 }
 
-// Elements that several names may share.
+// Storages of tensors. Several names may share one storage.
 class Storages {
  public:
-  // The number of the storage of a contiguous tensor.
+  // Returns the index of a contiguous tensor's storage.
   std::size_t number_of(const Tensor& tensor) {
     const auto [place, is_new] = numbers_.emplace(tensor.data<float>(), tensors_.size());
     if (is_new) {

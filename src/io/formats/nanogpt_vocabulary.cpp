@@ -19,30 +19,30 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Index kLargestFile = Index{1} << 25;     // bytes
-constexpr std::size_t kMostValues = 4 * 0x110000;  // Unicode has that many characters
-constexpr std::size_t kDictionaries = 3;           // the whole, itos and stoi
+constexpr std::size_t kMostValues = 4 * 0x110000;  // 0x110000: code points of Unicode
+constexpr std::size_t kDictionaries = 3;           // the outer one, itos and stoi
 constexpr std::array<std::string_view, 3> kKeys{"vocab_size", "itos", "stoi"};
 enum Key { kVocabSize, kItos, kStoi };
 constexpr Index kNoCharacter = -1;  // an empty text
 
-// What the operations of a pickle put on the stack.
+// A value on the stack of a pickle.
 struct Value {
   enum class Kind { mark, number, character, key, dictionary };
   Kind kind = Kind::mark;
-  Index number = 0;  // or a code point or kNoCharacter, a place in kKeys, a dictionary's place
+  Index number = 0;  // or a code point or kNoCharacter, an index of kKeys or of a dictionary
 
   friend bool operator==(const Value&, const Value&) = default;
 };
 
 using Dictionary = std::vector<std::pair<Value, Value>>;
 
-// Runs the operations of one pickle (https://docs.python.org/3/library/pickletools.html).
+// Interpreter of one pickle (https://docs.python.org/3/library/pickletools.html).
 class PickleReader {
  public:
   PickleReader(std::string_view bytes, std::string_view name)
       : bytes_(bytes), rest_(bytes), name_(name) {}
 
-  // The whole dictionary; see dictionary() for those inside.
+  // Returns the outer dictionary; see dictionary() for inner ones.
   const Dictionary& read() {
     constexpr unsigned kProtocol = 0x80;
     const bool begins = !rest_.empty() && take_number(1) == kProtocol && !rest_.empty();
@@ -110,7 +110,8 @@ class PickleReader {
     }
   }
 
-  // Values that the pickle writes once and refers to by number, given in order.
+  // Runs operations on the memo: values that are written once and later used by their number, which
+  // must count up.
   void use_memo(unsigned operation) {
     switch (operation) {
       case 0x94:  // MEMOIZE
@@ -148,7 +149,7 @@ class PickleReader {
     stack_.push_back(value);
   }
 
-  // Takes the uppermost mark off, and returns where it stood.
+  // Removes the topmost mark and returns its position.
   std::size_t take_mark() {
     const auto is_mark = [](const Value& value) { return value.kind == Value::Kind::mark; };
     const auto found = std::find_if(stack_.rbegin(), stack_.rend(), is_mark);
@@ -157,7 +158,7 @@ class PickleReader {
     return static_cast<std::size_t>(place - stack_.begin());
   }
 
-  // Gives the pairs from `begin` on to the dictionary before them.
+  // Moves the pairs from `begin` on into the dictionary before them.
   void set_items(std::size_t begin) {
     const std::size_t count = stack_.size() - begin;
     const bool fits =
@@ -178,7 +179,7 @@ class PickleReader {
     return taken;
   }
 
-  // Little endian.
+  // Reads a little-endian number.
   Index take_number(Index bytes) {
     std::uint64_t number = 0;
     int shift = 0;
@@ -212,7 +213,7 @@ class PickleReader {
   std::vector<Dictionary> dictionaries_;
 };
 
-// What nanoGPT's dictionary has under a key.
+// Returns the value of a key. Throws Error if it is missing or of another kind.
 Value entry(const Dictionary& whole, Key key, Value::Kind kind, std::string_view name) {
   const auto found = std::find_if(whole.begin(), whole.end(), [&](const auto& item) {
     return item.first == Value{Value::Kind::key, key};
@@ -222,7 +223,7 @@ Value entry(const Dictionary& whole, Key key, Value::Kind kind, std::string_view
   return found->second;
 }
 
-// The characters by id; -1: an empty text. [V]
+// Returns the characters by id; -1: an empty text. [V]
 std::vector<Index> characters_by_id(const Dictionary& itos, std::string_view name) {
   constexpr Index kMissing = -2;
   std::vector<Index> characters(itos.size(), kMissing);
@@ -237,7 +238,7 @@ std::vector<Index> characters_by_id(const Dictionary& itos, std::string_view nam
   return characters;
 }
 
-// True for the ids that stoi knows, which must be what itos says. [V]
+// Returns true for the ids in stoi, which must agree with itos. [V]
 std::vector<bool> known_ids(const Dictionary& stoi, const std::vector<Index>& characters,
                             std::string_view name) {
   std::vector<bool> known(characters.size(), false);
@@ -252,7 +253,7 @@ std::vector<bool> known_ids(const Dictionary& stoi, const std::vector<Index>& ch
   return known;
 }
 
-// Where itos has the special tokens that stoi does not have; none: nanoGPT wrote the file.
+// Returns the position of special tokens that only itos has; nothing if nanoGPT wrote the file.
 std::optional<SpecialTokens> place_of_specials(const std::vector<Index>& characters,
                                                const std::vector<bool>& known,
                                                std::string_view name) {

@@ -23,14 +23,14 @@ void PickleWriter::integer(Index value) {
     code_ += 'J';
     append(static_cast<std::uint64_t>(value), 4);
   } else {
-    code_ += "\x8a\x08";  // eight bytes of two's complement follow
+    code_ += "\x8a\x08";  // 8 bytes of two's complement follow
     append(static_cast<std::uint64_t>(value), 8);
   }
 }
 
 void PickleWriter::number(double value) {
   code_ += 'G';
-  append(__builtin_bswap64(std::bit_cast<std::uint64_t>(value)), 8);  // the one big-endian value
+  append(__builtin_bswap64(std::bit_cast<std::uint64_t>(value)), 8);  // the only big-endian value
 }
 
 void PickleWriter::integers(const Shape& values) {

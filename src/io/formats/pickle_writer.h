@@ -7,9 +7,8 @@
 
 namespace headlight {
 
-// Writes the machine code of Python's pickle, protocol 2
-// (https://docs.python.org/3/library/pickletools.html): every call pushes a value onto the stack of
-// the program that reads it, or joins values that are there.
+// Writer of Python's pickle, protocol 2 (https://docs.python.org/3/library/pickletools.html). Every
+// call pushes a value onto the reader's stack, or combines values on it.
 class PickleWriter {
  public:
   PickleWriter() : code_("\x80\x02") {}
@@ -20,22 +19,22 @@ class PickleWriter {
   void boolean(bool value) { code_ += value ? '\x88' : '\x89'; }
   void none() { code_ += 'N'; }
 
-  // A dictionary: begin_dictionary(), then key and value in turn, then end_dictionary().
+  // Writes a dictionary: begin_dictionary(), then keys and values in turn, then end_dictionary().
   void begin_dictionary() { code_ += "}("; }
   void end_dictionary() { code_ += 'u'; }
-  // A tuple: begin_tuple(), its values, end_tuple().
+  // Writes a tuple: begin_tuple(), its values, end_tuple().
   void begin_tuple() { code_ += '('; }
   void end_tuple() { code_ += 't'; }
   void integers(const Shape& values);  // as a tuple
 
-  // A name of a module, such as "collections" "OrderedDict".
+  // Pushes a name of a module, for example "collections" "OrderedDict".
   void global(std::string_view module, std::string_view name);
-  // Calls the global below with the tuple on top.
+  // Calls the global below the top with the tuple on top.
   void call() { code_ += 'R'; }
-  // Turns the tuple on top into what the reader's persistent_load makes of it.
+  // Replaces the tuple on top by the result of the reader's persistent_load.
   void persistent() { code_ += 'Q'; }
 
-  // The whole program; nothing may be added afterwards.
+  // Returns the whole pickle. No calls may follow.
   std::string finish();
 
  private:

@@ -10,7 +10,7 @@ namespace {
 constexpr const char* kUnscaled = "default";
 constexpr const char* kOriginal = "original_max_position_embeddings";
 
-// The key of transformers 4, whose rope_scaling has no theta, or of 5; null: neither is there.
+// Returns the key of transformers 4 (rope_scaling, without theta) or 5; null if there is none.
 const char* parameters_key(const ConfigReader& reader) {
   const bool has_new = reader.find("rope_parameters") != nullptr;
   return reader.find("rope_scaling") != nullptr ? "rope_scaling"

@@ -3,26 +3,26 @@
 #include "headlight/ops/rope.h"
 #include "io/formats/config_reader.h"
 
-// What a config.json of Hugging Face says about rotary embeddings: rope_parameters as transformers
-// 5 writes them, or keys beside the others and rope_scaling, as before.
+// Rotary embeddings in a config.json of Hugging Face: rope_parameters in transformers 5, single
+// keys and rope_scaling before.
 namespace headlight {
 
 struct RopeKeys {
-  Index block_size;  // the model's, the usual one of the training before a scaling
+  Index block_size;  // of the model; default original length before a scaling
   const char* theta = "rope_theta";
-  const char* share = "partial_rotary_factor";  // of a head that is turned
+  const char* share = "partial_rotary_factor";  // share of a head that is rotated
   double usual_theta = 10000;
   double usual_share = 1;
 };
 
-// Throws Error about a key for a type that is not known, and for values of another kind.
+// Reads the options. Throws Error about the key for an unknown type and for values of another kind.
 RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys);
 
-// What one object of rope_parameters says, which may leave out what `usual` has.
+// Reads one object of rope_parameters. `usual` has the values of missing keys.
 RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptions& usual,
                                  Index block_size);
 
-// rope_parameters.
+// Returns the value of rope_parameters.
 Json rope_parameters_json(const RopeOptions& rope, Index head_width);
 
 }  // namespace headlight

@@ -41,7 +41,7 @@ void add_shards(const fs::path& index, WeightFiles& files) {
   }
 }
 
-// Throws Error for shards that no index names.
+// Throws Error for shards without an index.
 void require_no_shards(const fs::path& directory) {
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();

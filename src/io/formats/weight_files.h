@@ -10,25 +10,25 @@
 
 namespace headlight {
 
-// A tensor of a file, read when it is asked for.
+// A tensor in a file, read on demand.
 struct FileTensor {
   std::string name;
   Shape shape;
   std::function<Tensor()> read;
-  // Overwrites the elements of a tensor of the same shape in row-major order, in its own type.
+  // Overwrites the elements of a contiguous tensor of the same shape, in its own type.
   std::function<void(Tensor&)> read_into;
 };
 
-// What a model is read from, in whatever format.
+// The tensors in a model's files, in any format.
 struct WeightFiles {
-  std::string where;         // the file that errors name
-  std::string described_by;  // what says the shapes: "config.json"
+  std::string where;         // file name for errors
+  std::string described_by;  // source of the shapes, for errors: "config.json"
   std::vector<FileTensor> tensors = {};
 };
 
-// model.safetensors of a directory, or the shards that model.safetensors.index.json names. Reads
-// headers only. Throws Error for files that are missing or damaged, and shards with tensors that
-// the index does not have there. It may have more: buffers that no model needs.
+// Opens model.safetensors of a directory, or the shards named by model.safetensors.index.json.
+// Reads only headers. Throws Error for missing or damaged files, and for shards with tensors that
+// the index does not list there. Extra tensors are allowed: buffers that no model needs.
 WeightFiles safetensors_weights(const std::filesystem::path& directory);
 
 WeightFiles gguf_weights(const GgufFile& file);

@@ -6,10 +6,10 @@
 
 #include "headlight/nn/architecture.h"
 
-// How the weights of a Gpt lie in files of other programs.
+// Layout of the weights of a Gpt in files of other programs.
 namespace headlight {
 
-// How the rows of a file lie: [outer, first, second, rest] where ours are [outer, second, first,
+// Order of rows in a file: [outer, first, second, rest], where ours is [outer, second, first,
 // rest].
 struct RowOrder {
   Index outer = 1;
@@ -17,27 +17,27 @@ struct RowOrder {
   Index second = 1;
 };
 
-// A tensor of a model file that is a weight of ours, or some of its rows.
+// A tensor of a model file that holds a weight, or some of its rows.
 struct StoredTensor {
   std::string name;  // without the prefix
-  Index rows = 0;    // of the weight, from where the tensor before ended
+  Index rows = 0;    // rows of the weight, after the rows of earlier tensors
   RowOrder order = {};
-  // The file has inputs x outputs (transformers' Conv1D), the transpose of ours.
+  // The file stores [inputs, outputs] (transformers' Conv1D), the transpose of ours.
   bool transposed = false;
-  float shift = 0;  // the file's elements are ours plus this
+  float shift = 0;  // file element = our element + shift
 };
 
 struct WeightLayout {
-  std::string_view prefix = {};  // of all names but the head's, in files that have it
-  std::string_view head;         // the untied head
-  // Ends of the names of tensors that are no weights.
+  std::string_view prefix = {};  // optional prefix of all names but the head's
+  std::string_view head;         // name of the untied head
+  // Name endings of tensors that are not weights.
   std::vector<std::string_view> buffers = {};
-  // How the names in layers begin, behind the prefix. Tensors elsewhere that are no weights are
-  // left out with a warning, as in transformers; empty: they are refused.
+  // Beginning of names in layers, after the prefix. Unknown tensors outside of layers are ignored
+  // with a warning, as in transformers. Empty: they are refused.
   std::string_view layers = {};
-  // The tensors of a weight, which may be a bias, in the order of its rows.
+  // Returns the tensors of a weight or bias, in the order of its rows.
   std::vector<StoredTensor> (*tensors_of)(const Weight& weight, const GptConfig& config);
-  // All biases are there, zeros in a model without.
+  // True if files hold all biases, as zeros for a model without biases.
   bool has_all_biases = false;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kMagic("MMIDIDX\0\0", 9);
 constexpr std::uint64_t kVersion = 1;
-constexpr std::uint8_t kInt32 = 4;  // numbers of Megatron's types
+constexpr std::uint8_t kInt32 = 4;  // Megatron's type numbers
 constexpr std::uint8_t kUint16 = 8;
 constexpr Index kHeaderBytes = 34;
 constexpr Index kLengthBytes = 4;

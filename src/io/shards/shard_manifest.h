@@ -10,7 +10,7 @@
 
 namespace headlight {
 
-// A text that is encoded, as it was when the encoding began.
+// A text to encode, with its state at the start of encoding.
 struct ShardSource {
   std::string path = {};
   Index bytes = 0;
@@ -19,32 +19,31 @@ struct ShardSource {
   bool operator==(const ShardSource&) const = default;
 };
 
-// A place in the sources: so many ids of a part (see TextPart) are in shards already.
+// A position in the sources: shards hold the first `ids` ids of part `part` (see TextPart).
 struct SourcePlace {
   Index source = 0;
   Index part = 0;
   Index ids = 0;
 };
 
-// shards.json: what a folder of shards was made of and how far it is. It is replaced whole after
-// every shard, so that it never tells of a shard that is not complete.
+// shards.json: the origin and the progress of a folder of shards. It is replaced whole after every
+// shard, so it never lists an incomplete shard.
 struct ShardManifest {
-  Json settings = {};  // an object of all that decides which bytes are written
+  Json settings = {};  // object of all settings that affect the written bytes
   std::vector<ShardSource> sources = {};
-  std::vector<Shard> shards = {};        // that are complete
-  std::optional<SourcePlace> next = {};  // where the next shard begins; none: all is done
+  std::vector<Shard> shards = {};        // complete shards
+  std::optional<SourcePlace> next = {};  // start of the next shard; nothing: done
 };
 
-// Throws Error as write_file() does.
+// Writes shards.json. Throws Error as write_file() does.
 void write_shard_manifest(const std::filesystem::path& folder, const ShardManifest& manifest);
 
-// Nothing where the folder has none. Throws Error "PATH: ..." for what write_shard_manifest() would
-// not write.
+// Reads shards.json; nothing if the folder has none. Throws Error "PATH: ..." for damaged content.
 std::optional<ShardManifest> read_shard_manifest(const std::filesystem::path& folder);
 
-// Where a token file lies in a folder with a manifest: throws Error naming the file when the
-// encoding is not done, when it had another vocabulary than that of `tokenizer`, and when the
-// manifest knows nothing of the file or says that it has another number of tokens.
+// Checks a token file against the manifest of its folder, if there is one. Throws Error naming the
+// file if the encoding is not done or used another vocabulary than `tokenizer`, or if the manifest
+// does not list the file with this number of tokens.
 void require_listed(const std::filesystem::path& token_file, Index tokens,
                     const Tokenizer& tokenizer);
 

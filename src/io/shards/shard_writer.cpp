@@ -36,7 +36,7 @@ void ShardWriter::add(EncodedPart part) {
   }
   waiting_ += count;
   document_.push_back(std::move(part));
-  while (waiting_ >= options_.shard_tokens) {  // with its end it is too long for any shard
+  while (waiting_ >= options_.shard_tokens) {  // with its end token it exceeds any shard
     if (shard_.tokens > 0) {
       close_shard();
     }
@@ -60,7 +60,7 @@ void ShardWriter::end_document() {
   write_document(waiting_);
 }
 
-// The next `count` ids as a document with its end.
+// Writes the next `count` ids as a document with its end token.
 void ShardWriter::write_document(Index count) {
   if (!file_) {
     shard_.name = name_of_shard(number_);
@@ -94,7 +94,7 @@ void ShardWriter::take_ids(Index count, std::vector<std::int32_t>& ids) {
 }
 
 void ShardWriter::close_shard() {
-  if (!file_) {  // nothing has been put into it
+  if (!file_) {  // the shard is empty
     return;
   }
   const std::filesystem::path path = folder_ / shard_.name;

@@ -11,15 +11,14 @@
 
 namespace headlight {
 
-// Ids of one part of a text.
+// The ids of one part of a text.
 struct EncodedPart {
   std::vector<std::int32_t> ids;
-  SourcePlace place;    // of the first id that is in no shard yet
-  bool begins = false;  // a document; else they go on with the last one
+  SourcePlace place;    // position of the first id that is not in a shard yet
+  bool begins = false;  // true: begins a document; false: continues the last one
 };
 
-// Fills token files with documents, one file after another; see encode_shards() for what goes
-// where.
+// Writes documents to token files, one after another; encode_shards() describes the distribution.
 class ShardWriter {
  public:
   struct Options {
@@ -28,8 +27,7 @@ class ShardWriter {
     std::int32_t end_of_text = 0;
     Index first = 0;  // number of the first shard
   };
-  // Called when a shard is complete on the disk, with the place where the next one begins; none
-  // for the last.
+  // Called when a shard is on the disk. `next` is the start of the next one; nothing for the last.
   using OnShard = std::function<void(const Shard& shard, const std::optional<SourcePlace>& next)>;
 
   ShardWriter(std::filesystem::path folder, const Options& options, OnShard on_shard);
@@ -49,16 +47,16 @@ class ShardWriter {
   std::filesystem::path folder_;
   Options options_;
   OnShard on_shard_;
-  std::deque<EncodedPart> document_;  // parts of the present document, not yet in any shard
-  Index waiting_ = 0;                 // their ids
+  std::deque<EncodedPart> document_;  // parts of the current document, not yet in any shard
+  Index waiting_ = 0;                 // number of their ids
   Index number_;
-  Shard shard_;  // that is being written
+  Shard shard_;  // the shard being written
   std::filesystem::path temporary_;
   std::optional<FileWriter> file_;
-  std::vector<std::int32_t> lengths_;  // of its documents
+  std::vector<std::int32_t> lengths_;  // lengths of its documents
 };
 
-// True for the names of files that a ShardWriter makes.
+// True for names of files that a ShardWriter writes.
 bool is_shard_name(std::string_view name);
 
 }  // namespace headlight

@@ -33,7 +33,7 @@ ShardSource source_of(const TextFile& file) {
   return {.path = file.path, .bytes = opened.size(), .modified = opened.modified()};
 }
 
-// Encodes parts of texts on several threads and hands them on in order.
+// Encodes parts of texts on several threads and passes the results on in order.
 class OrderedEncoder {
  public:
   OrderedEncoder(const TextEncoder& encoder, ShardWriter& writer)
@@ -42,7 +42,7 @@ class OrderedEncoder {
   void add(std::string_view text, const SourcePlace& place, bool begins) {
     bytes_ += text.size();
     unit_.push_back({std::string(text), place, begins});
-    constexpr std::size_t kUnit = std::size_t{1} << 20;  // bytes that are worth a thread
+    constexpr std::size_t kUnit = std::size_t{1} << 20;  // bytes that justify a thread
     if (bytes_ >= kUnit) {
       start();
     }
@@ -72,7 +72,7 @@ class OrderedEncoder {
     return encoded;
   }
 
-  // Twice as many as threads: while the first is waited for, others are ready to go on.
+  // Runs twice as many tasks as threads: while one is waited for, others are ready to run.
   void start() {
     while (std::ssize(running_) >= 2 * kernels::max_threads()) {
       take_first();
@@ -93,8 +93,8 @@ class OrderedEncoder {
 
   const TextEncoder& encoder_;
   ShardWriter& writer_;
-  std::vector<Text> unit_;  // that is being gathered
-  std::size_t bytes_ = 0;   // of it
+  std::vector<Text> unit_;  // parts collected for the next task
+  std::size_t bytes_ = 0;   // bytes in unit_
   std::deque<std::future<Encoded>> running_;
 };
 
@@ -109,7 +109,7 @@ Json settings_of(const Tokenizer& tokenizer, const ShardOptions& options) {
           {"special", options.special}};
 }
 
-// Throws Error naming the first setting in which they differ.
+// Throws Error naming the first setting that differs.
 void require_same_settings(const Json& before, const Json& now, const std::string& where) {
   for (const auto& [key, value] : now.members()) {
     const Json* old = before.find(key);
@@ -141,12 +141,12 @@ void require_complete(const fs::path& folder, const std::vector<Shard>& shards, 
   }
 }
 
-// Names of the files that save_tokenizer() writes.
+// True for names of files that save_tokenizer() writes.
 bool is_of_tokenizer(std::string_view name) {
   return name.starts_with("tokenizer") || name == "generation_config.json";
 }
 
-// Only what an encoding that was killed before its first shard may leave.
+// Throws Error unless the folder holds only leftovers of an encoding killed before its first shard.
 void require_empty(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -155,7 +155,7 @@ void require_empty(const fs::path& folder) {
   }
 }
 
-// What the folder has of these texts; makes the manifest of a new one.
+// Returns the folder's manifest for these texts. Creates it for a new folder.
 ShardManifest begin_or_go_on(const fs::path& folder, const std::vector<TextFile>& files,
                              const Tokenizer& tokenizer, const ShardOptions& options) {
   ShardManifest present{.settings = settings_of(tokenizer, options), .next = SourcePlace{}};
@@ -183,7 +183,7 @@ ShardManifest begin_or_go_on(const fs::path& folder, const std::vector<TextFile>
   return std::move(*before);
 }
 
-// Reads a text from its part `first.part` on.
+// Encodes a text from part `first.part` on.
 TextLook encode_source(const TextFile& file, const ShardSource& source, const SourcePlace& first,
                    const TextFormat& format, OrderedEncoder& encoder) {
   const bool documents = format.gives_documents(file);
@@ -218,7 +218,7 @@ ShardResult encode_shards(const fs::path& folder, const std::vector<TextFile>& f
   if (options.format.token_dtype == TokenDtype::automatic) {
     options.format.token_dtype = token_dtype_for(tokenizer.vocab_size());
   }
-  constexpr Index kMostTokens = std::numeric_limits<std::int32_t>::max();  // of a document
+  constexpr Index kMostTokens = std::numeric_limits<std::int32_t>::max();  // per document
   require_value(options.shard_tokens >= 2 && options.shard_tokens <= kMostTokens, "shard_tokens",
                 "expected 2 to ", kMostTokens, ", got ", options.shard_tokens);
   make_folder(folder);

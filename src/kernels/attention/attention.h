@@ -8,41 +8,41 @@
 #include "headlight/tensor/shape.h"
 #include "kernels/loops.h"
 
-// Causal multi-head attention over sequences laid end to end. Scores live in tiles only: an online
-// softmax (Milakov and Gimelshein, arXiv 1805.02867) carries the row maximum and sum from one block
-// of keys to the next, and backward computes the scores again (Dao et al., arXiv 2205.14135).
+// Causal multi-head attention over concatenated sequences. Scores exist in tiles only: an online
+// softmax (Milakov and Gimelshein, arXiv 1805.02867) carries the row maximum and sum between blocks
+// of keys. Backward recomputes the scores (Dao et al., arXiv 2205.14135).
 namespace headlight::kernels {
 
-// One sequence: its queries are the last ones among its keys.
+// One sequence. Its queries belong to the last query_count keys.
 struct AttentionSequence {
   Index query_begin = 0;  // row of the first query
   Index query_count = 0;  // T
   Index key_begin = 0;    // row of the first key
-  Index key_count = 0;    // S >= T; query t sees keys 0 ... S - T + t, or the last ones of these
+  Index key_count = 0;    // S >= T; query t sees keys 0 ... S - T + t, or the last `window` of them
 };
 
-// Head h of row n starts at query + n * query_stride + h * head_width, and of keys and values at
-// key + n * key_stride + g * key_head_stride, where the query heads of group g share key head g.
+// Head h of row n starts at query + n * query_stride + h * head_width. The query heads of group g
+// share key head g, at offset n * key_stride + g * key_head_stride of keys and values.
 template <class T>
 struct AttentionOperands {
   const T* query = nullptr;
   const T* key = nullptr;
   const T* value = nullptr;
   Index query_stride = 0;
-  Index key_stride = 0;       // of keys and values
-  Index key_head_stride = 0;  // of keys and values
+  Index key_stride = 0;       // for keys and values
+  Index key_head_stride = 0;  // for keys and values
   Index heads = 1;
   Index key_heads = 0;  // 0: as many as heads
-  // [key_heads], rising: group g are the heads below key_ends[g] that are in no group before;
-  // empty: heads / key_heads in a row.
+  // [key_heads], increasing: group g has the heads from key_ends[g - 1] to below key_ends[g];
+  // empty: groups of heads / key_heads consecutive heads.
   std::span<const Index> key_ends = {};
   Index head_width = 0;
-  Index window = 0;  // keys that a query sees at most, the last ones; 0: all
+  Index window = 0;  // maximum number of keys that a query sees, the most recent ones; 0: all
   T scale = 1;
-  DropoutRow dropout;  // seed, stream and probability; positions are filled in
+  DropoutRow dropout;  // seed, stream and probability; the kernels set the position
   std::span<const AttentionSequence> sequences;
-  // Of what is multiplied: queries, keys, values, weights and the gradients of them; of float only.
-  // The softmax and all sums are as in float32.
+  // Precision of the factors: queries, keys, values, weights and their gradients. bfloat16 for T =
+  // float only. The softmax and all sums stay in float32.
   Precision precision = Precision::float32;
 
   Index groups() const { return key_heads == 0 ? heads : key_heads; }
@@ -63,7 +63,7 @@ template <class T>
 struct AttentionOutputs {
   T* output = nullptr;       // [N, H D]
   T* log_sum_exp = nullptr;  // [N, H], for backward; may be null
-  // Per sequence [H, T, S], the weights before dropout; empty: not wanted.
+  // [H, T, S] per sequence: the weights before dropout; empty: not stored.
   std::span<T* const> weights;
 };
 
@@ -72,10 +72,10 @@ void attention_forward(const AttentionOperands<T>& in, const AttentionOutputs<T>
 
 template <class T>
 struct AttentionGradients {
-  const T* output = nullptr;       // [N, H D], as computed
-  const T* log_sum_exp = nullptr;  // [N, H]
+  const T* output = nullptr;       // [N, H D], from forward
+  const T* log_sum_exp = nullptr;  // [N, H], from forward
   const T* output_grad = nullptr;  // [N, H D]
-  T* query_grad = nullptr;         // laid out as query, key and value are
+  T* query_grad = nullptr;         // all three in the layout of query, key and value
   T* key_grad = nullptr;
   T* value_grad = nullptr;
 };
@@ -83,7 +83,7 @@ struct AttentionGradients {
 template <class T>
 void attention_backward(const AttentionOperands<T>& in, const AttentionGradients<T>& gradients);
 
-// The same with operands rounded to bfloat16, by the given tiles.
+// As above, with operands rounded to bfloat16, by the given tiles.
 struct Bfloat16Tiles;
 void attention_forward(const AttentionOperands<float>& in, const AttentionOutputs<float>& out,
                        const Bfloat16Tiles& tiles);

@@ -8,8 +8,8 @@
 namespace headlight::kernels {
 namespace {
 
-// One head's gradients, with scratch memory of its thread. Heads that share keys come one after the
-// other, and the first begins their sums.
+// Computes one head's gradients in its thread's scratch memory. Heads that share keys run one after
+// the other; the first one initialises their sums.
 template <class Tiles>
 class BackwardHead {
  public:
@@ -44,7 +44,7 @@ class BackwardHead {
     output_grad_panels_ = next + Tiles::panels_size(set, query_tile_, width);
   }
 
-  // Elements for heads with so many keys at most.
+  // Returns the elements of scratch memory for heads with at most `keys` keys.
   static Index scratch_size(const Set& set, Index keys, Index head_width) {
     const Index queries = Tiles::query_tile(set);
     return 2 * queries * kKeyTile + tiles_size(set, head_width) +
@@ -73,7 +73,7 @@ class BackwardHead {
     return g_.output_grad + head_.output_offset() + t * head_.output_stride();
   }
 
-  // The tiles add to the gradients of keys; those that no earlier query has seen begin with 0.
+  // The tiles add to the gradients of keys, so keys that no earlier query has seen start at 0.
   void clear_new_keys(Index first, Index rows) const {
     const AttentionOperands<T>& in = head_.in;
     if (head_.head > in.group_begin(head_.group)) {
@@ -86,7 +86,7 @@ class BackwardHead {
     }
   }
 
-  // delta = output . output_grad is what the softmax gradient subtracts from every key.
+  // delta = output . output_grad: the softmax gradient subtracts it from every key's gradient.
   void prepare_queries(Index first, Index rows) {
     const Index width = head_.in.head_width;
     clear_new_keys(first, rows);
@@ -119,9 +119,9 @@ class BackwardHead {
                           {.c = g_.key_grad + key_place, .c_stride = in.key_stride, .beta = 1});
   }
 
-  // Calls body(row, visible, padded) for every row: the keys that it sees, and those rounded up to
-  // whole vectors that its strip computes with. add_to_keys reads up to a strip further, where
-  // `values` gets zeros.
+  // Calls body(row, visible, padded) for every row. `visible` is the number of keys that the row
+  // sees; `padded` is the number of keys of its strip, rounded up to whole vectors. Also zeroes up
+  // to one vector of `values` after `padded`, which add_to_keys reads.
   template <class Body>
   void for_rows(const AttentionTile& tile, T* values, const Body& body) const {
     constexpr Index kStep = 16;
@@ -135,8 +135,8 @@ class BackwardHead {
     });
   }
 
-  // The weights before dropout, from the scores and the sums that forward kept; 0 where a query
-  // does not see a key.
+  // Recomputes the weights before dropout from the scores and forward's log_sum_exp; 0 where a
+  // query does not see a key.
   void recompute_weights(const AttentionTile& tile) {
     products_.query_key(tile, {query(tile.query), head_.in.query_stride, 1}, key_across_,
                         {.c = weights_, .c_stride = kKeyTile, .alpha = head_.in.scale});
@@ -150,8 +150,8 @@ class BackwardHead {
     });
   }
 
-  // The value gradient needs the weights after dropout, the score gradient those before; so the
-  // dropped ones are made in the buffer of the weight gradient, which is free until then.
+  // The value gradient needs the weights after dropout, the score gradient those before dropout.
+  // The buffer of the weight gradient is still free here, so it holds the dropped weights.
   MatrixView<T> dropped_weights(const AttentionTile& tile) {
     if (head_.in.dropout.probability == 0) {
       return {weights_, kKeyTile, 1};
@@ -171,7 +171,7 @@ class BackwardHead {
       if (head_.in.dropout.probability > 0) {
         loops<T>().dropout(row_grad, row_grad, dropout_row(head_, tile, row), visible);
       }
-      // Whole panels were written, which may end before whole vectors of this loop do.
+      // query_key wrote whole panels, which may end before this loop's last vector.
       std::fill(row_grad + visible, row_grad + padded, T{0});
       loops<T>().softmax_backward(weights_ + row * kKeyTile, row_grad, delta_[row], head_.in.scale,
                                   padded);
@@ -180,7 +180,7 @@ class BackwardHead {
 
   const AttentionHead<T>& head_;
   const AttentionGradients<T>& g_;
-  Index query_tile_;  // queries of a tile
+  Index query_tile_;  // queries per tile
   T* weights_;        // [query_tile_, kKeyTile]
   T* weights_grad_;   // [query_tile_, kKeyTile]
   Tiles tiles_;

@@ -10,7 +10,7 @@
 namespace headlight::kernels {
 namespace {
 
-// One head's pass over its queries, with scratch memory of its thread.
+// Computes one head over all its queries in its thread's scratch memory.
 template <class Tiles>
 class ForwardHead {
  public:
@@ -36,7 +36,7 @@ class ForwardHead {
                            panels + Tiles::panels_size(set, in.head_width, keys));
   }
 
-  // Elements for heads with so many keys at most.
+  // Returns the elements of scratch memory for heads with at most `keys` keys.
   static Index scratch_size(const Set& set, Index keys, Index head_width) {
     return Tiles::query_tile(set) * kKeyTile + maxima_size(set, keys) +
            tiles_size(set, head_width) + Tiles::panels_size(set, head_width, keys) +
@@ -84,9 +84,9 @@ class ForwardHead {
                             .beta = tile.is_first ? T{0} : T{1}});
   }
 
-  // Turns one row of scores into exp(score - maximum), and corrects the row's sum and output for a
-  // maximum that has grown. The row's strip computes with `keys` keys: those it does not see get a
-  // weight of 0. Whole vectors are worked on.
+  // Turns one row of scores into exp(score - maximum). When the maximum grows, rescales the row's
+  // sum and output. The row's strip has `keys` keys; keys that the row does not see get weight 0.
+  // Works on whole vectors.
   void absorb_row(const AttentionTile& tile, Index row, Index keys) {
     constexpr Index kStep = 16;
     const Loops<T>& loop = loops<T>();
@@ -94,7 +94,7 @@ class ForwardHead {
     const Index hidden = hidden_columns(head_, tile, row);
     const Index visible = visible_columns(head_, tile, row);
     const Index padded = rounded_up(keys, kStep);
-    if (hidden > 0 && hidden >= visible) {  // its window begins behind this tile
+    if (hidden > 0 && hidden >= visible) {  // the row's window begins after this tile
       std::fill_n(scores, padded, T{0});
       return;
     }
@@ -117,14 +117,14 @@ class ForwardHead {
     }
   }
 
-  // Row [S] of the sequence's weights [H, T, S].
+  // Returns row [S] of the sequence's weights [H, T, S].
   T* weights(Index query) const {
     const AttentionSequence& sequence = head_.sequence;
     return out_.weights[static_cast<std::size_t>(head_.sequence_index)] +
            (head_.head * sequence.query_count + query) * sequence.key_count;
   }
 
-  // The weights lie there as exp(score - maximum when their tile was computed).
+  // Normalises the weights, which hold exp(score - maximum at the time of their tile).
   void finish_weights(Index query, Index rows) {
     for_key_tiles(head_, query, rows, [&](const AttentionTile& tile) {
       for (Index row = 0; row < tile.rows; ++row) {
@@ -155,15 +155,15 @@ class ForwardHead {
 
   const AttentionHead<T>& head_;
   const AttentionOutputs<T>& out_;
-  Index query_tile_;  // queries of a tile
+  Index query_tile_;  // queries per tile
   T* scores_;         // [query_tile_, kKeyTile]
   T* tile_maxima_;    // [tiles of keys, query_tile_]
   Tiles tiles_;
   AttentionProducts<Tiles> products_;
   typename Tiles::Panels key_;    // [D, S]
   typename Tiles::Panels value_;  // [S, D]
-  T maximum_[kMaximumQueryTile];  // of a row's scores so far
-  T sum_[kMaximumQueryTile];      // of exp(score - maximum)
+  T maximum_[kMaximumQueryTile];  // maximum of each row's scores so far
+  T sum_[kMaximumQueryTile];      // sum of exp(score - maximum) of each row
 };
 
 }  // namespace

@@ -2,20 +2,19 @@
 
 #include "kernels/attention/attention_tile.h"
 
-// Attention's products, over tiles of one of three kinds: RegisterTiles, BlasAttentionTiles of
-// blas_attention_tiles.h, and Bfloat16AttentionTiles of bfloat16/attention_tiles.h. A kind of tiles
-// has
-//   Real     what goes in and comes out
-//   Set      the compiled functions; size questions can be asked with it alone
+// Attention's matrix products, over one of three kinds of tiles: RegisterTiles, BlasAttentionTiles
+// (blas_attention_tiles.h) and Bfloat16AttentionTiles (bfloat16/attention_tiles.h). Each kind has
+//   Real     element type of inputs and outputs
+//   Set      the compiled functions; enough to compute sizes
 //   Panels   a right-hand operand [depth, width], packed once for many products
-//   strip()  makes a left-hand operand [height, depth] of at most rows() rows ready for products
-//   written()  how many columns of C a product writes when so many are wanted
-//   first_row()  where a product may start that only needs the panels' rows from a given one on
-//   multiply()  C = alpha * strip panel + beta * C, where beta is 0 or 1; what it leaves of alpha
-//               is left to scale_rows()
+//   strip()  prepares a left-hand operand [height, depth] of at most rows() rows
+//   written()  number of columns of C that a product writes for a given number of wanted columns
+//   first_row()  first row of a product that needs the panels' rows from a given one on
+//   multiply()  C = alpha * strip panel + beta * C, beta 0 or 1; may omit alpha
+//   scale_rows()  multiplies C by alpha if multiply() omitted it
 namespace headlight::kernels {
 
-// The register tiles of gemm_tile.h, which read left-hand operands where they lie.
+// The register tiles of gemm_tile.h, which read left-hand operands in place.
 template <class T>
 class RegisterTiles {
  public:
@@ -26,9 +25,9 @@ class RegisterTiles {
     const T* data = nullptr;
     Index depth = 0;
     Index width = 0;
-    Index columns = 0;  // of a panel
+    Index columns = 0;  // columns per panel
 
-    // The panel that starts with column `column`, from row `row` on.
+    // Returns the panel that starts at column `column`, from row `row` on.
     const T* at(Index row, Index column) const { return data + column * depth + row * columns; }
   };
 
@@ -40,11 +39,11 @@ class RegisterTiles {
 
   RegisterTiles(const Set& set, T*) : set_(set) {}
 
-  // Elements of memory that the constructor is given, for strips of so many columns at most.
+  // Elements of scratch memory for the constructor, for strips of at most `depth` columns.
   static Index scratch_size(const Set&, Index) { return 0; }
-  // Queries of a tile: whole strips of every instruction set but one.
+  // Queries per tile: whole strips for every instruction set but one.
   static Index query_tile(const Set&) { return 56; }
-  // Elements for a packed operand of this size.
+  // Elements of a packed operand [depth, width].
   static Index panels_size(const Set& set, Index depth, Index width) {
     return rounded_up(width, set.columns) * depth;
   }
@@ -78,8 +77,8 @@ class RegisterTiles {
   const Set& set_;
 };
 
-// Calls body(first row, rows, keys) for the strips of a tile's queries; keys is how many of the
-// tile's keys the last query of the strip sees. Strips that see none are left out.
+// Calls body(first row, rows, keys) for the strips of a tile's queries. `keys` is the number of the
+// tile's keys that the strip's last query sees; strips with none are skipped.
 template <class T, class Body>
 void for_strips(const AttentionHead<T>& head, const AttentionTile& tile, Index height,
                 const Body& body) {
@@ -92,7 +91,7 @@ void for_strips(const AttentionHead<T>& head, const AttentionTile& tile, Index h
   }
 }
 
-// The products of one head.
+// Matrix products of one head.
 template <class Tiles>
 class AttentionProducts {
  public:
@@ -102,9 +101,9 @@ class AttentionProducts {
   AttentionProducts(const AttentionHead<T>& head, const Tiles& tiles)
       : head_(head), tiles_(tiles) {}
 
-  // c [rows, keys] = alpha * a [rows, D] b, for the keys of the tile that are seen: c is written
-  // beyond a row's keys as well, to those of its strip and, with panels, to whole ones. b is packed
-  // [D, S].
+  // c [rows, keys] = alpha * a [rows, D] b, for the keys that the tile's queries see. b is packed
+  // [D, S]. Also writes c beyond a row's own keys: up to its strip's keys, with panels up to whole
+  // panels.
   void query_key(const AttentionTile& tile, const MatrixView<T>& a, const Panels& b,
                  const TileUpdate<T>& update) const {
     for_strips(head_, tile, tiles_.rows(), [&](Index row, Index rows, Index keys) {
@@ -119,8 +118,8 @@ class AttentionProducts {
     });
   }
 
-  // c [rows, D] = a [rows, keys] b + beta * c, where rows of a are 0 beyond the keys that they see.
-  // b is packed [S, D].
+  // c [rows, D] = a [rows, keys] b + beta * c. Rows of a are 0 beyond their visible keys. b is
+  // packed [S, D].
   void weighted_sum(const AttentionTile& tile, const MatrixView<T>& a, const Panels& b,
                     const TileUpdate<T>& update) const {
     for_strips(head_, tile, tiles_.rows(), [&](Index row, Index rows, Index keys) {
@@ -129,12 +128,12 @@ class AttentionProducts {
     });
   }
 
-  // c [keys, D] += a^T b for a [rows, keys] that is 0 where a query does not see a key, as far as
-  // the strip of queries goes that sees the first of a strip of keys. b is packed [rows, D].
+  // c [keys, D] += a^T b, where a [rows, keys] is 0 if a query does not see a key. Each strip of
+  // keys skips the queries before the first one that sees any of its keys. b is packed [rows, D].
   void add_to_keys(const AttentionTile& tile, const MatrixView<T>& a, const Panels& b,
                    const TileUpdate<T>& update) const {
     for (Index key = 0; key < tile.columns; key += tiles_.rows()) {
-      // The first query that sees any of these keys, or the first of its strip.
+      // The first query that sees any of these keys, or the first query of its strip.
       const Index seeing = std::max<Index>(0, tile.key + key + 1 - head_.visible(tile.query));
       const Index row = tiles_.first_row(seeing);
       const MatrixView<T> transposed{a.at(row, key), a.column_stride, a.row_stride};
@@ -145,8 +144,8 @@ class AttentionProducts {
   }
 
  private:
-  // Rows [row, row + height) of update.c from the strip and all columns of b, from b's row
-  // `first` on.
+  // Computes rows [row, row + height) of update.c from the strip and all columns of b, starting at
+  // b's row `first`.
   void multiply_across(const typename Tiles::Strip& strip, Index first, const Panels& b, Index row,
                        const TileUpdate<T>& update) const {
     TileUpdate<T> part = update;

@@ -7,13 +7,12 @@
 #include "kernels/gemm/gemm_tile.h"
 #include "kernels/parallel.h"
 
-// What attention's forward and backward have in common. A head is worked through in tiles of
-// queries and keys; inside a tile the products go strip by strip, so that keys that no query of a
-// strip sees are left out.
+// Common parts of attention's forward and backward. A head is computed in tiles of queries and
+// keys. Inside a tile, products run strip by strip and skip keys that no query of the strip sees.
 namespace headlight::kernels {
 
 inline constexpr Index kMaximumQueryTile = 64;
-inline constexpr Index kKeyTile = 256;  // whole panels of all kinds of tiles
+inline constexpr Index kKeyTile = 256;  // a multiple of every kind's panel width
 
 // One head of one sequence.
 template <class T>
@@ -25,7 +24,7 @@ struct AttentionHead {
         head(head_number),
         group(operands.group_of(head_number)) {}
 
-  Index query_offset() const {  // of the head's first query element
+  Index query_offset() const {  // offset of the head's first query element
     return sequence.query_begin * in.query_stride + head * in.head_width;
   }
   Index key_offset() const {
@@ -35,7 +34,7 @@ struct AttentionHead {
   Index output_offset() const {
     return sequence.query_begin * output_stride() + head * in.head_width;
   }
-  // Query t sees the keys from hidden(t) to below visible(t).
+  // Query t sees keys [hidden(t), visible(t)).
   Index visible(Index t) const { return sequence.key_count - sequence.query_count + t + 1; }
   Index hidden(Index t) const {
     return in.window == 0 ? 0 : std::max<Index>(0, visible(t) - in.window);
@@ -45,10 +44,10 @@ struct AttentionHead {
   const AttentionSequence& sequence;
   Index sequence_index;
   Index head;
-  Index group;  // the key head that it reads
+  Index group;  // the head's group, which is its key head
 };
 
-// Keys of the longest sequence.
+// Returns the number of keys of the longest sequence.
 inline Index longest(std::span<const AttentionSequence> sequences) {
   Index keys = 0;
   for (const AttentionSequence& sequence : sequences) {
@@ -57,10 +56,10 @@ inline Index longest(std::span<const AttentionSequence> sequences) {
   return keys;
 }
 
-// Elements of a thread's scratch memory: threads do not share cache lines.
+// Rounds up a thread's scratch elements, so that threads do not share cache lines.
 inline Index scratch_per_thread(Index elements) { return (elements + 63) / 64 * 64; }
 
-// Heads that together are worth a thread's waking up.
+// Number of heads whose work is worth waking a thread.
 template <class T>
 Index head_grain(const AttentionOperands<T>& in) {
   constexpr Index kWorthwhile = Index{1} << 16;  // multiply-adds
@@ -73,11 +72,11 @@ Index head_grain(const AttentionOperands<T>& in) {
 }
 
 enum class HeadOrder {
-  any,            // heads do not depend on one another
-  group_by_group  // those that share a key head one after the other
+  any,            // heads are independent
+  group_by_group  // heads that share a key head run one after the other on one thread
 };
 
-// Runs Worker<Tiles>(head, to, set, scratch memory) for every head of every sequence, in parallel.
+// Runs a Worker<Tiles>(head, to, set, scratch) for every head of every sequence, in parallel.
 template <template <class> class Worker, class Tiles, class T, class To>
 void run_heads(const AttentionOperands<T>& in, const To& to, const typename Tiles::Set& set,
                HeadOrder order = HeadOrder::any) {
@@ -85,7 +84,7 @@ void run_heads(const AttentionOperands<T>& in, const To& to, const typename Tile
       scratch_per_thread(Worker<Tiles>::scratch_size(set, longest(in.sequences), in.head_width));
   Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
   T* memory = static_cast<T*>(scratch.data());
-  // What a thread takes at once: a head or a group.
+  // A work item is a head or, by_group, a group of heads.
   const bool by_group = order == HeadOrder::group_by_group;
   const Index parts = by_group ? in.groups() : in.heads;
   const Index items = static_cast<Index>(in.sequences.size()) * parts;
@@ -101,16 +100,16 @@ void run_heads(const AttentionOperands<T>& in, const To& to, const typename Tile
   });
 }
 
-// Queries [query, query + rows) against keys [key, key + columns).
+// Queries [query, query + rows) and keys [key, key + columns).
 struct AttentionTile {
   Index query;
   Index rows;
   Index key;
   Index columns;
-  bool is_first;  // of the tiles of these queries
+  bool is_first;  // the first tile of keys of these queries
 };
 
-// Calls body(tile) for the tiles of keys that any query of [query, query + rows) sees.
+// Calls body(tile) for every tile of keys that any query of [query, query + rows) sees.
 template <class T, class Body>
 void for_key_tiles(const AttentionHead<T>& head, Index query, Index rows, const Body& body) {
   const Index first = head.hidden(query) / kKeyTile * kKeyTile;
@@ -120,8 +119,7 @@ void for_key_tiles(const AttentionHead<T>& head, Index query, Index rows, const 
   }
 }
 
-// The tile's row sees the tile's keys from hidden_columns() to below visible_columns(): none where
-// the former is not smaller.
+// A row of a tile sees the tile's keys [hidden_columns(), visible_columns()), which may be empty.
 template <class T>
 Index visible_columns(const AttentionHead<T>& head, const AttentionTile& tile, Index row) {
   return std::clamp(head.visible(tile.query + row) - tile.key, Index{0}, tile.columns);
@@ -131,8 +129,8 @@ Index hidden_columns(const AttentionHead<T>& head, const AttentionTile& tile, In
   return std::clamp(head.hidden(tile.query + row) - tile.key, Index{0}, tile.columns);
 }
 
-// Where the random numbers of one row of weights start. A sequence may have 2^24 keys before rows
-// share numbers.
+// Returns the random-number position of one row of weights. Rows start sharing numbers when a
+// sequence has more than 2^24 keys.
 template <class T>
 DropoutRow dropout_row(const AttentionHead<T>& head, const AttentionTile& tile, Index row) {
   DropoutRow result = head.in.dropout;

@@ -7,9 +7,9 @@
 
 namespace headlight::kernels {
 
-// Attention's products by single-threaded BLAS calls, see attention_products.h. BLAS packs for
-// itself, so operands stay where they lie; each has unit stride along one axis. A strip is as high
-// as a tile of queries, and a product as wide as the keys that its strip sees.
+// Attention's products by single-threaded BLAS calls; see attention_products.h. BLAS packs its
+// operands, so they stay in place; each has stride 1 along one axis. A strip has all queries of a
+// tile, and a product all keys that the strip sees.
 template <class T>
 class BlasAttentionTiles {
  public:
@@ -75,7 +75,7 @@ class BlasAttentionTiles {
     bool transposed;
   };
 
-  // A single row or column may have any stride; BLAS wants one that would hold a row.
+  // A single row or column may have any stride, but BLAS requires one that could hold a row.
   static Operand operand(const MatrixView<T>& view, Index rows, Index columns) {
     const bool by_rows = view.column_stride == 1 && (view.row_stride >= columns || rows == 1);
     return by_rows ? Operand{std::max(view.row_stride, columns), false}

@@ -7,8 +7,8 @@
 
 namespace headlight::kernels {
 
-// Attention's products by bfloat16 tiles, see attention_products.h: operands are rounded when they
-// are packed, sums are float32. Lives on one thread, and begins and ends its products.
+// Attention's products by bfloat16 tiles; see attention_products.h. Packing rounds the operands;
+// sums are float32. An object belongs to one thread; it calls begin() and end() of the tile set.
 class Bfloat16AttentionTiles {
  public:
   using Real = float;
@@ -20,7 +20,7 @@ class Bfloat16AttentionTiles {
     Index width = 0;
     Index stored_depth = 0;
 
-    // The panel that starts with column `column`, from row `row` on.
+    // Returns the panel that starts at column `column`, from row `row` on.
     const Bfloat16Bits* at(Index row, Index column) const {
       return data + column * stored_depth + row * kBfloat16Columns;
     }
@@ -41,7 +41,7 @@ class Bfloat16AttentionTiles {
   Bfloat16AttentionTiles(const Bfloat16AttentionTiles&) = delete;
   Bfloat16AttentionTiles& operator=(const Bfloat16AttentionTiles&) = delete;
 
-  // Sizes are counted in floats.
+  // Sizes are in floats.
   static Index scratch_size(const Set& set, Index depth) {
     return set.rows * (kBfloat16Columns + packed_depth(depth) / 2);
   }
@@ -54,7 +54,7 @@ class Bfloat16AttentionTiles {
   Index rows() const { return set_.rows; }
   Index columns() const { return kBfloat16Columns; }
   Index written(Index) const { return kBfloat16Columns; }
-  // Panels hold pairs of rows, so a product starts where a strip does.
+  // Panels store pairs of rows, so a product starts at the first row of a strip.
   Index first_row(Index needed) const { return needed / set_.rows * set_.rows; }
 
   Panels pack_panels(const MatrixView<float>& from, Index depth, Index width, float* to) const {
@@ -70,7 +70,7 @@ class Bfloat16AttentionTiles {
     return panels;
   }
 
-  // There is one at a time.
+  // Packs a strip; it is valid until the next one is packed.
   Strip strip(const MatrixView<float>& from, Index height, Index depth) const {
     set_.pack_strip(from, depth, height, strip_);
     return {height, packed_depth(depth)};
@@ -103,8 +103,8 @@ class Bfloat16AttentionTiles {
   }
 
  private:
-  // A product that starts with a later row is rounded up to whole depths from there on, and finds
-  // zeros.
+  // Depth of a stored panel. A product that starts at a later row rounds its depth up from there,
+  // so the panel ends with enough rows of zeros.
   static Index stored_depth(const Set& set, Index depth) {
     return packed_depth(set.rows % kBfloat16Depth == 0 ? depth : depth + kBfloat16Depth - 1);
   }

@@ -10,11 +10,11 @@
 namespace headlight::kernels {
 namespace {
 
-// The summation is cut into parts whose packed panels and strips fit the caches.
+// Summation depth of a part, whose packed panels and strips fit the caches.
 constexpr Index kMaximumDepth = 512;
 constexpr Index kBlockColumns = 768;
 
-// A part of C, computed by one thread with scratch memory of its own.
+// Computes a part of C on one thread with its own scratch memory.
 class Bfloat16Part {
  public:
   Bfloat16Part(const Gemm<float>& g, const Bfloat16Tiles& tiles, void* scratch)
@@ -24,7 +24,7 @@ class Bfloat16Part {
     panels_ = strip_ + tiles.rows * kMaximumDepth;
   }
 
-  // Bytes.
+  // Returns the scratch memory of a part in bytes.
   static Index scratch_size(const Bfloat16Tiles& tiles) {
     return tiles.rows * kBfloat16Columns * static_cast<Index>(sizeof(float)) +
            (tiles.rows + kBlockColumns) * kMaximumDepth * static_cast<Index>(sizeof(Bfloat16Bits));
@@ -70,7 +70,7 @@ class Bfloat16Part {
     }
   }
 
-  // Whole tiles that need no more than an addition go straight to C.
+  // Writes whole tiles straight to C if they need at most an addition.
   void multiply_tile(const Bfloat16Operands& operands, const GemmRegion& tile, bool is_first) {
     const bool whole = tile.rows == tiles_.rows && tile.columns == kBfloat16Columns;
     const float beta = is_first ? g_.beta : 1.0F;
@@ -85,7 +85,7 @@ class Bfloat16Part {
   }
 
   // C = alpha * product + beta * C + bias for the first part of the summation, C += alpha * product
-  // for the others.
+  // for the later ones.
   void store(const GemmRegion& tile, bool is_first) const {
     const float beta = is_first ? g_.beta : 1.0F;
     for (Index row = 0; row < tile.rows; ++row) {

@@ -31,7 +31,7 @@ Cpuid cpuid(unsigned leaf, unsigned subleaf) {
   return result;
 }
 
-// Linux gives a process the large tile registers only when it asks for them.
+// Linux grants the large tile registers only to processes that request them.
 bool may_use_amx() {
   constexpr unsigned kTileBit = 24;
   constexpr unsigned kBfloat16Bit = 22;

@@ -13,20 +13,20 @@
 namespace headlight::kernels {
 namespace {
 
-// Below this many multiply-adds OpenBLAS never starts threads (0.3.21, interface/gemm.c).
+// OpenBLAS starts no threads for fewer multiply-adds (0.3.21, interface/gemm.c).
 constexpr Index kBlasThreadThreshold = 262144;
-// A tile of fewer multiply-adds is not worth a chunk of its own.
+// Minimum multiply-adds of a tile that is worth its own chunk.
 constexpr Index kMinimumTileWork = Index{1} << 23;
 constexpr Index kMaximumTileSide = 768;
 constexpr Index kTileAlignment = 48;  // a multiple of the register tiles of BLAS kernels
 constexpr Index kWantedTiles = 8;
 
 struct TileGrid {
-  Index rows;     // of a tile
-  Index columns;  // of a tile
+  Index rows;     // rows per tile
+  Index columns;  // columns per tile
 };
 
-// Halves the longer side until there are enough tiles for a few threads, or the tiles get too
+// Halves the longer side of the tiles until there are kWantedTiles of them, or until they are too
 // small to keep BLAS busy. Depends on the shape alone.
 TileGrid choose_tiles(Index m, Index n, Index k) {
   TileGrid tile{std::min(m, kMaximumTileSide), std::min(n, kMaximumTileSide)};
@@ -59,7 +59,7 @@ void scale_output(const Gemm<T>& g) {
   }
 }
 
-// The part of the product that fills rows [row, ...) and columns [column, ...) of C.
+// Returns the product that fills the tile of C at (row, column).
 template <class T>
 Gemm<T> tile_of(const Gemm<T>& g, const TileGrid& tile, Index row, Index column) {
   Gemm<T> part = g;
@@ -72,7 +72,7 @@ Gemm<T> tile_of(const Gemm<T>& g, const TileGrid& tile, Index row, Index column)
   return part;
 }
 
-// Without a summation only the scaling of C is left to do.
+// Returns true if C is done: for m, n or k = 0, scales C or sets the bias.
 template <class T>
 bool finish_empty(const Gemm<T>& g) {
   if (g.m == 0 || g.n == 0) {

@@ -11,7 +11,7 @@
 // Matrix products. The only caller of BLAS.
 namespace headlight::kernels {
 
-// Rows and columns of C.
+// A block of rows and columns of C.
 struct GemmRegion {
   Index row = 0;
   Index rows = 0;
@@ -19,9 +19,9 @@ struct GemmRegion {
   Index columns = 0;
 };
 
-// C = alpha * op(A) * op(B) + beta * C, or with a bias: C = alpha * op(A) * op(B) + bias.
-// op(A) is [m, k], op(B) [k, n], C [m, n], all row-major; a stride is the distance between rows as
-// stored (before op).
+// C = alpha * op(A) * op(B) + beta * C, or with a bias: C = alpha * op(A) * op(B) + bias. op(A) is
+// [m, k], op(B) [k, n], C [m, n], all row-major. A stride is the distance between stored rows
+// (before op).
 template <class T>
 struct Gemm {
   Index m = 0;
@@ -37,33 +37,33 @@ struct Gemm {
   Index c_stride = 0;
   T alpha = 1;
   T beta = 0;
-  const T* bias = nullptr;                   // [n], added to every row; beta must be 0 with it
-  Precision precision = Precision::float32;  // of A and B; gemm() of float32 only
-  // Called for parts of C that are done, while they are in the cache; the parts cover C. Runs on
+  const T* bias = nullptr;                   // [n], added to every row; requires beta = 0
+  Precision precision = Precision::float32;  // of A and B; bfloat16 for gemm() of float only
+  // Called for each finished part of C while the part is in the cache; the parts cover C. Runs on
   // all threads and must not throw.
   std::function<void(const GemmRegion&)> after = {};
 };
 
-// By gemm_engine(), on all threads; the bits do not depend on their number.
+// Multiplies with gemm_engine() on all threads; the bits do not depend on the number of threads.
 template <class T>
 void gemm(const Gemm<T>& product);
 
-// The product of operands rounded to bfloat16; bfloat16_instructions() must not be empty.
+// Multiplies operands rounded to bfloat16. Requires that bfloat16_instructions() is not empty.
 void bfloat16_gemm(const Gemm<float>& product);
 
-// "AMX" or "AVX512-BF16"; empty when the machine has neither.
+// Returns "AMX" or "AVX512-BF16", or an empty text if the machine has neither.
 std::string_view bfloat16_instructions();
 
-// The whole product on the calling thread; for use inside parallel loops.
+// Computes the whole product on the calling thread, for use inside parallel loops.
 template <class T>
 void gemm_on_this_thread(const Gemm<T>& product);
 
-// The same as one BLAS call, whatever gemm_engine() is; m and n are not 0, and `after` is not
-// called.
+// Computes the whole product as one BLAS call on the calling thread, whatever gemm_engine() is.
+// Requires m, n > 0; does not call `after`.
 template <class T>
 void openblas_on_this_thread(const Gemm<T>& product);
 
-// The whole product as one BLAS call with BLAS's own threads: what gemm() is measured against.
+// Computes the whole product as one BLAS call with BLAS's own threads: the benchmark for gemm().
 void gemm_with_threads_of_blas(const Gemm<float>& product);
 
 }  // namespace headlight::kernels

@@ -7,7 +7,7 @@
 #include "kernels/gemm/gemm_tile.h"
 #include "kernels/parallel.h"
 
-// How a product is seen and cut by those who compute it from packed tiles.
+// Views and partitions of a product for the implementations with packed tiles.
 namespace headlight::kernels {
 
 template <class T>
@@ -20,7 +20,7 @@ MatrixView<T> view_b(const Gemm<T>& g) {
   return g.transpose_b ? MatrixView<T>{g.b, 1, g.b_stride} : MatrixView<T>{g.b, g.b_stride, 1};
 }
 
-// C cut into equal parts of whole tiles.
+// C divided into equal parts of whole tiles.
 struct GemmGrid {
   Index rows = 1;     // parts down
   Index columns = 1;  // parts across
@@ -28,7 +28,7 @@ struct GemmGrid {
   Index part_columns = 0;
 
   Index count() const { return rows * columns; }
-  // Part `index` of C [m, n].
+  // Returns part `index` of C [m, n].
   GemmRegion region(Index index, Index m, Index n) const {
     const Index row = index / columns * part_rows;
     const Index column = index % columns * part_columns;
@@ -36,10 +36,10 @@ struct GemmGrid {
   }
 };
 
-// Cuts C for the threads so that the longest part is shortest. A part's time is counted in tiles'
-// multiply-adds; packing an element costs about as much as half of one. Rows of activations stay
-// with the thread that works on them before and after, whose cache holds them, as long as they are
-// enough to pay for every thread's packing of the whole of B.
+// Divides C among the threads so that the most expensive part costs least. Cost unit: a tile's
+// multiply-adds; packing one element costs half a unit. If there are enough rows to pay for packing
+// all of B on every thread, the cut is by rows: a thread then keeps the rows of activations that
+// its cache already holds.
 template <class T>
 GemmGrid choose_grid(const Gemm<T>& g, const TileExtent& tile, Index threads) {
   constexpr double kPackCost = 0.5;

@@ -2,13 +2,13 @@
 
 #include "headlight/tensor/shape.h"
 
-// The innermost parts of a matrix product, on one thread: packing into panels, and the
-// register tile that multiplies a strip of rows with a panel of columns. Compiled per instruction
-// set like the loops of loops.h. The blocking follows Goto and van de Geijn, "Anatomy of
-// High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
+// The innermost parts of a matrix product on one thread: packing, and the register tile that
+// multiplies a strip of rows by a panel of columns. Compiled once per instruction set, as the loops
+// of loops.h. The blocking follows Goto and van de Geijn, "Anatomy of High-Performance Matrix
+// Multiplication", ACM TOMS 34(3), 2008.
 namespace headlight::kernels {
 
-// A matrix [rows, columns] with any strides.
+// A matrix [rows, columns] with arbitrary strides.
 template <class T>
 struct MatrixView {
   const T* data = nullptr;
@@ -18,13 +18,13 @@ struct MatrixView {
   const T* at(Index row, Index column) const {
     return data + row * row_stride + column * column_stride;
   }
-  // What lies from there on.
+  // Returns the submatrix that starts at (row, column).
   MatrixView from(Index row, Index column) const {
     return {at(row, column), row_stride, column_stride};
   }
 };
 
-// What a register tile does to C [rows, columns]: C = alpha * A B + beta * C + bias.
+// The operation of one register tile on C [rows, columns]: C = alpha * A B + beta * C + bias.
 template <class T>
 struct TileUpdate {
   T* c = nullptr;
@@ -41,20 +41,20 @@ struct TileExtent {
 
 template <class T>
 struct GemmTiles {
-  bool fast;      // compiled for vectors that leave nothing to win with OpenBLAS
-  Index rows;     // of a strip, at most
-  Index columns;  // of a panel
+  bool fast;      // vectors are wide enough that OpenBLAS is not faster
+  Index rows;     // maximum rows of a strip
+  Index columns;  // columns per panel
 
-  // Packs columns [0, width) of B [k, width], width <= columns, as panel [k, columns]; the missing
-  // columns are 0.
+  // Packs columns [0, width) of B [k, width], width <= columns, as panel [k, columns], padded with
+  // columns of 0.
   void (*pack_panel)(const MatrixView<T>& b, Index k, Index width, T* panel);
 
-  // Packs rows [0, height) of A [height, k], height <= rows, as strip [k, rows]. The strip needs
-  // room for kStripSlack more elements, which are written to.
+  // Packs rows [0, height) of A [height, k], height <= rows, as strip [k, rows]. Overwrites up to
+  // kStripSlack elements after the strip, so the buffer must have room for them.
   void (*pack_strip)(const MatrixView<T>& a, Index k, Index height, T* strip);
 
-  // C [height, width] from A [height, k] and a panel [k, columns]. Every element is the sum over k
-  // in order, whatever the height and width.
+  // Computes C [height, width] from A [height, k] and a panel [k, columns]. Every element is summed
+  // over k in order, for any height and width.
   void (*multiply)(const MatrixView<T>& a, const T* panel, Index k, TileExtent extent,
                    const TileUpdate<T>& update);
 };

@@ -16,8 +16,8 @@
 namespace headlight::kernels {
 namespace {
 
-// OpenBLAS maps one buffer for each thread when it is loaded, and tries again for ever where that
-// fails. Only a limit of addresses (ulimit -v) makes it fail in practice.
+// Throws Error if a limit of addresses (ulimit -v) leaves OpenBLAS too few: it maps one buffer per
+// thread at load time and retries forever if that fails.
 void require_addresses() {
   constexpr std::size_t kBufferBytes = std::size_t{128} << 20;
   constexpr std::size_t kLibraryBytes = std::size_t{64} << 20;
@@ -61,7 +61,6 @@ const OpenBlas& openblas() {
   return functions;
 }
 
-// Calls cblas_sgemm or cblas_dgemm.
 template <class T, class Function>
 void call(Function* function, const Gemm<T>& g, T beta) {
   assert(std::max({g.m, g.n, g.k}) <= std::numeric_limits<blasint>::max());

@@ -5,23 +5,23 @@
 #include "base/shared_library.h"
 #include "kernels/gemm/gemm.h"
 
-// OpenBLAS. It is loaded at its first use: as a part of the program it would start its threads and
-// take their memory (128 MiB of addresses each) in commands that multiply nothing, and where that
-// memory is not to be had it tries for ever (OpenMathLib/OpenBLAS#5289).
+// OpenBLAS, loaded at first use. Linked directly, it would start threads and reserve 128 MiB of
+// addresses per thread even in commands that multiply nothing. It also retries forever if that
+// memory is not available (OpenMathLib/OpenBLAS#5289).
 namespace headlight::kernels {
 
-// C = alpha op(A) op(B) + beta C by one BLAS call with as many threads as OpenMP allows. Bias and
-// `after` are the caller's. Throws Error when OpenBLAS cannot be loaded.
+// Computes C = alpha op(A) op(B) + beta C by one BLAS call with as many threads as OpenMP allows.
+// Ignores bias and `after`. Throws Error if OpenBLAS cannot be loaded.
 void call_openblas(const Gemm<float>& product, float beta);
 void call_openblas(const Gemm<double>& product, double beta);
 
-// OpenBLAS with other functions, also those of LAPACK. Throws Error when it cannot be loaded.
+// Returns the library, for other functions such as LAPACK's. Throws Error if it cannot be loaded.
 const SharedLibrary& openblas_library();
 
 struct BlasBuild {
   std::string library;    // "OpenBLAS"
   std::string version;    // "0.3.21"
-  std::string core;       // the kernels it chose, "Haswell"
+  std::string core;       // CPU type of its kernels, "Haswell"
   std::string threading;  // "OpenMP", "pthreads" or "serial"
 };
 
@@ -30,8 +30,8 @@ BlasBuild blas_build();
 // "OpenBLAS 0.3.21, core Haswell, OpenMP build".
 std::string blas_description();
 
-// A hint when the environment variable OPENBLAS_CORETYPE holds BLAS below what the CPU can do, else
-// an empty text.
+// Returns a hint if the environment variable OPENBLAS_CORETYPE limits BLAS to slower kernels than
+// the CPU supports, else an empty text.
 std::string blas_warning();
 
 }  // namespace headlight::kernels

@@ -30,7 +30,7 @@ ProductEngine gemm_engine() {
   return own ? ProductEngine::tiles : ProductEngine::openblas;
 }
 
-// Attention multiplies small tiles, and reads those of its operands where they lie.
+// "auto" never picks OpenBLAS: attention multiplies small tiles and reads some operands in place.
 ProductEngine attention_engine() {
   return products() == Products::blas ? ProductEngine::openblas : ProductEngine::tiles;
 }

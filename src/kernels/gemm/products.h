@@ -4,10 +4,10 @@
 
 #include "headlight/base/choices.h"
 
-// Who computes matrix products; see headlight/tensor/machine.h.
+// Choice of the implementation of matrix products; see headlight/kernels/machine.h.
 namespace headlight::kernels {
 
-// What is asked for.
+// The user's choice.
 enum class Products { automatic, own, blas };
 
 }  // namespace headlight::kernels
@@ -26,19 +26,19 @@ namespace headlight::kernels {
 
 Products products();
 
-// Not while something computes.
+// Call only while no kernel runs.
 void set_products(Products products);
 
-// What that comes to with the CPU variant that was chosen.
+// The implementation that follows from the user's choice and the CPU variant.
 enum class ProductEngine {
   tiles,     // the register tiles of gemm_tile.h
-  openblas,  // single-threaded calls, one for each of a fixed set of tiles
+  openblas,  // single-threaded calls on a fixed set of tiles
 };
 
 ProductEngine gemm_engine();
 ProductEngine attention_engine();
 
-// One line when they are not the fast ones for this CPU, else an empty text.
+// Returns one line if the chosen implementation is slow on this CPU, else an empty text.
 std::string products_warning();
 
 }  // namespace headlight::kernels

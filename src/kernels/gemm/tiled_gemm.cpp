@@ -8,23 +8,22 @@
 namespace headlight::kernels {
 namespace {
 
-// A strip of A and a panel of B this deep stay in the first-level cache together.
+// Depth at which a strip of A and a panel of B fit the first-level cache together.
 constexpr Index kMaximumDepth = 384;
-// Columns of B that are packed at a time: kMaximumDepth of them fit the second-level cache.
+// Columns of B that are packed at a time; with kMaximumDepth rows they fit the second-level cache.
 constexpr Index kBlockColumns = 768;
-// Strips of a transposed A that are packed together: their rows in memory are read in longer
-// pieces.
+// Strips of a transposed A that are packed together, so that its rows are read in longer pieces.
 constexpr Index kStripGroup = 8;
-constexpr Index kPackedDepth = 48;  // rows of memory at a time
+constexpr Index kPackedDepth = 48;  // rows of a transposed A that are packed at a time
 
-// The summation is cut into equal parts.
+// Returns the depth of one part: the summation is divided into equal parts.
 Index depth_of(Index k) {
   const Index parts = chunk_count(k, kMaximumDepth);
   return rounded_up(chunk_count(k, parts), 16);
 }
 
-// Rows whose distance is a multiple of a page fall into one set of the first-level cache and push
-// each other out; columns of a transposed matrix lie apart.
+// Returns whether A needs packing. Rows whose distance is a multiple of a page share one set of the
+// first-level cache and evict each other. Columns of a transposed A are not contiguous.
 template <class T>
 bool packs_a(const Gemm<T>& g) {
   constexpr Index kPageElements = 4096 / sizeof(T);
@@ -36,7 +35,7 @@ struct Span {
   Index end = 0;
 };
 
-// A part of C, computed by one thread with scratch memory of its own.
+// Computes a part of C on one thread with its own scratch memory.
 template <class T>
 class Part {
  public:
@@ -45,7 +44,7 @@ class Part {
     panels_ = strips_ + kStripGroup * strip_size();
   }
 
-  // Elements.
+  // Returns the scratch memory of a part in elements.
   static Index scratch_size() {
     return kStripGroup * strip_size() +
            rounded_up(kBlockColumns, gemm_tiles<T>().columns) * kMaximumDepth;
@@ -96,7 +95,8 @@ class Part {
     }
   }
 
-  // Piece by piece, each strip's end overwritten by its next piece.
+  // Packs piece by piece; a piece overwrites the slack that pack_strip wrote after the previous
+  // one.
   void pack_group(const MatrixView<T>& a, Index rows, Index depth) {
     const Index step = g_.transpose_a ? kPackedDepth : depth;
     for (Index k = 0; k < depth; k += step) {

@@ -4,8 +4,8 @@
 
 namespace headlight::kernels {
 
-// The same product as gemm(), by the register tiles of gemm_tile.h. Every element of C is summed in
-// an order that depends on k alone; the cut of the work over the threads is free.
+// Same contract as gemm(), by the register tiles of gemm_tile.h. The order of each element's sum
+// depends on k alone, so the work may be divided among threads in any way.
 template <class T>
 void tiled_gemm(const Gemm<T>& product);
 template <class T>

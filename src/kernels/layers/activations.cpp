@@ -25,8 +25,8 @@ const ActivationLoops<T>& loops_of(const Activations<T>& all, Activation activat
 
 }  // namespace
 
-// The library's erf is never vectorised, so that one copy serves every instruction set, and with
-// the same bits.
+// The C library's erf is never vectorised, so one copy serves every instruction set with equal
+// bits.
 template <>
 const ActivationLoops<float>& activation_loops(Activation activation) {
   if (activation == Activation::gelu_erf) {

@@ -3,18 +3,18 @@
 #include "headlight/kernels/activation.h"
 #include "headlight/tensor/shape.h"
 
-// The loops of an MLP's middle over contiguous memory, on one thread; like those of kernels/loops.h
-// compiled several times.
+// Loops of the MLP activations over contiguous memory, on one thread; compiled once per instruction
+// set, like kernels/loops.h.
 namespace headlight::kernels {
 
-// A gated activation's gradient: of y = f(gate) * up.
+// Operands of the gradient of a gated activation y = f(gate) * up.
 template <class T>
 struct GateGradient {
   const T* gate;
   const T* up;
-  T* gate_grad;  // overwritten; the output's gradient before
+  T* gate_grad;  // input: the gradient of y; overwritten with the gradient of gate
   T* up_grad;    // overwritten
-  T* y;          // overwritten with the value
+  T* y;          // overwritten with f(gate) * up
 };
 
 // Loops of one activation f.
@@ -24,7 +24,7 @@ struct ActivationLoops {
   void (*value)(const T* x, T* y, Index n);
   // x_grad = y_grad * f'(x)
   void (*backward)(const T* x, const T* y_grad, T* x_grad, Index n);
-  // y = f(x) and grad *= f'(x) at once
+  // y = f(x) and grad *= f'(x)
   void (*with_backward)(const T* x, T* grad, T* y, Index n);
   // y = f(gate) * up
   void (*gated)(const T* gate, const T* up, T* y, Index n);

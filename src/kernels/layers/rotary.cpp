@@ -7,10 +7,10 @@
 namespace headlight::kernels {
 namespace {
 
-// Pairs whose cosines and sines are computed together and serve all heads.
+// Pairs whose cosines and sines are computed at a time, for all heads.
 constexpr Index kPairs = 64;
 
-// x (1 - x^2 / 3! + x^4 / 5! - ...), |x| <= pi / 4, where the first term left out is below 1e-19.
+// x (1 - x^2 / 3! + x^4 / 5! - ...) for |x| <= pi / 4; the first omitted term is below 1e-19.
 double sine_near_zero(double x, double square) {
   double p = 1.0 / 355687428096000;  // 17!
   p = p * square - 1.0 / 1307674368000;
@@ -36,9 +36,9 @@ double cosine_near_zero(double square) {
 
 }  // namespace
 
-// angle = n pi / 2 + x. pi / 2 is taken off in three parts, the first two of 22 bits, so that their
-// products with n are exact (Cody and Waite, "Software Manual for the Elementary Functions", 1980).
-// Adding 1.5 * 2^52 rounds to a whole number.
+// Reduces angle = n pi / 2 + x. pi / 2 is subtracted in three parts; the first two have 22 bits, so
+// their products with n are exact (Cody and Waite, "Software Manual for the Elementary Functions",
+// 1980). Adding 1.5 * 2^52 rounds to a whole number.
 CosineAndSine cosine_and_sine(double angle) {
   constexpr double kTwoOverPi = 0.63661977236758134308;
   constexpr double kHigh = 0x1.921fbp+0;

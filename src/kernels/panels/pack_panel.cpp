@@ -12,18 +12,18 @@ namespace {
 constexpr float kLargestInteger = 127;
 constexpr Index kGroupsOfBlock = 1 + kScaleBlock / 4;  // the scales and 32 columns of int8
 
-// 32 neighbours of a row, what lies behind the row being 0: scale * q. Written for whole vectors,
-// because a model's weights wait for it before the first token.
+// 32 consecutive weights of a row as scale * q, padded with 0 after the row's end. Vectorised,
+// because loading a model waits for it before the first token.
 struct QuantizedBlock {
   QuantizedBlock(const float* weights, Index count) {
     float padded[kScaleBlock] = {};
     std::copy_n(weights, count, padded);
-    std::int32_t largest = 0;  // magnitudes as bits, where what is no number is above numbers
+    std::int32_t largest = 0;  // magnitudes as bits, so that NaN compares above all numbers
     for (const float weight : padded) {
       largest = std::max(largest, std::bit_cast<std::int32_t>(weight) & 0x7FFFFFFF);
     }
     scale = std::bit_cast<float>(largest) / kLargestInteger;
-    // With a scale that is no usable number the products are NaN, whatever q is.
+    // If the scale is infinite or NaN, the products are NaN for any q.
     if (scale > 0 && scale < std::numeric_limits<float>::infinity()) {
       for (Index k = 0; k < kScaleBlock; ++k) {
         constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
@@ -37,7 +37,7 @@ struct QuantizedBlock {
   std::int32_t q[kScaleBlock] = {};
 };
 
-// Panels are arrays of words [group, 16]; this is where a group keeps a lane's word.
+// Returns a lane's word of a group; panels are arrays of words [group, 16].
 std::uint32_t* word_of(void* panel, Index group, Index lane) {
   return static_cast<std::uint32_t*>(panel) + group * kPanelRows + lane;
 }

@@ -3,14 +3,14 @@
 #include "headlight/tensor/dtype.h"
 #include "headlight/tensor/shape.h"
 
-// The products of generation: a matrix of weights that lies ready in memory times one vector, or a
-// few. They are bound by the speed of memory, so the weights are laid out as they are read.
+// Products of decoding: a packed weight matrix times one vector or a few. Memory speed limits them,
+// so the weights are stored in the order in which they are read.
 namespace headlight::kernels {
 
-// Rows of a matrix come in panels of 16, and inside a panel column by column: what is read next
-// lies next, and a row's sum stays in its lane. The last panel is filled up with rows of zeros.
+// A panel holds 16 rows of a matrix, column by column. Memory is read in order, and a row's sum
+// stays in its lane. The last panel is padded with rows of zeros.
 inline constexpr Index kPanelRows = 16;
-// int8: so many weights of a row share a scale.
+// int8: number of consecutive weights of a row that share a scale.
 inline constexpr Index kScaleBlock = 32;
 
 enum class PanelFormat {
@@ -25,21 +25,21 @@ inline Index panel_count(Index rows) { return (rows + kPanelRows - 1) / kPanelRo
 // Bytes of a panel, a multiple of 64.
 Index panel_bytes(PanelFormat format, Index columns);
 
-// Lays out weights [rows, columns] as a panel, rounded to nearest: bfloat16 with ties to even; int8
-// as scale * q, |q| <= 127, the scale being the largest magnitude of 32 neighbours in a row / 127.
-// rows <= 16; `panel` has panel_bytes() bytes on a boundary of 64.
+// Packs weights [rows, columns] into a panel, rounded to nearest. bfloat16: ties to even. int8:
+// scale * q, |q| <= 127; scale = largest magnitude of 32 consecutive weights of a row / 127. rows
+// <= 16. `panel` has panel_bytes() bytes and is aligned to 64 bytes.
 void pack_panel(PanelFormat format, const float* weights, Index rows, Index columns, void* panel);
 
-// What the packed weights of one row are worth, written over it.
+// Replaces a row by the values that its packed weights represent.
 void round_row(PanelFormat format, float* row, Index columns);
 
-// y[b * y_stride + r] = sum over k of weight[r][k] x[b * x_stride + k], for the 16 rows r of every
-// panel and `batch` vectors. With int8 weights x is rounded to 2^-15 of the largest of 32
-// neighbours, so that whole numbers are multiplied. The bits of a vector's result do not depend on
-// the others, on how many they are, nor on which panels are computed together.
+// y[b * y_stride + r] = sum over k of weight[r][k] x[b * x_stride + k], for all rows r of the
+// panels and `batch` vectors. int8 weights multiply integers: x is rounded to 2^-15 of the largest
+// of 32 neighbours. The bits of one vector's result depend neither on the other vectors nor on
+// which panels are computed together.
 struct PanelProduct {
-  const void* panels = nullptr;  // of the first panel
-  Index count = 0;               // panels
+  const void* panels = nullptr;  // the first panel
+  Index count = 0;               // number of panels
   Index panel_bytes = 0;
   Index columns = 0;
   const float* x = nullptr;  // [batch, columns]
@@ -52,8 +52,8 @@ struct PanelProduct {
 struct DecodeLoops {
   void (*multiply_float32)(const PanelProduct& product);
   void (*multiply_bfloat16)(const PanelProduct& product);
-  // weights[i] = exp((scores[i] - largest) / temperature), largest being the largest score; returns
-  // the sum.
+  // weights[i] = exp((scores[i] - largest) / temperature), where `largest` is the largest score.
+  // Returns the sum of the weights.
   double (*softmax_weights)(const double* scores, double largest, double temperature,
                             double* weights, Index n);
 };
@@ -62,11 +62,11 @@ struct Int8Panels {
   void (*multiply)(const PanelProduct& product);
 };
 
-// Whether many vectors meet int8 panels sooner than float32 tiles: where the CPU adds up products
-// of neighbouring whole numbers.
+// Returns whether int8 panels are faster than float32 tiles for many vectors: true for CPUs that
+// add up products of adjacent integers.
 bool multiplies_int8_fast();
 
-// Whether this machine's AVX-512 adds up products of whole numbers (VNNI).
+// Returns whether this machine has AVX-512 VNNI, which adds up products of integers.
 bool has_vnni();
 
 const DecodeLoops& decode_loops();

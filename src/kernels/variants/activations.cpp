@@ -1,4 +1,4 @@
-// Compiled once per instruction set, with HEADLIGHT_VARIANT naming the namespace; see loops.cpp.
+// Compiled once per instruction set into namespace HEADLIGHT_VARIANT; see loops.cpp.
 #include "kernels/layers/activations.h"
 
 #include <numbers>
@@ -10,7 +10,7 @@
 namespace headlight::kernels {
 namespace {
 
-// Each activation has the functions value(x), and point(x) with the slope.
+// Value and slope at one point. Each activation has the functions value(x) and point(x).
 template <class T>
 struct ActivationPoint {
   T value;
@@ -20,8 +20,8 @@ struct ActivationPoint {
 // The tanh form: x * (1 + tanh(u)) / 2 = x * sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3)
 // (Hendrycks and Gimpel, arXiv 1606.08415).
 struct GeluTanh {
-  // 2 u, given x and x^2. Its rounding weighs most in what follows: for negative x, where the
-  // result fades away, its relative error grows to some 3 |u| units in the last place, while the
+  // Returns 2 u, given x and x^2. Its rounding error dominates the result's. For negative x, where
+  // the result approaches 0, the relative error grows to about 3 |u| units in the last place. The
   // absolute error stays far below that of x.
   template <class T>
   static T argument(T x, T square) {
@@ -35,15 +35,15 @@ struct GeluTanh {
     return x / (T{1} + fast_exp(-argument(x, x * x)));
   }
 
-  // With s = sigmoid(2 u): s + x s (1 - s) 2 u'. From exp(-|2 u|), so that neither factor is a
-  // difference and nothing overflows. The sum crosses zero near x = -0.75, where its error is small
-  // beside 1, not beside the sum.
+  // With s = sigmoid(2 u): s + x s (1 - s) 2 u'. Computed from exp(-|2 u|), so that neither factor
+  // is a difference and nothing overflows. The sum crosses zero near x = -0.75, where its error is
+  // small relative to 1, but not to the sum.
   template <class T>
   static ActivationPoint<T> point(T x) {
     constexpr T kLinear = T(1.5957691216057307117597842397375);
     constexpr T kCubic = T(3 * 1.5957691216057307117597842397375 * 0.044715);
     T square = x * x;
-    square = square > T(1024) ? T(1024) : square;  // 0 follows, and must not meet infinity
+    square = square > T(1024) ? T(1024) : square;  // avoids 0 * infinity
     const T e = fast_exp(-magnitude(argument(x, square)));
     const T larger = T{1} / (T{1} + e);
     const T smaller = e * larger;
@@ -77,7 +77,7 @@ struct GeluErf {
   }
 };
 
-// NaN stays NaN.
+// NaN stays NaN, because comparisons with NaN are false.
 struct Relu {
   template <class T>
   static T value(T x) {
@@ -101,7 +101,7 @@ struct SquaredRelu {
   }
 };
 
-// x s with s = sigmoid(x), and slope s + x s (1 - s), from exp(-|x|) as above.
+// x s with s = sigmoid(x); slope s + x s (1 - s), computed from exp(-|x|) as in GeluTanh.
 struct Silu {
   template <class T>
   static T value(T x) {
@@ -117,10 +117,10 @@ struct Silu {
   }
 };
 
-// The loops of an activation, which has the functions value(x) and point(x).
+// Loops of an activation with the functions value(x) and point(x).
 template <class T, class Function>
 struct ActivationOf {
-  // No compiler vectorises the library's functions.
+  // Compilers do not vectorise the C library's functions.
   static constexpr bool kVectors = sizeof(T) == sizeof(float) && !std::is_same_v<Function, GeluErf>;
 
   static void value(const T* x, T* y, Index n) {

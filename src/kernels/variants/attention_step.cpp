@@ -1,4 +1,4 @@
-// Compiled once per instruction set, as loops.cpp is, and under the same rules.
+// Compiled once per instruction set, with the rules of loops.cpp.
 #include "kernels/attention/attention_step.h"
 
 #include "kernels/variants/panels.h"
@@ -8,13 +8,13 @@
 namespace headlight::kernels {
 namespace {
 
-// Positions of the block that begins at position `begin`.
+// Returns the number of positions in the block that starts at position `begin`.
 inline Index positions_of_block(const AttentionStep& step, Index begin) {
   const Index rest = step.length - begin;
   return rest < kAttentionBlock ? rest : kAttentionBlock;
 }
 
-// kWide times 16 columns of the values from d on, weighted; position t goes to sum t % kChains.
+// Sums 16 * kWide columns of the weighted values from column d on, with kChains sums per column.
 template <int kWide>
 inline void add_values(const AttentionStep& step, Index d) {
   static_assert(kAttentionBlock % kChains == 0, "a block begins with the first sum");
@@ -48,7 +48,7 @@ inline void add_values(const AttentionStep& step, Index d) {
 
 // output = sum over t of scores[t] values[t]
 inline void add_values(const AttentionStep& step) {
-  constexpr int kWide = kParts == 1 ? 4 : 1;  // what the registers hold
+  constexpr int kWide = kParts == 1 ? 4 : 1;  // accumulators that fit the registers
   const Index width = step.width;
   Index d = 0;
   for (; d + kWide * kPanelRows <= width; d += kWide * kPanelRows) {
@@ -84,8 +84,7 @@ inline float largest_of(const float* scores, Index count) {
   return result;
 }
 
-// Gives the positions that are not seen scores whose weights are 0; returns the largest of the
-// others.
+// Sets the scores of hidden positions so that their weights are 0. Returns the largest other score.
 inline float hide(const AttentionStep& step) {
   const float largest = largest_of(step.scores + step.hidden, step.length - step.hidden);
   for (Index t = 0; t < step.hidden; ++t) {
@@ -94,7 +93,7 @@ inline float hide(const AttentionStep& step) {
   return largest;
 }
 
-// The sums of neighbouring lanes of a, then of b.
+// Sums of adjacent lanes, first of a, then of b.
 template <int... kLane>
 struct Neighbours {
   static Vector sums(Vector a, Vector b) {
@@ -107,7 +106,7 @@ struct MakeNeighbours : MakeNeighbours<kCount - 1, kCount - 1, kLane...> {};
 template <int... kLane>
 struct MakeNeighbours<0, kLane...> : Neighbours<kLane...> {};
 
-// Lane i is the sum over the lanes of rows[i].
+// Returns a vector whose lane i is the sum over the lanes of rows[i].
 inline Vector sums_of_rows(Vector (&rows)[kWidth]) {
 #pragma GCC unroll 4
   for (int count = kWidth / 2; count > 0; count /= 2) {
@@ -119,9 +118,8 @@ inline Vector sums_of_rows(Vector (&rows)[kWidth]) {
   return rows[0];
 }
 
-// rows[i] += the products of key i with the query, from `keys` on. Of `count` keys that are fewer
-// than kWidth the last one stands for those behind it: rows that a variable counts would not stay
-// in registers.
+// rows[i] += products of key i with the query, for keys from `keys` on. If `count` < kWidth, the
+// last key fills the remaining rows: a variable row count would not keep the rows in registers.
 inline void add_keys(const AttentionStep& step, const float* keys, Index count,
                      Vector (&rows)[kWidth]) {
   const Index last = count - 1;
@@ -135,7 +133,7 @@ inline void add_keys(const AttentionStep& step, const float* keys, Index count,
   }
 }
 
-// The scores of up to kWidth keys from `keys` on.
+// Returns the scores of up to kWidth keys from `keys` on.
 inline Vector scores_of(const AttentionStep& step, const float* keys, Index count) {
   Vector rows[kWidth] = {};
   add_keys(step, keys, count, rows);
@@ -148,7 +146,7 @@ inline Vector scores_of(const AttentionStep& step, const float* keys, Index coun
   return scores * step.scale;
 }
 
-// Keeps the scores of all positions; returns the largest.
+// Stores the scores of all positions; returns the largest.
 inline float keep_scores(const AttentionStep& step) {
   for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
     const float* keys = step.blocks[begin / kAttentionBlock] + step.keys;
@@ -162,8 +160,8 @@ inline float keep_scores(const AttentionStep& step) {
   return largest_of(step.scores, step.length);
 }
 
-// Makes exponentials of `count` scores; returns their sum. With a constant count Clang would not
-// compute them together.
+// Replaces `count` scores by exponentials; returns their sum. Not inlined: with a constant count
+// Clang would not vectorise it.
 __attribute__((noinline)) float exponentials(float* scores, Index count, float largest) {
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -174,7 +172,7 @@ __attribute__((noinline)) float exponentials(float* scores, Index count, float l
   return sum;
 }
 
-// Makes exponentials of the scores; returns their sum. The last ones are computed together, too:
+// Replaces the scores by exponentials; returns their sum. Pads the last scores to a whole vector:
 // one by one they would take longer than all others.
 inline float exponentials(const AttentionStep& step, float largest) {
   const Index whole = step.length / kPanelRows * kPanelRows;

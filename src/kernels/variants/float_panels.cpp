@@ -1,4 +1,4 @@
-// Compiled once per instruction set, as loops.cpp is, and under the same rules.
+// Compiled once per instruction set, with the rules of loops.cpp.
 #include "kernels/panels/panels.h"
 
 #include "kernels/variants/panels.h"
@@ -7,14 +7,14 @@
 namespace headlight::kernels {
 namespace {
 
-// Vectors that meet panels together, more of them in groups.
+// Vectors of one pass over a panel; larger batches take several passes.
 constexpr Index kTogether = 16;
 
-// One panel of float32 or bfloat16 with kBatch vectors.
+// The product of one float32 or bfloat16 panel with kBatch vectors.
 template <class WordFormat>
 struct Plain {
   using Format = WordFormat;
-  // Of a stretch: what all vectors meet before the next columns do.
+  // Columns of a stretch, which all vectors multiply before the next stretch is read.
   static constexpr Index kColumns = 64;
   static constexpr Index kBytes = kColumns / Format::kColumns * kPanelRows * 4;
 
@@ -30,9 +30,9 @@ struct Plain {
   }
 };
 
-// kPanels panels with up to kTogether vectors, stretch by stretch. The weights of a stretch are
-// read and taken apart once, and stay in the first cache until all vectors have met them. Meanwhile
-// the panels behind are asked for.
+// Multiplies kPanels panels by up to kTogether vectors, one stretch of columns at a time. A stretch
+// is read and unpacked once and stays in the first-level cache for all vectors. Meanwhile the next
+// panels are prefetched.
 template <class Panel, int kPanels>
 class PanelsTogether {
  public:
@@ -70,8 +70,8 @@ class PanelsTogether {
     });
   }
 
-  // The panels behind these; all tiles ask for as much. In the order of memory: two streams at a
-  // time, one of each panel, took three times as long where pages are small.
+  // Prefetches the next panels, an equal amount per tile, in memory order. Two streams at a time,
+  // one per panel, took three times as long with small pages.
   Ahead behind(Index offset) const {
     const Index tiles = (count_ + kTileVectors - 1) / kTileVectors;
     const char* from = panels_ + kPanels * (product_.panel_bytes + offset);
@@ -118,7 +118,7 @@ void multiply_together(Index panel, const PanelProduct& product) {
   }
 }
 
-// Tile by tile: each reads the weights anew, out of a cache but for the first.
+// Multiplies tile by tile; only the first tile reads the weights from memory.
 template <class Panel>
 void multiply_tiles(const PanelProduct& product) {
   for (Index panel = 0; panel < product.count; ++panel) {
@@ -146,7 +146,7 @@ void multiply(const PanelProduct& product) {
   }
 }
 
-// exp(x) for x <= 0, as fast_exp is, with a polynomial of degree 12; 0 below the range.
+// exp(x) for x <= 0, as in fast_exp, with a polynomial of degree 12; 0 below the range.
 inline double exp_of_negative(double x) {
   constexpr double kLog2E = 1.4426950408889634074;
   constexpr double kHighPart = 6.93147180369123816490e-1;

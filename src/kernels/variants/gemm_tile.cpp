@@ -1,5 +1,5 @@
-// Compiled once per instruction set, like loops.cpp of this folder. The compilers' vector types
-// give the register tile: loops over arrays of them are unrolled into registers.
+// Compiled once per instruction set, with the rules of loops.cpp. Loops over arrays of the
+// compilers' vector types are unrolled into registers.
 #include "kernels/gemm/gemm_tile.h"
 
 #include "kernels/variants/tables.h"
@@ -9,10 +9,10 @@ namespace {
 
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
-constexpr int kRows = 14;  // 14 x 2 accumulators, 2 of B, 1 of A: 31 of 32 registers
+constexpr int kRows = 14;  // 14 x 2 accumulators + 2 for B + 1 for A = 31 of 32 registers
 #elif defined(__AVX__)
 constexpr int kVectorBytes = 32;
-constexpr int kRows = 6;  // 6 x 2 accumulators, 2 of B, 1 of A: 15 of 16 registers
+constexpr int kRows = 6;  // 6 x 2 accumulators + 2 for B + 1 for A = 15 of 16 registers
 #elif defined(__aarch64__)
 constexpr int kVectorBytes = 16;
 constexpr int kRows = 14;
@@ -25,7 +25,7 @@ constexpr bool kFast = true;
 #else
 constexpr bool kFast = false;
 #endif
-constexpr int kVectors = 2;  // side by side in a panel
+constexpr int kVectors = 2;  // vectors per row of a panel
 
 template <class T>
 constexpr int kLanes = kVectorBytes / sizeof(T);
@@ -35,7 +35,7 @@ constexpr int kColumns = kVectors* kLanes<T>;
 template <class T>
 struct VectorTypes {
   typedef T Register __attribute__((vector_size(kVectorBytes)));
-  // The same in memory at any address.
+  // A vector in memory at any address.
   typedef T Unaligned __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
 };
 template <class T>
@@ -50,7 +50,7 @@ inline void store(T* to, Vector<T> value) {
   *reinterpret_cast<typename VectorTypes<T>::Unaligned*>(to) = value;
 }
 
-// Alternates the lanes of the first, or of the last, halves of two vectors.
+// Interleaves the lanes of the first (or last) halves of two vectors.
 template <class T, int... kLane>
 struct Interleave {
   static constexpr int kCount = sizeof...(kLane);
@@ -62,14 +62,14 @@ struct Interleave {
   }
 };
 
-// Interleave<T, 0, 1, ... kCount - 1>; the standard's integer sequences are inline functions'
-// company, which must not come into this file.
+// Interleave<T, 0, 1, ... kCount - 1>. std::integer_sequence would bring inline functions of the
+// standard library into this file; see loops.cpp.
 template <class T, int kCount, int... kLane>
 struct MakeInterleave : MakeInterleave<T, kCount - 1, kCount - 1, kLane...> {};
 template <class T, int... kLane>
 struct MakeInterleave<T, 0, kLane...> : Interleave<T, kLane...> {};
 
-// A square of kLanes rows becomes its transpose: log2(kLanes) perfect shuffles of the rows.
+// Transposes a square of kLanes rows in place, by log2(kLanes) perfect shuffles.
 template <class T>
 inline void transpose_square(Vector<T> (&rows)[kLanes<T>]) {
   using Lanes = MakeInterleave<T, kLanes<T>>;
@@ -88,7 +88,7 @@ inline void transpose_square(Vector<T> (&rows)[kLanes<T>]) {
   }
 }
 
-// to[p * step + lane] = from[lane * stride + p] for lane < count; the lanes above get 0.
+// to[p * step + lane] = from[lane * stride + p] for lane < count; higher lanes get 0.
 template <class T>
 struct LaneTranspose {
   const T* from;
@@ -144,7 +144,7 @@ void pack_panel(const MatrixView<T>& b, Index k, Index width, T* panel) {
   }
 }
 
-// Where a whole vector is written for kRows elements, the next one overwrites the surplus.
+// If a whole vector is stored for kRows elements, the next store overwrites the surplus.
 template <class T>
 void pack_strip(const MatrixView<T>& a, Index k, Index height, T* strip) {
   static_assert(kStripSlack >= kLanes<T>);
@@ -154,7 +154,7 @@ void pack_strip(const MatrixView<T>& a, Index k, Index height, T* strip) {
       LaneTranspose<T>{a.data, a.row_stride, height, strip, kRows}.run(k);
       return;
     }
-    // A whole vector reads into the next row of memory, except from the last one.
+    // A whole vector may read beyond its column, so the last column is read element by element.
     for (; a.row_stride == 1 && height == kRows && p + 1 < k; ++p) {
       store(strip + p * kRows, load(a.at(0, p)));
     }
@@ -217,7 +217,7 @@ struct MakeHeights : MakeHeights<T, kCount - 1, kCount - 1, kHeight...> {};
 template <class T, int... kHeight>
 struct MakeHeights<T, 0, kHeight...> : Heights<T, kHeight...> {};
 
-// A tile that is narrower than a panel goes through a buffer of full width.
+// Multiplies a tile narrower than a panel through a buffer of full width.
 template <class T>
 void multiply_narrow(const MatrixView<T>& a, const T* panel, Index k, TileExtent extent,
                      const TileUpdate<T>& update) {

@@ -1,6 +1,5 @@
-// Compiled once per instruction set, as loops.cpp is, under the same rules; and once more for CPUs
-// whose AVX-512 adds up products of integers (VNNI). Sums of integers are exact, so both give the
-// same bits.
+// Compiled once per instruction set, with the rules of loops.cpp, and once more for AVX-512 with
+// VNNI, which adds up products of integers. Sums of integers are exact, so both give equal bits.
 #include "kernels/panels/panels.h"
 
 #include "kernels/variants/panels.h"
@@ -15,15 +14,15 @@ namespace {
 
 using Halves = std::int16_t __attribute__((vector_size(kVectorBytes)));
 
-constexpr Index kTogether = 16;  // vectors that meet a panel together
-// Of them, those whose sums stay in registers: where one register holds the sums of a panel, a pair
-// of weights that is read once for all of them costs the least.
+constexpr Index kTogether = 16;  // vectors of one pass over a panel
+// Vectors of them whose sums stay in registers. If one register holds the sums of a panel, each
+// pair of weights is read once for all vectors.
 constexpr int kTile = kParts == 1 ? 16 : kTileVectors;
-constexpr Index kStretch = 1024;         // columns that meet them: the first cache
-constexpr int kPairs = kScaleBlock / 2;  // of columns, in a block
-constexpr Index kBlocks = kTogether * kStretch / kScaleBlock;  // of vectors, rounded at a time
+constexpr Index kStretch = 1024;         // columns per pass, for the first-level cache
+constexpr int kPairs = kScaleBlock / 2;  // pairs of columns per block
+constexpr Index kBlocks = kTogether * kStretch / kScaleBlock;  // blocks per pass
 constexpr Index kBlockBytes = kPanelRows * (4 + kScaleBlock);
-constexpr Index kAhead = 14;  // blocks that are asked for before they are read
+constexpr Index kAhead = 14;  // blocks to prefetch
 
 inline Integers add_products(Halves a, Halves b, Integers sums) {
 #if defined(__AVX512VNNI__)
@@ -45,9 +44,9 @@ inline Integers add_products(Halves a, Halves b, Integers sums) {
 #endif
 }
 
-// A stretch of some vectors, each block of 32 columns as scale * q: q is a whole number of 16 bits,
-// the scale a power of two. That is 2^-15 of the block's largest, where its weights keep 2^-8.
-// Of up to kVectors vectors, and as many columns as leave room for them.
+// A stretch of up to kVectors vectors, rounded in blocks of 32 columns to scale * q. q is an int16
+// and the scale a power of two: 2^-15 of the block's largest element, while the int8 weights keep
+// 2^-8.
 template <Index kVectors>
 class Rounded {
  public:
@@ -62,17 +61,17 @@ class Rounded {
     }
   }
 
-  // [vectors from b on, 32], of a block.
+  // [vectors from b on, 32] of a block
   const std::int16_t* quanta(Index b, Index block) const { return quanta_[place_of(b, block)]; }
   // [vectors from b on]
   const float* scales(Index b, Index block) const { return scales_ + place_of(b, block); }
 
  private:
-  // Block by block, as they are read.
+  // Blocks are stored in reading order.
   static Index place_of(Index b, Index block) { return block * kVectors + b; }
-  // What lies behind `count` columns becomes 0.
+  // Elements from `count` on become 0.
   static void round_block(const float* x, Index count, std::int16_t* quanta, float& scale) {
-    std::uint32_t largest = 0;  // as bits, so that what is no number is larger than numbers
+    std::uint32_t largest = 0;  // as bits, so that NaN compares above all numbers
     for (Index k = 0; k < count; ++k) {
       const std::uint32_t magnitude = __builtin_bit_cast(std::uint32_t, x[k]) & 0x7FFFFFFFU;
       largest = magnitude > largest ? magnitude : largest;
@@ -83,7 +82,7 @@ class Rounded {
       __builtin_memset(quanta, 0, kScaleBlock * sizeof *quanta);
       return;
     }
-    constexpr std::uint32_t kBits = 14;  // of the largest, before its first one
+    constexpr std::uint32_t kBits = 14;  // bits of the largest value after its leading one
     const std::uint32_t limited = exponent > kBits ? exponent : kBits + 1;
     scale = __builtin_bit_cast(float, (limited - kBits) << 23);
     const float inverse = __builtin_bit_cast(float, (254 + kBits - limited) << 23);
@@ -96,7 +95,7 @@ class Rounded {
     }
   }
 
-  // To nearest, ties to even: the lowest bits of x + 1.5 * 2^23.
+  // Rounds to nearest, ties to even, by the lowest bits of x + 1.5 * 2^23.
   static std::int32_t rounded(float x) {
     constexpr float kRound = 12582912.0F;
     const std::int32_t whole =
@@ -108,26 +107,26 @@ class Rounded {
   float scales_[kBlocks];
 };
 
-// Two neighbouring columns in every lane.
+// Returns a pair of adjacent columns in every lane.
 inline Halves pair_at(const std::int16_t* quanta) {
   std::int32_t word;
   __builtin_memcpy(&word, quanta, sizeof word);
   return reinterpret_cast<Halves>(Integers{} + word);
 }
 
-constexpr int kWords = kPairs / 2;  // of four weights, in a row's block
+constexpr int kWords = kPairs / 2;  // words of four weights in a row's block
 
-// A word has columns 2 g and 2 g + 1 in its even bytes and 16 columns on in its odd ones, so that
-// shifts make pairs of neighbours of them.
+// A word has columns 2 g and 2 g + 1 in its even bytes, and the columns 16 later in its odd bytes.
+// Shifts therefore give pairs of adjacent columns.
 inline Halves even_bytes(Vector words) { return reinterpret_cast<Halves>(words) << 8 >> 8; }
 inline Halves odd_bytes(Vector words) { return reinterpret_cast<Halves>(words) >> 8; }
 
-// The words of a panel's block lie behind its scales.
+// Returns word g of a panel's block, after the block's scales.
 inline Vector words_of(const char* block, int g, int part) {
   return load_vector(block + (1 + g) * kPanelRows * 4 + part * kVectorBytes);
 }
 
-// The blocks of a stretch in a panel, behind which comes the same stretch of the next panel.
+// The blocks of a stretch in one panel; panel_bytes later is the same stretch of the next panel.
 struct Stretch {
   const char* block(Index number) const { return first + number * kBlockBytes; }
   void ask_behind(Index number) const {
@@ -143,7 +142,7 @@ struct Stretch {
   Index panel_bytes;
 };
 
-// total += the sums of a block of columns, scaled.
+// total += scaled sums of a block.
 inline void add_sums(const Integers (&sums)[kParts], const Lanes& scales, float scale,
                      Lanes& total) {
   for (int p = 0; p < kParts; ++p) {
@@ -151,7 +150,7 @@ inline void add_sums(const Integers (&sums)[kParts], const Lanes& scales, float 
   }
 }
 
-// A block taken apart, for several vectors.
+// An unpacked block, for several vectors.
 struct Block {
   explicit Block(const char* block) {
     load(block, scales);
@@ -167,7 +166,7 @@ struct Block {
   Halves pairs[kPairs][kParts];
 };
 
-// kCount vectors with a block. The loop over pairs stays one: unrolled, its sums leave registers.
+// Multiplies a block by kCount vectors. Unrolling the loop over pairs would spill its sums.
 template <int kCount>
 void add_block(const Block& block, const Rounded<kTogether>& x, Index number, Index first,
                Lanes* totals) {
@@ -201,7 +200,7 @@ void add_panel(const Stretch& weights, const Rounded<kTogether>& x, Index count,
   }
 }
 
-// For one vector, a block is taken apart as it is used.
+// Multiplies by one vector, unpacking each block as it is used.
 void add_panel(const Stretch& weights, const Rounded<1>& x, Index, Lanes* totals) {
   Lanes result = totals[0];
   for (Index number = 0; number < weights.blocks; ++number) {
@@ -229,8 +228,7 @@ void add_panel(const Stretch& weights, const Rounded<1>& x, Index, Lanes* totals
 
 constexpr Index columns_of_stretch(Index vectors) { return kTogether * kStretch / vectors; }
 
-// Columns k ... of up to kVectors vectors b ... with all panels; later columns add to what earlier
-// ones left in y.
+// Multiplies columns k ... of up to kVectors vectors b ... by all panels. For k > 0 it adds to y.
 template <Index kVectors>
 void multiply_stretch(const PanelProduct& product, Index b, Index k) {
   constexpr Index kColumns = columns_of_stretch(kVectors);
@@ -254,7 +252,7 @@ void multiply_stretch(const PanelProduct& product, Index b, Index k) {
   }
 }
 
-// All vectors meet a stretch before the next one is read.
+// Multiplies each stretch of columns by all vectors before it reads the next stretch.
 template <Index kVectors>
 void multiply_all(const PanelProduct& product) {
   for (Index k = 0; k < product.columns; k += columns_of_stretch(kVectors)) {
@@ -264,7 +262,7 @@ void multiply_all(const PanelProduct& product) {
   }
 }
 
-// One vector meets whole panels, in the order of memory.
+// A single vector multiplies whole panels in memory order.
 void multiply(const PanelProduct& product) {
   product.batch == 1 ? multiply_all<1>(product) : multiply_all<kTogether>(product);
 }

@@ -1,6 +1,6 @@
-// Compiled once per instruction set, with HEADLIGHT_VARIANT naming the namespace. Only static
-// functions and builtins: an inline function of the standard library could be merged with a copy
-// compiled for a smaller machine, or the other way round.
+// Compiled once per instruction set into namespace HEADLIGHT_VARIANT. Uses only static functions
+// and builtins: the linker could merge an inline function of the standard library with a copy that
+// was compiled for another instruction set.
 #include "kernels/loops.h"
 
 #include "kernels/variants/tables.h"
@@ -54,8 +54,8 @@ double sum_of_squares(const T* x, Index n) {
   return sum;
 }
 
-// Sixteen maxima side by side instead of a reduction: OpenMP may start a reduction of maxima from
-// the least finite number, which would hide that every element is -infinity.
+// Keeps 16 maxima instead of an OpenMP reduction. A reduction may start from the least finite
+// number, which would be wrong if every element is -infinity.
 template <class T>
 T maximum(const T* x, Index n) {
   constexpr Index kLanes = 16;
@@ -104,7 +104,7 @@ template <class T>
 void tanh_all(const T* x, T* y, Index n) {
   if constexpr (sizeof(T) == sizeof(double)) {
     for (Index i = 0; i < n; ++i) {
-      y[i] = fast_tanh(x[i]);  // the library's, which no compiler vectorises
+      y[i] = fast_tanh(x[i]);  // std::tanh, which compilers do not vectorise
     }
   } else {
 #pragma omp simd
@@ -156,8 +156,8 @@ void rotate_pairs(const T* x, const Rotation<T>& by, T* y, Index n) {
   }
 }
 
-// A layer norm (Ba, Kiros and Hinton, arXiv 1607.06450; the variance is the population's), or an
-// RMS norm (Zhang and Sennrich, arXiv 1910.07467), which is one without the mean.
+// Layer norm with the population variance (Ba, Kiros and Hinton, arXiv 1607.06450), or RMS norm
+// (Zhang and Sennrich, arXiv 1910.07467), which omits the mean.
 template <class T, bool kCentred>
 struct Norm {
   static void value(const T* x, const T* gain, const T* shift, T* y, Index n, T epsilon, T* mean,
@@ -176,7 +176,7 @@ struct Norm {
       squares += (x[i] - average) * (x[i] - average);
     }
     const T root = static_cast<T>(std::sqrt(squares / static_cast<T>(n) + epsilon));
-    // Infinite squares make it NaN: 1 / root is 0, behind which nobody would see them.
+    // Infinite squares give NaN: 1 / root alone would be 0 and hide them.
     const T scale_factor = T{1} / root + (root - root);
 #pragma omp simd
     for (Index i = 0; i < n; ++i) {
@@ -232,8 +232,7 @@ void dropout(const T* x, T* y, const DropoutRow& row, Index n) {
   }
 }
 
-// Loshchilov and Hutter, "Decoupled Weight Decay Regularization", arXiv 1711.05101, Algorithm 2,
-// with PyTorch's order of operations.
+// AdamW: Loshchilov and Hutter, arXiv 1711.05101, Algorithm 2, with PyTorch's order of operations.
 template <class T>
 void adamw(const AdamWArrays<T>& arrays, const AdamWStep& step, Index n) {
   T* parameter = arrays.parameter;

@@ -4,18 +4,17 @@
 
 #include "kernels/panels/panels.h"
 
-// Included by attention_step.cpp, float_panels.cpp and int8_panels.cpp of this folder only;
-// everything is static, because each copy is compiled for another instruction set and must not be
-// merged. The vectors are those that GCC and Clang offer for every machine: arrays of float would
-// not stay in registers.
+// Included only by attention_step.cpp, float_panels.cpp and int8_panels.cpp of this folder.
+// Everything is static, because copies for different instruction sets must not be merged. Uses the
+// vector types of GCC and Clang: arrays of float would not stay in registers.
 namespace headlight::kernels {
 namespace {
 
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
-constexpr int kLargestTile = 4;  // vectors x whose sums fit into the registers
-constexpr int kTilePanels = 2;   // with one chain alone: panels
-constexpr int kTileVectors = 8;  // and vectors
+constexpr int kLargestTile = 4;  // vectors x whose sums fit the registers
+constexpr int kTilePanels = 2;   // with a single chain: panels
+constexpr int kTileVectors = 8;  // with a single chain: vectors
 #elif defined(__AVX__)
 constexpr int kVectorBytes = 32;
 constexpr int kLargestTile = 2;
@@ -29,8 +28,8 @@ constexpr int kTileVectors = 2;
 #endif
 constexpr int kWidth = kVectorBytes / 4;
 constexpr int kParts = static_cast<int>(kPanelRows) / kWidth;
-// Sums in flight: column k goes to sum k % kChains, so that an addition need not wait for the one
-// before.
+// Independent sums: column k goes to sum k % kChains, so that an addition need not wait for the
+// previous one.
 constexpr int kChains = kParts == 1 ? 4 : 2;
 constexpr Index kPrefetchBytes = 2048;
 
@@ -43,8 +42,8 @@ struct Lanes {
   Vector part[kParts];
 };
 
-// The same in memory at any address: copies of whole structs would go through halves of vectors,
-// and Clang leaves out the alignment of a `using`.
+// A vector in memory at any address. Copies of whole structs would go through half vectors, and
+// Clang ignores the alignment of a `using`.
 typedef float UnalignedVector __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
 
 inline Vector load_vector(const void* from) { return *static_cast<const UnalignedVector*>(from); }
@@ -61,14 +60,14 @@ inline void store(const Lanes& from, void* to) {
   }
 }
 
-// A number that the compiler knows. The standard's is company of inline functions, which must not
-// come into this file.
+// A compile-time number. std::integral_constant would bring inline functions into this file; see
+// loops.cpp.
 template <int kNumber>
 struct Constant {
   static constexpr int value = kNumber;
 };
 
-// Calls body(Constant<n>, b) for tiles of n vectors, b being the first of each.
+// Calls body(Constant<n>, b) for tiles of n vectors; b is the first vector of the tile.
 template <int kLargest, class Body>
 void for_tiles(Index begin, Index end, const Body& body) {
   for (; begin + kLargest <= end; begin += kLargest) {
@@ -79,8 +78,8 @@ void for_tiles(Index begin, Index end, const Body& body) {
   }
 }
 
-// How a word of 32 bits holds its row's weights of kColumns neighbouring columns. Words are taken
-// apart with shifts, which every machine has for whole vectors.
+// Format of a 32-bit word: a row's weights of kColumns adjacent columns. Shifts unpack it, because
+// every machine has them for whole vectors.
 struct Float32 {
   static constexpr int kColumns = 1;
   static Vector column(Vector words, int) { return words; }
@@ -101,11 +100,10 @@ inline void clear(Lanes& lanes) {
   }
 }
 
-// What is asked for before it is read, a little at a time: memory answers so many questions at once
-// and no more.
+// Prefetches memory a little at a time, because a core can have only so many requests in flight.
 struct Ahead {
   const char* next = nullptr;
-  Index step = 0;  // bytes, up to two lines
+  Index step = 0;  // bytes, at most two cache lines
 
   void ask() {
     __builtin_prefetch(next);
@@ -127,7 +125,7 @@ inline void add_product(const Lanes& a, const Lanes& b, Lanes& to) {
   }
 }
 
-// The chains' sums in the first one, in a fixed order.
+// Adds all chains into chains[0], in a fixed order.
 inline void join(Lanes (&chains)[kChains]) {
   for (int half = kChains / 2; half > 0; half /= 2) {
     for (int c = 0; c < half; ++c) {
@@ -157,7 +155,7 @@ inline void add_group(const char* group, int used, int chain, const float* x, In
   }
 }
 
-// sums[b] += the products of `columns` columns of weights with x[b].
+// sums[b] += products of `columns` columns of weights with x[b].
 template <class Format, int kBatch>
 inline void add_columns(const char* weights, Index columns, const float* x, Index x_stride,
                         Lanes (&sums)[kBatch][kChains]) {
@@ -181,7 +179,7 @@ inline void add_columns(const char* weights, Index columns, const float* x, Inde
   }
 }
 
-// Columns [0, columns) of words as floats [columns, 16]: where they are, or in `memory`.
+// Returns columns [0, columns) as floats [columns, 16], in place or unpacked into `memory`.
 template <class Format>
 inline const Lanes* floats_of(const char* words, Index columns, Lanes* memory) {
   if constexpr (Format::kColumns == 1) {
@@ -200,8 +198,8 @@ inline const Lanes* floats_of(const char* words, Index columns, Lanes* memory) {
 }
 
 // One chain of add_columns() for several panels: sums[b][p] += the products of the columns chain,
-// chain + kChains, ... of panel p with x[b]. So few sums leave registers for more vectors, which
-// is what counts once the weights lie in the first cache.
+// chain + kChains, ... of panel p with x[b]. With fewer sums, more vectors fit the registers, which
+// matters once the weights are in the first-level cache.
 template <int kPanels, int kBatch>
 inline void add_chain(const Lanes* const (&floats)[kPanels], Index columns, int chain,
                       const float* x, Index x_stride, Lanes (&sums)[kBatch][kPanels],

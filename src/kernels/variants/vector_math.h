@@ -3,11 +3,11 @@
 #include <cmath>
 #include <cstdint>
 
-// Elementary functions for the loops of this folder, written without branches so that they
-// vectorise. Everything is static, because each copy is compiled for another instruction set and
-// must not be merged. Polynomials are minimax fits whose coefficients were rounded to float one
-// after the other, the lower ones first. Errors are at most 2 units in the last place over all
-// floats; tests/kernels/vector_math_test.cpp can walk over every one of them.
+// Elementary functions for the loops of this folder. They have no branches, so that they vectorise.
+// Everything is static, because copies for different instruction sets must not be merged.
+// Polynomials are minimax fits with coefficients rounded to float one by one, the lowest first.
+// Errors are at most 2 units in the last place for all floats; tests/kernels/vector_math_test.cpp
+// can check every float.
 namespace headlight::kernels {
 namespace {
 
@@ -23,12 +23,12 @@ inline double magnitude(double x) { return __builtin_fabs(x); }
 // exp(x) = p 2^n.
 struct ExpParts {
   float p;
-  std::uint32_t n;  // plus the bias that was asked for, in the lowest bits
+  std::uint32_t n;  // n plus the requested bias, in the lowest bits
 };
 
 // x = n ln 2 + r, |r| <= ln 2 / 2 (Cody and Waite, "Software Manual for the Elementary Functions",
-// 1980), and p = exp(r) from a polynomial. Adding 1.5 * 2^23 rounds to a whole number and leaves
-// it, with the bias, in the lowest bits.
+// 1980); p = exp(r) from a polynomial. Adding 1.5 * 2^23 rounds to a whole number and leaves it,
+// with the bias, in the lowest bits.
 inline ExpParts exp_parts(float x, float bias) {
   constexpr float kLog2E = 1.44269504088896341F;
   const float round = 12582912.0F + bias;
@@ -45,10 +45,10 @@ inline ExpParts exp_parts(float x, float bias) {
   return {p, to_bits(shifted)};
 }
 
-// exp(x); 0 below, infinity above the range, denormal results right, NaN for NaN. 2^n is multiplied
-// in two factors, because n goes beyond the exponents of floats at both ends.
+// exp(x): 0 below the range, infinity above, exact denormal results, NaN for NaN. Multiplies by 2^n
+// in two factors, because n exceeds the exponents of floats at both ends.
 inline float fast_exp(float x) {
-  constexpr std::uint32_t kLowest = __builtin_bit_cast(std::uint32_t, -104.0F);  // exp gives 0
+  constexpr std::uint32_t kLowest = __builtin_bit_cast(std::uint32_t, -104.0F);  // exp rounds to 0
   // Floats below -104 have larger bits, all others smaller ones.
   const float bounded = from_bits(to_bits(x) < kLowest ? to_bits(x) : kLowest);
   const ExpParts parts = exp_parts(bounded, 254.0F);  // twice the exponent's bias
@@ -59,11 +59,11 @@ inline float fast_exp(float x) {
 
 inline double fast_exp(double x) { return std::exp(x); }
 
-// exp(x) for softmax, where x <= 0 but for rounding: 0 where exp would be denormal (below -87),
-// which no sum beside 1 could notice. Results that underflow take a CPU a hundred times as long.
+// exp(x) for softmax, where x <= 0 up to rounding. Gives 0 instead of denormals (x < -87), which do
+// not change a sum >= 1. Denormal results would take a CPU 100 times as long.
 inline float softmax_exp(float x) {
   constexpr float kLowest = -87.0F;
-  const float bounded = x < kLowest ? kLowest : x;  // NaN passes
+  const float bounded = x < kLowest ? kLowest : x;  // NaN stays NaN
   const ExpParts parts = exp_parts(bounded, 127.0F);
   const float y = parts.p * from_bits(parts.n << 23);
   return x < kLowest ? 0.0F : y;
@@ -91,8 +91,8 @@ inline float fast_tanh(float x) {
 
 inline double fast_tanh(double x) { return std::tanh(x); }
 
-// log(x); -infinity for 0, NaN below. x = 2^k m with m from sqrt(1/2) to sqrt(2), and log(m) = f -
-// f^2 / 2 + f^3 P(f), f = m - 1 (Moshier's Cephes library goes the same way).
+// log(x); -infinity for 0, NaN for x < 0. x = 2^k m with m from sqrt(1/2) to sqrt(2), and log(m) =
+// f - f^2 / 2 + f^3 P(f), f = m - 1, as in Moshier's Cephes library.
 inline float fast_log(float x) {
   constexpr std::uint32_t kRootHalf = 0x3F3504F3U;
   constexpr float kInfinity = __builtin_inff();

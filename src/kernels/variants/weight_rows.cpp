@@ -1,4 +1,4 @@
-// Compiled once per instruction set, as loops.cpp is, and under the same rules.
+// Compiled once per instruction set, with the rules of loops.cpp.
 #include "kernels/attention/weight_rows.h"
 
 #include "kernels/variants/tables.h"
@@ -7,9 +7,9 @@
 namespace headlight::kernels {
 namespace {
 
-constexpr Index kSums = 8;  // side by side, so that they are vectors
+constexpr Index kSums = 8;  // independent sums, so that they vectorise
 
-// The logarithm for an entropy: 0 log 0 is 0.
+// Logarithm for entropies: finite at 0, so that 0 log 0 is 0.
 inline float bounded_log(float weight) {
   constexpr float kLeast = 0x1p-126F;
   return fast_log(weight < kLeast ? kLeast : weight);

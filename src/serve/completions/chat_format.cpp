@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kTurnBegin = "<|im_start|>";
 constexpr std::string_view kTurnEnd = "<|im_end|>";
 
-// Templates write a line's end as it is or as \n.
+// Replaces the escape \n, which some templates contain, with a newline.
 std::string with_line_ends(std::string text) {
   for (std::size_t at = 0; (at = text.find("\\n", at)) != std::string::npos;) {
     text.replace(at, 2, "\n");
@@ -18,7 +18,7 @@ std::string with_line_ends(std::string text) {
   return text;
 }
 
-// The text of a literal '<|im_start|>system\nTEXT<|im_end|>...' in the template.
+// Returns TEXT of a literal '<|im_start|>system\nTEXT<|im_end|>...' in the template, or "".
 std::string literal_system(const std::string& source) {
   const std::string opening = std::string(kTurnBegin) + "system\n";
   for (std::size_t at = 0; (at = source.find(opening, at)) != std::string::npos;) {

@@ -13,23 +13,22 @@ struct ChatMessage {
   std::string content;
 };
 
-// How a model was taught to read chats. Of the templates that model files carry only ChatML's are
-// understood,
+// Chat template of a model. Only ChatML is supported:
 //
 //   <|im_start|>ROLE\nCONTENT<|im_end|>\n   for every message, then <|im_start|>assistant\n
 //
-// with or without a system message of its own where the chat has none.
+// with or without a default system message for chats that have none.
 class ChatFormat {
  public:
-  // `source` is the template of the model file, in Jinja; see Tokenizer::chat_template().
+  // `source`: Jinja template of the model file; see Tokenizer::chat_template().
   ChatFormat(const std::string& source, const Tokenizer& tokenizer);
 
-  // Empty: it is understood. Else why not, in one line.
+  // Returns why the template is not supported, in one line; empty: it is.
   const std::string& problem() const { return problem_; }
-  // The tokens that the answer follows. Contents cannot hold special tokens. Throws Error about
-  // "messages" for text that is not UTF-8, and with problem() where there is one.
+  // Returns the prompt tokens of a chat. Contents cannot hold special tokens. Throws Error about
+  // "messages" for text that is not UTF-8, and if there is a problem().
   std::vector<std::int32_t> encode(const std::vector<ChatMessage>& messages) const;
-  // Those that end an answer.
+  // Returns the tokens that end an answer.
   std::vector<std::int32_t> end_tokens() const { return {turn_end_}; }
 
  private:
@@ -37,7 +36,7 @@ class ChatFormat {
 
   const Tokenizer& tokenizer_;
   std::string problem_;
-  std::string usual_system_;  // said where the chat says nothing; empty: nothing is
+  std::string usual_system_;  // default system message; empty: none
   std::int32_t turn_begin_ = 0;
   std::int32_t turn_end_ = 0;
 };

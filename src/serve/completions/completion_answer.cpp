@@ -89,7 +89,7 @@ headlight::Request CompletionAnswer::request_for(std::size_t prompt) {
   return request;
 }
 
-// A stream tells what stands before the first token: the role in a chat, a prompt that is echoed.
+// On first use a stream sends its opening: the role in a chat, the prompt with echo.
 CompletionAnswer::Choice& CompletionAnswer::choice_of(std::size_t prompt, Index sample) {
   const Index number = number_of(prompt, sample);
   const auto place = choices_.find(number);
@@ -150,8 +150,8 @@ void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateRe
   }
 }
 
-// Up to where a text's tokens are told. The token that ends it has no bytes; clients of completions
-// count on it, as those that score answers do. What a stop text took is not told.
+// Returns the byte up to which tokens are reported, which excludes stop texts. Completions
+// include the end token, which has no bytes: programs that score answers rely on it.
 std::size_t CompletionAnswer::last_byte(const Choice& choice, FinishReason reason) const {
   const bool is_cut = reason == FinishReason::stop;
   return request_.is_chat || is_cut ? choice.bytes : std::numeric_limits<std::size_t>::max();

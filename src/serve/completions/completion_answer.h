@@ -12,7 +12,7 @@
 
 namespace headlight::serve {
 
-// What an answer says of itself, and whose words it speaks.
+// Identity of an answer and properties of its model.
 struct AnswerSource {
   std::string id;
   std::string model;
@@ -20,29 +20,29 @@ struct AnswerSource {
   Index block_size = 0;
 };
 
-// The answer to a completion in the making: as one body, or piece by piece as server-sent events.
-// The computing thread alone calls it.
+// Answer to a completion: one body, or server-sent events. The callbacks of requests() run on the
+// computing thread.
 class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
  public:
   CompletionAnswer(CompletionRequest request, AnswerSource source,
                    std::shared_ptr<HttpExchange> exchange);
 
-  // One for every prompt; they hold the answer.
+  // Returns one request per prompt. Their callbacks own this answer.
   std::vector<headlight::Request> requests();
-  // Whether the model must be asked before the texts begin; see prepare().
+  // Whether prepare() must run before requests().
   bool needs_preparation() const;
-  // Whether the tokens of prompts are asked about, which takes as long as reading them.
+  // Whether prompt tokens are scored, which takes as long as processing the prompts.
   bool scores_prompts() const { return request_.echo && request_.options.logprobs; }
-  // Computes what the changes need, and learns what the model thinks of the tokens of every prompt,
-  // for echo with logprobs; see score_text().
+  // Prepares the model changes and, for echo with logprobs, scores the tokens of every prompt; see
+  // score_text().
   void prepare(const LoadedModel& loaded, const std::function<void()>& pause);
-  // With the exception that is being handled.
+  // Sends the exception being handled.
   void fail();
 
  private:
   struct Choice {
     TokenLog log;
-    std::size_t bytes = 0;  // of text that came
+    std::size_t bytes = 0;  // length of the text received
   };
 
   headlight::Request request_for(std::size_t prompt);
@@ -56,7 +56,7 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
                   const std::vector<TokenLog::Entry>& entries) const;
   void tell(Json choice);
   void finish();
-  // What every answer and event has; the first one has the warnings.
+  // Returns the members that every answer and event has; the first call adds the warnings.
   Json frame();
   Json usage() const;
   Index number_of(std::size_t prompt, Index sample) const {
@@ -67,10 +67,10 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   AnswerSource source_;
   JsonAnswer answer_;
   Index created_;                      // seconds since 1970
-  std::shared_ptr<ForwardHook> hook_;  // null: the model as it is
+  std::shared_ptr<ForwardHook> hook_;  // null: the unchanged model
   std::vector<std::vector<TokenChoice>> prompt_choices_;
   std::map<Index, Choice> choices_;
-  std::map<Index, Json> whole_;  // choices of an answer as one body
+  std::map<Index, Json> whole_;  // choices of an answer that is not streamed
   Index ended_ = 0;
   Index prompt_tokens_ = 0;
   Index reused_tokens_ = 0;

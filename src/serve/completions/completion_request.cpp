@@ -14,7 +14,7 @@ namespace {
 constexpr Index kMany = 1'000'000'000;
 constexpr std::size_t kMostStops = 16;
 constexpr std::size_t kMostStopBytes = 4096;
-// Of all texts of an answer together: each takes about a hundred bytes until the answer is sent.
+// Limit per answer: each takes about 100 bytes until the answer is sent.
 constexpr Index kMostLogprobs = 500'000;
 
 std::vector<TokenBias> read_bias(Fields& fields, Index vocabulary) {
@@ -49,7 +49,7 @@ SamplingOptions read_sampling(Fields& fields, Index vocabulary, std::uint64_t fr
   sampling.frequency_penalty = fields.number("frequency_penalty", 0, -2, 2);
   sampling.logit_bias = read_bias(fields, vocabulary);
   const Index most = std::numeric_limits<Index>::max();
-  constexpr Index kFresh = -1;  // as other servers have it
+  constexpr Index kFresh = -1;  // as in other servers
   const Index seed = fields.integer("seed", kFresh, -most, most);
   sampling.seed = seed == kFresh ? fresh_seed : static_cast<std::uint64_t>(seed);
   return sampling;
@@ -90,7 +90,7 @@ void check_prompt(const std::vector<std::int32_t>& prompt, const std::string& na
   }
 }
 
-// -1: until the context is full.
+// Returns a number of tokens. -1 means until the context is full.
 Index read_length(Fields& fields, const std::string& name, Index otherwise, Index least) {
   const Index length = fields.integer(name, otherwise, -1, kMany);
   require_value(length == -1 || length >= least, name, "expected a whole number from ", least,
@@ -119,7 +119,7 @@ void add_tokens(const Json& list, const CompletionModel& model, CompletionReques
   add_prompt(std::move(ids), model, request);
 }
 
-// A text, a list of texts, a list of ids, or a list of such lists.
+// Reads `prompt`: a text, a list of texts, a list of ids, or a list of lists of ids.
 void read_prompts(const CompletionModel& model, CompletionRequest& request) {
   const Json& prompt = model.texts.fields().get("prompt");
   if (prompt.is_string()) {
@@ -140,7 +140,7 @@ void read_prompts(const CompletionModel& model, CompletionRequest& request) {
   }
 }
 
-// A text, or a list of parts {"type": "text", "text": ...}.
+// Returns a text, or the joined texts of a list of parts {"type": "text", "text": ...}.
 std::string content_of(const Json& message) {
   const Json* content = message.find("content");
   require_value(content != nullptr, "messages", "expected a content in every message");
@@ -181,7 +181,7 @@ std::vector<ChatMessage> read_messages(Fields& fields) {
   return messages;
 }
 
-// Members that ask for what this server does not have, unless they ask for nothing.
+// Throws Error about members for unsupported features, unless their value is empty.
 void refuse_features(Fields& fields) {
   for (const char* name : {"tools", "functions", "tool_choice", "function_call", "audio",
                            "modalities", "prediction", "web_search_options"}) {

@@ -9,7 +9,7 @@
 namespace headlight::serve {
 namespace {
 
-// JSON has no infinity; OpenAI's API says so.
+// Log-probability of impossible tokens in OpenAI's API: JSON has no infinity.
 constexpr double kImpossible = -9999;
 
 double finite(double log_probability) { return std::max(log_probability, kImpossible); }
@@ -22,7 +22,7 @@ std::string bytes_of(std::int32_t id, const Tokenizer& tokenizer) {
   return is_special(id, tokenizer) ? label_of_id(id, tokenizer) : tokenizer.token_bytes(id);
 }
 
-// The token's text, or "bytes:\xe2\x80" where it is none.
+// Returns the token's text, or "bytes:\xe2\x80" if it is not UTF-8.
 std::string completion_name(std::int32_t id, const Tokenizer& tokenizer) {
   const std::string bytes = bytes_of(id, tokenizer);
   if (valid_utf8_prefix(bytes) == bytes.size()) {
@@ -111,7 +111,7 @@ Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Toke
     for (const TokenLogProbability& likely : entry.choice.likeliest) {
       top[completion_name(likely.token, tokenizer)] = finite(likely.log_probability);
     }
-    if (!top.contains(name)) {  // the one that was chosen is among them, always
+    if (!top.contains(name)) {  // always include the sampled token
       top[name] = log_probability;
     }
     tops.push_back(entry.is_first ? Json() : std::move(top));

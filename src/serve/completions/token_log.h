@@ -10,22 +10,22 @@
 
 namespace headlight::serve {
 
-// The tokens of a text with what the model thought of them, and where in the text each begins.
+// Tokens of a text with their log-probabilities and offsets in the text.
 class TokenLog {
  public:
   struct Entry {
     TokenChoice choice;
-    bool is_first = false;  // of a text: nothing was thought of it
-    Index character = 0;    // of the text, from 0
+    bool is_first = false;  // first token of a text: it has no prediction
+    Index character = 0;    // offset in the text, from 0
     std::size_t byte = 0;
   };
 
-  // A text that goes on another; see StreamingDecoder. Characters are counted from `character`.
+  // `goes_on`: continues another text; see StreamingDecoder. `character`: its first offset.
   TokenLog(const Tokenizer& tokenizer, bool goes_on, Index character)
       : decoder_(tokenizer, goes_on), character_(character) {}
 
   void push(TokenChoice choice, bool is_first = false);
-  // Those that begin before that byte of the text and have not been taken yet.
+  // Removes and returns the entries that begin before byte `end`.
   std::vector<Entry> take(std::size_t end);
 
  private:
@@ -36,11 +36,11 @@ class TokenLog {
   std::size_t byte_ = 0;
 };
 
-// {"content": [{token, logprob, bytes, top_logprobs}]}, of chats.
+// Returns {"content": [{token, logprob, bytes, top_logprobs}]} for chats.
 Json chat_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer);
-// {tokens, token_logprobs, top_logprobs, text_offset}, of completions, where the chosen token is
-// among the top ones, too, and so one more may be there; with `ids` also token_ids
-// and top_tokens, [{id, token, logprob}], where tokens of one name stay apart.
+// Returns {tokens, token_logprobs, top_logprobs, text_offset} for completions. top_logprobs always
+// has the sampled token, if need be as one more entry. `ids` adds token_ids and top_tokens, [{id,
+// token, logprob}], which keep tokens of equal names apart.
 Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer,
                          bool ids);
 

@@ -17,7 +17,7 @@ bool contains(const std::vector<std::string>& list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// Looks at every byte of `secret`, whatever differs first.
+// Compares every byte of `secret`, so that the time does not reveal the first difference.
 bool equals_secret(std::string_view text, std::string_view secret) {
   unsigned difference = text.size() == secret.size() ? 0 : 1;
   for (std::size_t i = 0; i < secret.size(); ++i) {
@@ -29,7 +29,7 @@ bool equals_secret(std::string_view text, std::string_view secret) {
 
 constexpr std::string_view kBearer = "bearer ";
 
-// The case of a scheme means nothing.
+// Authorization schemes are case-insensitive.
 bool has_bearer_scheme(std::string_view authorization) {
   return lower_case(authorization.substr(0, kBearer.size())) == kBearer;
 }
@@ -40,7 +40,7 @@ std::string random_secret() {
   return hex_text(bytes);
 }
 
-// "localhost" of "localhost:8080", "[::1]" of "[::1]:8080".
+// Returns "localhost" for "localhost:8080", "[::1]" for "[::1]:8080".
 std::string_view without_port(std::string_view host) {
   const std::size_t colon = host.rfind(':');
   const std::size_t bracket = host.rfind(']');
@@ -49,7 +49,7 @@ std::string_view without_port(std::string_view host) {
   return has_port ? host.substr(0, colon) : host;
 }
 
-// The value of a cookie among "a=1; b=2"; "": there is none.
+// Returns the value of a cookie in "a=1; b=2", or "" if it is missing.
 std::string_view cookie_of(std::string_view cookies, std::string_view name) {
   while (!cookies.empty()) {
     const std::size_t end = std::min(cookies.find(';'), cookies.size());
@@ -67,7 +67,7 @@ HttpHeaders sharing_headers(const std::string& origin) {
   return {
       {"Access-Control-Allow-Origin", origin},
       {"Vary", "Origin"},
-      // Clients send headers of their own, such as X-Stainless-OS; * does not mean Authorization.
+      // Clients send headers of their own, such as X-Stainless-OS. * excludes Authorization.
       {"Access-Control-Allow-Headers", "Authorization, Content-Type, *"},
       {"Access-Control-Allow-Methods", "GET, POST"},
       {"Access-Control-Max-Age", "600"}};
@@ -95,7 +95,7 @@ std::string Access::session_cookie() const {
   return cookie_name() + "=" + session_ + "; HttpOnly; SameSite=Strict; Path=/";
 }
 
-// An address cannot be made to mean another machine, as a name can. Names have no case.
+// A name can be rebound to another machine; an address cannot. Names are case-insensitive.
 bool Access::is_host_allowed(std::string_view host) const {
   const std::string name = lower_case(without_port(host));
   return name == "localhost" || is_address(name) || contains(options_.allowed_hosts, name);

@@ -7,12 +7,12 @@
 
 namespace headlight::serve {
 
-// Who may ask. Browsers send requests for any page that they show, and what a name means is up to
-// whoever owns it; so names and origins are checked even where only this machine can connect.
+// Access control. Browsers send requests for any page that they show, and a host name can be
+// rebound to this machine. So names and origins are checked even on loopback.
 class Access {
  public:
   struct Options {
-    std::string api_key = {};  // empty: none is asked for
+    std::string api_key = {};  // empty: none required
     Index port = 0;
     std::vector<std::string> allowed_hosts = {};
     std::vector<std::string> allowed_origins = {};
@@ -23,11 +23,11 @@ class Access {
   explicit Access(Options options);
 
   Admission check(const HttpRequest& head) const;
-  // Refuses a wrong key, one second late, so that keys cannot be tried quickly.
+  // Returns a 401 that is sent one second late, so that guessing keys is slow.
   static HttpResponse wrong_key(std::string_view message, std::string_view about = {});
-  // Whether that is the key. Takes as long for every text.
+  // Whether `text` is the key. The time does not depend on `text`.
   bool is_key(std::string_view text) const;
-  // "name=value; ..." of a cookie that stands for the key until the server ends.
+  // Returns "name=value; ..." of a cookie that replaces the key until the server ends.
   std::string session_cookie() const;
 
  private:
@@ -37,10 +37,10 @@ class Access {
   std::string cookie_name() const;
 
   Options options_;
-  std::string session_;  // random
+  std::string session_;  // random value of the cookie
 };
 
-// Security headers of every answer.
+// Returns the security headers of every answer.
 HttpHeaders protective_headers();
 
 }  // namespace headlight::serve

@@ -8,7 +8,7 @@
 namespace headlight::serve {
 namespace {
 
-// Reads an address of that family into `address`. The system would stop at a byte of 0.
+// Parses an address of `family` into `address`. inet_pton() would stop at a NUL byte.
 bool read_address(std::string_view text, int family, void* address) {
   return text.find('\0') == std::string_view::npos &&
          inet_pton(family, std::string(text).c_str(), address) == 1;
@@ -20,7 +20,7 @@ bool is_address(std::string_view host) {
   if (host.starts_with('[') && host.ends_with(']')) {
     host = host.substr(1, host.size() - 2);
   }
-  in6_addr address{};  // has room for both kinds
+  in6_addr address{};  // large enough for both families
   return read_address(host, AF_INET, &address) || read_address(host, AF_INET6, &address);
 }
 

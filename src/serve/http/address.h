@@ -4,9 +4,9 @@
 
 namespace headlight::serve {
 
-// Whether that is an address, IPv4 or IPv6, and no name; IPv6 ones may stand in brackets.
+// Whether `host` is an IPv4 or IPv6 address, with or without brackets.
 bool is_address(std::string_view host);
-// Whether only programs of this machine reach that host.
+// Whether `host` is localhost or a loopback address.
 bool is_loopback(std::string_view host);
 
 }  // namespace headlight::serve

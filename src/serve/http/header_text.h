@@ -4,7 +4,7 @@
 
 #include "base/lower_case.h"
 
-// Texts of headers, whose case and blanks often mean nothing.
+// Helpers for header values, which often ignore case and outer blanks.
 namespace headlight::serve {
 
 using headlight::lower_case;

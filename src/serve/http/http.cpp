@@ -43,7 +43,7 @@ tcp::endpoint endpoint_of(const HttpOptions& options) {
   return {address, static_cast<std::uint16_t>(options.port)};
 }
 
-// Every connection is an open file.
+// Raises the limit of open files: every connection is one.
 void allow_open_files(Index count) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
@@ -143,7 +143,7 @@ void HttpServer::run() {
   while (!state_->context.stopped()) {
     try {
       state_->context.run();
-    } catch (const std::exception&) {  // of one request, such as no memory for it
+    } catch (const std::exception&) {  // in one request, such as out of memory
     }
   }
 }

@@ -6,7 +6,7 @@
 namespace headlight::serve {
 namespace {
 
-// "Not Found" for 404.
+// Returns "Not Found" for 404.
 std::string_view status_name(int status) {
   const auto name =
       boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(status));

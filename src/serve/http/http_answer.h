@@ -6,20 +6,20 @@
 
 #include "serve/http/http.h"
 
-// The bytes of an answer (RFC 9112).
+// Bytes of an HTTP/1.1 answer (RFC 9112).
 namespace headlight::serve {
 
 enum class BodyFraming {
-  length,     // Content-Length tells it
-  chunks,     // in pieces, of which the last is empty
-  until_end,  // of the connection: HTTP/1.0 knows no chunks
+  length,     // Content-Length
+  chunks,     // chunked; an empty chunk ends the body
+  until_end,  // the connection's end ends the body, for HTTP/1.0
 };
 
-// With its empty line.
+// Returns the status line and the headers, with the empty line after them.
 std::string answer_head(const HttpResponse& response,
                         std::initializer_list<HttpHeaders> more_headers, BodyFraming framing,
                         bool keeps_connection);
-// A piece that is not empty.
+// Returns a chunk. `piece` must not be empty.
 std::string body_chunk(std::string_view piece);
 std::string last_chunk();
 

@@ -22,7 +22,7 @@ using ErrorCode = boost::system::error_code;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 struct Target {
-  std::optional<std::string> host = {};  // of "http://host/path"
+  std::optional<std::string> host = {};  // host of "http://host/path"
   std::string path = {};
 };
 
@@ -47,7 +47,7 @@ std::string address_of(const tcp::socket& socket) {
   return address.is_v6() ? "[" + address.to_string() + "]" : address.to_string();
 }
 
-// `address` is the one that the client has connected to.
+// `address`: local address that the client connected to.
 HttpRequest request_of(const http::request<http::string_body>& message,
                        const std::string& address) {
   HttpRequest request;
@@ -69,9 +69,9 @@ HttpRequest request_of(const http::request<http::string_body>& message,
   return request;
 }
 
-// Why the head of a request is refused before anything else looks at it; 0: it is not.
+// Returns the status that refuses a malformed head, or 0.
 int refusal_of(const http::request<http::string_body>& head) {
-  const auto length = head[http::field::content_length];  // "2, 2" is a number for some
+  const auto length = head[http::field::content_length];  // some parsers accept "2, 2" as a number
   const bool is_number = std::all_of(length.begin(), length.end(), is_digit);
   const bool is_old = head.version() < 11;
   const std::size_t hosts = head.count(http::field::host);
@@ -158,7 +158,7 @@ void HttpSession::read_head() {
   skip_empty_lines();
 }
 
-// Some clients send one behind a body.
+// Skips empty lines before a request: some clients send one after a body.
 void HttpSession::skip_empty_lines() {
   const auto begins_with = [&](std::string_view text) {
     return std::string_view(static_cast<const char*>(buffer_.data().data()), buffer_.size())
@@ -210,7 +210,7 @@ void HttpSession::take_head(const ErrorCode& error) {
   read_body();
 }
 
-// A body whose length nobody has told may have the most that one may have.
+// Reserves room for the body. A chunked body counts as the largest allowed.
 void HttpSession::read_body() {
   const Index length = parser_->chunked()
                            ? server_.options.limits.body_bytes
@@ -256,14 +256,14 @@ void HttpSession::give_back_body_bytes() {
   reserved_body_ = 0;
 }
 
-// Without the handler.
+// Answers without the handler.
 void HttpSession::answer_alone(HttpResponse response) {
   phase_ = Phase::waiting;
   send(number_, std::move(response));
 }
 
 void HttpSession::fail(const ErrorCode& error) {
-  // A stream whose time is up has been closed by its library.
+  // After a timeout Boost has already closed the stream.
   const bool is_over = error == beast::error::timeout || error == http::error::end_of_stream ||
                        error == asio::error::eof || error == asio::error::connection_reset ||
                        error == http::error::partial_message;
@@ -277,7 +277,7 @@ void HttpSession::fail(const ErrorCode& error) {
 void HttpSession::hand_over() {
   phase_ = Phase::waiting;
   keep_alive_ = parser_->get().keep_alive() && !server_.closing;
-  HttpRequest request = request_;  // without what came behind a body
+  HttpRequest request = request_;  // without trailers
   request.body = std::move(parser_->get().body());
   gone_ = std::make_shared<std::atomic<bool>>(false);
   const auto exchange = std::make_shared<Exchange>(shared_from_this(), number_, gone_);
@@ -285,8 +285,8 @@ void HttpSession::hand_over() {
   server_.options.handler(std::move(request), exchange);
 }
 
-// Sees the client close while its answer is made. A client that closes its own direction alone is
-// taken for gone as well.
+// Detects a client that closes while its answer is computed. Closing only its sending direction
+// counts as well.
 void HttpSession::watch() {
   if (watching_) {
     return;
@@ -307,8 +307,8 @@ void HttpSession::look() {
   }
 }
 
-// Takes what has come of the next requests, behind which the end of the connection would not be
-// seen. False: the client has closed, or sends more than it may before it is answered.
+// Reads early bytes of the next requests, which would hide the end of the connection. Returns false
+// when the client has closed or sent more than the buffer holds.
 bool HttpSession::read_ahead() {
   const std::size_t room = buffer_.max_size() - buffer_.size();
   if (room == 0) {
@@ -343,7 +343,7 @@ void HttpSession::send(std::uint64_t number, HttpResponse response) {
   send_next();
 }
 
-// No thread waits: the connection does, and sees its client go.
+// Delays an answer by a timer: no thread blocks, and a client that goes is detected.
 void HttpSession::hold_back(int seconds, HttpResponse response) {
   held_ = std::move(response);
   delay_.expires_after(std::chrono::seconds(seconds));
@@ -389,12 +389,12 @@ void HttpSession::end(std::uint64_t number) {
 
 void HttpSession::abandon(std::uint64_t number) {
   if (held_) {
-    return;  // it has an answer
+    return;  // its answer is delayed
   }
   if (is_for(number, Phase::waiting)) {
     send(number, server_.refusal(500));
   } else if (is_for(number, Phase::sending) && !complete_) {
-    keep_alive_ = false;  // the stream ends without its end
+    keep_alive_ = false;  // closing marks the stream as incomplete
     complete_ = true;
     send_next();
   }
@@ -471,7 +471,7 @@ void HttpSession::finish() {
   linger(0);
 }
 
-// Without what stands behind the path or in headers: keys and texts are the clients' own.
+// Logs no queries and no headers, which may hold keys and texts.
 void HttpSession::log_request(std::string_view end) {
   if (!server_.options.log) {
     return;
@@ -484,7 +484,7 @@ void HttpSession::log_request(std::string_view end) {
                       request_.path.substr(0, kMostOfAPath) + result + std::string(end));
 }
 
-// Closing with bytes that nobody read would make the client lose the answer.
+// Reads until the client closes: closing with unread bytes would lose the answer.
 void HttpSession::linger(std::size_t discarded) {
   constexpr std::size_t kMost = 4 << 20;
   buffer_.clear();
@@ -521,7 +521,7 @@ void HttpSession::give_up() {
   for (const std::function<void()>& call : std::exchange(calls_when_gone_, {})) {
     call();
   }
-  if (!sending_) {  // else the bytes are being read
+  if (!sending_) {  // else async_write() still reads them
     unsent_.clear();
   }
   server_.sessions.erase(shared_from_this());

@@ -16,15 +16,15 @@
 #include "serve/http/http_answer.h"
 #include "serve/http/send_queue.h"
 
-// What http.cpp shares with its sessions; nobody else includes it.
+// Internals of http.cpp and its sessions; other files do not include them.
 namespace headlight::serve {
 
-// Bytes that a client must take within the limit, and that it may send ahead.
+// Bytes that a client must receive within the limit, and that it may send ahead.
 inline constexpr std::size_t kHttpSlice = 64 << 10;
 
 class HttpSession;
 
-// What all connections share.
+// State shared by all connections.
 struct HttpListener {
   explicit HttpListener(HttpOptions given)
       : options(std::move(given)), acceptor(context), deadline(context), signals(context) {}
@@ -37,8 +37,8 @@ struct HttpListener {
   std::chrono::seconds limit() const { return std::chrono::seconds(options.limits.seconds); }
 
   HttpOptions options;
-  Index body_bytes = 0;    // that are being read
-  Index unsent_bytes = 0;  // of answers; sessions that the context holds count in it to the end
+  Index body_bytes = 0;    // bytes reserved for bodies of requests
+  Index unsent_bytes = 0;  // bytes of answers; before `context`, whose sessions use it to the end
   boost::asio::io_context context{1};
   boost::asio::ip::tcp::acceptor acceptor;
   boost::asio::steady_timer deadline;
@@ -48,31 +48,31 @@ struct HttpListener {
   bool closing = false;
 };
 
-// One connection. Everything happens on the thread that runs the server.
+// One connection. All methods run on the server's thread.
 class HttpSession : public std::enable_shared_from_this<HttpSession> {
  public:
   HttpSession(HttpListener& server, boost::asio::ip::tcp::socket socket)
       : server_(server), stream_(std::move(socket)) {}
 
   void read_head();
-  // Between two requests.
+  // Whether no request is being answered.
   bool is_idle() const { return phase_ == Phase::reading; }
-  // Closes it, whatever it is at.
+  // Closes the connection in any phase.
   void give_up();
 
-  // For the request of this number; nothing where its answer is complete or its client gone.
+  // Answer request `number`. No effect if its answer is complete or its client has gone.
   void send(std::uint64_t number, HttpResponse response);
   void begin(std::uint64_t number, const HttpResponse& head);
   void write(std::uint64_t number, std::string piece);
   void end(std::uint64_t number);
-  // Nobody will answer any more, or go on with an answer.
+  // Called when an exchange is destroyed: completes a missing or unfinished answer.
   void abandon(std::uint64_t number);
   void on_gone(std::uint64_t number, std::function<void()> call);
   boost::asio::io_context& context() { return server_.context; }
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
-  // Reading a request, waiting for its answer, sending that, waiting for the client to close, over.
+  // Reading a request, waiting for its answer, sending it, waiting for the client to close, closed.
   enum class Phase { reading, waiting, sending, lingering, closed };
 
   void skip_empty_lines();
@@ -101,24 +101,24 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   HttpListener& server_;
   boost::beast::tcp_stream stream_;
-  std::optional<HttpResponse> held_;  // an answer that comes later
+  std::optional<HttpResponse> held_;  // delayed answer
   boost::asio::steady_timer delay_{stream_.get_executor()};
   boost::beast::flat_buffer buffer_{kHttpSlice};
   std::unique_ptr<Parser> parser_;
   Phase phase_ = Phase::reading;
-  std::uint64_t number_ = 0;  // of the request on this connection
+  std::uint64_t number_ = 0;  // number of the current request
   std::shared_ptr<std::atomic<bool>> gone_;
   std::vector<std::function<void()>> calls_when_gone_;
-  HttpRequest request_;  // its head
-  Stopwatch watch_;      // since its head was read
-  HttpHeaders headers_;  // for the answer
-  int status_ = 0;       // of the answer; 0: there is none
+  HttpRequest request_;  // head of the current request
+  Stopwatch watch_;      // since the head was read
+  HttpHeaders headers_;  // extra headers of the answer
+  int status_ = 0;       // status of the answer; 0: none
   bool watching_ = false;
   bool keep_alive_ = false;
-  bool has_old_version_ = false;  // HTTP/1.0, which knows no chunks
+  bool has_old_version_ = false;  // HTTP/1.0, which has no chunks
   bool is_head_ = false;
   BodyFraming framing_ = BodyFraming::length;
-  bool complete_ = false;  // the answer
+  bool complete_ = false;  // the whole answer is queued
   Index reserved_body_ = 0;
   SendQueue unsent_{server_.unsent_bytes};
   bool sending_ = false;

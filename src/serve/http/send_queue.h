@@ -8,10 +8,10 @@
 
 namespace headlight::serve {
 
-// Bytes that wait for a client, in the pieces that they came in.
+// Bytes to send to a client, in the pieces pushed.
 class SendQueue {
  public:
-  // Counts its bytes in `all` as well, which must outlive it.
+  // `all`: total of all queues, which this one updates; must outlive this.
   explicit SendQueue(Index& all) : all_(all) {}
   ~SendQueue() { clear(); }
   SendQueue(const SendQueue&) = delete;
@@ -20,10 +20,10 @@ class SendQueue {
   bool empty() const { return pieces_.empty(); }
   Index bytes() const { return bytes_; }
   void push(std::string piece);
-  // What is sent next, up to so many bytes; they stay where they are until pop() or clear(). The
-  // queue must not be empty.
+  // Returns the next bytes to send, at most `most`, valid until pop() or clear(). The queue must
+  // not be empty.
   std::string_view front(std::size_t most) const;
-  // Forgets so many bytes of front().
+  // Removes `count` bytes of front().
   void pop(std::size_t count);
   void clear();
 
@@ -32,8 +32,8 @@ class SendQueue {
 
   Index& all_;
   Index bytes_ = 0;
-  std::deque<std::string> pieces_;  // none is empty
-  std::size_t offset_ = 0;          // in the first one
+  std::deque<std::string> pieces_;  // never holds an empty piece
+  std::size_t offset_ = 0;          // bytes of the first piece already sent
 };
 
 }  // namespace headlight::serve

@@ -1,4 +1,4 @@
-// The switches: every head, MLP and layer as a button.
+// Board of switches: a button for every head, MLP and layer.
 import {byId, element} from '/views/dom.js';
 import {headsByClass, isPattern} from './classes.js';
 import {listenToArrows} from './reach.js';
@@ -15,7 +15,7 @@ function allowed(part) {
   return tool !== 'freeze' || /^\d/.test(part);
 }
 
-// Gives parts what the tool does, or takes it from them when all have it.
+// Applies the current tool to parts, or removes its change when all have it.
 function apply(parts) {
   const fitting = parts.filter(allowed);
   const has = (part) => session.changes.get(part)?.kind === tool &&
@@ -51,7 +51,7 @@ function button(part, name, row, column) {
   return cell;
 }
 
-// `doc` of the views: its layers as rows.
+// `doc`: document of the views, with a row per layer.
 export function buildBoard(doc, hasMlp) {
   const columns = doc.columns.length;
   const board = byId('board');
@@ -78,7 +78,7 @@ export function buildBoard(doc, hasMlp) {
   showClasses();
 }
 
-// Shares from 0 to 1 by the names of heads: how much their patterns have changed.
+// Shows how much the patterns of heads changed. `shifts`: 0 to 1 by head name.
 export function showShifts(shifts) {
   for (const [part, cell] of cells) {
     cell.style.setProperty('--shift', `${(100 * Math.min(1, 2 * (shifts.get(part) ?? 0))).toFixed(4)}%`);

@@ -1,4 +1,4 @@
-// One part of the clean text's computation put into the other text: what then comes next.
+// Patches one part of the clean text into the corrupt text, and shows the next token.
 import {byId, element} from '/views/dom.js';
 import {carriedChange, intervention} from './changes.js';
 import {likelyRow} from './choices_box.js';
@@ -7,7 +7,7 @@ import {session} from './session.js';
 import {percent, shownToken} from './tokens.js';
 import {say} from './words.js';
 
-// The share of the way from the other text's difference of logits to the clean one's.
+// Returns the recovered share of the logit difference between both texts.
 export const recoveredShare = (clean, corrupt, patched) =>
   clean === corrupt ? null : (patched - corrupt) / (clean - corrupt);
 
@@ -16,7 +16,7 @@ const differenceOf = ([answer, wrong]) => answer - wrong;
 const partName = (part) => /^\d/.test(part) ? `${say('head')} ${part}` : part.replace(/^(\w+)\.(\d+)$/,
   (_, point, layer) => say(`short_${point}`).replace('{layer}', layer));
 
-// {part, from, to} in words, with the tokens of both texts.
+// Returns {part, from, to} in words, with the tokens of both texts.
 export function carryName({part, from, to}, clean, corrupt) {
   const token = (tokens, place) => `${place} ${shownToken(tokens[place] ?? '')}`;
   return from === null ? partName(part) : `${partName(part)}: ${token(clean, from)} → ${token(corrupt, to)}`;
@@ -39,7 +39,7 @@ function nextList(title, next) {
   }));
 }
 
-// `task` is {answer, wrong}, tokens as the server told them; both texts as tokens.
+// `task`: {answer, wrong}, tokens of the server. `clean`, `corrupt`: token texts.
 export async function showCarry(task, clean, corrupt, signal) {
   const {carry} = session;
   const place = byId('carried-result');

@@ -1,11 +1,11 @@
-// The switches as the language of --intervene, and as a command for a shell.
+// Switches in the language of --intervene, and as a shell command.
 import {session} from './session.js';
 
-// In quotation marks that it does not hold itself or, when it holds both, with those inside doubled.
+// Quotes a text with a mark that it does not contain; if it has both, doubles those inside.
 export const quoted = (text) => text.includes('"') && !text.includes("'") ? `'${text}'`
   : `"${text.replaceAll('"', '""')}"`;
 
-// Parts that the same is done to stand together: each change takes the server a pass.
+// Groups parts with the same change: each change costs the server a forward pass.
 export function interventionOf({changes, text, frozen}) {
   const groups = new Map();
   for (const [part, {kind, by}] of changes) {
@@ -20,7 +20,7 @@ export function interventionOf({changes, text, frozen}) {
 
 export const intervention = () => interventionOf(session);
 
-// What is carried from the clean text into the other one, behind the switches.
+// Returns the change that carries a part from the clean text. It follows the switches.
 export function carriedChange({part, from, to}, clean) {
   const at = from === null || from === to ? '' : ` at ${from}`;
   return `freeze ${part} from ${quoted(clean)}${at}${to === null ? '' : ` @${to}`}`;
@@ -28,7 +28,7 @@ export function carriedChange({part, from, to}, clean) {
 
 const shell = (text) => /^[\w./=:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-// `options` by name; those without a value are left out.
+// `options` by name; empty ones are omitted.
 export function commandOf(name, options, of = session) {
   const model = of.models.find(({id}) => id === of.model)?.root ?? of.model;
   const given = Object.entries({intervene: interventionOf(of), ...options})

@@ -5,7 +5,7 @@ import {element} from '/views/dom.js';
 const kWidth = 760;
 const kHeight = 300;
 const kEdge = {left: 62, right: 14, top: 10, bottom: 30};
-const kMostPoints = 700;  // of a curve; more are means of neighbours
+const kMostPoints = 700;  // points per curve; longer curves show means of neighbours
 
 const node = (name, attributes, ...children) => {
   const made = document.createElementNS('http://www.w3.org/2000/svg', name);
@@ -27,7 +27,7 @@ function thinned(points) {
   return result;
 }
 
-// Three to eight round numbers between two others.
+// Returns three to eight round numbers in a range.
 export function ticksBetween(low, high) {
   const raw = (high - low) / 5 || 1;
   const power = 10 ** Math.floor(Math.log10(raw));

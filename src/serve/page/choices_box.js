@@ -1,4 +1,4 @@
-// The box at a token: what else was likely there, and what heads add to it.
+// Box at a token: its likely alternatives, and the contributions of heads to its logit.
 import {byId, element} from '/views/dom.js';
 import {contributionMap} from './contributions.js';
 import {ask} from './server.js';
@@ -7,11 +7,11 @@ import {percent, shownToken} from './tokens.js';
 import {say} from './words.js';
 
 const kOthers = 10;
-const kPause = 120;  // milliseconds that the pointer rests
+const kPause = 120;  // milliseconds that the pointer must rest
 let hiding = 0;
 let asking = 0;
 let controller = null;
-let opened = null;  // the token that the box is at
+let opened = null;  // token element of the box
 
 export function likelyRow(token, probability) {
   const bar = element('i', {className: 'meter', ariaHidden: 'true'});
@@ -22,7 +22,7 @@ export function likelyRow(token, probability) {
     element('span', {className: 'amount', textContent: percent(probability)}));
 }
 
-// Shows what heads add to a token behind those `before` it, by their numbers, with changes of the model.
+// Shows the contributions of heads to `target` after the token ids `before`, with changes.
 function showHeads(place, {before, changes}, target) {
   clearTimeout(asking);
   controller?.abort();
@@ -73,7 +73,7 @@ export function closeChoices() {
   opened = null;
 }
 
-// By Escape, which stops writing only where there is no box to leave.
+// Handles Escape: closes the box. Without a box the event stops the generation.
 export function leaveChoices(event) {
   if (!byId('choices').hidden) {
     event.stopPropagation();
@@ -86,8 +86,8 @@ export function hideChoices() {
   hiding = setTimeout(closeChoices, 150);
 }
 
-// `piece` is {id, name, probability, likely}; `context` {before: the numbers of the tokens in front of it,
-// changes: those that they were written with, choose(other): goes on from another}.
+// `piece`: {id, name, probability, likely}. `context`: {before: ids of the preceding tokens,
+// changes: model changes of the generation, choose(other): continues from another token}.
 export function showChoices(node, piece, context) {
   clearTimeout(hiding);
   if (opened === node) {
@@ -111,7 +111,7 @@ export function showChoices(node, piece, context) {
   placeAt(node);
 }
 
-// The keyboard's way into the box, and out of it to the token.
+// Moves the keyboard focus into the box. Escape returns it to the token.
 export function enterChoices() {
   byId('choices').querySelector('button')?.focus();
 }

@@ -1,26 +1,26 @@
-// What the heads of a model do, found in the background while the reader does other things.
+// Classes of a model's heads, computed in the background.
 import {byId} from '/views/dom.js';
 import {askLong, latest} from './server.js';
 import {changed, listen, session} from './session.js';
 import {language, say} from './words.js';
 
-// Parts that others need not wait for long; a text is cut into pieces of so many tokens.
+// Tokens per sequence of a text. Short sequences keep the server's slices short.
 const kPiece = 128;
 const kResamples = 200;
-const kShown = 60;  // characters of the text that classes come from
+const kShown = 60;  // characters shown of the text
 
-let opening = '';  // the text that heads are classed on as long as the reader chooses none
+let opening = '';  // text of the classes unless the reader chooses one
 
-// {"1.0": {name: "previous_token", label: "바로 앞 토큰", score: 0.8, settled: true}}, of an answer of /api/scores in a
-// language. What is not settled rests on too little text to be told from chance.
+// Returns {"1.0": {name: "previous_token", label: "바로 앞 토큰", score: 0.8, settled: true}} for an
+// answer of /api/scores in a language. `settled` false: the text is too short to exclude chance.
 export const classesOf = ({heads, labels}, language) => new Map(heads.map(
   ({head, verdict, verdict_score: score, settled}) =>
     [head, {name: verdict, label: labels[language][verdict], score, settled}]));
 
-// What names something that a head does: neither that it looks everywhere, nor that nothing stands out.
+// Whether a class is a pattern, unlike uniform attention ('diffuse') and unclear cases.
 export const isPattern = (name) => !['diffuse', 'mixed', 'other'].includes(name);
 
-// Each class with its label and heads, those with a pattern first, then by number.
+// Returns the classes with label and heads: patterns first, then by number of heads.
 export function headsByClass(classes) {
   const heads = new Map();
   for (const [head, {name, label}] of classes) {
@@ -29,7 +29,7 @@ export function headsByClass(classes) {
   return [...heads.values()].sort((a, b) => isPattern(b.name) - isPattern(a.name) || b.heads.length - a.heads.length);
 }
 
-// The beginning of a text, on one line.
+// Returns the beginning of a text, on one line.
 export function shortened(text) {
   const characters = [...text.replace(/\s+/g, ' ')];
   return characters.length <= kShown ? characters.join('') : `${characters.slice(0, kShown).join('')} …`;
@@ -54,7 +54,7 @@ async function score(signal) {
   changed('classes');
 }
 
-// What stands under maps of one text may come from another.
+// Names the text of the classes if the views show another text.
 function showSource() {
   byId('classed').hidden = session.classes.size === 0 || session.classed === session.text;
   byId('classed-on').textContent = say('classed_on').replace('{text}', shortened(session.classed));

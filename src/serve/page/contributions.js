@@ -1,4 +1,4 @@
-// What every head and MLP adds to the logit of a token, as a small map of the model.
+// Contributions of heads and MLPs to a token's logit, as a small map of the model.
 import {element} from '/views/dom.js';
 import {say} from './words.js';
 
@@ -16,8 +16,8 @@ function svg(tag, attributes, ...children) {
 
 export const signed = (value) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;
 
-// The parts of an attribution that have a place in the map: {layer, column, name, logit}; MLPs stand
-// behind the heads.
+// Returns the parts of an attribution with a place in the map: {layer, column, name, logit}. The
+// MLP column follows the heads.
 export function placedParts(parts) {
   const heads = parts.filter(({kind}) => kind === 'head');
   const columnOf = ({head}) => Number(head.split('.')[1]);

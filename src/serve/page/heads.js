@@ -1,4 +1,4 @@
-// Heads that follow the text: the views of `headlight attention`, with switches.
+// Views of `headlight attention` for the current text, with switches.
 import {byId} from '/views/dom.js';
 import {decode} from '/views/documents.js';
 import {openPage, renewPage} from '/views/open.js';
@@ -14,15 +14,15 @@ import {percent} from './tokens.js';
 import {say} from './words.js';
 
 let isOpen = false;
-let shape = '';   // of the model that the board shows
-let shown = null;  // the answers that are shown, and whether these have vectors
+let shape = '';   // layers and heads of the board's model
+let shown = null;  // the current answers, and whether they have vectors
 
 function withClasses(doc) {
   return {...doc, scores: Object.fromEntries([...session.classes].map(
     ([head, {label, score, settled}]) => [head, [label, score, settled]]))};
 }
 
-// How far the pattern of each head moved: half the sum of differences of a row, mean over rows.
+// Returns each head's pattern change: half the sum of absolute differences, mean over rows.
 function shiftsOf(before, after) {
   return new Map(after.heads.map((head) => {
     const old = before.byName.get(head.name);
@@ -70,7 +70,7 @@ function showNext({before, after}, isChanged) {
     (isChanged ? ` → ${loss(after.loss)}` : '') + ` ${say('nats')}`;
 }
 
-// Queries and keys are large, and only the neuron view shows them.
+// Queries and keys are large, and only the neuron view uses them.
 const needsVectors = () => isOpen ? view.tab === 'neuron' : location.hash.startsWith('#neuron');
 
 async function follow(signal) {
@@ -112,7 +112,7 @@ export function openHeads() {
       showViews(shown.plain, shown.changed);
     }
   });
-  // The neuron view is opened by clicks, keys and addresses; whichever it was, the page notes its view.
+  // Clicks, keys and addresses open the neuron view; all of them set data-view.
   new MutationObserver(() => {
     if (needsVectors() && shown !== null && !shown.vectors) {
       follows();

@@ -1,4 +1,4 @@
-// The logit lens: what each layer would say, for every token.
+// Logit lens: the next-token prediction of every layer, for every token.
 import {byId, element} from '/views/dom.js';
 import {commandOf, intervention} from './changes.js';
 import {listenForTip, listenToArrows} from './reach.js';

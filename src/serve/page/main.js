@@ -1,4 +1,4 @@
-// Opens the page: the models, the text, the parts, and the key if the server wants one.
+// Opens the page: models, text, parts, and the form for the key.
 import {byId, element, option} from '/views/dom.js';
 import {korean} from '/views/words/korean.js';
 import {setWords} from '/views/words/words.js';
@@ -34,7 +34,7 @@ function openPart(part) {
 }
 
 function listenToParts() {
-  addEventListener('popstate', ({state}) => {  // texts and switches stay as they are now
+  addEventListener('popstate', ({state}) => {  // texts and switches stay
     if (state?.part !== undefined && state.part !== session.part) {
       openPart(state.part);
     }
@@ -78,7 +78,7 @@ function listenToCopies() {
   byId('link').addEventListener('click', () => copy(byId('link'), location.href));
 }
 
-// Shows the form for the key until it is the right one.
+// Shows the form for the key until the server accepts it.
 function askForKey() {
   const form = byId('login');
   form.hidden = false;
@@ -108,7 +108,7 @@ async function openModels() {
   });
 }
 
-// Where nobody has written, what stands there gives way to what the model has room for.
+// Replaces untouched opening texts by ones that fit into the model's block.
 async function fitOpening() {
   const opening = await openingFor(session.models.find(({id}) => id === session.model));
   for (const [name, usual] of Object.entries({text: kText, answer: kPair.answer, wrong: kPair.wrong})) {

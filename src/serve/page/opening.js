@@ -1,4 +1,4 @@
-// What the page opens with before anybody has written: texts that the model has room for.
+// Opening texts of the page, cut to the model's context length.
 import {ask} from './server.js';
 import {language} from './words.js';
 
@@ -7,7 +7,7 @@ export const kKoreanText = '어느 날 노라가 빨간 연을 잃어버렸어�
 export const kPair = {clean: 'Mina lost her red key. She asked Ben, "Have you seen my red', answer: ' key',
                       corrupt: 'Mina lost her red hat. She asked Ben, "Have you seen my red', wrong: ' hat'};
 
-// As many whole words as fit, where the text has `tokens` of them and there is room for `room`.
+// Returns the whole words that fit into `room` tokens. The text has `tokens` tokens.
 export function fitting(text, tokens, room) {
   if (tokens <= room) {
     return text;
@@ -16,13 +16,13 @@ export function fitting(text, tokens, room) {
   return cut.slice(0, Math.max(cut.lastIndexOf(' '), 1));
 }
 
-// Models that learned no Hangul read it byte by byte, or as one token for everything unknown.
+// Whether a model suits a text. Models without Hangul split it into bytes or unknown tokens.
 export function readsWell(text, tokens) {
   return tokens.length <= text.length && new Set(tokens).size > text.length / 4;
 }
 
-// The opening texts as `model` can use them: half of its block is left to be written, and an answer
-// that is no single token is left to the model.
+// Returns the opening texts for `model`. They leave half of its block free. An answer of several
+// tokens becomes '', so that the server chooses it.
 export async function openingFor({id, max_model_len: block}) {
   const tokensOf = async (content) => (await ask('/tokenize', {model: id, content})).tokens;
   const count = async (content) => (await tokensOf(content)).length;

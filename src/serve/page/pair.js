@@ -1,4 +1,4 @@
-// Two texts: what is carried over from one to the other, and how much of the answer comes with it.
+// Activation patching between two texts: the share of the answer that each part recovers.
 import {byId, element, option} from '/views/dom.js';
 import {buildGrid} from '/views/results/grid.js';
 import {showCarry} from './carry.js';
@@ -9,23 +9,23 @@ import {openStrips, showStrips} from './token_strips.js';
 import {shownToken} from './tokens.js';
 import {say} from './words.js';
 
-const kCarried = {  // what the server is asked, and the command
+const kCarried = {  // patching options of the server and the command
   head: {point: 'z', by: 'head'},
   resid_post: {point: 'resid_post', by: 'position'},
   mlp_out: {point: 'mlp_out', by: 'position'},
   attn_out: {point: 'attn_out', by: 'position'},
   position: {point: 'z', by: 'head,position'},
 };
-const kPause = 500;  // milliseconds without a key press: a map takes a pass for every few cells
+const kPause = 500;  // milliseconds without a key press: one map takes many passes
 
-let task = null;    // {answer, wrong} of the map that is shown
-let pieces = null;  // [clean, corrupt], tokens of both texts by their texts
+let task = null;    // {answer, wrong} of the current map
+let pieces = null;  // token texts: [clean, corrupt]
 
 const isOfHeads = () => kCarried[session.carried].point === 'z';
 const rowOf = ({layer, head}, by) => by === 'head' || head === null ? `${layer}` : `${layer}.${head}`;
 const columnOf = ({head, position}, by) => by === 'head' ? head : position;
 
-// The cells of /api/patch as a table: its rows and columns, and which cell stands where.
+// Returns the cells of /api/patch as a table: rows, columns, and the cell at each place.
 export function tableOf(cells, by) {
   const rows = [...new Set(cells.map((cell) => rowOf(cell, by)))];
   const columns = [...new Set(cells.map((cell) => columnOf(cell, by)))].sort((a, b) => a - b);
@@ -36,7 +36,7 @@ export function tableOf(cells, by) {
   return {rows, columns, places};
 }
 
-// What a cell is, as session.carry has it.
+// Returns a cell in the form of session.carry.
 export const carryOf = ({layer, head, position}, point) =>
   ({part: point === 'z' ? `${layer}.${head}` : `${point}.${layer}`, from: position ?? null, to: position ?? null});
 
@@ -49,7 +49,7 @@ function gridOf({rows, columns, places}, by) {
           doubtful: false};
 }
 
-// Lets cells be chosen by pointer and by keys; the table is one stop of the Tab key.
+// Makes cells selectable by pointer and keys; the table is one Tab stop.
 function chooseCells(table, columns, choose) {
   const cells = new Map([...table.querySelectorAll('[data-place]')].map((cell) => [Number(cell.dataset.place), cell]));
   table.setAttribute('role', 'grid');
@@ -88,7 +88,7 @@ function chooseCells(table, columns, choose) {
   });
 }
 
-// As the reader gave them; without, the server takes the likeliest.
+// Returns the reader's answers. The server replaces missing ones by the most likely tokens.
 const answers = () => Object.fromEntries(['answer', 'wrong'].map((name) => [name, session[name]])
   .filter(([, value]) => value !== ''));
 
@@ -100,7 +100,7 @@ async function readTexts(signal) {
   showStrips(...pieces);
 }
 
-// Without a map the answers are what is likeliest behind each text.
+// Finds the answers without a map: the most likely next token of each text.
 async function findTask(signal) {
   const {model, clean, corrupt} = session;
   const [first, second] = await Promise.all([clean, corrupt].map((text) =>
@@ -168,14 +168,14 @@ async function patch(signal) {
   try {
     await showMap(signal);
   } finally {
-    // Texts of different lengths have no map, but a token is carried all the same.
+    // Texts of different lengths have no map, but tokens can be carried.
     if (!signal.aborted) {
       showChosen();
     }
   }
 }
 
-// What a drag carries: the point of the map, in a layer and of a head that the reader chooses.
+// Fills the choices for a drag: the layer, and for heads the head.
 function fillLayers() {
   const {layers, heads} = session.models.find(({id}) => id === session.model);
   const part = session.carry?.part ?? `${Math.floor((layers - 1) / 2)}.0`;
@@ -204,7 +204,7 @@ export function openPair() {
     session.carry = null;
     task = null;
     byId('carried-result').replaceChildren(element('p', {className: 'hint', textContent: say('carry_hint')}));
-    showChosen();  // nothing is chosen: this gives up what was asked about the texts before
+    showChosen();  // nothing is chosen: cancels requests for the previous texts
   };
   const now = latest(kPause, patch, (message) => { byId('pair-problem').textContent = message; });
   byId('carried').append(...Object.keys(kCarried).map((name) =>

@@ -1,8 +1,8 @@
-// Elements within reach of the keyboard: arrows lead from one to the next, and each tells what the pointer is told.
+// Keyboard access: arrow keys move between elements, and focus shows the pointer's tip.
 import {hideTip, showTip} from '/views/tip.js';
 
-// The elements in `box` that `selector` names are one stop of the Tab key, which the one with tabIndex 0 begins. Up and
-// down lead to the next row where each row is an element of its own.
+// Makes the elements of `selector` in `box` one Tab stop, which starts at tabIndex 0. Up and down
+// move by rows if each row has its own parent element.
 export function listenToArrows(box, selector) {
   box.addEventListener('focusin', ({target}) => {
     if (target.matches(selector)) {
@@ -23,10 +23,10 @@ export function listenToArrows(box, selector) {
   });
 }
 
-// `tip()` gives the small line and what stands above it.
+// `tip()` returns the small line of the tip, then the content above it.
 export function listenForTip(node, tip) {
   node.addEventListener('pointermove', (event) => showTip(event, ...tip()));
-  // Later, since the page may scroll to the node, and that hides the tip.
+  // Deferred: the page may scroll to the node, which hides the tip.
   node.addEventListener('focus', () => requestAnimationFrame(() => {
     if (node.matches(':focus-visible')) {
       const {left, bottom} = node.getBoundingClientRect();

@@ -1,4 +1,4 @@
-// Training runs as they go on.
+// Training runs, live.
 import {distinctColour} from '/views/colours.js';
 import {byId, element, option} from '/views/dom.js';
 import {chartOf} from './chart.js';
@@ -6,15 +6,15 @@ import {ask, follow} from './server.js';
 import {listen, session} from './session.js';
 import {say} from './words.js';
 
-const kValues = {  // what is drawn of a line of metrics.jsonl
+const kValues = {  // curves, from the lines of metrics.jsonl
   training_loss: ({loss}) => loss,
   learning_rate: ({learning_rate: rate}) => rate,
   speed: ({tokens, seconds, loss}) => loss === undefined ? undefined : tokens / seconds,
   gradient_norm: ({gradient_norm: norm}) => norm,
 };
 
-const kSamples = 3;      // of a run, on the page
-const kAskedEvery = 2000;  // milliseconds: whether the server is there, and which runs it has
+const kSamples = 3;      // shown per run
+const kAskedEvery = 2000;  // milliseconds between requests for the list of runs
 
 let names = [];
 const runs = new Map();  // by name: {metrics, heads, samples}
@@ -22,7 +22,7 @@ const chosen = new Set();
 let controller = null;
 let waiting = false;
 let timer = 0;
-let lost = false;  // nothing comes from the runs any more: what is shown grows old
+let lost = false;  // no stream from the server: the charts are out of date
 
 function curvesOf(value) {
   return names.filter((name) => chosen.has(name) && runs.has(name)).flatMap((name) => {
@@ -35,7 +35,7 @@ function curvesOf(value) {
   });
 }
 
-// Of the run that tells most of its heads: a curve for every head and score.
+// Returns the curve of a score for every head, of the first chosen run with head scores.
 function births() {
   const name = names.find((one) => chosen.has(one) && runs.get(one)?.heads.length > 0);
   if (name === undefined) {
@@ -56,7 +56,7 @@ function fillScores() {
   }
 }
 
-// The latest samples of every run, the newest first.
+// Shows the latest samples of every chosen run, the newest first.
 function showSamples() {
   const shown = names.filter((name) => chosen.has(name) && runs.has(name)).flatMap((name) =>
     runs.get(name).samples.slice(-kSamples).reverse().map(({iteration, text}) =>
@@ -129,11 +129,11 @@ function rowOf(name, i) {
     element('span', {className: 'muted', id: `state-${i}`}));
 }
 
-// The names in their old order, so that colours stay, and new ones behind.
+// Returns the names in their old order, which keeps their colours, then new names.
 export const mergedNames = (old, found) =>
   [...old.filter((name) => found.includes(name)), ...found.filter((name) => !old.includes(name))];
 
-// Shows which runs there are. Returns true when others are chosen now.
+// Shows the list of runs. Returns true when the chosen ones have changed.
 function showList(found) {
   const merged = mergedNames(names, found);
   const gone = [...chosen].filter((name) => !merged.includes(name));
@@ -152,7 +152,7 @@ function showList(found) {
   return isOther && names.length > 0;
 }
 
-// Asks for the runs, again and again while they are shown; a server that was away is followed anew.
+// Requests the list of runs repeatedly while it is shown. Reconnects after an outage.
 async function refresh() {
   const found = await ask('/api/runs').then((answer) => answer.runs, () => null);
   clearTimeout(timer);

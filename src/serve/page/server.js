@@ -1,15 +1,15 @@
-// Asking the server.
+// Requests to the server.
 import {say} from './words.js';
 
-// Is called when the server wants its key, and returns a promise that it has been given.
+// Asks for the server's key; returns a promise that resolves when the server accepts it.
 let login = null;
-let pending = null;  // that promise, while it is open: questions asked side by side share one
+let pending = null;  // that promise while it is open; concurrent requests share it
 
 export function setLogin(ask) {
   login = ask;
 }
 
-// Shows warnings of the server; called with those of the last answer of every path.
+// Shows the warnings of the last answer of every path.
 let showWarnings = () => {};
 const warningsOf = new Map();
 
@@ -22,7 +22,7 @@ function keepWarnings(path, warnings = []) {
   showWarnings([...new Set([...warningsOf.values()].flat())]);
 }
 
-// Browsers reject `answer` with words of their own ("Failed to fetch") when the server is gone.
+// Replaces the browser's own error ("Failed to fetch") when the server cannot be reached.
 async function reached(answer) {
   try {
     return await answer;
@@ -47,15 +47,15 @@ async function post(path, body, signal) {
   }
 }
 
-// The JSON at a path; with a body it is posted.
+// Returns the JSON at a path. Posts `body` if given.
 export async function ask(path, body, signal) {
   const answer = await (await post(path, body, signal)).json();
   keepWarnings(path, answer.warnings);
   return answer;
 }
 
-// Takes a stream of server-sent events piece by piece, wherever it is cut: a function that returns
-// the events that have become whole. It throws the error that an event tells of.
+// Returns a parser of server-sent events: it takes pieces of a stream, cut anywhere, and returns
+// the completed events. It throws the error of an error event.
 export function eventReader() {
   let rest = '';
   return (piece) => {
@@ -91,7 +91,7 @@ export async function follow(path, body, signal, see) {
   }
 }
 
-// The answer of a path that tells how far it is: tell(share) is called until it comes.
+// Returns the answer of a path that reports progress. Calls tell(share) until it comes.
 export async function askLong(path, body, signal, tell) {
   let answer = null;
   await follow(path, {...body, stream: true}, signal, (event) => {
@@ -107,8 +107,8 @@ export async function askLong(path, body, signal, tell) {
   return answer;
 }
 
-// A function that does work(signal) a moment after it was last called, and gives up what it was
-// doing before. Errors go to tell(message); '' clears it.
+// Returns a function that starts work(signal) after a delay from its last call, and aborts the
+// previous work. Errors go to tell(message); '' clears it.
 export function latest(milliseconds, work, tell) {
   let timer = 0;
   let controller = null;

@@ -1,8 +1,8 @@
-// What the reader works on, kept in the address so that a link leads back to it.
+// State of the page, kept in the address so that a link restores it.
 
 export const kParts = ['write', 'heads', 'layers', 'pair', 'train'];
 
-export const kSettings = [  // of writing: name, usual value, least, most, step
+export const kSettings = [  // sampling options: name, default, minimum, maximum, step
   ['temperature', 0.8, 0, 2, 0.05], ['top_k', 0, 0, 1000, 1], ['top_p', 1, 0.01, 1, 0.01],
   ['min_p', 0, 0, 1, 0.01], ['repetition_penalty', 1, 0.5, 2, 0.05], ['max_tokens', 60, 1, 4096, 1],
   ['seed', 1, 0, 2147483647, 1]];
@@ -13,18 +13,18 @@ export const newSession = () => ({
   part: 'write',
   text: '',
   settings: Object.fromEntries(kSettings.map(([name, value]) => [name, value])),
-  // Of heads "5.1", MLPs "mlp.3" and layers "layer.3": {kind: 'off' | 'mean' | 'scale' | 'freeze', by}.
+  // By head "5.1", MLP "mlp.3" or layer "layer.3": {kind: 'off' | 'mean' | 'scale' | 'freeze', by}.
   changes: new Map(),
-  frozen: '',              // the text whose patterns are kept
-  scored: '',              // the text on which heads are classed; '': the one that the page opened with
-  classes: new Map(),      // of heads: {name, label, score, settled}
-  classed: '',             // the text that these classes come from
+  frozen: '',              // text whose attention patterns are kept
+  scored: '',              // text for classing heads; '': the opening text
+  classes: new Map(),      // by head: {name, label, score, settled}
+  classed: '',             // text of these classes
   clean: '',
   corrupt: '',
-  answer: '',              // tokens; '': the likeliest
+  answer: '',              // tokens; '': the most likely
   wrong: '',
   carried: 'head',
-  // What was last put from the clean text into the other: {part: "0.1", from, to}, tokens or null for all.
+  // Last patch of the corrupt text: {part: "0.1", from, to}, token indices or null for all.
   carry: null,
 });
 
@@ -52,7 +52,7 @@ function readCarry(text) {
     : {part, from: from === undefined ? null : Number(from), to: to === undefined ? null : Number(to)};
 }
 
-// Takes over what the part of an address behind ? says.
+// Reads the query of an address into a session.
 export function readQuery(query, into) {
   const given = new URLSearchParams(query);
   for (const name of kTexts) {
@@ -69,7 +69,7 @@ export function readQuery(query, into) {
   into.changes = readChanges(given.get('changes') ?? '');
 }
 
-// The same part for what is worked on; what is no business of it stays as it is in `query`.
+// Returns the query of a session. Other entries of `query` stay.
 export function queryOf(from, query = '') {
   const given = new URLSearchParams(query);
   const put = (name, value, usual) =>
@@ -86,7 +86,7 @@ export function queryOf(from, query = '') {
 
 export const readAddress = () => readQuery(location.search, session);
 
-// A part that is opened becomes an entry of the history, so that the browser's Back leads to the one before.
+// Writes the address. An opened part becomes a history entry, to which Back returns.
 export function writeAddress() {
   const query = queryOf(session, location.search);
   const address = `${location.pathname}${query ? `?${query}` : ''}${location.hash}`;
@@ -94,11 +94,11 @@ export function writeAddress() {
   try {
     history[opened ? 'pushState' : 'replaceState']({part: session.part}, '', address);
   } catch {
-    // Browsers refuse when the address changes too often; the page works without, and the next change writes it all.
+    // Browsers refuse frequent changes. The next change writes the whole address.
   }
 }
 
-// Who wants to know that something has changed: 'text', 'model', 'changes', 'classes', 'scored', 'pair' or 'part'.
+// Functions to call on changes: 'text', 'model', 'changes', 'classes', 'scored', 'pair' or 'part'.
 const listeners = [];
 
 export function listen(names, call) {

@@ -1,9 +1,9 @@
-// The text with what each token costs, and how switches change that.
+// The text with the loss of each token, and its change by switches.
 import {byId, element} from '/views/dom.js';
 import {listenForTip} from './reach.js';
 import {shownToken} from './tokens.js';
 
-const kMost = 6;  // nats on which the colour is full; of a change half as many
+const kMost = 6;  // nats for the full colour; half of it for changes
 
 export function showSurprise({tokens, before, after}, isChanged) {
   byId('surprise').replaceChildren(...tokens.map(({token}, i) => {

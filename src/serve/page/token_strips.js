@@ -1,13 +1,13 @@
-// The tokens of two texts: what is dragged from the first onto the second is put there. By keyboard, or
-// by a tap on each, one token is taken and then another gets it.
+// Token strips of two texts: dragging a token of the first onto the second patches it there.
+// Keyboard and taps do the same in two steps.
 import {byId, element} from '/views/dom.js';
 import {listenToArrows} from './reach.js';
 import {shownToken} from './tokens.js';
 import {say} from './words.js';
 
 let counts = [0, 0];
-let taken = null;    // number of a clean token
-let dragged = null;  // the same, while the pointer holds it
+let taken = null;    // index of a clean token
+let dragged = null;  // index of the clean token under the pointer
 let put = () => {};
 
 const inStrip = (id, node) => node?.closest?.(`#${id} button`) ?? null;
@@ -46,7 +46,7 @@ function fill(id, tokens, others) {
   }));
 }
 
-// Tokens by their texts.
+// Shows the token texts of both texts.
 export function showStrips(clean, corrupt) {
   counts = [clean.length, corrupt.length];
   fill('clean-strip', clean, corrupt);
@@ -82,7 +82,7 @@ function listenToDrags() {
   });
 }
 
-// `given(from, to)` is called with the numbers of a clean token and of one of the other text.
+// Calls given(from, to) with the indices of a clean and a corrupt token.
 export function openStrips(given) {
   put = given;
   listenToDrags();

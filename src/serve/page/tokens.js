@@ -1,13 +1,13 @@
-// Tokens as the server names them, and what is shown of them.
+// Names of tokens in the server's answers, and their display.
 
 export const percent = (probability) => probability >= 0.1 ? `${(100 * probability).toFixed(0)} %`
   : probability >= 0.001 ? `${(100 * probability).toFixed(1)} %` : '< 0.1 %';
 
-// By the names that such tokens mostly have, of Llama, Mistral and Gemma, too.
+// Recognises usual names of special tokens, also the ones of Llama, Mistral and Gemma.
 export const isSpecial = (name) =>
   /^(<\|.*\|>|<\/?s>|<(bos|eos|pad|unk|(start|end)_of_turn)>|\[\/?INST\])$/.test(name);
 
-// What a token's name stands for: text, or "bytes:\xe2\x80" where it is no whole one.
+// Returns the bytes of a token name: a text, or "bytes:\xe2\x80" for a part of a character.
 export function bytesOf(name) {
   if (/^bytes:(\\x[0-9a-f]{2})+$/.test(name)) {
     return Uint8Array.from(name.slice('bytes:'.length).match(/[0-9a-f]{2}/g), (digits) => parseInt(digits, 16));
@@ -15,13 +15,13 @@ export function bytesOf(name) {
   return new TextEncoder().encode(name);
 }
 
-// On one line, with blanks and bytes that can be seen.
+// Returns the token on one line, with visible blanks and bytes.
 export const shownToken = (token) => token.replaceAll(' ', '·').replaceAll('\n', '⏎').replaceAll('\t', '⇥')
   .replace(/^bytes:((?:\\x[0-9a-f]{2})+)$/, (_, bytes) => `⟨${bytes.match(/[0-9a-f]{2}/g).join(' ').toUpperCase()}⟩`) ||
   '∅';
 
-// {id, name, probability (null: of the first), likely: [{id, name, probability}]} of each token of a piece
-// of an answer.
+// Returns {id, name, probability (null: first token), likely: [{id, name, probability}]} for each
+// token of logprobs.
 export function readTokens({tokens, token_ids: ids, token_logprobs: values, top_tokens: tops}) {
   return tokens.map((name, i) => ({
     id: ids[i], name, probability: values[i] === null ? null : Math.exp(values[i]),
@@ -29,12 +29,12 @@ export function readTokens({tokens, token_ids: ids, token_logprobs: values, top_
   }));
 }
 
-// What stands for each token where a text is shown: a character of several tokens at the first of them,
-// and nothing at the others.
+// Returns the text to show for each token. A character of several tokens belongs to the first; the
+// others get ''.
 export function shownTexts(tokens) {
   const texts = [];
   let bytes = [];
-  let first = 0;  // token of the character that is not whole
+  let first = 0;  // first token of an incomplete character
   tokens.forEach(({name}, i) => {
     bytes.push(...bytesOf(name));
     const text = new TextDecoder().decode(Uint8Array.from(bytes));

@@ -1,4 +1,4 @@
-// What the page says, in English and Korean.
+// Texts of the page, in English and Korean.
 
 export const kWords = {
   en: {
@@ -108,7 +108,7 @@ export const language = new URLSearchParams(location.search).get('lang') === 'ko
 
 export const say = (key) => kWords[language][key];
 
-// Fills the elements that name their words.
+// Fills the elements that have data-say attributes.
 export function fillWords(root) {
   document.documentElement.lang = language;
   for (const node of root.querySelectorAll('[data-say]')) {

@@ -1,4 +1,4 @@
-// Writing: the text goes on token by token, and any token can be taken back for another.
+// Generation token by token; any token can be replaced by another.
 import {byId, element} from '/views/dom.js';
 import {commandOf, intervention} from './changes.js';
 import {closeChoices, enterChoices, hideChoices, leaveChoices, listenToChoices, showChoices} from './choices_box.js';
@@ -7,14 +7,14 @@ import {changed, kSettings, listen, session} from './session.js';
 import {isSpecial, percent, readTokens, shownTexts, shownToken} from './tokens.js';
 import {say} from './words.js';
 
-const kLikely = 11;  // ten others, whichever was taken
+const kLikely = 11;  // ten alternatives and the token itself
 
-let begun = '';      // the text that the tokens began with
-let given = 0;       // its characters, while they come with the others
-let tokens = [];     // {id, name, probability, likely, given}, those of that text too
+let begun = '';      // text before the generated tokens
+let given = 0;       // its characters, while they arrive with the tokens
+let tokens = [];     // {id, name, probability, likely, given}, prompt included
 let nodes = [];
-let shown = [];      // what stands for each token
-let written = '';    // the switches that they were written with
+let shown = [];      // text shown for each token
+let written = '';    // switches of the generation
 let controller = null;
 let waiting = false;
 
@@ -30,7 +30,7 @@ function nodeOf(token, text, i) {
   return node;
 }
 
-// What is shown already stays as it is; a character that was not whole may be now.
+// Updates changed tokens only; a character may have become complete.
 function showTokens() {
   waiting = false;
   const texts = shownTexts(tokens);
@@ -59,7 +59,7 @@ function showSoon() {
 }
 
 function takeEvent({choices: [choice]}) {
-  // The token that ends a text comes with the last event; the text can go on without it.
+  // The end token comes with the last event. It is left out, so that the text can continue.
   if (choice?.logprobs && choice.finish_reason !== 'stop') {
     const {text_offset: offsets} = choice.logprobs;
     tokens.push(...readTokens(choice.logprobs).map((token, i) => ({...token, given: offsets[i] < given})));
@@ -67,7 +67,7 @@ function takeEvent({choices: [choice]}) {
   }
 }
 
-// One of the two buttons is there; the keyboard stays on it.
+// Shows one of the two buttons, and keeps the keyboard focus on it.
 function swapButtons(shown, hidden) {
   const isReached = document.activeElement === byId(hidden);
   byId(shown).hidden = false;
@@ -77,7 +77,7 @@ function swapButtons(shown, hidden) {
   }
 }
 
-// From the text in the box or, with tokens, behind these.
+// Generates from the text in the box or, with tokens, after these.
 async function goOn() {
   controller?.abort();
   const mine = new AbortController();
@@ -112,7 +112,7 @@ function goOnFrom(i, other) {
   const {likely} = tokens[i];
   tokens = [...tokens.slice(0, i), {...other, likely, given: false}];
   showTokens();
-  nodes[i].focus();  // it was on the button, which goOn() takes away
+  nodes[i].focus();  // moves the focus from the alternatives, which goOn() closes
   goOn();
 }
 
@@ -131,7 +131,7 @@ function clear() {
   showSwitches();
 }
 
-// What the text is written with, and what the next will be written with.
+// Shows the switches of the text and of the next generation.
 function showSwitches() {
   const now = intervention();
   const lines = [
@@ -142,7 +142,7 @@ function showSwitches() {
   byId('write-release').hidden = now === '';
 }
 
-// null: a number in a box cannot be used.
+// Returns null if a number in a box is invalid.
 export const writeCommand = () => {
   if (refusesNumbers()) {
     return null;
@@ -204,7 +204,7 @@ function listenToTokens() {
   });
 }
 
-// Fractions need not be a whole number of steps.
+// Fractions may differ from the steps of their box.
 function isRight(box, step) {
   const {rangeUnderflow, rangeOverflow, stepMismatch} = box.validity;
   return box.value !== '' && !rangeUnderflow && !rangeOverflow && (step < 1 || !stepMismatch);
@@ -224,7 +224,7 @@ function settingBox([name, , min, max, step]) {
   return element('label', {}, `${say(name)} `, box);
 }
 
-// Says which number cannot be used, if there is one; the last that could is not meant any more.
+// Shows the first invalid number. Returns false if all are valid.
 function refusesNumbers() {
   const wrong = kSettings.find(([name, , , , step]) => !isRight(byId(name), step));
   if (wrong === undefined) {
@@ -237,7 +237,7 @@ function refusesNumbers() {
   return true;
 }
 
-// Behind what was written, unless the text or the switches are others now.
+// Continues the tokens, or starts anew after changes of the text or the switches.
 function write() {
   if (refusesNumbers()) {
     return;
@@ -260,7 +260,7 @@ function onKey(event) {
   }
 }
 
-// The server knows what is no text: special tokens, and the blank that some models read before the first word.
+// The server decodes: it omits special tokens and the blank before the first word.
 async function keep(useText) {
   try {
     useText((await ask('/detokenize', {model: session.model, tokens: tokens.map(({id}) => id)})).content);
@@ -269,7 +269,7 @@ async function keep(useText) {
   }
 }
 
-// `release` takes all switches back.
+// `release` removes all switches.
 export function openWriting(useText, release) {
   byId('settings').append(...kSettings.map(settingBox));
   byId('go').addEventListener('click', write);

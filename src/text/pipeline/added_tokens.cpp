@@ -18,7 +18,7 @@ std::size_t common_length(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(place - start.begin());
 }
 
-// The last character of a text that is not empty; none where its bytes are no character.
+// Returns the last character of a text that is not empty; invalid if its bytes are no character.
 Utf8Character last_character(std::string_view text) {
   for (std::size_t length = 1; length <= std::min<std::size_t>(4, text.size()); ++length) {
     const Utf8Character character = first_character(text.substr(text.size() - length));
@@ -37,14 +37,14 @@ bool is_space(const Utf8Character& character) {
   return character.valid && unicode_class(character.code_point) == UnicodeClass::kSpace;
 }
 
-// Whether no word goes on at either end of text[begin, end).
+// True if no word character touches text[begin, end).
 bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
   const bool left = begin > 0 && is_word(last_character(text.substr(0, begin)));
   const bool right = end < text.size() && is_word(first_character(text.substr(end)));
   return !left && !right;
 }
 
-// Not before `least`.
+// Returns the start of the white space before `begin`, at least `least`.
 std::size_t without_space_before(std::string_view text, std::size_t begin, std::size_t least) {
   while (begin > least) {
     const Utf8Character character = last_character(text.substr(0, begin));
@@ -93,7 +93,7 @@ bool AddedTokenMatcher::any_has_space() const {
   });
 }
 
-// A prefix of a token stands before it, and between them only others that begin with it.
+// In sorted order a token's prefix comes before it; only tokens with that prefix are between them.
 void AddedTokenMatcher::set_prefixes() {
   std::int32_t last = -1;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -106,11 +106,11 @@ void AddedTokenMatcher::set_prefixes() {
   }
 }
 
-// All tokens that the text goes on with are prefixes of the last that is not behind it in order.
+// Every token that begins the text at `begin` is a prefix of the last token not sorted after it.
 AddedTokenMatcher::Match AddedTokenMatcher::match_at(std::string_view text,
                                                      std::size_t begin) const {
   const std::string_view rest = text.substr(begin, longest_);
-  if (rest.empty()) {  // there are no tokens
+  if (rest.empty()) {  // longest_ is 0: there are no tokens
     return {};
   }
   const auto [first, end] = first_bytes_[first_byte(rest)];
@@ -139,7 +139,7 @@ AddedTokenMatcher::Match AddedTokenMatcher::match_at(std::string_view text,
 std::vector<TextSegment> AddedTokenMatcher::split(std::string_view text, bool read_special) const {
   std::vector<TextSegment> segments;
   std::size_t done = 0;
-  std::size_t spaces_end = 0;  // of the run that a token took along last
+  std::size_t spaces_end = 0;  // end of the white space after the last rstrip token
   for (std::size_t i = 0; i < text.size();) {
     const Match match = match_at(text, i);
     if (match.token == nullptr) {

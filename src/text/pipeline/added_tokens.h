@@ -8,15 +8,15 @@
 
 namespace headlight {
 
-// A token that is found in the text before anything else is done to it.
+// A token that is searched for in the text before the other stages run.
 struct AddedToken {
   std::string content;
   std::int32_t id = 0;
-  bool special = false;      // no text: left out by decoding
-  bool single_word = false;  // only where no word goes on beside it
-  bool lstrip = false;       // takes the white space before it along
-  bool rstrip = false;       // and that behind it
-  bool normalized = false;   // is looked for in the normalized text
+  bool special = false;      // decodes to no text
+  bool single_word = false;  // matches only without word characters beside it
+  bool lstrip = false;       // includes the white space before it
+  bool rstrip = false;       // includes the white space after it
+  bool normalized = false;   // is searched for in the normalized text
 };
 
 // A part of a text: plain text or one added token.
@@ -25,39 +25,39 @@ struct TextSegment {
   std::int32_t id = -1;  // -1: plain text
 };
 
-// Looks for added tokens: of those that overlap the leftmost, of those that begin at one place the
-// longest, as the class AddedVocabulary of Hugging Face `tokenizers` does.
+// Searches for added tokens: the leftmost match wins, then the longest, as in the class
+// AddedVocabulary of Hugging Face `tokenizers`.
 class AddedTokenMatcher {
  public:
-  // The most bytes that a file's token may have: what one place of a text may cost.
+  // Longest token of a file in bytes; it bounds the cost of one position of a text.
   static constexpr std::size_t kLongest = 1024;
 
-  // Of tokens with equal content the last one counts. Empty contents never match.
+  // If tokens have equal content, the last one is kept. Empty contents never match.
   explicit AddedTokenMatcher(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }
-  // True when a token has white space inside.
+  // True if a token contains white space.
   bool any_has_space() const;
-  // The parts of a text in their order, none of them empty plain text. Special tokens are plain
+  // Returns the parts of a text in order; plain-text parts are not empty. Special tokens are plain
   // text unless `read_special`.
   std::vector<TextSegment> split(std::string_view text, bool read_special) const;
 
  private:
   struct Match {
     std::size_t length = 0;
-    const AddedToken* token = nullptr;  // null: none
+    const AddedToken* token = nullptr;  // null: no match
   };
 
   struct FirstByte {
-    std::size_t begin = 0;  // of its tokens
+    std::size_t begin = 0;  // index in tokens_
     std::size_t end = 0;
   };
 
   void set_prefixes();
   Match match_at(std::string_view text, std::size_t begin) const;
 
-  std::vector<AddedToken> tokens_;      // [T] in the order of their contents
-  std::vector<std::int32_t> prefixes_;  // [T] the longest other token it begins with, -1: none
+  std::vector<AddedToken> tokens_;      // [T] sorted by content
+  std::vector<std::int32_t> prefixes_;  // [T] the longest other token that is its prefix; -1: none
   std::array<FirstByte, 256> first_bytes_{};
   std::size_t longest_ = 0;  // bytes
 };

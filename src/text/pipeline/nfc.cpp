@@ -9,17 +9,17 @@
 namespace headlight {
 namespace {
 
-// Hangul syllables are computed (The Unicode Standard, section 3.12).
+// Hangul syllables are composed by arithmetic (The Unicode Standard, section 3.12).
 constexpr char32_t kSyllables = 0xAC00;
 constexpr char32_t kLeading = 0x1100;
 constexpr char32_t kVowels = 0x1161;
-constexpr char32_t kTrailing = 0x11A7;  // one before the first
+constexpr char32_t kTrailing = 0x11A7;  // one before the first trailing consonant
 constexpr char32_t kLeadingCount = 19;
 constexpr char32_t kVowelCount = 21;
 constexpr char32_t kTrailingCount = 28;
 constexpr char32_t kSyllableCount = kLeadingCount * kVowelCount * kTrailingCount;
 
-constexpr char32_t kFirstActive = 0x300;  // all characters below stay as they are
+constexpr char32_t kFirstActive = 0x300;  // NFC changes no character below this one
 
 bool within(char32_t c, char32_t first, char32_t count) { return c >= first && c - first < count; }
 
@@ -54,13 +54,13 @@ struct NfcTables {
     }
   }
 
-  // False for characters that begin what they compose with, and are themselves composed.
+  // False for characters that NFC leaves unchanged unless an active character follows.
   bool is_active(char32_t c) const { return c < active.size() && active[c]; }
   std::uint8_t class_of(char32_t c) const {
     const auto found = classes.find(c);
     return found == classes.end() ? std::uint8_t{0} : found->second;
   }
-  // 0: the two do not compose.
+  // Returns the composition of two characters; 0: they do not compose.
   char32_t composed(char32_t a, char32_t b) const {
     if (within(a, kLeading, kLeadingCount) && within(b, kVowels, kVowelCount)) {
       return kSyllables + ((a - kLeading) * kVowelCount + (b - kVowels)) * kTrailingCount;
@@ -113,7 +113,7 @@ void append_decomposed(char32_t c, std::u32string& out) {
   }
 }
 
-// Marks by their classes, each run of them by itself; equal ones keep their order.
+// Sorts each run of marks by combining class; the sort is stable.
 void reorder(std::u32string& text) {
   const auto is_mark = [](char32_t c) { return tables().class_of(c) != 0; };
   auto begin = text.begin();
@@ -127,7 +127,7 @@ void reorder(std::u32string& text) {
   }
 }
 
-// Puts characters together with the last that has class 0, unless one between blocks them.
+// Composes each character with the last one of class 0 unless a character in between blocks it.
 void compose(std::u32string& text) {
   constexpr std::size_t kNone = std::u32string::npos;
   std::size_t starter = kNone;
@@ -188,7 +188,7 @@ bool is_surely_nfc(std::string_view text) {
 std::string nfc(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  std::u32string run;  // a character and the active ones behind it
+  std::u32string run;  // a character and the active ones after it
   while (!text.empty()) {
     const Utf8Character character = first_character(text);
     const auto length = static_cast<std::size_t>(character.length);

@@ -6,32 +6,32 @@
 
 namespace headlight {
 
-// What is done to plain text before it is cut into pieces.
+// One rewriting step, applied to plain text before it is cut into pieces.
 struct NormalizerStep {
   enum class Kind { nfc, prepend, replace };
   Kind kind = Kind::nfc;
-  std::string from = {};  // replace: every occurrence, none of them empty
-  std::string to = {};    // replace and prepend
+  std::string from = {};  // replace: the text to find; not empty
+  std::string to = {};    // replace and prepend: the new text
 };
 
 class Normalizer {
  public:
-  // A text that steps put in is at most so long, so that none can make a text endless.
+  // Longest text that a step inserts, to limit the growth of a text.
   static constexpr std::size_t kLongestText = 16;  // bytes
 
   Normalizer() = default;
   explicit Normalizer(std::vector<NormalizerStep> steps) : steps_(std::move(steps)) {}
 
-  // True when it surely does nothing to this text.
+  // True only if apply(text) equals `text`.
   bool keeps(std::string_view text) const;
-  // Nothing becomes of an empty text. Throws Error when the text grows beyond all measure.
+  // Returns the normalized text; "" for "". Throws Error above 16 * (bytes of `text` + 16) bytes.
   std::string apply(std::string_view text) const;
 
  private:
   std::vector<NormalizerStep> steps_;
 };
 
-// Every occurrence of `from`, which is not empty, replaced, from the left.
+// Replaces every occurrence of `from`, which is not empty, from left to right.
 std::string replaced(std::string_view text, std::string_view from, std::string_view to);
 
 }  // namespace headlight

@@ -17,12 +17,12 @@ namespace {
 
 using TokenIds = std::unordered_map<std::string_view, std::int32_t>;
 
-constexpr std::string_view kMark = "\u2581";  // in the place of blanks
+constexpr std::string_view kMark = "\u2581";  // replaces blanks
 constexpr std::array<std::string_view, 8> kEndNames{kEndOfTextName, "</s>",       "<|end_of_text|>",
                                                     "<eos>",        "<|im_end|>", "<|eot_id|>",
                                                     "[EOS]",        "<|end|>"};
 
-// Builds what a PipelineTokenizer consists of, key by key.
+// Builds the PipelineParts of a tokenizer.json, key by key.
 class PipelineReader {
  public:
   PipelineReader(const Json& root, std::string_view name)
@@ -100,7 +100,7 @@ class PipelineReader {
     return token;
   }
 
-  // Added tokens may stand in the vocabulary, too, with the same id.
+  // Added tokens may be in the vocabulary, too, with the same id.
   void read_vocabulary() {
     const Json& vocab = json_member(model_, "vocab", at("model"));
     const Json& added = json_member(root_, "added_tokens", name_);
@@ -124,7 +124,7 @@ class PipelineReader {
       place(token, number, "model.vocab");
       in_model_[static_cast<std::size_t>(number)] = true;
     }
-    // Added tokens follow a vocabulary without gaps in the order of the file.
+    // If the vocabulary has no gaps, added tokens follow it in the order of the file.
     numbers_added_ = std::all_of(in_model_.begin(),
                                  in_model_.begin() + static_cast<std::ptrdiff_t>(tokens.size()),
                                  [](bool is_there) { return is_there; });
@@ -157,8 +157,8 @@ class PipelineReader {
     parts_.added.push_back(std::move(token));
   }
 
-  // What a piece must be to be the token. Byte-level names that have other characters are never
-  // found, and need not have one.
+  // Fills the text that a piece must equal to be each token. Byte-level names with other characters
+  // can never match, so their text is empty.
   void fill_texts(bool byte_level) {
     parts_.texts.resize(parts_.names.size());
     for (std::size_t id = 0; id < parts_.names.size(); ++id) {
@@ -169,7 +169,7 @@ class PipelineReader {
     }
   }
 
-  // Of the tokens that the model itself has.
+  // Returns ids by name, without tokens that are in added_tokens only.
   TokenIds model_ids() const {
     TokenIds ids;
     ids.reserve(parts_.names.size());
@@ -192,14 +192,14 @@ class PipelineReader {
     read_merges(merges, ids);
     fill_ids();
     read_fallback(ids, byte_level);
-    // Words are encoded one by one where no merge joins them.
+    // If no merge joins two words, words are encoded one by one.
     const bool has_mark = !byte_level && ids.contains(kMark);
     if (has_mark && !merges_cross_marks_ && !parts_.model.whole_pieces) {
       parts_.mark = kMark;
     }
   }
 
-  // "LEFT RIGHT" or ["LEFT", "RIGHT"].
+  // Reads a merge: "LEFT RIGHT" or ["LEFT", "RIGHT"].
   std::pair<std::string_view, std::string_view> pair_of(const Json& merge) const {
     if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
       return {merge[0].text(), merge[1].text()};
@@ -230,14 +230,14 @@ class PipelineReader {
       joined += right;
       const std::int32_t left_id = find(left);
       const std::int32_t right_id = find(right);
-      // A repeated merge has its last rank, as in Hugging Face tokenizers.
+      // A repeated merge gets its last rank, as in Hugging Face tokenizers.
       parts_.model.merges.set({left_id, right_id}, {rank, find(joined)});
       merges_cross_marks_ = merges_cross_marks_ || crosses_mark(joined);
       ++rank;
     }
   }
 
-  // Whether a mark follows something else.
+  // True if a mark follows another character.
   static bool crosses_mark(std::string_view token) {
     while (token.starts_with(kMark)) {
       token.remove_prefix(kMark.size());
@@ -245,7 +245,7 @@ class PipelineReader {
     return token.find(kMark) != token.npos;
   }
 
-  // Single characters, and whole tokens where pieces are looked up.
+  // Fills the ids by text: single characters, or all tokens if whole pieces are looked up.
   void fill_ids() {
     const bool whole = parts_.model.whole_pieces;
     if (!whole && !parts_.model.characters) {
@@ -260,7 +260,7 @@ class PipelineReader {
     }
   }
 
-  // What becomes of text that is no token.
+  // Reads the tokens that replace text without a token of its own: bytes or <unk>.
   void read_fallback(const TokenIds& ids, bool byte_level) {
     BpeModel& model = parts_.model;
     const bool fallback = model_flag("byte_fallback");
@@ -334,11 +334,11 @@ class PipelineReader {
   std::string_view name_;
   const Json& model_;
   PipelineParts parts_;
-  std::vector<bool> in_model_;  // [V]; others stand in added_tokens alone
+  std::vector<bool> in_model_;  // [V]; false: only in added_tokens
   bool merges_cross_marks_ = false;
-  bool numbers_added_ = false;  // added tokens have the ids from next_added_, whatever they say
+  bool numbers_added_ = false;  // added tokens get ids from next_added_ on, not those of the file
   std::int32_t next_added_ = 0;
-  std::string warning_;  // about the first with another id
+  std::string warning_;  // about the first token whose id differs from the file
 };
 
 }  // namespace

@@ -8,10 +8,9 @@
 
 namespace headlight {
 
-// The tokenizer of a tokenizer.json `root`, whose text is `file`. `end_name` is the token that ends
-// a text, "" for the first that is there of those that models call so. Throws Error, one line that
-// begins with `name` and says the key, for a stage that would change ids and that Headlight does
-// not know.
+// Builds the tokenizer of a tokenizer.json: `root` is the parsed `file`. `end_name` is the
+// end-of-text token; "": the first of the usual names that the file has. Throws Error, one line
+// that begins with `name` and names the key, for a stage that changes ids and is not supported.
 std::unique_ptr<Tokenizer> read_pipeline_tokenizer(const Json& root, std::string_view file,
                                                    std::string_view end_name,
                                                    std::string_view name);

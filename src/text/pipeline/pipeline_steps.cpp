@@ -18,7 +18,7 @@ bool is_null(const Json& object, std::string_view key) {
   return value == nullptr || value->is_null();
 }
 
-// The steps one by one: those of sequences in the place of these.
+// Appends the steps of `json` to `steps`; sequences are flattened.
 void collect_steps(const Json& json, std::string_view list_key, const std::string& where,
                    std::vector<const Json*>& steps) {
   if (json.is_null()) {
@@ -61,7 +61,7 @@ std::string short_text(const Json& step, std::string_view key, const std::string
   fail(where, ": type ", quoted_text(type), " is not supported");
 }
 
-// {"String": TEXT} in the place of a pattern.
+// Reads a step whose pattern is {"String": TEXT}.
 NormalizerStep read_replace(const Json& step, const std::string& where) {
   const Json& pattern = json_member(step, "pattern", where);
   require(pattern.is_object() && pattern.contains("String"), where,
@@ -154,7 +154,7 @@ void read_pre_tokenizer_step(const Json& step, const std::string& where,
   }
 }
 
-// <0x41>, as the tokens of bytes are called.
+// True for names of byte tokens, like <0x41>.
 bool is_byte_name(std::string_view name) {
   constexpr std::string_view kDigits = "0123456789ABCDEFabcdef";
   return name.size() == 6 && name.starts_with("<0x") && name.ends_with('>') &&
@@ -162,7 +162,7 @@ bool is_byte_name(std::string_view name) {
          kDigits.find(name[4]) != std::string_view::npos;
 }
 
-// One blank at the beginning of the whole text.
+// Reads a step that strips one blank at the start of the whole text.
 void read_strip(const Json& step, const std::string& where, DecoderSteps& result) {
   const Json start = step.value("start", Json(0));
   const bool known = step.value("content", Json()) == Json(" ") &&
@@ -175,7 +175,7 @@ void read_strip(const Json& step, const std::string& where, DecoderSteps& result
   }
 }
 
-// What steps may follow: those on single tokens, bytes, all joined, the joined text stripped.
+// Stage of decoding, in order: single tokens, bytes, joined text, stripped text.
 enum class DecoderStage { tokens, bytes, joined, stripped };
 
 void read_decoder_step(const Json& step, const std::string& where, DecoderStage& stage,
@@ -212,7 +212,7 @@ DecoderSteps read_metaspace_decoder(const Json& json, const std::string& where) 
   return result;
 }
 
-// Its single sequence: a special token, then the text, or the text alone.
+// Returns the special token of the template's "single" sequence, if it has one.
 std::optional<std::string> read_template(const Json& step, const std::string& where) {
   const Json& single = json_member(step, "single", where);
   const bool known = single.is_array() && (single.size() == 1 || single.size() == 2) &&
@@ -285,7 +285,7 @@ std::optional<std::string> read_first_token(const Json& json, const std::string&
     if (type == "TemplateProcessing") {
       require(!first, where, ": expected one template with a special token");
       first = read_template(*step, where);
-    } else if (type != "ByteLevel") {  // which moves offsets only
+    } else if (type != "ByteLevel") {  // ByteLevel changes only offsets
       fail_step(where, type);
     }
   }

@@ -12,21 +12,21 @@
 
 namespace headlight {
 
-// The steps of a tokenizer.json. All functions throw Error, one line that begins with `where`, the
-// file and the key, for a step that Headlight does not know.
+// Readers of the steps of a tokenizer.json. All throw Error for unsupported steps: one line that
+// begins with `where`, the file and the key.
 
 Normalizer read_normalizer(const Json& json, const std::string& where);
 
 struct PreTokenizerSteps {
   std::vector<PreTokenizerStep> steps;
-  bool byte_level = false;  // the last one writes bytes as characters
+  bool byte_level = false;  // the last step maps bytes to characters
 };
 PreTokenizerSteps read_pre_tokenizer(const Json& json, const std::string& where);
 
-// What decoding makes of tokens.
+// The decoder: how tokens become text.
 struct DecoderSteps {
-  bool byte_level = false;                    // names are written in byte characters
-  std::vector<NormalizerStep> replaced = {};  // in every token
+  bool byte_level = false;                    // token names are in byte characters
+  std::vector<NormalizerStep> replaced = {};  // applied to every token
   bool byte_fallback = false;                 // <0x41> is a byte
   TextStart text_start = TextStart::kept;
   std::string start_mark = {};
@@ -35,7 +35,7 @@ struct DecoderSteps {
 };
 DecoderSteps read_decoder(const Json& json, const std::string& where);
 
-// The name of the special token that texts begin with, if any.
+// Returns the name of the special token that begins texts, if any.
 std::optional<std::string> read_first_token(const Json& json, const std::string& where);
 
 }  // namespace headlight

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kParallelPart = std::size_t{1} << 20;  // bytes
 
-// What one thread encodes: added tokens and plain text.
+// Added tokens and plain text for one thread to encode.
 struct EncodePart {
   struct Item {
     TextPiece piece = {};
@@ -35,7 +35,7 @@ std::vector<AddedToken> tokens_where(const PipelineParts& parts, bool normalized
   return tokens;
 }
 
-// The marks at the beginning and what follows up to the next.
+// Returns the length of the leading marks and the text up to the next mark.
 std::size_t marked_length(std::string_view text, std::string_view mark) {
   std::size_t begin = 0;
   while (text.substr(begin).starts_with(mark)) {
@@ -44,7 +44,7 @@ std::size_t marked_length(std::string_view text, std::string_view mark) {
   return std::min(text.find(mark, begin), text.size());
 }
 
-// Cuts normalized text so that the ids of its parts, joined, are those of the whole.
+// Cuts normalized text into parts whose joined ids equal those of the whole text.
 std::vector<std::string_view> cut(const PipelineParts& parts, std::string_view text,
                                   std::size_t size) {
   if (parts.pre_tokenizer.splits_parts_alone()) {

@@ -14,42 +14,42 @@
 
 namespace headlight {
 
-// What decoding does to the first token of a text.
+// Treatment of the first token of a text by the decoder.
 enum class TextStart {
-  kept,        // nothing
-  blank_gone,  // one blank at its beginning is left out
-  marks_gone,  // all marks of blanks in it are
+  kept,        // unchanged
+  blank_gone,  // one blank at its start is removed
+  marks_gone,  // all blank marks in it are removed
 };
 
-// The stages between a text and its ids, and what stands for ids.
+// The stages between a text and its ids, and the tables of the vocabulary.
 struct PipelineParts {
   std::vector<std::string> names;  // [V], as the file writes tokens
-  std::vector<std::string> texts;  // [V], what a piece or a character must be to be the token
-  std::vector<std::string> bytes;  // [V], what decoding makes of it; "" for special tokens
+  std::vector<std::string> texts;  // [V], the piece or character that becomes the token
+  std::vector<std::string> bytes;  // [V], the decoded bytes; "" for special tokens
   std::vector<bool> special;       // [V]
   std::vector<AddedToken> added;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   BpeModel model{0};  // refers to `texts`
-  std::string mark;   // in the place of a blank; "": no merge reaches across the blanks before it
+  std::string mark;   // replaces a blank; "": words are not encoded one by one
   TextStart text_start = TextStart::kept;
   std::string start_mark;  // for TextStart::marks_gone
   std::size_t merges = 0;
   std::int32_t end_of_text = -1;
-  std::optional<std::int32_t> first;  // what texts begin with
+  std::optional<std::int32_t> first;  // the token that begins texts
   std::string file;                   // the tokenizer.json
 };
 
-// The tokenizer of a tokenizer.json, stage by stage as Hugging Face `tokenizers` has them: added
-// tokens are cut out, the normalizer rewrites what is between them, the pre-tokenizer cuts it into
-// pieces, byte-pair encoding makes tokens of each. Byte-level models, and those that fall back to
-// bytes, take any bytes. Two differences are ours: bytes that are no character become U+FFFD by the
-// rules of first_character(), not one for each byte of a run, and <unk> decodes to U+FFFD.
+// The tokenizer of a tokenizer.json, with the stages of Hugging Face `tokenizers`. Added tokens are
+// cut out; the normalizer rewrites the text between them; the pre-tokenizer cuts it into pieces;
+// BPE encodes each piece. Byte-level models and models with byte fallback accept any bytes. Two
+// differences: invalid bytes become U+FFFD by the rules of first_character(), and <unk> decodes to
+// U+FFFD.
 class PipelineTokenizer final : public Tokenizer {
  public:
-  // The parts must fit together; see read_pipeline_tokenizer().
+  // The parts must be consistent; see read_pipeline_tokenizer().
   explicit PipelineTokenizer(PipelineParts parts);
-  PipelineTokenizer(const PipelineTokenizer&) = delete;  // its model refers to its texts
+  PipelineTokenizer(const PipelineTokenizer&) = delete;  // the model refers to the texts
   PipelineTokenizer& operator=(const PipelineTokenizer&) = delete;
 
   std::string_view kind() const override { return "bpe"; }
@@ -61,19 +61,19 @@ class PipelineTokenizer final : public Tokenizer {
   std::string_view special_name(std::int32_t id) const override;
   bool encodes_in_parts() const override { return false; }
 
-  // Of any bytes.
+  // Encodes any bytes.
   std::vector<std::int32_t> encode_bytes(std::string_view bytes,
                                          const BpeEncodeOptions& options = {}) const;
 
   std::size_t merge_count() const { return parts_.merges; }
-  // The tokenizer.json, and whether texts begin with begin_of_text() by it.
+  // The text of the tokenizer.json, and whether it prepends begin_of_text() to texts.
   const std::string& file() const { return parts_.file; }
   bool file_prepends() const { return parts_.first.has_value(); }
 
  private:
   PipelineParts parts_;
-  AddedTokenMatcher raw_tokens_;         // looked for in the text as it comes
-  AddedTokenMatcher normalized_tokens_;  // and in the normalized text
+  AddedTokenMatcher raw_tokens_;         // searched for in the original text
+  AddedTokenMatcher normalized_tokens_;  // searched for in the normalized text
 };
 
 }  // namespace headlight

@@ -9,7 +9,7 @@
 namespace headlight {
 namespace {
 
-// A match, or what lies between matches.
+// A match, or the text between two matches.
 struct Part {
   TextSpan span;
   bool is_match = false;
@@ -57,7 +57,7 @@ std::vector<Part> parts_of(std::string_view text, const std::vector<TextSpan>& m
   return parts;
 }
 
-// A match goes to the part before it, unless that is a match, too.
+// Joins each match to the part before it, unless that part is a match, too.
 std::vector<TextSpan> merged_with_previous(const std::vector<Part>& parts) {
   std::vector<TextSpan> spans;
   bool after_match = false;
@@ -109,7 +109,7 @@ std::vector<TextSpan> spans_of(const std::vector<Part>& parts, SplitBehavior beh
   return spans;
 }
 
-// Numbers of Unicode 17, one version after the other classes.
+// Uses numbers of Unicode 17; the other classes are those of Unicode 16.
 bool is_numeric(const Utf8Character& character) {
   const char32_t c = character.code_point;
   const bool newer = (c >= 0x11DE0 && c <= 0x11DE9) || (c >= 0x16FF4 && c <= 0x16FF6);

@@ -12,13 +12,13 @@
 
 namespace headlight {
 
-// What becomes of the matches of a pattern that cuts a text.
+// Treatment of the matches of a pattern that cuts a text.
 enum class SplitBehavior {
   removed,
   isolated,
   merged_with_previous,
   merged_with_next,
-  contiguous,  // matches side by side are one piece
+  contiguous,  // adjacent matches form one piece
 };
 
 template <>
@@ -29,15 +29,15 @@ inline constexpr auto kChoices<SplitBehavior> = std::to_array<Choice<SplitBehavi
      {"MergedWithNext", SplitBehavior::merged_with_next},
      {"Contiguous", SplitBehavior::contiguous}});
 
-// What a text is cut by: one of the three.
+// The pattern that cuts a text. Exactly one of the three fields is set.
 struct SplitPattern {
-  PieceLength known = nullptr;  // covers the whole text
+  PieceLength known = nullptr;  // its matches cover the whole text
   std::optional<Regex> regex = {};
   std::string text = {};
 };
 
-// Whether Metaspace puts its mark before a text.
-enum class PrependScheme { first, never, always };  // first: of a text, not behind added tokens
+// Condition for Metaspace to add its mark before a text.
+enum class PrependScheme { first, never, always };  // first: only at the start of a text
 
 template <>
 inline constexpr auto kChoices<PrependScheme> =
@@ -48,24 +48,24 @@ inline constexpr auto kChoices<PrependScheme> =
 // A step of Hugging Face `tokenizers` between normalizer and model.
 struct PreTokenizerStep {
   enum class Kind {
-    split,      // by a pattern
-    digits,     // numbers from other text
-    prefix,     // a blank before text that has none
-    metaspace,  // a mark in the place of blanks
+    split,      // cuts at a pattern
+    digits,     // separates numbers from other text
+    prefix,     // adds a blank before text that begins with none
+    metaspace,  // replaces blanks by a mark
   };
   Kind kind = Kind::split;
   SplitPattern pattern = {};
   SplitBehavior behavior = SplitBehavior::isolated;
-  bool invert = false;      // what lies between matches counts as matches
-  bool individual = false;  // digits: each alone
+  bool invert = false;      // the text between matches counts as the matches
+  bool individual = false;  // digits: each digit is a piece
   std::string mark = {};    // metaspace
   PrependScheme scheme = PrependScheme::always;
-  bool cuts = true;  // metaspace: before each mark
+  bool cuts = true;  // metaspace: cuts before each mark
 };
 
 struct TextPiece {
   std::string_view text;
-  bool first = false;  // begins the whole text
+  bool first = false;  // at the start of the whole text
 };
 
 class PreTokenizer {
@@ -73,12 +73,12 @@ class PreTokenizer {
   PreTokenizer() = default;
   explicit PreTokenizer(std::vector<PreTokenizerStep> steps);
 
-  // The pieces of a part of a text, before last() cuts them further; none is empty. Text that steps
-  // make is put into `storage`.
+  // Returns the pieces of a part of a text, not yet cut by last(); none is empty. `storage` holds
+  // new text that the steps make, and must outlive the pieces.
   std::vector<TextPiece> split(TextPiece whole, std::deque<std::string>& storage) const;
-  // The last step, if it cuts everything into the matches of a known pattern.
+  // Returns the last step if it cuts the whole text into matches of a known pattern; else null.
   PieceLength last() const { return last_; }
-  // True when a text may be cut where split_at_blanks() cuts and its parts be split alone.
+  // True if a text may be cut by split_at_blanks() and its parts be split separately.
   bool splits_parts_alone() const { return steps_.empty() && last_ != nullptr; }
   bool empty() const { return steps_.empty() && last_ == nullptr; }
 

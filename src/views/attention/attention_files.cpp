@@ -11,7 +11,7 @@
 namespace headlight {
 namespace {
 
-// ids, labels and text of every document; layers and heads.
+// Contents of tokens.json: ids, labels and text of each document, and the recorded heads by layer.
 std::string attention_tokens_json(const RecordedAttention& recorded) {
   Json json;
   for (const RecordedDocument& document : recorded.documents) {

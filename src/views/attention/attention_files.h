@@ -11,11 +11,12 @@
 #include "headlight/views/attention_html.h"
 #include "headlight/views/attention_text.h"
 
-// What `headlight attention` writes.
+// Output files of `headlight attention`.
 namespace headlight {
 
-// blocks.{i}.attn.hook_pattern, when recorded hook_q and hook_k, and heads, the numbers [H] of
-// their heads; with `is_batch` lengths and tokens as well.
+// Returns the arrays of attention.npz: blocks.{i}.attn.hook_pattern, hook_q and hook_k if recorded
+// (hook_rot_q and hook_rot_k with rotary positions), and heads, the head numbers [H]. With
+// `is_batch` also lengths and tokens.
 NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer& tokenizer,
                               bool is_batch);
 
@@ -24,13 +25,13 @@ struct AttentionFilesOptions {
   AttentionPageOptions page = {};
 };
 
-// The files but attention.npz that formats ask for, as names and contents. `recorded` is what
-// tokens.json lists; `documents` holds its maps and those to compare with; figures show the first.
+// Returns names and contents of the files of `formats`, except attention.npz. tokens.json lists
+// `recorded`. `documents` holds its maps and those to compare with; figures show the first one.
 std::vector<std::pair<std::string, std::string>> attention_files(
     const RecordedAttention& recorded, const std::vector<AttentionMaps>& documents,
     const AttentionFilesOptions& options);
 
-// Every head of every document as text for terminals.
+// Returns every head of every document as text for terminals.
 std::string attention_maps_text(const std::vector<AttentionMaps>& documents,
                                 const AttentionTextOptions& options);
 

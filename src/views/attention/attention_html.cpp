@@ -22,7 +22,7 @@ std::string counts(const AttentionMaps& maps) {
          counted(std::ssize(maps.tokens), "token");
 }
 
-// The titles of the documents, each once: "toy", "toy and other".
+// Returns the distinct titles of the documents: "toy", "toy and other".
 std::string page_title(const std::vector<AttentionMaps>& documents) {
   std::vector<std::string> titles;
   for (const AttentionMaps& maps : documents) {

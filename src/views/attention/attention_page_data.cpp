@@ -15,10 +15,10 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-constexpr Index kLargestData = Index{128} << 20;  // characters; what browsers parse without trouble
-constexpr double kLargestInteger = 65535.0;       // stands for a weight of 1
-constexpr double kLargestRoot = 255.0;            // the same in 8 bits
-constexpr double kLargestSigned = 32767.0;        // stands for the largest number of a vector
+constexpr Index kLargestData = Index{128} << 20;  // characters that browsers parse without trouble
+constexpr double kLargestInteger = 65535.0;       // 16-bit code of weight 1
+constexpr double kLargestRoot = 255.0;            // 8-bit code of weight 1
+constexpr double kLargestSigned = 32767.0;        // code of the largest absolute value of a head
 constexpr int kPaletteColours = 256;
 
 struct CheckedDocument {
@@ -63,10 +63,10 @@ Index base64_characters(Index bytes) { return (bytes + 2) / 3 * 4; }
 
 struct DataSize {
   Index heads = 0;
-  Index tokens = 0;   // of the longest document
-  Index weights = 0;  // characters in 16 bits
-  Index coarse = 0;   // characters in 8 bits
-  Index vectors = 0;  // characters
+  Index tokens = 0;   // tokens of the longest document
+  Index weights = 0;  // base64 characters of 16-bit weights
+  Index coarse = 0;   // base64 characters of 8-bit weights
+  Index vectors = 0;  // base64 characters of queries and keys
 };
 
 DataSize data_size(const std::vector<CheckedDocument>& documents) {
@@ -88,7 +88,7 @@ DataSize data_size(const std::vector<CheckedDocument>& documents) {
   return size;
 }
 
-// True when the weights must do with 8 bits.
+// Returns true if the page must store weights in 8 bits. Throws Error if even those are too large.
 bool is_coarse(const std::vector<CheckedDocument>& documents, const AttentionPageOptions& options) {
   const DataSize size = data_size(documents);
   const bool coarse = size.weights > options.exact_characters;
@@ -121,9 +121,9 @@ void append_16_bits(Bytes& bytes, long value) {
   bytes.push_back(static_cast<std::uint8_t>(integer >> 8 & 0xFF));
 }
 
-// Row after row; rows end at the diagonal when `causal`. Each weight is a 16-bit integer with the
-// lower byte first or, when `coarse`, its square root in 8 bits: long rows hold many small weights,
-// which equal steps of 1/255 would drop.
+// Returns the weights [T, T] row by row; with `causal`, rows end at the diagonal. A weight is a
+// little-endian 16-bit integer. With `coarse` it is an 8-bit square root: steps of 1/255 would
+// round the many small weights of long rows to 0.
 Bytes quantised(const float* weights, Index tokens, bool causal, bool coarse) {
   Bytes bytes;
   for (Index query = 0; query < tokens; ++query) {
@@ -139,7 +139,7 @@ Bytes quantised(const float* weights, Index tokens, bool causal, bool coarse) {
   return bytes;
 }
 
-// {"scale": s, "code": base64}: numbers [T, D] of one head are s times signed 16-bit integers.
+// Returns {"scale": s, "code": base64}: the vectors [T, D] of one head as s times int16.
 std::string embedded_vectors(const Tensor& vectors, Index head) {
   const Index count = vectors.size(1) * vectors.size(2);
   const float* values = vectors.data<float>() + head * count;

@@ -8,9 +8,8 @@
 
 namespace headlight {
 
-// What the attention page's script reads: JSON that may stand inside an element of HTML as it is.
-// Checks the documents: throws Error as attention_html() does. `pause` is called behind every
-// layer.
+// Returns the data of the attention page's script: JSON that needs no escaping inside an HTML
+// element. Calls `pause` after every layer. Throws Error as attention_html() does.
 std::string attention_page_data(const std::vector<AttentionMaps>& documents,
                                 const AttentionPageOptions& options,
                                 const std::function<void()>& pause = {});

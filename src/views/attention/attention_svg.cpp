@@ -17,10 +17,10 @@ namespace {
 
 // Lengths are in SVG user units (pixels at 100 %).
 
-// Steps of the colour scale: fewer would show bands, more would only lengthen the file.
+// Steps of the colour scale: fewer show bands, more only enlarge the file.
 constexpr Index kColourLevels = 32;
 
-// How key labels stand under their columns.
+// Orientation of the key labels below their columns.
 enum class KeyLabels { flat, slanted, upright };
 
 // Sizes shared by all panels of one figure.
@@ -29,7 +29,7 @@ struct PanelLayout {
   Index block = 1;           // tokens per cell in each direction
   Index cells = 0;           // cells per side
   double cell = 0.0;         // side of a cell
-  double side = 0.0;         // of the heat map
+  double side = 0.0;         // side of the heat map
   double left = 0.0;         // room for the query labels and the axis title
   double bottom = 0.0;       // room for the key labels and the axis title
   double label_size = 0.0;   // font size of token labels
@@ -45,7 +45,7 @@ double weight_strength(double weight, const PanelLayout& layout) {
   return layout.square_root ? std::sqrt(clamped) : clamped;
 }
 
-constexpr Index kLabelledTokens = 64;  // beyond, labels would be too small to read
+constexpr Index kLabelledTokens = 64;  // above this, labels are too small to read
 constexpr Index kLargestGrid = 256;    // cells per side of a panel
 constexpr double kWeightCell = 36.0;   // fits "0.87"
 constexpr double kSmallestCell = 10.0;
@@ -106,7 +106,7 @@ std::string turned(double degrees, double x, double y) {
 
 std::string key_label(const PanelLayout& layout, double centre, const std::string& label) {
   const double below = layout.side + kLabelGap;
-  const double third = layout.label_size / 3.0;  // from the middle of a line to its base
+  const double third = layout.label_size / 3.0;  // from the middle of a line to its baseline
   switch (layout.key_labels) {
     case KeyLabels::slanted:
       return text_element(centre + third, below + third,
@@ -168,8 +168,8 @@ PanelLayout layout_panels(const std::vector<std::string>& tokens) {
   return layout;
 }
 
-// The axes of a panel (frame, labels, axis titles), with the heat map's upper left corner at the
-// origin. They are the same in every panel of a figure.
+// Returns frame, labels and axis titles of a panel, with the heat map's upper left corner at the
+// origin. All panels of a figure share them.
 std::string panel_axes(const PanelLayout& layout) {
   const std::string side = svg_number(layout.side);
   const std::string centred =
@@ -185,7 +185,7 @@ std::string panel_axes(const PanelLayout& layout) {
   return out;
 }
 
-// [cells, cells], the largest weight of every block.
+// Returns the largest weight of every block, [cells, cells].
 std::vector<float> block_maxima(const float* weights, const PanelLayout& layout) {
   std::vector<float> maxima(static_cast<std::size_t>(layout.cells * layout.cells), 0.0F);
   for (Index query = 0; query < layout.tokens; ++query) {
@@ -208,8 +208,8 @@ bool looks_ahead(const std::vector<float>& maxima, Index cells) {
   return false;
 }
 
-// Collects horizontal runs of cells as the shortest path data; a run is a stroke of width 1 along
-// its row, which takes half the bytes of a rectangle.
+// SVG path data of horizontal runs of cells, as short as possible. A run is a stroke of width 1
+// along its row: half the bytes of a rectangle.
 class RunPath {
  public:
   void add(Index row, Index column, Index length) {
@@ -239,7 +239,7 @@ Colour level_colour(Index level) {
                           Ground::light);
 }
 
-// One path per colour level. Level 0 is the ground and needs none.
+// Returns one path for each colour level except 0, which is the background.
 std::string level_paths(const std::vector<float>& maxima, const PanelLayout& layout) {
   std::vector<RunPath> paths(static_cast<std::size_t>(kColourLevels));
   for (Index row = 0; row < layout.cells; ++row) {
@@ -266,7 +266,8 @@ std::string level_paths(const std::vector<float>& maxima, const PanelLayout& lay
   return out;
 }
 
-// The cells that may hold weight, in units of cells: all of them, or the staircase of the past.
+// Returns the outline of the cells that may hold weight, in units of cells: the whole square or, if
+// no query looks ahead, a staircase.
 std::string ground_path(Index cells, bool ahead) {
   const std::string size = std::to_string(cells);
   std::string path = "M0 0";
@@ -279,7 +280,7 @@ std::string ground_path(Index cells, bool ahead) {
   return path + "H0z";
 }
 
-// White lines that set apart cells large enough to be read one by one.
+// Returns white lines between the cells, for cells that are large enough to read one by one.
 std::string grid_path(Index cells, bool ahead) {
   std::string path;
   for (Index line = 1; line < cells; ++line) {
@@ -290,7 +291,7 @@ std::string grid_path(Index cells, bool ahead) {
   return path;
 }
 
-// Weights that print as 0.00 are written faintly, so that the others stand out.
+// Returns the text colour of a weight; weights that print as 0.00 are faint.
 std::string value_ink(double weight, Colour cell) {
   if (needs_white_text(cell)) {
     return "#fff";
@@ -316,14 +317,14 @@ std::string cell_values(const float* weights, const PanelLayout& layout) {
   return out + "</g>\n";
 }
 
-// The cells of one head, with the heat map's upper left corner at the origin. `weights` is [T, T].
+// Returns the cells of one head; the heat map's upper left corner is the origin. `weights`: [T, T].
 std::string panel_cells(const float* weights, const PanelLayout& layout) {
   const std::vector<float> maxima = block_maxima(weights, layout);
   const bool ahead = looks_ahead(maxima, layout.cells);
   const std::string scale = "scale(" + svg_number(layout.cell) + ")";
   std::string out = "<path transform=\"" + scale + "\" fill=\"#" + hex_digits(level_colour(0)) +
                     "\" d=\"" + ground_path(layout.cells, ahead) + "\"/>\n";
-  // The strokes overlap a little so that no ground shines through between rows.
+  // The strokes overlap by 2 %, so that the background does not show between rows.
   out += "<g transform=\"" + scale + "translate(0 .5)\" fill=\"none\" stroke-width=\"1.02\" " +
          "shape-rendering=\"crispEdges\">\n" + level_paths(maxima, layout) + "</g>\n";
   if (layout.cell >= 9.0) {
@@ -344,13 +345,13 @@ struct Figure {
   PanelLayout panel;
   Index columns = 0;
   Index rows = 0;
-  double slot_width = 0.0;   // of a panel with its labels
-  double slot_height = 0.0;  // with labels and title
+  double slot_width = 0.0;   // width of a panel with its labels
+  double slot_height = 0.0;  // height of a panel with its labels and title
   double width = 0.0;
   double height = 0.0;
 };
 
-// The most square arrangement among those that leave the fewest places empty.
+// Returns the number of columns, near the square root, that leaves the fewest empty places.
 Index column_count(Index heads) {
   const auto root = static_cast<Index>(std::ceil(std::sqrt(static_cast<double>(heads))));
   Index best = root;
@@ -398,7 +399,7 @@ std::string header(const AttentionMaps& maps, const LayerAttention& layer, const
          svg_text(kMargin, kMargin + 37.0, "font-size=\"12\" fill=\"#6b6f80\"", small);
 }
 
-// The colour bar with ticks at weights that are easy to name.
+// Returns the colour bar with ticks at round weights.
 std::string legend(const Figure& figure) {
   const std::string small = "font-size=\"10\" fill=\"#6b6f80\" text-anchor=\"";
   const double step = kLegendWidth / static_cast<double>(kColourLevels);

@@ -13,34 +13,34 @@ namespace headlight {
 namespace {
 
 constexpr Index kLongestLabel = 14;   // columns of a query's label
-constexpr Index kShortestLabel = 4;   // what it is cut to before cells stand for several tokens
+constexpr Index kShortestLabel = 4;   // columns left for a label before cells combine tokens
 constexpr Index kHighestHeader = 10;  // lines of the keys' labels
-constexpr Index kValueCell = 4;       // columns of a cell that holds a weight in per cent
-constexpr Index kPlainCell = 2;       // of a cell that holds a colour or a digit
+constexpr Index kValueCell = 4;       // columns of a cell with a weight in per cent
+constexpr Index kPlainCell = 2;       // columns of a cell with a colour or a digit
 
 constexpr int kLevels = 12;
-// Of the 256 colours of terminals: ramps over blue from what is next to the ground to what stands
-// out most from it.
+// Colour ramps of a 256-colour terminal, over blue: from nearly the background to the strongest
+// contrast with it.
 constexpr std::array<int, kLevels> kDarkRamp = {234, 17, 18, 19, 25, 26, 32, 38, 74, 117, 153, 231};
 constexpr std::array<int, kLevels> kLightRamp = {231, 195, 153, 117, 74, 38,
                                                  32,  26,  25,  19,  18, 17};
-constexpr int kDarkLevels = 7;   // of the dark ramp: white text is readable on them
-constexpr int kLightLevels = 6;  // of the light ramp: black text is
+constexpr int kDarkLevels = 7;   // first levels of the dark ramp, where white text is readable
+constexpr int kLightLevels = 6;  // first levels of the light ramp, where black text is readable
 
 struct Layout {
   Index tokens = 0;
   Index block = 1;  // tokens in a cell, in each direction
-  Index cells = 0;  // on each side
+  Index cells = 0;  // cells per side
   Index cell = kPlainCell;
   Index margin = 0;                                  // columns left of the cells
-  std::vector<std::vector<std::string>> characters;  // of every cell's label, [cells]
+  std::vector<std::vector<std::string>> characters;  // characters of each cell's label, [cells]
   bool colours = false;
   bool light_ground = false;
 };
 
 Index digits_of(Index number) { return static_cast<Index>(std::to_string(number).size()); }
 
-// The labels of all tokens, those of a block joined.
+// Returns the characters of each cell's label: the labels of its `block` tokens, joined.
 std::vector<std::vector<std::string>> cell_labels(const std::vector<std::string>& tokens,
                                                   Index block) {
   std::vector<std::vector<std::string>> labels;
@@ -55,7 +55,7 @@ std::vector<std::vector<std::string>> cell_labels(const std::vector<std::string>
   return labels;
 }
 
-// Tokens in a cell, so that the cells fit beside labels of a readable length.
+// Returns the number of tokens in a cell that leaves room for labels of a readable length.
 Index block_for(Index tokens, Index columns) {
   const Index label = std::min(kLongestLabel, columns / 6);
   const Index margin = digits_of(tokens - 1) + label + 3;
@@ -81,7 +81,7 @@ Layout layout_of(const AttentionMaps& maps, const AttentionTextOptions& options)
   layout.margin = numbers + longest + 1;
   if (layout.block == 1 && layout.margin + layout.cells * kValueCell <= options.columns) {
     layout.cell = kValueCell;
-  } else {  // labels are cut to what is left beside the cells
+  } else {  // shorten the labels to the room beside the cells
     layout.margin = std::clamp(options.columns - layout.cells * kPlainCell, numbers, layout.margin);
   }
   return layout;
@@ -138,7 +138,7 @@ std::string margin_of(const Layout& layout, Index cell) {
          "  ";
 }
 
-// Positions over the columns of a map of blocks.
+// Returns the line of token positions above a map whose cells combine several tokens.
 std::string position_header(const Layout& layout) {
   constexpr Index kEvery = 5;
   std::string line(static_cast<std::size_t>(layout.margin), ' ');
@@ -148,8 +148,8 @@ std::string position_header(const Layout& layout) {
   return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
-// Keys' labels on one line where all fit their columns, otherwise written downwards, the last
-// character next to the column.
+// Returns the keys' labels: on one line if they all fit their columns, otherwise vertical, with the
+// last character next to the column.
 std::string header(const Layout& layout) {
   Index widest = 0;
   Index highest = 0;

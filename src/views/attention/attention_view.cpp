@@ -41,7 +41,7 @@ void LayerWeights::check_values(std::string_view where, const LayerAttention& la
     const float* value = head(h);
     for (Index query = 0; query < tokens_; ++query) {
       for (Index key = 0; key < tokens_; ++key, ++value) {
-        // Written so that NaN fails.
+        // NaN fails this comparison, as it must.
         require(*value >= 0.0F && *value <= kLargestWeight, "[", where, "] weight of head ",
                 layer.layer, ".", layer.heads[static_cast<std::size_t>(h)], " from query ", query,
                 " to key ", key, ": expected a number in [0, 1], got ", *value);

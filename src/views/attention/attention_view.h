@@ -5,25 +5,25 @@
 
 #include "headlight/heads/attention_maps.h"
 
-// What the SVG figure and the HTML page share: checking their input and naming heads.
+// Input checks and head labels shared by the attention views.
 namespace headlight {
 
-// Up to this many tokens a weight is shown on a linear scale; longer rows spread the same sum over
-// more keys, so that a linear scale would show almost nothing.
+// Largest number of tokens with a linear colour scale. Longer rows spread the same sum over more
+// keys, so a linear scale would show almost nothing.
 inline constexpr Index kLinearScaleTokens = 12;
 
-// The weights of a layer in row-major order.
+// Checked weights of a layer in row-major order.
 class LayerWeights {
  public:
-  // Throws Error, naming `where`, when the layer does not fit the tokens or a weight is not in
-  // [0, 1] (up to rounding).
+  // Throws Error "[where] ..." if the layer does not fit the tokens or a weight is not in [0, 1]
+  // (up to rounding).
   LayerWeights(std::string_view where, const AttentionMaps& maps, const LayerAttention& layer);
 
   Index heads() const { return heads_; }
   Index tokens() const { return tokens_; }
-  // [T, T], of the head in row `head` of the layer.
+  // Returns the weights [T, T] of row `head` of the layer (not of head number `head`).
   const float* head(Index head) const;
-  // True when no head gives any weight to a later token.
+  // Returns true if no head gives weight to a later token.
   bool is_causal() const { return causal_; }
 
  private:
@@ -35,7 +35,7 @@ class LayerWeights {
   bool causal_ = true;
 };
 
-// The class of a head as people see it: with a question mark when it is not settled.
+// Returns the class of a head for display, with a question mark if it is not settled.
 std::string score_label(const HeadScore& score);
 
 }  // namespace headlight

@@ -34,7 +34,7 @@ void append_number(std::string& out, float value) {
   out.append(text.data(), end.ptr);
 }
 
-// [[...], ...] of one head.
+// Appends the weights [T, T] of one head as [[...], ...].
 void append_matrix(std::string& out, const float* weights, Index tokens) {
   for (Index query = 0; query < tokens; ++query) {
     out += query == 0 ? "[[" : ",\n[";

@@ -9,20 +9,19 @@
 
 namespace headlight {
 
-// What stands in index.html in place of {{name}}.
+// Replacements of the placeholders {{name}} in index.html.
 using PageValues = std::map<std::string_view, std::string>;
 
-// The index.html of a folder of the page's files ("", or "results/"), with `values` for what its
-// data decides, and its style and script: style.css, with that of the folder behind it, and main.js
-// of the folder with what it imports. The values are not searched again: a title may hold braces.
-// Their markup must be escaped. Throws Error for a name without a value.
+// Returns index.html of `folder` ("" or "results/") with its placeholders replaced by `values`, the
+// style and the script. The style is style.css followed by that of the folder. The script is the
+// folder's main.js with its imports. Values must have their markup escaped; placeholders inside
+// values are not replaced. Throws Error for a placeholder without a value.
 //
-// The policy of index.html forbids every request but for the data, and every script but the page's
-// own: even a token that slipped through as markup could neither run nor report home.
+// The content security policy of index.html allows no request but the data's and no script but the
+// page's own: a token that slipped through as markup could neither run nor send anything.
 std::string filled_page(const PageReader& read, const std::string& folder, PageValues values);
 
-// JSON that no HTML parser can take for markup: the characters that could end the element or open
-// another stand as escapes.
+// Returns JSON that HTML parsers cannot read as markup: <, > and & are JSON escapes.
 std::string embedded_json(const Json& value);
 
 }  // namespace headlight

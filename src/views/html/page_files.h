@@ -5,25 +5,25 @@
 #include <string>
 #include <string_view>
 
-// The files of src/views/page, which make pages: of each index.html, style.css and modules.
+// Files of src/views/page: index.html, style.css and the modules of each page.
 namespace headlight {
 
-// A file that is part of the program, by its path from that folder.
+// A file embedded in the program. `name` is its path from src/views/page.
 struct EmbeddedFile {
   std::string_view name;
   std::string_view contents;
 };
 
-// All of them.
+// Returns all embedded files.
 std::span<const EmbeddedFile> page_files();
 
-// One of them, by name. Throws Error for another name.
+// Returns the contents of an embedded file. Throws Error for an unknown name.
 std::string_view page_asset(std::string_view name);
 
-// The text of a file, by name.
+// Function that returns the text of a page file.
 using PageReader = std::function<std::string(const std::string& name)>;
 
-// Reads from `folder`, whose files may change, or, when that is empty, what is part of the program.
+// Returns a reader of the files in `folder`, read at each call; empty: of the embedded files.
 PageReader page_reader(const std::string& folder);
 
 }  // namespace headlight

@@ -19,12 +19,12 @@ struct Import {
 
 struct Module {
   std::vector<Import> imports;
-  std::set<std::string> declared;  // at the top
+  std::set<std::string> declared;  // top-level names
   std::set<std::string> exported;
-  std::string script;  // without imports, exports and comments at the top
+  std::string script;  // without imports, the word `export`, and unindented comments
 };
 
-// "views/head.js" and "../dom.js": "dom.js".
+// Returns an import path relative to the page's folder: "views/head.js", "../dom.js" -> "dom.js".
 std::string resolved(const std::string& importer, const std::string& path) {
   return (std::filesystem::path(importer).parent_path() / path).lexically_normal().generic_string();
 }
@@ -43,7 +43,7 @@ Import parse_import(const std::string& module, const std::string& statement) {
   return result;
 }
 
-// Notes what a line declares; what is not indented stands at the top.
+// Records the declaration in a line. An unindented line is at the top level.
 void add_declaration(const std::string& name, const std::string& line, bool exported,
                      Module& module) {
   static const std::regex kDeclaration(
@@ -73,7 +73,7 @@ Module parse_module(const std::string& name, const std::string& text) {
       continue;
     }
     if (line.starts_with("//")) {
-      continue;  // comments on what is declared would be an eighth of every page
+      continue;  // comments on declarations would be an eighth of every page
     }
     constexpr std::string_view kExport = "export ";
     const bool exported = line.starts_with(kExport);
@@ -86,7 +86,7 @@ Module parse_module(const std::string& name, const std::string& text) {
   return module;
 }
 
-// Gathers a module and what it imports, each behind its imports.
+// Joins a module and its imports into one script. Each module follows its imports.
 class Bundle {
  public:
   Bundle(const PageReader& read, const std::string& main) : read_(read) { add(main); }
@@ -125,7 +125,7 @@ class Bundle {
   const PageReader& read_;
   std::map<std::string, Module> modules_;
   std::set<std::string> open_;                 // modules whose imports are being added
-  std::map<std::string, std::string> owners_;  // name -> the module that declares it
+  std::map<std::string, std::string> owners_;  // name -> module that declares it
   std::string script_;
 };
 

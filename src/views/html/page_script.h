@@ -6,17 +6,16 @@
 
 namespace headlight {
 
-// `main` and all modules that it imports as one module.
+// Returns `main` and all modules that it imports as one script.
 //
-// Each follows those that it imports, without its import statements, the word `export` and comments
-// that are not indented: what the modules declare then stands in one scope. That keeps the page one
-// file which opens from a disk and whose policy allows no script but this one; import maps would
-// need scripts from data: URLs, and a bundler would be a program more to install. It is enough for
-// modules written so that the files work one by one, too, of which this function makes sure:
-// imports read `import {name, ...} from './file.js';`, what is exported and imported is declared
-// under that name, no two modules declare the same name, and none imports itself by a detour.
+// Each module follows its imports, without import statements, the word `export` and unindented
+// comments: all modules share one scope. The page stays one file that opens from a disk, and its
+// policy allows only this script. Import maps would need scripts from data: URLs, and a bundler is
+// one more program to install.
 //
-// Throws Error, naming the module, where one is not written so.
+// Throws Error "MODULE: ..." if a module breaks one of these rules. Imports have the form
+// `import {name, ...} from './file.js';`. The imported module exports a declaration of that name.
+// No two modules declare the same name. No module imports itself, even through others.
 std::string page_script(const PageReader& read, const std::string& main = "main.js");
 
 }  // namespace headlight

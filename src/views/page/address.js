@@ -1,6 +1,6 @@
-// The address names what is shown, so that a link leads back to it: "#model/2.3/17/receives&doc=1".
+// URL fragments that record the selection, for links: "#model/2.3/17/receives&doc=1".
 
-// `chosen` tells whether the reader chose `token`; `opening` is what a page without address shows.
+// `chosen`: the reader chose `token`. `opening`: the selection of a page without a fragment.
 export function formatAddress({tab, open, head, token, chosen, direction, doc, beside}, opening) {
   let address = `#${tab}`;
   if (tab !== 'model' || open) {
@@ -16,8 +16,8 @@ export function formatAddress({tab, open, head, token, chosen, direction, doc, b
   return address;
 }
 
-// What an address asks for: {tab, head, token, direction, doc, beside}; head and token are null
-// when it names none. `count` is the number of documents.
+// Returns the selection of a fragment: {tab, head, token, direction, doc, beside}; head and token
+// may be null. `count`: number of documents.
 export function parseAddress(hash, count, opening) {
   const form = /^#(model|head|neuron|grid)?\/?(\d+\.\d+)?(?:\/(\d+))?(\/receives)?(&.*)?$/;
   const [, tab, head, token, receives, choices] = form.exec(hash) ?? [];

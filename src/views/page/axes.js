@@ -1,10 +1,10 @@
-// Writes the axes of a heat map and frames what is chosen in it.
+// Draws the axes of a heat map and frames around the selection.
 import {cssValue} from './dom.js';
 import {fontOf, sizeCanvas, tickPositions} from './heat_map_layout.js';
 import {focusToken, view} from './state.js';
 import {say} from './words/words.js';
 
-// `halo` sets the text apart from what lies under it.
+// `halo` draws an outline that separates the text from its background.
 function write(context, text, x, y, halo) {
   if (halo) {
     context.strokeText(text, x, y);
@@ -49,7 +49,7 @@ export function drawAxes(context, plot) {
   context.restore();
 }
 
-// Names the row and column of the cell under the pointer, over the labels of the axes.
+// Draws the labels of the pointed cell's row and column over the axis labels.
 function drawMarkedLabels(context, plot, cell) {
   context.lineWidth = 6;
   context.lineJoin = 'round';
@@ -60,8 +60,8 @@ function drawMarkedLabels(context, plot, cell) {
   writeKeyLabel(context, plot, cell.key, true);
 }
 
-// Frames the row of the chosen query (or the column of the chosen key) and, when `cell` is given,
-// the row and column of that cell.
+// Frames the row and column of `cell`; without a cell, the row of the chosen query or the column of
+// the chosen key.
 export function drawMarks(canvas, plot, cell = null) {
   const ratio = devicePixelRatio || 1;
   sizeCanvas(canvas, plot, ratio);

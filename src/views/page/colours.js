@@ -1,4 +1,4 @@
-// The colours of weights and heads, on a light or a dark ground.
+// Colours of weights and heads on light and dark backgrounds.
 import {view} from './state.js';
 
 export const darkGround = matchMedia('screen and (prefers-color-scheme: dark)');
@@ -21,6 +21,6 @@ export const strength = (weight) => view.root ? Math.sqrt(weight) : weight;
 export const level = (weight) => Math.round(255 * Math.min(1, strength(weight)));
 export const inkOn = (colourLevel) => palette().white[colourLevel] === '1' ? '#fff' : '#12141d';
 
-// A colour for the i-th head of a layer or class of heads; neighbours differ much.
+// Colour of the i-th head of a layer or class of heads. The golden angle makes neighbours differ.
 export const distinctColour = (i) =>
   `oklch(${darkGround.matches ? '0.77 0.14' : '0.58 0.17'} ${(264 + i * 137.5) % 360})`;

@@ -1,9 +1,9 @@
-// Where the page's data comes from: the element `attention` holds it or, with data-address, names
-// what to fetch.
+// Loads the page's data: from the address in data-address of the element `attention`, or else from
+// the text of that element.
 export async function loadData() {
   const holder = document.getElementById('attention');
   const {address} = holder.dataset;
-  holder.remove();  // the parsed copy is enough
+  holder.remove();  // only the parsed copy is needed
   if (address === undefined) {
     return JSON.parse(holder.textContent);
   }

@@ -1,6 +1,6 @@
-// The documents of the page's data, and the numbers that it holds as base64.
+// Decodes the documents of the page's data.
 
-// A document and its heads, layers as rows. `bits` is the width of a stored weight.
+// Returns a document and its heads, with layers as rows. `bits`: width of a stored weight, 8 or 16.
 export function readDocument(source, index, bits) {
   const columns = [...new Set(source.layers.flatMap((layer) => layer.heads))]
     .sort((a, b) => a - b);
@@ -15,7 +15,7 @@ export function readDocument(source, index, bits) {
   return doc;
 }
 
-// The weights [T, T] of a head: 16-bit integers with the lower byte first, or 8-bit square roots.
+// Decodes the weights [T, T] of a head: little-endian 16-bit integers or 8-bit square roots.
 export function decode(head) {
   const {count, causal, bits} = head.doc;
   const bytes = atob(head.code);
@@ -36,7 +36,7 @@ export function decode(head) {
   return weights;
 }
 
-// Queries or keys [T, D] of a head: signed 16-bit integers times a scale.
+// Decodes queries or keys [T, D] of a head: signed 16-bit integers times a scale.
 export function decodeVectors({scale, code}) {
   const bytes = atob(code);
   return Float64Array.from({length: bytes.length / 2}, (_, i) =>

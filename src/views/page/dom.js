@@ -1,4 +1,4 @@
-// Elements of the page: finding and making them.
+// Finds and creates elements of the page.
 
 export const byId = (id) => document.getElementById(id);
 

@@ -14,7 +14,7 @@ export function largestWeight(weights, count, [firstQuery, endQuery], [firstKey,
   return largest;
 }
 
-// Draws the weights [T, T] as a square of `size` pixels.
+// Draws the weights [T, T] as a square with sides of `size` pixels.
 function drawCells(context, head, size, left = 0, top = 0) {
   const {doc} = head;
   const weights = shownWeights(head);
@@ -33,7 +33,7 @@ function drawCells(context, head, size, left = 0, top = 0) {
   context.putImageData(image, left, top);
 }
 
-// Opens gaps of one pixel between cells that are large enough to be told apart.
+// Clears gaps of `thickness` pixels between the cells.
 function drawGaps(context, count, size, thickness, left = 0, top = 0) {
   for (let i = 1; i < count; ++i) {
     const at = Math.round(i * size / count);
@@ -53,7 +53,7 @@ export function drawThumbnail(canvas, head) {
   }
 }
 
-// The weights themselves, with two decimals.
+// Writes the weights into the cells, with two decimals.
 function drawValues(context, plot, head) {
   const {count} = head.doc;
   const weights = shownWeights(head);
@@ -74,7 +74,7 @@ function drawValues(context, plot, head) {
   context.globalAlpha = 1;
 }
 
-// Draws a head as a heat map with axes, and with values where they fit; returns its geometry.
+// Draws a head as a heat map with axes, and with values if they fit. Returns its geometry.
 export function drawPlot(canvas, head, box, room) {
   const ratio = devicePixelRatio || 1;
   const context = canvas.getContext('2d');

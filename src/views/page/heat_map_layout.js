@@ -1,8 +1,8 @@
-// Where the cells, labels and axes of a heat map lie.
+// Layout of a heat map: cells, labels and axes.
 import {isBlank} from './weights.js';
 
-// The tokens [begin, end) under each of `size` pixels. Where a pixel covers several tokens it shows
-// their largest weight, so that a thin diagonal does not fade away.
+// Returns the tokens [begin, end) under each of `size` pixels. A pixel that covers several tokens
+// shows their largest weight, so that a thin diagonal stays visible.
 export function pixelTokens(count, size) {
   return Array.from({length: size}, (_, pixel) => {
     const begin = Math.floor(pixel * count / size);
@@ -25,14 +25,14 @@ export function fitText(context, text, width) {
   return `${points.join('')}…`;
 }
 
-// Room for a label beside the cells: if that lets them hold values, somewhat less than usual.
+// Returns the width of a label beside the cells, reduced if the cells then have room for values.
 export function labelRoom(count, box) {
   const usual = box < 520 ? 64 : 84;
   const left = box - 34 - count * 27;
   return left < 40 ? usual : Math.min(usual, left);
 }
 
-// Positions 0, 10, 20, ... with a round step and at most about seven of them.
+// Returns positions 0, 10, 20, ... with a round step, at most about seven.
 export function tickPositions(count) {
   let step = 1;
   for (let i = 0; count / step > 7; ++i) {
@@ -41,9 +41,9 @@ export function tickPositions(count) {
   return Array.from({length: Math.ceil(count / step)}, (_, i) => i * step);
 }
 
-// Geometry of a heat map in CSS pixels: the cells form a square with its upper left corner at
-// (left, top); labels stand to the left and below. Chooses the size that fits into `box` by `room`,
-// and whether all labels or only some positions are written.
+// Returns the geometry of a heat map in CSS pixels, for a `box` wide and `room` high area. The
+// upper left corner of the cells is (left, top); labels are on the left and below. labels is null
+// if only some positions are labelled.
 export function measurePlot(context, doc, box, room) {
   const {count} = doc;
   const plot = {doc, top: 8};
@@ -66,7 +66,7 @@ export function measurePlot(context, doc, box, room) {
   return plot;
 }
 
-// The cell of a map under a pointer event, or null outside the cells.
+// Returns the cell of a heat map under a pointer event, or null outside the cells.
 export function cellAt(event, plot) {
   const box = event.currentTarget.getBoundingClientRect();
   const key = Math.floor((event.clientX - box.left - plot.left) / plot.cell);

@@ -1,10 +1,10 @@
-// What keys do.
+// Keyboard control of the views.
 import {byId} from './dom.js';
 import {chooseToken, closeHead, focusHead, goToHead, openTab, panes, setDirection, showToken,
         writeAddress} from './page.js';
 import {current, documents, focusToken, kTabs, view} from './state.js';
 
-// The nearest head in a direction, or the same one at the border.
+// Returns the nearest head in the direction of an arrow key, or `head` itself at the border.
 export function neighbour(head, key) {
   const sideways = key === 'ArrowLeft' || key === 'ArrowRight';
   const step = key === 'ArrowLeft' || key === 'ArrowUp' ? -1 : 1;
@@ -26,7 +26,7 @@ function moveHead(key) {
   }
 }
 
-// In a list of tokens the arrows choose one; true when the key was used.
+// Chooses a token of a list by an arrow, Home or End key. Returns true if the key was used.
 function tokenKey(key, vertical) {
   const token = focusToken(documents[view.doc]);
   const last = Math.max(...panes.map(({doc}) => doc.count)) - 1;
@@ -47,7 +47,7 @@ function tabKey(key) {
   return step !== undefined;
 }
 
-// Gives up the chosen token of the head view; closes the head of the model view.
+// Deselects the token of the head view, or closes the head of the model view.
 function releaseOrClose() {
   if (view.tab === 'head' && view.token !== null) {
     view.token = null;
@@ -59,7 +59,7 @@ function releaseOrClose() {
 }
 
 export function onKey(event) {
-  // Elsewhere keys are not for the views: in fields, and where others say so.
+  // Form fields and elements with data-own-keys handle their keys themselves.
   if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey ||
       event.target.closest?.('select, input, textarea, [data-own-keys]') ||
       byId('stage')?.checkVisibility() === false) {

@@ -1,10 +1,10 @@
-// How documents, heads, their classes and tokens are named.
+// Labels of documents, heads, classes of heads, and tokens.
 import {distinctColour} from './colours.js';
 import {element} from './dom.js';
 import {classNames, documents} from './state.js';
 import {say} from './words/words.js';
 
-// A token on one line with its position: "·keeper 4".
+// Label of a token with its position: "·keeper 4".
 export const tokenName = (doc, i) => [
   element('bdi', {className: 'label', textContent: doc.labels[i], translate: false}),
   ' ',
@@ -13,10 +13,10 @@ export const tokenName = (doc, i) => [
 
 export const headTitle = (head) => say('headTitle', head.layer, head.head);
 
-// What the class of a head is called, with ? where it may be chance.
+// Name of a head's class, with " ?" if it may be chance.
 export const classLabel = ([name, , settled = true]) => settled ? name : `${name} ?`;
 
-// The class that a head was given, as a tag; null without one.
+// Returns a tag with the class and score of a head; null without a class.
 export function classTag(head) {
   if (!head?.score) {
     return null;
@@ -29,10 +29,10 @@ export function classTag(head) {
     element('b', {textContent: score.toFixed(2)}));
 }
 
-// How a document is named in the pickers and above its column.
+// Returns the name of a document for the pickers and the heading of its column.
 export function documentName(doc) {
   const several = new Set(documents.map((other) => other.title)).size > 1;
-  // The mark that prompts begin with would only hide how texts differ.
+  // Special tokens such as <|endoftext|> would hide how the texts differ.
   const text = doc.tokens.filter((token) => !/^<\|.*\|>$/.test(token)).join('')
     .replace(/\s+/g, ' ').trim();
   const points = Array.from(text);

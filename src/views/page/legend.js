@@ -1,4 +1,4 @@
-// The colour scale of the weights, and the choice between linear and square root.
+// Legend of the weights' colour scale, and its linear and square-root modes.
 import {palette, strength} from './colours.js';
 import {byId, element} from './dom.js';
 import {view} from './state.js';

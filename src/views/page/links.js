@@ -1,4 +1,4 @@
-// The strongest links of a token as a list, and those of all queries as a table.
+// Lists the strongest links of a token, and makes a table of the links of all queries.
 import {level, palette} from './colours.js';
 import {element, tableOf} from './dom.js';
 import {tokenName} from './labels.js';
@@ -19,7 +19,7 @@ function linkRow(doc, [weight, i]) {
     element('span', {className: 'track', ariaHidden: 'true'}, bar));
 }
 
-// Writes what the chosen token looks at (or who looks at it) into a heading and a list.
+// Fills a heading and a list with the strongest links of the chosen token in view.direction.
 export function listLinks(head, title, list) {
   const {doc} = head;
   const links = strongest(doc.count, (i) => linkWeight(head, i), kLinks);
@@ -37,8 +37,8 @@ export function listLinks(head, title, list) {
   list.replaceChildren(...links.map((link) => linkRow(doc, link)));
 }
 
-// A table of the keys that each query weighs most; in a long text only of the queries whose
-// strongest link is strongest. Filled when it is opened.
+// Returns a table of the strongest keys of each query, which is filled when it is opened. Long
+// texts show only the kTableRows queries with the strongest links.
 export function linksTable(head) {
   const {doc} = head;
   const box = element('details', {className: 'table-box'},

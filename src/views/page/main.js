@@ -1,4 +1,4 @@
-// Reads the page's data and opens it.
+// Loads the page's data and opens the page.
 import {loadData} from './data.js';
 import {byId, element} from './dom.js';
 import {openPage} from './open.js';

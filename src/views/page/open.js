@@ -1,4 +1,4 @@
-// Opens the page on its data, and listens to the reader.
+// Opens the page with its data and registers its event listeners.
 import {darkGround, setPalettes} from './colours.js';
 import {byId, option} from './dom.js';
 import {onKey} from './keyboard.js';
@@ -51,7 +51,7 @@ function listen() {
   darkGround.addEventListener('change', render);
   let width = innerWidth;
   addEventListener('resize', () => {
-    // Phones resize the height whenever their address bar slides away.
+    // Phones change the height whenever their address bar hides.
     if (innerWidth !== width) {
       width = innerWidth;
       render();
@@ -78,7 +78,7 @@ export function openPage(data) {
   document.documentElement.dataset.ready = Math.round(performance.now());
 }
 
-// The keyboard stays where it is: on what takes the place of the element that it was on.
+// Calls replace(), then focuses the element at the position of the one that had the focus.
 function keepFocus(replace) {
   const reached = () => [...document.querySelectorAll(
     ':is(#tools, #stage) :is(button, select, summary, [tabindex])')];
@@ -87,7 +87,7 @@ function keepFocus(replace) {
   reached()[place]?.focus({preventScroll: true});
 }
 
-// Shows other documents with what the reader has chosen, as far as they have it.
+// Shows other documents, and keeps the reader's choices where they still apply.
 export function renewPage(data) {
   renewDocuments(data);
   setPalettes(data);

@@ -1,4 +1,4 @@
-// Shows what the reader has chosen, and what a choice changes.
+// Renders the reader's choices and updates the page when they change.
 import {formatAddress, parseAddress} from './address.js';
 import {byId, element} from './dom.js';
 import {classTag, documentName} from './labels.js';
@@ -8,18 +8,18 @@ import {hideTip} from './tip.js';
 import {linkWeight, strongest} from './weights.js';
 import {say} from './words/words.js';
 
-// The columns of the active view, one for each document shown. Each has `doc`, `head` (null when
-// the document does not have the chosen one), `node` and showToken(), which follows focusToken();
-// it may have draw(), for when it stands in the page, and scroll(), to bring the token into view.
+// Columns of the active view, one for each document shown. Each has `doc`, `head` (null if the
+// document lacks the chosen one), `node` and showToken(), which marks focusToken(). Optional:
+// draw(), called once the node is in the page, and scroll(), which brings the token into view.
 export let panes = [];
 
-// What a view's builder returned: `panes` and, as it needs them, `tools`, `hint`, close(),
+// Result of the active view's builder: `panes` and optionally `tools`, `hint`, close(),
 // markCurrent() and focusHead(head).
 let built = {panes};
 
 let builders = {};
 
-// The functions that build the views, by the names of their tabs.
+// Sets the functions that build the views, by tab name.
 export function setViews(views) {
   builders = views;
 }
@@ -47,7 +47,7 @@ function showChoices() {
     say('counts', doc.heads.length, doc.layers.length, doc.count);
 }
 
-// Builds what the chosen tab shows.
+// Builds the view of the chosen tab.
 export function render() {
   hideTip();
   drawLegend();
@@ -88,7 +88,7 @@ export function hoverToken(token) {
   }
 }
 
-// Tells screen readers what a choice changed; hovering stays silent.
+// Announces the result of a choice to screen readers. Hovering is not announced.
 export function announce() {
   const told = panes.filter((pane) => pane.head).map(({doc, head}) => {
     const links = strongest(doc.count, (i) => linkWeight(head, i), 3)
@@ -99,7 +99,7 @@ export function announce() {
   byId('status').textContent = told.join('; ');
 }
 
-// null: no token in particular.
+// Chooses token `i`; null: none.
 export function chooseToken(i) {
   const last = Math.max(...panes.map(({doc}) => doc.count)) - 1;
   view.token = i === null ? null : Math.max(0, Math.min(last, i));
@@ -137,12 +137,12 @@ export function closeHead() {
   focusHead(current());
 }
 
-// Moves the keyboard to a head, in a view that shows several.
+// Moves the keyboard focus to a head, in views that show several heads.
 export function focusHead(head) {
   built.focusHead?.(head);
 }
 
-// Shows another head in the same view; keeps the place in the browser's history.
+// Shows another head in the same view, without a new entry in the browser's history.
 export function goToHead(head) {
   view.head = head.name;
   render();
@@ -160,7 +160,7 @@ export function writeAddress(replace) {
   try {
     history[replace ? 'replaceState' : 'pushState'](null, '', address);
   } catch {
-    // Previews in a sandbox allow no history; the page works without.
+    // Sandboxed previews allow no history; the page works without it.
   }
 }
 

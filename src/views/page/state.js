@@ -1,27 +1,27 @@
-// What the page holds, and what the reader has chosen.
+// Documents of the page, and the reader's choices.
 import {readDocument} from './documents.js';
 
-// The views, in the order of their tabs and digits.
+// Views in the order of their tabs and digit keys.
 export const kTabs = ['model', 'head', 'neuron', 'grid'];
 
 export let documents = [];
 export let longest = 0;      // tokens of the longest document
-export let classNames = [];  // of heads, in all documents
-export let opening = {};     // what the page shows at first: {tab, beside}
+export let classNames = [];  // sorted classes of heads in all documents
+export let opening = {};     // initial selection: {tab, beside}
 
 export const view = {
   tab: 'model',
-  doc: 0,                    // number of the document shown
-  beside: -1,                // number of the one beside it, -1 for none
-  head: '0.0',               // the head of the head, neuron and enlarged model view
+  doc: 0,                    // index of the document shown
+  beside: -1,                // index of the document beside it; -1: none
+  head: '0.0',               // head of the neuron and enlarged model views, layer of the others
   open: false,               // the model view shows one head beside the text
-  token: null,               // the token whose links are shown; null: the last one
-  hovered: null,             // a token under the pointer takes its place
+  token: null,               // token whose links are shown; null: the last one
+  hovered: null,             // token under the pointer, which replaces `token`
   direction: 'gives',        // or 'receives'
-  kept: 'gives',             // the direction that pointing at a column only turns for a moment
+  kept: 'gives',             // direction to restore when the pointer leaves a column of tokens
   root: false,               // colour by the square root of the weight
   hideFirst: false,
-  hidden: new Set(),         // names of the heads that the head view leaves out
+  hidden: new Set(),         // names of the heads that the head view omits
 };
 
 function readDocuments(data) {
@@ -31,7 +31,7 @@ function readDocuments(data) {
     doc.heads.map((head) => head.score?.[0]).filter(Boolean)))].sort();
 }
 
-// Takes over what loadData() gave.
+// Opens the data of loadData().
 export function openDocuments(data) {
   readDocuments(data);
   opening = {tab: data.view, beside: data.beside};
@@ -41,7 +41,7 @@ export function openDocuments(data) {
   view.root = longest > data.linear_tokens;
 }
 
-// Other documents in their place; the choices stay that still mean something.
+// Replaces the documents and keeps the choices that are still valid.
 export function renewDocuments(data) {
   readDocuments(data);
   opening = {...opening, beside: data.beside};

@@ -1,4 +1,4 @@
-// The running text of a document, coloured by the links of the chosen token.
+// Running text of a document, coloured by the links of the chosen token.
 import {inkOn, level, palette} from './colours.js';
 import {element} from './dom.js';
 import {documentName} from './labels.js';
@@ -10,7 +10,7 @@ import {say} from './words/words.js';
 export function tokenSpan(token, i, prefix) {
   const node = element('span', {id: `${prefix}-${i}`, role: 'option'});
   node.dataset.token = i;
-  // A line end is drawn as well as obeyed, or it could be neither seen nor chosen.
+  // A line end gets a visible symbol, so that it can be chosen.
   token.split('\n').forEach((part, line) => {
     node.append(...(line > 0 ? [element('i', {textContent: '⏎'}), '\n'] : []),
       ...(part === '' ? [] : [part]));
@@ -21,8 +21,8 @@ export function tokenSpan(token, i, prefix) {
   return node;
 }
 
-// The spans of a text; a line end that closes a token follows its span, or the span would reach
-// into the next line.
+// Returns the nodes of a text. Moves a line end at the end of a token behind its span, because the
+// span would reach into the next line.
 export function textNodes(spans) {
   return spans.flatMap((span) => {
     const last = span.lastChild;
@@ -30,7 +30,7 @@ export function textNodes(spans) {
   });
 }
 
-// A box that lets the reader choose a token by pointer or arrow keys.
+// Lets the reader choose a token of a box by the pointer.
 export function listenForTokens(box) {
   const tokenOf = (event) => event.target.closest?.('[data-token]')?.dataset.token;
   box.addEventListener('pointerover', (event) => {
@@ -50,7 +50,7 @@ export function listenForTokens(box) {
   });
 }
 
-// The running text of a document as a list box.
+// Returns the running text of a document as a list box.
 export function textBox(doc, number) {
   const prefix = `token-${number}`;
   const spans = doc.tokens.map((token, i) => tokenSpan(token, i, prefix));
@@ -82,7 +82,7 @@ export function colourText(head, spans) {
   spans.forEach((node, i) => {
     const weight = linkWeight(head, i);
     const shade = weight === null ? 0 : level(weight);
-    // The lowest colours are those of the ground: leaving them out keeps the text calm.
+    // The lowest colours nearly equal the background: omitting them keeps the text calm.
     const coloured = shade >= 6;
     node.style.backgroundColor = coloured ? css[shade] : '';
     node.style.color = coloured ? inkOn(shade) : '';

@@ -1,4 +1,4 @@
-// The box beside the pointer.
+// Tooltip beside the pointer.
 import {byId, element} from './dom.js';
 
 function moveTip(event) {

@@ -1,4 +1,4 @@
-// What stands above a view: the head's name, its figures, and ways to another head or layer.
+// Bar above a view: the head's name, its figures, and controls to choose a head or layer.
 import {byId, element, option, picker} from './dom.js';
 import {classTag, headTitle} from './labels.js';
 import {announce, closeHead, goToHead, render, setDirection, showToken,
@@ -57,7 +57,7 @@ function headPicker() {
                 layer.map(({head}) => option(head, head, head === current().head)), choose);
 }
 
-// A small map of all heads to jump to.
+// Returns a small map of all heads; a click shows a head.
 export function headNavigator() {
   const doc = documents[view.doc];
   const box = element('div', {className: 'navigator'});
@@ -77,7 +77,7 @@ export function headNavigator() {
   return box;
 }
 
-// What stands above a single head: its name, its class, figures, and ways to another one.
+// Returns the bar of a single head: name, class, figures, and controls to choose another one.
 export function headTools() {
   const head = current();
   const name = element('h2', {id: 'name', tabIndex: -1, textContent: headTitle(head)});

@@ -1,13 +1,13 @@
-// The weights of a head as shown, and what can be told from them.
+// Weights of a head as shown, and figures computed from them.
 import {decode} from './documents.js';
 import {focusToken, view} from './state.js';
 import {say} from './words/words.js';
 
-const kDecoded = 40;           // heads whose weights stay decoded: a layer's, and a few more
+const kDecoded = 40;           // most heads in the cache `decoded`: more than a layer's
 const kSmallestLink = 0.0005;  // prints as 0.001
 
-// Takes the first key out of every row and rescales the rest to sum to 1. Where it leaves next to
-// nothing, rescaling would only enlarge rounding errors: such rows become blank.
+// Removes the first key from every row and rescales the rest to sum to 1. Rows with a rest below
+// 0.001 become blank: rescaling would only enlarge rounding errors.
 export function withoutFirst(weights, count) {
   for (let query = 0; query < count; ++query) {
     const row = weights.subarray(query * count, (query + 1) * count);
@@ -20,7 +20,7 @@ export function withoutFirst(weights, count) {
   return weights;
 }
 
-// head -> its weights as shown, those used last at the end.
+// head -> its weights as shown; the most recently used head is last.
 const decoded = new Map();
 
 export function shownWeights(head) {
@@ -39,20 +39,20 @@ export function setHideFirst(hide) {
   decoded.clear();
 }
 
-// The weights as the model had them, whatever is hidden.
+// Returns the recorded weights, even if the first token is hidden.
 export const recordedWeights = (head) => view.hideFirst ? decode(head) : shownWeights(head);
 
-// True where there can be no weight to show.
+// Returns true for cells without a weight: the future, or the hidden first token.
 export const isBlank = (doc, query, key) =>
   doc.causal && key > query || view.hideFirst && key === 0;
 
-// The weight between the chosen token and token `i`, in the chosen direction.
+// Returns the weight between the chosen token and token `i` in view.direction; null: blank.
 export function linkWeight(head, i, chosen = focusToken(head.doc)) {
   const [query, key] = view.direction === 'gives' ? [chosen, i] : [i, chosen];
   return isBlank(head.doc, query, key) ? null : shownWeights(head)[query * head.doc.count + key];
 }
 
-// The `limit` largest weights as [weight, token], the largest first.
+// Returns the `limit` largest weights as [weight, token], the largest first.
 export function strongest(count, weightOf, limit) {
   const links = [];
   for (let i = 0; i < count; ++i) {
@@ -64,8 +64,8 @@ export function strongest(count, weightOf, limit) {
   return links.sort((a, b) => b[0] - a[0]).slice(0, limit);
 }
 
-// Means over the queries of a head: how much goes to the token before, the first one and the token
-// itself, and how widely a query spreads its weight.
+// Returns [name, value, unit] of a head's means over all queries but the first: weight to the
+// previous token, the first token and the query itself, and entropy in nats.
 export function summary(head) {
   const {count} = head.doc;
   const weights = shownWeights(head);

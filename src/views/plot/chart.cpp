@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<const char*, 9> kEighths{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
-// Means of consecutive parts of nearly equal length.
+// Returns the means of at most `width` consecutive parts of nearly equal length.
 std::vector<double> resampled(const std::vector<double>& values, int width) {
   const auto columns = std::min(values.size(), static_cast<std::size_t>(width));
   std::vector<double> means;
@@ -35,20 +35,19 @@ std::string label(double value) {
   return text.data();
 }
 
-// Colours for 256-colour terminals, dark or light.
+// Colours of a 256-colour terminal that suit dark and light backgrounds.
 constexpr std::array kSeriesColours{33, 208, 35, 170, 178, 45, 99, 203};
 constexpr const char* kReset = "\x1B[0m";
 
-// Cells of 2 x 4 dots, the dots of a Braille character, each cell of the last series that touches
-// it.
+// Canvas of Braille characters, 2 x 4 dots a cell. A cell belongs to the last series drawn in it.
 class DotCanvas {
  public:
   DotCanvas(int width, int height)
       : width_(width), height_(height), cells_(static_cast<std::size_t>(width * height)) {}
 
-  // Coordinates are shares of the canvas, (0, 0) at the lower left; others are not drawn.
+  // Coordinates are in [0, 1] with (0, 0) at the lower left; points outside are not drawn.
   void line(double x1, double y1, double x2, double y2, const ChartSeries& series) {
-    constexpr double kMostSteps = 10'000;  // of a line that lies far outside for the most part
+    constexpr double kMostSteps = 10'000;  // bounds the work for lines far outside the canvas
     const double dots = std::max(std::abs(x2 - x1) * 2 * width_, std::abs(y2 - y1) * 4 * height_);
     const double steps = std::min(std::ceil(dots) + 1, kMostSteps);
     for (double step = 0; step <= steps; ++step) {
@@ -103,7 +102,7 @@ class DotCanvas {
     return &cell;
   }
 
-  // U+2800 and the dots, as UTF-8.
+  // Returns U+2800 + dots as UTF-8.
   static std::string braille(unsigned dots) {
     return {'\xE2', static_cast<char>(0xA0 | (dots >> 6)), static_cast<char>(0x80 | (dots & 0x3F))};
   }
@@ -125,7 +124,7 @@ void draw(const ChartSeries& series, const Bounds& across, const Bounds& up, Dot
   }
 }
 
-// The axis below a chart, with what stands under it: ticks, or none, and its name.
+// Returns the axis below a chart: a line, the tick labels (may be empty) and the axis name.
 std::string bottom_axis(std::size_t columns, const std::string& ticks, const std::string& name) {
   std::string text = std::string(9, ' ') + "└";
   for (std::size_t column = 0; column < columns; ++column) {
@@ -134,7 +133,7 @@ std::string bottom_axis(std::size_t columns, const std::string& ticks, const std
   return text + "\n" + ticks + (name.empty() ? "" : std::string(10, ' ') + name + "\n");
 }
 
-// The begin, the middle and the end of the axis below a chart.
+// Returns the tick labels at the start, the middle and the end of the x axis.
 std::string x_ticks(const Bounds& across, const SeriesChartOptions& options) {
   const auto text = [&](double value) {
     return options.x_text ? options.x_text(value) : std::to_string(std::llround(value));
@@ -175,7 +174,7 @@ std::string series_chart(const std::vector<ChartSeries>& series,
     return "";
   }
   DotCanvas canvas(options.width, options.height);
-  for (const bool points : {false, true}) {  // points lie above all lines
+  for (const bool points : {false, true}) {  // draw points over all lines
     for (const ChartSeries& one : series) {
       if (one.points == points) {
         draw(one, across, up, canvas);
@@ -234,7 +233,7 @@ void ChartValues::add(double value) {
     }
     points_.resize(kMostPoints / 2);
     values_per_point_ *= 2;
-    return;  // the sum is half of the first wider point
+    return;  // sum_ already holds half of the next, wider point
   }
   points_.push_back(sum_ / static_cast<double>(summed_));
   sum_ = 0;

@@ -21,23 +21,23 @@ constexpr double kFont = 11;
 constexpr const char* kHelps = "#0b62b4";
 constexpr const char* kHinders = "#d9660a";
 
-// Layers from top to bottom, heads from left to right by their numbers, MLPs behind them. Nodes
-// that no kept edge touches are left out, and so are layers without any.
+// Positions of the nodes: layers from top to bottom, heads from left to right by number, then MLPs.
+// Nodes without a kept edge and layers without nodes are omitted.
 struct Layout {
-  std::map<std::string, std::pair<double, double>> places;  // of the middle of a node's box
+  std::map<std::string, std::pair<double, double>> places;  // node name -> centre of its box
   double width = 0;
   double height = 0;
 };
 
-// Rows in the order of the computation.
+// Returns the row of a node; rows are in the order of the computation.
 Index row_of(const CircuitNode& node) {
   return node.part == CircuitPart::embed    ? -1
          : node.part == CircuitPart::logits ? std::numeric_limits<Index>::max()
                                             : node.layer;
 }
 
-// A head that stands for several that share keys and values is drawn at each of those that write
-// or read by themselves; where there is none, at the first.
+// Returns the names under which a node is drawn. A node of several heads that share keys and values
+// is drawn at each of these heads that also writes an edge; if none does, at the first head.
 std::vector<std::string> names_of(const CircuitNode& node,
                                   const std::map<std::string, CircuitNode>& writers) {
   std::vector<std::string> names;
@@ -61,11 +61,11 @@ struct Line {
   std::string from;
   std::string to;
   double score = 0;
-  std::string ports;  // "qk"
+  std::string ports;  // inputs of the reading head: "qk"
 };
 
 void place_nodes(const std::map<Index, std::map<std::string, Index>>& rows, Layout& layout) {
-  std::map<Index, double> columns;  // of head numbers
+  std::map<Index, double> columns;  // head number -> x; -1: MLPs
   for (const auto& [row, nodes] : rows) {
     for (const auto& [name, number] : nodes) {
       columns[number] = 0;
@@ -90,7 +90,7 @@ void place_nodes(const std::map<Index, std::map<std::string, Index>>& rows, Layo
   layout.height = y - kRow / 2 + kMargin;
 }
 
-// Edges between the same two nodes are one line, as strong as all together.
+// Joins the kept edges between the same two nodes, sums their scores, and places the nodes.
 std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout) {
   std::map<std::string, CircuitNode> writers;
   for (const CircuitEdge& edge : edges) {
@@ -99,7 +99,7 @@ std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout
     }
   }
   std::map<std::pair<std::string, std::string>, Line> lines;
-  std::map<Index, std::map<std::string, Index>> rows;  // names, and numbers of heads; others: -1
+  std::map<Index, std::map<std::string, Index>> rows;  // row -> name -> head number; others: -1
   const auto place = [&](const CircuitNode& node, const std::string& name) {
     const bool is_head = node.part == CircuitPart::head;
     rows[row_of(node)][name] = is_head ? std::stoll(name.substr(name.find('.') + 1)) : -1;
@@ -126,8 +126,8 @@ std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout
   return result;
 }
 
-// From the bottom of a box to the top of another, or within a layer from side to side. Lines over
-// several layers swing to the right, so that they pass beside the boxes between.
+// Returns the path from the bottom of one box to the top of another, or from side to side within a
+// layer. Lines over several layers bend to the right, to pass beside the boxes between.
 std::string path_of(const Line& line, const Layout& layout) {
   const auto [from_x, from_y] = layout.places.at(line.from);
   const auto [to_x, to_y] = layout.places.at(line.to);
@@ -147,7 +147,7 @@ std::string path_of(const Line& line, const Layout& layout) {
          at(to_x + swing, end - bend) + " " + at(to_x, end);
 }
 
-// Thicker and less faint the stronger it is.
+// Returns the line; width and opacity grow with |score| / strongest.
 std::string line_svg(const Line& line, const Layout& layout, double strongest) {
   const double share = std::abs(line.score) / strongest;
   return concat_text("<path d=\"", path_of(line, layout), "\" data-from=\"", line.from,

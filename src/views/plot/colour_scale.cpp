@@ -9,23 +9,23 @@
 namespace headlight {
 namespace {
 
-using LinearColour = std::array<double, 3>;  // red, green, blue; in gamut when in [0, 1]
+using LinearColour = std::array<double, 3>;  // red, green, blue; in gamut if all are in [0, 1]
 
 struct ScaleShape {
   double lightness_of_zero;
   double lightness_of_one;
   double hue;             // degrees in OKLab
-  double chroma_of_zero;  // the colour's strength at the ends and, by a half sine, between
+  double chroma_of_zero;  // chroma at both ends; chroma_rise adds a half sine between them
   double chroma_of_one;
   double chroma_rise;
 };
 
-// Blue ink on paper; blue light on black.
+// Scales from white to dark blue, and from black to light blue.
 constexpr ScaleShape kLightShape = {0.972, 0.270, 266.0, 0.008, 0.105, 0.105};
 constexpr ScaleShape kDarkShape = {0.235, 0.950, 258.0, 0.014, 0.028, 0.125};
 
-// White on a saturated blue reads better than its WCAG 2 contrast says, so that white is preferred
-// from this contrast on, although black would score higher.
+// Smallest WCAG 2 contrast of white text. White is preferred even if black scores higher: on
+// saturated blue it reads better than WCAG 2 predicts.
 constexpr double kReadableContrast = 3.5;
 
 LinearColour from_oklab(double lightness, double a, double b) {
@@ -41,7 +41,7 @@ bool in_gamut(const LinearColour& colour) {
   return std::all_of(colour.begin(), colour.end(), [](double c) { return c >= 0.0 && c <= 1.0; });
 }
 
-// The colour with that lightness and hue, as close to `chroma` as a screen can show.
+// Returns the colour of this lightness and hue with the largest chroma up to `chroma` in sRGB.
 LinearColour displayable(double lightness, double chroma, double hue) {
   const double angle = hue * std::numbers::pi / 180.0;
   const auto with = [&](double c) {

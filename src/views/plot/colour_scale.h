@@ -5,7 +5,7 @@
 
 namespace headlight {
 
-// The ground that colours are seen on: more weight is darker ink on paper, brighter light on black.
+// Background of the colours. Higher weights are darker on a light one, brighter on a dark one.
 enum class Ground { light, dark };
 
 struct Colour {
@@ -14,14 +14,14 @@ struct Colour {
   std::uint8_t blue = 0;
 };
 
-// The colour of a strength in [0, 1]: one hue whose perceived lightness is linear in the strength
-// (OKLab; Ottosson, "A perceptual color space for image processing", 2020).
+// Returns the colour of a strength in [0, 1]. All have one hue; perceived lightness is linear in
+// the strength (OKLab; Ottosson, "A perceptual color space for image processing", 2020).
 Colour attention_colour(double strength, Ground ground);
 
-// "1f2a6b".
+// Returns the colour as "1f2a6b".
 std::string hex_digits(Colour colour);
 
-// True when text on the colour should be white rather than black.
+// Returns true if text on the colour should be white, not black.
 bool needs_white_text(Colour colour);
 
 }  // namespace headlight

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kWidth = 640.0;
 constexpr double kHeight = 380.0;
-constexpr double kLeft = 72.0;      // or more, where the labels of ticks need it
+constexpr double kLeft = 72.0;      // least left margin; wide tick labels need more
 constexpr double kAxisName = 28.0;  // room for the name of the vertical axis
 constexpr double kTickGap = 8.0;
 constexpr double kTop = 52.0;
@@ -31,7 +31,7 @@ constexpr const char* kFaintCurve = "#c3c6d1";
 constexpr std::array<const char*, 8> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#e69f00", "#56b4e9", "#000000", "#b8a800"};
 
-// Ticks at 1, 2 or 5 times a power of ten; the range is widened to whole steps.
+// Axis with ticks every `step`: 1, 2 or 5 times a power of ten. `low` and `high` are ticks.
 struct Axis {
   double low = 0;
   double high = 1;
@@ -61,7 +61,7 @@ std::string tick_text(double value, double step) {
   return text.data();
 }
 
-// How wide the widest label of an axis is.
+// Returns the width of the widest tick label of an axis.
 double label_width(const Axis& axis) {
   double widest = 0;
   for (double value = axis.low; value < axis.high + axis.step / 2; value += axis.step) {
@@ -82,7 +82,7 @@ struct Frame {
   }
 };
 
-// What the finite values of a plot span.
+// Ranges of the finite values of a plot.
 struct Span {
   Bounds across;
   Bounds up;
@@ -172,7 +172,7 @@ struct Box {
   }
 };
 
-// How much of the curves lies in a box: places of every segment, evenly spread.
+// Returns how many of the sampled points of the curves (17 a segment) are inside a box.
 Index covered(const LinePlot& plot, const Frame& frame, const Box& box) {
   constexpr Index kPlaces = 16;
   Index count = 0;
@@ -189,7 +189,7 @@ Index covered(const LinePlot& plot, const Frame& frame, const Box& box) {
   return count;
 }
 
-// The corner in which a legend hides least of the curves; the upper ones first.
+// Returns the corner where a legend hides the least of the curves. Upper corners win ties.
 Box emptiest_corner(const LinePlot& plot, const Frame& frame, double width, double height) {
   constexpr double kRoom = 8;
   const double right = kWidth - frame.right - width - kRoom;
@@ -243,14 +243,14 @@ std::string marks(const LinePlot& plot, const Frame& frame) {
   return out;
 }
 
-// Without what lies above the axes.
+// Clips the curves at the top of the plot area.
 std::string clipped(const std::string& curves) {
   return "<clipPath id=\"axes\"><rect x=\"0\" y=\"" + svg_number(kTop) + "\" width=\"" +
          svg_number(kWidth) + "\" height=\"" + svg_number(kHeight - kTop) +
          "\"/></clipPath>\n<g clip-path=\"url(#axes)\">\n" + curves + "</g>\n";
 }
 
-// A plot without what surrounds it. Faint curves lie below the others.
+// Returns the elements of one plot. Faint curves are drawn below the others.
 std::string panel(const LinePlot& plot, const Frame& frame) {
   std::string out =
       svg_text(frame.left, 30,
@@ -259,7 +259,7 @@ std::string panel(const LinePlot& plot, const Frame& frame) {
       axes(frame, plot) + marks(plot, frame);
   std::string curves;
   std::vector<NamedColour> named;
-  std::size_t next = 0;  // colour of a series that names none
+  std::size_t next = 0;  // palette index of the next series without a colour
   for (const PlotSeries& series : plot.series) {
     if (series.faint) {
       out += curve(series, frame, kFaintCurve, plot.points);

@@ -16,20 +16,20 @@ namespace {
 constexpr double kPlotMargin = 24.0;
 constexpr double kTitleHeight = 48.0;  // the title
 constexpr double kNote = 18.0;         // a line of the note
-constexpr double kLabels = 36.0;       // column title and labels that lie
+constexpr double kLabels = 36.0;       // column title and horizontal column labels
 constexpr double kLabelSize = 11.0;
 constexpr double kGap = 2.0;
 constexpr Colour kHigh{0, 90, 181};
 constexpr Colour kLow{220, 96, 5};
 
-// Where the cells stand.
+// Layout of the cells.
 struct Cells {
   double left;
   double top;
   double width;
   double height;
-  bool with_text;  // values, or texts
-  bool upright;    // the columns' labels
+  bool with_text;  // cells show values or texts
+  bool upright;    // column labels are vertical
 
   double x(std::size_t column) const { return left + static_cast<double>(column) * (width + kGap); }
   double y(std::size_t row) const { return top + static_cast<double>(row) * (height + kGap); }
@@ -104,12 +104,12 @@ std::string value_text(double value, double limit) {
   std::array<char, 32> text;
   const int decimals = limit >= 100 ? 0 : limit >= 10 ? 1 : 2;
   const double step = decimals == 0 ? 1 : decimals == 1 ? 0.1 : 0.01;
-  const bool rounds_to_zero = std::abs(value) < step / 2;  // which would print as -0.0
+  const bool rounds_to_zero = std::abs(value) < step / 2;  // could print as -0.0
   std::snprintf(text.data(), text.size(), "%.*f", decimals, rounds_to_zero ? 0.0 : value);
   return text.data();
 }
 
-// What stands in a cell.
+// Returns the text of a cell.
 std::string cell_text(const MatrixPlot& plot, std::size_t place, double width, double limit) {
   const std::string doubt = plot.doubtful ? "?" : "";
   return plot.texts.empty()

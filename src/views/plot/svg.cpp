@@ -11,7 +11,7 @@
 namespace headlight {
 namespace {
 
-// What fills two columns of a terminal fills a square, as all pictographs do.
+// Returns the estimated width in font sizes: 1 for pictographs and two-column characters.
 double character_width(char32_t c) {
   constexpr std::u32string_view kNarrow = U"il.,:;'|!·() ";
   if (terminal_width(c) == 2 || c >= 0x1F000) {

@@ -5,12 +5,12 @@
 
 namespace headlight {
 
-// Draws an SVG picture as PNG with `scale` pixels for each of its own. Throws Error when the
-// program was built without librsvg or the picture would be larger than 16384 pixels on a side even
-// at scale 1.
+// Renders an SVG figure as PNG with `scale` pixels for each SVG unit, fewer if a side would exceed
+// 16384 pixels. Throws Error if librsvg is missing (in the build or at run time) or a side exceeds
+// 16384 pixels at scale 1.
 std::string svg_to_png(const std::string& svg, double scale = 2.0);
 
-// Warning that svg_to_png() draws Hangul in this text as boxes, for lack of a font; "" for none.
+// Returns a warning if `text` has Hangul and no font for it is installed; otherwise "".
 std::string missing_font(std::string_view text);
 
 }  // namespace headlight

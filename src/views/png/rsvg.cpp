@@ -21,8 +21,8 @@ SharedLibrary open_library() {
   return library;
 }
 
-// What is called of librsvg and of cairo, which it brings along. They are loaded when a picture is
-// drawn: as parts of the program they would double the time of every start.
+// Functions of librsvg and its dependency cairo. They are loaded when the first figure is drawn:
+// linking them would double the start-up time of every command.
 struct Rsvg {
   SharedLibrary library = open_library();
   decltype(::g_object_unref)* g_object_unref =
@@ -70,7 +70,7 @@ bool has_hangul(std::string_view text) {
   return false;
 }
 
-// Whether fontconfig, which chooses fonts for librsvg, has one for Hangul. True if it is missing.
+// Returns true if fontconfig (which chooses librsvg's fonts) has a Hangul font or is missing.
 bool has_hangul_font() {
   const SharedLibrary library("--format png: ", "libfontconfig.so.1");
   if (!library.is_loaded()) {

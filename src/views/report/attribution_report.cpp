@@ -17,9 +17,9 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kCautionColumns = 100;
-constexpr Index kNeuronColumns = 16;  // as many as a heat map has texts in its cells
+constexpr Index kNeuronColumns = 16;  // default; as in heat maps that show values
 
-// "+0.123", with its interval where there is one, and marked where it may be chance.
+// Returns "+0.123", with an interval for several prompts, and " ?" if the report has a caution.
 std::string logit_text(const Interval& logit, const AttributionReport& report) {
   const bool is_reliable = report.caution().empty();
   std::string text =
@@ -74,7 +74,7 @@ const char* source_noun(const AttributionReport& report) {
   return report.study.groups.empty() ? "token" : "group";
 }
 
-// What all heads together read from each token.
+// Returns a table of the sums over all heads for each source token or group.
 std::string source_table(const AttributionReport& report, Index limit) {
   const std::vector<Interval>& sources = report.study.sources;
   std::vector<std::size_t> order(sources.size());
@@ -122,7 +122,7 @@ std::string part_table(const AttributionReport& report, Index limit) {
   return table.text() + rest_text(shown, parts.size());
 }
 
-// The means of parts as an array of two or three axes.
+// Mean logits of the parts as an array with two or three axes.
 struct Grid {
   std::string name;
   Shape shape;
@@ -132,7 +132,7 @@ struct Grid {
   static Grid of(const AttributionReport& report);
 };
 
-// Whether it is one of those that were asked for.
+// Returns true if the part belongs to the grid of `by`.
 bool is_cell(const LogitPart& part, AttributionBy by) {
   switch (by) {
     case AttributionBy::layer:
@@ -199,7 +199,7 @@ std::string title_of(const AttributionReport& report) {
          (first.against ? " less " + quoted_label(*first.against, report.tokenizer) : "");
 }
 
-// Layers by attention and MLP, or by heads with the MLPs beside them.
+// Returns layers by attention and MLP, or layers by heads with an MLP column.
 MatrixPlot layer_plot(const AttributionReport& report) {
   const Grid grid = Grid::of(report);
   const bool by_head = report.by == AttributionBy::head;
@@ -227,7 +227,7 @@ MatrixPlot layer_plot(const AttributionReport& report) {
   return plot;
 }
 
-// The strongest heads, below all of them together, by tokens.
+// Returns the `limit` strongest heads by source, below a row with the sum over all heads.
 MatrixPlot source_plot(const AttributionReport& report, Index limit) {
   const Grid grid = Grid::of(report);
   const auto sources = static_cast<std::size_t>(grid.shape[2]);
@@ -237,13 +237,13 @@ MatrixPlot source_plot(const AttributionReport& report, Index limit) {
     plot.columns.push_back(report.source_label(static_cast<Index>(s)));
     plot.values.push_back(report.study.sources[s].mean);
   }
-  std::vector<std::pair<double, HeadId>> heads;  // by the size of what they read
+  std::vector<std::pair<double, HeadId>> heads;  // (-sum of absolute logits, head)
   for (std::size_t i = 0; i < grid.values.size() / sources; ++i) {
     double size = 0;
     for (std::size_t s = 0; s < sources; ++s) {
       size += std::abs(grid.values[i * sources + s]);
     }
-    if (!std::isnan(size)) {  // a head that was pruned
+    if (!std::isnan(size)) {  // NaN: the head was pruned
       heads.push_back(
           {-size, {static_cast<Index>(i) / grid.shape[1], static_cast<Index>(i) % grid.shape[1]}});
     }
@@ -259,7 +259,7 @@ MatrixPlot source_plot(const AttributionReport& report, Index limit) {
   return plot;
 }
 
-// The strongest neurons of every layer, by their rank.
+// Returns the `limit` strongest neurons of each layer by rank; 0: kNeuronColumns.
 MatrixPlot neuron_plot(const AttributionReport& report, Index limit) {
   const Grid grid = Grid::of(report);
   const auto neurons = static_cast<std::size_t>(grid.shape[1]);
@@ -301,7 +301,7 @@ MatrixPlot stream_plot(const AttributionReport& report) {
   return plot;
 }
 
-// What is drawn of each way to take a logit apart.
+// Returns the heat map for report.by.
 MatrixPlot plot_of(const AttributionReport& report, Index limit) {
   MatrixPlot plot = report.by == AttributionBy::source   ? source_plot(report, limit)
                     : report.by == AttributionBy::neuron ? neuron_plot(report, limit)
@@ -315,7 +315,7 @@ MatrixPlot plot_of(const AttributionReport& report, Index limit) {
   return plot;
 }
 
-// The logit that the stream holds, behind attention and MLP of every layer.
+// Returns the curve of the residual stream's logit after attention and MLP of each layer.
 std::string stream_svg(const AttributionReport& report) {
   PlotSeries mean{.name = "mean", .x = {}, .y = {}, .points = true, .colour = 0};
   PlotSeries low{.name = "95 % of the resampled means", .x = {}, .y = {}, .thin = true};
@@ -373,7 +373,7 @@ Json part_json(const MeanLogitPart& mean, bool is_one, bool is_reliable) {
   return json;
 }
 
-// What is told of one prompt.
+// Returns the JSON object of prompt i.
 Json prompt_json(const AttributionReport& report, std::size_t i) {
   const AttributionResult& result = report.study.prompts[i];
   const AttributionTask& task = report.tasks[i];

@@ -78,7 +78,7 @@ void add_detector_columns(std::vector<HeadColumn>& columns) {
   }
 }
 
-// What the head is called, on what score that rests, and how firmly.
+// Adds the columns of the verdict: class, deciding score, value, interval, places and settled.
 void add_verdict_columns(std::vector<HeadColumn>& columns) {
   columns.push_back(text_column("verdict", {"does", "하는 일"}, [](const ScoredHead& head) {
     return std::string(head.verdict.name);
@@ -145,7 +145,7 @@ std::vector<HeadColumn> all_columns() {
 struct Condition {
   HeadColumn column;
   std::string comparison;  // ">=", "<=", "!=", "=", ">" or "<"
-  std::string text;        // in the place of a number, for columns of text
+  std::string text;        // value to compare with, for text columns
   double number = 0;
 };
 
@@ -174,7 +174,7 @@ Condition parse_condition(const std::string& part) {
   return condition;
 }
 
-// Blanks of a label may be missing or written as '_'.
+// Removes blanks and '_': filters may write the labels with either or neither.
 std::string plain(const std::string& text) {
   std::string result;
   for (const char letter : text) {

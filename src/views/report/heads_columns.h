@@ -9,7 +9,7 @@
 
 namespace headlight {
 
-// One thing that can be shown of a head, sorted and filtered by.
+// A property of heads that tables can show, sort and filter by.
 struct HeadColumn {
   std::string name;   // "previous_token"
   std::string title;  // "prev"
@@ -17,34 +17,33 @@ struct HeadColumn {
   bool is_text = false;
   bool is_share = false;  // a number from 0 to 1
   int decimals = 2;
-  // Exactly one of them, after is_text. A number that was not measured is NaN.
+  // Value of the column: `text` if is_text, otherwise `number` (NaN: not measured).
   std::function<double(const ScoredHead&)> number = {};
   std::function<std::string(const ScoredHead&)> text = {};
-  // How people read a text, where that differs from what programs do.
+  // Text for display; empty: the same as `text`.
   std::function<std::string(const ScoredHead&, Language)> label = {};
 
-  // For tables that people read.
+  // Returns the cell of a head in a printed table.
   std::string cell(const ScoredHead& head, Language language) const;
   const std::string& heading(Language language) const {
     return language == Language::korean ? korean_title : title;
   }
 };
 
-// Every column: those of the head, all of score_list(), and TransformerLens's scores.
+// Returns all columns: head, verdict, the scores of score_list(), and TransformerLens's scores.
 const std::vector<HeadColumn>& head_columns();
-// The column called `name`. Throws Error "OPTION: ..." naming the nearest column.
+// Returns the column called `name`. Throws Error "OPTION: ..." with the nearest name.
 const HeadColumn& head_column(std::string_view name, std::string_view option = "columns");
-// The columns called "a,b,c". Throws Error "columns: ..." when there is none of that name.
+// Returns the columns called "a,b,c". Throws Error "columns: ..." for an unknown or no name.
 std::vector<HeadColumn> parse_columns(const std::string& names);
-// What a table shows when no columns are chosen: what verdicts rest on, then what is usual and was
-// measured.
+// Returns the default columns: head, verdict, and the usual scores that were measured.
 std::vector<HeadColumn> usual_columns(const HeadScores& scores);
 
 // Keeps the heads that meet every condition of "induction>0.5,layer>=2,verdict=induction". Throws
-// Error "filter: ..." for other text.
+// Error "filter: ..." for an invalid condition.
 void filter_heads(const std::string& conditions, std::vector<ScoredHead>& heads);
-// Numbers from the largest down, names of heads and texts from the smallest up; `ascending` turns
-// numbers around. What was not measured comes last. Throws Error "sort: ..." for another name.
+// Sorts numbers from the largest down (`ascending`: from the smallest up); head, layer, index and
+// texts always ascend. Unmeasured heads come last. Throws Error "sort: ..." for an unknown column.
 void sort_heads(const std::string& column, bool ascending, std::vector<ScoredHead>& heads);
 
 }  // namespace headlight

@@ -45,7 +45,7 @@ Json json_of(const ScoredHead& head, Language language) {
   return json;
 }
 
-// Of every score that is known for a head with even weights.
+// Returns the expected value of each score for a head with uniform attention, where it is known.
 Json even_json(const HeadScores& scores) {
   Json json = Json::object();
   for (std::size_t place = 0; place < score_list().size(); ++place) {
@@ -56,7 +56,7 @@ Json even_json(const HeadScores& scores) {
   return json;
 }
 
-// The shortest digits that stand for exactly this number.
+// Returns the shortest text that reads back as exactly `value`.
 std::string shortest_text(double value) {
   const bool whole = value == std::floor(value);
   return whole ? std::to_string(static_cast<Index>(value)) : Json(value).dump();
@@ -162,7 +162,7 @@ std::string square_svg(const std::string& title, const HeadSet& heads, std::vect
   return matrix_plot_svg(plot);
 }
 
-// K-composition from each head (row) to each head of a later layer; other cells stay empty.
+// Returns a figure of the K-composition of each head (row) with each head of a later layer.
 std::string composition_svg(const WeightScores& weights) {
   std::vector<double> values = weights.k_composition;
   const std::size_t count = weights.heads.size();
@@ -242,7 +242,7 @@ std::vector<std::string> write_report(const HeadsReport& report,
   write("heads.csv", csv_of(report.scores));
   paths.push_back((directory / "heads.npz").string());
   write_npz(paths.back(), arrays_of(report));
-  constexpr std::size_t kMostInFigure = 256;  // cells grow with the square
+  constexpr std::size_t kMostInFigure = 256;  // most heads; a figure has 256 x 256 cells
   if (report.distances && report.distances->heads.size() <= kMostInFigure) {
     write("redundancy.svg", square_svg("Jensen-Shannon distance between heads",
                                        report.distances->heads, report.distances->distance));

@@ -11,16 +11,16 @@
 
 namespace headlight {
 
-// Everything that `headlight heads` finds out.
+// Results of `headlight heads`.
 struct HeadsReport {
   HeadScores scores;
-  std::optional<HeadDistances> distances;  // of all heads that were scored
-  double threshold = 0;                    // of `distances`
+  std::optional<HeadDistances> distances;  // between all scored heads
+  double threshold = 0;                    // cluster threshold of `distances`
   Language language = Language::english;
-  bool random_tokens = false;  // the scores are of repeated random tokens: there was no text
+  bool random_tokens = false;  // scored on repeated random tokens instead of a text
 };
 
-// The means of a score over the heads of each layer that has any.
+// Mean scores of the heads of one layer.
 struct LayerMeans {
   Index layer = 0;
   double entropy = 0;
@@ -30,12 +30,11 @@ struct LayerMeans {
 };
 std::vector<LayerMeans> layer_means(const HeadScores& scores);
 
-// With these of its heads, in this order.
+// Returns the report as JSON with these heads in this order.
 Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads);
 
-// Writes heads.json with all heads in order, heads.csv, heads.npz and, as they were computed,
-// redundancy.svg and k_composition.svg, into a directory that is made when missing. Returns their
-// paths.
+// Writes heads.json, heads.csv and heads.npz of all heads, and redundancy.svg and k_composition.svg
+// if computed for at most 256 heads. Creates `directory` if missing. Returns the paths.
 std::vector<std::string> write_report(const HeadsReport& report,
                                       const std::filesystem::path& directory);
 

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kGap = "  ";
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kDim = "\033[2m";
-constexpr const char* kStrong = "\033[1;36m";  // a share that is most of what there is
+constexpr const char* kStrong = "\033[1;36m";  // shares of 0.5 and more
 constexpr const char* kWarning = "\033[33m";
 constexpr const char* kPlain = "";
 constexpr const char* kReset = "\033[0m";
@@ -23,7 +23,7 @@ std::string painted(const std::string& text, const char* style, bool colour) {
   return colour && style[0] != '\0' ? style + text + kReset : text;
 }
 
-// A colour of its own for every verdict, so that heads of a kind are seen at once.
+// Returns the terminal style of a verdict, which makes heads of one class easy to find.
 const char* verdict_style(std::string_view verdict) {
   struct Style {
     std::string_view verdict;
@@ -61,7 +61,7 @@ const char* in(Language language, const char* english, const char* korean) {
   return language == Language::korean ? korean : english;
 }
 
-// Of the terminal.
+// Returns the width of a column in terminal columns.
 std::size_t width_of(const HeadColumn& column, const std::vector<ScoredHead>& heads,
                      Language language) {
   std::size_t width = display_width(column.heading(language));
@@ -77,7 +77,7 @@ std::string aligned(const std::string& text, std::size_t width, bool left) {
 }
 
 struct TableShape {
-  std::vector<std::size_t> widths;  // of the columns that fit
+  std::vector<std::size_t> widths;  // widths of the columns that fit
   std::size_t left_out = 0;
 };
 
@@ -157,7 +157,7 @@ std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHe
   return text;
 }
 
-// `value` of `most` as a bar of up to 16 characters, filled up with blanks.
+// Returns value / most as a bar of up to 16 characters, padded with blanks.
 std::string bar_text(double value, double most) {
   constexpr int kWidth = 16;
   const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
@@ -199,7 +199,7 @@ double mean_distance_within(const HeadDistances& distances, const HeadSet& clust
   return sum / pairs;
 }
 
-// "0.1 0.2", the rest of many as their number.
+// Returns "0.1 0.2": up to 12 names, then the number of other heads.
 std::string names_of(const HeadSet& heads, Language language) {
   constexpr std::size_t kNamed = 12;
   std::string names;
@@ -212,7 +212,7 @@ std::string names_of(const HeadSet& heads, Language language) {
                                    in(language, " others", "개"));
 }
 
-// What the scores were measured on.
+// Returns the line with the numbers of tokens and sequences that the scores are based on.
 std::string measured_on(const HeadsReport& report) {
   const std::string tokens = grouped(report.scores.tokens);
   const std::string sequences = grouped(report.scores.sequences);

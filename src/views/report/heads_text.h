@@ -10,17 +10,17 @@ namespace headlight {
 
 struct HeadsTextOptions {
   std::vector<HeadColumn> columns;
-  int width = 0;        // of the terminal; columns that do not fit are left out; 0: all fit
+  int width = 0;        // terminal width; columns that do not fit are omitted; 0: no limit
   bool colour = false;  // ANSI colours
-  bool legend = false;  // what the numbers of the usual columns are
+  bool legend = false;  // explain the units of the default columns
 };
 
-// The report for people: a table of these heads, what each does, how layers differ, and which heads
-// do the same.
+// Returns the report as text: a table of `heads`, a sentence for each, means of the layers, and
+// clusters of redundant heads.
 std::string heads_text(const HeadsReport& report, const std::vector<ScoredHead>& heads,
                        const HeadsTextOptions& options);
 
-// "0.1 0.3 look at the same places: ..." for every cluster.
+// Returns "duplicated patterns: 0.1 0.3 look at the same places ..." for each cluster.
 std::vector<std::string> cluster_warnings(const HeadsReport& report);
 
 }  // namespace headlight

@@ -10,7 +10,7 @@ namespace headlight {
 std::string change_text(const Interval& change, Index documents) {
   constexpr int kDecimals = 4;
   std::string text = signed_number(change.mean, kDecimals);
-  if (change.low != change.high) {  // as of a single document
+  if (change.low != change.high) {  // equal for a single document
     text += " (" + signed_number(change.low, kDecimals) + " to " +
             signed_number(change.high, kDecimals) + ")";
   }

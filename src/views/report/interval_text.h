@@ -7,11 +7,11 @@
 
 namespace headlight {
 
-// "+0.0123 (+0.0101 to +0.0145)"; of too few documents with " ?" behind it.
+// Returns "+0.0123 (+0.0101 to +0.0145)", followed by " ?" for too few documents.
 std::string change_text(const Interval& change, Index documents);
-// What stands above a table of changes: a caution about too few documents, and the loss.
+// Returns the heading of a table of changes: the loss, after a caution for too few documents.
 std::string loss_heading(double loss, Index tokens, Index documents);
-// {"mean": ..., "low": ..., "high": ...}
+// Returns {"mean": ..., "low": ..., "high": ...}.
 Json interval_json(const Interval& interval);
 
 }  // namespace headlight

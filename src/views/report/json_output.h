@@ -10,24 +10,24 @@
 
 namespace headlight {
 
-// What --json promises: one object, on one line of stdout. Bytes that are not UTF-8 (in a path, for
-// example) become U+FFFD, which JSON can hold.
+// Writes one JSON object as one line on stdout, as --json promises. Bytes that are not UTF-8 (in a
+// path, for example) become U+FFFD.
 void print_json(const Json& json);
 
-// null where there is no text, as of a caution.
+// Returns null for an empty text.
 Json text_or_null(const std::string& text);
 
-// Tokenizer::token_label, and "<|209|>" for an id that the model alone has: its vocabulary may be
-// rounded up.
+// Returns Tokenizer::token_label, or "<|209|>" for an id beyond the tokenizer's vocabulary: the
+// model's vocabulary may be rounded up.
 std::string label_of_id(std::int32_t id, const Tokenizer& tokenizer);
 
-// The same as people see it, of one or of several, and in single quotes.
+// Return labels for display; quoted_label adds single quotes.
 std::string shown_token(std::int32_t id, const Tokenizer& tokenizer);
 std::vector<std::string> shown_tokens(std::span<const std::int32_t> ids,
                                       const Tokenizer& tokenizer);
 std::string quoted_label(std::int32_t id, const Tokenizer& tokenizer);
 
-// {id, token}
+// Returns {"id": ..., "token": label_of_id}.
 Json token_json(std::int32_t id, const Tokenizer& tokenizer);
 
 }  // namespace headlight

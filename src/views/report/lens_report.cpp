@@ -23,8 +23,7 @@ std::string percent(double log_probability, int decimals) {
   return fixed_number(100 * std::exp(log_probability), decimals) + "%";
 }
 
-// "' Paris'"
-// One position: its token, what every row holds for likeliest behind it, and the target.
+// Returns the cells of one position: its token, the likeliest next token by row, and the target.
 std::vector<std::string> overview_column(const LensResult& result, std::size_t position,
                                          const Tokenizer& tokenizer) {
   std::vector<std::string> column{cell_of(result.tokens[position], tokenizer)};
@@ -44,7 +43,7 @@ std::size_t width_of(const std::vector<std::string>& cells) {
   return width;
 }
 
-// Columns side by side, each with its title first.
+// Returns columns side by side; the first cell of each is its title.
 std::string table_of(const std::vector<std::vector<std::string>>& columns) {
   std::vector<Table::Column> titles;
   for (const std::vector<std::string>& column : columns) {
@@ -84,7 +83,7 @@ std::string overview(const LensResult& result, const Tokenizer& tokenizer, Index
   return text + table_of(block);
 }
 
-// "Paris 81.2%  the 2.1%", as many as fit, and the first of them always.
+// Returns "Paris 81.2%  the 2.1%": as many tokens as fit `room` columns, at least one.
 std::string choices_text(const std::vector<TokenLogProbability>& choices,
                          const Tokenizer& tokenizer, std::size_t room) {
   std::string text;
@@ -99,10 +98,10 @@ std::string choices_text(const std::vector<TokenLogProbability>& choices,
   return text;
 }
 
-// All numbers of one position.
+// Returns the table of all numbers at one position.
 std::string details(const LensResult& result, std::size_t position, const Tokenizer& tokenizer,
                     Index columns) {
-  constexpr std::size_t kNumbers = 56;  // columns before the tokens
+  constexpr std::size_t kNumbers = 56;  // width of the columns before the tokens
   const std::size_t room =
       static_cast<std::size_t>(columns) - std::min(static_cast<std::size_t>(columns), kNumbers);
   Table table({{"layer", true},
@@ -139,7 +138,7 @@ Json reading_json(const LensReading& reading, const Tokenizer& tokenizer) {
 
 Json place_json(const LensPlace& place) { return {{"row", place.name}, {"layer", place.layer}}; }
 
-// One number of every reading, [R, P].
+// Returns one number of every reading, [R, P].
 template <class T, class Get>
 Tensor values_of(const LensResult& result, const Get& get) {
   std::vector<T> values;
@@ -151,7 +150,7 @@ Tensor values_of(const LensResult& result, const Get& get) {
   return Tensor::from(values, {std::ssize(result.rows), std::ssize(result.positions)});
 }
 
-// One number of every likeliest token, [R, P, k].
+// Returns one number of every likeliest token, [R, P, k].
 template <class T, class Get>
 Tensor choices_of(const LensResult& result, const Get& get) {
   std::vector<T> values;
@@ -172,7 +171,8 @@ Tensor list_of(const std::vector<T>& values) {
   return Tensor::from(ids, {std::ssize(ids)});
 }
 
-// The layers and the output; the embeddings alone say so little that they would press all together.
+// Returns the curve of `value` over the layers and the output. It omits the embedding row: its
+// values are so large that they would flatten the curves.
 PlotSeries series_of(const LensMeansResult& result, const char* name, double LensMeans::*value) {
   PlotSeries series;
   series.name = name;
@@ -185,7 +185,7 @@ PlotSeries series_of(const LensMeansResult& result, const char* name, double Len
   return series;
 }
 
-// "layer", or where the output is a row of its own "layer (30: the output)".
+// Returns "layer", or "layer (30: the output)" if the output is a row of its own.
 std::string layer_axis(const LensMeansResult& result) {
   const LensPlace& last = result.rows.back().place;
   return last.name == std::to_string(last.layer)

@@ -8,33 +8,33 @@
 #include "headlight/views/matrix_plot.h"
 #include "views/result/result.h"
 
-// What headlight lens tells and writes.
+// Output of `headlight lens`: tables, JSON, figures and arrays.
 namespace headlight {
 
-// The likeliest token of every row and position, in blocks of columns that fit `columns`
-// characters, and of the last position all numbers.
+// Returns a table of the likeliest token of every row and position, split to fit `columns`
+// characters, then a table of all numbers at the last position.
 std::string lens_text(const LensResult& result, const Tokenizer& tokenizer, Index columns);
 
-// With the keys that lens --help names.
+// Returns the JSON object that lens --help describes.
 Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& tokenizer);
 
-// The probability of the target in every cell, which says what is likeliest there.
+// Returns a heat map of the target's probability; cells show the likeliest token.
 MatrixPlot lens_plot(const LensResult& result, const LensView& view, const Tokenizer& tokenizer);
 
-// That, and rank, entropy and KL of every cell, for a page.
+// Returns the grids of a page: lens_plot(), rank, entropy and KL.
 std::vector<ResultGrid> lens_grids(const LensResult& result, const LensView& view,
                                    const Tokenizer& tokenizer);
 
-// probability, log_probability, rank, entropy, kl [R, P], top_ids, top_probabilities [R, P, k],
-// layers [R] as LensPlace numbers them, positions, tokens, targets [P]; what counts or names is
-// int32, the rest float32; and the labels rows [R] and token_labels [P].
+// Returns float32 probability, log_probability, entropy, kl [R, P] and top_probabilities [R, P, k];
+// int32 rank [R, P], top_ids [R, P, k], layers [R] (see LensPlace), positions, tokens and targets
+// [P]; and the texts rows [R] and token_labels [P].
 ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer);
 
 std::string lens_means_text(const LensMeansResult& result);
 Json lens_means_json(const LensMeansResult& result, const LensView& view);
-// loss, accuracy, entropy, kl and the axis layer, all [R].
+// Returns the lists loss, accuracy, entropy and kl over the axis "layer", [R] each.
 std::vector<ResultGrid> lens_means_grids(const LensMeansResult& result);
-// Loss, entropy and divergence over the layers, with the accuracy below, as SVG.
+// Returns an SVG figure of loss, entropy and KL over the layers, with the accuracy below.
 std::string lens_means_svg(const LensMeansResult& result);
 
 }  // namespace headlight

@@ -4,7 +4,7 @@
 
 #include "headlight/tensor/shape.h"
 
-// Numbers as people read them.
+// Numbers formatted for display.
 namespace headlight {
 
 // "124,439,808"

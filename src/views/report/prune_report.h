@@ -8,7 +8,7 @@
 #include "headlight/heads/prune_plan.h"
 #include "headlight/io/model_directory.h"
 
-// What headlight prune tells and writes.
+// Output of `headlight prune`.
 namespace headlight {
 
 struct PruneOutcome {
@@ -17,10 +17,10 @@ struct PruneOutcome {
   Json losses{{"loss_before", nullptr}, {"loss_after", nullptr}, {"loss_finetuned", nullptr}};
 };
 
-// With the keys that prune --help names, but the directory.
+// Returns the JSON object that prune --help describes, without the directory.
 Json prune_json(const PruneOutcome& outcome, const LoadedModel& loaded);
 
-// The model, pruning.json and, where heads were found, the curve, as the new directory `out`.
+// Writes the model, pruning.json and the curve (if the plan has one) to the new directory `out`.
 void write_pruned(const std::string& out, const PruneOutcome& outcome, const LoadedModel& loaded,
                   const Json& json);
 

@@ -5,8 +5,7 @@
 
 namespace headlight {
 
-// Rows of text in columns, for terminals: numbers are aligned on the right, the first column and
-// texts on the left.
+// Table of text for terminals. Text columns are aligned on the left, others on the right.
 class Table {
  public:
   struct Column {
@@ -18,7 +17,7 @@ class Table {
 
   // Throws Error unless there is a cell for every column.
   void add(std::vector<std::string> cells);
-  // Titles, rows, each ending with a newline.
+  // Returns the titles and the rows, each ending with a newline.
   std::string text() const;
 
  private:
@@ -26,7 +25,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "+0.0123": a change, with its sign.
+// Returns a number with its sign: "+0.0123".
 std::string signed_number(double value, int decimals);
 std::string fixed_number(double value, int decimals);
 

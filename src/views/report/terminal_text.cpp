@@ -96,7 +96,7 @@ std::string progress_line(double share, const std::vector<std::string>& parts, I
   constexpr Index kLeastBar = 8;
   constexpr Index kMostBar = 24;
   constexpr Index kFrame = 3;  // "│", "│ "
-  // A line that takes the last column, too, goes on below in some terminals.
+  // Some terminals wrap a line that fills the last column.
   const Index room = columns - 1;
   const auto width = [](const std::string& text) {
     return static_cast<Index>(display_width(text));

@@ -8,30 +8,30 @@
 #include "headlight/io/npz.h"
 #include "headlight/views/matrix_plot.h"
 
-// What commands find out about parts of a model, in the one form that files and pages are made of.
+// Results about parts of a model, in the common form from which files and pages are made.
 namespace headlight {
 
-// One measure of all parts. Its axes are plot.row_title and plot.column_title; a plot without a
+// One measure of all parts. plot.row_title and plot.column_title name its axes; a plot without a
 // column title is a list.
 struct ResultGrid {
   std::string name;  // "recovered"
   MatrixPlot plot;
 };
 
-// The labels "0" to "count - 1".
+// Returns the labels "0" to "count - 1".
 std::vector<std::string> numbers_to(Index count);
 
-// The place of a label in an axis, at whose end it is put when it is new.
+// Returns the index of a label in an axis; appends the label if it is new.
 std::size_t place_in_axis(const std::string& label, std::vector<std::string>& axis);
 
-// What was measured of a head; `low` and `high` NaN: without an interval.
+// Measured value of a head. NaN in `low` and `high`: no interval.
 struct HeadValue {
   HeadId head;
   Interval value;
 };
 
-// Layers by heads, of which some may be missing, without a title; with `lows` and `highs` where
-// all heads have intervals.
+// Returns a plot of layers by heads without a title; missing heads are NaN. It has `lows` and
+// `highs` if all heads have intervals.
 MatrixPlot head_plot(const std::vector<HeadValue>& heads);
 
 struct ResultArrays {
@@ -39,20 +39,20 @@ struct ResultArrays {
   NamedTexts texts = {};
 };
 
-// Of every grid its values under its name, float64 [R, K] or [R], NaN where there are none, with
-// name_low and name_high of intervals; and the labels of each axis under the axis's title. Throws
-// Error when two axes of one title have other labels.
+// Returns the values of each grid under its name, float64 [R, K] or [R], NaN where missing, and
+// intervals under name_low and name_high. Texts: the labels of each axis under its title. Throws
+// Error if two axes of the same title have different labels.
 ResultArrays arrays_of(const std::vector<ResultGrid>& grids);
 
-// A page that shows the grids one below the other and, if there is one, a graph of circuit_svg():
-// one file that needs no network. `note` stands below the title; empty: nothing does.
+// A page with grids one below the other and optionally a graph of circuit_svg(), in one file that
+// needs no network. `note` is a text below the title; empty: none.
 struct ResultPage {
   std::string title = {};
   std::string note = {};
   std::string graph = {};  // SVG
   std::vector<ResultGrid> grids = {};
 };
-// `page_files`: the folder of the page's files; empty: those of the program.
+// Returns the page as HTML. `page_files`: folder of the page's files; empty: the embedded files.
 std::string result_html(const ResultPage& page, const std::string& page_files = {});
 
 }  // namespace headlight

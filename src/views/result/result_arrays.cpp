@@ -39,7 +39,7 @@ std::size_t place_in_axis(const std::string& label, std::vector<std::string>& ax
 
 MatrixPlot head_plot(const std::vector<HeadValue>& heads) {
   Index layers = 0;
-  Index columns = 0;  // numbers of heads go further than heads where some were pruned
+  Index columns = 0;  // largest head number + 1: pruned models skip numbers
   bool has_intervals = true;
   for (const auto& [head, value] : heads) {
     layers = std::max(layers, head.layer + 1);

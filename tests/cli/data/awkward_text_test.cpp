@@ -12,14 +12,14 @@
 
 namespace awkward_text_test {
 
-// Text files of every awkward kind; tests/fuzz/README.md has the table.
+// Awkward text files. tests/fuzz/README.md has the table of all kinds.
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr long kStreamed = 300 * 1024;  // kilobytes
+constexpr long kStreamed = 300 * 1024;  // KB
 
-// Files that a text may come as.
+// Tokenizers and awkward files for the tests.
 class Texts {
  public:
   Texts() {
@@ -30,7 +30,7 @@ class Texts {
   }
 
   const ScratchFolder& folder() const { return folder_; }
-  // Zero bytes that take no room on the disk.
+  // File of zero bytes that occupies no disk space.
   std::string sparse(const std::string& name, std::uintmax_t bytes) const {
     folder_.write(name, "");
     fs::resize_file(folder_.at(name), bytes);
@@ -185,7 +185,7 @@ TEST_CASE("byte order mark, line ends and zero bytes are kept by encode, unified
   const ProgramResult trained = texts.train(file, "info");
   CAPTURE(trained.err);
   CHECK(trained.exit_code == 0);
-  // Without the mark and two carriage returns nine bytes are left.
+  // Without the byte order mark and two carriage returns, nine bytes remain.
   CHECK(trained.err.find("data: 9 tokens to train on") != std::string::npos);
 }
 

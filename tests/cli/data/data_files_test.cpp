@@ -11,7 +11,7 @@
 
 namespace data_files_test {
 
-// Texts of several files, folders, patterns, JSON lines, compressed ones and standard input.
+// Text input from several files, folders, patterns, JSON lines, compressed files and stdin.
 using namespace headlight::test;
 
 namespace {
@@ -26,7 +26,7 @@ std::string story(char first, int lines) {
   return text;
 }
 
-// Two texts, a.txt and b.txt, and the same as JSON lines.
+// Two texts, a.txt and b.txt, and a JSON lines file.
 class Given {
  public:
   Given() : a(folder.write("a.txt", story('a', 40))), b(folder.write("b.txt", story('b', 40))) {
@@ -46,7 +46,7 @@ class Given {
                                    "--max_iters", "2", "--eval_iters", "1", "--threads", "1"});
     return command;
   }
-  // Trains; returns the messages.
+  // Trains and returns the log messages.
   std::string trained(const std::string& run, const Arguments& data) const {
     return messages_of(run_headlight(train(run, data)));
   }
@@ -55,7 +55,7 @@ class Given {
     REQUIRE(result.exit_code == 0);
     return result.err;
   }
-  // A model to look at texts with.
+  // Trains a model on both texts.
   std::string model() const {
     trained("model", {"--data", a, b});
     return folder.at("model");
@@ -67,7 +67,7 @@ class Given {
   std::string json;
 };
 
-// Tokens to train and to evaluate on, as training says.
+// Numbers of training and validation tokens, from the log messages.
 std::string counts(const std::string& messages) {
   const std::size_t begin = messages.find("data: ");
   return messages.substr(begin, messages.find('\n', begin) - begin);
@@ -79,7 +79,7 @@ TEST_CASE("training takes several files in every way that a user would try", "[c
   const Given given;
   const Arguments first{"--data", given.a, given.b};
   const std::string expected = counts(given.trained("first", first));
-  // Each has 800 bytes, of which the last tenth is for validation; one token stands between them.
+  // Each file has 800 bytes; the last tenth is for validation. One token separates the files.
   CHECK(expected.starts_with("data: 1,441 tokens to train on ("));
   CHECK(expected.ends_with("161 to evaluate on"));
   const std::string weights = weights_of(given.folder.at("first"));
@@ -100,7 +100,7 @@ TEST_CASE("training takes several files in every way that a user would try", "[c
   }
   CHECK(file_contents(given.folder.at("first/config.toml"))
             .find("data = [\"" + given.a + "\", \"" + given.b + "\"]\n") != std::string::npos);
-  // What was saved reads back: the run goes on.
+  // A resumed run reads the saved settings.
   const ProgramResult resumed = run_headlight(
       {"train", "--resume", "--out_dir", given.folder.at("first"), "--max_iters", "3"});
   INFO(resumed.err);
@@ -157,7 +157,7 @@ TEST_CASE("JSON lines are documents for training, whatever documents says", "[cl
   CHECK(counts(given.trained("lines", {"--data", given.json, "--documents", "blank_line"})) ==
         expected);
   given.trained("bucketed", {"--data", given.json, "--batching", "bucketed"});
-  // The model begins a text as its documents began.
+  // Prompts begin as the documents of the training did.
   CHECK(headlight::open_tokenizer(given.folder.at("plain"))->prepends_end_of_text());
   const std::string other = given.folder.write("d.jsonl", "{\"content\": \"one two\"}\n");
   CHECK(refusal(given.train("none", {"--data", other})) ==
@@ -196,7 +196,7 @@ TEST_CASE("standard input is read by training, but not by a run that goes on", "
   CHECK(run_headlight(with_file).exit_code == 0);
   CHECK(refusal(given.train("none", {"--data", "-", "--validation_data", "-"})) ==
         "error: validation_data: standard input can be read only once, and data has it");
-  // A tokenizer is learned from the text first: it is read twice.
+  // Training reads the text twice: first it learns a tokenizer.
   Arguments learns{"train",
                    "--data",
                    "-",

@@ -5,7 +5,7 @@
 
 namespace data_weights_test {
 
-// Training on several sources by weights, with the real program.
+// Training on several weighted sources, with the real program.
 using namespace headlight::test;
 
 namespace {
@@ -57,7 +57,7 @@ class Given {
                     "5"},
                    more);
   }
-  // The weights after such a run.
+  // Weights of the model after a training run.
   std::string trained(const std::string& out, const Arguments& more) const {
     output_of(train(out, more));
     return weights_of(folder_.at(out));

@@ -9,7 +9,7 @@
 
 namespace document_order_test {
 
-// The order of documents of runs that go on, with the real program.
+// Document order of resumed runs, with the real program.
 using namespace headlight::test;
 
 namespace {
@@ -60,7 +60,7 @@ void replace_in(const fs::path& path, const std::string& what, const std::string
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// Makes of a run what the program left before it told of the order.
+// Turns a run into one of an old program, which did not save the document order.
 void forget_order(const fs::path& run) {
   const fs::path checkpoint = fs::canonical(run / "latest");
   replace_in(checkpoint / "state.json", "\"version\": 4", "\"version\": 3");

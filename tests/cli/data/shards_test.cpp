@@ -7,7 +7,7 @@
 
 namespace shards_test {
 
-// Folders of token files, with the real program.
+// Training on folders of token files, with the real program.
 using namespace headlight::test;
 
 namespace {
@@ -36,7 +36,7 @@ Arguments train(const std::string& data, const std::string& out, const std::stri
 TEST_CASE("shards train to the bits of their text, padded and bucketed", "[cli][train]") {
   const ScratchFolder folder;
   const std::string text = folder.write("a.jsonl", json_lines_text());
-  const std::string tokenizer = folder.at("text.padded");  // any run with a byte tokenizer
+  const std::string tokenizer = folder.at("text.padded");  // any run with a byte tokenizer serves
   for (const char* batching : {"padded", "bucketed"}) {
     output_of(train(text, folder.at(std::string("text.") + batching), batching));
     const std::string all = folder.at(std::string("all.") + batching);

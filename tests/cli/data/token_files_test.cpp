@@ -12,7 +12,7 @@
 
 namespace token_files_test {
 
-// Files of token ids as nanoGPT and llm.c write them, with the real program.
+// Token files in the formats of nanoGPT and llm.c, with the real program.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -33,8 +33,8 @@ std::string small_text() {
   return text;
 }
 
-// What nanoGPT's prepare.py makes of a text: a folder with train.bin, val.bin and meta.pkl, whose
-// ids follow the characters in order.
+// Data folder as nanoGPT's prepare.py writes it: train.bin, val.bin and meta.pkl. Ids are in the
+// order of the characters.
 std::string nanogpt_folder(const ScratchFolder& folder) {
   const CharTokenizer tokenizer({U'\n', U' ', U'0', U'1', U'2', U'3', U'4', U'5', U'6', U'7',
                                  U'8',  U'9', U'a', U'b', U'c', U'd', U'e', U'f', U'g', U'h'},
@@ -65,7 +65,7 @@ std::string messages_of(const Arguments& arguments) {
   return result.err;
 }
 
-// Some ids, none of which is 0.
+// Ids that are not 0.
 Ids some_ids() {
   Ids ids;
   for (std::int32_t i = 0; i < 400; ++i) {
@@ -98,7 +98,7 @@ TEST_CASE("a folder of nanoGPT trains without a tokenizer being named, and gives
         22);
   CHECK(output_of({"tokenizer", "decode", data, "--file", data + "/val.bin"}) ==
         small_text().substr(small_text().size() - 80));
-  // Going on, and starting from it, need no meta.pkl.
+  // Resuming and fine-tuning need no meta.pkl.
   CHECK(output_of({"eval", folder.at("run"), "--data", data}) ==
         output_of({"eval", folder.at("run"), "--data", data + "/val.bin"}));
   fs::remove(data + "/meta.pkl");
@@ -189,7 +189,7 @@ TEST_CASE("ids above 65,535 are written and read with 32 bits, unless that is re
 
 TEST_CASE("a token file of 64 MiB trains in little memory", "[cli]") {
   if (has_sanitizer()) {
-    return;  // its own memory is counted with the program's
+    return;  // a sanitizer's memory would count too
   }
   const ScratchFolder folder;
   std::string ids = "abcdefgh";

@@ -9,7 +9,7 @@
 
 namespace tokenizer_test {
 
-// headlight tokenizer and train --tokenizer with the real program.
+// `headlight tokenizer` and `train --tokenizer` with the real program.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -26,7 +26,7 @@ std::string small_corpus() {
   return text;
 }
 
-// A folder with a tokenizer of 300 tokens.
+// Trains a tokenizer of 300 tokens. Returns its folder.
 std::string small_tokenizer(const ScratchFolder& folder) {
   const std::string data = folder.write("corpus.txt", small_corpus());
   output_of({"tokenizer", "train", "--data", data, "--vocab_size", "300", "--out", folder.at("bpe"),
@@ -34,7 +34,7 @@ std::string small_tokenizer(const ScratchFolder& folder) {
   return folder.at("bpe");
 }
 
-// The ids of a file of little-endian 16-bit numbers.
+// Ids of a file of little-endian 16-bit numbers.
 std::vector<int> uint16_ids(const std::string& path) {
   const std::string bytes = file_contents(path);
   std::vector<int> ids;
@@ -49,7 +49,7 @@ std::vector<int> uint16_ids(const std::string& path) {
 
 TEST_CASE("tokenizer train writes a tokenizer and says what it learned", "[cli]") {
   const ScratchFolder folder;
-  // Ids and merges of this text are worked out in tests/text/bpe_trainer_test.cpp.
+  // tests/text/bpe_trainer_test.cpp derives the ids and merges of this text.
   const std::string data = folder.write("a.txt", "hug pug pun");
   const std::string more = folder.write("b.txt", " bun hugs");
   const std::string out = folder.at("new/bpe");
@@ -83,7 +83,7 @@ TEST_CASE("tokenizer train takes special tokens, a least frequency and whole fil
   Arguments whole = command;
   whole.insert(whole.end(), {"--sequences", "text", "--force"});
   output_of(whole);
-  // Two line ends come together four times, more often than "ug".
+  // A pair of line ends occurs four times, more often than "ug".
   CHECK(output_of({"tokenizer", "encode", folder.at("bpe"), "--text", "\n\n"}) == "258\n");
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("names of special tokens become those tokens unless asked otherwise", 
 TEST_CASE("a long file is encoded in parts to what its whole text gives", "[cli]") {
   const ScratchFolder folder;
   const std::string bpe = small_tokenizer(folder);
-  // Above the 4 MiB that are read at once, with a special token and white space of all kinds.
+  // Longer than one part of 4 MiB, with a special token and white space of all kinds.
   std::string text;
   while (text.size() < 9 * 1024 * 1024) {
     text += small_corpus() + "<|endoftext|>  \t\n\n x" + std::to_string(text.size()) + "  ";

@@ -10,7 +10,7 @@
 
 namespace attention_views_test {
 
-// The views that attention writes, with the real program and models made in memory.
+// Views that `attention` writes, with the real program and models made in memory.
 using namespace headlight;
 using namespace headlight::test;
 using attention_samples::contains;
@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::json;
 using Arguments = std::vector<std::string>;
 
-// A model directory, and runs of `attention` on it.
+// Model directory, and runs of `attention` on it.
 struct Material {
   Material() : model(folder.at("model")), out(folder.at("maps")) {
     std::filesystem::create_directory(model);
@@ -35,7 +35,7 @@ struct Material {
     return run_headlight(arguments);
   }
   std::string page() const { return file_contents(out + "/attention.html"); }
-  // The message of a run that is refused.
+  // Message of a run that must be refused.
   std::string refusal(const Arguments& more) const {
     const ProgramResult result = run(more);
     CHECK(result.exit_code == 2);
@@ -144,7 +144,7 @@ TEST_CASE("attention leaves no layer figure of an earlier dump beside its own", 
   CHECK(std::filesystem::exists(given.out + "/layer_1.svg"));
   given.folder.write("maps/layer_one.svg", "mine");
   given.folder.write("maps/layer_7.svg.txt", "mine");
-  REQUIRE(given.run({"--format", "npz"}).exit_code == 0);  // no figures: none are replaced
+  REQUIRE(given.run({"--format", "npz"}).exit_code == 0);  // without figures, none are replaced
   CHECK(std::filesystem::exists(given.out + "/layer_1.svg"));
   REQUIRE(given.run({"--format", "svg", "--layers", "0"}).exit_code == 0);
   CHECK(std::filesystem::exists(given.out + "/layer_0.svg"));

@@ -13,7 +13,7 @@
 
 namespace attribute_test {
 
-// headlight attribute with the real program and a model made in memory.
+// `headlight attribute` with the real program and a model made in memory.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -257,7 +257,7 @@ TEST_CASE("attribute refuses what does not go together in one line", "[cli]") {
   const std::string bad = given.folder.write("bad.jsonl", "{\"clean\": \"a\"}\n");
   check_refused({"attribute", given.model, "--pairs", bad}, {"bad.jsonl: line 1: ", "\"corrupt\""});
   check_refused(changed(given.base, {"--limit", "-1"}), {"--limit"});
-  for (const char* option : {"--svg", "--png", "--npz"}) {  // a slip must not cost a text
+  for (const char* option : {"--svg", "--png", "--npz"}) {  // a typing error must not destroy text
     check_refused(changed(given.base, {option, bad}), {option, "bad.jsonl"});
   }
   const std::string longer = given.pairs(std::string(400, 'a'));

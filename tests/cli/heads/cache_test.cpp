@@ -10,7 +10,7 @@
 
 namespace cache_test {
 
-// cache with the real program and a model made in memory.
+// `cache` with the real program and a model made in memory.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -18,14 +18,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A model directory of three layers with two heads and a text beside it.
+// Model directory of three layers with two heads, and a text.
 struct Material {
   Material() {
     std::filesystem::create_directory(model);
     write_model_files(model, *lively_model(257, 16, 3), ByteTokenizer());
   }
 
-  // A run that is refused, as the one line after "error: ".
+  // Message of a run that must be refused, without "error: ".
   std::string refused(const Arguments& options) const {
     return refusal(changed({"cache", model, "--out", out}, options)).substr(7);
   }

@@ -10,7 +10,7 @@
 
 namespace head_commands_test {
 
-// ablate, importance and prune with the real program and a model made in memory.
+// `ablate`, `importance` and `prune` with the real program and a model made in memory.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 const std::string kText =
     "one line of text\nanother line\n\nthe third, a little longer line\nend\n";
 
-// A model directory and a text beside it.
+// Model directory and a text beside it.
 struct Material {
   Material() : model(folder.at("model")), text(folder.write("text.txt", kText)) {
     std::filesystem::create_directory(model);
@@ -46,7 +46,7 @@ TEST_CASE("ablate tells the rise of the loss for every head, for some, and for p
   CHECK(all["loss"]["mean"].get<double>() == Approx(loss_of(given.model, given.text)));
   CHECK(all["mode"] == "zero");
   CHECK(all["sequences"] == 4);
-  CHECK(all["tokens"] == kText.size() - 1);  // a target for each character and each line's end
+  CHECK(all["tokens"] == kText.size() - 1);  // one target for each character and line end
   REQUIRE(all["heads"].size() >= 2);
   CHECK(all["heads"][1]["head"] == "0.1");
   Arguments some = base;
@@ -112,7 +112,7 @@ TEST_CASE("prune writes a smaller model that computes as the whole one without i
   CHECK(Json::parse(file_contents(out + "/pruning.json"))["heads"] == report["heads"]);
   CHECK(report_of({"info", out})["heads_of_layers"] == Json::array({1, 2}));
   CHECK(output_of({"info", out}).rfind("2 layers, 1 and 2 heads", 0) == 0);
-  // Heads keep their numbers, also through another pruning and in what others read.
+  // Heads keep their numbers after another pruning and in other commands.
   const std::string other = given.folder.at("other");
   output_of({"prune", given.model, "--heads", "0.0", "--out", other});
   const Json left = report_of({"ablate", other, "--data", given.text, "--documents", "line"});
@@ -120,7 +120,7 @@ TEST_CASE("prune writes a smaller model that computes as the whole one without i
   CHECK(left["heads"].size() == 3);
   CHECK(run_headlight({"prune", other, "--heads", "0.0", "--out", given.folder.at("none")})
             .err.find("layer 0 has heads 1 (others were pruned), got 0.0") != std::string::npos);
-  // A program that knows heads of one number only gets the same function at full size.
+  // The hf export restores all heads, for programs that need equal head counts. Losses agree.
   const std::string full = given.folder.at("full");
   output_of({"export", out, "--to", "hf", "--out", full});
   CHECK(loss_of(full, given.text) == Approx(loss_of(out, given.text)).margin(1e-6));
@@ -246,7 +246,7 @@ TEST_CASE("ablate and importance say when too few sequences carry their interval
 TEST_CASE("patch and attribute say first when the model does not do what is asked of it", "[cli]") {
   const Material given;
   const std::string svg = given.folder.at("patch.svg");
-  // Of two tokens in both roles, the model does at most one of the two tasks.
+  // The two tasks have swapped answers, so the model solves at most one of them.
   int done = 0;
   for (const auto& [answer, wrong] : {std::pair{"f", "y"}, std::pair{"y", "f"}}) {
     const Arguments task{"patch",    given.model, "--clean", "abcde", "--corrupt", "axcde",
@@ -290,7 +290,7 @@ TEST_CASE("an intervention changes what eval, generate, heads and attention comp
   };
   Arguments off = generate;
   off.insert(off.end(), {"--intervene", "off ln_final @2-"});
-  CHECK(text_of(off) == std::string(8, '\0'));  // logits of zeros: the first token
+  CHECK(text_of(off) == std::string(8, '\0'));  // zero logits select token 0
   CHECK(text_of(generate) != text_of(off));
   off.push_back("--no_cache");
   CHECK(text_of(off) == std::string(8, '\0'));

@@ -11,7 +11,7 @@
 
 namespace heads_test {
 
-// headlight heads with the real program and a model made in memory.
+// `headlight heads` with the real program and a model made in memory.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -27,7 +27,7 @@ const std::string kPairs = R"({"byte":{"length":15,"quote":[[4,5,8,9]],"bracket"
                            R"({"byte":{"length":7,"bracket":[[4,5,6,7]]}})"
                            "\n";
 
-// A model directory, a text and its annotations.
+// Model directory, a text and its annotations.
 struct Material {
   Material()
       : model(folder.at("model")),
@@ -59,7 +59,7 @@ TEST_CASE("heads tells of every head its scores, intervals, verdict and sentence
   const Material given;
   const Json report = report_of(given.on_text());
   CHECK(report["sequences"] == 3);
-  CHECK(report["tokens"] == 15 + 17 + 7 + 3);  // and <|endoftext|> before each
+  CHECK(report["tokens"] == 15 + 17 + 7 + 3);  // with <|endoftext|> before each line
   REQUIRE(report["heads"].size() == 4);
   const Json& head = report["heads"][3];
   CHECK(head["head"] == "1.1");
@@ -124,7 +124,7 @@ TEST_CASE("heads on one text prints the table, a sentence for each head and the 
   CHECK(text.find(" ?  ") != std::string::npos);
   CHECK(text.find("(unsure: ") != std::string::npos);
   CHECK(text.find("entropy (nats)") != std::string::npos);
-  CHECK(text.find('\033') == std::string::npos);  // no colours into a pipe
+  CHECK(text.find('\033') == std::string::npos);  // a pipe gets no colours
   CHECK(output_of({"heads", given.model, "--text", "abc", "--lang", "ko"}).find("0.0: ") !=
         std::string::npos);
   CHECK_FALSE(output_of({"heads", given.model, "--text", "a"}).empty());
@@ -184,7 +184,7 @@ TEST_CASE("heads that are cut to a few tokens are compared on no more", "[cli]")
   const Material given;
   const Json report = report_of(given.on_text({"--max_tokens", "5"}));
   CHECK(report["tokens"] == 3 * 5);
-  CHECK(report["compared_queries"] == 3 * 4);  // the first of each has nothing else to look at
+  CHECK(report["compared_queries"] == 3 * 4);  // the first query sees only itself
 }
 
 TEST_CASE("heads refuses bad input in one line", "[cli]") {
@@ -223,7 +223,7 @@ TEST_CASE("heads tells of every verdict what it rests on", "[cli]") {
               head["verdict_interval"]["low"].get<double>() >
           0.2);
   }
-  // The score that the verdict rests on always has its column.
+  // The table always has the column of the score behind the verdict.
   const std::string text = output_of({"heads", given.model, "--text", "abcabcabc"});
   const std::size_t begin = text.find("head  does");
   const std::string titles = text.substr(begin, text.find('\n', begin) - begin);
@@ -238,7 +238,7 @@ TEST_CASE("heads without a text measures on random tokens that are repeated", "[
   const Json report = report_of({"heads", given.model, "--repeats", "8", "--resamples", "20"});
   CHECK(report["random_tokens"] == true);
   CHECK(report["sequences"] == 8);
-  CHECK(report["tokens"] == 8 * 32);  // 16 tokens twice, in a block of 32
+  CHECK(report["tokens"] == 8 * 32);  // 16 tokens twice; the context length is 32
   for (const Json& head : report["heads"]) {
     CHECK(head["induction"].is_number());
     CHECK(head["duplicate_token"].is_number());

@@ -9,7 +9,7 @@
 
 namespace lab_induction_test {
 
-// headlight lab induction, on a model whose induction is known and on one that has none.
+// `headlight lab induction` on a model with planted induction heads and on one without any.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -21,8 +21,8 @@ using Arguments = std::vector<std::string>;
 constexpr Index kTokens = 28;  // letters and two special tokens
 constexpr Index kPlaces = 32;
 constexpr Index kHead = 32;
-// The residual stream holds, one beside the other, what stands here, what stood before, where this
-// is, and what comes next.
+// Parts of the residual stream, side by side: this token, the token before, this position, the next
+// token.
 constexpr Index kHere = 0;
 constexpr Index kBefore = kTokens;
 constexpr Index kPlace = 2 * kTokens;
@@ -40,13 +40,13 @@ struct Matrix {
   std::vector<double> values;
 };
 
-// Head 0 of a layer: the query reads `query`, shifted by `shift`, and keys and values the others.
+// Wiring of head 0: the query reads at `query` + `shift`, the key at `key`; it writes at `output`.
 struct Wiring {
   Index query;
   Index shift;
   Index key;
   Index output;
-  Index numbers;  // that are compared
+  Index numbers;  // size of the compared parts
 };
 
 void wire(const Gpt& gpt, Index layer, const Wiring& wiring) {
@@ -67,7 +67,7 @@ void wire(const Gpt& gpt, Index layer, const Wiring& wiring) {
   set_parameter(gpt, name + "c_proj.weight", write.values);
 }
 
-// Head 0.0 writes what stood before; 1.0 looks for the place behind the token that stands here.
+// Head 0.0 writes the previous token. Head 1.0 attends to the token after an earlier equal token.
 void write_planted_model(const std::string& folder) {
   GptConfig config{.vocab_size = kTokens, .block_size = kPlaces, .n_layer = 2, .n_head = 2};
   config.n_embd = kWidth;
@@ -111,7 +111,7 @@ Json lab_json(Arguments arguments) {
   return Json::parse(lab_text(arguments));
 }
 
-// {id: holds}
+// Claims of the results, as {id: holds}.
 Json claims_of(const Json& results) {
   Json claims = Json::object();
   for (const Json& claim : results["claims"]) {
@@ -146,7 +146,7 @@ TEST_CASE("lab induction finds the heads and the path that were planted", "[cli]
   CHECK(found["heads"][0]["brings_back"]["mean"].get<double>() > 0.95);
   CHECK(found["heads"][1]["brings_back"]["mean"].get<double>() < 0.02);
   CHECK(found["heads"][2]["takes_away"]["mean"].get<double>() > 0.95);
-  CHECK(found["heads"][2]["by_place"][4].get<double>() > 0.95);  // at the end
+  CHECK(found["heads"][2]["by_place"][4].get<double>() > 0.95);  // place "A (end)"
   CHECK(found["paths"][0]["key"]["mean"].get<double>() > 0.95);
   CHECK(std::abs(found["paths"][0]["query"]["mean"].get<double>()) < 0.05);
   CHECK(found["lens"].back()["probability"].get<double>() > 0.5);

@@ -13,7 +13,7 @@
 
 namespace lens_test {
 
-// headlight lens with the real program and a model made in memory.
+// `headlight lens` with the real program and a model made in memory.
 using namespace headlight;
 using namespace headlight::test;
 

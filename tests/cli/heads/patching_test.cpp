@@ -10,8 +10,7 @@
 
 namespace patching_test {
 
-// patch and circuit with answers of several tokens and groups, and the files that commands on parts
-// of a model write.
+// `patch` and `circuit` with groups and answers of several tokens, and the files that they write.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -19,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A model directory and a text beside it.
+// Model directory and a text beside it.
 struct Material {
   Material()
       : model(folder.at("model")),

@@ -15,8 +15,8 @@
 
 namespace pruned_heads_test {
 
-// What every command that tells of heads calls those of a model that lost others, with the real
-// program and a model made in memory.
+// Head numbers of a pruned model in all commands that report heads, with the real program and a
+// model made in memory.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -27,7 +27,7 @@ using Names = std::set<std::string>;
 
 const Names kLeft{"0.1", "0.2", "1.1", "1.2"};
 
-// A model of two layers that had three heads each and lost the first ones, and a text.
+// Model of two layers that lost head 0 of three heads in each, and a text.
 struct Material {
   Material()
       : model(folder.at("model")), text(folder.write("text.txt", "one line\nanother\nend\n")) {
@@ -71,14 +71,14 @@ void add_names(const Json& json, Names& names) {
   }
 }
 
-// The heads that stand anywhere in JSON, as names of its members or as texts.
+// Names of heads anywhere in JSON, as keys or as texts.
 Names named_in(const Json& json) {
   Names names;
   add_names(json, names);
   return names;
 }
 
-// The heads that the rows of a table or of CSV begin with.
+// Names of heads at the start of the rows of a table or of CSV.
 Names rows_of(const std::string& table) {
   static const std::regex kRow("\n(?:head )?([0-9]+\\.[0-9]+)[ ,]");
   Names names;
@@ -137,7 +137,7 @@ TEST_CASE("what heads of a pruned model look at is written under their numbers",
                   concat_text("Layer ", layer, " · Head ", head)));
     }
     CHECK(Json::parse(given.file("maps/tokens.json"))["layers"][layer]["heads"] == numbers);
-    for (const std::size_t document : {0U, 1U}) {  // of both models
+    for (const std::size_t document : {0U, 1U}) {  // document of each model
       CHECK(attention_samples::embedded_data(given.file("maps/attention.html"),
                                              document)["layers"][layer]["heads"] == numbers);
     }

@@ -16,7 +16,7 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Makes a run directory without a model: `updates` losses that fall from 5 towards `floor`.
+// Makes a run directory without a model. Its `updates` losses fall from 5 towards `floor`.
 std::string make_run(const ScratchFolder& folder, const std::string& name, int updates,
                      double floor, const std::string& settings) {
   std::filesystem::create_directory(folder.at(name));
@@ -124,7 +124,7 @@ TEST_CASE("compare reads runs that are damaged, empty or in the making", "[compa
   CHECK(result.exit_code == 0);
   CHECK(holds(result.err, "holds no loss yet"));
   CHECK(holds(result.err, "no config.toml"));
-  CHECK_FALSE(holds(result.err, "differ"));  // nobody knows
+  CHECK_FALSE(holds(result.err, "differ"));  // unknown without config.toml
   const ProgramResult refused =
       run_headlight({"compare", given.two, "--svg", given.folder.at("x.svg")});
   CHECK(refused.exit_code == 2);

@@ -14,7 +14,7 @@
 
 namespace fine_tuning_test {
 
-// Training that starts from a model or from token files, with the real program.
+// Training from a model or from token files, with the real program.
 using namespace headlight;
 using namespace headlight::test;
 
@@ -26,7 +26,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Three layers, untied, with biases; dropout as transformers writes it by default.
+// Start model of three layers, untied, with biases and the default dropout of transformers.
 std::string start_model(const ScratchFolder& folder) {
   const std::string path = folder.at("start");
   std::filesystem::create_directory(path);
@@ -50,7 +50,7 @@ std::string text_file(const ScratchFolder& folder) {
   return folder.write("text.txt", text);
 }
 
-// The bytes of a text as 16-bit ids.
+// Bytes of a text as 16-bit ids.
 std::string ids_of(const std::string& text) {
   std::string bytes;
   for (const char c : text) {
@@ -100,7 +100,7 @@ TEST_CASE("a run that starts from a model begins with its weights and sizes", "[
     INFO(line);
     CHECK(contains(saved, line));
   }
-  // Dropout is the run's, not the model's.
+  // Dropout comes from the run, not from the model.
   CHECK(Json::parse(file_contents(out + "/latest/config.json"))["resid_pdrop"] == 0.0);
 }
 
@@ -273,7 +273,7 @@ TEST_CASE("eval writes the logits that its loss comes from", "[cli]") {
 
 TEST_CASE("a window is what eval and heads read at once", "[cli]") {
   const ScratchFolder folder;
-  const std::string start = start_model(folder);  // its block has 24 tokens
+  const std::string start = start_model(folder);  // context length 24
   const std::string data = folder.write("short.txt", std::string(60, 'x') + "yz");
   const std::string file = folder.at("logits.npz");
   const auto offsets = [&](const std::string& window) {

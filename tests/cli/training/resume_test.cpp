@@ -10,7 +10,7 @@
 
 namespace resume_test {
 
-// Runs that go on, with the same settings or with others, with the real program.
+// Resumed runs, with equal or other settings, with the real program.
 using namespace headlight::test;
 
 namespace {
@@ -26,7 +26,7 @@ std::string corpus() {
   return text;
 }
 
-// 12 updates of a tiny model on documents.
+// Arguments for 12 steps of a tiny model on documents.
 Arguments training(const ScratchFolder& folder, const std::string& run,
                    const Arguments& more = {}) {
   Arguments arguments{"train",
@@ -80,7 +80,7 @@ std::vector<Json> changes_of(const std::string& run) {
   return changes;
 }
 
-// The files below a folder, with their sizes. Locks hold the number of a process, of any length.
+// Files below a folder, with their sizes. Sizes of locks are 0, because they depend on process ids.
 std::map<std::string, std::uintmax_t> files_of(const std::string& folder) {
   std::map<std::string, std::uintmax_t> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -90,7 +90,7 @@ std::map<std::string, std::uintmax_t> files_of(const std::string& folder) {
   return files;
 }
 
-// Makes a folder the current one.
+// Makes a folder the current one during its lifetime.
 class InFolder {
  public:
   explicit InFolder(const fs::path& folder) : before_(fs::current_path()) {
@@ -146,7 +146,7 @@ TEST_CASE("a change of settings that was killed is told once", "[cli]") {
   succeed(other);
   const std::string expected = weights_of(run);
   const std::string settings = file_contents(run + "/config.toml");
-  // As if it had been killed before it could save.
+  // As if a kill had prevented the checkpoint.
   fs::remove_all(run + "/step_00000015");
   succeed(other);
   CHECK(changes_of(run).size() == 1);
@@ -254,7 +254,7 @@ TEST_CASE("batches of another size meet the documents that the epoch has left", 
   succeed(training(folder, run, {"--max_iters", "10"}));
   const ProgramResult resumed =
       succeed({"train", "--resume", run, "--batch_size", "7", "--max_iters", "11"});
-  // 40 documents are done: the last 5 of them stand in the sixth batch of 7.
+  // 40 documents are done: the last 5 of them are in the sixth batch of 7.
   CHECK(contains(resumed.err, "data: epoch 1 goes on after 35 sequences; 5 of them come a "));
   const Json state = Json::parse(file_contents(fs::path(run) / "latest/state.json"));
   CHECK(state["data"]["epoch"] == 0);
@@ -316,7 +316,7 @@ TEST_CASE("moments that do not fit are found before the run changes", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
-  // The moments of another optimizer, in a checkpoint that is complete.
+  // Optimizer state of another optimizer, in a complete checkpoint.
   succeed(training(folder, folder.at("other"), {"--optimizer", "muon"}));
   const fs::path checkpoint = fs::path(run) / "step_00000012";
   fs::copy_file(folder.path() / "other/step_00000012/optimizer.safetensors",
@@ -410,7 +410,7 @@ TEST_CASE("a longer run with warm-up, stable, decay goes on as if it had been pl
   const std::string whole = folder.at("whole");
   const std::string run = folder.at("run");
   succeed(changed(training(folder, whole, wsd), {"--max_iters", "40"}));
-  // It stops after 16 of 24 updates, the last 5 of which would have decayed.
+  // The run stops after 16 of 24 steps, before the decay in the last 5.
   succeed(changed(training(folder, run, wsd), {"--max_iters", "16", "--lr_decay_iters", "24"}));
   const ProgramResult resumed =
       succeed({"train", "--resume", run, "--max_iters", "40", "--lr_decay_iters", "40"});
@@ -428,7 +428,7 @@ TEST_CASE("a longer run whose rate had fallen is warned that it rises again", "[
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--warmup_iters", "0"}));
   const ProgramResult longer = succeed({"train", "--resume", run, "--max_iters", "24"});
-  // Half of a cosine from 0.01 down to 0.001.
+  // The midpoint of a cosine from 0.01 to 0.001.
   CHECK(contains(longer.err,
                  "warning: the learning rate rises again: at update 12 the old schedule has 0.001, "
                  "the new one 0.0055; --lr_decay_iters 12 --warmup_iters 0 keeps the old one"));
@@ -513,7 +513,7 @@ TEST_CASE("a run and a preset find their data from any folder", "[cli]") {
     CHECK(fs::exists("run/config.toml"));
     CHECK(output_of({"info", preset}) != "");
   }
-  // A run that was started with a path below the folder that is now another.
+  // A run that was started with a path relative to a folder that is no longer current.
   {
     const InFolder here(folder.path() / "share");
     succeed({"train", "configs/small.toml", "--out_dir", "runs/small"});
@@ -539,7 +539,7 @@ TEST_CASE("other data of as many tokens is other data, and unasked for a warning
   folder.write("other.txt", corpus());
   const ProgramResult unasked = succeed({"train", "--resume", run, "--max_iters", "14"});
   CHECK(contains(unasked.err, "warning: data: other text than the run has learned from so far, "));
-  // The same text under another name is the same data.
+  // Equal text under another name counts as the same data.
   const std::string copy = folder.write("copy.txt", corpus());
   const ProgramResult moved =
       succeed({"train", "--resume", run, "--data", copy, "--max_iters", "16"});

@@ -9,7 +9,7 @@
 
 namespace run_directory_test {
 
-// What a run does to the directory that it is given, and to what lies there.
+// Effect of a run on its directory and on files that are already there.
 using namespace headlight::test;
 
 namespace {

@@ -7,14 +7,14 @@
 
 namespace samples_test {
 
-// headlight train --sample_interval with the real program.
+// `headlight train --sample_interval` with the real program.
 using namespace headlight::test;
 
 namespace {
 
 using Arguments = std::vector<std::string>;
 
-// 12 updates of a tiny model.
+// Arguments for 12 steps of a tiny model.
 Arguments training(const ScratchFolder& folder, const std::string& out,
                    const Arguments& more = {}) {
   std::string text;

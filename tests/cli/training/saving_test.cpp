@@ -1,4 +1,4 @@
-// Runs that are locked, stopped, killed and started again, with the real program.
+// Runs that are locked, stopped, killed and resumed, with the real program.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -64,7 +64,7 @@ pid_t start(const std::vector<std::string>& arguments) {
   return child;
 }
 
-// Waits until a run has made some updates.
+// Waits until the log of a run has `lines` lines.
 void wait_for_lines(const std::string& run, std::size_t lines) {
   const auto count = [&] {
     const std::string text = file_contents(fs::path(run) / "metrics.jsonl");
@@ -208,7 +208,7 @@ TEST_CASE("a run directory that cannot be made or written is a failed save", "[c
   CHECK(made.err.find("cannot make the run directory") != std::string::npos);
   const std::string run = folder.at("run");
   fs::create_directory(run);
-  folder.write("run/.lock", "");  // a run has been here
+  folder.write("run/.lock", "");  // mark of an earlier run
   fs::create_directory(run + "/metrics.jsonl");
   const ProgramResult written = run_headlight(training(data, run));
   CHECK(written.exit_code == 3);
@@ -228,7 +228,7 @@ TEST_CASE("a save that fails ends the run with its last checkpoint intact", "[cl
   const std::string before = weights_of(run);
   rlimit limit{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
-  const rlimit small{24 << 10, limit.rlim_max};  // below optimizer.safetensors
+  const rlimit small{24 << 10, limit.rlim_max};  // smaller than optimizer.safetensors
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
   const ProgramResult stopped = run_headlight(training(data, run, {"--resume"}));
   const ProgramResult went_on = run_headlight(

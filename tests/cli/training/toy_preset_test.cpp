@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-// Runs of letters: ASCII's, and every byte of longer characters (the corpus has no others).
+// Words of a text: runs of ASCII letters and of bytes from 0x80 on, which are Korean letters here.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   bool inside = false;
@@ -34,7 +34,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Forty stories that begin so: one that goes astray must not decide.
+// Forty stories with this beginning, so that one bad story does not decide.
 std::vector<Json> stories(const std::string& run, const std::string& prompt) {
   return report_of({"generate", run, "--prompt", prompt, "--num_samples", "40", "--temperature",
                     "0.5", "--seed", "7"})["samples"];
@@ -47,7 +47,7 @@ TEST_CASE("the toy preset tells stories in words of its corpus, in English and K
   const ScratchFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;
   const std::string run = folder.at("run");
-  // Less than half of the preset's updates: what they reach is enough to see that it learns.
+  // Less than half of the preset's steps: enough to see that the model learns.
   output_of({"train", root + "/configs/toy.toml", "--data", root + "/data/toy.txt", "--out_dir",
              run, "--max_iters", "700"});
 

@@ -10,7 +10,7 @@
 
 namespace track_heads_test {
 
-// headlight train --track_heads and headlight heads --over_time with the real program.
+// `headlight train --track_heads` and `headlight heads --over_time` with the real program.
 using namespace headlight::test;
 
 namespace {
@@ -26,7 +26,7 @@ std::string corpus() {
   return text;
 }
 
-// 12 updates of a tiny model of attention alone.
+// Arguments for 12 steps of a tiny model without MLPs.
 Arguments training(const std::string& data, const std::string& out, const Arguments& more = {}) {
   Arguments arguments{
       "train", "--data",          data, "--out_dir",       out,   "--n_layer",
@@ -51,7 +51,7 @@ std::vector<int> iterations_of(const std::vector<Json>& times) {
   return iterations;
 }
 
-// One time of a run with two heads, whose second becomes an induction head.
+// Line of heads.jsonl for a run with two heads, the second of which becomes an induction head.
 std::string time_line(int iteration, double first, double second, double in_context) {
   const auto head = [](int index, double score) {
     return Json{{"head", "0." + std::to_string(index)},
@@ -69,7 +69,7 @@ std::string time_line(int iteration, double first, double second, double in_cont
          "\n";
 }
 
-// A run directory with nothing but its two logs.
+// Run directory with its two logs only.
 struct RecordedRun {
   RecordedRun() {
     folder.write("heads.jsonl", time_line(0, 0.1, 0.0, 0.0) + time_line(2, 0.2, 0.3, -0.5) +
@@ -128,7 +128,7 @@ TEST_CASE("a resumed run appends to its scores of heads without repeating a time
   const std::string run = folder.at("resumed");
   succeed(training(data, run, {"--track_heads", "2", "--max_iters", "8"}));
   REQUIRE(iterations_of(json_lines(run + "/heads.jsonl")) == std::vector<int>{0, 2, 4, 6, 8});
-  // As if it had been stopped while it wrote what came after its checkpoint.
+  // As if the run had stopped while it wrote log lines after its checkpoint.
   std::string left = file_contents(run + "/heads.jsonl");
   left += "{\"iteration\":10,\"loss\":1,\"heads\":[]}\n{\"iteration\":12,\"lo";
   folder.write("resumed/heads.jsonl", left);
@@ -146,7 +146,7 @@ TEST_CASE("heads over time tells when each head was born and at what loss", "[cl
   REQUIRE(result.exit_code == 0);
   const Json report = Json::parse(result.out);
   CHECK(report["iterations"] == Json({0.0, 2.0, 4.0, 6.0}));
-  // Means of the updates before each time; the first is the loss of update 0.
+  // Mean losses of the steps before each time; the first is the loss of step 0.
   CHECK(report["loss"] == Json({4.0, 3.5, 2.5, 0.75}));
   CHECK(report["in_context"] == Json({0.0, -0.5, -2.0, -3.5}));
   CHECK(report["scores"]["induction"]["0.1"] == Json({0.0, 0.3, 0.5, 0.9}));
@@ -171,7 +171,7 @@ TEST_CASE("heads over time doubts births that few places were measured for", "[c
     return text;
   };
   run.folder.write("heads.jsonl", lines.substr(0, lines.find_last_of('\n') + 1));
-  const std::string few = with_places(8);  // 0.9 may be 0.42
+  const std::string few = with_places(8);  // the interval of 0.9 reaches down to 0.42
   const std::string many = with_places(200);
   const Arguments ask{"heads", run.path, "--over_time", "--columns", "induction"};
   Arguments as_json = ask;
@@ -211,7 +211,7 @@ TEST_CASE("heads over time draws scores and losses for the terminal and as a fig
     INFO(part);
     CHECK(holds(svg, part));
   }
-  // Updates 0 to 6 over x 72 ... 616: update 4 is marked.
+  // The x axis maps steps 0 to 6 to pixels 72 to 616. Step 4 has a mark.
   CHECK(holds(svg, "<line x1=\"434.67\" y1=\"52\" x2=\"434.67\" y2=\"324\" stroke=\"#6b6f80\""));
 }
 

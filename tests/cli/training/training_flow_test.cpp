@@ -10,7 +10,7 @@
 
 namespace training_flow_test {
 
-// The way of a new user, from a text to a trained model, with the real program.
+// First use of the program, from a text to a trained model, with the real program.
 using namespace headlight::test;
 using headlight::display_width;
 
@@ -124,7 +124,7 @@ TEST_CASE("a resumed run ends with the same bits as one that never stopped", "[c
   REQUIRE(run_headlight(train_arguments(data, parts, {"--max_iters", "4"})).exit_code == 0);
   REQUIRE(run_headlight(train_arguments(data, parts, {"--max_iters", "8", "--resume"})).exit_code ==
           0);
-  // The rest of the settings is the run's own.
+  // All other settings come from the run.
   const ProgramResult last =
       run_headlight({"train", "--resume", "--out_dir", parts, "--max_iters", "12"});
   INFO(last.err);

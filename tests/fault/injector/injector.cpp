@@ -11,7 +11,7 @@
 namespace headlight::fault {
 namespace {
 
-// The system itself: the functions of the C library lead back here.
+// Opens a file by a system call: the C library's functions lead back into this library.
 int system_open(const char* path) {
   constexpr mode_t kPermissions = 0644;
   return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path,
@@ -23,7 +23,7 @@ void system_write(int descriptor, const std::string& bytes) {
   while (done < bytes.size()) {
     const long count = ::syscall(SYS_write, descriptor, bytes.data() + done, bytes.size() - done);
     if (count <= 0) {
-      ::_exit(99);  // a record with holes would prove nothing
+      ::_exit(99);  // an incomplete record would prove nothing
     }
     done += static_cast<std::size_t>(count);
   }
@@ -47,7 +47,7 @@ int failed(int error) {
 }  // namespace
 
 Injector& Injector::instance() {
-  static auto* injector = new Injector;  // never destroyed: files are closed until the very end
+  static auto* injector = new Injector;  // never destroyed: programs close files until exit
   return *injector;
 }
 
@@ -118,7 +118,7 @@ int Injector::on_open(const std::string& path, int flags, const std::function<in
   const bool exists = watched && ::lstat(path.c_str(), &status) == 0;
   const bool creates = (flags & O_CREAT) != 0 && !exists;
   const Operation operation = creates ? Operation::create : Operation::open;
-  // Opening a folder or a stream never waits for a device, so no signal interrupts it.
+  // Opening a folder or a stream never waits for a device, so signals do not interrupt it.
   const bool waits = (flags & (O_DIRECTORY | kStream)) == 0;
   if (watched && (waits || plan_.error != EINTR) && next_fault(operation, path) != Fault::none) {
     return failed(plan_.error);
@@ -194,7 +194,7 @@ int Injector::on_file(Operation operation, int descriptor, off_t size,
   return result;
 }
 
-// A descriptor is gone after close, whatever close returns.
+// close() releases the descriptor, even if it returns an error.
 int Injector::on_close(int descriptor, const std::function<int()>& call) {
   if (file_of(descriptor) == 0) {
     return call();

@@ -13,38 +13,38 @@
 
 namespace headlight::fault {
 
-// The function that this library stands in front of.
+// Returns the C library's function that this library replaces.
 template <class Function>
 Function* next(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
 }
 
-// Stands between a program and the system: counts the calls below the root, lets the planned one
-// fail, and writes the others down. One call at a time, so that the order in the record is real.
+// Layer between a program and the system. Counts the calls below the root, injects the planned
+// fault and records the other calls. Handles one call at a time, so the record has the true order.
 class Injector {
  public:
   static Injector& instance();
 
-  // A call about names. `call` does it; -1 means failure, as everywhere.
+  // Handles a call on names. `call` executes it and returns -1 on failure.
   int on_names(Operation operation, const std::string& path, const std::string& other,
                const std::function<int()>& call);
-  // open and its kin: `call` returns a descriptor.
+  // Handles open and similar calls. `call` returns a descriptor.
   int on_open(const std::string& path, int flags, const std::function<int()>& call);
-  // Reads and writes: `call` moves the first `count` bytes.
+  // Handle reads and writes. `call` transfers the first `count` bytes.
   ssize_t on_read(int descriptor, std::size_t count,
                   const std::function<ssize_t(std::size_t)>& call);
   ssize_t on_write(int descriptor, std::string_view bytes, off_t offset,
                    const std::function<ssize_t(std::string_view)>& call);
-  // sync, truncate, lock. `size`: the new size for truncate.
+  // Handles sync, truncate and lock. `size`: the new size for truncate.
   int on_file(Operation operation, int descriptor, off_t size, const std::function<int()>& call);
   int on_close(int descriptor, const std::function<int()>& call);
 
-  static constexpr int kStream = 1 << 30;  // among the flags of on_open: fopen
-  static constexpr off_t kHere = -1;       // offset of a write at the descriptor's position
+  static constexpr int kStream = 1 << 30;  // flag of on_open(): fopen
+  static constexpr off_t kHere = -1;       // offset: write at the descriptor's position
 
  private:
   Injector();
-  // What happens to this call; tells the fired file and, for kill, does not return.
+  // Chooses the fault of this call and logs it in FAULT_FIRED. For kill, does not return.
   Fault next_fault(Operation operation, const std::string& path);
   void write_down(const CallRecord& record);
   bool is_watched(const std::string& path) const;
@@ -58,7 +58,7 @@ class Injector {
   std::array<std::atomic<std::int32_t>, 4096> file_of_descriptor_{};
 };
 
-// `path`, made absolute with the folder that `folder` (a descriptor or AT_FDCWD) stands for.
+// Makes `path` absolute, relative to `folder`: a descriptor or AT_FDCWD.
 std::string absolute_path(int folder, const char* path);
 
 }  // namespace headlight::fault

@@ -9,7 +9,7 @@
 
 #include "fault/injector/injector.h"
 
-// The C library's functions on open files. The dynamic linker takes these instead of the real ones.
+// Replacements of the C library's functions on open files. The dynamic linker prefers them.
 using headlight::fault::absolute_path;
 using headlight::fault::Injector;
 using headlight::fault::next;
@@ -125,7 +125,7 @@ ssize_t pwrite64(int descriptor, const void* bytes, size_t count, off64_t offset
   return pwrite(descriptor, bytes, count, offset);
 }
 
-// As one write of all pieces.
+// Writes all pieces in one write.
 ssize_t writev(int descriptor, const iovec* pieces, int count) {
   std::string bytes;
   for (int i = 0; i < count; ++i) {

@@ -7,7 +7,7 @@
 
 #include "fault/injector/injector.h"
 
-// The C library's functions on names of files and folders.
+// Replacements of the C library's functions on names of files and folders.
 using headlight::fault::absolute_path;
 using headlight::fault::Injector;
 using headlight::fault::next;

@@ -31,7 +31,7 @@ bool is_one_of(Operation operation, std::initializer_list<Operation> all) {
   return false;
 }
 
-// The calls that can end in this way on a real system.
+// True if the operation can fail with this error on a real system.
 bool can_fail(Operation operation, int error) {
   using enum Operation;
   switch (error) {

@@ -6,20 +6,20 @@
 
 namespace headlight::fault {
 
-// What happens to a call.
+// Effect of a fault on a call.
 enum class Fault {
   none,
   kill,     // the process dies before the call
-  tear,     // the process dies with half of a write done, before any other call
+  tear,     // the process dies after half of a write
   fail,     // the call fails with `error`
-  shorten,  // half of the bytes are read or written
+  shorten,  // the call reads or writes half of the bytes
 };
 
-// The fault of one run, from the environment:
+// Fault of one run, from environment variables:
 //   FAULT_ROOT    calls on paths below this folder count, no others
 //   FAULT_KIND    kill, tear, short, or an error: EINTR, EIO, ENOSPC, EMFILE, EACCES
 //   FAULT_AT      the fault strikes the N-th call that it can strike, from 1
-//   FAULT_REPEAT  1: and all calls after it, as a full disk does
+//   FAULT_REPEAT  1: all later calls fail too, as on a full disk
 //   FAULT_FIRED   a file that gets a line when the fault strikes
 //   FAULT_LOG     a file that gets a record of every call that changes something
 struct Plan {

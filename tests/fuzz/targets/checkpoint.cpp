@@ -7,7 +7,7 @@
 namespace headlight::fuzz {
 namespace {
 
-// A state that was read is written so that it reads the same.
+// A parsed state must read the same after it is written.
 void state_json(std::string_view input) {
   TrainingState state;
   if (accepted([&] { state = parse_state_json(std::string(input), "state.json"); })) {
@@ -20,7 +20,7 @@ void state_json(std::string_view input) {
 
 }  // namespace
 
-// The small files of a checkpoint; its tensors are those of the target safetensors.
+// Small files of a checkpoint. The safetensors target covers the tensors.
 void checkpoint(std::string_view input) {
   static const Folder folder;
   static const MemoryFile file;

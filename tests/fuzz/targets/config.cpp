@@ -15,7 +15,7 @@ void set_all(TrainConfig& config, const std::filesystem::path& path) {
   }
 }
 
-// A configuration that was read is written so that it reads the same.
+// A parsed configuration must read the same after it is written.
 void toml_file(std::string_view input) {
   static const MemoryFile file;
   file.write(input);

@@ -37,8 +37,8 @@ void check_batches(const TokenDataset& dataset, const BatcherOptions& options) {
   }
 }
 
-// Every target of the dataset comes exactly once. A long text in tiny batches says nothing more and
-// takes most of a target's time.
+// Every target of the dataset must occur exactly once. Long texts in tiny batches take most of the
+// time and find no more.
 void check_evaluation(const TokenDataset& dataset, const BatcherOptions& options) {
   constexpr Index kMostBatches = 64;
   const SequentialBatches batches(dataset, options);

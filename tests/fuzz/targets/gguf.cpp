@@ -14,8 +14,8 @@
 namespace headlight::fuzz {
 namespace {
 
-// A file whose start is right, with so many tensors and keys as the first two bytes say, so that
-// mutations reach what lies behind it. The third says how many bytes of elements are added.
+// File with a correct start, so that mutations reach the parts after it. The first two bytes give
+// the numbers of tensors and keys, the third the number of element bytes.
 std::string with_counts(std::string_view input) {
   const std::uint64_t counts[] = {take_byte(input) % 8U, take_byte(input) % 8U};
   const std::size_t more = 16U * take_byte(input);
@@ -41,7 +41,7 @@ bool same_bits(const Tensor& a, const float* b) {
   return std::memcmp(a.data<float>(), b, bytes) == 0;
 }
 
-// Reads a tensor, and its last row again.
+// Reads a tensor, then its last row again.
 Tensor read_twice(const GgufFile& file, const GgufTensor& tensor) {
   Tensor values = file.read(tensor);
   demand(values.shape() == tensor.shape, tensor.name + " has another shape");
@@ -59,12 +59,12 @@ std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What was read is written in types that lose nothing; that file is read and written again.
+// Writes the tensors in lossless types. The written file must survive another round trip.
 void check_written(const GgufFile& file, const std::vector<GgufSource>& sources) {
   static const Folder folder;
   const std::filesystem::path path = folder.path() / "a.gguf";
   if (!accepted([&] { write_gguf(path, file.metadata(), sources); })) {
-    return;  // a name that is too long for llama.cpp
+    return;  // name too long for llama.cpp
   }
   const std::string bytes = contents(path);
   const GgufFile written(path);
@@ -77,7 +77,7 @@ void check_written(const GgufFile& file, const std::vector<GgufSource>& sources)
   demand(contents(path) == bytes, "written again, another file");
 }
 
-// Whatever tokenizer the keys describe must work.
+// The tokenizer in the keys must work.
 void use_tokenizer(const GgufFile& file) {
   accepted([&] {
     const auto tokenizer = gguf_tokenizer(file);
@@ -85,7 +85,7 @@ void use_tokenizer(const GgufFile& file) {
   });
 }
 
-// A model that fits its metadata is read: every weight is in the file.
+// Reads a model that fits its metadata: the file must have every weight.
 void use_model(const GgufFile& file) {
   accepted([&] {
     auto [architecture, config] = read_gguf_model(file);

@@ -4,7 +4,7 @@
 
 namespace headlight::fuzz {
 
-// What is read keeps every id through the file that is written of it.
+// A vocabulary must keep every id when it is written and read again.
 void meta_pkl(std::string_view input) {
   accepted([&] {
     const CharTokenizer tokenizer = parse_nanogpt_vocabulary(input, "meta.pkl");

@@ -9,7 +9,7 @@
 namespace headlight::fuzz {
 namespace {
 
-// Zip's checksum (ISO 3309), without which mutations would not get past the library.
+// Zip checksum (ISO 3309). Without it, the library would reject all mutations.
 std::uint32_t crc32(std::string_view bytes) {
   std::uint32_t state = ~std::uint32_t{0};
   for (const char byte : bytes) {
@@ -27,8 +27,8 @@ void append(std::string& bytes, std::uint32_t value, int count) {
   }
 }
 
-// What the header of a member and its entry in the directory have in common: versions, flags, no
-// compression, the first day of zip, checksum, sizes, length of the name, nothing else.
+// Fields that a member's header shares with its directory entry: versions, flags, no compression,
+// first day of zip, checksum, sizes, length of the name, and no extra field.
 std::string common_fields(std::string_view name, std::string_view content) {
   std::string bytes;
   append(bytes, 20, 2);
@@ -42,7 +42,7 @@ std::string common_fields(std::string_view name, std::string_view content) {
   return bytes;
 }
 
-// An archive of one stored member (PKWARE, APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16).
+// Archive of one stored member (PKWARE, APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16).
 std::string archive_of(std::string_view name, std::string_view content) {
   const std::string fields = common_fields(name, content);
   std::string bytes = "PK\x03\x04" + fields;
@@ -64,7 +64,7 @@ std::string archive_of(std::string_view name, std::string_view content) {
   return bytes;
 }
 
-// A .npy file of a header and its data; the length of the header is right.
+// File in .npy format of a header and its data, with the correct header length.
 std::string array_of(std::string_view input) {
   const std::string_view header = take_text(input);
   std::string bytes("\x93NUMPY\x01\x00", 8);

@@ -9,7 +9,7 @@
 namespace headlight::fuzz {
 namespace {
 
-// Has options of every kind: those of `headlight train` and others.
+// Example command with options of every kind, including all of `headlight train`.
 cli::Options example_options() {
   cli::Options options({.name = "example",
                         .summary = "An example.",
@@ -37,7 +37,7 @@ void use(const cli::Options& options) {
 
 }  // namespace
 
-// The arguments of a command line, each ending with a zero byte.
+// Parses a command line. Each argument ends with a zero byte.
 void options(std::string_view input) {
   std::vector<std::string> arguments;
   while (!input.empty() && arguments.size() < 32) {

@@ -11,7 +11,7 @@
 namespace headlight::fuzz {
 namespace {
 
-// Small, with merges across letters, blanks, digits, line ends and bytes of Korean syllables.
+// Small tokenizer with merges of letters, blanks, digits, line ends and bytes of Hangul.
 BpeTokenizer learned_tokenizer() {
   BpeTrainer trainer({.vocab_size = 400});
   trainer.feed(

@@ -9,8 +9,8 @@
 namespace headlight::fuzz {
 namespace {
 
-// The file of a header and its data: the length in front is right, so that mutations reach what
-// lies behind it.
+// File of a header and its data, with the correct length field, so that mutations reach the parts
+// after it.
 std::string with_length(std::string_view input) {
   const std::string_view header = take_text(input);
   std::string bytes(8, '\0');

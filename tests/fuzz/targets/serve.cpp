@@ -8,7 +8,7 @@
 namespace headlight::fuzz {
 namespace {
 
-// Bytes with the marks of ChatML behind them.
+// Byte tokenizer with two additional ChatML tokens.
 class ChatBytes final : public Tokenizer {
  public:
   ChatBytes() : Tokenizer(ByteTokenizer().end_of_text()) {}
@@ -30,7 +30,7 @@ class ChatBytes final : public Tokenizer {
   ByteTokenizer bytes_;
 };
 
-// What was read must be what an engine takes.
+// An engine must accept every parsed request.
 void demand_good(const serve::CompletionRequest& request, const serve::CompletionModel& model) {
   request.options.validate();
   demand(request.choices() >= 1 && request.choices() <= serve::kMostChoices, "too many choices");
@@ -58,7 +58,7 @@ void completion(std::string_view body, bool is_chat) {
   });
 }
 
-// Heads that a stranger sends never pass for somebody with the key.
+// Headers without the key must never get access.
 void head(std::string_view input) {
   static const serve::Access access({.api_key = "0123456789abcdef", .port = 8080});
   serve::HttpRequest request{.method = "POST", .path = "/v1/completions"};
@@ -72,7 +72,7 @@ void head(std::string_view input) {
 
 }  // namespace
 
-// Bodies and heads of requests, without a model.
+// Bodies and headers of requests, without a model.
 void serve(std::string_view input) {
   switch (take_byte(input) % 4) {
     case 0:

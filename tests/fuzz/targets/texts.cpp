@@ -9,7 +9,7 @@
 namespace headlight::fuzz {
 namespace {
 
-// A few bytes may become gigabytes; what comes after this says nothing more.
+// Limit for compressed inputs, which may expand to gigabytes.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
 constexpr std::array<const char*, 6> kNames{"x.txt",      "x.jsonl",   "x.txt.gz",
@@ -17,7 +17,7 @@ constexpr std::array<const char*, 6> kNames{"x.txt",      "x.jsonl",   "x.txt.gz
 
 }  // namespace
 
-// JSON lines, compressed files and plain ones of every format.
+// Reads JSON lines, plain text and compressed files in every format.
 void texts(std::string_view input) {
   const unsigned name = take_byte(input) % kNames.size();
   const unsigned mode = take_byte(input);

@@ -9,7 +9,7 @@
 namespace headlight::fuzz {
 namespace {
 
-// Has nothing but its number of ids.
+// Tokenizer with a number of ids and no other function.
 class AnyTokenizer final : public Tokenizer {
  public:
   explicit AnyTokenizer(Index vocab_size) : Tokenizer(0), vocab_size_(vocab_size) {}
@@ -24,8 +24,8 @@ class AnyTokenizer final : public Tokenizer {
 
 }  // namespace
 
-// The first byte says the vocabulary, the second the width that is asked for, and whether a header
-// of llm.c is put before the rest.
+// The first byte sets the vocabulary size. The second selects the expected id width, and whether
+// the file gets a header of llm.c.
 void token_file(std::string_view input) {
   static const MemoryFile file;
   const AnyTokenizer tokenizer(1 + 521 * static_cast<Index>(take_byte(input)));

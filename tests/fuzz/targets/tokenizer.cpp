@@ -20,14 +20,14 @@ std::unique_ptr<Tokenizer> read_tokenizer(std::string_view input) {
   return parse_gpt2_vocabulary(vocabulary, input, "input");
 }
 
-// Whatever tokenizer comes out of a file must work, and be written so that it is read again.
+// A tokenizer from a file must work, and must read the same after it is written.
 void use(const Tokenizer& tokenizer, std::string_view text) {
   for (Index id = 0; id < tokenizer.vocab_size(); ++id) {
     tokenizer.token_label(static_cast<std::int32_t>(id));
   }
   const std::string valid = replace_invalid_utf8(text.substr(0, 256));
   const std::string back = tokenizer.decode(tokenizer.encode(valid));
-  // Normalizers and the blanks between words may make another text of it.
+  // Normalizers and blanks between words may change the text.
   const auto* pipeline = dynamic_cast<const PipelineTokenizer*>(&tokenizer);
   demand(tokenizer.unknown().has_value() || pipeline != nullptr || back == valid,
          "decode(encode(text)) is another text");

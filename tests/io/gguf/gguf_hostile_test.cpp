@@ -26,7 +26,7 @@ void read_all(const std::filesystem::path& path) {
   }
 }
 
-// Texts, a list, and tensors of three types.
+// Returns a file with texts, a list, and tensors of three types.
 std::string small_file(const TemporaryFolder& folder) {
   write_gguf(folder / "good",
              {{"general.name", std::string("a")},

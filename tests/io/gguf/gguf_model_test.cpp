@@ -23,7 +23,7 @@ namespace {
 
 constexpr Index kVocabulary = 259;  // two ids more than the byte tokenizer has
 
-// What Llama, Qwen and Gemma have in common, small.
+// A small configuration that Llama, Qwen and Gemma share.
 GptConfig rms_config() {
   GptConfig config{.vocab_size = kVocabulary,
                    .block_size = 12,
@@ -51,7 +51,7 @@ GptConfig llama3_config() {
   return config;
 }
 
-// With other bounds than those of Llama 3.
+// A configuration whose scaling bounds differ from Llama 3's.
 GptConfig bounded_config() {
   GptConfig config = llama3_config();
   config.rope.low_freq_factor = 0.7;
@@ -97,7 +97,7 @@ GptConfig neox_config() {
   return config;
 }
 
-// By architecture; what comes after a comma tells models of one apart.
+// Configurations by architecture. A suffix after a comma distinguishes several of one architecture.
 std::vector<std::pair<std::string, GptConfig>> all_configs() {
   GptConfig biased = rms_config();
   biased.bias = true;
@@ -134,7 +134,7 @@ std::string text_under(const GgufFile& file, const std::string& key) {
   return std::get<std::string>(*file.find_value(key));
 }
 
-// A file, and what it holds to be changed and written anew.
+// The contents of a file, to be changed and written again.
 struct Contents {
   explicit Contents(const std::filesystem::path& path) {
     const GgufFile file(path);
@@ -155,7 +155,7 @@ struct Contents {
   std::vector<GgufSource> tensors;
 };
 
-// Of a small Llama whose contents were changed.
+// Returns the error for a small Llama after a change of its file's contents.
 template <class Change>
 std::string error_after(const Change& change) {
   const TemporaryFolder folder;
@@ -192,7 +192,7 @@ TEST_CASE("a model of every architecture is written as GGUF and opened again wit
     CHECK(loaded.tokenizer->end_of_text() == ByteTokenizer().end_of_text());
     const std::vector<double> expected = logits_of(*model);
     const std::vector<double> logits = logits_of(*loaded.model);
-    if (what == "gemma3") {  // whose gains are stored as 1 + w
+    if (what == "gemma3") {  // gains are stored as 1 + w
       CHECK_THAT(logits, Catch::Matchers::Approx(expected).margin(1e-4));
     } else {
       CHECK(logits == expected);
@@ -222,7 +222,7 @@ TEST_CASE("queries and keys of Llama lie in GGUF with their halves between each 
   const auto our_row = [&](Index number) {
     return ours.strided_view({1, 32}, ours.strides(), 32 * number).to_vector();
   };
-  // Head 1 of queries begins at row 8 and has pairs (8, 12), (9, 13) and so on.
+  // Query head 1 begins at row 8 and has the pairs (8, 12), (9, 13) and so on.
   CHECK(row("blk.0.attn_q.weight", 8) == our_row(8));
   CHECK(row("blk.0.attn_q.weight", 9) == our_row(12));
   CHECK(row("blk.0.attn_q.weight", 10) == our_row(9));
@@ -278,7 +278,7 @@ TEST_CASE("a tokenizer of characters is kept, and llama.cpp gets merges that mak
 
 namespace {
 
-// Three files as llama-gguf-split makes them: metadata and two tensors, most others, the last two.
+// Writes three parts as llama-gguf-split does: metadata and two tensors, most others, the last two.
 void write_parts(const TemporaryFolder& folder) {
   write_gguf_model(folder / "whole.gguf", *model_of(rms_config()), ByteTokenizer());
   const Contents contents(folder / "whole.gguf");

@@ -23,7 +23,7 @@ using test::write_bytes;
 
 namespace {
 
-// What gguf.quants of llama.cpp's Python package made; see tools/parity/check_gguf.py.
+// A file made by gguf.quants of llama.cpp's Python package; see tools/parity/check_gguf.py.
 const GgufFile& frozen_blocks() {
   static const GgufFile file(HEADLIGHT_SOURCE_DIR "/tests/io/gguf/blocks.gguf");
   return file;
@@ -35,7 +35,7 @@ const GgufTensor& named(const GgufFile& file, const std::string& name) {
   return *tensor;
 }
 
-// The same numbers bit for bit, or both NaN.
+// True if all numbers have the same bits or are both NaN.
 bool same_bits(const Tensor& a, const Tensor& b) {
   bool same = a.shape() == b.shape();
   for (Index i = 0; same && i < a.numel(); ++i) {

@@ -50,7 +50,7 @@ std::unique_ptr<Tokenizer> tokenizer_of(const GgufMetadata& metadata) {
   return open_tokenizer(folder / "m.gguf");
 }
 
-// What is said of a file behind its name.
+// Returns the error about a file, without the file's name.
 std::string refusal(const GgufMetadata& metadata) {
   const TemporaryFolder folder;
   write_gguf(folder / "m.gguf", metadata, {});
@@ -86,7 +86,7 @@ GgufMetadata byte_level(const std::string& pre) {
           {"tokenizer.ggml.eos_token_id", std::uint32_t{260}}};
 }
 
-// <unk>, <s>, </s>, the 256 bytes, then pieces: of "▁ab" "ab" has a higher score than "▁a".
+// <unk>, <s>, </s>, the 256 bytes, then pieces. Within "▁ab", "ab" has a higher score than "▁a".
 GgufMetadata sentencepiece() {
   Texts tokens{"<unk>", "<s>", "</s>"};
   std::vector<std::int32_t> types{2, kControl, kControl};
@@ -128,7 +128,7 @@ TEST_CASE("byte-level tokenizers of GGUF files cut texts as their `pre` says") {
   CHECK(ids("chatglm-bpe") == ids("llama-bpe"));
   CHECK(ids("deepseek-r1-qwen") == ids("qwen2"));
   CHECK(ids("stablelm2") == ids("qwen2"));
-  // Those of Qwen and of GPT-NeoX's kind compose characters.
+  // Qwen's and GPT-NeoX's pre-tokenizers compose characters.
   CHECK(tokenizer_of(byte_level("olmo"))->encode("e\u0301") == Ids{0xC3, 0xA9});
   CHECK(tokenizer_of(byte_level("qwen2"))->encode("e\u0301") == Ids{0xC3, 0xA9});
   CHECK(tokenizer_of(byte_level("smollm"))->encode("e\u0301") == Ids{'e', 0xCC, 0x81});
@@ -146,7 +146,7 @@ TEST_CASE("a GGUF file that leaves open how texts are cut gives a tokenizer with
   CHECK(tokenizer_of(sentencepiece())->warning().empty());
 }
 
-// Ids of single bytes, but for pieces that are tokens: two blanks, "ab", "12".
+// Ids are bytes, except for pieces that are tokens: two blanks, "ab", "12".
 TEST_CASE("patterns of GGUF files that PCRE2 matches cut texts as their models do") {
   const auto ids = [](const std::string& pre, const std::string& text) {
     return tokenizer_of(byte_level(pre))->encode(text);
@@ -197,7 +197,7 @@ TEST_CASE("a GGUF file says which tokens are special, and what texts begin and e
   CHECK(tokenizer_of(metadata)->encode_prompt("ab") == Ids{259, 257});
   set(metadata, "add_bos_token", false);
   CHECK(tokenizer_of(metadata)->encode_prompt("ab") == Ids{257});
-  // Also where the types do not say so.
+  // It works without token types, too.
   drop(metadata, "token_type");
   CHECK(tokenizer_of(metadata)->special_name(260) == "<|end|>");
 }
@@ -219,25 +219,25 @@ TEST_CASE("SentencePiece's tokens of GGUF files are merged by their scores") {
 TEST_CASE("of two tokens that share a character the one with the higher score is made") {
   GgufMetadata metadata = sentencepiece();
   auto tokens = std::get<Texts>(std::get<GgufArray>(metadata[2].second));
-  tokens[261] = "▁c";  // in the place of "▁ab"
+  tokens[261] = "▁c";  // replaces "▁ab"
   set(metadata, "tokens", GgufArray(tokens));
   CHECK(tokenizer_of(metadata)->encode("ab") == Ids{262, 260});
   auto scores = std::get<std::vector<float>>(std::get<GgufArray>(metadata[3].second));
   scores[260] = -2.5F;
   set(metadata, "scores", GgufArray(scores));
   CHECK(tokenizer_of(metadata)->encode("ab") == Ids{259, 264});
-  scores[260] = scores[259];  // then the one that the file lists first
+  scores[260] = scores[259];  // equal scores: the first in the file wins
   set(metadata, "scores", GgufArray(scores));
   CHECK(tokenizer_of(metadata)->encode("ab") == Ids{259, 264});
 }
 
-// Runs of blanks are spelled as they stand in a text.
+// Runs of blanks are spelled with blanks, not marks.
 GgufMetadata gemma() {
   GgufMetadata metadata = sentencepiece();
   auto& tokens = std::get<Texts>(std::get<GgufArray>(metadata[2].second));
   auto& scores = std::get<std::vector<float>>(std::get<GgufArray>(metadata[3].second));
   auto& types = std::get<std::vector<std::int32_t>>(std::get<GgufArray>(metadata[4].second));
-  tokens[265] = "▁b";  // in the place of "▁▁"
+  tokens[265] = "▁b";  // replaces "▁▁"
   tokens.insert(tokens.end(), {"  ", "   ", "<b>"});
   scores.insert(scores.end(), {-1000, -1000, -1000});
   types.insert(types.end(), {kUserDefined, kUserDefined, kUserDefined});
@@ -254,7 +254,7 @@ TEST_CASE("Gemma's runs of blanks are merged before anything else, as those of m
   CHECK(tokenizer->encode("b<b>") == Ids{264, 269});
   CHECK(tokenizer->decode(Ids{267, 264, 268}) == "  b   ");
   CHECK(tokenizer->special_name(267).empty());
-  // A run whose name with marks is another token stays what it is.
+  // A run of blanks stays unchanged if its spelling with marks is another token.
   GgufMetadata twice = gemma();
   auto tokens = std::get<Texts>(std::get<GgufArray>(twice[2].second));
   tokens[265] = "▁▁";
@@ -284,7 +284,7 @@ TEST_CASE("a GGUF file's tokenizer is written as a tokenizer.json with the same 
 
 namespace {
 
-// What the keys alone say, without the tokenizer.json that is written beside them.
+// Returns the keys without the tokenizer.json that is written beside them.
 GgufMetadata written_keys(const Tokenizer& tokenizer) {
   GgufMetadata keys = gguf_vocabulary(tokenizer, tokenizer.vocab_size()).keys;
   std::erase_if(keys, [](const auto& key) { return key.first == "tokenizer.huggingface.json"; });

@@ -7,7 +7,7 @@ import {openSample} from './sample.js';
 const geometry = () => ({doc: documents[0], left: 40, top: 8, side: 100, cell: 20, below: 40,
                          font: 12, keys: 'flat', labels: documents[0].labels});
 
-// True when something is drawn in the rectangle, in CSS pixels.
+// Returns true if anything is drawn in the rectangle, in CSS pixels.
 function isDrawn(canvas, x, y, width, height) {
   const ratio = devicePixelRatio;
   const {data} = canvas.getContext('2d').getImageData(x * ratio, y * ratio, width * ratio,

@@ -1,7 +1,7 @@
 import {loadData} from '../../../src/views/page/data.js';
 import {equal, test} from './harness.js';
 
-// The page's own holder, which other tests do not need.
+// Replaces the page's data element. Other tests do not need it.
 function hold(text) {
   document.getElementById('attention')?.remove();
   const holder = document.createElement('script');

@@ -1,4 +1,4 @@
-// Tests of the page's modules: test() notes one, runTests() runs them all.
+// Test framework of the page's modules: test() registers a test, runTests() runs all of them.
 
 const tests = [];
 
@@ -6,7 +6,7 @@ export function test(name, body) {
   tests.push({name, body});
 }
 
-// Numbers, texts, arrays (typed ones, too) and plain objects, compared by their contents.
+// Text of a value for comparison by content: numbers, texts, (typed) arrays and plain objects.
 const shownAs = (value) => JSON.stringify(value, (_, part) =>
   ArrayBuffer.isView(part) ? Array.from(part) : part === undefined ? 'undefined' : part);
 
@@ -23,7 +23,7 @@ export function near(got, expected, tolerance = 1e-6) {
   }
 }
 
-// {count, failures}: how many tests there are, and a line for each that failed.
+// Returns {count, failures}: the number of tests, and a message for each that failed.
 export async function runTests() {
   const failures = [];
   for (const {name, body} of tests) {

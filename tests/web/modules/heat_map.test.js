@@ -31,7 +31,7 @@ test('an enlarged map has the same cells where its geometry says', () => {
   const canvas = document.createElement('canvas');
   const plot = drawPlot(canvas, documents[0].byName.get('0.2'), 400, 300);
   const ratio = devicePixelRatio;
-  // Beside the value that stands in the middle of the cell.
+  // A pixel near the corner of a cell, beside the value in its middle.
   const at = (query, key) =>
     pixel(canvas, Math.round((plot.left + (key + 0.1) * plot.cell) * ratio),
           Math.round((plot.top + (query + 0.1) * plot.cell) * ratio));

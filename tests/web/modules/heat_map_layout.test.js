@@ -3,7 +3,7 @@ import {cellAt, fitText, labelRoom, measurePlot, pixelTokens, sizeCanvas,
 import {equal, near, test} from './harness.js';
 import {openSample} from './sample.js';
 
-// Every character 10 pixels wide, those beyond 16 bits 20.
+// Context with characters 10 pixels wide; characters beyond 16 bits are 20 pixels wide.
 const context = {measureText: (text) => ({width: 10 * text.length})};
 const doc = (count, label = 'ab') => ({count, labels: Array(count).fill(label)});
 

@@ -12,7 +12,7 @@ function openKeys(changes = {}) {
   Object.assign(view, changes);
 }
 
-// Tells whether the key was used.
+// Presses a key; returns true if the page used it.
 function press(key, properties = {}) {
   let used = false;
   onKey({key, target: document.body, preventDefault: () => { used = true; }, ...properties});

@@ -45,7 +45,7 @@ test('the table of a long text has the most decided queries', () => {
   const [doc] = data.documents;
   const count = 120;
   doc.tokens = doc.labels = Array.from({length: count}, (_, i) => `t${i}`);
-  // Later queries spread their weight over all keys; only every sixth looks at itself.
+  // Every sixth query attends only to itself; the others spread their weight evenly.
   const rows = Array.from({length: count}, (_, query) => Array.from({length: query + 1}, (_, key) =>
     query % 6 === 0 ? Number(key === query) : 1 / (query + 1)));
   const bytes = rows.flat().flatMap((weight) => {

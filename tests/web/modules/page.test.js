@@ -7,7 +7,7 @@ import {openSample, sampleData} from './sample.js';
 
 const byId = (id) => document.getElementById(id);
 
-// Views that only note what is asked of them.
+// Opens the sample with views that only record their calls; returns the record.
 function openNoting(data) {
   openSample(data);
   const notes = [];

@@ -1,4 +1,4 @@
-// A small page for tests: two documents of two layers with three heads.
+// Sample page for tests: two documents of two layers with three heads.
 import {setPalettes} from '../../../src/views/page/colours.js';
 import {openTab, setViews} from '../../../src/views/page/page.js';
 import {openDocuments, shownDocuments, view} from '../../../src/views/page/state.js';
@@ -22,8 +22,8 @@ export const vectorCode = (numbers, scale) => ({
   })),
 });
 
-// Query q of head h gives 0.75 to the token h places before it, or to the first, and the rest to
-// itself; rows end at the diagonal.
+// Returns the weights of head h: a query gives 0.75 to the token h places before it (or the first)
+// and 0.25 to itself. Rows end at the diagonal.
 export const sampleWeights = (head, count) =>
   Array.from({length: count}, (_, query) => {
     const row = Array(query + 1).fill(0);
@@ -48,7 +48,7 @@ function sampleDocument(title, tokens) {
           layers: [layer(0), {...layer(1), width: 2, scale: 1 / Math.sqrt(2), window: 0, vectors: [vectors, vectors, vectors]}]};
 }
 
-// 256 greys, dark ones with white text; on the dark ground the other way round.
+// 256 greys from black to white, the dark palette. The light palette reverses them.
 const greys = Array.from({length: 256}, (_, i) => i.toString(16).padStart(2, '0').repeat(3));
 
 export const sampleData = () => ({
@@ -59,7 +59,7 @@ export const sampleData = () => ({
               sampleDocument('toy', ['a', ' dog'])],
 });
 
-// The page as it is before the reader has chosen anything.
+// Opens the sample without any choice of the reader.
 export function openSample(data = sampleData()) {
   Object.assign(view, {doc: 0, open: false, token: null, hovered: null, direction: 'gives',
                        kept: 'gives', hidden: new Set()});
@@ -68,7 +68,7 @@ export function openSample(data = sampleData()) {
   setHideFirst(false);
 }
 
-// The sample in `tab`, with views that show nothing of it; `more` tells what else they give.
+// Opens the sample in `tab` with empty views; more() returns further members of the views.
 export function openBlank(tab, data, more = () => ({})) {
   openSample(data);
   const build = () => ({

@@ -4,7 +4,7 @@ import {directionSwitch, headNavigator, headTools, isFine,
 import {equal, test} from './harness.js';
 import {openBlank, openSample, sampleData} from './sample.js';
 
-// A page whose views have the tools of a single head.
+// Opens the sample with views that have the tools of a single head.
 function openTools(tab, data = sampleData()) {
   openBlank(tab, data, () => ({tools: [...headTools(), layerPicker()]}));
   return document.getElementById('tools');

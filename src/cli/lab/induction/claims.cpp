@@ -8,13 +8,13 @@
 namespace headlight::cli::lab {
 namespace {
 
-constexpr double kFewEdges = 0.25;  // of all
+constexpr double kFewEdges = 0.25;  // share of all edges
 constexpr double kFaithful = 0.8;
 
 std::string number(double value) { return fixed_number(value, 2); }
 
-// The interval of the keys lies above those of query and value: it is by its keys that the head is
-// told where to look.
+// True if the key interval is above the query and value intervals. Then the source head controls
+// the target through the keys.
 bool composes_by_keys(const Findings& findings) {
   if (findings.paths.empty()) {
     return false;
@@ -23,7 +23,7 @@ bool composes_by_keys(const Findings& findings) {
   return key.low > std::max({query.high, value.high, 0.0});
 }
 
-// Without the induction heads more is lost than without any of the others that were drawn.
+// True if the loss rises more without the induction heads than without any drawn set of others.
 bool are_needed(const Repetition& repetition) {
   double others = 0;
   for (const LossWithout& without : repetition.without_others) {

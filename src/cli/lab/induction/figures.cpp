@@ -12,7 +12,7 @@
 namespace headlight::cli::lab {
 namespace {
 
-constexpr double kPrinted = 0.05;  // weights from here on stand in their cells
+constexpr double kPrinted = 0.05;  // cells print weights from here on
 
 void draw_birth(const Subject& subject, Report& report) {
   draw_curves("birth.svg",
@@ -24,7 +24,7 @@ void draw_birth(const Subject& subject, Report& report) {
               report);
 }
 
-// Where a head looks while tokens repeat; what lies in the future stays empty.
+// Attention map of a head on repeated tokens. Future positions stay empty.
 std::string map_svg(const Subject& subject, const HeadId& head, const Text& title,
                     const Report& report) {
   const std::vector<std::int32_t> tokens = repeated_example(subject);
@@ -43,7 +43,7 @@ std::string map_svg(const Subject& subject, const HeadId& head, const Text& titl
   return matrix_plot_svg(plot);
 }
 
-// The two heads of the story.
+// Draws the maps of the receiver and the source head.
 void draw_maps(const Findings& findings, const Subject& subject, Report& report) {
   report.figure("receiver.svg", map_svg(subject, findings.receiver,
                                         {"What {0} looks at while tokens repeat: it finds B",
@@ -58,7 +58,7 @@ void draw_maps(const Findings& findings, const Subject& subject, Report& report)
   }
 }
 
-// Every head at every token of the first pair.
+// Draws the recovered share of every head at every token of the first pair.
 void draw_positions(const Findings& findings, const Subject& subject, Report& report) {
   const PatchingTask& task = findings.pairs.front().task;
   const PatchGrid grid = patch_grid(*subject.model, task, {.by_position = true});

@@ -12,19 +12,19 @@
 
 namespace headlight::cli::lab {
 
-// Places of an InductionPair: A and B, X and Y, and the A at the end.
+// Named places of an InductionPair: A and B, X and Y, and the A at the end.
 inline constexpr std::array<const char*, 5> kPairPlaces{"A", "B", "X", "Y", "A (end)"};
 
 struct HeadFinding {
   ScoredHead scored;
-  Interval suffices;  // share that it brings back on the corrupt texts, over pairs
-  Interval needed;    // share that is lost on the clean texts
-  std::array<double, kPairPlaces.size()> by_place{};  // as `suffices`, at one place each; means
+  Interval suffices;  // recovered share on the corrupt texts, over pairs
+  Interval needed;    // lost share on the clean texts, over pairs
+  std::array<double, kPairPlaces.size()> by_place{};  // mean of `suffices` at each place alone
 
   bool is(std::string_view verdict) const { return scored.verdict.name == verdict; }
 };
 
-// What an earlier head writes into query, key and value of the induction head: shares over pairs.
+// Effect of an earlier head on query, key and value of the induction head, as shares over pairs.
 struct PathFinding {
   HeadId from;
   std::array<Interval, 3> into;  // q, k, v
@@ -32,11 +32,11 @@ struct PathFinding {
 
 struct LensFinding {
   std::string place;
-  double probability = 0;  // of the answer; mean over pairs
-  double rank = 0;         // the median
+  double probability = 0;  // mean probability of the answer over pairs
+  double rank = 0;         // median rank over pairs
 };
 
-// Loss on the second copy of random tokens that repeat, without some heads.
+// Loss on the second copy of repeated random tokens without some heads.
 struct LossWithout {
   HeadSet heads;
   Interval loss;  // nats a token
@@ -45,47 +45,47 @@ struct LossWithout {
 
 struct Repetition {
   Interval first;   // loss on the first copy
-  Interval second;  // and on the second
+  Interval second;  // loss on the second copy
   LossWithout without_induction = {};
-  std::optional<LossWithout> without_source = {};  // of the head that tells where to look
-  std::vector<LossWithout> without_others = {};    // as many heads that were not named, drawn
+  std::optional<LossWithout> without_source = {};  // without the source head
+  std::vector<LossWithout> without_others = {};    // without drawn sets of unnamed heads
 
-  // The mean of the largest; 0 when none were drawn.
+  // Mean rise of the drawn set with the largest rise; 0 without drawn sets.
   double largest_other_rise() const;
 };
 
-// Everything that was measured of one model.
+// All measurements of one model.
 struct Findings {
   std::vector<InductionPair> pairs;
-  Index sequences = 0;            // of random tokens that repeat
-  Index pairs_done = 0;           // clearly
-  double clean_difference = 0;    // logit of the answer less that of the wrong token, mean
-  double corrupt_difference = 0;  // the same on the corrupt texts
+  Index sequences = 0;            // of repeated random tokens
+  Index pairs_done = 0;           // pairs that the model solves clearly
+  double clean_difference = 0;    // mean logit of the answer less the wrong token's
+  double corrupt_difference = 0;  // this mean on the corrupt texts
   std::vector<HeadFinding> heads;
-  HeadSet induction_heads;  // by verdict; where none is one, the head that comes nearest
+  HeadSet induction_heads;  // by verdict; if there is none, the closest head
   bool has_induction = false;
-  HeadId receiver;  // of them the one that brings back most
+  HeadId receiver;  // induction head with the largest recovered share
   std::vector<LensFinding> lens;
-  std::vector<PathFinding> paths;  // the strongest into keys first; none without earlier heads
-  std::optional<HeadId> source;    // of the first
+  std::vector<PathFinding> paths;  // strongest key path first; empty without earlier heads
+  std::optional<HeadId> source;    // sender of the first path
   Repetition repetition = {};
   CircuitResult circuit = {};
-  double kept_share = 0;  // edges that are kept of all edges
+  double kept_share = 0;  // kept edges divided by all edges
 
   const HeadFinding& head(const HeadId& id) const;
-  // The model does the task clearly in more than half of the pairs, so that shares mean something.
+  // True if the model solves more than half of the pairs clearly. Otherwise shares mean nothing.
   bool does_task() const { return 2 * pairs_done > std::ssize(pairs); }
 };
 
 struct MeasureOptions {
   Index pairs = 24;
-  Index sequences = 32;  // of random tokens that repeat
-  Index draws = 12;      // of other heads
+  Index sequences = 32;  // of repeated random tokens
+  Index draws = 12;      // of sets of other heads
   std::uint64_t seed = 1337;
 };
 
-// Looks into the model; what rests on the task is left out where it does not do it. The attached
-// hook of the model is taken off.
+// Measures the model. Leaves out results of the task if the model does not solve it. Detaches the
+// model's hook.
 Findings measure(const Subject& subject, const MeasureOptions& options);
 
 }  // namespace headlight::cli::lab

@@ -5,7 +5,7 @@ namespace headlight::cli::lab {
 namespace {
 
 constexpr Index kUpdates = 1500;
-constexpr Index kUpdatesFull = 2000;  // as configs/induction.toml
+constexpr Index kUpdatesFull = 2000;  // as in configs/induction.toml
 constexpr Index kStarts = 2;
 constexpr Index kStartsFull = 5;
 

@@ -13,12 +13,12 @@
 namespace headlight::cli::lab {
 namespace {
 
-constexpr Index kPairLength = 12;        // different tokens
-constexpr std::size_t kMostSenders = 8;  // whose paths are followed, of large models
+constexpr Index kPairLength = 12;        // tokens of a pair, all different
+constexpr std::size_t kMostSenders = 8;  // limit of followed paths in large models
 
 constexpr std::array kInto{Point::q, Point::k, Point::v};
 
-// The mean over pairs or sequences with its interval.
+// Mean over pairs or sequences, with its interval.
 Interval mean_of(const std::vector<double>& values) {
   std::vector<DocumentSum> sums;
   for (const double value : values) {
@@ -66,8 +66,8 @@ void score(const Subject& subject, const MeasureOptions& options, Findings& find
   findings.receiver = findings.induction_heads[0];
 }
 
-// Whether the model does the task, and every head as a whole, from the corrupt text and from the
-// clean one.
+// Patches every whole head into the corrupt and into the clean texts. Counts the pairs that the
+// model solves.
 void patch_wholes(const Gpt& model, Findings& findings) {
   const std::vector<PatchingTask> tasks = tasks_of(findings.pairs);
   const PatchStudy suffices = patch_pairs(model, tasks, {});
@@ -96,7 +96,7 @@ std::array<Index, kPairPlaces.size()> places_of(const InductionPair& pair) {
           std::ssize(pair.task.clean) - 1};
 }
 
-// Every head at one place at a time.
+// Patches every head at one place at a time.
 void patch_places(const Gpt& model, Findings& findings) {
   const auto share = 1 / static_cast<double>(findings.pairs.size());
   for (const InductionPair& pair : findings.pairs) {
@@ -136,7 +136,7 @@ void read_layers(const Gpt& model, Findings& findings) {
   }
 }
 
-// The heads below the receiver; where they are many, those that carry most.
+// Heads below the receiver, at most kMostSenders with the largest recovered shares.
 std::vector<HeadId> senders_of(const Findings& findings) {
   std::vector<const HeadFinding*> earlier;
   for (const HeadFinding& head : findings.heads) {
@@ -176,7 +176,7 @@ void follow_paths(const Gpt& model, Findings& findings) {
   }
 }
 
-// Losses on the second copy with heads switched off.
+// Losses on both copies of repeated tokens, with all heads or with some switched off.
 class RepeatedText {
  public:
   RepeatedText(Gpt& model, const RepeatOptions& repeats)
@@ -218,7 +218,7 @@ class RepeatedText {
   std::vector<RepeatLoss> whole_;
 };
 
-// Different sets of as many heads as there are induction heads, of those that nothing has named.
+// Draws different sets of unnamed heads, each as large as the set of induction heads.
 std::vector<HeadSet> other_sets(const Findings& findings, const MeasureOptions& options) {
   std::vector<HeadId> others;
   for (const HeadFinding& head : findings.heads) {

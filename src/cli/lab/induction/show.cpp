@@ -122,7 +122,7 @@ void show_pair(const InductionPair& pair, const Subject& subject, Report& report
                line(kCorrupt, pair.task.corrupt, pair.task.wrong.front()));
 }
 
-// The loss of a curve as lines of blocks.
+// Shows the loss curve of the training as a chart of block characters.
 void show_birth(const Subject& subject, Report& report) {
   const Index vocabulary = subject.model->vocab_size();
   report.paragraph(kBirth, {fixed_number(subject.updates.back(), 0), std::to_string(vocabulary),

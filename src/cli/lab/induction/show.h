@@ -5,14 +5,14 @@
 
 namespace headlight::cli::lab {
 
-// What was found in another start of the same training, or the first.
+// Findings at one start of the training.
 struct StartFinding {
   std::uint64_t seed = 0;
   Findings findings;
 };
 
-// The steps of the investigation as text, tables and pictures, in their order. Steps that rest on
-// the task end with it.
+// Print the steps of the investigation as text, tables and pictures. Callers skip the steps after
+// show_heads() if the model does not solve the task.
 void show_question(const Subject& subject, Report& report);
 void show_task(const Findings& findings, const Subject& subject, Report& report);
 void show_heads(const Findings& findings, const Subject& subject, Report& report);
@@ -24,13 +24,13 @@ void show_circuit(const Findings& findings, Report& report);
 void show_starts(const std::vector<StartFinding>& starts, Report& report);
 void show_open_ends(const Findings& findings, Report& report);
 
-// Figures for --out, with words in the report's language.
+// Draws the figures for --out, with words in the report's language.
 void draw_findings(const Findings& findings, const Subject& subject, Report& report);
 
-// Statements about the first of the starts, and about how many of them agree.
+// Adds claims about the first start, and about the number of starts that agree.
 void claim_findings(const std::vector<StartFinding>& starts, Report& report);
 
-// Everything that was measured, for programs.
+// All measurements as JSON.
 Json json_of(const Findings& findings);
 
 }  // namespace headlight::cli::lab

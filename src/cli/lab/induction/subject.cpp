@@ -18,10 +18,10 @@ namespace {
 
 constexpr Index kLetters = 52;
 constexpr Index kTextLength = 100000;
-constexpr Index kMeasurements = 30;  // of the curve
-constexpr Index kMeasured = 8;       // sequences
-constexpr double kLast = 1;          // how far a letter decides about the one behind it
-constexpr double kLastButOne = 2;    // and about the one after that
+constexpr Index kMeasurements = 30;  // points of the curve
+constexpr Index kMeasured = 8;       // sequences of a measurement
+constexpr double kLast = 1;          // influence of the last letter on the next
+constexpr double kLastButOne = 2;    // influence of the last letter but one
 
 CharTokenizer letters() {
   std::vector<char32_t> characters;
@@ -34,13 +34,13 @@ CharTokenizer letters() {
   return CharTokenizer(characters);
 }
 
-// The made-up language: the logit of a letter is the sum of what the last one and the last but one
-// say, both normal numbers that are drawn once.
+// Made-up language. The logit of a letter is a weighted sum of two normal random numbers, one for
+// each of the two letters before. The numbers are drawn once.
 class LetterLanguage {
  public:
   explicit LetterLanguage(const RandomStream& random) : random_(random) {}
 
-  // What follows, for a number from 0 to 1.
+  // Next letter for a uniform number from 0 to 1.
   Index next(Index last_but_one, Index last, double uniform) {
     std::vector<double>& sums = sums_[{last_but_one, last}];
     for (Index letter = std::ssize(sums); letter < kLetters; ++letter) {
@@ -76,7 +76,7 @@ TokenDataset made_up_text(const Tokenizer& tokenizer, std::uint64_t seed) {
   return stream_dataset(std::move(ids));
 }
 
-// The keys of configs/induction.toml.
+// Settings of configs/induction.toml.
 TrainConfig induction_config(Index updates, std::uint64_t seed) {
   TrainConfig config;
   config.batching = "packed";

@@ -9,22 +9,22 @@
 
 namespace headlight::cli::lab {
 
-// The model that is looked into.
+// Model to investigate.
 struct Subject {
   std::unique_ptr<Gpt> model;
   std::unique_ptr<Tokenizer> tokenizer;
-  // How its training went, where it was trained here: loss on the second copy of random tokens that
-  // repeat, nats a token, by update.
+  // Training curve, if trained here: loss on the second copy of repeated random tokens, in nats a
+  // token, for each measured step.
   std::vector<double> updates = {};
   std::vector<double> second_copy = {};
 };
 
-// The model of a directory or file, as load_model() reads it.
+// Loads the model of a directory or file, as load_model() does.
 Subject read_subject(const std::string& path);
 
-// A model of the size of configs/induction.toml, trained on random tokens that repeat and, in the
-// place of that file's text, on letters each of which depends on the two before it, so that looking
-// at the previous one pays. They are made here, so that no file is needed.
+// Trains a model of the size of configs/induction.toml, without reading files. Half of the
+// sequences repeat random tokens. The others are letters that depend on the two letters before, so
+// that attending to the previous token lowers the loss.
 Subject train_subject(Index updates, std::uint64_t seed);
 
 }  // namespace headlight::cli::lab

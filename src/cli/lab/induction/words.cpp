@@ -10,7 +10,7 @@
 namespace headlight::cli::lab {
 namespace {
 
-constexpr std::size_t kRows = 16;  // of tables
+constexpr std::size_t kRows = 16;  // of a table
 constexpr Index kExample = 8;
 
 constexpr Text kRange{"{0} ({1} to {2})", "{0} ({1}~{2})"};

@@ -10,9 +10,9 @@
 namespace headlight {
 namespace {
 
-constexpr Index kElementsAtOnce = Index{1} << 16;  // read by a thread
+constexpr Index kElementsAtOnce = Index{1} << 16;  // per thread
 
-// Reads elements of a tensor from element `first` on, which begins a block, until `values` is full.
+// Fills `values` with elements of a tensor from element `first` on, which must begin a block.
 void read_elements(const InputFile& file, const GgufTensor& tensor, Index first,
                    std::span<float> values) {
   const GgufBlock block = gguf_block(tensor.type);
@@ -35,7 +35,7 @@ void read_elements(const InputFile& file, const GgufTensor& tensor, Index first,
 constexpr std::string_view kSplitCount = "split.count";
 constexpr std::string_view kSplitNumber = "split.no";
 
-// Which of how many parts a file is.
+// Index of a file among the parts of a split model.
 struct SplitPlace {
   std::size_t number = 0;
   std::size_t count = 1;
@@ -61,7 +61,7 @@ SplitPlace split_place(const GgufHeader& header, std::string_view where) {
   return place;
 }
 
-// "-00001-of-00003.gguf", counted from 1.
+// Returns "-00001-of-00003.gguf" for part 0 of 3.
 std::string part_ending(std::size_t number, std::size_t count) {
   const auto digits = [](std::size_t value) { return zero_padded(static_cast<Index>(value), 5); };
   return "-" + digits(number + 1) + "-of-" + digits(count) + ".gguf";

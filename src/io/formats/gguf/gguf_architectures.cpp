@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kEmbedding = "token_embd.weight";
 constexpr std::string_view kHead = "output.weight";
 
-// Of a part inside a layer, or outside.
+// Returns the name of a part, without the layer.
 const char* name_of_part(Part part) {
   switch (part) {
     case Part::token_embedding:
@@ -62,7 +62,7 @@ std::vector<StoredTensor> fused_tensors(const Weight& weight, const GptConfig&) 
   return {{.name = tensor_name(weight, name_of_part(weight.part)), .rows = weight.shape[0]}};
 }
 
-// Queries, keys and values are tensors of their own.
+// Returns tensors with separate queries, keys and values.
 std::vector<StoredTensor> split_tensors(const Weight& weight, const GptConfig& config) {
   if (weight.part != Part::query_key_value) {
     return fused_tensors(weight, config);
@@ -72,7 +72,7 @@ std::vector<StoredTensor> split_tensors(const Weight& weight, const GptConfig& c
                                   tensor_name(weight, "attn_v")});
 }
 
-// Llama's neighbouring elements of a head turn together, where ours are half a head apart.
+// llama.cpp's Llama rotates neighbouring elements of a head together; ours are half a head apart.
 std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config) {
   std::vector<StoredTensor> tensors = split_tensors(weight, config);
   if (weight.part == Part::query_key_value) {
@@ -91,14 +91,14 @@ bool is_norm(Part part) {
          part == Part::mlp_output_norm || part == Part::final_norm;
 }
 
-// Gains are stored as they are multiplied, 1 + w.
+// Stores gains as the factors 1 + w.
 std::vector<StoredTensor> gemma_tensors(const Weight& weight, const GptConfig& config) {
   std::vector<StoredTensor> tensors = split_tensors(weight, config);
   tensors[0].shift = is_norm(weight.part) ? 1 : 0;
   return tensors;
 }
 
-// Adds keys of one architecture.
+// Adds keys of one architecture to metadata.
 class KeyWriter {
  public:
   KeyWriter(std::string_view architecture, GgufMetadata& metadata)
@@ -122,7 +122,7 @@ void require_whole_turns(GgufKeys& keys, const GptConfig& config) {
                 config.head_width, ", the width of a head, got ", config.rope.width);
 }
 
-// Llama, Qwen and Gemma have it in common.
+// Reads the configuration that Llama, Qwen and Gemma share.
 void read_rms_layers(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
   config.bias = false;
   config.norm_type = NormKind::rms;
@@ -137,7 +137,7 @@ void read_rms_layers(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
   config.mlp_bias = file.find_tensor("blk.0.ffn_up.bias") != nullptr;
 }
 
-// llama.cpp computes these architectures without windows, whatever the file says.
+// Throws Error for a window shorter than the context, because llama.cpp would ignore it.
 void require_no_window(GgufKeys& keys, const GptConfig& config) {
   const Index window = keys.integer("attention.sliding_window", 0);
   require_value(window == 0 || window >= config.block_size, keys.whole("attention.sliding_window"),
@@ -154,13 +154,13 @@ void read_qwen3(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
   config.qk_norm = true;
 }
 
-// Of 62 layers, Gemma 3 27B, queries are scaled as for heads of another width.
+// Returns the scale of attention scores. Gemma 3 27B (62 layers) scales as for another head width.
 double gemma_scale(const GptConfig& config) {
   const Index width = config.n_layer == 62 ? config.n_embd / config.n_head : config.head_width;
   return 1 / std::sqrt(static_cast<double>(width));
 }
 
-// Every sixth layer sees all tokens.
+// Returns the windows of all layers; every `pattern`-th layer has none.
 std::vector<Index> gemma_windows(Index layers, Index window, Index pattern) {
   std::vector<Index> windows;
   for (Index layer = 0; layer < layers; ++layer) {
@@ -198,7 +198,7 @@ void read_layer_norms(GgufKeys& keys, GptConfig& config) {
 
 void read_gpt2(GgufKeys& keys, const GgufFile&, GptConfig& config) {
   read_layer_norms(keys, config);
-  config.bias = false;  // until one is not 0: see ModelWeights::settle
+  config.bias = false;  // until a bias is not 0: see ModelWeights::settle
   config.activation = Activation::gelu_tanh;
 }
 
@@ -210,7 +210,7 @@ void read_gptneox(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
   config.parallel_residual = keys.boolean("use_parallel_residual", true);
 }
 
-// What llama.cpp has fixed: the activation, and which scaling it looks for.
+// Returns the reason if llama.cpp's architecture fixes another activation or lacks llama3 scaling.
 std::string refusal_of_fixed(const GptConfig& config, std::string_view name, Activation activation,
                              bool has_factors) {
   if (config.activation != activation) {
@@ -286,7 +286,7 @@ std::string refusal_of_gptneox(const GptConfig& config) {
              : "these biases cannot be expressed: gptneox of llama.cpp has all";
 }
 
-// llama.cpp needs the factors that come of them alone, a tensor.
+// Writes the bounds of Llama 3's scaling. llama.cpp only needs the tensor of factors.
 void write_llama3_bounds(const RopeOptions& rope, KeyWriter& keys) {
   const RopeOptions usual;
   if (rope.low_freq_factor != usual.low_freq_factor ||
@@ -399,7 +399,7 @@ const GgufArchitecture& architecture_of(const GgufFile& file) {
   fail_value(kKey, "expected ", listed(names), ", got ", in_quotes(*name));
 }
 
-// A head of the same type that begins as the token embedding does may be the same.
+// True if the head may equal the token embedding: same type, shape and first row, or no head.
 bool may_share_head(const GgufFile& file) {
   const GgufTensor* embedding = file.find_tensor(kEmbedding);
   const GgufTensor* head = file.find_tensor(kHead);
@@ -457,7 +457,7 @@ GgufModel read_gguf_model(const GgufFile& file) {
     GptConfig config = read_sizes(keys, file);
     architecture.read(keys, file, config);
     keys.require_all_known();
-    // Refuses sizes that no file could hold.
+    // Throws Error for sizes that no file could hold.
     keys.asked().in_file_keys(keys.whole(""), [&] { count_parameters(config); });
     return GgufModel{&architecture, config.canonical()};
   });
@@ -471,7 +471,7 @@ const GgufArchitecture& gguf_architecture_for(const GptConfig& config) {
   }
   require(!kGptNeo.refusal(config).empty(),
           "gguf: llama.cpp has no architecture for GPT-Neo; --to hf writes it");
-  // Why the one that comes nearest does not.
+  // Reports the reason of the closest architecture.
   const auto nearest = [&](const GgufArchitecture& architecture) {
     return architecture.name == (config.norm_type != NormKind::rms
                                      ? config.position == PositionKind::rope ? "gptneox" : "gpt2"

@@ -10,23 +10,23 @@
 
 namespace headlight {
 
-// A kind of model that llama.cpp knows and a Gpt can compute: its names, its keys, and how its
-// matrices lie. Keys and tensors: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md and
+// An architecture of llama.cpp that a Gpt can compute: its names, its keys, and the layout of its
+// matrices. Keys and tensors: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md and
 // gguf-py/gguf/constants.py of llama.cpp.
 struct GgufArchitecture {
   std::string_view name;  // general.architecture
   WeightLayout layout;
-  // Reads what is its own into a configuration that has the sizes.
+  // Reads the architecture's own keys into a configuration that already has the sizes.
   void (*read)(GgufKeys& keys, const GgufFile& file, GptConfig& config);
-  // Why llama.cpp would not compute a model's function; empty: it does.
+  // Returns why llama.cpp cannot compute a model's function; "" if it can.
   std::string (*refusal)(const GptConfig& config);
-  // Adds what is its own, under "ARCHITECTURE.KEY", to metadata that has the sizes.
+  // Adds the architecture's own keys, "ARCHITECTURE.KEY", to metadata that already has the sizes.
   void (*write)(const GptConfig& config, GgufMetadata& metadata);
-  bool has_own_head = false;  // a tensor of its own, also where the token embedding serves
+  bool has_own_head = false;  // stores a head tensor even if the head is tied
 };
 
-// The architecture of a file and the configuration of its model, settled but for the head (see
-// ModelWeights::settle). Throws Error, one line that names the file and the key, for what is
+// Returns the architecture of a file and its model's configuration, complete except for the head
+// (see ModelWeights::settle). Throws Error, one line with the file and the key, for anything
 // missing, damaged or not supported.
 struct GgufModel {
   const GgufArchitecture* architecture = nullptr;
@@ -34,10 +34,11 @@ struct GgufModel {
 };
 GgufModel read_gguf_model(const GgufFile& file);
 
-// The first that can express the configuration. Throws Error, "gguf: ...", when none can.
+// Returns the first architecture that can express the model. Throws Error, "gguf: ...", without
+// one.
 const GgufArchitecture& gguf_architecture_for(const GptConfig& config);
 
-// general.architecture and all keys of the architecture.
+// Returns general.architecture and all keys of the architecture.
 GgufMetadata gguf_model_keys(const GgufArchitecture& architecture, const GptConfig& config);
 
 }  // namespace headlight

@@ -24,15 +24,15 @@ void write_word(Byte* bytes, std::uint16_t word) { std::memcpy(bytes, &word, siz
 
 float read_half(const Byte* bytes) { return half_to_float(read_word(bytes)); }
 
-// The lower (0) or upper (1) half of a byte.
+// Returns the lower (0) or upper (1) half of a byte.
 int nibble(Byte byte, int half) { return (byte >> (4 * half)) & 0xF; }
 
 int bit(Byte byte, int place) { return (byte >> place) & 1; }
 
 int two_bits(Byte byte, int place) { return (byte >> (2 * place)) & 3; }
 
-// Every type below has the sizes of its blocks and read(), from one block to its values. Offsets
-// are those of the structs block_* in ggml-common.h.
+// Every type below has the size of its blocks and read(), which converts one block to values.
+// Offsets are as in the structs block_* in ggml-common.h.
 
 struct F32 {
   static constexpr GgufBlock kBlock{1, 4};
@@ -87,7 +87,7 @@ struct Q8_0 {
   }
 };
 
-// Fills a block of 32: number(i, half) is that in the lower (0) or upper (1) half of byte i.
+// Fills a block of 32 values: number(i, half) is the lower (0) or upper (1) half of byte i.
 template <class Number>
 void fill_halves(float* values, const Number& number) {
   for (int half = 0; half < 2; ++half) {
@@ -118,7 +118,7 @@ struct Q4_1 {
   }
 };
 
-// Numbers of 5 bits: the highest ones of all 32 come first.
+// Returns number i of a half, of 5 bits. The highest bits of all 32 numbers come first.
 int five_bits(const Byte* block, int i, int half) {
   const int place = 16 * half + i;
   return nibble(block[4 + i], half) | bit(block[place / 8], place % 8) << 4;
@@ -151,7 +151,7 @@ struct Q2K {
     const Byte* scales = block;
     const float scale = read_half(block + 80);
     const float least_scale = read_half(block + 82);
-    for (int part = 0; part < 16; ++part) {  // of 16 values: 8 of 4 shifts of 32 bytes
+    for (int part = 0; part < 16; ++part) {  // 16 values each; 8 parts share 32 bytes, at 4 shifts
       const Byte* numbers = block + 16 + 32 * (part / 8) + 16 * (part % 2);
       const int shift = part / 2 % 4;
       const float step = scale * static_cast<float>(nibble(scales[part], 0));
@@ -179,14 +179,14 @@ struct Q3K {
   }
 
  private:
-  // Scale `part` of 16: the lower halves come first, in 8 bytes, then the upper two bits in 4.
+  // Returns scale `part` of 16: 8 bytes hold the lower halves, then 4 bytes the upper two bits.
   static int six_bits(const Byte* scales, int part) {
     return nibble(scales[part % 8], part / 8) | two_bits(scales[8 + part % 4], part / 4) << 4;
   }
 };
 
-// What Q4_K and Q5_K have in common: 8 parts of 32 values, each with a scale and a least value of
-// 6 bits, packed into 12 bytes.
+// Part of a Q4_K or Q5_K block. A block has 8 parts of 32 values, each with a scale and a least
+// value of 6 bits, packed into 12 bytes.
 struct ScaledPart {
   float step;
   float least;

@@ -18,19 +18,18 @@ constexpr std::uint64_t kMaxKeyBytes = 65535;
 constexpr std::uint64_t kMaxTensorNameBytes = 1024;
 constexpr Index kMaxAlignment = Index{1} << 20;  // bytes
 
-// The bytes of the header one after another.
+// Sequential reader of the header.
 class HeaderBytes {
  public:
   explicit HeaderBytes(const InputFile& file)
       : file_(file), end_(std::min(file.size(), kMaxGgufHeader)), place_(shown(file.path())) {}
 
   Index position() const { return position_; }
-  // Begins messages: the file, then the key or the tensor that is being read.
+  // Returns the beginning of error messages: the file and the key or tensor being read.
   const std::string& place() const { return place_; }
   void set_place(std::string_view part) { place_ = shown(file_.path()) + ": " + std::string(part); }
 
-  // Throws Error unless `count` things of so many bytes can follow: to be asked before memory is
-  // taken for them.
+  // Throws Error unless `count` items of `bytes` bytes can follow. Call before allocating for them.
   void require_left(std::uint64_t count, std::uint64_t bytes) const {
     if (count > static_cast<std::uint64_t>(end_ - position_) / bytes) {
       require(end_ == file_.size(), place_, ": the header is longer than ", kMaxGgufHeader,
@@ -61,7 +60,7 @@ class HeaderBytes {
     return std::bit_cast<T>(bytes);
   }
 
-  // A text behind its length.
+  // Reads a text after its length.
   std::string text(std::string_view what, std::uint64_t max_bytes) {
     const auto length = number<std::uint64_t>();
     require(length <= max_bytes, place_, ": ", what, " of ", length, " bytes, at most ", max_bytes,
@@ -88,7 +87,7 @@ class HeaderBytes {
   Index buffer_begin_ = 0;
 };
 
-// One value of metadata, of a type by its C++ name.
+// Reads one value of metadata, of type T.
 template <class T>
 T read_element(HeaderBytes& bytes) {
   return bytes.number<T>();
@@ -106,7 +105,7 @@ std::string read_element<std::string>(HeaderBytes& bytes) {
   return bytes.text("a text", static_cast<std::uint64_t>(kMaxGgufHeader));
 }
 
-// Reads `count` elements into a list of theirs.
+// Reads `count` elements into a list of type List.
 template <class List>
 GgufArray read_list(HeaderBytes& bytes, std::uint64_t count) {
   using T = typename List::value_type;
@@ -172,7 +171,7 @@ void read_metadata(HeaderBytes& bytes, std::uint64_t count, GgufHeader& header) 
   }
 }
 
-// Types of ggml that are not read, for messages.
+// Returns the name of an unsupported ggml type, for messages.
 std::string_view foreign_type_name(std::uint32_t type) {
   constexpr std::array<Choice<std::uint32_t>, 20> kForeign{
       {{"Q8_1", 9},   {"Q8_K", 15},   {"IQ2_XXS", 16}, {"IQ2_XS", 17}, {"IQ3_XXS", 18},
@@ -207,14 +206,14 @@ Shape read_shape(HeaderBytes& bytes) {
   return shape;
 }
 
-// An entry of the table. Its begin and end are counted from the start of all elements.
+// Reads an entry of the table. Its begin and end count from the start of all elements.
 GgufTensor read_tensor(HeaderBytes& bytes, std::string name, Index alignment) {
   GgufTensor tensor{.name = std::move(name)};
   tensor.shape = read_shape(bytes);
   tensor.type = read_tensor_type(bytes);
   const Index length = gguf_tensor_bytes(bytes.place(), tensor.type, tensor.shape);
   const auto offset = bytes.number<std::uint64_t>();
-  constexpr auto kMaxOffset = std::uint64_t{1} << 61;  // sums stay in range
+  constexpr auto kMaxOffset = std::uint64_t{1} << 61;  // sums do not overflow
   require(offset <= kMaxOffset && length <= static_cast<Index>(kMaxOffset), bytes.place(), ": ",
           length, " bytes at offset ", offset, " are not in the file");
   require(offset % static_cast<std::uint64_t>(alignment) == 0, bytes.place(), ": offset ", offset,
@@ -238,7 +237,7 @@ void read_tensors(HeaderBytes& bytes, const InputFile& file, std::uint64_t count
   }
 }
 
-// Moves the tensors to where they lie in the file, which must hold them, each for itself.
+// Converts begin and end to file positions. Throws Error if tensors overlap or exceed the file.
 void place_tensors(const InputFile& file, Index data_start, std::vector<GgufTensor>& tensors) {
   std::vector<const GgufTensor*> order;
   for (GgufTensor& tensor : tensors) {
@@ -257,7 +256,7 @@ void place_tensors(const InputFile& file, Index data_start, std::vector<GgufTens
   }
 }
 
-// What every file begins with.
+// Reads the magic bytes and the version.
 std::uint32_t read_version(HeaderBytes& bytes, const InputFile& file) {
   constexpr Index kFixedBytes = 24;
   const std::string name = shown(file.path());

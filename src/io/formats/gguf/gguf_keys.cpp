@@ -16,7 +16,7 @@ namespace {
 template <class T>
 constexpr bool kIsInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
-// What is no integer, or none that fits, is none.
+// Returns the value as an Index; nothing if it is not an integer or does not fit.
 template <class T>
 std::optional<Index> integer_of(const T& value) {
   if constexpr (kIsInteger<T>) {
@@ -25,7 +25,7 @@ std::optional<Index> integer_of(const T& value) {
   return std::nullopt;
 }
 
-// Of a list whose numbers are all the same, too.
+// Returns the integer, or the common integer of a list.
 std::optional<Index> common_integer(const GgufValue& value) {
   const auto of_list = [](const auto& list) -> std::optional<Index> {
     if constexpr (std::is_same_v<std::decay_t<decltype(list)>, std::monostate>) {
@@ -70,7 +70,7 @@ std::string value_text(const GgufValue& value) {
   return std::visit(text, value);
 }
 
-// A value that switches nothing on.
+// True for 0 and false, which switch nothing on.
 bool is_nothing(const GgufValue& value) {
   return std::visit(
       [](const auto& plain) {
@@ -82,7 +82,7 @@ bool is_nothing(const GgufValue& value) {
       value);
 }
 
-// Keys that change nothing about what a model computes.
+// Keys that do not change a model's function.
 constexpr std::array<std::string_view, 4> kIdle{"tensor_data_layout", "pooling_type",
                                                 "rope.scaling.original_context_length",
                                                 "rope.scaling.finetuned"};

@@ -13,7 +13,7 @@
 namespace headlight {
 namespace {
 
-// llama_ftype: what most of the tensors are.
+// Returns llama_ftype, the type of most tensors.
 std::uint32_t file_type(GgufType type) {
   switch (type) {
     case GgufType::f16:
@@ -27,7 +27,7 @@ std::uint32_t file_type(GgufType type) {
   }
 }
 
-// Windows as long as the context hide nothing.
+// Removes windows that are at least as long as the context: they hide nothing.
 GptConfig without_idle_windows(GptConfig config) {
   for (Index& window : config.windows) {
     window = window >= config.block_size ? 0 : window;
@@ -57,7 +57,7 @@ GgufMetadata metadata_of(const GgufArchitecture& architecture, const GptConfig& 
   return metadata;
 }
 
-// llama.cpp computes with vectors and learned positions in float32 alone.
+// Returns the storage type of a tensor. llama.cpp needs vectors and learned positions in float32.
 GgufType type_of(const std::string& name, const Shape& shape, GgufType type) {
   if (shape.rank() < 2 || name == "position_embd.weight") {
     return GgufType::f32;

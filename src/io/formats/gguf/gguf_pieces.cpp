@@ -14,10 +14,10 @@ using Pattern = std::string_view;
 
 constexpr std::array kLlama3{kLlama3Pattern};
 constexpr std::array kQwen2{kQwen2Pattern};
-// Words take their marks along.
+// Words include combining marks.
 constexpr std::array kQwen35{Pattern(
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)")};
-// Of Mistral Nemo: words begin at capital letters.
+// Mistral Nemo: words begin at capital letters.
 constexpr std::array kTekken{Pattern(
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)")};
 constexpr std::array kGpt4o{Pattern(
@@ -41,9 +41,9 @@ constexpr std::array kLaguna{Pattern(R"([^\n]+|[\n]+)"), kQwen2Pattern};
 constexpr std::array kBloom{Pattern(R"( ?[^(\s|.,!?…。，、।۔،)]+)")};
 constexpr std::array kViking{kBloom[0], Pattern(R"(\p{N})")};
 
-// The names of llama-vocab.cpp in llama.cpp but those whose pattern is not linear (falcon, jais-2,
-// exaone-moe, tiny_aya, superbpe), not one of regular expressions (kimi-k2, afmoe), or of models of
-// other kinds.
+// The names in llama-vocab.cpp of llama.cpp, except for patterns that are not linear (falcon,
+// jais-2, exaone-moe, tiny_aya, superbpe) or not regular expressions (kimi-k2, afmoe), and for
+// models of other kinds.
 constexpr std::array kPieces{
     GgufPieces{kDefaultPieces},
     GgufPieces{"gpt-2 phi-2 jina-es jina-de jina-v1-en jina-v2-es jina-v2-de jina-v2-code "

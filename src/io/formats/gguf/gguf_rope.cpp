@@ -8,7 +8,7 @@
 namespace headlight {
 namespace {
 
-// Frequencies of the same factors differ in how they were rounded.
+// Compares factors with a tolerance, because programs round their frequencies differently.
 bool are_close(const std::vector<float>& a, const std::vector<float>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](float x, float y) { return std::abs(x - y) <= 1e-5F * std::abs(y); });
@@ -21,7 +21,8 @@ std::vector<float> read_factors(const GgufFile& file, const GgufTensor& tensor, 
   return {values.data<float>(), values.data<float>() + values.numel()};
 }
 
-// Files of others hold the factors alone: which parameters they come from is found by trying.
+// Finds the parameters of Llama 3's scaling for these factors by trial. Files of other programs
+// hold only the factors.
 RopeOptions with_factors(GgufKeys& keys, RopeOptions rope, const std::vector<float>& factors,
                          Index head_width) {
   const float largest = *std::max_element(factors.begin(), factors.end());

@@ -5,20 +5,20 @@
 
 namespace headlight {
 
-// The tensor of Llama 3's factors.
+// Name of the tensor with Llama 3's frequency factors.
 inline constexpr std::string_view kGgufRopeFactors = "rope_freqs.weight";
 
-// Its bounds, behind the architecture. The first two are Headlight's own, and are written where
-// they are not those of Llama 3.
+// Keys of the bounds of the factors, after the architecture. The first two are Headlight's own;
+// they are written only if they differ from Llama 3's.
 inline constexpr const char* kGgufLowFrequency = "rope.scaling.low_freq_factor";
 inline constexpr const char* kGgufHighFrequency = "rope.scaling.high_freq_factor";
 inline constexpr const char* kGgufOriginalContext = "rope.scaling.original_context_length";
 
-// What keys and tensors say about rotary embeddings. Throws Error about the key for a type of
-// scaling that is not known, and about the tensor for factors that are not those of Llama 3.
+// Reads the rotary embeddings from keys and tensors. Throws Error about the key for an unknown
+// scaling type, and about the tensor for factors that Llama 3's formula does not give.
 RopeOptions read_gguf_rope(GgufKeys& keys, const GgufFile& file, Index head_width);
 
-// What frequencies are divided by in scaling = llama3 [D / 2], as rope_freqs.weight holds it.
+// Returns the divisors of the frequencies for scaling = llama3 [D / 2], as in rope_freqs.weight.
 std::vector<float> llama3_factors(const RopeOptions& rope, Index head_width);
 
 }  // namespace headlight

@@ -18,21 +18,21 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kMostTokens = std::size_t{1} << 19;
-constexpr std::size_t kMostBytes = std::size_t{1} << 25;  // of tokens and merges
+constexpr std::size_t kMostBytes = std::size_t{1} << 25;  // of tokens; of merges
 constexpr std::size_t kMostMerges = std::size_t{1} << 20;
-constexpr std::size_t kLongestPiece = 256;  // bytes; all parts of it are looked up
+constexpr std::size_t kLongestPiece = 256;  // bytes; every split of a piece is looked up
 
-// Values under keys that begin with tokenizer.ggml.
+// Reads values under keys that begin with tokenizer.ggml.
 class TokenizerKeys {
  public:
   explicit TokenizerKeys(const GgufFile& file) : file_(file) {}
 
-  // "FILE: tokenizer.ggml.KEY"
+  // Returns "FILE: tokenizer.ggml.KEY" for messages.
   std::string at(std::string_view key) const {
     return concat_text(shown(file_.path()), ": tokenizer.ggml.", key);
   }
 
-  // Null when the key is missing.
+  // Returns the value of a key; null if it is missing.
   template <class T>
   const T* find(std::string_view key, std::string_view expected) const {
     const GgufValue* value = file_.find_value(concat_text("tokenizer.ggml.", key));
@@ -63,15 +63,15 @@ class TokenizerKeys {
   const GgufFile& file_;
 };
 
-// The tokens of a file and what it says of them.
+// The tokens of a file, their types and special ids.
 struct GgufTokens {
   std::vector<std::string_view> names = {};  // [V]
   std::unordered_map<std::string_view, std::int32_t> ids = {};
   std::vector<std::int32_t> types = {};  // [V]
-  std::int32_t begin = -1;               // -1: the file names none
+  std::int32_t begin = -1;               // -1: none
   std::int32_t end = -1;
   std::int32_t unknown = -1;
-  std::deque<std::string> respelled = {};  // names that are not the file's own
+  std::deque<std::string> respelled = {};  // names that differ from the file's
 };
 
 void read_names(const TokenizerKeys& keys, GgufTokens& tokens) {
@@ -96,7 +96,7 @@ void read_names(const TokenizerKeys& keys, GgufTokens& tokens) {
   }
 }
 
-// `otherwise` where the file does not say, if there is such a token.
+// Returns the id under a key. Without the key, returns `otherwise`, or -1 if it is no token's id.
 std::int32_t read_id(const TokenizerKeys& keys, const GgufTokens& tokens, std::string_view key,
                      std::int32_t otherwise) {
   const auto count = static_cast<std::int64_t>(tokens.names.size());
@@ -118,7 +118,7 @@ std::vector<T> list_of_all(const TokenizerKeys& keys, const GgufTokens& tokens,
   return values == nullptr ? std::vector<T>() : *values;
 }
 
-// SentencePiece's models begin with <unk>, <s> and </s>, unless they say otherwise.
+// Reads the tokens. By default, SentencePiece's models begin with <unk>, <s> and </s>.
 GgufTokens read_tokens(const TokenizerKeys& keys, bool sentencepiece) {
   GgufTokens tokens;
   read_names(keys, tokens);
@@ -130,10 +130,10 @@ GgufTokens read_tokens(const TokenizerKeys& keys, bool sentencepiece) {
   return tokens;
 }
 
-// Gemma's runs of blanks stand in the files of llama.cpp as in a text, with any score; the
-// tokenizer.json has marks in them, which are merged before anything else.
+// Replaces blanks by marks in Gemma's runs of blanks. llama.cpp's files hold them as blanks with
+// any score; in tokenizer.json they are marks that merge before anything else.
 void respell_blanks(GgufTokens& tokens, std::vector<float>& scores) {
-  constexpr float kFirst = 1 << 24;  // above all scores; less one, and again, is exact
+  constexpr float kFirst = 1 << 24;  // above all scores; integers below it are exact
   for (std::size_t id = 0; id < tokens.names.size(); ++id) {
     const std::string_view name = tokens.names[id];
     if (tokens.types[id] != kUserDefined || name.find_first_not_of(' ') != name.npos) {
@@ -153,7 +153,7 @@ void respell_blanks(GgufTokens& tokens, std::vector<float>& scores) {
   }
 }
 
-// Tokens that are found in the text before anything else is done to it.
+// Returns the tokens that are found in the text before any other step.
 Json added_tokens(const GgufTokens& tokens) {
   Json result = Json::array();
   for (std::size_t id = 0; id < tokens.names.size(); ++id) {
@@ -182,7 +182,7 @@ Json vocabulary(const GgufTokens& tokens) {
   return result;
 }
 
-// The step that puts the token begin before a text, or null.
+// Returns the step that puts the begin token before a text, or null.
 Json template_of(const TokenizerKeys& keys, const GgufTokens& tokens, bool otherwise) {
   if (!keys.flag("add_bos_token", otherwise)) {
     return nullptr;
@@ -220,7 +220,7 @@ Json split_by(std::string_view regex) {
           {"invert", false}};
 }
 
-// A sequence also of one step.
+// Returns the steps that cut a text, as a sequence even if there is one step.
 Json pre_tokenizer(const GgufPieces& pieces) {
   Json steps = Json::array();
   if (pieces.digits) {
@@ -268,7 +268,7 @@ Json byte_level_json(const TokenizerKeys& keys, const GgufTokens& tokens) {
 struct ScoredMerge {
   std::string_view left;
   std::string_view right;
-  std::tuple<float, Index, Index> rank;  // the score, characters on the left and right
+  std::tuple<float, Index, Index> rank;  // score, characters on the left, characters on the right
 };
 
 std::vector<float> read_scores(const TokenizerKeys& keys, const GgufTokens& tokens) {
@@ -281,8 +281,8 @@ std::vector<float> read_scores(const TokenizerKeys& keys, const GgufTokens& toke
   return scores;
 }
 
-// All pairs of tokens that make one. SentencePiece merges the pair whose result has the highest
-// score; among those of one score the order of transformers' generate_merges() is taken.
+// All pairs of tokens that make a token. SentencePiece first merges the pair whose result has the
+// highest score. Equal scores are ordered as in transformers' generate_merges().
 class MergesByScore {
  public:
   MergesByScore(const TokenizerKeys& keys, const GgufTokens& tokens, std::vector<float> scores)
@@ -350,7 +350,8 @@ Json replace_step(std::string_view from, std::string_view to) {
   return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
 }
 
-// Blanks become marks, with one more before a text; back again, and bytes to characters.
+// Adds the steps that turn blanks into marks, and back. `prefix` puts one more mark before a text.
+// The steps back also join bytes to characters.
 void add_mark_steps(bool prefix, Json& root) {
   Json marks = Json::array();
   Json blanks =
@@ -382,7 +383,7 @@ Json sentencepiece_json(const TokenizerKeys& keys, GgufTokens& tokens, bool gemm
   return root;
 }
 
-// Warning about a file without a pre-tokenizer name; "" for others.
+// Returns a warning about a file without a pre-tokenizer name; "" for others.
 std::string warning_about(const TokenizerKeys& keys) {
   if (keys.text("pre", kDefaultPieces) != kDefaultPieces) {
     return "";

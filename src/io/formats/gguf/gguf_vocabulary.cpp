@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kWholeFile = "tokenizer.huggingface.json";
 
 constexpr std::string_view kCannot = "gguf: this tokenizer cannot be expressed: ";
-constexpr float kScoreOfAdded = -1000;  // that llama.cpp writes, and does not read
+constexpr float kScoreOfAdded = -1000;  // llama.cpp writes it but does not read it
 
 bool is_type(const Json& step, std::string_view type) {
   return step.is_object() && step.value("type", Json()) == Json(type);
@@ -36,7 +36,7 @@ Json step_list(const Json& root, const char* key, const char* list) {
   return is_type(step, "Sequence") ? step.value(list, Json::array()) : Json::array({step});
 }
 
-// Bytes as characters, cut by GPT-2's pattern or not at all.
+// True for a step that maps bytes to characters. `cuts`: it also cuts with GPT-2's pattern.
 bool is_byte_level(const Json& step, bool cuts) {
   return is_type(step, "ByteLevel") && step.value("add_prefix_space", Json(true)) == Json(false) &&
          step.value("use_regex", Json(true)) == Json(cuts);
@@ -48,7 +48,7 @@ bool is_split(const Json& step, std::string_view pattern) {
          step.value("pattern", Json()) == Json({{"Regex", pattern}});
 }
 
-// llama.cpp's name for how texts are cut into pieces; "" for ways that it does not know.
+// Returns llama.cpp's name of the pre-tokenizer; "" if it has none.
 std::string name_of_pieces(const Json& root) {
   const Json steps = step_list(root, "pre_tokenizer", "pretokenizers");
   const bool whole = root["model"].value("ignore_merges", Json(false)) == Json(true);
@@ -69,14 +69,15 @@ std::string name_of_pieces(const Json& root) {
   return !whole && is_split(steps[0], kQwen2Pattern) ? "qwen2" : "";
 }
 
-// llama.cpp composes no characters, whatever the file said that a model came with.
+// True for no normaliser or NFC. llama.cpp never composes characters, even for models whose
+// tokenizer.json has NFC.
 bool has_known_normalizer(const Json& root) {
   const Json normalizer = root.value("normalizer", Json());
   return normalizer.is_null() || is_type(normalizer, "NFC");
 }
 
-// Pairs of bytes, and what they make with the next, until a character is whole. Those of one
-// character meet in no other, because no first byte is one that goes on.
+// Returns merges that join the bytes of each character from left to right. Merges of different
+// characters do not interfere, because no first byte is a continuation byte.
 std::vector<std::string> merges_of_characters(const Tokenizer& tokenizer) {
   std::vector<std::string> merges;
   std::set<std::string> known;
@@ -105,7 +106,7 @@ struct Tokens {
   std::vector<std::int32_t> types;
 };
 
-// `root` is a file that to_tokenizer_json() has written.
+// Returns the tokens of a model. `root` is a file from to_tokenizer_json().
 Tokens tokens_of(const Tokenizer& tokenizer, const Json& root, Index vocab_size) {
   Tokens tokens;
   for (Index id = 0; id < vocab_size; ++id) {
@@ -143,11 +144,11 @@ GgufMetadata byte_level_keys(const Tokenizer& tokenizer, const Json& root) {
            GgufArray(in_characters ? merges_of_characters(tokenizer) : merges_of_file(root))}};
 }
 
-// How blanks become marks.
+// How a tokenizer turns blanks into marks.
 struct MarkStyle {
-  bool prefix = false;   // with one more before a text
-  bool alone = false;    // what follows the next mark is another piece
-  bool differs = false;  // llama.cpp puts more of them before texts
+  bool prefix = false;   // adds a mark before a text
+  bool alone = false;    // every mark begins a new piece
+  bool differs = false;  // llama.cpp adds marks in more places
 };
 
 bool replaces_blanks(const Json& step) {
@@ -155,7 +156,7 @@ bool replaces_blanks(const Json& step) {
          step.value("content", Json()) == Json(kMark);
 }
 
-// Normalized text has no blanks to be cut at.
+// True if the steps cut nothing: normalised text has no blanks to cut at.
 bool cuts_nothing(const Json& steps) {
   return steps.empty() || (steps.size() == 1 && is_type(steps[0], "Split") &&
                            steps[0].value("pattern", Json()) == Json({{"String", " "}}));
@@ -172,7 +173,7 @@ std::optional<MarkStyle> style_of_metaspace(const Json& step) {
       .prefix = prefix, .alone = step.value("split", Json(true)) == Json(true), .differs = prefix};
 }
 
-// Of SentencePiece's models whose unknown characters become bytes; none for other tokenizers.
+// Returns the style of a SentencePiece model with byte fallback; nothing for other tokenizers.
 std::optional<MarkStyle> mark_style(const Json& root) {
   const Json& model = root["model"];
   if (model.value("byte_fallback", Json(false)) != Json(true) ||
@@ -201,7 +202,7 @@ TokenPlaces places_of(const Json& vocab) {
   return places;
 }
 
-// The bytes and the unknown token.
+// Sets the types of the byte tokens and of the unknown token.
 void set_types(const Json& model, const TokenPlaces& places, Tokens& tokens) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   for (std::size_t byte = 0; byte < 256; ++byte) {
@@ -214,8 +215,8 @@ void set_types(const Json& model, const TokenPlaces& places, Tokens& tokens) {
   }
 }
 
-// llama.cpp merges any two tokens that make one, the one with the highest score first. Merges that
-// say the same become scores.
+// Converts merges to scores. llama.cpp merges any two tokens that make a token, the one with the
+// highest score first. Throws Error for merges that scores cannot express.
 class MergeScores {
  public:
   MergeScores(const Json& merges, const TokenPlaces& places, const Tokens& tokens)
@@ -244,7 +245,7 @@ class MergeScores {
     const std::size_t id = places_.at(name);
     const bool is_new = pairs_[id]++ == 0;
     if (tokens_.types[id] != kNormal) {
-      return;  // an added token, which is found before anything merges
+      return;  // an added token is found before any merge
     }
     require(is_new || id == last_, kCannot, "llama.cpp has one score for all pairs that make ",
             quoted_text(name), ", whose merges have others between them");
@@ -266,7 +267,7 @@ class MergeScores {
     }
     require(count == pairs_[id], kCannot, "llama.cpp makes ", quoted_text(name), " of ", count,
             " pairs of tokens, its merges of ", pairs_[id]);
-    if (count == 0) {  // a character, which is found and not made
+    if (count == 0) {  // a single character needs no merge
       scores_[id] = -static_cast<float>(made_ + id);
     }
   }
@@ -298,7 +299,7 @@ GgufMetadata sentencepiece_keys(const Json& model, const MarkStyle& style, Token
     const bool crosses = scores.makes(id) && name.find(kMark, 1) != name.npos;
     require(!style.alone || !crosses, kCannot, "llama.cpp makes ", quoted_text(name),
             ", where pieces begin at marks");
-    // Added tokens are looked for in the text as it comes.
+    // Added tokens are searched in the unchanged text, which has blanks.
     if (tokens.types[id] == kUserDefined && scores.makes(id) && marks_of(name) > 0) {
       tokens.names[id] = std::string(marks_of(name), ' ');
     }
@@ -310,12 +311,11 @@ GgufMetadata sentencepiece_keys(const Json& model, const MarkStyle& style, Token
   return keys;
 }
 
-// Keys of tokens that end texts: of all kinds, of turns, and of parts of turns.
+// Keys of tokens that end texts, turns, and parts of turns.
 constexpr auto kEndKeys =
     std::to_array<const char*>({"eos_token_id", "eot_token_id", "eom_token_id"});
 
-// The token whose id stands under a key of tokenizer.ggml; none, as in llama.cpp, where the key is
-// missing or its id is no token's.
+// Returns the token under a tokenizer.ggml key; nothing, as in llama.cpp, without key or token.
 std::optional<std::int32_t> token_under(const GgufFile& file, const Tokenizer& tokenizer,
                                         const char* key) {
   const GgufValue* value = file.find_value(concat_text("tokenizer.ggml.", key));
@@ -325,7 +325,7 @@ std::optional<std::int32_t> token_under(const GgufFile& file, const Tokenizer& t
              : std::nullopt;
 }
 
-// Reads the file's ids for the begin, the ends and the padding of texts.
+// Sets the tokens that begin, end and pad texts from the file's ids.
 void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
   const auto special = [&](const char* key) {
     const std::optional<std::int32_t> id = token_under(file, tokenizer, key);
@@ -347,7 +347,7 @@ void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
   tokenizer.set_padding(special("padding_token_id"));
 }
 
-// The token that ends a text, "" where the file does not say.
+// Returns the name of the token that ends a text; "" if the file has none.
 std::string end_name(const GgufFile& file) {
   const GgufValue* id = file.find_value("tokenizer.ggml.eos_token_id");
   const GgufValue* list = file.find_value("tokenizer.ggml.tokens");

@@ -14,9 +14,9 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 63;           // GGML_MAX_NAME without its zero byte
-constexpr Index kConvertedAtOnce = Index{1} << 16;  // converted by a thread
+constexpr Index kConvertedAtOnce = Index{1} << 16;  // per thread
 
-// The header, piece by piece.
+// Writer of the header.
 class HeaderText {
  public:
   const std::string& bytes() const { return bytes_; }
@@ -116,7 +116,7 @@ void add_table(const std::filesystem::path& path, const std::vector<GgufSource>&
   }
 }
 
-// The elements as they are stored, with zeros up to the alignment.
+// Returns the elements as stored, with zeros up to the alignment.
 std::vector<std::byte> stored_elements(const GgufSource& source, Index alignment) {
   const Tensor values = to_contiguous(convert(source.tensor, DType::float32));
   const std::span<const float> elements(values.data<float>(),

@@ -1,5 +1,5 @@
 // Products by AMX: tiles of 16 rows by 64 bytes (Intel 64 and IA-32 Architectures Software
-// Developer's Manual, volume 1, chapter 18). Compiled for CPUs that have it, called on no other.
+// Developer's Manual, volume 1, chapter 18). Compiled for CPUs with AMX, and called only on them.
 #include <immintrin.h>
 
 #include "kernels/bfloat16/cpu/packing.h"
@@ -29,14 +29,14 @@ constexpr TileConfig eight_whole_tiles() {
   return config;
 }
 
-// A constant: compilers see only the first bytes of the argument of _tile_loadconfig being read.
+// A constant, because compilers assume that _tile_loadconfig reads only its first bytes.
 constexpr TileConfig kConfig = eight_whole_tiles();
 
 void begin() { _tile_loadconfig(&kConfig); }
 
 void end() { _tile_release(); }
 
-// Tiles 0 to 3 are the product's quarters, 4 and 5 the strip's halves, 6 and 7 the panel's.
+// Tiles 0 to 3 hold the product's quarters, 4 and 5 the strip's halves, 6 and 7 the panel's halves.
 void multiply(const Bfloat16Operands& operands, const Bfloat16Product& product) {
   const Index product_bytes = product.stride * static_cast<Index>(sizeof(float));
   float* const top = product.to;

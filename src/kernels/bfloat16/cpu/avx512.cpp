@@ -1,5 +1,5 @@
-// Products by AVX512-BF16's vdpbf16ps, which adds two products to each lane. Compiled for CPUs that
-// have it, called on no other.
+// Products by vdpbf16ps of AVX512-BF16, which adds two products to each lane. Compiled for CPUs
+// with AVX512-BF16, and called only on them.
 #include <immintrin.h>
 
 #include "kernels/bfloat16/cpu/packing.h"
@@ -8,7 +8,7 @@
 namespace headlight::kernels {
 namespace {
 
-constexpr int kRows = 14;  // 14 x 2 accumulators, 2 of the panel, 1 of the strip: 31 registers
+constexpr int kRows = 14;  // 14 x 2 accumulators + 2 for the panel + 1 for the strip = 31 registers
 
 void begin() {}
 void end() {}

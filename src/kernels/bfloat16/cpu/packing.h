@@ -4,7 +4,7 @@
 
 #include "kernels/bfloat16/tiles.h"
 
-// Included by the files of this folder that are compiled for AVX512-BF16; everything is static.
+// Included by this folder's AVX512-BF16 sources only; everything has internal linkage.
 namespace headlight::kernels {
 namespace {
 
@@ -14,14 +14,14 @@ inline __mmask16 first_lanes(Index count) {
   return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : count <= 0 ? 0 : (1 << count) - 1);
 }
 
-// 32 floats become 32 bfloat16, those from `count` on 0.
+// Rounds 32 floats to bfloat16; elements from `count` on become 0 and are not read.
 inline __m512i round_32(const float* from, Index count) {
   const __m512 low = _mm512_maskz_loadu_ps(first_lanes(count), from);
   const __m512 high = _mm512_maskz_loadu_ps(first_lanes(count - kLanes), from + kLanes);
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
 }
 
-// A square of sixteen rows of sixteen becomes its transpose, by four rounds of perfect shuffles.
+// Transposes 16 rows of 16 words in place, by four rounds of perfect shuffles.
 inline void transpose_square(__m512i (&rows)[kLanes]) {
   const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
   const __m512i last =
@@ -40,7 +40,7 @@ inline void transpose_square(__m512i (&rows)[kLanes]) {
   }
 }
 
-// Sixteen columns of a B whose columns lie in memory one after the other.
+// Packs 16 columns of a B with contiguous columns.
 inline void pack_down(const MatrixView<float>& b, Index k, Index width, Bfloat16Bits* panel) {
   for (Index p = 0; p < k; p += kBfloat16Depth) {
     __m512i pairs[kLanes];
@@ -54,7 +54,7 @@ inline void pack_down(const MatrixView<float>& b, Index k, Index width, Bfloat16
   }
 }
 
-// Sixteen columns of a B whose rows lie in memory one after the other.
+// Packs 16 columns of a B with contiguous rows.
 inline void pack_across(const MatrixView<float>& b, Index k, Index width, Bfloat16Bits* panel) {
   const __m512i interleave =
       _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
@@ -81,7 +81,7 @@ void pack_panel(const MatrixView<float>& b, Index k, Index width, Bfloat16Bits* 
   }
 }
 
-// Sixteen rows of an A whose columns lie in memory one after the other.
+// Packs 16 rows of an A with contiguous columns.
 inline void pack_transposed(const MatrixView<float>& a, Index k, Index height,
                             Bfloat16Bits* strip) {
   const __mmask16 lanes = first_lanes(height);
@@ -112,7 +112,7 @@ inline void pack_rows(const MatrixView<float>& a, Index k, Index height, Bfloat1
   }
 }
 
-// Rows beyond the height are 0, so that nothing that is not a number comes in from old memory.
+// Zeroes the rows after `height`, so that NaN from old memory cannot enter the products.
 template <Index kRows>
 void pack_strip(const MatrixView<float>& a, Index k, Index height, Bfloat16Bits* strip) {
   pack_rows(a, k, height, strip);

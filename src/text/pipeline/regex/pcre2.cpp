@@ -15,14 +15,14 @@
 namespace headlight {
 namespace {
 
-// A hostile expression may need time that grows exponentially with the text, or with its square.
-// Those of known models take 5 steps a byte.
+// Limits on steps: a hostile expression may take time that is quadratic or exponential in the
+// text's length. Patterns of known models take 5 steps a byte.
 constexpr std::size_t kLeastSteps = 200;              // for each byte of a text
-constexpr std::size_t kMostSteps = 1000;              // the same of long expressions
-constexpr std::size_t kFreeBytes = 16;                // that every text has more
+constexpr std::size_t kMostSteps = 1000;              // for each byte, with long expressions
+constexpr std::size_t kFreeBytes = 16;                // added to the length of every text
 constexpr std::uint32_t kMostMemory = 64U << 10;      // KiB
 constexpr std::size_t kLongestExpression = 1U << 14;  // bytes
-constexpr std::size_t kMostCountDigits = 3;           // of the number in a{999}
+constexpr std::size_t kMostCountDigits = 3;           // digits of a count, as in a{999}
 
 template <auto kFree>
 struct Freeing {
@@ -43,8 +43,8 @@ std::string message_of(int error) {
   return reinterpret_cast<const char*>(text.data());
 }
 
-// What Oniguruma reads in another way: hexadecimal digits, sets within sets, dots that match line
-// ends.
+// Rejects syntax that Oniguruma reads differently: hexadecimal digits, nested sets, dots that match
+// line ends.
 void require_same_meaning(std::string_view expression, std::string_view where) {
   for (const std::string_view part : {"\\h", "\\H", "&&", "(?m", "\\K", "\\R", "\\X"}) {
     require(expression.find(part) == std::string_view::npos, where, ": pattern ",
@@ -52,7 +52,7 @@ void require_same_meaning(std::string_view expression, std::string_view where) {
   }
 }
 
-// What a count repeats is one step. The digits in \x{1100} are none.
+// Limits counts, because a repeated item costs only one step. The digits in \x{1100} are no count.
 void require_short_counts(std::string_view expression, std::string_view where) {
   std::size_t digits = 0;
   bool counts = false;
@@ -69,8 +69,8 @@ void require_short_counts(std::string_view expression, std::string_view where) {
   }
 }
 
-// The steps of matching one text: each item of the expression that is tried, and the bytes passed
-// since the one before. PCRE2's own limit counts neither bytes nor other matches.
+// Counts the steps of matching one text: each tried item of the expression, plus the bytes passed
+// since the previous item. PCRE2's own limit counts neither bytes nor earlier matches.
 struct Steps {
   std::size_t most = 0;
   std::size_t taken = 0;
@@ -85,7 +85,7 @@ struct Steps {
   }
 };
 
-// White space is Unicode's: that of PCRE2 has U+180E, too.
+// Replaces \s and \S by Unicode's white space, because PCRE2's includes U+180E.
 std::string with_white_space(std::string_view expression) {
   std::string result;
   for (std::size_t i = 0; i < expression.size(); ++i) {
@@ -114,7 +114,7 @@ struct Regex::Compiled {
 
 namespace {
 
-// The matches in valid UTF-8.
+// Finds the matches in valid UTF-8.
 class Matching {
  public:
   Matching(const pcre2_code* code, std::string_view text, Steps& steps)
@@ -129,10 +129,10 @@ class Matching {
     pcre2_set_heap_limit(context_.get(), kMostMemory);
   }
 
-  // The spans are moved by `offset`. Returns PCRE2's code for the end.
+  // Appends the matches, moved by `offset`, to `spans`. Returns PCRE2's code that ended the search.
   int append(std::size_t offset, std::vector<TextSpan>& spans) {
     std::size_t start = 0;
-    bool after_match = false;  // one ended at `start`
+    bool after_match = false;  // a match ended at `start`
     while (start <= text_.size()) {
       const int result = find(start);
       if (result <= 0) {
@@ -154,7 +154,7 @@ class Matching {
   }
 
  private:
-  // The first match from `start` on.
+  // Searches for the first match from `start` on.
   int find(std::size_t start) {
     const auto match = [&](std::uint32_t options) {
       steps_.place = start;
@@ -185,7 +185,7 @@ Regex::Regex(std::string_view expression, std::string_view where) {
   int error = 0;
   PCRE2_SIZE place = 0;
   auto compiled = std::make_shared<Compiled>();
-  // Oniguruma's ^ and $ are the ends of lines.
+  // In Oniguruma, ^ and $ match at line ends.
   compiled->code.reset(
       pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
                     PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C |
@@ -194,7 +194,7 @@ Regex::Regex(std::string_view expression, std::string_view where) {
   if (compiled->code == nullptr) {
     fail(where, ": pattern ", quoted_text(expression), ": ", message_of(error), " at byte ", place);
   }
-  pcre2_jit_compile(compiled->code.get(), PCRE2_JIT_COMPLETE);  // else it is interpreted
+  pcre2_jit_compile(compiled->code.get(), PCRE2_JIT_COMPLETE);  // on failure, PCRE2 interprets
   compiled->where = where;
   compiled->steps_per_byte = std::clamp(expression.size(), kLeastSteps, kMostSteps);
   compiled_ = std::move(compiled);

@@ -8,24 +8,24 @@
 
 namespace headlight {
 
-// Bytes begin ... end - 1 of a text.
+// Byte range begin ... end - 1 of a text.
 struct TextSpan {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
-// A regular expression of a tokenizer file, by PCRE2, with the classes of kUnicodeVersion whatever
-// version PCRE2 has. Copies share what it was compiled to.
+// A regular expression of a tokenizer file, matched by PCRE2 with the character classes of
+// kUnicodeVersion, independent of PCRE2's own version. Copies share the compiled code.
 class Regex {
  public:
-  // Throws Error, one line that begins with `where`, for an expression that is none, that means
-  // something else to Oniguruma, with which Hugging Face `tokenizers` matches, and for any where
-  // the program was built without PCRE2.
+  // Throws Error, one line that begins with `where`, for an invalid expression and for one that has
+  // another meaning in Oniguruma, which Hugging Face `tokenizers` uses. Without PCRE2 in the build,
+  // throws for every expression.
   Regex(std::string_view expression, std::string_view where);
 
-  // The matches one after the other; an empty one never stands where the last one ended. Bytes that
-  // are no character are in none. Throws Error when they take too much memory, or more steps than a
-  // number that grows with the length of the text.
+  // Returns the matches in order; an empty match never starts where the last one ended. Matches
+  // contain no invalid bytes. Throws Error if matching needs too much memory, or more steps than a
+  // limit proportional to the length of the text.
   std::vector<TextSpan> matches(std::string_view text) const;
 
  private:

@@ -8,7 +8,7 @@
 namespace headlight {
 namespace {
 
-// Null where the character keeps its place.
+// Returns the run of a code point; null if the character is not replaced.
 const YoungerRun* run_of(char32_t code_point) {
   const std::span<const YoungerRun> runs = younger_runs();
   const auto next = std::upper_bound(
@@ -20,7 +20,7 @@ const YoungerRun* run_of(char32_t code_point) {
 }  // namespace
 
 std::string with_older_characters(std::string_view text) {
-  constexpr std::uint8_t kFirstLead = 0xE0;  // all of them have three bytes or four
+  constexpr std::uint8_t kFirstLead = 0xE0;  // all replaced characters have 3 or 4 bytes
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
     if (static_cast<std::uint8_t>(text[i]) < kFirstLead) {

@@ -1,9 +1,9 @@
-// Makes the drawing of a circuit answer the pointer: a line tells what it carries, and a node shows
-// its own lines alone.
+// Makes the graph of a circuit interactive: lines show their scores, and a pointed node fades all
+// lines but its own.
 import {element} from '../dom.js';
 import {hideTip, showTip} from '../tip.js';
 
-// Thin lines are hard to hit: a wider one, which nobody sees, lies over each.
+// Returns an invisible wide copy of a line, since thin lines are hard to point at.
 function widen(line, tell) {
   const reach = line.cloneNode();
   reach.setAttribute('class', 'reach');
@@ -14,7 +14,7 @@ function widen(line, tell) {
   return reach;
 }
 
-// "0.1 to 2.0 (kv): 0.43": what stands in a line's title.
+// Splits the title of a line, "0.1 to 2.0 (kv): 0.43", at its last colon.
 export function readTitle(text) {
   const colon = text.lastIndexOf(': ');
   return {small: text.slice(0, colon), value: text.slice(colon + 2)};
@@ -31,7 +31,7 @@ export function enlivenGraph(graph) {
   const lines = [...graph.querySelectorAll('path[data-from]')];
   const reaches = lines.map((line) => {
     const title = line.querySelector('title');
-    title.remove();  // the browser's own box would cover the page's
+    title.remove();  // the browser's tooltip would cover the page's
     return widen(line, readTitle(title.textContent));
   });
   lines.at(-1)?.after(...reaches);

@@ -1,11 +1,11 @@
-// A measure of the parts of a model as a table of coloured cells.
+// Shows a measure of the parts of a model as a table of coloured cells.
 import {element} from '../dom.js';
 import {hideTip, showTip} from '../tip.js';
 
-const kMostWritten = 16;  // columns whose cells have room for their values
-const kLongest = 6;       // characters of a column's label that lies
-const kStrong = 0.68;     // share of the colour on which the ink must turn
-const kFaint = 0.3;       // of the colour of what may be chance
+const kMostWritten = 16;  // most columns with values in their cells
+const kLongest = 6;       // most characters of a horizontal column label
+const kStrong = 0.68;     // share of the colour from which the text colour is inverted
+const kFaint = 0.3;       // factor of the colour of doubtful values
 
 export const largestOf = ({limit, values}) =>
   limit || Math.max(...values.map((value) => Math.abs(value ?? 0))) || 1;

@@ -1,4 +1,4 @@
-// The grid: the heads of a layer as labelled panels.
+// Grid view: the heads of a layer as labelled panels.
 import {showCellTip} from '../cell_tip.js';
 import {element} from '../dom.js';
 import {drawPlot} from '../heat_map.js';
@@ -10,7 +10,6 @@ import {hideTip} from '../tip.js';
 import {layerPicker} from '../toolbar.js';
 import {say} from '../words/words.js';
 
-// The heads of a layer as labelled panels.
 function panelsPane(doc) {
   const drawn = [];
   const panels = layerHeads(doc).map((head) => {

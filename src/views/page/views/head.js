@@ -1,4 +1,4 @@
-// The head view: lines between tokens, a colour for each head of a layer.
+// Head view: lines between tokens, a colour for each head of a layer.
 import {distinctColour, strength} from '../colours.js';
 import {element, tableOf} from '../dom.js';
 import {classTag, tokenName} from '../labels.js';
@@ -10,8 +10,8 @@ import {isBlank, linkWeight, shownWeights, strongest} from '../weights.js';
 import {say} from '../words/words.js';
 
 const kRow = 24;           // CSS pixels per token
-const kMostLines = 3000;   // drawn at once; of more, the strongest
-const kFaintest = 0.01;    // weights below give no line
+const kMostLines = 3000;   // lines drawn at once, the strongest
+const kFaintest = 0.01;    // smallest weight with a line
 
 const visibleHeads = (doc) => layerHeads(doc).filter((head) => !view.hidden.has(head.name));
 
@@ -19,7 +19,7 @@ const hasChosen = () => view.hovered !== null || view.token !== null;
 
 const headColour = (head) => distinctColour(head.head);
 
-// Toggles which heads are drawn; a second click within a moment shows that head alone.
+// Returns buttons that show or hide a head; a double click shows that head alone.
 function headChips() {
   const names = new Map(shownDocuments().flatMap((doc) =>
     layerHeads(doc).map((head) => [head.name, head])));
@@ -48,7 +48,7 @@ function headChips() {
   return box;
 }
 
-// A column of tokens; those on the left give weight, those on the right receive it.
+// Returns a column of tokens: queries on the left, keys on the right.
 function tokenColumn(doc, side, prefix) {
   const items = doc.labels.map((label, i) => {
     const item = element('div', {id: `${prefix}-${i}`, role: 'option', title: say('tokenAt', i)},
@@ -71,7 +71,7 @@ function tokenColumn(doc, side, prefix) {
   return {column, items, side};
 }
 
-// The links to draw beside rows [first, last), those of the chosen token or of all tokens there:
+// Returns the links to draw beside rows [first, last), of the chosen token or of all tokens there:
 // [weight, query, key, head], the strongest first.
 export function linksInSight(doc, first, last) {
   const chosen = hasChosen() ? focusToken(doc) : null;
@@ -94,7 +94,7 @@ export function linksInSight(doc, first, last) {
   return links.sort((a, b) => b[0] - a[0]).slice(0, kMostLines);
 }
 
-// Small squares at the far end of the links, a column for each head.
+// Draws the weights as small squares at the far end of the links, a column for each head.
 function drawSquares(context, doc, {width, first, last}) {
   const heads = visibleHeads(doc);
   const side = Math.min(9, 84 / Math.max(heads.length, 1));
@@ -128,7 +128,7 @@ function drawLinks(canvas, doc, scroller) {
     visibleHeads(doc).length + 4 : 0;
   const [from, to] = view.direction === 'gives' ? [0, width - inset] : [inset, width];
   for (const [weight, query, key, head] of linksInSight(doc, first, last).reverse()) {
-    // Of all links at once only the strong ones may stand out.
+    // If all links are shown, only strong ones are opaque.
     context.globalAlpha = Math.min(1, chosen ? strength(weight) : weight);
     context.strokeStyle = headColour(head);
     context.beginPath();
@@ -141,7 +141,7 @@ function drawLinks(canvas, doc, scroller) {
   }
 }
 
-// The chosen token's strongest links of every head, for screen readers and for exact numbers.
+// Returns a table of the chosen token's strongest links by head: exact, and for screen readers.
 function headTable(doc) {
   const gives = view.direction === 'gives';
   const token = `${doc.labels[focusToken(doc)]} at ${focusToken(doc)}`;
@@ -194,7 +194,7 @@ function linesPane(doc, number) {
     }
   };
   scroller.addEventListener('scroll', () => drawLinks(canvas, doc, scroller), {passive: true});
-  // A window that becomes taller shows more rows.
+  // A taller window shows more rows.
   new ResizeObserver(() => drawLinks(canvas, doc, scroller)).observe(scroller);
   box.addEventListener('toggle', pane.showToken);
   return pane;

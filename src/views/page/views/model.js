@@ -1,4 +1,4 @@
-// The model view: thumbnails of every head, or one head as a heat map beside the running text.
+// Model view: thumbnails of every head, or one head as a heat map beside the running text.
 import {drawMarks} from '../axes.js';
 import {showCellTip} from '../cell_tip.js';
 import {element} from '../dom.js';
@@ -13,7 +13,7 @@ import {headNavigator, headTools, isFine} from '../toolbar.js';
 import {closeThumbnails, focusThumbnail, markCurrent, thumbnailGrid} from './thumbnails.js';
 import {say} from '../words/words.js';
 
-// A large model's navigator stands in the blank half of a causal map, where it costs no room.
+// Places the navigator of a large model in the blank half of a causal map, if it fits there.
 function placeNavigator(map, plot) {
   const navigator = headNavigator();
   navigator.classList.add('corner');
@@ -38,7 +38,7 @@ function listenToMap(marks, head, plotNow) {
   marks.addEventListener('pointermove', hover);
   marks.addEventListener('pointerdown', hover);
   marks.addEventListener('pointerleave', (event) => {
-    // A finger leaves as soon as it has touched; what it asked for stays.
+    // A finger leaves right after a touch, so its tooltip and marks stay.
     if (event.pointerType !== 'touch') {
       hideTip();
       drawMarks(marks, plotNow());
@@ -52,7 +52,7 @@ function listenToMap(marks, head, plotNow) {
   });
 }
 
-// One head as a heat map beside the running text.
+// Returns one head as a heat map beside the running text.
 function headPane(doc, number, narrow) {
   const head = doc.byName.get(view.head) ?? null;
   const text = textBox(doc, number);

@@ -1,4 +1,4 @@
-// The neuron view: the query and keys of a head, multiplied step by step.
+// Neuron view: the query and keys of a head, multiplied step by step.
 import {darkGround, level, palette} from '../colours.js';
 import {decodeVectors} from '../documents.js';
 import {element, tableOf} from '../dom.js';
@@ -10,9 +10,9 @@ import {headTools} from '../toolbar.js';
 import {recordedWeights} from '../weights.js';
 import {say} from '../words/words.js';
 
-const kMostKeys = 128;  // rows of the neuron view; of more, those with the largest weights
+const kMostKeys = 128;  // most rows of the neuron view: the keys with the largest weights
 
-// Blue for numbers above 0, orange below, stronger with their size.
+// Returns a row of pixels: blue above 0, orange below, more opaque for larger numbers.
 export function numberPixels(values, largest) {
   const image = new ImageData(values.length, 1);
   const [positive, negative] = darkGround.matches
@@ -24,7 +24,7 @@ export function numberPixels(values, largest) {
   return image;
 }
 
-// A vector as a strip of cells; pointing at one names its number.
+// Returns a vector as a strip of cells with tooltips.
 function strip(name, values, largest) {
   const canvas = element('canvas', {className: 'strip', width: values.length, height: 1,
                                     role: 'img'});
@@ -40,7 +40,7 @@ function strip(name, values, largest) {
   return canvas;
 }
 
-// From the vectors of a head to the weights of one query, step by step.
+// Computes the weights of one query from the vectors of a head; returns all intermediate values.
 export function neuronSteps(head, query) {
   const {doc, width, vectors} = head;
   head.queries ??= decodeVectors(vectors.queries);

@@ -1,4 +1,4 @@
-// All heads of a document as small heat maps, layers as rows.
+// Shows all heads of a document as small heat maps, with layers as rows.
 import {element} from '../dom.js';
 import {drawThumbnail} from '../heat_map.js';
 import {classLabel, classTag, documentName, headTitle} from '../labels.js';
@@ -6,10 +6,10 @@ import {openHead} from '../page.js';
 import {current} from '../state.js';
 import {say} from '../words/words.js';
 
-const thumbnails = new Map();  // head -> its button, of the documents shown
+const thumbnails = new Map();  // head -> its button, for the documents shown
 
-// Thumbnails are drawn when they come into sight, a few at a time, so that a large model's page
-// answers at once.
+// Heads in or near the visible area whose thumbnails are not drawn yet. drawWaiting() draws them in
+// slices of 12 ms, so that the page of a large model stays responsive.
 const waiting = new Set();
 let drawing = false;
 
@@ -64,7 +64,7 @@ export function thumbnailGrid(doc) {
   const grid = element('div', {className: 'thumbnails'});
   grid.setAttribute('role', 'group');
   grid.setAttribute('aria-label', say('headsOf', documentName(doc)));
-  // As large as the window's height allows for all layers, but never too small to recognise.
+  // As large as the window's height allows for all layers, within readable limits.
   const largest = `clamp(60px, calc((100vh - 330px) / ${doc.layers.length}), 260px)`;
   const smallest = doc.heads.some((head) => head.score) ? '72px' : '52px';
   grid.style.gridTemplateColumns =
@@ -81,7 +81,7 @@ export function thumbnailGrid(doc) {
           showToken() {}};
 }
 
-// Lets the keyboard enter the thumbnails at the current head.
+// Makes the current head the only thumbnail that the Tab key reaches.
 export function markCurrent() {
   for (const [head, button] of thumbnails) {
     button.tabIndex = head.name === current().name ? 0 : -1;

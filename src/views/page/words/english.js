@@ -1,4 +1,4 @@
-// What the views say in English.
+// English texts of the views.
 const several = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 export const english = {

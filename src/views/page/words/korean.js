@@ -1,4 +1,4 @@
-// What the views say in Korean.
+// Korean texts of the views.
 export const korean = {
   headTitle: (layer, head) => `${layer}층 · 헤드 ${head}`,
   headName: (name) => `헤드 ${name}`,

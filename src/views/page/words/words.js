@@ -1,9 +1,9 @@
-// What is said to the reader, in one language.
+// Texts of the page in the chosen language.
 import {english} from './english.js';
 
 let words = english;
 
-// Takes a table in the place of English: texts, and functions of what stands in them.
+// Replaces the English texts by a table of texts and of functions that return texts.
 export function setWords(table) {
   words = table;
 }

@@ -3,7 +3,7 @@ import {equal, test} from '../harness.js';
 
 const tip = () => document.getElementById('tip');
 
-// Two rows of three.
+// Returns a box with two rows of three nodes.
 function openBox() {
   const box = document.createElement('div');
   box.innerHTML = '<p><b>a</b><b>b</b><b>c</b></p><p><b>d</b><b>e</b><b>f</b></p>';

@@ -6,7 +6,7 @@ import {openSample, sampleData} from '../sample.js';
 
 const stage = document.getElementById('stage');
 
-// [query, key, head] of the links beside the rows.
+// Returns [query, key, head] of the links beside rows [first, last).
 const links = (first, last) => linksInSight(documents[0], first, last)
   .map(([, query, key, head]) => [query, key, head.head]).sort();
 

@@ -32,7 +32,7 @@ test('a click on the map chooses its query', () => {
   openModel({...sampleData(), beside: -1}, {open: true, head: '0.1'});
   const marks = stage.querySelector('.marks');
   const {left, top, width, height} = marks.getBoundingClientRect();
-  // The first column lies to the right of the labels, the second row below the first.
+  // This point is in the first column and the second row.
   marks.dispatchEvent(
     new MouseEvent('click', {clientX: left + width * 0.3, clientY: top + height * 0.3}));
   equal(view.token, 1);
