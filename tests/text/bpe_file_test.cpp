@@ -238,10 +238,19 @@ TEST_CASE("malformed BPE vocabularies are refused") {
   file["model"]["vocab"].erase("q");
   file["model"]["vocab"]["qqq"] = 83;
   CHECK(refusal(file) == "t.json: model: byte 113 is no token");
-  file = hf_file();
+}
+
+TEST_CASE("a tokenizer without special tokens is read, and names the lack where one is needed") {
+  json file = hf_file();
   file["added_tokens"] = json::array();
-  CHECK(
-      refusal(file).starts_with("t.json: added_tokens: expected a special token <|endoftext|>, "));
+  REQUIRE(refusal(file).empty());
+  const std::unique_ptr<Tokenizer> tokenizer = parse_tokenizer_json(file.dump(), "t.json");
+  CHECK(tokenizer->ends().empty());
+  CHECK_FALSE(tokenizer->end_token());
+  CHECK_FALSE(tokenizer->begin_token());
+  CHECK(tokenizer->decode(tokenizer->encode("a cat")) == "a cat");
+  CHECK_THROWS_AS(tokenizer->end_of_text(), Error);
+  CHECK_THROWS_AS(tokenizer->begin_of_text(), Error);
 }
 
 TEST_CASE("a very long token is taken or refused in a short message") {

@@ -256,7 +256,7 @@ TEST_CASE("a byte vocabulary must have every byte at its own value") {
   file = byte_file();
   file["model"]["vocab"].erase("<|endoftext|>");
   file["added_tokens"][0]["content"] = "<|stop|>";
-  CHECK(refusal(file).starts_with("t.json: added_tokens: expected a special token "));
+  CHECK(refusal(file).empty());
   file["added_tokens"][0]["content"] = "<|endoftext|>";
   file["model"]["vocab"].erase("\xC3\xBF");
   file["added_tokens"][0]["id"] = 255;
