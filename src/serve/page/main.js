@@ -9,7 +9,7 @@ import {layersCommand, openLayers} from './layers.js';
 import {kPair, kText, openingFor} from './opening.js';
 import {openPair, pairCommand} from './pair.js';
 import {openRuns} from './runs.js';
-import {ask, setLogin, setWarnings} from './server.js';
+import {ask, clearWarnings, setLogin, setWarnings} from './server.js';
 import {changed, kParts, readAddress, session} from './session.js';
 import {fillWords, language, say} from './words.js';
 import {openWriting, writeCommand} from './write.js';
@@ -59,6 +59,7 @@ function listenToText() {
   byId('text').value = session.text;
   byId('text').addEventListener('input', () => {
     session.text = byId('text').value;
+    clearWarnings();
     changed('text');
   });
 }

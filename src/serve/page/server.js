@@ -17,6 +17,12 @@ export function setWarnings(show) {
   showWarnings = show;
 }
 
+// Forgets the warnings about an earlier text.
+export function clearWarnings() {
+  warningsOf.clear();
+  showWarnings([]);
+}
+
 function keepWarnings(path, warnings = []) {
   warningsOf.set(path, warnings);
   showWarnings([...new Set([...warningsOf.values()].flat())]);
