@@ -357,7 +357,7 @@ int attention_command(const Options& options) {
       maps_of(recorded, title_of(options.positional()), scores_option(options, 0, *loaded.model));
   wanted.page.beside = add_comparison(options, texts, recording, documents);
   if (wanted.formats.contains("png")) {
-    warn_about_fonts(texts.front());  // figures show the first document only
+    warn_about_fonts(texts.front());  // PNG figures show the first document only
   }
   auto contents = attention_files(recorded, documents, wanted);
   if (wanted.formats.contains("text") && options.given("out")) {

@@ -22,8 +22,9 @@ int run_attention(const std::vector<std::string>& arguments);
 
 // Scores and classifies every head.
 int run_heads(const std::vector<std::string>& arguments);
-// Measures how the loss depends on each head.
+// Measures the rise of the loss without heads or other parts.
 int run_ablate(const std::vector<std::string>& arguments);
+// Ranks the heads by sensitivity, Taylor estimate and ablation.
 int run_importance(const std::vector<std::string>& arguments);
 
 // Writes a model without some of its heads.

@@ -104,7 +104,7 @@ class Api {
   RunFeed runs_;
   std::function<Index()> connections_;
   Index created_;  // seconds since 1970
-  // Used by the reader's thread alone.
+  // Number of accepted completions. Like seeds_, used by the reader's thread alone.
   Index answers_ = 0;
   std::uint64_t seeds_;  // last default seed
   std::atomic<bool> closing_{false};

@@ -16,8 +16,8 @@ struct Row {
   double forward = 0;  // one layer's attention between its two projections
   double backward = 0;
   double recorded = 0;        // forward that also records the weights
-  double model = 0;           // the whole model's logits
-  double model_recorded = 0;  // logits, recording the weights of all layers
+  double model = 0;           // forward pass of the whole model
+  double model_recorded = 0;  // the same, recording the weights of all layers
 };
 
 std::vector<Index> lengths_of(const BenchTask& task) {

@@ -48,7 +48,7 @@ TrainConfig packed_config() { return fixed_config(); }
 TrainConfig padded_config() {
   TrainConfig config = fixed_config();
   config.batching = "padded";
-  config.document_order = "listed";  // the order of all stored signatures
+  config.document_order = "listed";  // stored signatures were made with this order
   config.documents = "line";
   config.tie_weights = false;
   config.activation = "gelu";

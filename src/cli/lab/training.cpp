@@ -38,7 +38,8 @@ std::vector<std::vector<std::int32_t>> sequences(Index count, const RandomStream
   return result;
 }
 
-// Batch of held-out sequences. Position t predicts token t, because <|endoftext|> comes first.
+// Batch of held-out sequences. Targets that cannot be predicted (random tokens, end) are ignored.
+// Position t predicts token t, because <|endoftext|> comes first.
 Batch held_out_batch(const TokenDataset& dataset) {
   Batch batch = training_batch(token_ids(dataset));
   std::int32_t* targets = batch.targets.data<std::int32_t>();

@@ -167,7 +167,8 @@ TwoHeads split_heads(const Tensor& x, Report& report) {
   return heads;
 }
 
-// Computes the output [3, 4] from the attention weights.
+// Multiplies weights by values, joins the heads and projects them: the output [3, 4]. Reports every
+// step.
 Tensor finish(const TwoHeads& heads, const Tensor& weights, Steps& steps, Report& report) {
   steps.show_weights("attn", weights);
   report.paragraph(kHeadOutput);

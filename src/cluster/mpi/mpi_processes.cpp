@@ -85,7 +85,7 @@ class MpiProcesses : public Processes {
     }
     living_.join();
     if (is_broken_) {
-      // A lost process cannot take part in MPI_Finalize(), which would then wait for ever.
+      // Ends this process after kLongestEnd. MPI_Finalize() waits for ever if a process is lost.
       std::thread([] {
         std::this_thread::sleep_for(kLongestEnd);
         std::_Exit(EXIT_FAILURE);

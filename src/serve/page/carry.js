@@ -39,7 +39,8 @@ function nextList(title, next) {
   }));
 }
 
-// `task`: {answer, wrong}, tokens of the server. `clean`, `corrupt`: token texts.
+// Shows the patch `session.carry`: recovered share, probabilities and next tokens.
+// `task`: {answer, wrong}, tokens from the server. `clean`, `corrupt`: token texts of both texts.
 export async function showCarry(task, clean, corrupt, signal) {
   const {carry} = session;
   const place = byId('carried-result');

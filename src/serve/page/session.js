@@ -15,7 +15,7 @@ export const newSession = () => ({
   settings: Object.fromEntries(kSettings.map(([name, value]) => [name, value])),
   // By head "5.1", MLP "mlp.3" or layer "layer.3": {kind: 'off' | 'mean' | 'scale' | 'freeze', by}.
   changes: new Map(),
-  frozen: '',              // text whose attention patterns are kept
+  frozen: '',              // text that supplies the attention patterns of 'freeze' changes
   scored: '',              // text for classing heads; '': the opening text
   classes: new Map(),      // by head: {name, label, score, settled}
   classed: '',             // text of these classes

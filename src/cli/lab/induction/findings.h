@@ -17,8 +17,9 @@ inline constexpr std::array<const char*, 5> kPairPlaces{"A", "B", "X", "Y", "A (
 
 struct HeadFinding {
   ScoredHead scored;
-  Interval suffices;  // recovered share on the corrupt texts, over pairs
-  Interval needed;    // lost share on the clean texts, over pairs
+  // Shares of the logit difference between clean and corrupt texts: mean and interval over pairs.
+  Interval suffices;  // recovered by patching the head's clean values into the corrupt texts
+  Interval needed;    // lost by patching the head's corrupt values into the clean texts
   std::array<double, kPairPlaces.size()> by_place{};  // mean of `suffices` at each place alone
 
   bool is(std::string_view verdict) const { return scored.verdict.name == verdict; }
