@@ -114,6 +114,7 @@ Options train_options() {
 struct Task {
   TrainConfig config;
   bool resume = false;
+  std::string note = {};  // for the log
 };
 
 // TOML file and run directory, given in any order; empty: not given.
@@ -193,9 +194,7 @@ Task task_of(const Options& options) {
     task.config.init_from = asked.init_from == kResume ? start : task.config.init_from;
   } else {
     adopt_architecture(task.config, given);
-    if (const std::string line = fit_sizes_to_text(task.config, given); !line.empty()) {
-      log_info(line);
-    }
+    task.note = fit_sizes_to_text(task.config, given);
   }
   task.config.validate();
   return task;
@@ -217,6 +216,7 @@ void print_result(const RunResult& result, const TrainProgress& progress, bool j
 // Progress of an evaluation without training. Results go to stdout, so it does not log them.
 class StartProgress : public TrainProgress {
  public:
+  using TrainProgress::TrainProgress;
   void on_evaluation(const EvaluationMetrics& /*metrics*/) override {}
 };
 
@@ -233,7 +233,7 @@ void note_processes(const TrainConfig& config, const Processes& processes) {
 }
 
 void evaluate_start(const Task& task, Processes& processes, bool json) {
-  StartProgress progress;
+  StartProgress progress(task.note);
   std::vector<TrainObserver*> observers;
   if (processes.leads()) {
     observers = {&progress};
@@ -252,7 +252,7 @@ void train(const Task& task, Processes& processes, bool json) {
     std::signal(signal, on_stop_signal);
   }
   std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit becomes a write error
-  TrainProgress progress;
+  TrainProgress progress(task.note);
   HeadTracker tracker(task.config.track_heads, log_warning);
   SampleWriter samples(log_warning);
   std::vector<TrainObserver*> observers;

@@ -180,10 +180,8 @@ void TokenSettings::apply(Tokenizer& tokenizer) const {
   const std::optional<std::int32_t> named = special("eos", tokenizer);
   if (const auto first = named ? named : tokenizer.end_token()) {
     ends.insert(ends.begin(), *first);
-  } else {
-    ends.clear();  // ids of plain tokens: no text ends with them
+    tokenizer.set_ends(ends);
   }
-  tokenizer.set_ends(ends);
   tokenizer.suggest_begin_of_text(special("bos", tokenizer));
   tokenizer.set_padding(special("pad", tokenizer));
 }

@@ -68,7 +68,7 @@ void Tokenizer::set_ends(const std::vector<std::int32_t>& ids) {
       ends.push_back(id);
     }
   }
-  require(ends.empty() || !special_name(ends.front()).empty(),
+  require(!ends.empty() && !special_name(ends.front()).empty(),
           "[set_ends] expected a special token first");
   ends_ = std::move(ends);
 }

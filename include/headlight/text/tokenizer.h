@@ -72,8 +72,7 @@ class Tokenizer {
   std::optional<std::int32_t> end_token() const;
   // All ids that end a generated text, end_of_text() first. Chat turns may have their own.
   const std::vector<std::int32_t>& ends() const { return ends_; }
-  // Ignores repeated ids; accepts none. Throws Error unless all ids are in range and the first is
-  // special.
+  // Ignores repeated ids. Throws Error unless all ids are in range and the first is special.
   void set_ends(const std::vector<std::int32_t>& ids);
   // Token that begins texts if prepends_end_of_text(). Equals end_of_text() unless set. Throws Error
   // if the tokenizer has neither; see begin_token().

@@ -72,6 +72,9 @@ double TrainProgress::tokens_per_second() const {
 }
 
 void TrainProgress::on_start(const RunPlan& plan) {
+  if (!note_.empty()) {
+    log_info(note_);
+  }
   first_iteration_ = plan.first_iteration;
   max_iters_ = plan.config.max_iters;
   log_interval_ = plan.config.log_interval;

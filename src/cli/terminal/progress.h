@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "base/stopwatch.h"
 #include "headlight/train/run.h"
@@ -35,6 +36,8 @@ class LiveLine {
 // Shows a training run on stderr: a live line on a terminal, plain lines otherwise.
 class TrainProgress : public TrainObserver {
  public:
+  // Logs `note`, if it is not empty, before the settings.
+  explicit TrainProgress(std::string note = {}) : note_(std::move(note)) {}
   void on_start(const RunPlan& plan) override;
   void on_step(const StepMetrics& metrics) override;
   void on_evaluation(const EvaluationMetrics& metrics) override;
@@ -52,6 +55,7 @@ class TrainProgress : public TrainObserver {
   void show(const StepMetrics& metrics);
   void draw_bar(const StepMetrics& metrics);
 
+  std::string note_;
   Stopwatch watch_;
   LiveLine bar_;
   Index first_iteration_ = 0;

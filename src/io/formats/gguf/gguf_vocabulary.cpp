@@ -342,7 +342,9 @@ void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
   for (const char* key : kEndKeys) {
     add(token_under(file, tokenizer, key));
   }
-  tokenizer.set_ends(ends);
+  if (!ends.empty()) {
+    tokenizer.set_ends(ends);
+  }
   tokenizer.suggest_begin_of_text(special("bos_token_id"));
   tokenizer.set_padding(special("padding_token_id"));
 }
