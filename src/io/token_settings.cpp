@@ -176,12 +176,7 @@ std::optional<std::int32_t> TokenSettings::special(const std::string& role,
 }
 
 void TokenSettings::apply(Tokenizer& tokenizer) const {
-  std::vector<std::int32_t> ends = ids("eos_token_id", tokenizer);
-  const std::optional<std::int32_t> named = special("eos", tokenizer);
-  if (const auto first = named ? named : tokenizer.end_token()) {
-    ends.insert(ends.begin(), *first);
-    tokenizer.set_ends(ends);
-  }
+  tokenizer.suggest_ends(special("eos", tokenizer), ids("eos_token_id", tokenizer));
   tokenizer.suggest_begin_of_text(special("bos", tokenizer));
   tokenizer.set_padding(special("pad", tokenizer));
 }

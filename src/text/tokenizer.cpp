@@ -73,6 +73,13 @@ void Tokenizer::set_ends(const std::vector<std::int32_t>& ids) {
   ends_ = std::move(ends);
 }
 
+void Tokenizer::suggest_ends(std::optional<std::int32_t> first, std::vector<std::int32_t> others) {
+  if (const auto id = first ? first : end_token()) {
+    others.insert(others.begin(), *id);
+    set_ends(others);
+  }
+}
+
 void Tokenizer::suggest_begin_of_text(std::optional<std::int32_t> id) {
   if (id && !prepends_end_of_text_) {
     set_begin_of_text(*id);

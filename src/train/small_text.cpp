@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 
 #include "headlight/io/text_files.h"
 #include "headlight/train/config_source.h"
@@ -14,26 +15,24 @@ namespace {
 
 constexpr std::uintmax_t kSmallBytes = 10'000'000;
 
-// Sizes of nanoGPT's "I only have a macbook" example, with this project's learning rate for it
-// (configs/shakespeare_char_cpu.toml).
-TrainConfig small_config() {
-  TrainConfig config;
-  config.n_layer = 4;
-  config.n_head = 4;
-  config.n_embd = 128;
-  config.block_size = 64;
-  config.max_iters = 2000;
-  config.learning_rate = 3e-3;
-  config.eval_interval = 250;
-  config.eval_iters = 20;
-  config.log_interval = 50;
-  return config;
-}
+// A value for a key of the configuration.
+struct Setting {
+  std::string_view key;
+  const char* value;
+  bool is_size = false;  // if given, no setting of the table applies
+};
 
-constexpr std::array kModelSizes = {"n_layer", "n_head", "n_embd"};
-constexpr std::array kSizes = {"n_layer",       "n_head",     "n_embd",
-                               "block_size",    "max_iters",  "learning_rate",
-                               "eval_interval", "eval_iters", "log_interval"};
+// Settings of nanoGPT's example for a laptop, with the learning rate and the intervals of
+// configs/shakespeare_char_cpu.toml.
+constexpr auto kSmallModel = std::to_array<Setting>({{"n_layer", "4", true},
+                                                     {"n_head", "4", true},
+                                                     {"n_embd", "128", true},
+                                                     {"block_size", "64"},
+                                                     {"max_iters", "2000"},
+                                                     {"learning_rate", "3e-3"},
+                                                     {"eval_interval", "250"},
+                                                     {"eval_iters", "20"},
+                                                     {"log_interval", "50"}});
 
 // True for regular files of less than kSmallBytes together.
 bool is_small_text(const std::vector<std::string>& names) {
@@ -54,23 +53,20 @@ bool is_small_text(const std::vector<std::string>& names) {
 }  // namespace
 
 std::string fit_sizes_to_text(TrainConfig& config, const std::vector<std::string>& given) {
-  const auto is_given = [&](std::string_view key) {
-    return std::find(given.begin(), given.end(), key) != given.end();
+  const auto is_given = [&](const Setting& setting) {
+    return std::find(given.begin(), given.end(), setting.key) != given.end();
   };
   if (starts_from_model(config) || config.data.empty() ||
-      std::any_of(kModelSizes.begin(), kModelSizes.end(), is_given) ||
+      std::any_of(kSmallModel.begin(), kSmallModel.end(),
+                  [&](const Setting& setting) { return setting.is_size && is_given(setting); }) ||
       !is_small_text(config.data)) {
     return "";
   }
-  std::vector<std::string> keys(kSizes.begin(), kSizes.end());
-  std::erase_if(keys, is_given);
-  const TrainConfig small = small_config();
-  copy_keys(small, keys, config);
   std::string line = "a small text and no sizes given:";
-  for (const ConfigField& field : config_fields()) {
-    if (std::find(keys.begin(), keys.end(), field.key) != keys.end()) {
-      line +=
-          concat_text(line.back() == ':' ? " " : ", ", field.key, " ", config_value(small, field));
+  for (const Setting& setting : kSmallModel) {
+    if (!is_given(setting)) {
+      set_config_value(config, setting.key, setting.value);
+      line += concat_text(line.back() == ':' ? " " : ", ", setting.key, " ", setting.value);
     }
   }
   return line + " (GPT-2's: --n_layer 12 --n_head 12 --n_embd 768)";

@@ -79,6 +79,9 @@ class Tokenizer {
   std::int32_t begin_of_text() const;
   // Returns begin_of_text(), or null for a tokenizer without special tokens.
   std::optional<std::int32_t> begin_token() const;
+  // Sets ends() as a model's files do: `first`, or end_of_text() if that is null, then `others`.
+  // Without both tokens nothing changes. Throws Error as set_ends().
+  void suggest_ends(std::optional<std::int32_t> first, std::vector<std::int32_t> others);
   // Throws Error unless the id is special.
   void set_begin_of_text(std::int32_t id);
   // Sets begin_of_text() unless the tokenizer's file has set it. Null: no change.

@@ -41,7 +41,6 @@ class ShardWriter {
   void end_document();
   void write_document(Index count);
   void take_ids(Index count, std::vector<std::int32_t>& ids);
-  void write_ids(const std::vector<std::int32_t>& ids);
   void close_shard();
 
   std::filesystem::path folder_;

@@ -24,7 +24,11 @@ export function clearWarnings() {
 }
 
 function keepWarnings(path, warnings = []) {
-  warningsOf.set(path, warnings);
+  if (warnings.length > 0) {
+    warningsOf.set(path, warnings);
+  } else if (!warningsOf.delete(path)) {
+    return;  // screen readers may read a live region again when it is written
+  }
   showWarnings([...new Set([...warningsOf.values()].flat())]);
 }
 

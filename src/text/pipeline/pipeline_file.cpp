@@ -309,23 +309,23 @@ class PipelineReader {
     }
   }
 
-  std::int32_t special_id(std::string_view token) const {
+  std::optional<std::int32_t> special_id(std::string_view token) const {
     const auto found = std::find_if(
         parts_.added.begin(), parts_.added.end(),
         [&](const AddedToken& added) { return added.special && added.content == token; });
-    return found == parts_.added.end() ? -1 : found->id;
+    return found == parts_.added.end() ? std::nullopt : std::optional(found->id);
   }
 
   void read_ends(std::string_view end_name) {
     parts_.end_of_text = special_id(end_name);
-    for (std::size_t i = 0; parts_.end_of_text < 0 && i < kEndNames.size(); ++i) {
+    for (std::size_t i = 0; !parts_.end_of_text && i < kEndNames.size(); ++i) {
       parts_.end_of_text = special_id(kEndNames[i]);
     }
     const auto first =
         read_first_token(root_.value("post_processor", Json()), at("post_processor"));
     if (first) {
       parts_.first = special_id(*first);
-      require(*parts_.first >= 0, at("post_processor"), ": ", quoted_text(*first),
+      require(parts_.first.has_value(), at("post_processor"), ": ", quoted_text(*first),
               " is no special token");
     }
   }

@@ -109,7 +109,7 @@ std::vector<std::int32_t> encode_part(const PipelineParts& parts, const EncodePa
 }  // namespace
 
 PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
-    : Tokenizer(parts.end_of_text < 0 ? std::nullopt : std::optional(parts.end_of_text)),
+    : Tokenizer(parts.end_of_text),
       parts_(std::move(parts)),
       raw_tokens_(tokens_where(parts_, false)),
       normalized_tokens_(tokens_where(parts_, true)) {

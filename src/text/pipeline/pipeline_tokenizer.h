@@ -35,7 +35,7 @@ struct PipelineParts {
   TextStart text_start = TextStart::kept;
   std::string start_mark;  // for TextStart::marks_gone
   std::size_t merges = 0;
-  std::int32_t end_of_text = -1;
+  std::optional<std::int32_t> end_of_text;
   std::optional<std::int32_t> first;  // the token that begins texts
   std::string file;                   // the tokenizer.json
 };

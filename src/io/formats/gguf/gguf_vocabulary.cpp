@@ -332,19 +332,12 @@ void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
     return id && !tokenizer.special_name(*id).empty() ? id : std::nullopt;
   };
   std::vector<std::int32_t> ends;
-  const auto add = [&](std::optional<std::int32_t> id) {
-    if (id) {
+  for (const char* key : kEndKeys) {
+    if (const auto id = token_under(file, tokenizer, key)) {
       ends.push_back(*id);
     }
-  };
-  const std::optional<std::int32_t> first = special(kEndKeys[0]);
-  add(first ? first : tokenizer.end_token());
-  for (const char* key : kEndKeys) {
-    add(token_under(file, tokenizer, key));
   }
-  if (!ends.empty()) {
-    tokenizer.set_ends(ends);
-  }
+  tokenizer.suggest_ends(special(kEndKeys[0]), std::move(ends));
   tokenizer.suggest_begin_of_text(special("bos_token_id"));
   tokenizer.set_padding(special("padding_token_id"));
 }
