@@ -97,9 +97,9 @@ class Json {
   bool is_number() const {
     return kind_ == Kind::integer || kind_ == Kind::natural || kind_ == Kind::number;
   }
-  // Whole number that fits an Index.
+  // Returns true for a whole number that fits an Index.
   bool is_integer() const { return kind_ == Kind::integer; }
-  // Whole number >= 0, even if it does not fit an Index.
+  // Returns true for a whole number >= 0, even if it does not fit an Index.
   bool is_natural() const {
     return kind_ == Kind::natural || (kind_ == Kind::integer && value_.integer >= 0);
   }

@@ -27,7 +27,7 @@ class PieceOrder {
   virtual Index piece(Index epoch, Index place) = 0;
 };
 
-// Each epoch contains every piece once.
+// Order of pieces in which each epoch contains every piece once.
 class EpochOrder final : public PieceOrder {
  public:
   EpochOrder(Index count, const BatcherOptions& options) : count_(count), options_(options) {}

@@ -26,7 +26,8 @@ bool is_taken(const fs::path& path) {
   return fs::symlink_status(path, ignored).type() != fs::file_type::not_found;
 }
 
-// Returns the target without a trailing separator. Throws Error if it cannot be used.
+// Returns the target without a trailing separator. Throws Error if it names no
+// directory, or exists and `may_exist` is false.
 fs::path checked_target(const fs::path& target, bool may_exist) {
   const fs::path path = target.has_filename() ? target : target.parent_path();
   const fs::path name = path.filename();

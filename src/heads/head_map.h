@@ -24,7 +24,8 @@ SequenceFacts sequence_facts(std::vector<std::int32_t> tokens);
 // Attention weights of one head on one sequence, with per-query sums shared by several scores.
 class HeadMap {
  public:
-  static constexpr double kSmallPart = 0.1;  // of a uniform weight: counts as near zero
+  // Share of a uniform weight below which a weight counts as near zero.
+  static constexpr double kSmallPart = 0.1;
 
   // weights [T, T]; both must outlive the map. Row sums are computed on first use, because some
   // scores do not need them.

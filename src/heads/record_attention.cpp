@@ -57,7 +57,8 @@ double bytes_needed(const LanguageModel& model, const HeadSet& chosen,
   const auto longest = static_cast<double>(recorded.longest());
   const double padded =
       longest * longest * static_cast<double>(recorded.documents.size()) * sizeof(float);
-  // Projections of all heads, and padded queries and keys of the chosen heads.
+  // Bytes of one projection row, 0 without `vectors`. A layer stores queries, keys and values of
+  // all heads, and padded queries and keys of the chosen heads.
   const double width = vectors ? static_cast<double>(model.heads().head_width) * sizeof(float) : 0;
   const double rows = longest * static_cast<double>(recorded.documents.size());
   double bytes = 0;

@@ -121,7 +121,8 @@ bool is_pickle_name(const fs::path& path) {
   fail(shown(path), ": is no directory; expected that of a model, or a FILE.gguf");
 }
 
-// Error text for a directory without config.json.
+// Throws Error for a directory without config.json. The message names a GGUF or pickle file found
+// there.
 [[noreturn]] void fail_without_model(const fs::path& path) {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(path)) {

@@ -66,7 +66,9 @@ bool starts_number(std::string_view text) {
   return !text.empty() && (std::isdigit(static_cast<unsigned char>(text[0])) != 0 || text == "*");
 }
 
-// Removes "NAME" and leaves ".LAYERS.ITEMS"; or removes "blocks.LAYERS.NAME" and leaves ".ITEMS".
+// Parses a TransformerLens hook name at the start of `rest` and removes it: "NAME" of
+// "NAME.LAYERS.ITEMS" or "blocks.LAYERS.NAME" of "blocks.LAYERS.NAME.ITEMS". Returns its point and
+// layers; nothing, with `rest` unchanged, if it is not a hook name.
 std::optional<PointRange> take_hook_name(std::string_view about, std::string_view& rest) {
   PointRange range;
   std::string_view name = rest;

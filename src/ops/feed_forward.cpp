@@ -133,12 +133,13 @@ class FeedForward {
   }
 
  private:
-  // Gradients at the inner width; `activated` first holds the gradient of the activation's result.
+  // Buffers of differentiate_middle() for one block of rows.
   template <class T>
   struct MiddleGradients {
-    Matrix<T> value;      // [R, I], recomputed
-    Matrix<T> activated;  // [R, I]
-    Matrix<T> factor;     // [R, I]; empty without a gate
+    Matrix<T> value;  // [R, I]: input of the down projection, recomputed
+    // [R, I]: gradient of `value`, overwritten with the gradient of the activation's input.
+    Matrix<T> activated;
+    Matrix<T> factor;  // [R, I]: gradient of the up branch; empty without a gate
   };
 
   Index inner() const { return activated_.layer.weight.size(0); }

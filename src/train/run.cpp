@@ -349,7 +349,7 @@ class Run {
   const double first_best_ = start_.state.best_validation_loss;
 };
 
-// Locks the run directory and checks that it may be used.
+// Locks the run directory. Throws Error if a new run would overwrite another run or other files.
 void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bool resume) {
   directory.emplace(config.out_dir, SavePolicy{.keep = config.keep_checkpoints,
                                                .stops_on_error = config.on_save_error == "stop"});

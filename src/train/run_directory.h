@@ -67,8 +67,7 @@ class RunDirectory {
   std::vector<SaveEvent> settle(bool wait);
   // Waits for the checkpoint in progress and ignores its result.
   void quiesce() const;
-  // Applies the policy to a failure to write another file: throws SaveError, or returns so that the
-  // run continues with a warning.
+  // Throws `error` as SaveError if the policy is to stop. Otherwise returns, and the caller warns.
   void judge(const Error& error) const;
 
   // Returns the step of the newest checkpoint, complete or in progress; -1: none.

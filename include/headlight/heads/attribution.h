@@ -21,7 +21,7 @@ struct AttributionTask {
   std::vector<std::int32_t> text;            // [T]
   std::int32_t target = 0;                   // token whose logit is decomposed
   std::optional<std::int32_t> against = {};  // its logit is subtracted, if set
-  std::optional<Index> position = {};        // of the query, from 0; default: the last token
+  std::optional<Index> position = {};        // query position, from 0; default: the last token
   // Sources of attribute_prompts() instead of single tokens. Groups must not overlap.
   std::vector<TokenGroup> groups = {};
 };
@@ -32,7 +32,7 @@ enum class AttributionBy {
   head,    // every head separately
   source,  // every head and source token: pattern times value
   neuron,  // every MLP neuron separately
-  stream,  // cumulative logit of the residual stream after each part of `layer`
+  stream,  // parts as `layer`, but each holds the logit of the residual stream after it
 };
 template <>
 inline constexpr auto kChoices<AttributionBy> =
@@ -43,11 +43,11 @@ inline constexpr auto kChoices<AttributionBy> =
                                           {"stream", AttributionBy::stream}});
 
 enum class LogitPartKind {
-  embedding,       // of the token and its position
-  attention,       // of a layer, as a whole
+  embedding,       // embedding of the token and its position
+  attention,       // attention of a layer, all heads together
   head,            // with a source: its contribution from that token
-  attention_bias,  // of the output projection, plus the shift of an output norm
-  mlp,             // of a layer, as a whole
+  attention_bias,  // bias of the output projection, plus the shift of an output norm
+  mlp,             // MLP of a layer, all neurons together
   neuron,
   mlp_bias,      // as attention_bias, for the MLP
   intervention,  // change made by an attached hook between these parts
@@ -79,11 +79,11 @@ struct LogitPart {
 };
 
 struct AttributionResult {
-  double logit = 0;  // of the target, or its difference
+  double logit = 0;  // logit of the target, minus that of `against` if set
   // The parts sum to `logit`, in the model's order of addition. With AttributionBy::stream the last
   // part equals `logit`.
   std::vector<LogitPart> parts;
-  double probability = 0;      // of the target at the position
+  double probability = 0;      // probability of the target at the position
   std::int32_t likeliest = 0;  // token with the largest logit at the position
   bool is_choice = false;      // the target has the largest logit (ties included)
   bool has_against = false;    // `logit` is a difference
@@ -117,13 +117,13 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
 struct AttributionStudyOptions {
   AttributionBy by = AttributionBy::head;
   BootstrapOptions bootstrap = {};
-  std::function<void(double share)> progress = {};  // over all prompts and layers, 0 to 1
+  std::function<void(double share)> progress = {};  // share of prompts and layers done, 0 to 1
 };
 
 // Mean of a part over several prompts.
 struct MeanLogitPart {
   LogitPart part;  // its logit is the mean
-  Interval logit;  // over prompts
+  Interval logit;  // interval of the mean over prompts
 };
 
 // Group of all tokens outside the other groups.
@@ -133,7 +133,7 @@ struct AttributionStudy {
   std::vector<AttributionResult> prompts;   // in input order, without their parts
   std::vector<std::vector<double>> logits;  // [prompts][parts]
   std::vector<MeanLogitPart> parts;         // in the order of AttributionResult
-  Interval logit;                           // over prompts
+  Interval logit;                           // interval of the mean over prompts
   std::vector<Interval> sources;            // [S] with AttributionBy::source: sums over all heads
   // [S]: names of the source groups, kOtherTokens last; empty if sources are tokens.
   std::vector<std::string> groups;

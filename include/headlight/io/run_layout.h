@@ -45,10 +45,11 @@ std::optional<Index> iteration_of_checkpoint(std::string_view name);
 std::optional<std::filesystem::path> folder_with(const std::filesystem::path& path,
                                                  std::initializer_list<std::string_view> files);
 
-// Returns the folder to read a model from.
+// Returns the first of `path`, its best and its latest checkpoint that holds a model; nothing if none
+// does.
 std::optional<std::filesystem::path> model_in(const std::filesystem::path& path);
 
-// Returns the folder to read a tokenizer from.
+// As model_in(), for a tokenizer.
 std::optional<std::filesystem::path> tokenizer_in(const std::filesystem::path& path);
 
 }  // namespace headlight

@@ -97,7 +97,7 @@ class MultiHeadAttention : public Module {
   Tensor whole_mask(const AttentionMasks& masks, const Tensor& query, const Tensor& key) const;
 
   MultiHeadAttentionOptions options_;
-  std::vector<std::unique_ptr<Linear>> projections_;  // fused: 1, else query, key, value
+  std::vector<std::unique_ptr<Linear>> projections_;  // c_attn, or q_proj, k_proj, v_proj
   std::unique_ptr<Linear> c_proj_;
   std::optional<LayerNorm> q_norm_;
   std::optional<LayerNorm> k_norm_;

@@ -36,7 +36,7 @@ class CharTokenizer final : public Tokenizer {
 // Collects the code points of texts for a tokenizer that lists them in ascending order.
 class CharTokenizerBuilder {
  public:
-  // Throws Error if the text is not UTF-8.
+  // Adds the code points of a text. Throws Error if the text is not UTF-8.
   void feed(std::string_view text);
   CharTokenizer finish() const;
 

@@ -93,7 +93,7 @@ class WatchPosition final : public ForwardHook {
 // Contribution of the inputs of an output matrix (of attention or MLP) to a logit.
 struct OutputReadout {
   Vector weights;                   // logit per unit of each input
-  std::optional<double> bias = {};  // of the matrix, plus the shift of an output norm
+  std::optional<double> bias = {};  // logit of the matrix bias and output norm shift
 };
 
 // Readout of `read` [1, K]: pulls `direction` [1, C] back through any output norm and the matrix.
@@ -165,7 +165,7 @@ class Anatomy {
     return std::move(parts_);
   }
 
-  // Cumulative logit of the stream after every part of a layer.
+  // Returns the logit of the residual stream after the embedding and after every attention and MLP.
   std::vector<LogitPart> stream() {
     add({.name = "embedding", .logit = shift_ + read(watch_.at(Point::resid_pre, 0))});
     for (Index layer = 0; layer < layers_; ++layer) {

@@ -171,7 +171,8 @@ class BackwardHead {
       if (head_.in.dropout.probability > 0) {
         loops<T>().dropout(row_grad, row_grad, dropout_row(head_, tile, row), visible);
       }
-      // query_key wrote whole panels, which may end before this loop's last vector.
+      // Clears the columns after the visible keys. query_key may not have written all of them, and
+      // NaN there would make softmax_backward return NaN.
       std::fill(row_grad + visible, row_grad + padded, T{0});
       loops<T>().softmax_backward(weights_ + row * kKeyTile, row_grad, delta_[row], head_.in.scale,
                                   padded);

@@ -10,11 +10,12 @@ namespace {
 // Vectors of one pass over a panel; larger batches take several passes.
 constexpr Index kTogether = 16;
 
-// The product of one float32 or bfloat16 panel with kBatch vectors.
+// Panel type for multiply<>: unscaled float32 or bfloat16 weights. multiply() multiplies one panel
+// by kBatch vectors.
 template <class WordFormat>
 struct Plain {
   using Format = WordFormat;
-  // Columns of a stretch, which all vectors multiply before the next stretch is read.
+  // Columns per stretch, the part of a panel that PanelsTogether multiplies by all vectors at once.
   static constexpr Index kColumns = 64;
   static constexpr Index kBytes = kColumns / Format::kColumns * kPanelRows * 4;
 

@@ -61,12 +61,13 @@ CheckedDocument checked_document(const AttentionMaps& maps) {
 
 Index base64_characters(Index bytes) { return (bytes + 2) / 3 * 4; }
 
+// Sizes of the data that the page embeds.
 struct DataSize {
   Index heads = 0;
   Index tokens = 0;   // tokens of the longest document
-  Index weights = 0;  // base64 characters of 16-bit weights
-  Index coarse = 0;   // base64 characters of 8-bit weights
-  Index vectors = 0;  // base64 characters of queries and keys
+  Index weights = 0;  // number of base64 characters for all weights in 16 bits
+  Index coarse = 0;   // number of base64 characters for all weights in 8 bits
+  Index vectors = 0;  // number of base64 characters for all queries and keys
 };
 
 DataSize data_size(const std::vector<CheckedDocument>& documents) {
@@ -121,9 +122,9 @@ void append_16_bits(Bytes& bytes, long value) {
   bytes.push_back(static_cast<std::uint8_t>(integer >> 8 & 0xFF));
 }
 
-// Returns the weights [T, T] row by row; with `causal`, rows end at the diagonal. A weight is a
-// little-endian 16-bit integer. With `coarse` it is an 8-bit square root: steps of 1/255 would
-// round the many small weights of long rows to 0.
+// Returns the bytes of the weights [T, T], row by row, before base64 encoding. With `causal`, rows
+// end at the diagonal. A weight takes 2 bytes, little-endian. With `coarse` it takes 1 byte, which
+// stores its square root: steps of 1/255 would round the small weights of long rows to 0.
 Bytes quantised(const float* weights, Index tokens, bool causal, bool coarse) {
   Bytes bytes;
   for (Index query = 0; query < tokens; ++query) {
