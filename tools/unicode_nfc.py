@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/text/pipeline/nfc_table.cpp: what Unicode's normalisation form C needs.
+"""Writes src/formats/tokenizers/nfc_table.cpp: what Unicode's normalisation form C needs.
 
 Ids depend on it, so the table belongs to the Unicode version that the normalizer NFC of Hugging Face
 `tokenizers` has, 9.0, and not to that of a library on some system. Normalisation is stable: later
@@ -18,7 +18,7 @@ import sys
 import unicodedata2
 
 UNICODE = "16.0.0"
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/text/pipeline/nfc_table.cpp"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/formats/tokenizers/nfc_table.cpp"
 PER_LINE = 10
 # Characters with a combining class or a decomposition that are newer than Unicode 9.0.
 LATER = [
@@ -38,7 +38,7 @@ LATER = [
 ]  # fmt: skip
 
 HEAD = """\
-#include "text/pipeline/nfc.h"
+#include "formats/tokenizers/nfc.h"
 
 // Unicode 9.0, written by tools/unicode_nfc.py.
 namespace headlight {

@@ -17,7 +17,7 @@
 #include "headlight/data/documents.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/head_score_file.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "views/attention/attention_files.h"
 #include "views/report/json_output.h"
 

@@ -12,7 +12,7 @@
 #include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "headlight/generate/weights.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/io/npz.h"
 #include "headlight/train/evaluation.h"
 #include "views/report/json_output.h"

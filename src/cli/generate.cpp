@@ -15,7 +15,7 @@
 #include "headlight/base/utf8.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/io/text_source.h"
 #include "text/bytes_of_ids.h"
 #include "views/report/json_output.h"

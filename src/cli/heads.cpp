@@ -13,7 +13,7 @@
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/base/error.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/io/token_file.h"
 #include "views/report/heads_columns.h"
 #include "views/report/heads_files.h"

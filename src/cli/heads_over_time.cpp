@@ -11,7 +11,7 @@
 #include "headlight/base/nearest_name.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/head_verdict.h"
-#include "headlight/views/line_plot.h"
+#include "headlight/views/plot/line_plot.h"
 #include "heads/head_history.h"
 #include "views/plot/chart.h"
 #include "views/report/json_output.h"

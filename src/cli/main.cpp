@@ -9,7 +9,7 @@
 #include "cli/terminal/log.h"
 #include "headlight/base/error.h"
 #include "headlight/files/directory_lock.h"
-#include "headlight/train/checkpoint.h"
+#include "headlight/runs/checkpoint.h"
 #include "headlight/train/trainer.h"
 
 namespace headlight::cli {

@@ -8,7 +8,7 @@
 
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "headlight/io/gguf.h"
+#include "headlight/formats/gguf/gguf.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
 #include "views/report/numbers.h"

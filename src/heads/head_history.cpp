@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/heads/bootstrap.h"
-#include "headlight/io/run_layout.h"
+#include "headlight/formats/run_layout.h"
 
 namespace headlight {
 namespace {

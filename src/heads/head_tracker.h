@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "headlight/heads/head_scores.h"
-#include "headlight/train/run.h"
-#include "train/run_lines.h"
+#include "headlight/heads/scores/head_scores.h"
+#include "headlight/runs/run.h"
+#include "runs/run_lines.h"
 
 namespace headlight {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "headlight/heads/head_scores.h"
+#include "headlight/heads/scores/head_scores.h"
 
 namespace headlight {
 namespace {

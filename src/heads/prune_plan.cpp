@@ -5,8 +5,8 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/sequential_batches.h"
-#include "headlight/heads/ablation.h"
-#include "headlight/heads/importance.h"
+#include "headlight/heads/effects/ablation.h"
+#include "headlight/heads/effects/importance.h"
 #include "headlight/heads/prune.h"
 
 namespace headlight {

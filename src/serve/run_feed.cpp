@@ -8,7 +8,7 @@
 #include "base/hex_text.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "headlight/io/run_layout.h"
+#include "headlight/formats/run_layout.h"
 #include "serve/api_error.h"
 
 namespace headlight::serve {

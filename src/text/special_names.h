@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headlight/text/tokenizer.h"
-#include "text/pipeline/added_tokens.h"
+#include "text/added_tokens.h"
 
 namespace headlight {
 

@@ -5,7 +5,7 @@
 
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/tokenizer.h"
-#include "text/pipeline/pipeline_tokenizer.h"
+#include "formats/tokenizers/pipeline_tokenizer.h"
 
 namespace headlight {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "generate/test_models.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "support/catch.h"
 #include "support/commands.h"
 #include "support/program.h"

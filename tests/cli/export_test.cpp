@@ -2,9 +2,9 @@
 
 #include "generate/test_models.h"
 #include "headlight/heads/prune.h"
-#include "headlight/io/gguf.h"
-#include "headlight/io/gguf_model.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/gguf/gguf.h"
+#include "headlight/formats/gguf/gguf_model.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/text/char_tokenizer.h"

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "generate/test_models.h"
-#include "headlight/io/gguf.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/gguf/gguf.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/io/safetensors.h"
 #include "support/catch.h"
 #include "support/commands.h"

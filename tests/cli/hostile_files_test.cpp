@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"

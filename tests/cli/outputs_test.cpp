@@ -2,7 +2,7 @@
 #include <sstream>
 
 #include "generate/test_models.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 #include "support/commands.h"

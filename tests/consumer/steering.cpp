@@ -1,7 +1,7 @@
 // From outside: what a model computes on two texts, and their difference added while it generates.
 #include <headlight/generate/generator.h>
-#include <headlight/heads/activation_cache.h>
-#include <headlight/heads/interventions.h>
+#include <headlight/heads/activations/activation_cache.h>
+#include <headlight/heads/interventions/interventions.h>
 #include <headlight/io/npz.h>
 #include <headlight/ops/elementwise.h>
 #include <headlight/ops/layout.h>

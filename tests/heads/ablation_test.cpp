@@ -1,4 +1,4 @@
-#include "headlight/heads/ablation.h"
+#include "headlight/heads/effects/ablation.h"
 
 #include "headlight/data/sequential_batches.h"
 #include "heads/head_experiments_support.h"

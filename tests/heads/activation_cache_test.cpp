@@ -1,11 +1,11 @@
-#include "headlight/heads/activation_cache.h"
+#include "headlight/heads/activations/activation_cache.h"
 
 #include <map>
 
 #include "generate/test_models.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/dataset.h"
-#include "headlight/heads/activation_files.h"
+#include "headlight/heads/activations/activation_files.h"
 #include "headlight/heads/prune.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"

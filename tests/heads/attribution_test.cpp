@@ -1,10 +1,10 @@
-#include "headlight/heads/attribution.h"
+#include "headlight/heads/effects/attribution.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "headlight/heads/interventions.h"
+#include "headlight/heads/interventions/interventions.h"
 #include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
 

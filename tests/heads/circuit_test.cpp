@@ -1,4 +1,4 @@
-#include "headlight/heads/circuit.h"
+#include "headlight/heads/circuit/circuit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/heads/head_set.h"
-#include "headlight/heads/patch_grid.h"
+#include "headlight/heads/effects/patch_grid.h"
 #include "heads/circuit/edge_cut.h"
 #include "heads/head_experiments_support.h"
 

@@ -3,11 +3,11 @@
 #include <random>
 
 #include "headlight/generate/decoder.h"
-#include "headlight/heads/ablation.h"
-#include "headlight/heads/attribution.h"
-#include "headlight/heads/head_scores.h"
-#include "headlight/heads/importance.h"
-#include "headlight/heads/patching.h"
+#include "headlight/heads/effects/ablation.h"
+#include "headlight/heads/effects/attribution.h"
+#include "headlight/heads/scores/head_scores.h"
+#include "headlight/heads/effects/importance.h"
+#include "headlight/heads/effects/patching.h"
 #include "headlight/heads/prune.h"
 #include "headlight/ops/layout.h"
 

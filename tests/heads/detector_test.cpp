@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "headlight/heads/head_scores.h"
+#include "headlight/heads/scores/head_scores.h"
 #include "heads/planted_models.h"
 #include "support/catch.h"
 #include "support/program.h"

@@ -1,4 +1,4 @@
-#include "headlight/heads/importance.h"
+#include "headlight/heads/effects/importance.h"
 
 #include "headlight/data/sequential_batches.h"
 #include "headlight/nn/forward_hook.h"

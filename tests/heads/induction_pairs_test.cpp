@@ -1,4 +1,4 @@
-#include "headlight/heads/induction_pairs.h"
+#include "headlight/heads/effects/induction_pairs.h"
 
 #include <algorithm>
 #include <set>

@@ -1,11 +1,11 @@
-#include "headlight/heads/interventions.h"
+#include "headlight/heads/interventions/interventions.h"
 
 #include <filesystem>
 #include <fstream>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/generate/decoder.h"
-#include "headlight/heads/ablation.h"
+#include "headlight/heads/effects/ablation.h"
 #include "headlight/io/npz.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"

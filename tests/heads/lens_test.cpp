@@ -1,4 +1,4 @@
-#include "headlight/heads/lens.h"
+#include "headlight/heads/effects/lens.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "headlight/data/sequential_batches.h"
-#include "headlight/heads/patching.h"
+#include "headlight/heads/effects/patching.h"
 #include "heads/head_experiments_support.h"
 
 namespace lens_test {

@@ -1,8 +1,8 @@
-#include "headlight/heads/part_ablation.h"
+#include "headlight/heads/effects/part_ablation.h"
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/sequential_batches.h"
-#include "headlight/heads/interventions.h"
+#include "headlight/heads/interventions/interventions.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"

@@ -1,7 +1,7 @@
-#include "headlight/heads/patching.h"
+#include "headlight/heads/effects/patching.h"
 
-#include "headlight/heads/attribution.h"
-#include "headlight/heads/patch_grid.h"
+#include "headlight/heads/effects/attribution.h"
+#include "headlight/heads/effects/patch_grid.h"
 #include "heads/effects/answer_contrast.h"
 #include "heads/head_experiments_support.h"
 

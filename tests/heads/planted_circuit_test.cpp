@@ -3,8 +3,8 @@
 #include <limits>
 #include <set>
 
-#include "headlight/heads/circuit.h"
-#include "headlight/heads/patch_grid.h"
+#include "headlight/heads/circuit/circuit.h"
+#include "headlight/heads/effects/patch_grid.h"
 #include "heads/head_experiments_support.h"
 
 namespace planted_circuit_test {

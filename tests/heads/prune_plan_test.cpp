@@ -1,6 +1,6 @@
 #include "headlight/heads/prune_plan.h"
 
-#include "headlight/heads/ablation.h"
+#include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/prune.h"
 #include "heads/head_experiments_support.h"
 

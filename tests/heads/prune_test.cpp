@@ -1,7 +1,7 @@
 #include "headlight/heads/prune.h"
 
-#include "headlight/heads/ablation.h"
-#include "headlight/heads/importance.h"
+#include "headlight/heads/effects/ablation.h"
+#include "headlight/heads/effects/importance.h"
 #include "headlight/nn/architecture.h"
 
 #include "heads/head_experiments_support.h"

@@ -1,6 +1,6 @@
 #include "headlight/heads/record_attention.h"
 
-#include "headlight/heads/activation_cache.h"
+#include "headlight/heads/activations/activation_cache.h"
 #include "headlight/heads/prune.h"
 
 #include <cmath>
@@ -14,8 +14,8 @@
 #include "headlight/ops/softmax.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
-#include "headlight/views/attention_html.h"
-#include "headlight/views/attention_svg.h"
+#include "headlight/views/attention/attention_html.h"
+#include "headlight/views/attention/attention_svg.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 

@@ -1,4 +1,4 @@
-#include "headlight/heads/repeat_loss.h"
+#include "headlight/heads/scores/repeat_loss.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 #include <iostream>
 #include <span>
 
-#include "headlight/io/gguf.h"
+#include "headlight/formats/gguf/gguf.h"
 
 namespace {
 

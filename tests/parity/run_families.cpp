@@ -6,14 +6,14 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/generate/decoder.h"
-#include "headlight/heads/attribution.h"
+#include "headlight/heads/effects/attribution.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/recorder.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
-#include "io/formats/families.h"
-#include "io/formats/model_weights.h"
+#include "formats/huggingface/families.h"
+#include "formats/huggingface/model_weights.h"
 #include "parity/runners.h"
 
 // Runners of models of Hugging Face's families, with their configurations and weight names.

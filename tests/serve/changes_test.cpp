@@ -1,7 +1,7 @@
 #include <thread>
 
 #include "headlight/generate/generator.h"
-#include "headlight/heads/interventions.h"
+#include "headlight/heads/interventions/interventions.h"
 #include "serve/running_server.h"
 #include "support/catch.h"
 

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "headlight/generate/generator.h"
-#include "headlight/io/gguf_model.h"
+#include "headlight/formats/gguf/gguf_model.h"
 #include "io/temporary_folder.h"
 #include "serve/running_server.h"
 #include "support/catch.h"

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <thread>
 
-#include "headlight/heads/lens.h"
+#include "headlight/heads/effects/lens.h"
 #include "serve/running_server.h"
 #include "support/catch.h"
 

@@ -85,7 +85,7 @@ const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/ge
                                                      {"zstd.h", "src/files/decompression"},
                                                      {"utf8", "src/base/utf8"},
                                                      {"rsvg", "src/views/png/"},
-                                                     {"pcre2.h", "src/text/pipeline/regex/"},
+                                                     {"pcre2.h", "src/formats/tokenizers/regex/"},
                                                      {"mpi.h", "src/cluster/mpi/"}};
 
 bool may_include(const std::string& file, const std::string& library) {

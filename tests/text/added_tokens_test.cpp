@@ -1,4 +1,4 @@
-#include "text/pipeline/added_tokens.h"
+#include "text/added_tokens.h"
 
 #include <random>
 

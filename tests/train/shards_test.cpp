@@ -2,7 +2,7 @@
 #include <cmath>
 #include <mutex>
 
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/train/evaluation.h"

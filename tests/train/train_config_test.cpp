@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "headlight/train/config_source.h"
+#include "headlight/runs/config_source.h"
 #include "support/catch.h"
 #include "support/program.h"
 

@@ -3,7 +3,7 @@
 #include "headlight/base/build.h"
 #include "headlight/kernels/machine.h"
 #include "support/catch.h"
-#include "train/resume_plan.h"
+#include "runs/resume_plan.h"
 #include "train/spike_detector.h"
 
 namespace training_state_test {

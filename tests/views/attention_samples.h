@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "headlight/views/attention_html.h"
-#include "headlight/views/attention_svg.h"
+#include "headlight/views/attention/attention_html.h"
+#include "headlight/views/attention/attention_svg.h"
 #include "support/catch.h"
 
 // Attention maps for tests, and functions that decode their views.

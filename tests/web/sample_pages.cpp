@@ -6,8 +6,8 @@
 #include <fstream>
 #include <iostream>
 
-#include "headlight/views/attention_html.h"
-#include "headlight/views/circuit_plot.h"
+#include "headlight/views/attention/attention_html.h"
+#include "headlight/views/plot/circuit_plot.h"
 #include "views/attention/attention_page_data.h"
 #include "views/attention/fetching_page.h"
 #include "views/result/result.h"

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "headlight/kernels/rotary.h"
+#include "headlight/kernels/layers/rotary.h"
 #include "headlight/tensor/tensor.h"
 
 // Rotary position embeddings: Su et al., "RoFormer", arXiv 2104.09864.

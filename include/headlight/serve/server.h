@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "headlight/generate/weights.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 
 namespace headlight {
 

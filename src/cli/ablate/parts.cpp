@@ -5,8 +5,8 @@
 
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/progress.h"
-#include "headlight/heads/interventions.h"
-#include "headlight/views/line_plot.h"
+#include "headlight/heads/interventions/interventions.h"
+#include "headlight/views/plot/line_plot.h"
 #include "views/report/interval_text.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"

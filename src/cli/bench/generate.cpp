@@ -4,7 +4,7 @@
 #include "headlight/base/memory.h"
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/sampler.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 
 namespace headlight::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/normalization.h"
 #include "headlight/ops/reduce.h"
-#include "headlight/views/matrix_plot.h"
+#include "headlight/views/plot/matrix_plot.h"
 
 namespace headlight::cli::lab {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/lab/report.h"
 #include "cli/terminal/terminal.h"
 #include "headlight/ops/layout.h"
-#include "headlight/views/attention_svg.h"
+#include "headlight/views/attention/attention_svg.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
 

@@ -5,7 +5,7 @@
 
 #include "cli/lab/lab.h"
 #include "headlight/tensor/tensor.h"
-#include "headlight/views/line_plot.h"
+#include "headlight/views/plot/line_plot.h"
 
 // Pictures in block characters for terminals, and as SVG.
 namespace headlight::cli::lab {

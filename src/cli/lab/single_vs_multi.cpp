@@ -9,7 +9,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/ops/elementwise.h"
-#include "headlight/views/matrix_plot.h"
+#include "headlight/views/plot/matrix_plot.h"
 #include "views/plot/chart.h"
 #include "views/report/numbers.h"
 

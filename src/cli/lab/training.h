@@ -10,7 +10,7 @@
 #include "headlight/nn/batch.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/train/train_config.h"
-#include "headlight/views/line_plot.h"
+#include "headlight/views/plot/line_plot.h"
 
 namespace headlight::cli::lab {
 

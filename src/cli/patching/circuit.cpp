@@ -14,9 +14,9 @@
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/files/file_writer.h"
-#include "headlight/heads/circuit.h"
-#include "headlight/views/circuit_plot.h"
-#include "headlight/views/line_plot.h"
+#include "headlight/heads/circuit/circuit.h"
+#include "headlight/views/plot/circuit_plot.h"
+#include "headlight/views/plot/line_plot.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
 

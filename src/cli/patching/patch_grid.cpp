@@ -10,10 +10,10 @@
 #include "base/json.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/progress.h"
-#include "headlight/heads/circuit.h"
+#include "headlight/heads/circuit/circuit.h"
 #include "headlight/heads/head_set.h"
-#include "headlight/heads/patch_grid.h"
-#include "headlight/views/matrix_plot.h"
+#include "headlight/heads/effects/patch_grid.h"
+#include "headlight/views/plot/matrix_plot.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
 

@@ -1,7 +1,7 @@
 #include "cli/terminal/config_options.h"
 
 #include "cli/terminal/log.h"
-#include "headlight/train/config_source.h"
+#include "headlight/runs/config_source.h"
 
 namespace headlight::cli {
 

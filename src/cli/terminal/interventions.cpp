@@ -2,7 +2,7 @@
 
 #include "cli/terminal/prompt_tokens.h"
 #include "headlight/heads/head_score_file.h"
-#include "headlight/heads/interventions.h"
+#include "headlight/heads/interventions/interventions.h"
 
 namespace headlight::cli {
 

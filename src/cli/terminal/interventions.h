@@ -4,7 +4,7 @@
 
 #include "cli/terminal/options.h"
 #include "headlight/heads/attention_maps.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 
 namespace headlight::cli {
 

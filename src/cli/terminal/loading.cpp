@@ -1,7 +1,7 @@
 #include "cli/terminal/loading.h"
 
 #include "cli/terminal/log.h"
-#include "headlight/io/tokenizer_directory.h"
+#include "headlight/formats/tokenizer_directory.h"
 
 namespace headlight::cli {
 namespace {

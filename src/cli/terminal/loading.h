@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/text/tokenizer.h"
 
 namespace headlight::cli {

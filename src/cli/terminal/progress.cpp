@@ -9,7 +9,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/terminal.h"
 #include "headlight/kernels/machine.h"
-#include "headlight/train/config_source.h"
+#include "headlight/runs/config_source.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/stopwatch.h"
-#include "headlight/train/run.h"
+#include "headlight/runs/run.h"
 #include "views/plot/chart.h"
 
 namespace headlight::cli {

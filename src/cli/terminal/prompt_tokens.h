@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/terminal/options.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/text/tokenizer.h"
 
 namespace headlight::cli {

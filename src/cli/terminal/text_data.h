@@ -2,7 +2,7 @@
 
 #include "cli/terminal/options.h"
 #include "headlight/data/dataset.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/io/text_source.h"
 #include "headlight/io/token_file.h"
 #include "headlight/text/tokenizer.h"

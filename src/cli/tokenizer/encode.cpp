@@ -11,7 +11,7 @@
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
-#include "headlight/io/shards.h"
+#include "headlight/formats/shards/shards.h"
 #include "headlight/io/text_source.h"
 #include "io/text_look.h"
 #include "text/text_encoder.h"

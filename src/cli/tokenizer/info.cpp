@@ -6,7 +6,7 @@
 #include "cli/terminal/options.h"
 #include "cli/tokenizer/tokenizer.h"
 #include "headlight/text/bpe_tokenizer.h"
-#include "text/pipeline/pipeline_tokenizer.h"
+#include "formats/tokenizers/pipeline_tokenizer.h"
 #include "text/unicode_class.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"

@@ -10,7 +10,7 @@
 #include "headlight/base/error.h"
 #include "headlight/io/text_source.h"
 #include "headlight/io/token_file.h"
-#include "headlight/io/tokenizer_directory.h"
+#include "headlight/formats/tokenizer_directory.h"
 #include "headlight/text/bpe_trainer.h"
 #include "io/text_look.h"
 #include "views/report/json_output.h"

@@ -1,4 +1,4 @@
-#include "headlight/heads/activation_cache.h"
+#include "headlight/heads/activations/activation_cache.h"
 
 #include <algorithm>
 #include <numeric>

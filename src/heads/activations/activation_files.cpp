@@ -1,4 +1,4 @@
-#include "headlight/heads/activation_files.h"
+#include "headlight/heads/activations/activation_files.h"
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "headlight/heads/activation_files.h"
+#include "headlight/heads/activations/activation_files.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/point.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "headlight/heads/activation_cache.h"
+#include "headlight/heads/activations/activation_cache.h"
 #include "heads/activations/activation_plan.h"
 #include "heads/activations/array_store.h"
 

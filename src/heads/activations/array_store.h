@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "headlight/tensor/named_tensors.h"
-#include "headlight/heads/activation_files.h"
+#include "headlight/heads/activations/activation_files.h"
 #include "io/array_source.h"
 
 namespace headlight {

@@ -1,4 +1,4 @@
-#include "headlight/heads/circuit.h"
+#include "headlight/heads/circuit/circuit.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "headlight/heads/circuit.h"
+#include "headlight/heads/circuit/circuit.h"
 #include "headlight/nn/gpt.h"
 
 namespace headlight {

@@ -2,7 +2,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
-#include "headlight/heads/circuit.h"
+#include "headlight/heads/circuit/circuit.h"
 #include "heads/circuit/edge_cut.h"
 #include "heads/effects/answer_contrast.h"
 

@@ -1,4 +1,4 @@
-#include "headlight/heads/ablation.h"
+#include "headlight/heads/effects/ablation.h"
 
 #include <algorithm>
 #include <array>

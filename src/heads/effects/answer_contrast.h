@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "headlight/heads/patching.h"
+#include "headlight/heads/effects/patching.h"
 #include "headlight/nn/gpt.h"
 #include "heads/effects/forward_replay.h"
 

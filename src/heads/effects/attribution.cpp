@@ -1,4 +1,4 @@
-#include "headlight/heads/attribution.h"
+#include "headlight/heads/effects/attribution.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/heads/head_set.h"
-#include "headlight/heads/patching.h"
+#include "headlight/heads/effects/patching.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"

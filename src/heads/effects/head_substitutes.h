@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "headlight/data/sequential_batches.h"
-#include "headlight/heads/ablation.h"
+#include "headlight/heads/effects/ablation.h"
 #include "heads/effects/forward_replay.h"
 
 namespace headlight {

@@ -1,4 +1,4 @@
-#include "headlight/heads/importance.h"
+#include "headlight/heads/effects/importance.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "headlight/heads/lens.h"
+#include "headlight/heads/effects/lens.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "headlight/heads/part_ablation.h"
+#include "headlight/heads/effects/part_ablation.h"
 
 #include <algorithm>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/heads/interventions.h"
+#include "headlight/heads/interventions/interventions.h"
 #include "heads/effects/ablation_walk.h"
 #include "heads/point_values.h"
 

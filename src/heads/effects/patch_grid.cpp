@@ -1,4 +1,4 @@
-#include "headlight/heads/patch_grid.h"
+#include "headlight/heads/effects/patch_grid.h"
 
 #include <algorithm>
 #include <limits>

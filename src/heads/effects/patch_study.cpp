@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "headlight/base/error.h"
-#include "headlight/heads/patch_grid.h"
+#include "headlight/heads/effects/patch_grid.h"
 #include "heads/effects/token_groups.h"
 
 namespace headlight {

@@ -1,4 +1,4 @@
-#include "headlight/heads/patching.h"
+#include "headlight/heads/effects/patching.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
-#include "headlight/heads/patch_grid.h"
+#include "headlight/heads/effects/patch_grid.h"
 #include "headlight/ops/layout.h"
 #include "heads/effects/answer_contrast.h"
 #include "heads/point_values.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "headlight/heads/patching.h"
+#include "headlight/heads/effects/patching.h"
 
 namespace headlight {
 

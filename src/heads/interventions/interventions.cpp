@@ -1,4 +1,4 @@
-#include "headlight/heads/interventions.h"
+#include "headlight/heads/interventions/interventions.h"
 
 #include <algorithm>
 #include <span>

@@ -5,7 +5,7 @@
 #include "base/read_number.h"
 #include "headlight/base/error.h"
 #include "headlight/files/config_file.h"
-#include "headlight/heads/interventions.h"
+#include "headlight/heads/interventions/interventions.h"
 
 namespace headlight {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "headlight/heads/head_scores.h"
+#include "headlight/heads/scores/head_scores.h"
 #include "heads/head_map.h"
 
 namespace headlight {

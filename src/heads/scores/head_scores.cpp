@@ -1,4 +1,4 @@
-#include "headlight/heads/head_scores.h"
+#include "headlight/heads/scores/head_scores.h"
 
 #include <algorithm>
 #include <cmath>

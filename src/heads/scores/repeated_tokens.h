@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "headlight/heads/head_scores.h"
+#include "headlight/heads/scores/head_scores.h"
 
 namespace headlight {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "headlight/heads/head_scores.h"
+#include "headlight/heads/scores/head_scores.h"
 #include "heads/head_map.h"
 
 namespace headlight {

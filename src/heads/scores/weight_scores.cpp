@@ -1,4 +1,4 @@
-#include "headlight/heads/weight_scores.h"
+#include "headlight/heads/scores/weight_scores.h"
 
 #include <algorithm>
 #include <cmath>

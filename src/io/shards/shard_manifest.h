@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "headlight/io/shards.h"
+#include "headlight/formats/shards/shards.h"
 
 namespace headlight {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "headlight/kernels/rotary.h"
+#include "headlight/kernels/layers/rotary.h"
 #include "headlight/tensor/shape.h"
 
 namespace headlight::kernels {

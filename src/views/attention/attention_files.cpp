@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 #include "headlight/nn/batch.h"
-#include "headlight/views/attention_svg.h"
-#include "headlight/views/bertviz_json.h"
+#include "headlight/views/attention/attention_svg.h"
+#include "headlight/views/attention/bertviz_json.h"
 #include "views/png/png.h"
 
 namespace headlight {

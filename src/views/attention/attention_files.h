@@ -8,8 +8,8 @@
 #include "headlight/heads/record_attention.h"
 #include "headlight/io/npz.h"
 #include "headlight/text/tokenizer.h"
-#include "headlight/views/attention_html.h"
-#include "headlight/views/attention_text.h"
+#include "headlight/views/attention/attention_html.h"
+#include "headlight/views/attention/attention_text.h"
 
 // Output files of `headlight attention`.
 namespace headlight {

@@ -1,4 +1,4 @@
-#include "headlight/views/attention_html.h"
+#include "headlight/views/attention/attention_html.h"
 
 #include <algorithm>
 

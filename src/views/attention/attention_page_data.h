@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "headlight/views/attention_html.h"
+#include "headlight/views/attention/attention_html.h"
 
 namespace headlight {
 

@@ -1,4 +1,4 @@
-#include "headlight/views/attention_svg.h"
+#include "headlight/views/attention/attention_svg.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "headlight/views/attention_text.h"
+#include "headlight/views/attention/attention_text.h"
 
 #include <algorithm>
 #include <array>

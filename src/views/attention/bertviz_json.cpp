@@ -1,4 +1,4 @@
-#include "headlight/views/bertviz_json.h"
+#include "headlight/views/attention/bertviz_json.h"
 
 #include <array>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "headlight/views/circuit_plot.h"
+#include "headlight/views/plot/circuit_plot.h"
 
 #include <algorithm>
 #include <cmath>

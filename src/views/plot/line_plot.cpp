@@ -1,4 +1,4 @@
-#include "headlight/views/line_plot.h"
+#include "headlight/views/plot/line_plot.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "headlight/views/matrix_plot.h"
+#include "headlight/views/plot/matrix_plot.h"
 
 #include <algorithm>
 #include <array>

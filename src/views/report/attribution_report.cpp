@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "headlight/views/line_plot.h"
-#include "headlight/views/matrix_plot.h"
+#include "headlight/views/plot/line_plot.h"
+#include "headlight/views/plot/matrix_plot.h"
 #include "views/report/interval_text.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"

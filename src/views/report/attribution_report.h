@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "headlight/heads/attribution.h"
+#include "headlight/heads/effects/attribution.h"
 #include "headlight/text/tokenizer.h"
 #include "views/result/result.h"
 

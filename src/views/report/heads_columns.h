@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/heads/head_scores.h"
+#include "headlight/heads/scores/head_scores.h"
 
 namespace headlight {
 

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/io/npz.h"
-#include "headlight/views/matrix_plot.h"
+#include "headlight/views/plot/matrix_plot.h"
 #include "views/report/heads_columns.h"
 #include "views/report/json_output.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "headlight/heads/head_scores.h"
+#include "headlight/heads/scores/head_scores.h"
 #include "headlight/heads/redundancy.h"
 
 namespace headlight {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "headlight/views/line_plot.h"
+#include "headlight/views/plot/line_plot.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"

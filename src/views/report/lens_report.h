@@ -3,9 +3,9 @@
 #include <string>
 
 #include "base/json.h"
-#include "headlight/heads/lens.h"
+#include "headlight/heads/effects/lens.h"
 #include "headlight/text/tokenizer.h"
-#include "headlight/views/matrix_plot.h"
+#include "headlight/views/plot/matrix_plot.h"
 #include "views/result/result.h"
 
 // Output of `headlight lens`: tables, JSON, figures and arrays.

@@ -7,7 +7,7 @@
 #include "headlight/files/atomic_directory.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/heads/head_set.h"
-#include "headlight/views/line_plot.h"
+#include "headlight/views/plot/line_plot.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "headlight/heads/prune_plan.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 
 // Output of `headlight prune`.
 namespace headlight {

@@ -6,7 +6,7 @@
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/head_id.h"
 #include "headlight/io/npz.h"
-#include "headlight/views/matrix_plot.h"
+#include "headlight/views/plot/matrix_plot.h"
 
 // Results about parts of a model, in the common form from which files and pages are made.
 namespace headlight {

@@ -4,7 +4,7 @@
 
 #include "files/input_file.h"
 #include "headlight/base/error.h"
-#include "headlight/io/tokenizer_directory.h"
+#include "headlight/formats/tokenizer_directory.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "support/catch.h"

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "headlight/io/tokenizer_directory.h"
+#include "headlight/formats/tokenizer_directory.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"

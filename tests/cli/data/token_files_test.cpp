@@ -1,10 +1,10 @@
 #include <nlohmann/json.hpp>
 
 #include "generate/test_models.h"
-#include "headlight/io/model_directory.h"
-#include "headlight/io/nanogpt_vocabulary.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
 #include "headlight/io/token_file.h"
-#include "headlight/io/tokenizer_directory.h"
+#include "headlight/formats/tokenizer_directory.h"
 #include "support/catch.h"
 #include "support/commands.h"
 #include "support/program.h"

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generate/test_models.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/io/npz.h"
 #include "support/catch.h"
 #include "support/commands.h"

@@ -4,7 +4,7 @@
 
 #include "generate/test_models.h"
 #include "headlight/base/terminal_width.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/io/npz.h"
 #include "support/catch.h"
 #include "support/commands.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generate/test_models.h"
-#include "headlight/io/model_directory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/ops/layout.h"

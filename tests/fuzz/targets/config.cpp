@@ -3,8 +3,8 @@
 #include "headlight/base/utf8.h"
 #include "headlight/files/config_file.h"
 #include "headlight/nn/architecture.h"
-#include "headlight/train/config_source.h"
-#include "io/formats/families.h"
+#include "headlight/runs/config_source.h"
+#include "formats/huggingface/families.h"
 
 namespace headlight::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "headlight/io/gguf.h"
+#include "headlight/formats/gguf/gguf.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,9 +7,9 @@
 
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
-#include "headlight/io/gguf_tokenizer.h"
-#include "io/formats/gguf/gguf_architectures.h"
-#include "io/formats/model_weights.h"
+#include "headlight/formats/gguf/gguf_tokenizer.h"
+#include "formats/gguf/gguf_architectures.h"
+#include "formats/huggingface/model_weights.h"
 
 namespace headlight::fuzz {
 namespace {

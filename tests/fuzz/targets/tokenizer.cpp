@@ -6,8 +6,8 @@
 #include "fuzz/targets.h"
 #include "headlight/base/utf8.h"
 #include "headlight/text/bpe_tokenizer.h"
-#include "headlight/text/tokenizer_file.h"
-#include "text/pipeline/pipeline_tokenizer.h"
+#include "headlight/formats/tokenizers/tokenizer_file.h"
+#include "formats/tokenizers/pipeline_tokenizer.h"
 
 namespace headlight::fuzz {
 namespace {

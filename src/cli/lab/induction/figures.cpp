@@ -4,9 +4,9 @@
 #include "cli/lab/induction/show.h"
 #include "cli/lab/induction/words.h"
 #include "cli/lab/pictures.h"
-#include "headlight/heads/patch_grid.h"
-#include "headlight/views/circuit_plot.h"
-#include "headlight/views/matrix_plot.h"
+#include "headlight/heads/effects/patch_grid.h"
+#include "headlight/views/plot/circuit_plot.h"
+#include "headlight/views/plot/matrix_plot.h"
 #include "views/report/json_output.h"
 
 namespace headlight::cli::lab {

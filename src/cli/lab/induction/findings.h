@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "cli/lab/induction/subject.h"
-#include "headlight/heads/circuit.h"
-#include "headlight/heads/head_scores.h"
-#include "headlight/heads/induction_pairs.h"
+#include "headlight/heads/circuit/circuit.h"
+#include "headlight/heads/scores/head_scores.h"
+#include "headlight/heads/effects/induction_pairs.h"
 
 namespace headlight::cli::lab {
 

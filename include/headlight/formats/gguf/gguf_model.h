@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "headlight/formats/gguf/gguf.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/text/tokenizer.h"
+
+namespace headlight {
+
+struct GgufModelOptions {
+  GgufType type = GgufType::f32;  // storage type of matrices: F32, F16, BF16 or Q8_0
+  std::string name = {};          // general.name
+  // Keys to write ("tokenizer.ggml.model" and so on) instead of keys made from the tokenizer.
+  GgufMetadata tokenizer = {};
+  // Other keys to keep, for example general.license. A general.name here overrides `name`.
+  GgufMetadata general = {};
+};
+
+// Throws Error, "gguf: ...", for a model that no architecture of llama.cpp can express. load_model
+// lists the architectures. Each one fixes activation, windows and scales.
+void require_gguf_model(const GptConfig& config);
+
+// Writes a model with its tokenizer for llama.cpp. Vectors and learned positions stay F32. Matrices
+// whose rows are not a whole number of Q8_0 blocks become F16. Returns warnings, one line each,
+// about these matrices and about differences in llama.cpp's results.
+// SentencePiece tokenizers (marks for blanks, bytes for unknown characters) get scores. llama.cpp's
+// keys cannot express every tokenizer: there, char tokenizers drop unknown characters. So
+// tokenizer.huggingface.json holds the whole tokenizer, and load_model prefers it. Model ids
+// without a token are named [PAD<id>].
+// Throws Error as require_gguf_model() and write_gguf() do, and for a tokenizer whose pre-tokenizer
+// llama.cpp lacks or whose merges cannot become scores.
+std::vector<std::string> write_gguf_model(const std::filesystem::path& path, const Gpt& model,
+                                          const Tokenizer& tokenizer,
+                                          const GgufModelOptions& options = {});
+
+}  // namespace headlight

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/heads/effects/patching.h"
+#include "headlight/nn/gpt.h"
+
+// Circuits: the heads and MLPs that a model uses for a task, and the edges between them.
+namespace headlight {
+
+enum class CircuitPart { embed, head, mlp, logits };
+
+struct CircuitNode {
+  CircuitPart part = CircuitPart::embed;
+  Index layer = 0;  // of heads and MLPs
+  Index head = 0;   // number of a head; the first of a group with shared keys and values
+  Index last = 0;   // the last head of that group; else the same head
+
+  bool operator==(const CircuitNode&) const = default;
+};
+
+// "embed", "5.1", "5.0-2" (heads with shared keys and values), "mlp.5", "logits".
+std::string node_name(const CircuitNode& node);
+
+// The contribution of one node to the residual stream, as another node reads it. A head's
+// contribution is its share of the attention output. An output norm (output_norms) divides each
+// share by the scale of the heads' sum, so an edge carries the normed output. Every post-norm
+// between sender and receiver divides and scales the contribution too. Biases and shifts divided by
+// norms are split equally among the heads of their layer, or go to its MLP. With shared_norm, heads
+// and MLP read separate streams through the same norm.
+struct CircuitEdge {
+  CircuitNode from;
+  CircuitNode to;
+  std::optional<Point> into = {};  // q, k or v of heads
+  // Attributed share of the difference between the texts. Negative: the edge works against the
+  // answer.
+  double score = 0;
+  bool is_kept = false;
+};
+
+// "0.4>3.1.k"
+std::string edge_name(const CircuitEdge& edge);
+
+struct CircuitOptions {
+  // Points on the line from the corrupt to the clean embeddings where gradients are taken
+  // (integrated gradients); 1: at the clean text only.
+  Index steps = 5;
+  Index edges = 0;                            // edges to keep at most; 0: enough for `faithfulness`
+  double faithfulness = 0.8;                  // target if `edges` is 0
+  std::function<void(double)> progress = {};  // share of the work, 0 to 1
+};
+
+struct CircuitFit {
+  Index edges = 0;          // number of strongest edges, dead ends included
+  double faithfulness = 0;  // 1: as the whole model, 0: as on the corrupt text
+};
+
+struct CircuitResult {
+  double clean_difference = 0;  // means over the pairs, as in PatchingResult
+  double corrupt_difference = 0;
+  Index pairs_done = 0;            // pairs of TaskStrength::clear
+  std::vector<CircuitEdge> edges;  // all edges, strongest first
+  Index kept = 0;                  // kept edges: on a path from embedding to logits
+  double faithfulness = 0;         // of the kept edges, measured
+  std::vector<CircuitFit> curve;   // for growing numbers of edges, measured
+};
+
+// Finds the edges of a task by edge attribution patching with integrated gradients (Syed, Rager and
+// Conmy, arXiv 2310.10348; Hanna, Pezzelle and Belinkov, arXiv 2403.17806). Then verifies them: the
+// model reads the clean text while all other edges carry their corrupt values (Wang et al., arXiv
+// 2211.00593; Conmy et al., arXiv 2304.14997). Memory grows with nodes x tokens x C.
+// Throws Error as patch_heads(), naming the pair, and about "pairs" for no pairs.
+CircuitResult find_circuit(const Gpt& model, const std::vector<PatchingTask>& tasks,
+                           const CircuitOptions& options = {});
+
+struct EdgePatch {
+  double difference = 0;  // as HeadPatch
+  double recovered = 0;
+};
+
+// Patches one edge of the graph; only its ends count. The model reads the corrupt text while the
+// edge carries its clean value, as patch_path() does between two heads. Throws Error as
+// patch_heads(), and about "edge" for an edge that the model does not have.
+EdgePatch patch_edge(const Gpt& model, const PatchingTask& task, const CircuitEdge& edge);
+
+}  // namespace headlight

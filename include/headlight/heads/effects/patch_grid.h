@@ -1,0 +1,97 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "headlight/heads/bootstrap.h"
+#include "headlight/heads/effects/patching.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/nn/point.h"
+
+// Activation patching of any point, optionally split by heads, neurons and positions.
+namespace headlight {
+
+struct PatchGridOptions {
+  Point point = Point::z;  // in every layer
+  NumberRange layers = {};
+  bool by_item = true;       // one cell for each head (neuron, element), if the point has items
+  bool by_position = false;  // one cell for each token of the text
+  bool by_group = false;     // one cell for each of PatchingTask::groups
+  NumberRange positions = {};
+  // Patch corrupt values into the clean text, to find necessary values. Denoising (false) finds
+  // sufficient ones.
+  bool noising = false;
+  bool patch = true;         // run the model for each cell
+  bool attribution = false;  // estimate all cells from one gradient: see PatchCell::attribution
+  std::function<void(double)> progress = {};  // finished share, 0 to 1
+};
+
+// Part of a point whose values are replaced.
+struct PatchCell {
+  Index layer = 0;
+  std::optional<Index> item = {};      // number of the head, neuron or element; none: all
+  std::optional<Index> position = {};  // none: all, including the answer tokens after the text
+  std::optional<std::string> group = {};  // used instead of a position
+  double difference = 0;                  // as in HeadPatch, with these values replaced
+  // 0: as the unpatched text, 1: as the text that the values come from.
+  double recovered = 0;
+  // Linear estimate of `recovered`: the difference of the values times the gradient on the
+  // unpatched text (Nanda, "Attribution Patching", 2023; Syed, Rager and Conmy, arXiv 2310.10348).
+  double attribution = 0;
+};
+
+struct PatchGrid {
+  double clean_difference = 0;
+  double corrupt_difference = 0;
+  // Ordered by layer, then item, then position or group.
+  std::vector<PatchCell> cells = {};
+};
+
+// Patches every cell of the options. Throws Error as patch_heads(); about "point" for points
+// outside layers and points that the model does not compute; about "layers" if no cell is selected;
+// about "by" for positions together with groups; and about "group" if groups are missing, have
+// positions outside the text, or share a name.
+PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options);
+
+// Estimates the cost of patch_grid() in tokens times passes, for texts of `length` tokens with
+// answers of one token. A cell costs the layers from its own to the last. Throws Error about
+// "point" as patch_grid().
+Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& options);
+
+// One cell averaged over pairs, with intervals over the pairs.
+struct MeanPatchCell {
+  PatchCell cell;  // means
+  Interval recovered;
+  Interval attribution;
+};
+
+struct PatchStudy {
+  std::vector<PatchGrid> pairs;      // in input order
+  std::vector<MeanPatchCell> cells;  // means over all pairs
+  // Pearson's r of recovered and attribution over all cells; NaN unless both were computed.
+  double correlation = 0;
+};
+
+// Patches several pairs. The groups of all pairs need the names of the first pair's, in any order.
+// Throws Error as patch_grid(), with the pair's number from 1. Throws about "pairs" for texts of
+// different lengths with by_position, and for other groups with by_group.
+PatchStudy patch_pairs(const Gpt& model, const std::vector<PatchingTask>& tasks,
+                       const PatchGridOptions& options);
+
+// Direct path from the output of one head to an input of another.
+struct PatchPath {
+  HeadId from;
+  HeadId to;
+  Point into = Point::q;  // q, k or v of the receiver
+};
+
+// Path patching (Wang et al., arXiv 2211.00593; Goldowsky-Dill et al., arXiv 2304.05969). The model
+// reads the corrupt text. The clean output of head `from` reaches the query, key or value of head
+// `to` directly; all other heads and MLPs in between keep their corrupt outputs. With grouped
+// heads, keys and values belong to the group. Returns a cell of the receiver. Throws Error as
+// patch_grid(), and about "path" unless the sender's layer is below the receiver's.
+PatchCell patch_path(const Gpt& model, const PatchingTask& task, const PatchPath& path);
+
+}  // namespace headlight

@@ -1,0 +1,155 @@
+#include "headlight/formats/gguf/gguf.h"
+
+#include "base/printable.h"
+#include "base/zero_padded.h"
+#include "headlight/base/error.h"
+#include "headlight/kernels/parallel.h"
+#include "formats/gguf/gguf_blocks.h"
+#include "formats/gguf/gguf_header.h"
+
+namespace headlight {
+namespace {
+
+constexpr Index kElementsAtOnce = Index{1} << 16;  // per thread
+
+// Fills `values` with elements of a tensor from element `first` on, which must begin a block.
+void read_elements(const InputFile& file, const GgufTensor& tensor, Index first,
+                   std::span<float> values) {
+  const GgufBlock block = gguf_block(tensor.type);
+  const Index begin = tensor.begin + first / block.elements * block.bytes;
+  const Index blocks = std::ssize(values) / block.elements;
+  parallel_for(blocks, kElementsAtOnce / block.elements, [&](Index from, Index to) {
+    const std::span<float> part =
+        values.subspan(static_cast<std::size_t>(from * block.elements),
+                       static_cast<std::size_t>((to - from) * block.elements));
+    if (tensor.type == GgufType::f32) {
+      file.read(begin + from * block.bytes, std::as_writable_bytes(part));
+      return;
+    }
+    std::vector<std::byte> bytes(static_cast<std::size_t>((to - from) * block.bytes));
+    file.read(begin + from * block.bytes, bytes);
+    dequantize_gguf(tensor.type, bytes, part);
+  });
+}
+
+constexpr std::string_view kSplitCount = "split.count";
+constexpr std::string_view kSplitNumber = "split.no";
+
+// Index of a file among the parts of a split model.
+struct SplitPlace {
+  std::size_t number = 0;
+  std::size_t count = 1;
+};
+
+std::size_t split_key(const GgufHeader& header, std::string_view key, std::string_view where,
+                      std::size_t otherwise) {
+  const auto found = header.keys.find(key);
+  if (found == header.keys.end()) {
+    return otherwise;
+  }
+  const auto* value = std::get_if<std::uint16_t>(&header.metadata[found->second].second);
+  require(value != nullptr, where, ": ", key, ": expected a uint16");
+  return *value;
+}
+
+SplitPlace split_place(const GgufHeader& header, std::string_view where) {
+  constexpr std::size_t kMostParts = 1024;
+  const SplitPlace place{.number = split_key(header, kSplitNumber, where, 0),
+                         .count = split_key(header, kSplitCount, where, 1)};
+  require(place.count <= kMostParts, where, ": ", kSplitCount, ": ", place.count,
+          " parts, at most ", kMostParts, " are accepted");
+  return place;
+}
+
+// Returns "-00001-of-00003.gguf" for part 0 of 3.
+std::string part_ending(std::size_t number, std::size_t count) {
+  const auto digits = [](std::size_t value) { return zero_padded(static_cast<Index>(value), 5); };
+  return "-" + digits(number + 1) + "-of-" + digits(count) + ".gguf";
+}
+
+std::span<float> elements_of(Tensor& tensor) {
+  return {tensor.data<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+}  // namespace
+
+GgufFile::GgufFile(const std::filesystem::path& path)
+    : files_{std::make_shared<const InputFile>(path)}, header_(read_gguf_header(*files_[0])) {
+  const SplitPlace place = split_place(header_, shown(path));
+  if (place.count <= 1) {
+    return;
+  }
+  const std::string name = path.string();
+  const std::string end = part_ending(place.number, place.count);
+  require(name.ends_with(end), shown(path), ": ", kSplitCount, ": ", place.count,
+          " parts, expected a name that ends in ", end);
+  const std::string start = name.substr(0, name.size() - end.size());
+  require(place.number == 0, shown(path), ": part ", place.number + 1, " of ", place.count,
+          ", expected the first, ", shown(start + part_ending(0, place.count)));
+  for (std::size_t part = 1; part < place.count; ++part) {
+    add_part(start + part_ending(part, place.count));
+  }
+}
+
+void GgufFile::add_part(const std::filesystem::path& path) {
+  const std::size_t part = files_.size();
+  const std::size_t count = split_place(header_, shown(path)).count;
+  require(std::filesystem::exists(path), shown(path), ": part ", part + 1, " of ", count,
+          " is missing");
+  files_.push_back(std::make_shared<const InputFile>(path));
+  GgufHeader header = read_gguf_header(*files_.back());
+  const SplitPlace place = split_place(header, shown(path));
+  require(place.number == part && place.count == count, shown(path), ": expected part ", part + 1,
+          " of ", count, ", got part ", place.number + 1, " of ", place.count);
+  for (GgufTensor& tensor : header.tensors) {
+    require(header_.names.emplace(tensor.name, header_.tensors.size()).second, shown(path),
+            ": tensor ", in_quotes(tensor.name), " is in another part, too");
+    tensor.part = part;
+    header_.tensors.push_back(std::move(tensor));
+  }
+}
+
+const std::filesystem::path& GgufFile::path() const { return files_[0]->path(); }
+
+const GgufValue* GgufFile::find_value(std::string_view key) const {
+  const auto found = header_.keys.find(key);
+  return found == header_.keys.end() ? nullptr : &header_.metadata[found->second].second;
+}
+
+const GgufTensor* GgufFile::find_tensor(std::string_view name) const {
+  const auto found = header_.names.find(name);
+  return found == header_.names.end() ? nullptr : &header_.tensors[found->second];
+}
+
+Tensor GgufFile::read(const GgufTensor& tensor) const {
+  Tensor values = Tensor::empty(tensor.shape);
+  read_elements(*files_[tensor.part], tensor, 0, elements_of(values));
+  return values;
+}
+
+void GgufFile::read_into(const GgufTensor& tensor, Tensor& target) const {
+  if (target.dtype() == DType::float32) {
+    read_elements(*files_[tensor.part], tensor, 0, elements_of(target));
+  } else {
+    target.copy_from(read(tensor));
+  }
+}
+
+Tensor GgufFile::read_rows(const GgufTensor& tensor, Index first, Index count) const {
+  const std::string where = shown(path()) + ": tensor " + in_quotes(tensor.name);
+  require(tensor.shape.rank() > 0, where, ": a single value has no rows");
+  const Index width = tensor.shape.back();
+  const Index rows = numel(tensor.shape) / width;
+  require(first >= 0 && count >= 0 && count <= rows && first <= rows - count, where, ": rows ",
+          first, " to ", first + count, ", but there are ", rows);
+  Tensor values = Tensor::empty({count, width});
+  read_elements(*files_[tensor.part], tensor, first * width, elements_of(values));
+  return values;
+}
+
+bool is_gguf_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return path.extension() == ".gguf" && !std::filesystem::is_directory(path, ignored);
+}
+
+}  // namespace headlight

@@ -1,0 +1,501 @@
+#include "formats/gguf/gguf_architectures.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/printable.h"
+#include "headlight/base/error.h"
+#include "formats/huggingface/families.h"
+#include "formats/gguf/gguf_rope.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kEmbedding = "token_embd.weight";
+constexpr std::string_view kHead = "output.weight";
+
+// Returns the name of a part, without the layer.
+const char* name_of_part(Part part) {
+  switch (part) {
+    case Part::token_embedding:
+      return "token_embd";
+    case Part::position_embedding:
+      return "position_embd";
+    case Part::attention_norm:
+      return "attn_norm";
+    case Part::query_key_value:
+      return "attn_qkv";
+    case Part::attention_output:
+      return "attn_output";
+    case Part::query_norm:
+      return "attn_q_norm";
+    case Part::key_norm:
+      return "attn_k_norm";
+    case Part::attention_output_norm:
+      return "post_attention_norm";
+    case Part::mlp_norm:
+      return "ffn_norm";
+    case Part::mlp_in:
+      return "ffn_up";
+    case Part::mlp_gate:
+      return "ffn_gate";
+    case Part::mlp_out:
+      return "ffn_down";
+    case Part::mlp_output_norm:
+      return "post_ffw_norm";
+    case Part::final_norm:
+      return "output_norm";
+    case Part::head:
+      return "output";
+  }
+  return "";
+}
+
+std::string tensor_name(const Weight& weight, const std::string& name) {
+  const std::string layer =
+      weight.layer == kNoLayer ? "" : "blk." + std::to_string(weight.layer) + ".";
+  return layer + name + (weight.is_bias ? ".bias" : ".weight");
+}
+
+std::vector<StoredTensor> fused_tensors(const Weight& weight, const GptConfig&) {
+  return {{.name = tensor_name(weight, name_of_part(weight.part)), .rows = weight.shape[0]}};
+}
+
+// Returns tensors with separate queries, keys and values.
+std::vector<StoredTensor> split_tensors(const Weight& weight, const GptConfig& config) {
+  if (weight.part != Part::query_key_value) {
+    return fused_tensors(weight, config);
+  }
+  return query_key_value_tensors(weight, config,
+                                 {tensor_name(weight, "attn_q"), tensor_name(weight, "attn_k"),
+                                  tensor_name(weight, "attn_v")});
+}
+
+// llama.cpp's Llama rotates neighbouring elements of a head together; ours are half a head apart.
+std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config) {
+  std::vector<StoredTensor> tensors = split_tensors(weight, config);
+  if (weight.part == Part::query_key_value) {
+    const AttentionPlan plan = block_plan(config, weight.layer).attention;
+    for (const Index part : {0, 1}) {
+      tensors[static_cast<std::size_t>(part)].order = {
+          .outer = plan.part_heads(part), .first = plan.head_width / 2, .second = 2};
+    }
+  }
+  return tensors;
+}
+
+bool is_norm(Part part) {
+  return part == Part::attention_norm || part == Part::query_norm || part == Part::key_norm ||
+         part == Part::attention_output_norm || part == Part::mlp_norm ||
+         part == Part::mlp_output_norm || part == Part::final_norm;
+}
+
+// Stores gains as the factors 1 + w.
+std::vector<StoredTensor> gemma_tensors(const Weight& weight, const GptConfig& config) {
+  std::vector<StoredTensor> tensors = split_tensors(weight, config);
+  tensors[0].shift = is_norm(weight.part) ? 1 : 0;
+  return tensors;
+}
+
+// Adds keys of one architecture to metadata.
+class KeyWriter {
+ public:
+  KeyWriter(std::string_view architecture, GgufMetadata& metadata)
+      : prefix_(std::string(architecture) + "."), metadata_(metadata) {}
+
+  void size(const char* key, Index value) { add(key, static_cast<std::uint32_t>(value)); }
+  void number(const char* key, double value) { add(key, static_cast<float>(value)); }
+  void add(const char* key, GgufValue value) {
+    metadata_.emplace_back(prefix_ + key, std::move(value));
+  }
+
+ private:
+  std::string prefix_;
+  GgufMetadata& metadata_;
+};
+
+Index head_width_of(const GptConfig& config) { return block_plan(config, 0).attention.head_width; }
+
+void require_whole_turns(GgufKeys& keys, const GptConfig& config) {
+  require_value(config.rope.width == 0, keys.whole("rope.dimension_count"), "expected ",
+                config.head_width, ", the width of a head, got ", config.rope.width);
+}
+
+// Reads the configuration that Llama, Qwen and Gemma share.
+void read_rms_layers(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
+  config.bias = false;
+  config.norm_type = NormKind::rms;
+  config.layer_norm_epsilon = keys.number("attention.layer_norm_rms_epsilon");
+  config.gated_mlp = true;
+  config.activation = Activation::silu;
+  config.position = PositionKind::rope;
+  config.rope = read_gguf_rope(keys, file, config.head_width);
+  require_whole_turns(keys, config);
+  config.qkv_bias = file.find_tensor("blk.0.attn_q.bias") != nullptr;
+  config.attention_output_bias = file.find_tensor("blk.0.attn_output.bias") != nullptr;
+  config.mlp_bias = file.find_tensor("blk.0.ffn_up.bias") != nullptr;
+}
+
+// Throws Error for a window shorter than the context, because llama.cpp would ignore it.
+void require_no_window(GgufKeys& keys, const GptConfig& config) {
+  const Index window = keys.integer("attention.sliding_window", 0);
+  require_value(window == 0 || window >= config.block_size, keys.whole("attention.sliding_window"),
+                "expected 0 or at least the context of ", config.block_size, ", got ", window);
+}
+
+void read_llama(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
+  read_rms_layers(keys, file, config);
+  require_no_window(keys, config);
+}
+
+void read_qwen3(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
+  read_llama(keys, file, config);
+  config.qk_norm = true;
+}
+
+// Returns the scale of attention scores. Gemma 3 27B (62 layers) scales as for another head width.
+double gemma_scale(const GptConfig& config) {
+  const Index width = config.n_layer == 62 ? config.n_embd / config.n_head : config.head_width;
+  return 1 / std::sqrt(static_cast<double>(width));
+}
+
+// Returns the windows of all layers; every `pattern`-th layer has none.
+std::vector<Index> gemma_windows(Index layers, Index window, Index pattern) {
+  std::vector<Index> windows;
+  for (Index layer = 0; layer < layers; ++layer) {
+    windows.push_back(pattern > 0 && (layer + 1) % pattern == 0 ? 0 : window);
+  }
+  return windows;
+}
+
+constexpr Index kGemmaPattern = 6;
+constexpr double kGemmaLocalTheta = 10000;
+
+void read_gemma3(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
+  read_rms_layers(keys, file, config);
+  config.embedding_scale = std::sqrt(static_cast<double>(config.n_embd));
+  config.norm_gain_plus_one = true;
+  config.output_norms = true;
+  config.qk_norm = true;
+  config.activation = Activation::gelu_tanh;
+  config.attention_scale = gemma_scale(config);
+  const Index window = keys.integer("attention.sliding_window", 0);
+  const Index pattern = keys.integer("attention.sliding_window_pattern", kGemmaPattern);
+  const double theta = keys.number("rope.freq_base_swa", kGemmaLocalTheta);
+  if (window > 0) {
+    config.windows = gemma_windows(config.n_layer, window, pattern);
+    config.rope_local_theta = theta;
+  }
+}
+
+void read_layer_norms(GgufKeys& keys, GptConfig& config) {
+  config.norm_type = NormKind::layer;
+  config.layer_norm_epsilon = keys.number("attention.layer_norm_epsilon");
+  require_value(config.n_kv_head == config.n_head, keys.whole("attention.head_count_kv"),
+                "expected ", config.n_head, ", the number of heads, got ", config.n_kv_head);
+}
+
+void read_gpt2(GgufKeys& keys, const GgufFile&, GptConfig& config) {
+  read_layer_norms(keys, config);
+  config.bias = false;  // until a bias is not 0: see ModelWeights::settle
+  config.activation = Activation::gelu_tanh;
+}
+
+void read_gptneox(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
+  read_layer_norms(keys, config);
+  config.activation = Activation::gelu_erf;
+  config.position = PositionKind::rope;
+  config.rope = read_gguf_rope(keys, file, config.head_width);
+  config.parallel_residual = keys.boolean("use_parallel_residual", true);
+}
+
+// Returns the reason if llama.cpp's architecture fixes another activation or lacks llama3 scaling.
+std::string refusal_of_fixed(const GptConfig& config, std::string_view name, Activation activation,
+                             bool has_factors) {
+  if (config.activation != activation) {
+    return concat_text("activation = ", name_of(config.activation), " cannot be expressed: ", name,
+                       " of llama.cpp has ", name_of(activation));
+  }
+  return has_factors || config.rope.scaling != RopeScaling::llama3
+             ? ""
+             : concat_text(
+                   "rope_scaling = llama3 cannot be expressed: of llama.cpp's, llama alone "
+                   "has it");
+}
+
+std::string refusal_of_llama(const GptConfig& config) {
+  const std::string why = kLlama.refusal(config);
+  return why.empty() ? refusal_of_fixed(config, "llama", Activation::silu, true) : why;
+}
+
+std::string refusal_of_qwen2(const GptConfig& config) {
+  const std::string why = kQwen2.refusal(config);
+  if (!why.empty() || !config.windows.empty()) {
+    return why.empty() ? "windows cannot be expressed: qwen2 of llama.cpp has none" : why;
+  }
+  return head_width_of(config) * config.n_head == config.n_embd
+             ? refusal_of_fixed(config, "qwen2", Activation::silu, false)
+             : "this head_width cannot be expressed: qwen2 of llama.cpp has n_embd / n_head";
+}
+
+std::string refusal_of_qwen3(const GptConfig& config) {
+  const std::string why = kQwen3.refusal(config);
+  if (!why.empty() || !config.windows.empty()) {
+    return why.empty() ? "windows cannot be expressed: qwen3 of llama.cpp has none" : why;
+  }
+  return block_plan(config, 0).qkv_bias
+             ? "biases of attention cannot be expressed: qwen3 of llama.cpp has none"
+             : refusal_of_fixed(config, "qwen3", Activation::silu, false);
+}
+
+std::string refusal_of_gemma3(const GptConfig& config) {
+  const std::string why = kGemma3.refusal(config);
+  if (!why.empty()) {
+    return why;
+  }
+  const Index window = common_window(config);
+  if (!config.windows.empty() &&
+      config.windows != gemma_windows(config.n_layer, window, kGemmaPattern)) {
+    return "these windows cannot be expressed: gemma3 of llama.cpp has them in five layers of six";
+  }
+  const double scale = block_plan(config, 0).attention.scale;
+  const double usual = gemma_scale(config);
+  if ((scale > 0 && std::abs(scale - usual) > 1e-6 * usual) ||
+      (scale == 0 && config.n_layer == 62)) {
+    return concat_text("attention_scale = ", scale,
+                       " cannot be expressed: gemma3 of llama.cpp has ", usual);
+  }
+  return block_plan(config, 0).qkv_bias
+             ? "biases of attention cannot be expressed: gemma3 of llama.cpp has none"
+             : refusal_of_fixed(config, "gemma3", Activation::gelu_tanh, false);
+}
+
+std::string refusal_of_gpt2(const GptConfig& config) {
+  const std::string why = kGpt2.refusal(config);
+  return why.empty() ? refusal_of_fixed(config, "gpt2", Activation::gelu_tanh, false) : why;
+}
+
+std::string refusal_of_gptneox(const GptConfig& config) {
+  const std::string why = kGptNeoX.refusal(config);
+  if (!why.empty()) {
+    return why;
+  }
+  return block_plan(config, 0).qkv_bias
+             ? refusal_of_fixed(config, "gptneox", Activation::gelu_erf, false)
+             : "these biases cannot be expressed: gptneox of llama.cpp has all";
+}
+
+// Writes the bounds of Llama 3's scaling. llama.cpp only needs the tensor of factors.
+void write_llama3_bounds(const RopeOptions& rope, KeyWriter& keys) {
+  const RopeOptions usual;
+  if (rope.low_freq_factor != usual.low_freq_factor ||
+      rope.high_freq_factor != usual.high_freq_factor ||
+      rope.original_max_position_embeddings != usual.original_max_position_embeddings) {
+    keys.number(kGgufLowFrequency, rope.low_freq_factor);
+    keys.number(kGgufHighFrequency, rope.high_freq_factor);
+    keys.size(kGgufOriginalContext, rope.original_max_position_embeddings);
+  }
+}
+
+void write_rope(const GptConfig& config, KeyWriter& keys) {
+  const Index width = config.rope.width > 0 ? config.rope.width : head_width_of(config);
+  keys.size("rope.dimension_count", width);
+  keys.number("rope.freq_base", config.rope.theta);
+  if (config.rope.scaling == RopeScaling::linear) {
+    keys.add("rope.scaling.type", std::string("linear"));
+    keys.number("rope.scaling.factor", config.rope.factor);
+  }
+  if (config.rope.scaling == RopeScaling::llama3) {
+    write_llama3_bounds(config.rope, keys);
+  }
+}
+
+void write_rms_layers(const GptConfig& config, KeyWriter& keys) {
+  keys.size("attention.key_length", head_width_of(config));
+  keys.size("attention.value_length", head_width_of(config));
+  keys.number("attention.layer_norm_rms_epsilon", config.layer_norm_epsilon);
+  write_rope(config, keys);
+}
+
+template <const char* kName>
+void write_llama(const GptConfig& config, GgufMetadata& metadata) {
+  KeyWriter keys(kName, metadata);
+  write_rms_layers(config, keys);
+}
+
+void write_gemma3(const GptConfig& config, GgufMetadata& metadata) {
+  KeyWriter keys("gemma3", metadata);
+  write_rms_layers(config, keys);
+  if (!config.windows.empty()) {
+    keys.size("attention.sliding_window", common_window(config));
+    if (config.rope_local_theta != kGemmaLocalTheta) {
+      keys.number("rope.freq_base_swa", config.rope_local_theta);
+    }
+  }
+}
+
+void write_gpt2(const GptConfig& config, GgufMetadata& metadata) {
+  KeyWriter("gpt2", metadata).number("attention.layer_norm_epsilon", config.layer_norm_epsilon);
+}
+
+void write_gptneox(const GptConfig& config, GgufMetadata& metadata) {
+  KeyWriter keys("gptneox", metadata);
+  keys.number("attention.layer_norm_epsilon", config.layer_norm_epsilon);
+  keys.add("use_parallel_residual", config.parallel_residual);
+  write_rope(config, keys);
+}
+
+constexpr char kLlamaName[] = "llama";
+constexpr char kQwen2Name[] = "qwen2";
+constexpr char kQwen3Name[] = "qwen3";
+
+const std::array kArchitectures{
+    GgufArchitecture{
+        .name = kLlamaName,
+        .layout = {.head = kHead, .buffers = {kGgufRopeFactors}, .tensors_of = llama_tensors},
+        .read = read_llama,
+        .refusal = refusal_of_llama,
+        .write = write_llama<kLlamaName>},
+    GgufArchitecture{.name = kQwen2Name,
+                     .layout = {.head = kHead, .tensors_of = split_tensors},
+                     .read = read_llama,
+                     .refusal = refusal_of_qwen2,
+                     .write = write_llama<kQwen2Name>},
+    GgufArchitecture{.name = kQwen3Name,
+                     .layout = {.head = kHead, .tensors_of = split_tensors},
+                     .read = read_qwen3,
+                     .refusal = refusal_of_qwen3,
+                     .write = write_llama<kQwen3Name>},
+    GgufArchitecture{.name = "gemma3",
+                     .layout = {.head = kHead, .tensors_of = gemma_tensors},
+                     .read = read_gemma3,
+                     .refusal = refusal_of_gemma3,
+                     .write = write_gemma3},
+    GgufArchitecture{.name = "gpt2",
+                     .layout = {.head = kHead, .tensors_of = fused_tensors, .has_all_biases = true},
+                     .read = read_gpt2,
+                     .refusal = refusal_of_gpt2,
+                     .write = write_gpt2},
+    GgufArchitecture{.name = "gptneox",
+                     .layout = {.head = kHead, .tensors_of = fused_tensors},
+                     .read = read_gptneox,
+                     .refusal = refusal_of_gptneox,
+                     .write = write_gptneox,
+                     .has_own_head = true}};
+
+const GgufArchitecture& architecture_of(const GgufFile& file) {
+  constexpr std::string_view kKey = "general.architecture";
+  const GgufValue* value = file.find_value(kKey);
+  const auto* name = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  require_value(name != nullptr, kKey, "is missing");
+  std::vector<std::string_view> names;
+  for (const GgufArchitecture& architecture : kArchitectures) {
+    if (architecture.name == *name) {
+      return architecture;
+    }
+    names.push_back(architecture.name);
+  }
+  fail_value(kKey, "expected ", listed(names), ", got ", in_quotes(*name));
+}
+
+// True if the head may equal the token embedding: same type, shape and first row, or no head.
+bool may_share_head(const GgufFile& file) {
+  const GgufTensor* embedding = file.find_tensor(kEmbedding);
+  const GgufTensor* head = file.find_tensor(kHead);
+  if (head == nullptr) {
+    return true;
+  }
+  if (head->type != embedding->type || head->shape != embedding->shape) {
+    return false;
+  }
+  const std::vector<double> first = file.read_rows(*head, 0, 1).to_vector();
+  return first == file.read_rows(*embedding, 0, 1).to_vector();
+}
+
+GptConfig read_sizes(GgufKeys& keys, const GgufFile& file) {
+  const GgufTensor* embedding = file.find_tensor(kEmbedding);
+  require(embedding != nullptr && embedding->shape.rank() == 2, "tensor '", kEmbedding,
+          "' of two axes is missing");
+  GptConfig config;
+  config.vocab_size = embedding->shape[0];
+  const Index said = keys.integer("vocab_size", config.vocab_size);
+  require_value(said == config.vocab_size, keys.whole("vocab_size"), "expected ", config.vocab_size,
+                ", the rows of ", kEmbedding, ", got ", said);
+  config.block_size = keys.size("context_length");
+  config.n_embd = keys.size("embedding_length");
+  require_value(config.n_embd == embedding->shape[1], keys.whole("embedding_length"), "expected ",
+                embedding->shape[1], ", the width of tensor '", kEmbedding, "', got ",
+                config.n_embd);
+  config.n_layer = keys.size("block_count");
+  require_value(config.n_layer <= kMostLayers, keys.whole("block_count"), "expected 1 to ",
+                kMostLayers, ", got ", config.n_layer);
+  config.n_head = keys.size("attention.head_count");
+  config.n_kv_head = keys.integer("attention.head_count_kv", config.n_head);
+  require_value(config.n_kv_head > 0 && config.n_head % config.n_kv_head == 0,
+                keys.whole("attention.head_count_kv"), "expected a divisor of ", config.n_head,
+                " heads, got ", config.n_kv_head);
+  config.n_inner = keys.size("feed_forward_length");
+  config.head_width = keys.integer("attention.key_length", config.n_embd / config.n_head);
+  require_value(config.head_width > 0, keys.whole("attention.key_length"),
+                "expected a number from 1, got ", config.head_width);
+  const Index values = keys.integer("attention.value_length", config.head_width);
+  require_value(values == config.head_width, keys.whole("attention.value_length"), "expected ",
+                config.head_width, ", the width of keys, got ", values);
+  require_value(keys.boolean("attention.causal", true), keys.whole("attention.causal"),
+                "expected true, got false");
+  config.tie_weights = may_share_head(file);
+  return config;
+}
+
+}  // namespace
+
+GgufModel read_gguf_model(const GgufFile& file) {
+  return in_place(shown(file.path()) + ": ", [&] {
+    const GgufArchitecture& architecture = architecture_of(file);
+    GgufKeys keys(file, architecture.name);
+    GptConfig config = read_sizes(keys, file);
+    architecture.read(keys, file, config);
+    keys.require_all_known();
+    // Throws Error for sizes that no file could hold.
+    keys.asked().in_file_keys(keys.whole(""), [&] { count_parameters(config); });
+    return GgufModel{&architecture, config.canonical()};
+  });
+}
+
+const GgufArchitecture& gguf_architecture_for(const GptConfig& config) {
+  for (const GgufArchitecture& architecture : kArchitectures) {
+    if (architecture.refusal(config).empty()) {
+      return architecture;
+    }
+  }
+  require(!kGptNeo.refusal(config).empty(),
+          "gguf: llama.cpp has no architecture for GPT-Neo; --to hf writes it");
+  // Reports the reason of the closest architecture.
+  const auto nearest = [&](const GgufArchitecture& architecture) {
+    return architecture.name == (config.norm_type != NormKind::rms
+                                     ? config.position == PositionKind::rope ? "gptneox" : "gpt2"
+                                 : config.norm_gain_plus_one ? "gemma3"
+                                 : config.qk_norm            ? "qwen3"
+                                                             : "llama");
+  };
+  fail("gguf: ",
+       std::find_if(kArchitectures.begin(), kArchitectures.end(), nearest)->refusal(config));
+}
+
+GgufMetadata gguf_model_keys(const GgufArchitecture& architecture, const GptConfig& config) {
+  GgufMetadata metadata{{"general.architecture", std::string(architecture.name)}};
+  const BlockPlan plan = block_plan(config, 0);
+  KeyWriter keys(architecture.name, metadata);
+  keys.size("vocab_size", config.vocab_size);
+  keys.size("context_length", config.block_size);
+  keys.size("embedding_length", config.n_embd);
+  keys.size("block_count", config.n_layer);
+  keys.size("feed_forward_length", *plan.mlp_width);
+  keys.size("attention.head_count", config.n_head);
+  keys.size("attention.head_count_kv", plan.attention.key_heads);
+  architecture.write(config, metadata);
+  return metadata;
+}
+
+}  // namespace headlight

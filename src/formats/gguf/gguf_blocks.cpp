@@ -1,0 +1,327 @@
+#include "formats/gguf/gguf_blocks.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "headlight/base/error.h"
+#include "io/float16.h"
+#include "formats/gguf/gguf_header.h"
+
+namespace headlight {
+namespace {
+
+using Byte = std::uint8_t;
+
+std::uint16_t read_word(const Byte* bytes) {
+  std::uint16_t word = 0;
+  std::memcpy(&word, bytes, sizeof(word));
+  return word;
+}
+
+void write_word(Byte* bytes, std::uint16_t word) { std::memcpy(bytes, &word, sizeof(word)); }
+
+float read_half(const Byte* bytes) { return half_to_float(read_word(bytes)); }
+
+// Returns the lower (0) or upper (1) half of a byte.
+int nibble(Byte byte, int half) { return (byte >> (4 * half)) & 0xF; }
+
+int bit(Byte byte, int place) { return (byte >> place) & 1; }
+
+int two_bits(Byte byte, int place) { return (byte >> (2 * place)) & 3; }
+
+// Every type below has the size of its blocks and read(), which converts one block to values.
+// Offsets are as in the structs block_* in ggml-common.h.
+
+struct F32 {
+  static constexpr GgufBlock kBlock{1, 4};
+  static void read(const Byte* block, float* values) { std::memcpy(values, block, sizeof(float)); }
+  static void write(const float* values, Byte* block) { std::memcpy(block, values, sizeof(float)); }
+};
+
+struct F16 {
+  static constexpr GgufBlock kBlock{1, 2};
+  static void read(const Byte* block, float* values) { *values = read_half(block); }
+  static void write(const float* values, Byte* block) {
+    const std::uint16_t half = float_to_half(*values);
+    require(!std::isfinite(*values) || std::isfinite(half_to_float(half)), "holds ", *values,
+            ", which is too large for F16");
+    write_word(block, half);
+  }
+};
+
+struct Bf16 {
+  static constexpr GgufBlock kBlock{1, 2};
+  static void read(const Byte* block, float* values) {
+    BFloat16 number;
+    number.bits = read_word(block);
+    *values = static_cast<float>(number);
+  }
+  static void write(const float* values, Byte* block) { write_word(block, BFloat16(*values).bits); }
+};
+
+struct Q8_0 {
+  static constexpr GgufBlock kBlock{32, 34};
+  static void read(const Byte* block, float* values) {
+    const float scale = read_half(block);
+    for (int i = 0; i < 32; ++i) {
+      values[i] = static_cast<float>(static_cast<std::int8_t>(block[2 + i])) * scale;
+    }
+  }
+  static void write(const float* values, Byte* block) {
+    float largest = 0;
+    for (int i = 0; i < 32; ++i) {
+      require(std::isfinite(values[i]), "holds ", values[i], ", which Q8_0 cannot express");
+      largest = std::max(largest, std::abs(values[i]));
+    }
+    const float scale = largest / 127;
+    const std::uint16_t half = float_to_half(scale);
+    require(std::isfinite(half_to_float(half)), "holds ", largest, ", which is too large for Q8_0");
+    write_word(block, half);
+    const float inverse = 1 / scale;  // infinite for 0 and for the smallest numbers
+    for (int i = 0; i < 32; ++i) {
+      const float steps = std::isfinite(inverse) ? std::round(values[i] * inverse) : 0;
+      block[2 + i] = static_cast<Byte>(static_cast<std::int8_t>(steps));
+    }
+  }
+};
+
+// Fills a block of 32 values: number(i, half) is the lower (0) or upper (1) half of byte i.
+template <class Number>
+void fill_halves(float* values, const Number& number) {
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < 16; ++i) {
+      values[16 * half + i] = number(i, half);
+    }
+  }
+}
+
+struct Q4_0 {
+  static constexpr GgufBlock kBlock{32, 18};
+  static void read(const Byte* block, float* values) {
+    const float scale = read_half(block);
+    fill_halves(values, [=](int i, int half) {
+      return scale * static_cast<float>(nibble(block[2 + i], half) - 8);
+    });
+  }
+};
+
+struct Q4_1 {
+  static constexpr GgufBlock kBlock{32, 20};
+  static void read(const Byte* block, float* values) {
+    const float scale = read_half(block);
+    const float least = read_half(block + 2);
+    fill_halves(values, [=](int i, int half) {
+      return scale * static_cast<float>(nibble(block[4 + i], half)) + least;
+    });
+  }
+};
+
+// Returns number i of a half, of 5 bits. The highest bits of all 32 numbers come first.
+int five_bits(const Byte* block, int i, int half) {
+  const int place = 16 * half + i;
+  return nibble(block[4 + i], half) | bit(block[place / 8], place % 8) << 4;
+}
+
+struct Q5_0 {
+  static constexpr GgufBlock kBlock{32, 22};
+  static void read(const Byte* block, float* values) {
+    const float scale = read_half(block);
+    fill_halves(values, [=](int i, int half) {
+      return scale * static_cast<float>(five_bits(block + 2, i, half) - 16);
+    });
+  }
+};
+
+struct Q5_1 {
+  static constexpr GgufBlock kBlock{32, 24};
+  static void read(const Byte* block, float* values) {
+    const float scale = read_half(block);
+    const float least = read_half(block + 2);
+    fill_halves(values, [=](int i, int half) {
+      return scale * static_cast<float>(five_bits(block + 4, i, half)) + least;
+    });
+  }
+};
+
+struct Q2K {
+  static constexpr GgufBlock kBlock{256, 84};
+  static void read(const Byte* block, float* values) {
+    const Byte* scales = block;
+    const float scale = read_half(block + 80);
+    const float least_scale = read_half(block + 82);
+    for (int part = 0; part < 16; ++part) {  // 16 values each; 8 parts share 32 bytes, at 4 shifts
+      const Byte* numbers = block + 16 + 32 * (part / 8) + 16 * (part % 2);
+      const int shift = part / 2 % 4;
+      const float step = scale * static_cast<float>(nibble(scales[part], 0));
+      const float least = least_scale * static_cast<float>(nibble(scales[part], 1));
+      for (int i = 0; i < 16; ++i) {
+        values[16 * part + i] = step * static_cast<float>(two_bits(numbers[i], shift)) - least;
+      }
+    }
+  }
+};
+
+struct Q3K {
+  static constexpr GgufBlock kBlock{256, 110};
+  static void read(const Byte* block, float* values) {
+    const float scale = read_half(block + 108);
+    for (int part = 0; part < 16; ++part) {
+      const Byte* low = block + 32 + 32 * (part / 8) + 16 * (part % 2);
+      const Byte* high = block + 16 * (part % 2);
+      const float step = scale * static_cast<float>(six_bits(block + 96, part) - 32);
+      for (int i = 0; i < 16; ++i) {
+        const int number = two_bits(low[i], part / 2 % 4) - 4 * (1 - bit(high[i], part / 2));
+        values[16 * part + i] = step * static_cast<float>(number);
+      }
+    }
+  }
+
+ private:
+  // Returns scale `part` of 16: 8 bytes hold the lower halves, then 4 bytes the upper two bits.
+  static int six_bits(const Byte* scales, int part) {
+    return nibble(scales[part % 8], part / 8) | two_bits(scales[8 + part % 4], part / 4) << 4;
+  }
+};
+
+// Part of a Q4_K or Q5_K block. A block has 8 parts of 32 values, each with a scale and a least
+// value of 6 bits, packed into 12 bytes.
+struct ScaledPart {
+  float step;
+  float least;
+
+  static ScaledPart of(const Byte* block, int part) {
+    const Byte* packed = block + 4;
+    int scale = packed[part % 4] & 0x3F;
+    int least = packed[4 + part % 4] & 0x3F;
+    if (part >= 4) {
+      scale = nibble(packed[4 + part], 0) | (packed[part - 4] >> 6) << 4;
+      least = nibble(packed[4 + part], 1) | (packed[part] >> 6) << 4;
+    }
+    return {read_half(block) * static_cast<float>(scale),
+            read_half(block + 2) * static_cast<float>(least)};
+  }
+};
+
+struct Q4K {
+  static constexpr GgufBlock kBlock{256, 144};
+  static void read(const Byte* block, float* values) {
+    for (int part = 0; part < 8; ++part) {
+      const auto [step, least] = ScaledPart::of(block, part);
+      const Byte* numbers = block + 16 + 32 * (part / 2);
+      for (int i = 0; i < 32; ++i) {
+        values[32 * part + i] = step * static_cast<float>(nibble(numbers[i], part % 2)) - least;
+      }
+    }
+  }
+};
+
+struct Q5K {
+  static constexpr GgufBlock kBlock{256, 176};
+  static void read(const Byte* block, float* values) {
+    const Byte* high = block + 16;
+    for (int part = 0; part < 8; ++part) {
+      const auto [step, least] = ScaledPart::of(block, part);
+      const Byte* low = block + 48 + 32 * (part / 2);
+      for (int i = 0; i < 32; ++i) {
+        const int number = nibble(low[i], part % 2) | bit(high[i], part) << 4;
+        values[32 * part + i] = step * static_cast<float>(number) - least;
+      }
+    }
+  }
+};
+
+struct Q6K {
+  static constexpr GgufBlock kBlock{256, 210};
+  static void read(const Byte* block, float* values) {
+    const Byte* scales = block + 192;
+    const float scale = read_half(block + 208);
+    for (int part = 0; part < 16; ++part) {
+      // Lower halves: two groups of 64 bytes; upper two bits: two groups of 32.
+      const Byte* low = block + 64 * (part / 8) + 16 * (part % 4);
+      const Byte* high = block + 128 + 32 * (part / 8) + 16 * (part % 2);
+      const float step = scale * static_cast<float>(static_cast<std::int8_t>(scales[part]));
+      for (int i = 0; i < 16; ++i) {
+        const int number =
+            (nibble(low[i], part / 4 % 2) | two_bits(high[i], part / 2 % 4) << 4) - 32;
+        values[16 * part + i] = step * static_cast<float>(number);
+      }
+    }
+  }
+};
+
+template <class Format>
+concept Writable = requires(const float* values, Byte* block) {
+  Format::write(values, block);
+};
+
+// Calls body(Format{}) with the struct of a type.
+template <class Body>
+auto with_format(GgufType type, const Body& body) {
+  switch (type) {
+    case GgufType::f16:
+      return body(F16{});
+    case GgufType::bf16:
+      return body(Bf16{});
+    case GgufType::q8_0:
+      return body(Q8_0{});
+    case GgufType::q4_0:
+      return body(Q4_0{});
+    case GgufType::q4_1:
+      return body(Q4_1{});
+    case GgufType::q5_0:
+      return body(Q5_0{});
+    case GgufType::q5_1:
+      return body(Q5_1{});
+    case GgufType::q2_k:
+      return body(Q2K{});
+    case GgufType::q3_k:
+      return body(Q3K{});
+    case GgufType::q4_k:
+      return body(Q4K{});
+    case GgufType::q5_k:
+      return body(Q5K{});
+    case GgufType::q6_k:
+      return body(Q6K{});
+    case GgufType::f32:
+      break;
+  }
+  return body(F32{});
+}
+
+}  // namespace
+
+GgufBlock gguf_block(GgufType type) {
+  return with_format(type, [](auto format) { return decltype(format)::kBlock; });
+}
+
+void dequantize_gguf(GgufType type, std::span<const std::byte> blocks, std::span<float> values) {
+  with_format(type, [&](auto format) {
+    const auto [elements, bytes] = decltype(format)::kBlock;
+    const auto* block = reinterpret_cast<const Byte*>(blocks.data());
+    const float* end = values.data() + values.size();
+    for (float* part = values.data(); part < end; part += elements, block += bytes) {
+      format.read(block, part);
+    }
+  });
+}
+
+bool can_write_gguf(GgufType type) {
+  return with_format(type, [](auto format) { return Writable<decltype(format)>; });
+}
+
+void quantize_gguf(GgufType type, std::span<const float> values, std::span<std::byte> blocks) {
+  with_format(type, [&](auto format) {
+    if constexpr (Writable<decltype(format)>) {
+      const auto [elements, bytes] = decltype(format)::kBlock;
+      auto* block = reinterpret_cast<Byte*>(blocks.data());
+      const float* end = values.data() + values.size();
+      for (const float* part = values.data(); part < end; part += elements, block += bytes) {
+        format.write(part, block);
+      }
+    }
+  });
+}
+
+}  // namespace headlight

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "headlight/formats/gguf/gguf.h"
+#include "formats/huggingface/asked_keys.h"
+
+namespace headlight {
+
+// Reads the metadata keys of a GGUF file that begin with its architecture. Errors name the whole
+// key, "llama.block_count". Remembers which keys were looked up.
+class GgufKeys {
+ public:
+  GgufKeys(const GgufFile& file, std::string_view architecture);
+
+  std::string whole(std::string_view key) const;
+  // Returns the value of a key; null if it is missing.
+  const GgufValue* find(std::string_view key);
+  // Returns an integer from 1 on, or the common value of a list for all layers. Throws Error if the
+  // key is missing.
+  Index size(std::string_view key);
+  // Returns an integer from 0 on.
+  Index integer(std::string_view key, Index fallback);
+  // Returns a number. A float32 gives the shortest decimal that rounds to it: 1e-05, not 9.99e-06.
+  double number(std::string_view key);
+  double number(std::string_view key, double fallback);
+  bool boolean(std::string_view key, bool fallback);
+  std::string text(std::string_view key, std::string_view fallback);
+
+  const AskedKeys& asked() const { return asked_; }
+  // Throws Error about the first key that was not looked up, unless it is 0 or false: it might
+  // change the model's function.
+  void require_all_known() const;
+
+ private:
+  const GgufFile& file_;
+  std::string prefix_;
+  AskedKeys asked_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,124 @@
+#include "headlight/formats/gguf/gguf_model.h"
+
+#include <algorithm>
+
+#include "base/printable.h"
+#include "headlight/base/error.h"
+#include "formats/gguf/gguf_architectures.h"
+#include "formats/gguf/gguf_header.h"
+#include "formats/gguf/gguf_rope.h"
+#include "formats/gguf/gguf_vocabulary.h"
+#include "formats/huggingface/model_weights.h"
+
+namespace headlight {
+namespace {
+
+// Returns llama_ftype, the type of most tensors.
+std::uint32_t file_type(GgufType type) {
+  switch (type) {
+    case GgufType::f16:
+      return 1;
+    case GgufType::q8_0:
+      return 7;
+    case GgufType::bf16:
+      return 32;
+    default:
+      return 0;
+  }
+}
+
+// Removes windows that are at least as long as the context: they hide nothing.
+GptConfig without_idle_windows(GptConfig config) {
+  for (Index& window : config.windows) {
+    window = window >= config.block_size ? 0 : window;
+  }
+  return config.canonical();
+}
+
+GgufMetadata metadata_of(const GgufArchitecture& architecture, const GptConfig& config,
+                         GgufMetadata tokenizer, const GgufModelOptions& options) {
+  GgufMetadata metadata = gguf_model_keys(architecture, config);
+  const auto add_unless_kept = [&](const char* key, const std::string& value) {
+    const auto is_it = [&](const auto& entry) { return entry.first == key; };
+    if (std::none_of(options.general.begin(), options.general.end(), is_it)) {
+      metadata.emplace_back(key, value);
+    }
+  };
+  add_unless_kept("general.type", "model");
+  add_unless_kept("general.name", options.name);
+  metadata.insert(metadata.end(), options.general.begin(), options.general.end());
+  metadata.emplace_back("general.file_type", file_type(options.type));
+  if (options.type == GgufType::q8_0) {
+    metadata.emplace_back("general.quantization_version", std::uint32_t{2});
+  }
+  for (auto& entry : tokenizer) {
+    metadata.push_back(std::move(entry));
+  }
+  return metadata;
+}
+
+// Returns the storage type of a tensor. llama.cpp needs vectors and learned positions in float32.
+GgufType type_of(const std::string& name, const Shape& shape, GgufType type) {
+  if (shape.rank() < 2 || name == "position_embd.weight") {
+    return GgufType::f32;
+  }
+  return shape.back() % gguf_block(type).elements == 0 ? type : GgufType::f16;
+}
+
+NamedTensors tensors_of(const Gpt& model, const GgufArchitecture& architecture) {
+  NamedTensors tensors = stored_tensors(model, architecture.layout);
+  if (architecture.has_own_head && model.config().tie_weights) {
+    tensors.emplace_back(architecture.layout.head, tensors.front().second);
+  }
+  if (model.config().rope.scaling == RopeScaling::llama3) {
+    const std::vector<float> factors =
+        llama3_factors(model.config().rope, block_plan(model.config(), 0).attention.head_width);
+    tensors.emplace_back(kGgufRopeFactors,
+                         Tensor::from(factors, {static_cast<Index>(factors.size())}));
+  }
+  return tensors;
+}
+
+void add_warnings(const GgufArchitecture& architecture, const std::vector<std::string>& halves,
+                  std::vector<std::string>& warnings) {
+  if (!halves.empty()) {
+    warnings.push_back(concat_text(halves.size(), " matrices, ", in_quotes(halves.front()),
+                                   " first, became F16: their rows are no whole number of Q8_0's "
+                                   "blocks of 32"));
+  }
+  if (architecture.name == "gptneox") {
+    warnings.emplace_back(
+        "llama.cpp computes GELU's tanh approximation, this model GELU: logits differ by about "
+        "1e-3");
+  }
+}
+
+}  // namespace
+
+void require_gguf_model(const GptConfig& config) {
+  gguf_architecture_for(without_idle_windows(config));
+}
+
+std::vector<std::string> write_gguf_model(const std::filesystem::path& path, const Gpt& model,
+                                          const Tokenizer& tokenizer,
+                                          const GgufModelOptions& options) {
+  const GptConfig config = without_idle_windows(model.config());
+  const GgufArchitecture& architecture = gguf_architecture_for(config);
+  std::vector<GgufSource> sources;
+  std::vector<std::string> halves;
+  for (const auto& [name, tensor] : tensors_of(model, architecture)) {
+    const GgufType type = type_of(name, tensor.shape(), options.type);
+    if (options.type == GgufType::q8_0 && type == GgufType::f16) {
+      halves.push_back(name);
+    }
+    sources.push_back({name, tensor, type});
+  }
+  GgufVocabulary vocabulary = options.tokenizer.empty()
+                                  ? gguf_vocabulary(tokenizer, config.vocab_size)
+                                  : GgufVocabulary{options.tokenizer};
+  write_gguf(path, metadata_of(architecture, config, std::move(vocabulary.keys), options), sources);
+  add_warnings(architecture, halves, vocabulary.warnings);
+  return std::move(vocabulary.warnings);
+}
+
+}  // namespace headlight

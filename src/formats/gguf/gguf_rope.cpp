@@ -1,0 +1,99 @@
+#include "formats/gguf/gguf_rope.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headlight/base/error.h"
+
+namespace headlight {
+namespace {
+
+// Compares factors with a tolerance, because programs round their frequencies differently.
+bool are_close(const std::vector<float>& a, const std::vector<float>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](float x, float y) { return std::abs(x - y) <= 1e-5F * std::abs(y); });
+}
+
+std::vector<float> read_factors(const GgufFile& file, const GgufTensor& tensor, Index head_width) {
+  require_value(tensor.shape == Shape{head_width / 2}, kGgufRopeFactors, "expected shape ",
+                Shape{head_width / 2}, ", got ", tensor.shape);
+  const Tensor values = file.read(tensor);
+  return {values.data<float>(), values.data<float>() + values.numel()};
+}
+
+// Finds the parameters of Llama 3's scaling for these factors by trial. Files of other programs
+// hold only the factors.
+RopeOptions with_factors(GgufKeys& keys, RopeOptions rope, const std::vector<float>& factors,
+                         Index head_width) {
+  const float largest = *std::max_element(factors.begin(), factors.end());
+  rope.low_freq_factor = keys.number(kGgufLowFrequency, rope.low_freq_factor);
+  rope.high_freq_factor = keys.number(kGgufHighFrequency, rope.high_freq_factor);
+  require_value(rope.low_freq_factor > 0 && rope.high_freq_factor > rope.low_freq_factor &&
+                    rope.high_freq_factor <= 1e12,
+                keys.whole(kGgufLowFrequency), "expected above 0 and below high_freq_factor, got ",
+                rope.low_freq_factor, " and ", rope.high_freq_factor);
+  if (keys.find(kGgufLowFrequency) != nullptr) {
+    rope.original_max_position_embeddings = keys.size(kGgufOriginalContext);
+  }
+  for (const double factor : {static_cast<double>(largest), 8.0, 32.0}) {
+    RopeOptions scaled = rope;
+    scaled.scaling = RopeScaling::llama3;
+    scaled.factor = factor;
+    if (factor >= 1 && factor < 1e6 && are_close(factors, llama3_factors(scaled, head_width))) {
+      return scaled;
+    }
+  }
+  fail_value(kGgufRopeFactors, "expected the factors of Llama 3: 8 or 32, ", rope.low_freq_factor,
+             ", ", rope.high_freq_factor, " and ", rope.original_max_position_embeddings);
+}
+
+}  // namespace
+
+RopeOptions read_gguf_rope(GgufKeys& keys, const GgufFile& file, Index head_width) {
+  RopeOptions rope{.theta = keys.number("rope.freq_base", 10000)};
+  require_value(rope.theta > 0 && rope.theta <= 1e12, keys.whole("rope.freq_base"),
+                "expected above 0 to 1e12, got ", rope.theta);
+  const Index turned = keys.integer("rope.dimension_count", head_width);
+  const bool is_part = turned >= 2 && turned < head_width && turned % 2 == 0;
+  require_value(is_part || turned == head_width, keys.whole("rope.dimension_count"),
+                "expected an even number from 2 to ", head_width, ", the width of a head, got ",
+                turned);
+  rope.width = is_part ? turned : 0;
+  const std::string type = keys.text("rope.scaling.type", "linear");
+  if (type != "linear" && type != "none") {
+    constexpr std::array<std::string_view, 2> kTypes{"none", "linear"};
+    fail_choice(keys.whole("rope.scaling.type"), kTypes, type);
+  }
+  const double old_factor = keys.number("rope.scale_linear", 0);
+  const double factor = keys.number("rope.scaling.factor", old_factor);
+  if (type == "linear" && factor != 0 && factor != 1) {
+    rope.scaling = RopeScaling::linear;
+    rope.factor = factor;
+  }
+  const double strength = keys.number("rope.scaling.attn_factor", 1);
+  require_value(strength == 1, keys.whole("rope.scaling.attn_factor"), "expected 1, got ",
+                strength);
+  const GgufTensor* factors = file.find_tensor(kGgufRopeFactors);
+  if (factors == nullptr) {
+    return rope;
+  }
+  require_value(rope.scaling == RopeScaling::none && rope.width == 0, kGgufRopeFactors,
+                "factors beside another scaling are not supported");
+  const std::vector<float> values = read_factors(file, *factors, head_width);
+  const bool idle = std::all_of(values.begin(), values.end(), [](float x) { return x == 1; });
+  return idle ? rope : with_factors(keys, rope, values, head_width);
+}
+
+std::vector<float> llama3_factors(const RopeOptions& rope, Index head_width) {
+  RopeOptions plain = rope;
+  plain.scaling = RopeScaling::none;
+  const std::vector<float> from = inverse_frequencies(plain, head_width);
+  const std::vector<float> to = inverse_frequencies(rope, head_width);
+  std::vector<float> factors;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    factors.push_back(from[i] / to[i]);
+  }
+  return factors;
+}
+
+}  // namespace headlight

@@ -1,0 +1,411 @@
+#include "formats/gguf/gguf_vocabulary.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "base/json.h"
+#include "base/printable.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+#include "headlight/formats/gguf/gguf_tokenizer.h"
+#include "headlight/text/bpe_pattern.h"
+#include "headlight/formats/tokenizers/tokenizer_file.h"
+#include "formats/gguf/gguf_token_types.h"
+#include "text/byte_characters.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kWholeFile = "tokenizer.huggingface.json";
+
+constexpr std::string_view kCannot = "gguf: this tokenizer cannot be expressed: ";
+constexpr float kScoreOfAdded = -1000;  // llama.cpp writes it but does not read it
+
+bool is_type(const Json& step, std::string_view type) {
+  return step.is_object() && step.value("type", Json()) == Json(type);
+}
+
+Json step_list(const Json& root, const char* key, const char* list) {
+  const Json step = root.value(key, Json());
+  if (step.is_null()) {
+    return Json::array();
+  }
+  return is_type(step, "Sequence") ? step.value(list, Json::array()) : Json::array({step});
+}
+
+// True for a step that maps bytes to characters. `cuts`: it also cuts with GPT-2's pattern.
+bool is_byte_level(const Json& step, bool cuts) {
+  return is_type(step, "ByteLevel") && step.value("add_prefix_space", Json(true)) == Json(false) &&
+         step.value("use_regex", Json(true)) == Json(cuts);
+}
+
+bool is_split(const Json& step, std::string_view pattern) {
+  return is_type(step, "Split") && step.value("invert", Json(false)) == Json(false) &&
+         step.value("behavior", Json()) == Json("Isolated") &&
+         step.value("pattern", Json()) == Json({{"Regex", pattern}});
+}
+
+// Returns llama.cpp's name of the pre-tokenizer; "" if it has none.
+std::string name_of_pieces(const Json& root) {
+  const Json steps = step_list(root, "pre_tokenizer", "pretokenizers");
+  const bool whole = root["model"].value("ignore_merges", Json(false)) == Json(true);
+  const bool merges_nothing = root["model"]["merges"].empty();
+  if (steps.size() == 1 &&
+      (is_byte_level(steps[0], true) || (merges_nothing && is_byte_level(steps[0], false)))) {
+    return whole ? "" : "gpt-2";
+  }
+  if (steps.size() != 2 || !is_byte_level(steps[1], is_type(steps[0], "Digits"))) {
+    return "";
+  }
+  if (is_type(steps[0], "Digits")) {
+    return !whole && steps[0].value("individual_digits", Json()) == Json(true) ? "smollm" : "";
+  }
+  if (is_split(steps[0], kLlama3Pattern)) {
+    return whole ? "llama-bpe" : "";
+  }
+  return !whole && is_split(steps[0], kQwen2Pattern) ? "qwen2" : "";
+}
+
+// True for no normaliser or NFC. llama.cpp never composes characters, even for models whose
+// tokenizer.json has NFC.
+bool has_known_normalizer(const Json& root) {
+  const Json normalizer = root.value("normalizer", Json());
+  return normalizer.is_null() || is_type(normalizer, "NFC");
+}
+
+// Returns merges that join the bytes of each character from left to right. Merges of different
+// characters do not interfere, because no first byte is a continuation byte.
+std::vector<std::string> merges_of_characters(const Tokenizer& tokenizer) {
+  std::vector<std::string> merges;
+  std::set<std::string> known;
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const std::string bytes = tokenizer.token_bytes(id);
+    for (std::size_t i = 1; tokenizer.special_name(id).empty() && i < bytes.size(); ++i) {
+      const std::string merge = byte_name(bytes.substr(0, i)) + " " + byte_name(bytes.substr(i, 1));
+      if (known.insert(merge).second) {
+        merges.push_back(merge);
+      }
+    }
+  }
+  return merges;
+}
+
+std::vector<std::string> merges_of_file(const Json& root) {
+  std::vector<std::string> merges;
+  for (const Json& merge : root["model"]["merges"]) {
+    merges.push_back(merge.is_string() ? merge.text() : merge[0].text() + " " + merge[1].text());
+  }
+  return merges;
+}
+
+struct Tokens {
+  std::vector<std::string> names;
+  std::vector<std::int32_t> types;
+};
+
+// Returns the tokens of a model. `root` is a file from to_tokenizer_json().
+Tokens tokens_of(const Tokenizer& tokenizer, const Json& root, Index vocab_size) {
+  Tokens tokens;
+  for (Index id = 0; id < vocab_size; ++id) {
+    tokens.names.push_back("[PAD" + std::to_string(id) + "]");
+    tokens.types.push_back(kUnused);
+  }
+  const auto set = [&](const Json& id, std::string name, std::int32_t type) {
+    tokens.names.at(static_cast<std::size_t>(id.natural())) = std::move(name);
+    tokens.types.at(static_cast<std::size_t>(id.natural())) = type;
+  };
+  const bool in_characters = tokenizer.kind() == "char";
+  for (const auto& [name, id] : root["model"]["vocab"].members()) {
+    set(id, in_characters ? byte_name(name) : name, kNormal);
+  }
+  for (const Json& token : root["added_tokens"]) {
+    const bool special = token["special"] == Json(true);
+    const bool unknown = tokenizer.unknown() && token["id"] == Json(*tokenizer.unknown());
+    set(token["id"], token["content"].text(),
+        unknown   ? kUnknown
+        : special ? kControl
+                  : kUserDefined);
+  }
+  return tokens;
+}
+
+GgufMetadata byte_level_keys(const Tokenizer& tokenizer, const Json& root) {
+  const bool in_characters = tokenizer.kind() == "char";
+  const std::string pieces = in_characters ? "gpt-2" : name_of_pieces(root);
+  require(!pieces.empty() && has_known_normalizer(root), kCannot,
+          "llama.cpp has SentencePiece's with bytes, and of byte-level BPE the pieces of GPT-2, "
+          "SmolLM, Llama 3 and Qwen 2");
+  return {{"tokenizer.ggml.model", std::string("gpt2")},
+          {"tokenizer.ggml.pre", pieces},
+          {"tokenizer.ggml.merges",
+           GgufArray(in_characters ? merges_of_characters(tokenizer) : merges_of_file(root))}};
+}
+
+// How a tokenizer turns blanks into marks.
+struct MarkStyle {
+  bool prefix = false;   // adds a mark before a text
+  bool alone = false;    // every mark begins a new piece
+  bool differs = false;  // llama.cpp adds marks in more places
+};
+
+bool replaces_blanks(const Json& step) {
+  return is_type(step, "Replace") && step.value("pattern", Json()) == Json({{"String", " "}}) &&
+         step.value("content", Json()) == Json(kMark);
+}
+
+// True if the steps cut nothing: normalised text has no blanks to cut at.
+bool cuts_nothing(const Json& steps) {
+  return steps.empty() || (steps.size() == 1 && is_type(steps[0], "Split") &&
+                           steps[0].value("pattern", Json()) == Json({{"String", " "}}));
+}
+
+std::optional<MarkStyle> style_of_metaspace(const Json& step) {
+  if (!is_type(step, "Metaspace") || step.value("replacement", Json()) != Json(kMark)) {
+    return std::nullopt;
+  }
+  const Json scheme = step.value("prepend_scheme", Json());
+  const bool prefix = scheme.is_null() ? step.value("add_prefix_space", Json(true)) == Json(true)
+                                       : scheme != Json("never");
+  return MarkStyle{
+      .prefix = prefix, .alone = step.value("split", Json(true)) == Json(true), .differs = prefix};
+}
+
+// Returns the style of a SentencePiece model with byte fallback; nothing for other tokenizers.
+std::optional<MarkStyle> mark_style(const Json& root) {
+  const Json& model = root["model"];
+  if (model.value("byte_fallback", Json(false)) != Json(true) ||
+      model.value("ignore_merges", Json(false)) == Json(true)) {
+    return std::nullopt;
+  }
+  const Json texts = step_list(root, "normalizer", "normalizers");
+  const Json pieces = step_list(root, "pre_tokenizer", "pretokenizers");
+  if (texts.empty() && pieces.size() == 1) {
+    return style_of_metaspace(pieces[0]);
+  }
+  const bool prefix = texts.size() == 2 && is_type(texts[0], "Prepend") &&
+                      texts[0].value("prepend", Json()) == Json(kMark);
+  const bool known = texts.size() == (prefix ? 2 : 1) && replaces_blanks(texts[texts.size() - 1]);
+  return known && cuts_nothing(pieces) ? std::optional(MarkStyle{.prefix = prefix}) : std::nullopt;
+}
+
+using TokenPlaces = std::unordered_map<std::string_view, std::size_t>;
+
+TokenPlaces places_of(const Json& vocab) {
+  TokenPlaces places;
+  places.reserve(vocab.size());
+  for (const auto& [name, id] : vocab.members()) {
+    places.emplace(name, static_cast<std::size_t>(id.natural()));
+  }
+  return places;
+}
+
+// Sets the types of the byte tokens and of the unknown token.
+void set_types(const Json& model, const TokenPlaces& places, Tokens& tokens) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    const std::string name = concat_text("<0x", kDigits[byte / 16], kDigits[byte % 16], ">");
+    tokens.types.at(places.at(name)) = kByte;
+  }
+  const Json unknown = model.value("unk_token", Json());
+  if (unknown.is_string() && places.contains(unknown.text())) {
+    tokens.types.at(places.at(unknown.text())) = kUnknown;
+  }
+}
+
+// Converts merges to scores. llama.cpp merges any two tokens that make a token, the one with the
+// highest score first. Throws Error for merges that scores cannot express.
+class MergeScores {
+ public:
+  MergeScores(const Json& merges, const TokenPlaces& places, const Tokens& tokens)
+      : places_(places), tokens_(tokens) {
+    pairs_.resize(tokens.names.size());
+    scores_.resize(tokens.names.size(), kScoreOfAdded);
+    for (const Json& merge : merges) {
+      add(merge);
+    }
+    for (const auto& [name, id] : places_) {
+      if (tokens_.types[id] == kNormal) {
+        require_all_pairs(name, id);
+      }
+    }
+  }
+
+  std::vector<float> take() { return std::move(scores_); }
+  bool makes(std::size_t id) const { return pairs_[id] > 0; }
+
+ private:
+  void add(const Json& merge) {
+    std::string name = merge.is_string() ? merge.text() : merge[0].text() + merge[1].text();
+    if (merge.is_string()) {
+      name.erase(name.find(' '), 1);
+    }
+    const std::size_t id = places_.at(name);
+    const bool is_new = pairs_[id]++ == 0;
+    if (tokens_.types[id] != kNormal) {
+      return;  // an added token is found before any merge
+    }
+    require(is_new || id == last_, kCannot, "llama.cpp has one score for all pairs that make ",
+            quoted_text(name), ", whose merges have others between them");
+    scores_[id] = -static_cast<float>(is_new ? made_++ : made_ - 1);
+    last_ = id;
+  }
+
+  bool is_piece(std::string_view text) const {
+    const auto found = places_.find(text);
+    return found != places_.end() && (tokens_.types[found->second] == kNormal ||
+                                      tokens_.types[found->second] == kUserDefined);
+  }
+
+  void require_all_pairs(std::string_view name, std::size_t id) {
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < name.size(); ++i) {
+      const bool begins = !is_utf8_continuation(name[i]);
+      count += begins && is_piece(name.substr(0, i)) && is_piece(name.substr(i)) ? 1 : 0;
+    }
+    require(count == pairs_[id], kCannot, "llama.cpp makes ", quoted_text(name), " of ", count,
+            " pairs of tokens, its merges of ", pairs_[id]);
+    if (count == 0) {  // a single character needs no merge
+      scores_[id] = -static_cast<float>(made_ + id);
+    }
+  }
+
+  const TokenPlaces& places_;
+  const Tokens& tokens_;
+  std::vector<std::size_t> pairs_;  // [V], merges that make the token
+  std::vector<float> scores_;       // [V]
+  std::size_t made_ = 0;
+  std::size_t last_ = 0;
+};
+
+std::size_t marks_of(std::string_view name) {
+  std::size_t count = 0;
+  for (; name.starts_with(kMark); name.remove_prefix(kMark.size())) {
+    ++count;
+  }
+  return name.empty() ? count : 0;
+}
+
+GgufMetadata sentencepiece_keys(const Json& model, const MarkStyle& style, Tokens& tokens) {
+  const TokenPlaces places = places_of(model["vocab"]);
+  set_types(model, places, tokens);
+  MergeScores scores(model["merges"], places, tokens);
+  GgufMetadata keys{{"tokenizer.ggml.model", std::string("llama")},
+                    {"tokenizer.ggml.pre", std::string("default")},
+                    {"tokenizer.ggml.add_space_prefix", style.prefix}};
+  for (const auto& [name, id] : places) {
+    const bool crosses = scores.makes(id) && name.find(kMark, 1) != name.npos;
+    require(!style.alone || !crosses, kCannot, "llama.cpp makes ", quoted_text(name),
+            ", where pieces begin at marks");
+    // Added tokens are searched in the unchanged text, which has blanks.
+    if (tokens.types[id] == kUserDefined && scores.makes(id) && marks_of(name) > 0) {
+      tokens.names[id] = std::string(marks_of(name), ' ');
+    }
+    if (tokens.types[id] == kUnknown) {
+      keys.emplace_back("tokenizer.ggml.unknown_token_id", static_cast<std::uint32_t>(id));
+    }
+  }
+  keys.emplace_back("tokenizer.ggml.scores", GgufArray(scores.take()));
+  return keys;
+}
+
+// Keys of tokens that end texts, turns, and parts of turns.
+constexpr auto kEndKeys =
+    std::to_array<const char*>({"eos_token_id", "eot_token_id", "eom_token_id"});
+
+// Returns the token under a tokenizer.ggml key; nothing, as in llama.cpp, without key or token.
+std::optional<std::int32_t> token_under(const GgufFile& file, const Tokenizer& tokenizer,
+                                        const char* key) {
+  const GgufValue* value = file.find_value(concat_text("tokenizer.ggml.", key));
+  const auto* id = value == nullptr ? nullptr : std::get_if<std::uint32_t>(value);
+  return id != nullptr && *id < tokenizer.vocab_size()
+             ? std::optional(static_cast<std::int32_t>(*id))
+             : std::nullopt;
+}
+
+// Sets the tokens that begin, end and pad texts from the file's ids.
+void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
+  const auto special = [&](const char* key) {
+    const std::optional<std::int32_t> id = token_under(file, tokenizer, key);
+    return id && !tokenizer.special_name(*id).empty() ? id : std::nullopt;
+  };
+  std::vector<std::int32_t> ends;
+  for (const char* key : kEndKeys) {
+    if (const auto id = token_under(file, tokenizer, key)) {
+      ends.push_back(*id);
+    }
+  }
+  tokenizer.suggest_ends(special(kEndKeys[0]), std::move(ends));
+  tokenizer.suggest_begin_of_text(special("bos_token_id"));
+  tokenizer.set_padding(special("padding_token_id"));
+}
+
+// Returns the name of the token that ends a text; "" if the file has none.
+std::string end_name(const GgufFile& file) {
+  const GgufValue* id = file.find_value("tokenizer.ggml.eos_token_id");
+  const GgufValue* list = file.find_value("tokenizer.ggml.tokens");
+  const auto* number = id == nullptr ? nullptr : std::get_if<std::uint32_t>(id);
+  const auto* array = list == nullptr ? nullptr : std::get_if<GgufArray>(list);
+  const auto* names = array == nullptr ? nullptr : std::get_if<std::vector<std::string>>(array);
+  return number != nullptr && names != nullptr && *number < names->size() ? (*names)[*number] : "";
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> read_gguf_vocabulary(const GgufFile& file) {
+  const GgufValue* whole = file.find_value(kWholeFile);
+  const auto* text = whole == nullptr ? nullptr : std::get_if<std::string>(whole);
+  std::unique_ptr<Tokenizer> tokenizer =
+      text == nullptr
+          ? gguf_tokenizer(file)
+          : parse_tokenizer_json(*text, concat_text(shown(file.path()), ": ", kWholeFile),
+                                 end_name(file));
+  set_special_tokens(file, *tokenizer);
+  return tokenizer;
+}
+
+GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
+  const std::string file = to_tokenizer_json(tokenizer);
+  const Json root = parse_json(file, "tokenizer.json");
+  Tokens tokens = tokens_of(tokenizer, root, vocab_size);
+  const std::optional<MarkStyle> marks = mark_style(root);
+  GgufVocabulary result{marks ? sentencepiece_keys(root["model"], *marks, tokens)
+                              : byte_level_keys(tokenizer, root)};
+  const auto add = [&](const char* key, GgufValue value) {
+    result.keys.emplace_back(concat_text("tokenizer.ggml.", key), std::move(value));
+  };
+  const auto id = [](std::int32_t token) { return static_cast<std::uint32_t>(token); };
+  add("tokens", GgufArray(std::move(tokens.names)));
+  add("token_type", GgufArray(std::move(tokens.types)));
+  if (const std::optional<std::int32_t> begin = tokenizer.begin_token()) {
+    add("bos_token_id", id(*begin));
+  }
+  const std::vector<std::int32_t>& ends = tokenizer.ends();
+  for (std::size_t i = 0; i < std::min(ends.size(), kEndKeys.size()); ++i) {
+    add(kEndKeys[i], id(ends[i]));
+  }
+  if (tokenizer.padding()) {
+    add("padding_token_id", id(*tokenizer.padding()));
+  }
+  add("add_bos_token", tokenizer.prepends_end_of_text());
+  if (!tokenizer.chat_template().empty()) {
+    result.keys.emplace_back("tokenizer.chat_template", tokenizer.chat_template());
+  }
+  if (tokenizer.unknown()) {
+    add("unknown_token_id", id(*tokenizer.unknown()));
+  }
+  if (marks && marks->differs) {
+    result.warnings.emplace_back(
+        "llama.cpp puts a blank before text that begins with one or follows a special token, too");
+  }
+  if (ends.size() > kEndKeys.size()) {
+    result.warnings.push_back(concat_text("GGUF has keys for ", kEndKeys.size(), " of the ",
+                                          ends.size(), " tokens that end a text"));
+  }
+  result.keys.emplace_back(kWholeFile, root.dump(-1, Json::BadUtf8::refused));
+  return result;
+}
+
+}  // namespace headlight

@@ -1,0 +1,130 @@
+#include "formats/huggingface/asked_keys.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "headlight/base/error.h"
+
+namespace headlight {
+namespace {
+
+// Fields of GptConfig, and their keys in files of other programs. Keys inside an object, for
+// example rope_scaling, are listed without the object's name.
+constexpr auto kFileKeys = std::to_array<std::pair<std::string_view, std::string_view>>(
+    {{"vocab_size", "vocab_size"},
+     {"block_size", "n_positions"},
+     {"block_size", "n_ctx"},
+     {"block_size", "max_position_embeddings"},
+     {"block_size", "context_length"},
+     {"n_layer", "num_layers"},
+     {"n_layer", "num_hidden_layers"},
+     {"n_layer", "block_count"},
+     {"n_head", "num_heads"},
+     {"n_head", "num_attention_heads"},
+     {"n_head", "attention.head_count"},
+     {"n_kv_head", "num_key_value_heads"},
+     {"n_kv_head", "attention.head_count_kv"},
+     {"n_embd", "hidden_size"},
+     {"n_embd", "embedding_length"},
+     {"n_inner", "intermediate_size"},
+     {"n_inner", "feed_forward_length"},
+     {"head_width", "head_dim"},
+     {"head_width", "attention.key_length"},
+     {"attention_dropout", "attn_pdrop"},
+     {"residual_dropout", "resid_pdrop"},
+     {"residual_dropout", "resid_dropout"},
+     {"residual_dropout", "hidden_dropout"},
+     {"residual_dropout", "headlight_residual_dropout"},
+     {"embedding_dropout", "embd_pdrop"},
+     {"embedding_dropout", "embed_dropout"},
+     {"embedding_dropout", "hidden_dropout"},
+     {"embedding_dropout", "headlight_embedding_dropout"},
+     {"layer_norm_epsilon", "layer_norm_eps"},
+     {"layer_norm_epsilon", "rms_norm_eps"},
+     {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
+     {"layer_norm_epsilon", "attention.layer_norm_rms_epsilon"},
+     {"windows", "window_size"},
+     {"windows", "sliding_window"},
+     {"windows", "attention.sliding_window"},
+     {"attention_scale", "query_pre_attn_scalar"},
+     {"rope_theta", "rotary_emb_base"},
+     {"rope_theta", "rope.freq_base"},
+     {"rope_local_theta", "rope_local_base_freq"},
+     {"rope_local_theta", "rope.freq_base_swa"},
+     {"rotary_pct", "partial_rotary_factor"},
+     {"rotary_pct", "rope_width"},
+     {"rotary_pct", "rope.dimension_count"},
+     {"rope_factor", "factor"},
+     {"low_freq_factor", "rope_low_freq_factor"},
+     {"high_freq_factor", "rope_high_freq_factor"},
+     {"original_max_position_embeddings", "rope_original_block_size"}});
+
+bool is_field(std::string_view word) {
+  return std::any_of(kFileKeys.begin(), kFileKeys.end(),
+                     [&](const auto& row) { return row.first == word; });
+}
+
+bool is_in_word(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// True for the key itself and for the key inside an object, "rope_scaling.factor".
+bool is_key(std::string_view asked, std::string_view key) {
+  return asked == key || (asked.ends_with(key) && asked[asked.size() - key.size() - 1] == '.');
+}
+
+}  // namespace
+
+void AskedKeys::add(std::string_view key, bool is_there) {
+  asked_.insert_or_assign(std::string(key), is_there);
+}
+
+std::string AskedKeys::key_of(std::string_view field) const {
+  std::vector<std::string_view> names{field};
+  for (const auto& [of_field, key] : kFileKeys) {
+    if (of_field == field) {
+      names.push_back(key);
+    }
+  }
+  std::string asked(field);
+  bool is_asked = false;
+  for (const std::string_view name : names) {
+    for (const auto& [key, is_there] : asked_) {
+      if (is_key(key, name) && is_there) {
+        return key;
+      }
+      if (is_key(key, name) && !is_asked) {
+        asked = key;
+        is_asked = true;
+      }
+    }
+  }
+  return asked;
+}
+
+std::string AskedKeys::with_file_keys(std::string_view message, std::string_view prefix) const {
+  std::string result;
+  while (!message.empty()) {
+    const auto* end = std::find_if_not(message.begin(), message.end(), is_in_word);
+    const auto length = std::max<std::size_t>(1, static_cast<std::size_t>(end - message.begin()));
+    const std::string_view word = message.substr(0, length);
+    result += is_field(word) ? std::string(prefix) + key_of(word) : std::string(word);
+    message.remove_prefix(length);
+  }
+  return result;
+}
+
+void AskedKeys::in_file_keys(std::string_view prefix, const std::function<void()>& check) const {
+  try {
+    check();
+  } catch (const Error& error) {
+    if (!is_field(error.about())) {
+      throw;
+    }
+    throw Error(with_file_keys(error.what(), prefix), std::string(prefix) + key_of(error.about()));
+  }
+}
+
+}  // namespace headlight

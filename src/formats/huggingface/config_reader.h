@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "formats/huggingface/asked_keys.h"
+
+namespace headlight {
+
+// Reads members of one config.json. Errors name their keys. Only is_null() distinguishes null from
+// absent.
+class ConfigReader {
+ public:
+  // Throws Error unless `object` is a JSON object.
+  explicit ConfigReader(const Json& object);
+  // Returns a reader of the object under a key. Error messages call its members "KEY.MEMBER".
+  // Throws Error unless it is an object.
+  ConfigReader inside(const char* key) const;
+
+  // Returns the name of a member in messages.
+  std::string name(const char* key) const { return prefix_ + key; }
+  const AskedKeys& asked() const { return *asked_; }
+  const Json* find(const char* key) const;
+  bool is_null(const char* key) const;  // true if the key exists and is null
+  Index integer(const char* key, Index fallback) const;
+  // Returns a size. Throws Error above kLargestSize, before a size can overflow or become memory.
+  Index size(const char* key, Index fallback, Index smallest = 1) const;
+  double number(const char* key, double fallback) const;
+  std::optional<bool> boolean(const char* key) const;
+  bool boolean(const char* key, bool fallback) const { return boolean(key).value_or(fallback); }
+  std::string text(const char* key, const std::string& fallback) const;
+  // Return an empty list if the key is missing.
+  std::vector<Index> integers(const char* key) const;
+  std::vector<std::string> texts(const char* key) const;
+  // Throws Error for any other value, because the model would then compute something else.
+  void require_default(const char* key, bool supported) const;
+
+ private:
+  const Json& object_;
+  std::string prefix_;
+  std::shared_ptr<AskedKeys> asked_ = std::make_shared<AskedKeys>();
+};
+
+}  // namespace headlight

@@ -1,0 +1,212 @@
+#include "formats/huggingface/families.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/printable.h"
+#include "headlight/base/error.h"
+#include "formats/token_settings.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::array kFamilies{&kGpt2,  &kGptNeo, &kGptNeoX, &kLlama,    &kMistral,
+                               &kQwen2, &kQwen3,  &kGemma3,  &kHeadlight};
+
+constexpr const char* kWhole = "full_attention";
+constexpr const char* kSliding = "sliding_attention";
+
+// Returns the family closest to a model that no family can express.
+const ModelFamily& nearest_family(const GptConfig& config) {
+  if (config.norm_type == NormKind::rms) {
+    return kLlama;
+  }
+  return config.position == PositionKind::rope ? kGptNeoX : kGpt2;
+}
+
+// Throws Error for quantised weights.
+void refuse_quantization(const ConfigReader& reader) {
+  require_value(reader.find("quantization_config") == nullptr, "quantization_config",
+                "quantised weights are not supported; GGUF files are");
+}
+
+// Keys of transformers that do not change a model's function: its origin and storage, special
+// tokens (see TokenSettings), heads for other tasks.
+constexpr auto kIdle = std::to_array<std::string_view>({"model_type",
+                                                        "architectures",
+                                                        "torch_dtype",
+                                                        "dtype",
+                                                        "transformers_version",
+                                                        "_name_or_path",
+                                                        "name_or_path",
+                                                        "_commit_hash",
+                                                        "transformers.js_config",
+                                                        "auto_map",
+                                                        "unsloth_version",
+                                                        "unsloth_fixed",
+                                                        "attn_implementation",
+                                                        "_attn_implementation",
+                                                        "_attn_implementation_autoset",
+                                                        "use_cache",
+                                                        "cache_implementation",
+                                                        "gradient_checkpointing",
+                                                        "initializer_range",
+                                                        "bos_token_id",
+                                                        "eos_token_id",
+                                                        "pad_token_id",
+                                                        "sep_token_id",
+                                                        "decoder_start_token_id",
+                                                        "tokenizer_class",
+                                                        "prefix",
+                                                        "problem_type",
+                                                        "finetuning_task",
+                                                        "task_specific_params",
+                                                        "id2label",
+                                                        "label2id",
+                                                        "num_labels",
+                                                        "return_dict",
+                                                        "output_scores",
+                                                        "classifier_dropout",
+                                                        "summary_type",
+                                                        "summary_use_proj",
+                                                        "summary_activation",
+                                                        "summary_proj_to_labels",
+                                                        "summary_first_dropout",
+                                                        "reorder_and_upcast_attn",
+                                                        "attention_layers",
+                                                        "pretraining_tp",
+                                                        "is_llama_config",
+                                                        "rope_interleaved",
+                                                        "_sliding_window_pattern"});
+
+// Returns keys with values that were not looked up and may have a meaning.
+std::vector<std::string> unread_keys(const Json& json, const AskedKeys& asked) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.members()) {
+    const bool idle = std::find(kIdle.begin(), kIdle.end(), key) != kIdle.end();
+    if (!idle && !asked.contains(key) && says_something(value)) {
+      keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
+// Returns the family of a model_type. Throws Error if it is unknown.
+const ModelFamily& family_of_type(std::string_view type) {
+  std::vector<std::string_view> types;
+  for (const ModelFamily* family : kFamilies) {
+    if (family->type == type) {
+      return *family;
+    }
+    types.push_back(family->type);
+  }
+  types.pop_back();
+  fail_value("model_type", "expected ", listed(types), ", got ", in_quotes(std::string(type)));
+}
+
+}  // namespace
+
+const ModelFamily& family_for(const GptConfig& config) {
+  const auto found =
+      std::find_if(kFamilies.begin(), kFamilies.end(),
+                   [&](const ModelFamily* family) { return family->refusal(config).empty(); });
+  return **found;
+}
+
+void require_family(const GptConfig& config) {
+  require(&family_for(config) != &kHeadlight, "hf: ", nearest_family(config).refusal(config));
+}
+
+std::string family_config_json(const ModelFamily& family, const GptConfig& config,
+                               const Tokenizer& tokenizer) {
+  Json json = family.config_json(config);
+  json.update(Json{{"vocab_size", config.vocab_size},
+                   {"initializer_range", 0.02},
+                   {"use_cache", true},
+                   {"tie_word_embeddings", config.tie_weights},
+                   {"dtype", "float32"},          // transformers 5
+                   {"torch_dtype", "float32"}});  // transformers 4
+  json.update(token_id_keys(tokenizer));
+  return json.dump(2) + "\n";
+}
+
+ModelConfig parse_model_config(std::string_view text, std::string_view name) {
+  const Json json = parse_json(text, name);
+  return in_place(concat_text(name, ": "), [&] {
+    const ConfigReader reader(json);
+    const ModelFamily& family = family_of_type(reader.text("model_type", ""));
+    refuse_quantization(reader);
+    ModelConfig result{&family, family.read_config(reader)};
+    // Throws Error for sizes that no file could hold.
+    reader.asked().in_file_keys("", [&] { count_parameters(result.config); });
+    result.config = result.config.canonical();
+    result.unread = unread_keys(json, reader.asked());
+    return result;
+  });
+}
+
+Index read_layer_count(const ConfigReader& reader, const char* key, Index usual) {
+  const Index layers = reader.size(key, usual);
+  require_value(layers <= kMostLayers, key, "expected 1 to ", kMostLayers, ", got ", layers);
+  return layers;
+}
+
+Index read_window(const ConfigReader& reader, Index usual) {
+  constexpr const char* kKey = "sliding_window";
+  return reader.is_null(kKey) ? 0 : reader.size(kKey, usual);
+}
+
+std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,
+                                 Index window) {
+  constexpr const char* kKey = "layer_types";
+  const std::vector<std::string> types = reader.texts(kKey);
+  require_value(types.empty() || types.size() == sliding.size(), kKey, "expected ", sliding.size(),
+                " texts, got ", types.size());
+  std::vector<Index> windows;
+  for (std::size_t layer = 0; layer < sliding.size(); ++layer) {
+    bool is_sliding = sliding[layer];
+    if (!types.empty()) {
+      is_sliding = types[layer] == kSliding;
+      require_value((is_sliding && window > 0) || types[layer] == kWhole, kKey, "expected ", kWhole,
+                    window > 0 ? " or sliding_attention" : ", as there is no window", ", got ",
+                    in_quotes(types[layer]));
+    }
+    windows.push_back(is_sliding ? window : 0);
+  }
+  return windows;
+}
+
+Json layer_types_json(const GptConfig& config) {
+  Json types;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    types.push_back(block_plan(config, layer).attention.window > 0 ? kSliding : kWhole);
+  }
+  return types;
+}
+
+Index common_window(const GptConfig& config) {
+  const std::vector<Index>& windows = config.windows;
+  const Index widest = windows.empty() ? 0 : *std::max_element(windows.begin(), windows.end());
+  const bool is_common = std::all_of(windows.begin(), windows.end(),
+                                     [&](Index window) { return window == 0 || window == widest; });
+  return is_common ? widest : 0;
+}
+
+std::string name_in_layer(const Weight& weight, const std::string& name) {
+  const std::string layer =
+      weight.layer == kNoLayer ? "" : "layers." + std::to_string(weight.layer) + ".";
+  return layer + name + (weight.is_bias ? ".bias" : ".weight");
+}
+
+std::vector<StoredTensor> query_key_value_tensors(const Weight& weight, const GptConfig& config,
+                                                  const std::vector<std::string>& names) {
+  const AttentionPlan plan = block_plan(config, weight.layer).attention;
+  std::vector<StoredTensor> parts;
+  for (Index part = 0; part < 3; ++part) {
+    parts.push_back({.name = names[static_cast<std::size_t>(part)],
+                     .rows = plan.part_heads(part) * plan.head_width});
+  }
+  return parts;
+}
+
+}  // namespace headlight

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/nn/architecture.h"
+#include "headlight/text/tokenizer.h"
+#include "formats/huggingface/config_reader.h"
+#include "formats/huggingface/weight_layout.h"
+
+// Model families of Hugging Face's transformers that a Gpt can compute. Each family is one file:
+// its names, its configuration, and the layout of its matrices.
+namespace headlight {
+
+struct ModelFamily {
+  std::string_view type;  // model_type in config.json: "gpt2"
+  WeightLayout layout;
+
+  // Reads the configuration. Throws Error about a key with an unknown or unsupported value.
+  GptConfig (*read_config)(const ConfigReader& reader);
+  // Returns why a model cannot be written: "norm = post: GPT-2 has its norms in front"; else "".
+  std::string (*refusal)(const GptConfig& config);
+  // Returns the keys that are specific to the family.
+  Json (*config_json)(const GptConfig& config);
+};
+
+// Reads an activation under `key`; `usual` is its name if the key is missing.
+Activation read_activation(const ConfigReader& reader, const char* key, const char* usual);
+
+extern const ModelFamily kGpt2;
+extern const ModelFamily kGptNeo;
+extern const ModelFamily kGptNeoX;
+extern const ModelFamily kLlama;
+extern const ModelFamily kMistral;
+extern const ModelFamily kQwen2;
+extern const ModelFamily kQwen3;
+extern const ModelFamily kGemma3;
+// Models that no family can express: GPT-2's names, and keys of Headlight.
+extern const ModelFamily kHeadlight;
+
+// Returns the first family that can express the configuration.
+const ModelFamily& family_for(const GptConfig& config);
+
+// Throws Error, "hf: ..." with the reason, if only kHeadlight can express the configuration.
+void require_family(const GptConfig& config);
+
+// Returns the whole config.json.
+std::string family_config_json(const ModelFamily& family, const GptConfig& config,
+                               const Tokenizer& tokenizer);
+
+// Reads a config.json of any family. Throws Error, one line with `name` and the key, for an unknown
+// model type, a missing or absurd size, and unsupported options that would change the model's
+// function.
+struct ModelConfig {
+  const ModelFamily* family = nullptr;
+  GptConfig config = {};
+  std::vector<std::string> unread = {};  // keys without effect that may have a meaning
+};
+ModelConfig parse_model_config(std::string_view json, std::string_view name);
+
+// Functions that several families share.
+
+// Reads the number of layers. Throws Error about the key unless it is 1 to kMostLayers.
+Index read_layer_count(const ConfigReader& reader, const char* key, Index usual);
+// Reads sliding_window: 0 if it is null, `usual` if it is missing.
+Index read_window(const ConfigReader& reader, Index usual);
+// Returns the window of each layer, 0 for none. layer_types decides if present, else `sliding`.
+std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,
+                                 Index window);
+Json layer_types_json(const GptConfig& config);
+// Returns the common window of all layers with a window; 0 if they differ or there is none.
+Index common_window(const GptConfig& config);
+// Returns "layers.3.NAME.weight", or "NAME.weight" outside of layers.
+std::string name_in_layer(const Weight& weight, const std::string& name);
+// Returns the three tensors of a query_key_value weight.
+std::vector<StoredTensor> query_key_value_tensors(const Weight& weight, const GptConfig& config,
+                                                  const std::vector<std::string>& names);
+// Returns tensors with Llama's names. Gemma's names differ only for norms.
+std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config);
+
+}  // namespace headlight

@@ -1,0 +1,128 @@
+#include "headlight/base/error.h"
+#include "formats/huggingface/families.h"
+
+// GPT-Neo (Black et al. 2021), the family of the TinyStories models: every second layer has a
+// window, scores are not scaled, and queries, keys and values have no biases.
+namespace headlight {
+namespace {
+
+constexpr Index kWindow = 256;  // transformers' window_size
+
+// Returns, for every layer, whether "attention_types" makes it local: [[["global", "local"], 12]].
+std::vector<bool> local_layers(const ConfigReader& reader) {
+  constexpr const char* kKey = "attention_types";
+  const Json usual = Json::array({Json::array({Json::array({"global", "local"}), 12})});
+  std::vector<bool> local;
+  const Json* given = reader.find(kKey);
+  const Json& types = given == nullptr ? usual : *given;
+  require_value(types.is_array(), kKey, "expected a list");
+  for (const Json& group : types) {
+    require_value(group.is_array() && group.size() == 2 && group[0].is_array() &&
+                      !group[0].empty() && group[1].is_integer() && group[1].integer() >= 0,
+                  kKey, "expected lists of kinds and how often they come");
+    for (Index time = 0; time < group[1].integer(); ++time) {
+      for (const Json& kind : group[0]) {
+        require_value(kind.is_string() && (kind.text() == "global" || kind.text() == "local"), kKey,
+                      "expected global or local, got ", kind.dump());
+        local.push_back(kind.text() == "local");
+      }
+      require_value(std::ssize(local) <= kMostLayers, kKey, "expected at most ", kMostLayers,
+                    " layers");
+    }
+  }
+  return local;
+}
+
+GptConfig read_gpt_neo(const ConfigReader& reader) {
+  GptConfig config;
+  config.vocab_size = reader.size("vocab_size", 50257);
+  config.block_size = reader.size("max_position_embeddings", 2048);
+  config.n_embd = reader.size("hidden_size", 2048);
+  config.n_layer = read_layer_count(reader, "num_layers", 24);
+  config.n_head = reader.size("num_heads", 16);
+  config.n_inner = reader.size("intermediate_size", 0);
+  config.activation = read_activation(reader, "activation_function", "gelu_new");
+  config.attention_dropout = reader.number("attention_dropout", 0);
+  config.residual_dropout = reader.number("resid_dropout", 0);
+  config.embedding_dropout = reader.number("embed_dropout", 0);
+  config.layer_norm_epsilon = reader.number("layer_norm_epsilon", 1e-5);
+  config.tie_weights = reader.boolean("tie_word_embeddings", true);
+  config.attention_scale = 1;
+  config.qkv_bias = false;
+  const std::vector<bool> local = local_layers(reader);
+  require_value(std::ssize(local) == config.n_layer, "attention_types", "expected ", config.n_layer,
+                " layers, got ", local.size());
+  const Index window = reader.size("window_size", kWindow);
+  for (const bool is_local : local) {
+    config.windows.push_back(is_local ? window : 0);
+  }
+  return config;
+}
+
+std::string refusal_of_gpt_neo(const GptConfig& config) {
+  GptConfig plain = config;
+  plain.windows.clear();
+  plain.attention_scale = 0;
+  plain.qkv_bias.reset();
+  if (const std::string why = kGpt2.refusal(plain); !why.empty()) {
+    return why;
+  }
+  if (config.attention_scale != 1 || block_plan(config, 0).qkv_bias || !config.bias) {
+    return "this attention: GPT-Neo has no scale of scores, and biases but for q, k and v";
+  }
+  return !config.windows.empty() && common_window(config) == 0
+             ? "windows: GPT-Neo has the same in all layers that have one"
+             : "";
+}
+
+Json gpt_neo_json(const GptConfig& config) {
+  Json layers;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    const bool is_local =
+        !config.windows.empty() && config.windows[static_cast<std::size_t>(layer)] > 0;
+    layers.push_back(is_local ? "local" : "global");
+  }
+  const Json types = Json::array({Json::array({layers, 1})});
+  return {{"architectures", {"GPTNeoForCausalLM"}},
+          {"model_type", "gpt_neo"},
+          {"max_position_embeddings", config.block_size},
+          {"hidden_size", config.n_embd},
+          {"num_layers", config.n_layer},
+          {"num_heads", config.n_head},
+          {"intermediate_size", config.n_inner > 0 ? Json(config.n_inner) : Json()},
+          {"attention_types", types},
+          {"attention_layers", layers},
+          {"window_size", config.windows.empty() ? kWindow : common_window(config)},
+          {"activation_function", name_of(config.activation)},
+          {"resid_dropout", config.residual_dropout},
+          {"embed_dropout", config.embedding_dropout},
+          {"attention_dropout", config.attention_dropout},
+          {"layer_norm_epsilon", config.layer_norm_epsilon}};
+}
+
+std::vector<StoredTensor> gpt_neo_tensors(const Weight& weight, const GptConfig& config) {
+  const std::string end = weight.is_bias ? ".bias" : ".weight";
+  const std::string layer = "h." + std::to_string(weight.layer) + ".attn.attention.";
+  if (weight.part == Part::query_key_value) {
+    return query_key_value_tensors(
+        weight, config, {layer + "q_proj" + end, layer + "k_proj" + end, layer + "v_proj" + end});
+  }
+  const std::string name =
+      weight.part == Part::attention_output ? layer + "out_proj" + end : weight.name;
+  return {{.name = name, .rows = weight.shape[0]}};
+}
+
+}  // namespace
+
+const ModelFamily kGptNeo{
+    .type = "gpt_neo",
+    .layout = {.prefix = "transformer.",
+               .head = "lm_head.weight",
+               .buffers = {".attn.attention.bias", ".attn.attention.masked_bias"},
+               .layers = "h.",
+               .tensors_of = gpt_neo_tensors},
+    .read_config = read_gpt_neo,
+    .refusal = refusal_of_gpt_neo,
+    .config_json = gpt_neo_json};
+
+}  // namespace headlight

@@ -1,0 +1,134 @@
+#include "headlight/base/error.h"
+#include "formats/huggingface/families.h"
+#include "formats/huggingface/rope_config.h"
+
+// GPT-NeoX (Black et al., arXiv 2204.06745), the family of Pythia: rotary positions on a quarter of
+// each head, parallel attention and MLP, and rows of queries, keys and values grouped by head.
+namespace headlight {
+namespace {
+
+constexpr double kUsualShare = 0.25;
+
+GptConfig read_gpt_neox(const ConfigReader& reader) {
+  GptConfig config;
+  config.vocab_size = reader.size("vocab_size", 50432);
+  config.block_size = reader.size("max_position_embeddings", 2048);
+  config.n_embd = reader.size("hidden_size", 6144);
+  config.n_layer = read_layer_count(reader, "num_hidden_layers", 44);
+  config.n_head = reader.size("num_attention_heads", 64);
+  config.n_inner = reader.size("intermediate_size", 24576);
+  config.activation = read_activation(reader, "hidden_act", "gelu");
+  config.attention_dropout = reader.number("attention_dropout", 0);
+  config.residual_dropout = reader.number("hidden_dropout", 0);
+  config.embedding_dropout = config.residual_dropout;
+  config.layer_norm_epsilon = reader.number("layer_norm_eps", 1e-5);
+  config.tie_weights = reader.boolean("tie_word_embeddings", false);
+  config.parallel_residual = reader.boolean("use_parallel_residual", true);
+  config.qkv_bias = reader.boolean("attention_bias", true);
+  config.attention_output_bias = config.qkv_bias;
+  config.position = PositionKind::rope;
+  require_value(config.n_embd % config.n_head == 0, "num_attention_heads",
+                "expected a divisor of ", config.n_embd, ", got ", config.n_head);
+  config.rope =
+      read_rope(reader, config.n_embd / config.n_head,
+                {.block_size = config.block_size,
+                 .theta = "rotary_emb_base",
+                 .share = "rotary_pct",
+                 .usual_share = kUsualShare});
+  return config;
+}
+
+std::string refusal_of_gpt_neox(const GptConfig& config) {
+  GptConfig plain = config;
+  plain.position = PositionKind::learned;
+  plain.parallel_residual = false;
+  plain.qkv_bias.reset();
+  plain.attention_output_bias.reset();
+  if (const std::string why = kGpt2.refusal(plain); !why.empty()) {
+    return why;
+  }
+  const BlockPlan block = block_plan(config, 0);
+  if (!config.bias || block.qkv_bias != block.attention_output_bias) {
+    return "these biases cannot be expressed: GPT-NeoX has all, or all but those of attention";
+  }
+  const bool fits = config.position == PositionKind::rope &&
+                    config.rope.style == RotaryStyle::half && config.rope_local_theta == 0 &&
+                    !config.shared_norm && config.residual_dropout == config.embedding_dropout;
+  return fits ? "" : "these positions cannot be expressed: GPT-NeoX turns parts of heads";
+}
+
+Json gpt_neox_json(const GptConfig& config) {
+  const BlockPlan block = block_plan(config, 0);
+  const Index head_width = block.attention.head_width;
+  const double share = config.rope.width == 0 ? 1
+                                              : static_cast<double>(config.rope.width) /
+                                                    static_cast<double>(head_width);
+  Json rope = rope_parameters_json(config.rope, head_width);
+  rope["partial_rotary_factor"] = share;
+  return {{"architectures", {"GPTNeoXForCausalLM"}},
+          {"model_type", "gpt_neox"},
+          {"max_position_embeddings", config.block_size},
+          {"hidden_size", config.n_embd},
+          {"num_hidden_layers", config.n_layer},
+          {"num_attention_heads", config.n_head},
+          {"intermediate_size", *block.mlp_width},
+          {"hidden_act", name_of(config.activation)},
+          {"layer_norm_eps", config.layer_norm_epsilon},
+          {"attention_dropout", config.attention_dropout},
+          {"hidden_dropout", config.residual_dropout},
+          {"use_parallel_residual", config.parallel_residual},
+          {"attention_bias", block.qkv_bias},
+          {"rotary_emb_base", config.rope.theta},
+          {"rotary_pct", share},
+          {"rope_scaling", config.rope.scaling == RopeScaling::none ? Json() : rope},
+          {"rope_parameters", rope}};
+}
+
+std::string neox_name(Part part) {
+  switch (part) {
+    case Part::token_embedding:
+      return "embed_in";
+    case Part::final_norm:
+      return "final_layer_norm";
+    case Part::head:
+      return "embed_out";
+    case Part::attention_norm:
+      return "input_layernorm";
+    case Part::query_key_value:
+      return "attention.query_key_value";
+    case Part::attention_output:
+      return "attention.dense";
+    case Part::mlp_norm:
+      return "post_attention_layernorm";
+    case Part::mlp_in:
+      return "mlp.dense_h_to_4h";
+    case Part::mlp_out:
+      return "mlp.dense_4h_to_h";
+    default:
+      fail("[gpt_neox] no name for ", part_name(part));
+  }
+}
+
+std::vector<StoredTensor> gpt_neox_tensors(const Weight& weight, const GptConfig& config) {
+  StoredTensor stored{.name = name_in_layer(weight, neox_name(weight.part)),
+                      .rows = weight.shape[0]};
+  if (weight.part == Part::query_key_value) {
+    stored.order = {.outer = 1, .first = config.heads(weight.layer), .second = 3};
+  }
+  return {stored};
+}
+
+}  // namespace
+
+const ModelFamily kGptNeoX{
+    .type = "gpt_neox",
+    .layout = {.prefix = "gpt_neox.",
+               .head = "embed_out.weight",
+               .buffers = {".attention.bias", ".attention.masked_bias", "rotary_emb.inv_freq"},
+               .layers = "layers.",
+               .tensors_of = gpt_neox_tensors},
+    .read_config = read_gpt_neox,
+    .refusal = refusal_of_gpt_neox,
+    .config_json = gpt_neox_json};
+
+}  // namespace headlight

@@ -1,0 +1,223 @@
+#include "formats/huggingface/model_weights.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/printable.h"
+#include "headlight/nn/architecture.h"
+#include "headlight/ops/layout.h"
+
+namespace headlight {
+namespace {
+
+bool is_zero(const Tensor& tensor) {
+  const std::vector<double> values = tensor.to_vector();
+  return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
+}
+
+bool are_equal(const Tensor& a, const Tensor& b) {
+  const Tensor x = convert(a, DType::float32);
+  const Tensor y = convert(b, DType::float32);
+  return x.shape() == y.shape() &&
+         std::equal(x.data<float>(), x.data<float>() + x.numel(), y.data<float>());
+}
+
+// Returns the first names of a list, for a message.
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) {
+    text += (i > 0 ? ", " : "") + in_quotes(names[i]);
+  }
+  return names.size() > kShown ? text + " and " + std::to_string(names.size() - kShown) + " more"
+                               : text;
+}
+
+// Returns the shape in the file of a tensor of a weight with this shape.
+Shape file_shape(const StoredTensor& stored, const Shape& shape) {
+  Shape result = shape;
+  result[0] = stored.rows;
+  return stored.transposed ? Shape{result[1], result[0]} : result;
+}
+
+// True if all linear layers and norms have biases or none has, as in GPT-2's configuration.
+bool has_one_bias_key(const GptConfig& config) {
+  return !config.qkv_bias && !config.attention_output_bias && !config.mlp_bias;
+}
+
+// Returns the name in files that use the prefix.
+std::string full_name(const std::string& name, const WeightLayout& layout) {
+  return name == layout.head ? name : std::string(layout.prefix) + name;
+}
+
+// Returns zeros for the biases of GPT-2 that a model without biases lacks.
+NamedTensors zero_biases(const GptConfig& config, const WeightLayout& layout) {
+  GptConfig with_biases = config;
+  with_biases.bias = true;
+  NamedTensors biases;
+  for (const Weight& weight : weights_of(with_biases)) {
+    if (weight.is_bias) {
+      const std::string name = layout.tensors_of(weight, with_biases).front().name;
+      biases.emplace_back(full_name(name, layout), Tensor::zeros(weight.shape));
+    }
+  }
+  return biases;
+}
+
+// Returns the name of the token embedding or the head in a layout.
+std::string stored_name(Part part, const WeightLayout& layout) {
+  const Weight weight{
+      .name = part_name(part) + std::string(".weight"), .shape = {1, 1}, .part = part};
+  return layout.tensors_of(weight, {}).front().name;
+}
+
+// Reorders rows from [outer, first, second, rest] to [outer, second, first, rest].
+Tensor reordered(const Tensor& x, const RowOrder& order) {
+  if (order.first == 1 || order.second == 1) {
+    return x;
+  }
+  const Index rest = x.numel() / (order.outer * order.first * order.second);
+  const Tensor parts = reshape(x, {order.outer, order.first, order.second, rest});
+  return reshape(permute(parts, {0, 2, 1, 3}), x.shape());
+}
+
+// Returns the elements plus `shift`.
+Tensor shifted(const Tensor& x, float shift) {
+  if (shift == 0) {
+    return x;
+  }
+  Tensor result = convert(x, DType::float32).clone();
+  auto* values = result.data<float>();
+  std::transform(values, values + result.numel(), values,
+                 [shift](float value) { return value + shift; });
+  return result;
+}
+
+// Converts rows of a weight to the layout of the file.
+Tensor as_stored(const StoredTensor& stored, const Tensor& rows) {
+  const RowOrder back{stored.order.outer, stored.order.second, stored.order.first};
+  const Tensor result = shifted(reordered(rows, back), stored.shift);
+  return stored.transposed ? transpose(result) : result;
+}
+
+// Converts a tensor of the file to rows of a weight.
+Tensor as_ours(const StoredTensor& stored, const Tensor& x) {
+  return shifted(reordered(stored.transposed ? transpose(x) : x, stored.order), -stored.shift);
+}
+
+}  // namespace
+
+NamedTensors stored_tensors(const Gpt& model, const WeightLayout& layout) {
+  NamedTensors result;
+  for (const auto& [weight, tensor] : model.weights()) {
+    const Tensor values = tensor.detach();
+    Index begin = 0;
+    for (const StoredTensor& stored : layout.tensors_of(weight, model.config())) {
+      result.emplace_back(full_name(stored.name, layout),
+                          as_stored(stored, slice(values, 0, begin, begin + stored.rows)));
+      begin += stored.rows;
+    }
+  }
+  if (layout.has_all_biases && !model.config().bias && has_one_bias_key(model.config())) {
+    for (auto& bias : zero_biases(model.config(), layout)) {
+      result.push_back(std::move(bias));
+    }
+  }
+  return result;
+}
+
+ModelWeights::ModelWeights(WeightFiles files, const WeightLayout& layout)
+    : files_(std::move(files)), layout_(layout) {
+  for (const FileTensor& tensor : files_.tensors) {
+    const std::string_view prefix = layout.prefix;
+    const std::string name =
+        tensor.name.starts_with(prefix) ? tensor.name.substr(prefix.size()) : tensor.name;
+    const auto ends_it = [&](std::string_view end) { return name.ends_with(end); };
+    if (std::none_of(layout.buffers.begin(), layout.buffers.end(), ends_it)) {
+      require(tensors_.emplace(name, &tensor).second, files_.where, ": tensor ",
+              in_quotes(tensor.name), ": its weight has come before");
+    }
+  }
+}
+
+void ModelWeights::settle(GptConfig& config) {
+  const auto head = tensors_.find(std::string(layout_.head));
+  const std::string embedding = stored_name(Part::token_embedding, layout_);
+  if (config.tie_weights && head != tensors_.end() && tensors_.contains(embedding)) {
+    config.tie_weights = are_equal(head->second->read(), tensors_.at(embedding)->read());
+    if (config.tie_weights) {
+      tensors_.erase(head);
+    }
+  }
+  if (!layout_.has_all_biases || config.bias || !has_one_bias_key(config)) {
+    return;
+  }
+  const auto is_bias = [](const auto& item) { return item.first.ends_with(".bias"); };
+  config.bias = std::any_of(tensors_.begin(), tensors_.end(), [&](const auto& item) {
+    return is_bias(item) && !is_zero(item.second->read());
+  });
+  if (!config.bias) {
+    std::erase_if(tensors_, is_bias);
+  }
+}
+
+std::string ModelWeights::check(const GptConfig& config) const {
+  std::vector<std::string> missing;
+  std::vector<std::string> unexpected;
+  bool harmless = !layout_.layers.empty();
+  std::set<std::string> known;
+  for (const Weight& weight : weights_of(config)) {
+    for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
+      known.insert(stored.name);
+      const auto found = tensors_.find(stored.name);
+      if (found == tensors_.end()) {
+        missing.push_back(full_name(stored.name, layout_));
+        continue;
+      }
+      const Shape& shape = found->second->shape;
+      const Shape expected = file_shape(stored, weight.shape);
+      require(shape == expected, files_.where, ": tensor ", found->second->name,
+              ": expected shape ", expected, ", as ", files_.described_by, " says, got ", shape);
+    }
+  }
+  for (const auto& [name, tensor] : tensors_) {
+    if (!known.contains(name)) {
+      unexpected.push_back(tensor->name);
+      harmless = harmless && !name.starts_with(layout_.layers);
+    }
+  }
+  require(missing.empty() && (unexpected.empty() || harmless), files_.where, ": does not fit ",
+          files_.described_by, ":", missing.empty() ? "" : " missing " + first_of(missing),
+          missing.empty() || unexpected.empty() ? "" : ";",
+          unexpected.empty() ? "" : " unexpected " + first_of(unexpected));
+  return unexpected.empty()
+             ? ""
+             : concat_text(files_.where, ": left out ", first_of(unexpected),
+                           ": no weights of this model");
+}
+
+void ModelWeights::fill(const Weight& weight, const GptConfig& config, Tensor& parameter) const {
+  Index begin = 0;
+  for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
+    const FileTensor& file = *tensors_.at(stored.name);
+    Tensor rows = slice(parameter, 0, begin, begin + stored.rows);
+    begin += stored.rows;
+    const bool as_it_lies = !stored.transposed && stored.order.first == 1 && stored.shift == 0 &&
+                            file.shape == rows.shape();
+    if (as_it_lies) {
+      file.read_into(rows);
+    } else {
+      const Tensor values = as_ours(stored, file.read());
+      rows.copy_from(slice(values, 0, 0, rows.size(0)));  // the model may have fewer positions
+    }
+  }
+}
+
+void ModelWeights::read_into(Gpt& model) const {
+  for (const auto& [weight, tensor] : model.weights()) {
+    Tensor elements = tensor.detach();
+    fill(weight, model.config(), elements);
+  }
+}
+
+}  // namespace headlight

@@ -1,0 +1,88 @@
+#include "formats/huggingface/weight_files.h"
+
+#include <memory>
+#include <set>
+
+#include "base/printable.h"
+#include "headlight/base/error.h"
+#include "io/safetensors_file.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::shared_ptr<const SafetensorsFile> add_file(const fs::path& path, WeightFiles& files) {
+  const auto file = std::make_shared<const SafetensorsFile>(path);
+  for (const SafetensorsEntry& entry : file->entries()) {
+    files.tensors.push_back(
+        {.name = entry.name,
+         .shape = entry.info.shape,
+         .read = [file, &entry] { return file->read(entry); },
+         .read_into = [file, &entry](Tensor& target) { file->read_into(entry, target); }});
+  }
+  return file;
+}
+
+void add_shards(const fs::path& index, WeightFiles& files) {
+  const std::map<std::string, std::string> homes = read_shard_index(index);
+  std::set<std::string> shards;
+  for (const auto& [name, shard] : homes) {
+    shards.insert(shard);
+  }
+  for (const std::string& shard : shards) {
+    const fs::path path = index.parent_path() / shard;
+    for (const SafetensorsEntry& entry : add_file(path, files)->entries()) {
+      const auto home = homes.find(entry.name);
+      require(home != homes.end() && home->second == shard, shown(path), ": tensor ",
+              in_quotes(entry.name), ": ", files.where,
+              home == homes.end() ? " does not list it" : " lists it in another file");
+    }
+  }
+}
+
+// Throws Error for shards without an index.
+void require_no_shards(const fs::path& directory) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
+    const std::string name = entry.path().filename().string();
+    require(!name.starts_with("model-") || !name.ends_with(".safetensors"), shown(entry.path()),
+            ": is one of several; model.safetensors.index.json, which names them all, is missing");
+  }
+}
+
+}  // namespace
+
+WeightFiles safetensors_weights(const fs::path& directory) {
+  const fs::path whole = directory / "model.safetensors";
+  const fs::path index = directory / "model.safetensors.index.json";
+  WeightFiles files{.where = shown(whole), .described_by = "config.json"};
+  std::error_code ignored;
+  if (!fs::exists(whole, ignored) && fs::exists(index, ignored)) {
+    files.where = shown(index);
+    add_shards(index, files);
+    return files;
+  }
+  require(fs::exists(whole, ignored) || !fs::exists(directory / "pytorch_model.bin", ignored),
+          shown(directory), ": pytorch_model.bin, a Python pickle, is not read; save the model as ",
+          "model.safetensors");
+  if (!fs::exists(whole, ignored)) {
+    require_no_shards(directory);
+  }
+  add_file(whole, files);
+  return files;
+}
+
+WeightFiles gguf_weights(const GgufFile& file) {
+  WeightFiles files{.where = shown(file.path()), .described_by = "its metadata"};
+  const auto shared = std::make_shared<const GgufFile>(file);
+  for (const GgufTensor& tensor : shared->tensors()) {
+    files.tensors.push_back(
+        {.name = tensor.name,
+         .shape = tensor.shape,
+         .read = [shared, &tensor] { return shared->read(tensor); },
+         .read_into = [shared, &tensor](Tensor& target) { shared->read_into(tensor, target); }});
+  }
+  return files;
+}
+
+}  // namespace headlight

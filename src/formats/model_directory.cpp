@@ -1,0 +1,298 @@
+#include "headlight/formats/model_directory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+
+#include "base/json.h"
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "headlight/base/memory.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/files/manifest.h"
+#include "headlight/formats/run_layout.h"
+#include "headlight/io/safetensors.h"
+#include "headlight/formats/tokenizer_directory.h"
+#include "headlight/formats/tokenizers/tokenizer_file.h"
+#include "formats/huggingface/families.h"
+#include "formats/gguf/gguf_architectures.h"
+#include "formats/gguf/gguf_header.h"
+#include "formats/huggingface/model_weights.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index kLargestConfig = Index{1} << 20;  // bytes
+
+ModelConfig read_config(const fs::path& directory) {
+  const fs::path path = directory / "config.json";
+  return parse_model_config(read_whole_file(path, kLargestConfig), shown(path));
+}
+
+// A model on disk: its configuration, and its weights, which are not read yet.
+struct StoredModel {
+  GptConfig config;
+  ModelWeights weights;
+  std::string unread = {};  // one line about ignored keys of config.json, or ""
+};
+
+StoredModel open_model(const fs::path& path) {
+  if (is_gguf_file(path)) {
+    const GgufFile file(path);
+    const auto [architecture, config] = read_gguf_model(file);
+    return {config, ModelWeights(gguf_weights(file), architecture->layout)};
+  }
+  const ModelConfig read = read_config(path);
+  std::string keys;
+  for (const std::string& key : read.unread) {
+    keys += (keys.empty() ? "" : ", ") + escaped(key);
+  }
+  return {read.config, ModelWeights(safetensors_weights(path), read.family->layout),
+          keys.empty() ? "" : concat_text(shown(path / "config.json"), ": not used: ", keys)};
+}
+
+void check(const StoredModel& model, const WarningSink& warn) {
+  for (const std::string& line : {model.unread, model.weights.check(model.config)}) {
+    if (warn && !line.empty()) {
+      warn(line);
+    }
+  }
+}
+
+void require_memory_for(const fs::path& path, const GptConfig& config, DType dtype) {
+  const auto count = static_cast<double>(count_parameters(config).total());
+  const std::string missing = missing_memory(count * static_cast<double>(element_size(dtype)));
+  require(missing.empty(), shown(path), ": ", static_cast<Index>(count),
+          " parameters need memory of ", missing);
+}
+
+// Verifies the model files against the manifest. Folders of other tools have none.
+void verify_model_files(const fs::path& directory) {
+  if (!has_manifest(directory)) {
+    return;
+  }
+  std::vector<std::string_view> present;
+  std::error_code ignored;
+  std::copy_if(kModelFiles.begin(), kModelFiles.end(), std::back_inserter(present),
+               [&](std::string_view file) { return fs::exists(directory / file, ignored); });
+  verify_manifest(directory, present);
+}
+
+// Returns config.json for a model other than Gpt.
+std::string config_json(const LanguageModel& model) {
+  return Json{{"model_type", model.model_type()},
+              {"vocab_size", model.vocab_size()},
+              {"block_size", model.block_size()}}
+             .dump(2) +
+         "\n";
+}
+
+NamedTensors saved_tensors(const LanguageModel& model) {
+  NamedTensors all = model.parameters();
+  for (auto& buffer : model.buffers()) {
+    all.push_back(std::move(buffer));
+  }
+  return all;
+}
+
+constexpr std::string_view kPickle =
+    "a Python pickle, is not read; save the model for transformers, as config.json and "
+    "model.safetensors";
+
+bool is_pickle_name(const fs::path& path) {
+  return path.extension() == ".pt" || path.extension() == ".pth" ||
+         path.filename().string().starts_with("pytorch_model");
+}
+
+// Error text for a path that is not a directory: its kind, and the path to give instead.
+[[noreturn]] void fail_without_directory(const fs::path& path) {
+  require(fs::exists(path), shown(path), ": no such directory");
+  require(!is_pickle_name(path), shown(path), ", ", kPickle);
+  if (fs::is_regular_file(path)) {
+    const InputFile file(path);
+    std::string start(std::min<std::size_t>(4, static_cast<std::size_t>(file.size())), '\0');
+    file.read(0, std::as_writable_bytes(std::span<char>(start)));
+    require(start != kGgufMagic, shown(path), ": is a GGUF file; rename it to ",
+            in_quotes(path.filename().string() + ".gguf"));
+  }
+  fail(shown(path), ": is no directory; expected that of a model, or a FILE.gguf");
+}
+
+// Throws Error for a directory without config.json. The message names a GGUF or pickle file found
+// there.
+[[noreturn]] void fail_without_model(const fs::path& path) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+    files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  const auto gguf = std::find_if(files.begin(), files.end(), is_gguf_file);
+  if (gguf != files.end()) {
+    fail(shown(path), ": no model here but a GGUF file; give ", shown(*gguf));
+  }
+  const auto pickle = std::find_if(files.begin(), files.end(), is_pickle_name);
+  if (pickle != files.end()) {
+    fail(shown(*pickle), ", ", kPickle);
+  }
+  fail(shown(path),
+       ": no model here: expected config.json, or a run directory with best or latest");
+}
+
+}  // namespace
+
+void copy_tensors(const NamedTensors& from, const NamedTensors& into, const std::string& where) {
+  std::map<std::string, Tensor> sources(from.begin(), from.end());
+  for (const auto& [name, target] : into) {
+    const auto source = sources.find(name);
+    require(source != sources.end(), where, ": tensor ", name, " is missing");
+    require(source->second.shape() == target.shape(), where, ": tensor ", name, ": expected shape ",
+            target.shape(), ", got ", source->second.shape());
+    Tensor elements = target;
+    elements.copy_from(source->second);
+    sources.erase(source);
+  }
+  require(sources.empty(), where, ": unexpected tensor ",
+          sources.empty() ? "" : in_quotes(sources.begin()->first));
+}
+
+void require_finite(const NamedTensors& tensors, const std::string& where) {
+  for (const auto& [name, tensor] : tensors) {
+    const Tensor elements = to_contiguous(tensor);
+    const bool finite = dispatch_floating(elements.dtype(), "require_finite", [&](auto zero) {
+      const auto* values = elements.data<decltype(zero)>();
+      return std::all_of(values, values + elements.numel(),
+                         [](auto value) { return std::isfinite(value); });
+    });
+    require(finite, where, name, " holds values that are not finite");
+  }
+}
+
+fs::path find_model_directory(const fs::path& path) {
+  require(!path.empty(), "expected a model or a run, got an empty name");
+  if (is_gguf_file(path)) {
+    require(fs::exists(path), shown(path), ": no such file");
+    return path;
+  }
+  if (!fs::is_directory(path)) {
+    fail_without_directory(path);
+  }
+  const std::optional<fs::path> found = model_in(path);
+  if (!found) {
+    fail_without_model(path);
+  }
+  return *found;
+}
+
+GptConfig read_model_config(const fs::path& directory) { return read_config(directory).config; }
+
+GptConfig read_settled_config(const fs::path& path, const WarningSink& warn) {
+  StoredModel model = open_model(path);
+  model.weights.settle(model.config);
+  check(model, warn);
+  return model.config;
+}
+
+std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& options) {
+  const fs::path directory = find_model_directory(path);
+  verify_model_files(directory);
+  StoredModel stored = open_model(directory);
+  GptConfig& config = stored.config;
+  ModelWeights& weights = stored.weights;
+  weights.settle(config);
+  // Checks before allocating: a configuration may ask for more memory than the file holds.
+  check(stored, options.warn);
+  if (options.adjust) {
+    options.adjust(config);
+  }
+  require_memory_for(directory, config, options.dtype);
+  std::unique_ptr<Gpt> model = Gpt::blank(config, options.dtype);
+  weights.read_into(*model);
+  require_finite(model->parameters(), shown(directory) + ": ");
+  release_unused_storage();  // temporary memory of single tensors
+  return model;
+}
+
+NamedTensors model_tensors(const Gpt& model) {
+  return stored_tensors(model, family_for(model.config()).layout);
+}
+
+void require_exportable(const GptConfig& config) { require_family(config); }
+
+void simplify_heads(GptConfig& config) {
+  const bool same_count = std::all_of(config.heads_per_layer.begin(), config.heads_per_layer.end(),
+                                      [&](Index heads) { return heads == config.n_head; });
+  const bool usual_width =
+      config.head_width == 0 || config.head_width * config.n_head == config.n_embd;
+  if (same_count && usual_width) {
+    config.heads_per_layer.clear();
+    config.head_width = 0;
+  }
+}
+
+LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
+  const fs::path directory = find_model_directory(path);
+  LoadedModel loaded{.model = load_weights(directory, options),
+                     .tokenizer = load_tokenizer(directory),
+                     .directory = directory};
+  const Index vocabulary = loaded.model->config().vocab_size;
+  const fs::path file = is_gguf_file(directory) ? directory : directory / "tokenizer.json";
+  require(loaded.tokenizer->vocab_size() <= vocabulary, shown(file), ": ",
+          loaded.tokenizer->vocab_size(), " tokens do not fit the model's vocabulary of ",
+          vocabulary);
+  return loaded;
+}
+
+LoadedModel load_model(const fs::path& path, DType dtype) {
+  return load_model(path, LoadOptions{.dtype = dtype});
+}
+
+void write_model_files(const fs::path& directory, const LanguageModel& model,
+                       const Tokenizer& tokenizer) {
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  const ModelFamily* family = gpt == nullptr ? nullptr : &family_for(gpt->config());
+  write_file(
+      directory / "config.json",
+      gpt == nullptr ? config_json(model) : family_config_json(*family, gpt->config(), tokenizer));
+  write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
+  write_tokenizer_config(directory, tokenizer, model.block_size());
+  write_generation_config(directory, tokenizer);
+  write_safetensors(directory / "model.safetensors",
+                    gpt == nullptr ? saved_tensors(model) : stored_tensors(*gpt, family->layout));
+}
+
+void load_parameters(const fs::path& path, LanguageModel& model) {
+  const fs::path directory = find_model_directory(path);
+  verify_model_files(directory);
+  const fs::path config = directory / "config.json";
+  const Json json = parse_json(read_whole_file(config, kLargestConfig), shown(config));
+  const Json* type = json.find("model_type");
+  require(type != nullptr && type->is_string() && type->text() == model.model_type(), shown(config),
+          ": model_type: expected '", model.model_type(), "', got ",
+          type == nullptr ? "none" : escaped(type->dump()));
+  const fs::path file = directory / "model.safetensors";
+  const NamedTensors tensors = read_safetensors(file);
+  require_finite(tensors, shown(file) + ": ");
+  copy_tensors(tensors, saved_tensors(model), shown(file));
+}
+
+std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model) {
+  GptConfig config = model.config();
+  require(config.mlp || config.norm == NormPosition::pre,
+          "[with_zero_mlps] expected norm = pre: a norm behind an MLP changes what passes");
+  config.mlp = true;
+  // A blank model has zeros in its matrices and norms that neither scale nor shift.
+  std::unique_ptr<Gpt> result = Gpt::blank(config, model.dtype());
+  std::map<std::string, Tensor> into;
+  for (const auto& [name, tensor] : result->parameters()) {
+    into.emplace(name, tensor);
+  }
+  for (const auto& [name, tensor] : model.parameters()) {
+    into.at(name).copy_from(tensor);
+  }
+  return result;
+}
+
+}  // namespace headlight

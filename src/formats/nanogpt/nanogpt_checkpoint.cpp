@@ -1,0 +1,158 @@
+#include "headlight/formats/nanogpt/nanogpt_checkpoint.h"
+
+#include <deque>
+#include <map>
+
+#include "files/zip_archive.h"
+#include "formats/huggingface/families.h"
+#include "formats/nanogpt/pickle_writer.h"
+#include "io/tensor_file.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kEpsilon = 1e-5;  // epsilon of nanoGPT's layer norms
+
+// Returns the state dictionary of nanoGPT's GPT. Its matrices are [outputs, inputs], as ours, and
+// the tied head is under both names.
+NamedTensors nanogpt_tensors(const Gpt& model) {
+  NamedTensors result;
+  for (const auto& [weight, tensor] : model.weights()) {
+    const bool is_head = weight.part == Part::head;
+    result.emplace_back(is_head ? weight.name : "transformer." + weight.name, tensor.detach());
+  }
+  result.emplace_back("lm_head.weight", model.head_weight().detach());
+  return result;
+}
+
+// Storages of tensors. Several names may share one storage.
+class Storages {
+ public:
+  // Returns the index of a contiguous tensor's storage.
+  std::size_t number_of(const Tensor& tensor) {
+    const auto [place, is_new] = numbers_.emplace(tensor.data<float>(), tensors_.size());
+    if (is_new) {
+      tensors_.push_back(tensor);
+    }
+    return place->second;
+  }
+  const std::deque<Tensor>& tensors() const { return tensors_; }
+
+ private:
+  std::map<const float*, std::size_t> numbers_;
+  std::deque<Tensor> tensors_;
+};
+
+// torch._utils._rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks)
+void write_tensor(PickleWriter& pickle, const Tensor& tensor, std::size_t storage) {
+  pickle.global("torch._utils", "_rebuild_tensor_v2");
+  pickle.begin_tuple();
+  pickle.begin_tuple();
+  pickle.text("storage");
+  pickle.global("torch", "FloatStorage");
+  pickle.text(std::to_string(storage));
+  pickle.text("cpu");
+  pickle.integer(tensor.numel());
+  pickle.end_tuple();
+  pickle.persistent();
+  pickle.integer(0);
+  pickle.integers(tensor.shape());
+  pickle.integers(tensor.strides());
+  pickle.boolean(false);
+  pickle.global("collections", "OrderedDict");
+  pickle.begin_tuple();
+  pickle.end_tuple();
+  pickle.call();
+  pickle.end_tuple();
+  pickle.call();
+}
+
+void write_model_arguments(PickleWriter& pickle, const GptConfig& config) {
+  const std::pair<const char*, Index> sizes[] = {
+      {"n_layer", config.n_layer},       {"n_head", config.n_head},
+      {"n_embd", config.n_embd},         {"block_size", config.block_size},
+      {"vocab_size", config.vocab_size},
+  };
+  pickle.begin_dictionary();
+  for (const auto& [key, value] : sizes) {
+    pickle.text(key);
+    pickle.integer(value);
+  }
+  pickle.text("bias");
+  pickle.boolean(config.bias);
+  pickle.text("dropout");
+  pickle.number(config.residual_dropout);
+  pickle.end_dictionary();
+}
+
+std::string checkpoint_pickle(const NamedTensors& tensors, const GptConfig& config,
+                              const NanoGptDetails& details, Storages& storages) {
+  PickleWriter pickle;
+  pickle.begin_dictionary();
+  pickle.text("model");
+  pickle.begin_dictionary();
+  for (const auto& [name, tensor] : tensors) {
+    pickle.text(name);
+    write_tensor(pickle, tensor, storages.number_of(tensor));
+  }
+  pickle.end_dictionary();
+  pickle.text("model_args");
+  write_model_arguments(pickle, config);
+  pickle.text("iter_num");
+  pickle.integer(details.iteration);
+  pickle.text("best_val_loss");
+  pickle.number(details.best_validation_loss);
+  pickle.text("config");
+  pickle.begin_dictionary();
+  pickle.text("dataset");
+  pickle.text(details.dataset);
+  pickle.end_dictionary();
+  pickle.end_dictionary();
+  return pickle.finish();
+}
+
+std::span<const std::byte> bytes_of_text(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+}  // namespace
+
+void require_nanogpt(const GptConfig& config) {
+  const std::string why = kGpt2.refusal(config);
+  require(why.empty(), "nanogpt: ", why);
+  const auto refuse_unless = [](bool good, std::string_view what, std::string_view reason) {
+    require(good, "nanogpt: ", what, " cannot be expressed: ", reason);
+  };
+  refuse_unless(config.n_inner == 0, "n_inner", "nanoGPT's MLPs are 4 n_embd wide");
+  refuse_unless(config.tie_weights, "a head that is not tied",
+                "nanoGPT shares it with the token embedding");
+  refuse_unless(
+      config.activation == Activation::gelu_tanh || config.activation == Activation::gelu_erf,
+      "activation = " + std::string(name_of(config.activation)), "nanoGPT has GELU");
+  require(config.layer_norm_epsilon == kEpsilon, "nanogpt: layer_norm_epsilon ",
+          config.layer_norm_epsilon, " cannot be expressed: nanoGPT's is ", kEpsilon);
+}
+
+bool nanogpt_differs(const GptConfig& config) { return config.activation == Activation::gelu_tanh; }
+
+void write_nanogpt_checkpoint(const std::filesystem::path& path, const Gpt& model,
+                              const NanoGptDetails& details) {
+  require_nanogpt(model.config());
+  require(model.dtype() == DType::float32, "nanogpt: only float32 weights can be written, got ",
+          model.dtype());
+  Storages storages;
+  const std::string program =
+      checkpoint_pickle(nanogpt_tensors(model), model.config(), details, storages);
+  replace_zip(path, [&](ZipArchive& archive) {
+    archive.add("ckpt/data.pkl", bytes_of_text(program));
+    archive.add("ckpt/byteorder", bytes_of_text("little"));
+    std::size_t number = 0;
+    for (const Tensor& tensor : storages.tensors()) {
+      archive.add("ckpt/data/" + std::to_string(number++), bytes_of(tensor));
+    }
+    archive.add("ckpt/version", bytes_of_text("3\n"));
+    archive.close();
+  });
+}
+
+}  // namespace headlight

@@ -1,0 +1,50 @@
+#include "headlight/formats/run_layout.h"
+
+#include <algorithm>
+
+#include "base/read_number.h"
+#include "base/zero_padded.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "step_";
+constexpr std::size_t kDigits = 8;  // at least
+
+}  // namespace
+
+std::string checkpoint_name(Index iteration) {
+  return std::string(kPrefix) + zero_padded(iteration, kDigits);
+}
+
+std::optional<Index> iteration_of_checkpoint(std::string_view name) {
+  if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + kDigits) {
+    return std::nullopt;
+  }
+  const Index iteration = read_number<Index>(name.substr(kPrefix.size())).value_or(-1);
+  return iteration >= 0 && name == checkpoint_name(iteration) ? std::optional(iteration)
+                                                              : std::nullopt;
+}
+
+std::optional<fs::path> folder_with(const fs::path& path,
+                                    std::initializer_list<std::string_view> files) {
+  for (const fs::path& folder : {path, path / kBestLink, path / kLatestLink}) {
+    if (std::any_of(files.begin(), files.end(),
+                    [&](std::string_view file) { return fs::exists(folder / file); })) {
+      return folder;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> model_in(const fs::path& path) {
+  return folder_with(path, {"config.json"});
+}
+
+std::optional<fs::path> tokenizer_in(const fs::path& path) {
+  return folder_with(path, {"tokenizer.json", "vocab.json"});
+}
+
+}  // namespace headlight

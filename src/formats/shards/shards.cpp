@@ -1,0 +1,262 @@
+#include "headlight/formats/shards/shards.h"
+
+#include <algorithm>
+#include <deque>
+#include <future>
+#include <limits>
+#include <utility>
+
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "headlight/base/error.h"
+#include "headlight/files/atomic_directory.h"
+#include "headlight/files/directory_lock.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/formats/tokenizer_directory.h"
+#include "io/fingerprint.h"
+#include "io/shards/shard_manifest.h"
+#include "formats/shards/shard_writer.h"
+#include "io/text_look.h"
+#include "kernels/parallel.h"
+#include "text/text_encoder.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+ShardSource source_of(const TextFile& file) {
+  if (file.is_standard_input()) {
+    return {.path = file.path};
+  }
+  const InputFile opened(file.path);
+  return {.path = file.path, .bytes = opened.size(), .modified = opened.modified()};
+}
+
+// Encodes parts of texts on several threads and passes the results on in order.
+class OrderedEncoder {
+ public:
+  OrderedEncoder(const TextEncoder& encoder, ShardWriter& writer)
+      : encoder_(encoder), writer_(writer) {}
+
+  void add(std::string_view text, const SourcePlace& place, bool begins) {
+    bytes_ += text.size();
+    unit_.push_back({std::string(text), place, begins});
+    constexpr std::size_t kUnit = std::size_t{1} << 20;  // bytes that justify a thread
+    if (bytes_ >= kUnit) {
+      start();
+    }
+  }
+
+  void finish() {
+    start();
+    while (!running_.empty()) {
+      take_first();
+    }
+  }
+
+ private:
+  struct Text {
+    std::string text;
+    SourcePlace place;
+    bool begins;
+  };
+  using Encoded = std::vector<EncodedPart>;
+
+  static Encoded encode(const TextEncoder& encoder, const std::vector<Text>& unit) {
+    const kernels::SingleThreadScope alone;
+    Encoded encoded;
+    for (const Text& part : unit) {
+      encoded.push_back({encoder.encode(part.text), part.place, part.begins});
+    }
+    return encoded;
+  }
+
+  // Runs twice as many tasks as threads: while one is waited for, others are ready to run.
+  void start() {
+    while (std::ssize(running_) >= 2 * kernels::max_threads()) {
+      take_first();
+    }
+    running_.push_back(std::async(std::launch::async, [this, unit = std::exchange(unit_, {})] {
+      return encode(encoder_, unit);
+    }));
+    bytes_ = 0;
+  }
+
+  void take_first() {
+    Encoded encoded = running_.front().get();
+    running_.pop_front();
+    for (EncodedPart& part : encoded) {
+      writer_.add(std::move(part));
+    }
+  }
+
+  const TextEncoder& encoder_;
+  ShardWriter& writer_;
+  std::vector<Text> unit_;  // parts collected for the next task
+  std::size_t bytes_ = 0;   // bytes in unit_
+  std::deque<std::future<Encoded>> running_;
+};
+
+Json settings_of(const Tokenizer& tokenizer, const ShardOptions& options) {
+  const TextFormat& format = options.format;
+  return {{"vocabulary", fingerprint_of_vocabulary(tokenizer)},
+          {"token_dtype", name_of(format.token_dtype)},
+          {"shard_tokens", options.shard_tokens},
+          {"documents", name_of(format.split.mode)},
+          {"separator", format.split.separator},
+          {"jsonl", format.jsonl},
+          {"special", options.special}};
+}
+
+// Throws Error naming the first setting that differs.
+void require_same_settings(const Json& before, const Json& now, const std::string& where) {
+  for (const auto& [key, value] : now.members()) {
+    const Json* old = before.find(key);
+    require(old != nullptr && old->dump() == value.dump(), where, ": the shards were begun with ",
+            key, " = ", old == nullptr ? "nothing" : old->dump(), ", now ", value.dump(),
+            "; choose another folder");
+  }
+}
+
+void require_same_sources(const std::vector<ShardSource>& before,
+                          const std::vector<ShardSource>& now, const std::string& where) {
+  require(before.size() == now.size(), where, ": the shards were begun with ", before.size(),
+          " texts, now ", now.size(), "; choose another folder");
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    require(before[i].path == now[i].path, where, ": the shards were begun with ",
+            shown(before[i].path), " as text ", i + 1, ", now ", shown(now[i].path),
+            "; choose another folder");
+    require(before[i] == now[i], shown(now[i].path), ": has changed since ", where, ", from ",
+            before[i].bytes, " bytes to ", now[i].bytes, ", or was written anew");
+  }
+}
+
+void require_complete(const fs::path& folder, const std::vector<Shard>& shards, TokenDtype dtype) {
+  for (const Shard& shard : shards) {
+    const InputFile file(folder / shard.name);
+    require(file.size() == shard.tokens * id_bytes(dtype), shown(folder / shard.name),
+            ": expected ", shard.tokens, " ids of ", id_bytes(dtype), " bytes, got ", file.size(),
+            " bytes");
+  }
+}
+
+// True for names of files that save_tokenizer() writes.
+bool is_of_tokenizer(std::string_view name) {
+  return name.starts_with("tokenizer") || name == "generation_config.json";
+}
+
+// Throws Error unless the folder holds only leftovers of an encoding killed before its first shard.
+void require_empty(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    require(name.starts_with('.') || is_of_tokenizer(name) || is_shard_name(name),
+            shown(folder), ": holds ", shown(name), " and no shards; choose another folder");
+  }
+}
+
+// Returns the folder's manifest for these texts. Creates it for a new folder.
+ShardManifest begin_or_go_on(const fs::path& folder, const std::vector<TextFile>& files,
+                             const Tokenizer& tokenizer, const ShardOptions& options) {
+  ShardManifest present{.settings = settings_of(tokenizer, options), .next = SourcePlace{}};
+  for (const TextFile& file : files) {
+    present.sources.push_back(source_of(file));
+  }
+  remove_stale_temporaries(folder, [](std::string_view name) {
+    return is_shard_name(name) || name == kShardManifest || is_of_tokenizer(name);
+  });
+  std::optional<ShardManifest> before = read_shard_manifest(folder);
+  if (!before) {
+    require_empty(folder);
+    save_tokenizer(folder, tokenizer);
+    write_shard_manifest(folder, present);
+    return present;
+  }
+  const std::string where = shown(folder / kShardManifest);
+  require_same_settings(before->settings, present.settings, where);
+  const bool has_input = std::any_of(files.begin(), files.end(),
+                                     [](const TextFile& file) { return file.is_standard_input(); });
+  require(!has_input, "standard input: cannot be read again, and ", where,
+          " tells of shards made of it; choose another folder");
+  require_same_sources(before->sources, present.sources, where);
+  require_complete(folder, before->shards, options.format.token_dtype);
+  return std::move(*before);
+}
+
+// Encodes a text from part `first.part` on.
+TextLook encode_source(const TextFile& file, const ShardSource& source, const SourcePlace& first,
+                   const TextFormat& format, OrderedEncoder& encoder) {
+  const bool documents = format.gives_documents(file);
+  TextLook look(file, format);
+  read_text(file, format, [&](const TextPart& part) {
+    look.look_at(part.text);
+    if (part.number >= first.part) {
+      const bool goes_on = part.number == first.part;
+      encoder.add(part.text,
+                  {.source = first.source, .part = part.number, .ids = goes_on ? first.ids : 0},
+                  documents || part.number == 0);
+    }
+  });
+  require(source_of(file) == source, file.name(), ": has changed while it was read");
+  return look;
+}
+
+ShardResult result_of(const ShardManifest& manifest, std::size_t found) {
+  ShardResult result{.shards = manifest.shards, .found = static_cast<Index>(found)};
+  for (const Shard& shard : manifest.shards) {
+    result.tokens += shard.tokens;
+    result.documents += shard.documents;
+  }
+  return result;
+}
+
+}  // namespace
+
+ShardResult encode_shards(const fs::path& folder, const std::vector<TextFile>& files,
+                          const Tokenizer& tokenizer, const ShardOptions& given) {
+  ShardOptions options = given;
+  if (options.format.token_dtype == TokenDtype::automatic) {
+    options.format.token_dtype = token_dtype_for(tokenizer.vocab_size());
+  }
+  constexpr Index kMostTokens = std::numeric_limits<std::int32_t>::max();  // per document
+  require_value(options.shard_tokens >= 2 && options.shard_tokens <= kMostTokens, "shard_tokens",
+                "expected 2 to ", kMostTokens, ", got ", options.shard_tokens);
+  make_folder(folder);
+  const DirectoryLock lock(folder);
+  ShardManifest manifest = begin_or_go_on(folder, files, tokenizer, options);
+  const std::size_t found = manifest.shards.size();
+  if (!manifest.next) {
+    return result_of(manifest, found);
+  }
+  ShardWriter writer(folder,
+                     {.shard_tokens = options.shard_tokens,
+                      .dtype = options.format.token_dtype,
+                      .end_of_text = tokenizer.end_of_text(),
+                      .first = static_cast<Index>(found)},
+                     [&](const Shard& shard, const std::optional<SourcePlace>& next) {
+                       manifest.shards.push_back(shard);
+                       manifest.next = next;
+                       write_shard_manifest(folder, manifest);
+                       if (options.on_shard) {
+                         options.on_shard(shard);
+                       }
+                     });
+  const TextEncoder encoder(tokenizer, options.special);
+  OrderedEncoder encoding(encoder, writer);
+  const SourcePlace first = *manifest.next;
+  std::vector<std::string> warnings;
+  for (Index i = first.source; i < std::ssize(files); ++i) {
+    const auto number = static_cast<std::size_t>(i);
+    encode_source(files[number], manifest.sources[number],
+                  i == first.source ? first : SourcePlace{.source = i}, options.format, encoding)
+        .add_to(warnings);
+  }
+  encoding.finish();
+  writer.finish();
+  require(!manifest.shards.empty(), names_of(files), ": expected a text, got none");
+  ShardResult result = result_of(manifest, found);
+  result.warnings = std::move(warnings);
+  return result;
+}
+
+}  // namespace headlight

@@ -1,0 +1,204 @@
+#include "formats/token_settings.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "files/input_file.h"
+#include "headlight/base/error.h"
+#include "headlight/formats/gguf/gguf.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index kLargestSettings = Index{1} << 28;  // bytes
+
+// Keys of tokenizer_config.json that are kept, stored in tokenizer.json, or without effect.
+constexpr auto kKeptOfTokenizer = std::to_array<std::string_view>({"bos_token",
+                                                                   "eos_token",
+                                                                   "chat_template",
+                                                                   "model_max_length",
+                                                                   "tokenizer_class",
+                                                                   "added_tokens_decoder",
+                                                                   "additional_special_tokens",
+                                                                   "extra_special_tokens",
+                                                                   "add_bos_token",
+                                                                   "add_prefix_space",
+                                                                   "name_or_path",
+                                                                   "tokenizer_file",
+                                                                   "special_tokens_map_file",
+                                                                   "use_fast",
+                                                                   "backend",
+                                                                   "is_local",
+                                                                   "legacy",
+                                                                   "errors",
+                                                                   "sp_model_kwargs",
+                                                                   "processor_class"});
+constexpr auto kKeptOfMap =
+    std::to_array<std::string_view>({"bos_token", "eos_token", "additional_special_tokens"});
+constexpr auto kKeptOfGeneration = std::to_array<std::string_view>(
+    {"bos_token_id", "eos_token_id", "transformers_version", "_from_model_config"});
+
+// Reads a JSON file of the folder; null if it is missing or not JSON.
+Json json_in(const fs::path& folder, const char* file) {
+  const fs::path path = folder / file;
+  return fs::is_regular_file(path)
+             ? try_parse_json(read_whole_file(path, kLargestSettings)).value_or(Json())
+             : Json();
+}
+
+// Returns the name of a token, which is a text or an object with its "content"; "" for others.
+std::string name_of(const Json* token) {
+  if (token != nullptr && token->is_object()) {
+    token = token->find("content");
+  }
+  return token != nullptr && token->is_string() ? token->text() : "";
+}
+
+// Returns "FILE: KEY, KEY" for the keys that are not kept; "" if all are kept.
+std::string rest_of(const Json& file, const char* name, std::span<const std::string_view> kept,
+                    std::string_view padding) {
+  std::string keys;
+  const Json::Object none;
+  for (const auto& [key, value] : file.is_object() ? file.members() : none) {
+    const bool is_padding =
+        key == "pad_token_id" || (key == "pad_token" && name_of(&value) == padding);
+    const bool is_kept =
+        std::find(kept.begin(), kept.end(), key) != kept.end() || (is_padding && !padding.empty());
+    const bool has_others = key == "chat_template" && value.is_array() && value.size() > 1;
+    if ((!is_kept || has_others) && says_something(value)) {
+      keys += (keys.empty() ? "" : ", ") + escaped(key) + (has_others ? " (but the default)" : "");
+    }
+  }
+  return keys.empty() ? "" : concat_text(name, ": ", keys);
+}
+
+bool says_something(const GgufValue& value) {
+  const auto* flag = std::get_if<bool>(&value);
+  const auto* text = std::get_if<std::string>(&value);
+  return (flag == nullptr || *flag) && (text == nullptr || !text->empty());
+}
+
+// Keys of a GGUF file that the tokenizer uses.
+constexpr auto kUsedOfGguf = std::to_array<std::string_view>(
+    {"tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.ggml.tokens",
+     "tokenizer.ggml.token_type", "tokenizer.ggml.scores", "tokenizer.ggml.merges",
+     "tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+     "tokenizer.ggml.eom_token_id", "tokenizer.ggml.padding_token_id",
+     "tokenizer.ggml.unknown_token_id", "tokenizer.ggml.add_bos_token",
+     "tokenizer.ggml.add_space_prefix", "tokenizer.chat_template", "tokenizer.huggingface.json"});
+
+// Returns "FILE: KEY, KEY" for the keys of a GGUF file that a folder lacks; "" if there are none.
+std::string rest_of_gguf(const fs::path& path) {
+  std::string keys;
+  const GgufFile file(path);
+  for (const auto& [key, value] : file.metadata()) {
+    const bool is_used =
+        std::find(kUsedOfGguf.begin(), kUsedOfGguf.end(), key) != kUsedOfGguf.end();
+    const bool is_rest =
+        key.starts_with("tokenizer.")
+            ? !is_used
+            : describes_model(key) && key != "general.name" && key != "general.type";
+    if (is_rest && says_something(value)) {
+      keys += (keys.empty() ? "" : ", ") + escaped(key);
+    }
+  }
+  return keys.empty() ? "" : concat_text(path.filename().string(), ": ", keys);
+}
+
+}  // namespace
+
+bool says_something(const Json& value) {
+  const bool is_list = value.is_array() || value.is_object();
+  return !value.is_null() && value != Json(false) && value != Json("") &&
+         !(is_list && value.empty());
+}
+
+bool describes_model(std::string_view gguf_key) {
+  constexpr auto kOfFile =
+      std::to_array<std::string_view>({"general.architecture", "general.file_type",
+                                       "general.quantization_version", "general.alignment"});
+  return gguf_key.starts_with("general.") &&
+         std::find(kOfFile.begin(), kOfFile.end(), gguf_key) == kOfFile.end();
+}
+
+std::string dropped_settings(const fs::path& model, const Tokenizer& tokenizer) {
+  const std::vector<std::string> files = is_gguf_file(model)
+                                             ? std::vector<std::string>{rest_of_gguf(model)}
+                                             : TokenSettings(model).dropped(tokenizer);
+  std::string all;
+  for (const std::string& file : files) {
+    all += (all.empty() || file.empty() ? "" : "; ") + file;
+  }
+  return all.empty() ? "" : "not kept: " + all;
+}
+
+TokenSettings::TokenSettings(const fs::path& folder)
+    : tokenizer_config_(json_in(folder, "tokenizer_config.json")),
+      special_tokens_map_(json_in(folder, "special_tokens_map.json")),
+      generation_config_(json_in(folder, "generation_config.json")),
+      config_(json_in(folder, "config.json")) {}
+
+std::string TokenSettings::name(const std::string& key) const {
+  const std::string token = name_of(tokenizer_config_.find(key));
+  return token.empty() ? name_of(special_tokens_map_.find(key)) : token;
+}
+
+std::vector<std::int32_t> TokenSettings::ids(const std::string& key,
+                                             const Tokenizer& tokenizer) const {
+  const Json* value = generation_config_.find(key);
+  if (value == nullptr || value->is_null()) {
+    value = config_.find(key);
+  }
+  std::vector<std::int32_t> result;
+  const Json none = Json::array();
+  const Json list = value == nullptr ? none : value->is_array() ? *value : Json::array({*value});
+  for (const Json& id : list) {
+    if (id.is_natural() && id.natural() < static_cast<std::uint64_t>(tokenizer.vocab_size())) {
+      result.push_back(static_cast<std::int32_t>(id.natural()));
+    }
+  }
+  return result;
+}
+
+std::optional<std::int32_t> TokenSettings::special(const std::string& role,
+                                                   const Tokenizer& tokenizer) const {
+  if (const auto id = tokenizer.special_id(name(role + "_token"))) {
+    return id;
+  }
+  const std::vector<std::int32_t> all = ids(role + "_token_id", tokenizer);
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](std::int32_t id) { return !tokenizer.special_name(id).empty(); });
+  return found == all.end() ? std::nullopt : std::optional(*found);
+}
+
+void TokenSettings::apply(Tokenizer& tokenizer) const {
+  tokenizer.suggest_ends(special("eos", tokenizer), ids("eos_token_id", tokenizer));
+  tokenizer.suggest_begin_of_text(special("bos", tokenizer));
+  tokenizer.set_padding(special("pad", tokenizer));
+}
+
+std::vector<std::string> TokenSettings::dropped(const Tokenizer& tokenizer) const {
+  const std::string_view padding = tokenizer.special_name(tokenizer.padding().value_or(-1));
+  std::vector<std::string> result{
+      rest_of(generation_config_, "generation_config.json", kKeptOfGeneration, padding),
+      rest_of(tokenizer_config_, "tokenizer_config.json", kKeptOfTokenizer, padding),
+      rest_of(special_tokens_map_, "special_tokens_map.json", kKeptOfMap, padding)};
+  std::erase(result, "");
+  return result;
+}
+
+Json token_id_keys(const Tokenizer& tokenizer) {
+  const std::vector<std::int32_t>& ends = tokenizer.ends();
+  Json keys{{"bos_token_id", tokenizer.begin_of_text()},
+            {"eos_token_id", ends.size() == 1 ? Json(ends.front()) : Json(ends)}};
+  if (tokenizer.padding()) {
+    keys["pad_token_id"] = *tokenizer.padding();
+  }
+  return keys;
+}
+
+}  // namespace headlight

@@ -1,0 +1,125 @@
+#include "headlight/formats/tokenizer_directory.h"
+
+#include "base/json.h"
+#include "base/printable.h"
+#include "files/input_file.h"
+#include "headlight/base/error.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/formats/chat_template.h"
+#include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
+#include "headlight/formats/run_layout.h"
+#include "headlight/formats/tokenizers/tokenizer_file.h"
+#include "formats/gguf/gguf_vocabulary.h"
+#include "formats/token_settings.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Index kLargestFile = Index{1} << 28;  // bytes
+
+// Throws Error for a folder that holds only SentencePiece's own file.
+void require_readable_kind(const fs::path& directory) {
+  require(fs::exists(directory / "tokenizer.json") || fs::exists(directory / "vocab.json") ||
+              !fs::exists(directory / "tokenizer.model"),
+          shown(directory / "tokenizer.model"), ": SentencePiece's own format is not read; ",
+          "AutoTokenizer of transformers saves it as tokenizer.json with save_pretrained()");
+}
+
+// Reads a tokenizer.json or, if that is missing, vocab.json and merges.txt.
+std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const std::string& end_name) {
+  const fs::path directory = file.parent_path();
+  require_readable_kind(directory);
+  const fs::path vocabulary = directory / "vocab.json";
+  if (fs::exists(file) || !fs::exists(vocabulary)) {
+    return parse_tokenizer_json(read_whole_file(file, kLargestFile), shown(file), end_name);
+  }
+  return parse_gpt2_vocabulary(read_whole_file(vocabulary, kLargestFile),
+                               read_whole_file(directory / "merges.txt", kLargestFile),
+                               shown(directory));
+}
+
+// Loads a tokenizer with the settings and the chat template beside it.
+std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& file) {
+  const TokenSettings settings(file.parent_path());
+  std::unique_ptr<Tokenizer> tokenizer = read_vocabulary(file, settings.name("eos_token"));
+  settings.apply(*tokenizer);
+  tokenizer->set_chat_template(read_chat_template(file.parent_path()));
+  return tokenizer;
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
+  if (!is_gguf_file(directory)) {
+    return read_tokenizer(directory / "tokenizer.json");
+  }
+  std::unique_ptr<Tokenizer> tokenizer = read_gguf_vocabulary(GgufFile(directory));
+  tokenizer->set_chat_template(read_chat_template(directory));
+  return tokenizer;
+}
+
+std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
+  require(fs::exists(path), shown(path), ": no such file or directory");
+  if (path.extension() == ".pkl") {
+    return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
+  }
+  if (is_gguf_file(path)) {
+    return load_tokenizer(path);
+  }
+  if (!fs::is_directory(path)) {
+    return read_tokenizer(path);
+  }
+  if (const std::optional<fs::path> folder = tokenizer_in(path)) {
+    return load_tokenizer(*folder);
+  }
+  if (auto tokenizer = vocabulary_beside(path)) {
+    return tokenizer;
+  }
+  require_readable_kind(path);
+  fail(shown(path),
+       ": no tokenizer here: expected tokenizer.json, vocab.json and merges.txt, or meta.pkl");
+}
+
+void require_no_model(const fs::path& directory) {
+  require(!model_in(directory), shown(directory),
+          ": holds a model, whose tokenizer must stay; choose another folder");
+}
+
+void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
+  require_no_model(directory);
+  make_folder(directory);
+  write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
+  write_tokenizer_config(directory, tokenizer);
+  if (tokenizer.ends().size() > 1) {
+    write_generation_config(directory, tokenizer);
+  }
+}
+
+void write_tokenizer_config(const fs::path& directory, const Tokenizer& tokenizer,
+                            std::optional<Index> context_length) {
+  Json config{{"tokenizer_class", "PreTrainedTokenizerFast"}};
+  const auto add = [&](const char* key, std::optional<std::int32_t> id) {
+    if (id) {
+      config[key] = tokenizer.special_name(*id);
+    }
+  };
+  add("bos_token", tokenizer.begin_token());
+  add("eos_token", tokenizer.end_token());
+  add("pad_token", tokenizer.padding());
+  if (context_length) {
+    config["model_max_length"] = *context_length;
+  }
+  config["clean_up_tokenization_spaces"] = false;
+  if (!tokenizer.chat_template().empty()) {
+    config["chat_template"] = tokenizer.chat_template();
+  }
+  write_file(directory / "tokenizer_config.json", config.dump(2) + "\n");
+}
+
+void write_generation_config(const fs::path& directory, const Tokenizer& tokenizer) {
+  write_file(directory / "generation_config.json", token_id_keys(tokenizer).dump(2) + "\n");
+}
+
+}  // namespace headlight

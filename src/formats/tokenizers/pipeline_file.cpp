@@ -1,0 +1,355 @@
+#include "formats/tokenizers/pipeline_file.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+#include "headlight/base/choices.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+#include "text/byte_characters.h"
+#include "formats/tokenizers/pipeline_steps.h"
+#include "formats/tokenizers/pipeline_tokenizer.h"
+
+namespace headlight {
+namespace {
+
+using TokenIds = std::unordered_map<std::string_view, std::int32_t>;
+
+constexpr std::string_view kMark = "\u2581";  // replaces blanks
+constexpr std::array<std::string_view, 8> kEndNames{kEndOfTextName, "</s>",       "<|end_of_text|>",
+                                                    "<eos>",        "<|im_end|>", "<|eot_id|>",
+                                                    "[EOS]",        "<|end|>"};
+
+// Builds the PipelineParts of a tokenizer.json, key by key.
+class PipelineReader {
+ public:
+  PipelineReader(const Json& root, std::string_view name)
+      : root_(root), name_(name), model_(json_member(root, "model", name)) {}
+
+  PipelineParts read(std::string_view file, std::string_view end_name) {
+    check_model();
+    read_vocabulary();
+    const PreTokenizerSteps steps =
+        read_pre_tokenizer(root_.value("pre_tokenizer", Json()), at("pre_tokenizer"));
+    parts_.pre_tokenizer = PreTokenizer(steps.steps);
+    parts_.normalizer = read_normalizer(root_.value("normalizer", Json()), at("normalizer"));
+    const DecoderSteps decoder = read_decoder(json_member(root_, "decoder", name_), at("decoder"));
+    require(decoder.byte_level == steps.byte_level, at("decoder"), ": ByteLevel: expected ",
+            steps.byte_level ? "it, as in pre_tokenizer" : "a pre_tokenizer that has it");
+    fill_texts(steps.byte_level);
+    read_model(steps.byte_level);
+    fill_bytes(decoder);
+    read_ends(end_name);
+    parts_.file = file;
+    return std::move(parts_);
+  }
+
+  const std::string& warning() const { return warning_; }
+
+ private:
+  std::string at(std::string_view key) const { return concat_text(name_, ": ", key); }
+
+  bool model_flag(std::string_view key) const {
+    const Json value = model_.value(key, Json(false));
+    require(value.is_boolean(), at("model."), key, ": expected true or false, got ",
+            quoted_text(value.dump()));
+    return value.boolean();
+  }
+
+  void check_model() const {
+    const Json dropout = model_.value("dropout", Json());
+    require(dropout.is_null() || dropout == Json(0), at("model.dropout"), ": expected null");
+  }
+
+  std::int32_t id_of(const Json& id, std::string_view token, std::string_view key) const {
+    if (!id.is_natural() || id.natural() >= parts_.names.size()) {
+      fail(at(key), ": id of ", quoted_text(token), ": expected 0 ... ", parts_.names.size() - 1,
+           " without gaps, got ", quoted_text(id.dump()));
+    }
+    return static_cast<std::int32_t>(id.natural());
+  }
+
+  void place(std::string_view token, std::int32_t id, std::string_view key) {
+    require(!token.empty(), at(key), ": a token is empty");
+    std::string& name = parts_.names[static_cast<std::size_t>(id)];
+    if (!name.empty()) {
+      fail(at(key), ": ", quoted_text(token), " and ", quoted_text(name), " have the same id ", id);
+    }
+    name = token;
+  }
+
+  AddedToken added_token(const Json& entry) const {
+    const std::string key = at("added_tokens");
+    AddedToken token{.content = json_string(entry, "content", key)};
+    require(token.content.size() <= AddedTokenMatcher::kLongest, key,
+            ": expected tokens of at most ", AddedTokenMatcher::kLongest, " bytes, got one of ",
+            token.content.size());
+    const auto flag = [&](std::string_view name) {
+      const Json value = entry.value(name, Json(false));
+      require(value.is_boolean(), key, ": ", name, ": expected true or false, got ",
+              quoted_text(value.dump()));
+      return value.boolean();
+    };
+    token.special = flag("special");
+    token.single_word = flag("single_word");
+    token.lstrip = flag("lstrip");
+    token.rstrip = flag("rstrip");
+    token.normalized = flag("normalized");
+    return token;
+  }
+
+  // Added tokens may be in the vocabulary, too, with the same id.
+  void read_vocabulary() {
+    const Json& vocab = json_member(model_, "vocab", at("model"));
+    const Json& added = json_member(root_, "added_tokens", name_);
+    require(vocab.is_object(), at("model.vocab"), ": expected an object, got ", vocab.type_name());
+    require(added.is_array(), at("added_tokens"), ": expected an array, got ", added.type_name());
+    const Json::Object& tokens = vocab.members();
+    std::unordered_map<std::string_view, const Json*> known;
+    known.reserve(tokens.size());
+    for (const auto& [token, id] : tokens) {
+      known.emplace(token, &id);
+    }
+    std::size_t count = tokens.size();
+    for (const Json& entry : added) {
+      count += known.contains(json_string(entry, "content", at("added_tokens"))) ? 0 : 1;
+    }
+    parts_.names.resize(count);
+    parts_.special.resize(count);
+    in_model_.resize(count);
+    for (const auto& [token, id] : tokens) {
+      const std::int32_t number = id_of(id, token, "model.vocab");
+      place(token, number, "model.vocab");
+      in_model_[static_cast<std::size_t>(number)] = true;
+    }
+    // If the vocabulary has no gaps, added tokens follow it in the order of the file.
+    numbers_added_ = std::all_of(in_model_.begin(),
+                                 in_model_.begin() + static_cast<std::ptrdiff_t>(tokens.size()),
+                                 [](bool is_there) { return is_there; });
+    next_added_ = static_cast<std::int32_t>(tokens.size());
+    for (const Json& entry : added) {
+      read_added(entry, known);
+    }
+  }
+
+  void read_added(const Json& entry,
+                  const std::unordered_map<std::string_view, const Json*>& known) {
+    AddedToken token = added_token(entry);
+    const auto in_vocab = known.find(token.content);
+    const Json& said = json_member(entry, "id", at("added_tokens"));
+    require(said.is_natural(), at("added_tokens"), ": id of ", quoted_text(token.content),
+            ": expected a whole number from 0, got ", quoted_text(said.dump()));
+    token.id = in_vocab != known.end() ? id_of(*in_vocab->second, token.content, "model.vocab")
+               : numbers_added_        ? next_added_++
+                                       : id_of(said, token.content, "added_tokens");
+    if (said != Json(token.id) && warning_.empty()) {
+      warning_ = concat_text(at("added_tokens"), ": ", quoted_text(token.content), " has id ",
+                             said.natural(), " in the file and ", token.id,
+                             " here, as in Hugging Face tokenizers");
+    }
+    const auto number = static_cast<std::size_t>(token.id);
+    if (in_vocab == known.end()) {
+      place(token.content, token.id, "added_tokens");
+    }
+    parts_.special[number] = token.special;
+    parts_.added.push_back(std::move(token));
+  }
+
+  // Fills the text that a piece must equal to be each token. Byte-level names with other characters
+  // can never match, so their text is empty.
+  void fill_texts(bool byte_level) {
+    parts_.texts.resize(parts_.names.size());
+    for (std::size_t id = 0; id < parts_.names.size(); ++id) {
+      if (in_model_[id]) {
+        parts_.texts[id] =
+            byte_level ? bytes_of_name(parts_.names[id]).value_or("") : parts_.names[id];
+      }
+    }
+  }
+
+  // Returns ids by name, without tokens that are in added_tokens only.
+  TokenIds model_ids() const {
+    TokenIds ids;
+    ids.reserve(parts_.names.size());
+    for (std::size_t id = 0; id < parts_.names.size(); ++id) {
+      if (in_model_[id]) {
+        ids.emplace(parts_.names[id], static_cast<std::int32_t>(id));
+      }
+    }
+    return ids;
+  }
+
+  void read_model(bool byte_level) {
+    const TokenIds ids = model_ids();
+    const Json& merges = json_member(model_, "merges", at("model"));
+    require(merges.is_array(), at("model.merges"), ": expected an array, got ", merges.type_name());
+    parts_.merges = merges.size();
+    parts_.model = BpeModel(merges.size());
+    parts_.model.characters = !byte_level;
+    parts_.model.whole_pieces = model_flag("ignore_merges");
+    read_merges(merges, ids);
+    fill_ids();
+    read_fallback(ids, byte_level);
+    // If no merge joins two words, words are encoded one by one.
+    const bool has_mark = !byte_level && ids.contains(kMark);
+    if (has_mark && !merges_cross_marks_ && !parts_.model.whole_pieces) {
+      parts_.mark = kMark;
+    }
+  }
+
+  // Reads a merge: "LEFT RIGHT" or ["LEFT", "RIGHT"].
+  std::pair<std::string_view, std::string_view> pair_of(const Json& merge) const {
+    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+      return {merge[0].text(), merge[1].text()};
+    }
+    const std::string_view text = merge.is_string() ? std::string_view(merge.text()) : "";
+    const std::size_t blank = text.find(' ');
+    if (blank == text.npos || text.find(' ', blank + 1) != text.npos) {
+      fail(at("model.merges"), ": expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"], got ",
+           quoted_text(merge.dump()));
+    }
+    return {text.substr(0, blank), text.substr(blank + 1)};
+  }
+
+  void read_merges(const Json& merges, const TokenIds& ids) {
+    std::int32_t rank = 0;
+    const auto find = [&](std::string_view token) {
+      const auto found = ids.find(token);
+      if (found == ids.end()) {
+        fail(at("model.merges"), ": merge ", rank, ": ", quoted_text(token),
+             " is not in the vocabulary");
+      }
+      return found->second;
+    };
+    std::string joined;
+    for (const Json& merge : merges) {
+      const auto [left, right] = pair_of(merge);
+      joined = left;
+      joined += right;
+      const std::int32_t left_id = find(left);
+      const std::int32_t right_id = find(right);
+      // A repeated merge gets its last rank, as in Hugging Face tokenizers.
+      parts_.model.merges.set({left_id, right_id}, {rank, find(joined)});
+      merges_cross_marks_ = merges_cross_marks_ || crosses_mark(joined);
+      ++rank;
+    }
+  }
+
+  // True if a mark follows another character.
+  static bool crosses_mark(std::string_view token) {
+    while (token.starts_with(kMark)) {
+      token.remove_prefix(kMark.size());
+    }
+    return token.find(kMark) != token.npos;
+  }
+
+  // Fills the ids by text: single characters, or all tokens if whole pieces are looked up.
+  void fill_ids() {
+    const bool whole = parts_.model.whole_pieces;
+    if (!whole && !parts_.model.characters) {
+      return;
+    }
+    for (std::size_t id = 0; id < parts_.texts.size(); ++id) {
+      const std::string_view text = parts_.texts[id];
+      if (!text.empty() &&
+          (whole || first_character(text).length == static_cast<Index>(text.size()))) {
+        parts_.model.ids.emplace(text, static_cast<std::int32_t>(id));
+      }
+    }
+  }
+
+  // Reads the tokens that replace text without a token of its own: bytes or <unk>.
+  void read_fallback(const TokenIds& ids, bool byte_level) {
+    BpeModel& model = parts_.model;
+    const bool fallback = model_flag("byte_fallback");
+    require(!fallback || !byte_level, at("model.byte_fallback"), ": expected false with ByteLevel");
+    const auto characters = byte_characters();
+    for (std::size_t byte = 0; byte < model.byte_ids.size(); ++byte) {
+      std::string token;
+      if (byte_level) {
+        append_utf8(characters[byte], token);
+      } else {
+        token = byte_token(byte);
+      }
+      const auto found = ids.find(token);
+      require(!fallback || found != ids.end(), at("model.vocab"), ": ", token,
+              " is missing, expected it with byte_fallback");
+      if ((byte_level || fallback) && found != ids.end()) {
+        model.byte_ids[byte] = found->second;
+      }
+    }
+    model.every_byte = std::none_of(model.byte_ids.begin(), model.byte_ids.end(),
+                                    [](std::int32_t id) { return id < 0; });
+    const Json unknown = model_.value("unk_token", Json());
+    if (!unknown.is_null() && !model.every_byte) {
+      const std::string token = json_string(model_, "unk_token", at("model"));
+      const auto found = ids.find(token);
+      require(found != ids.end(), at("model.unk_token"), ": ", quoted_text(token),
+              " is not in the vocabulary");
+      model.unknown = found->second;
+    }
+    model.fuse_unknown = model_flag("fuse_unk");
+  }
+
+  static std::string byte_token(std::size_t byte) {
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    return concat_text("<0x", kDigits[byte >> 4], kDigits[byte & 15], ">");
+  }
+
+  void fill_bytes(const DecoderSteps& decoder) {
+    parts_.text_start = decoder.text_start;
+    parts_.start_mark = decoder.start_mark;
+    for (std::size_t id = 0; id < parts_.names.size(); ++id) {
+      parts_.bytes.push_back(parts_.special[id] ? "" : decoder.bytes_of(parts_.names[id]));
+    }
+    if (parts_.model.unknown >= 0) {
+      parts_.bytes[static_cast<std::size_t>(parts_.model.unknown)] = kReplacementCharacter;
+    }
+  }
+
+  std::optional<std::int32_t> special_id(std::string_view token) const {
+    const auto found = std::find_if(
+        parts_.added.begin(), parts_.added.end(),
+        [&](const AddedToken& added) { return added.special && added.content == token; });
+    return found == parts_.added.end() ? std::nullopt : std::optional(found->id);
+  }
+
+  void read_ends(std::string_view end_name) {
+    parts_.end_of_text = special_id(end_name);
+    for (std::size_t i = 0; !parts_.end_of_text && i < kEndNames.size(); ++i) {
+      parts_.end_of_text = special_id(kEndNames[i]);
+    }
+    const auto first =
+        read_first_token(root_.value("post_processor", Json()), at("post_processor"));
+    if (first) {
+      parts_.first = special_id(*first);
+      require(parts_.first.has_value(), at("post_processor"), ": ", quoted_text(*first),
+              " is no special token");
+    }
+  }
+
+  const Json& root_;
+  std::string_view name_;
+  const Json& model_;
+  PipelineParts parts_;
+  std::vector<bool> in_model_;  // [V]; false: only in added_tokens
+  bool merges_cross_marks_ = false;
+  bool numbers_added_ = false;  // added tokens get ids from next_added_ on, not those of the file
+  std::int32_t next_added_ = 0;
+  std::string warning_;  // about the first token whose id differs from the file
+};
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> read_pipeline_tokenizer(const Json& root, std::string_view file,
+                                                   std::string_view end_name,
+                                                   std::string_view name) {
+  PipelineReader reader(root, name);
+  auto tokenizer = std::make_unique<PipelineTokenizer>(reader.read(file, end_name));
+  tokenizer->set_warning(reader.warning());
+  return tokenizer;
+}
+
+}  // namespace headlight

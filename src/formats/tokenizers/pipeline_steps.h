@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "formats/tokenizers/normalizer.h"
+#include "formats/tokenizers/pipeline_tokenizer.h"
+#include "formats/tokenizers/pre_tokenizer.h"
+
+namespace headlight {
+
+// Readers of the steps of a tokenizer.json. All throw Error for unsupported steps: one line that
+// begins with `where`, the file and the key.
+
+Normalizer read_normalizer(const Json& json, const std::string& where);
+
+struct PreTokenizerSteps {
+  std::vector<PreTokenizerStep> steps;
+  bool byte_level = false;  // the last step maps bytes to characters
+};
+PreTokenizerSteps read_pre_tokenizer(const Json& json, const std::string& where);
+
+// The decoder: how tokens become text.
+struct DecoderSteps {
+  bool byte_level = false;                    // token names are in byte characters
+  std::vector<NormalizerStep> replaced = {};  // applied to every token
+  bool byte_fallback = false;                 // <0x41> is a byte
+  TextStart text_start = TextStart::kept;
+  std::string start_mark = {};
+
+  std::string bytes_of(const std::string& name) const;
+};
+DecoderSteps read_decoder(const Json& json, const std::string& where);
+
+// Returns the name of the special token that begins texts, if any.
+std::optional<std::string> read_first_token(const Json& json, const std::string& where);
+
+}  // namespace headlight

@@ -1,0 +1,188 @@
+#include "formats/tokenizers/pipeline_tokenizer.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <utility>
+
+#include "headlight/base/utf8.h"
+#include "kernels/parallel.h"
+#include "text/bpe_encoder.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::size_t kParallelPart = std::size_t{1} << 20;  // bytes
+
+// Added tokens and plain text for one thread to encode.
+struct EncodePart {
+  struct Item {
+    TextPiece piece = {};
+    std::int32_t id = -1;  // -1: the piece
+  };
+  std::vector<Item> items;
+  std::size_t bytes = 0;
+};
+
+std::vector<AddedToken> tokens_where(const PipelineParts& parts, bool normalized) {
+  std::vector<AddedToken> tokens;
+  for (AddedToken token : parts.added) {
+    if (token.normalized == normalized) {
+      token.content = normalized ? parts.normalizer.apply(token.content) : token.content;
+      tokens.push_back(std::move(token));
+    }
+  }
+  return tokens;
+}
+
+// Returns the length of the leading marks and the text up to the next mark.
+std::size_t marked_length(std::string_view text, std::string_view mark) {
+  std::size_t begin = 0;
+  while (text.substr(begin).starts_with(mark)) {
+    begin += mark.size();
+  }
+  return std::min(text.find(mark, begin), text.size());
+}
+
+// Cuts normalized text into parts whose joined ids equal those of the whole text.
+std::vector<std::string_view> cut(const PipelineParts& parts, std::string_view text,
+                                  std::size_t size) {
+  if (parts.pre_tokenizer.splits_parts_alone()) {
+    return split_at_blanks(text, size);
+  }
+  std::vector<std::string_view> result;
+  if (!parts.pre_tokenizer.empty() || parts.mark.empty()) {
+    result.push_back(text);
+    return result;
+  }
+  for (std::size_t begin = 0; begin < text.size();) {
+    std::size_t end = begin;
+    while (end < text.size() && end - begin < size) {
+      end += marked_length(text.substr(end), parts.mark);
+    }
+    result.push_back(text.substr(begin, end - begin));
+    begin = end;
+  }
+  return result;
+}
+
+class PartList {
+ public:
+  explicit PartList(std::size_t part_bytes) : part_bytes_(part_bytes) {}
+
+  void add(const TextPiece& piece, std::int32_t id = -1) {
+    if (parts_.empty() || parts_.back().bytes >= part_bytes_) {
+      parts_.emplace_back();
+    }
+    parts_.back().items.push_back({piece, id});
+    parts_.back().bytes += piece.text.size();
+  }
+  const std::vector<EncodePart>& parts() const { return parts_; }
+
+ private:
+  std::size_t part_bytes_;
+  std::vector<EncodePart> parts_;
+};
+
+std::vector<std::int32_t> encode_part(const PipelineParts& parts, const EncodePart& part) {
+  std::deque<std::string> storage;  // outlives the encoder
+  BpeEncoder encoder(parts.model, part.bytes);
+  const auto length_of = [&](std::string_view text) { return marked_length(text, parts.mark); };
+  for (const EncodePart::Item& item : part.items) {
+    if (item.id >= 0) {
+      encoder.add_token(item.id);
+      continue;
+    }
+    for (const TextPiece& piece : parts.pre_tokenizer.split(item.piece, storage)) {
+      if (parts.pre_tokenizer.last() != nullptr) {
+        encoder.add(piece.text, parts.pre_tokenizer.last());
+      } else if (!parts.mark.empty()) {
+        encoder.add(piece.text, length_of);
+      } else {
+        encoder.add_piece(piece.text);
+      }
+    }
+  }
+  return encoder.take();
+}
+
+}  // namespace
+
+PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
+    : Tokenizer(parts.end_of_text),
+      parts_(std::move(parts)),
+      raw_tokens_(tokens_where(parts_, false)),
+      normalized_tokens_(tokens_where(parts_, true)) {
+  if (parts_.first) {
+    set_prepends_end_of_text(true);
+    set_begin_of_text(*parts_.first);
+  }
+}
+
+Index PipelineTokenizer::vocab_size() const { return static_cast<Index>(parts_.names.size()); }
+
+std::vector<std::int32_t> PipelineTokenizer::encode(std::string_view text) const {
+  require_utf8(text, "[encode] text");
+  return encode_bytes(text, {.read_special = reads_special()});
+}
+
+std::vector<std::int32_t> PipelineTokenizer::encode_bytes(std::string_view bytes,
+                                                          const BpeEncodeOptions& options) const {
+  const std::size_t part_bytes =
+      options.parallel ? kParallelPart : std::numeric_limits<std::size_t>::max();
+  std::deque<std::string> normalized;
+  PartList list(part_bytes);
+  for (const TextSegment& segment : raw_tokens_.split(bytes, options.read_special)) {
+    if (segment.id >= 0) {
+      list.add({}, segment.id);
+      continue;
+    }
+    std::string_view text = segment.text;
+    const bool first = text.data() == bytes.data();
+    if (!parts_.normalizer.keeps(text)) {
+      text = normalized.emplace_back(parts_.normalizer.apply(text));
+    }
+    for (const TextSegment& inner : normalized_tokens_.split(text, options.read_special)) {
+      if (inner.id >= 0) {
+        list.add({}, inner.id);
+        continue;
+      }
+      for (const std::string_view plain : cut(parts_, inner.text, part_bytes)) {
+        list.add({plain, first && plain.data() == text.data()});
+      }
+    }
+  }
+  std::vector<std::vector<std::int32_t>> ids(list.parts().size());
+  kernels::parallel_for(static_cast<Index>(ids.size()), 1, [&](Index begin, Index) {
+    const auto part = static_cast<std::size_t>(begin);
+    ids[part] = encode_part(parts_, list.parts()[part]);
+  });
+  return joined_ids(std::move(ids));
+}
+
+std::string PipelineTokenizer::token_bytes(std::int32_t id) const {
+  require_id(id);
+  return parts_.bytes[static_cast<std::size_t>(id)];
+}
+
+std::string PipelineTokenizer::first_token_bytes(std::int32_t id) const {
+  std::string bytes = token_bytes(id);
+  const auto place = static_cast<std::size_t>(id);
+  if (parts_.text_start == TextStart::blank_gone && bytes.starts_with(' ')) {
+    bytes.erase(0, 1);
+  } else if (parts_.text_start == TextStart::marks_gone && !parts_.special[place]) {
+    bytes = replaced(parts_.names[place], parts_.start_mark, "");
+  }
+  return bytes;
+}
+
+std::optional<std::int32_t> PipelineTokenizer::unknown() const {
+  return parts_.model.unknown < 0 ? std::nullopt : std::optional(parts_.model.unknown);
+}
+
+std::string_view PipelineTokenizer::special_name(std::int32_t id) const {
+  const bool special = id >= 0 && id < vocab_size() && parts_.special[static_cast<std::size_t>(id)];
+  return special ? std::string_view(parts_.names[static_cast<std::size_t>(id)]) : "";
+}
+
+}  // namespace headlight

@@ -1,0 +1,220 @@
+#include "formats/tokenizers/pre_tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "headlight/base/utf8.h"
+#include "text/unicode_class.h"
+
+namespace headlight {
+namespace {
+
+// A match, or the text between two matches.
+struct Part {
+  TextSpan span;
+  bool is_match = false;
+};
+
+std::vector<TextSpan> known_matches(PieceLength length_of, std::string_view text) {
+  std::vector<TextSpan> spans;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = begin + length_of(text.substr(begin));
+    spans.push_back({begin, end});
+    begin = end;
+  }
+  return spans;
+}
+
+std::vector<TextSpan> occurrences(std::string_view what, std::string_view text) {
+  std::vector<TextSpan> spans;
+  for (std::size_t begin = text.find(what); begin != text.npos;
+       begin = text.find(what, begin + what.size())) {
+    spans.push_back({begin, begin + what.size()});
+  }
+  return spans;
+}
+
+std::vector<TextSpan> matches_of(const SplitPattern& pattern, std::string_view text) {
+  return pattern.known != nullptr    ? known_matches(pattern.known, text)
+         : pattern.regex.has_value() ? pattern.regex->matches(text)
+                                     : occurrences(pattern.text, text);
+}
+
+std::vector<Part> parts_of(std::string_view text, const std::vector<TextSpan>& matches,
+                           bool invert) {
+  std::vector<Part> parts;
+  std::size_t end = 0;
+  for (const TextSpan& match : matches) {
+    if (end < match.begin) {
+      parts.push_back({{end, match.begin}, invert});
+    }
+    parts.push_back({match, !invert});
+    end = match.end;
+  }
+  if (end < text.size()) {
+    parts.push_back({{end, text.size()}, invert});
+  }
+  return parts;
+}
+
+// Joins each match to the part before it, unless that part is a match, too.
+std::vector<TextSpan> merged_with_previous(const std::vector<Part>& parts) {
+  std::vector<TextSpan> spans;
+  bool after_match = false;
+  for (const Part& part : parts) {
+    if (part.is_match && !after_match && !spans.empty()) {
+      spans.back().end = part.span.end;
+    } else {
+      spans.push_back(part.span);
+    }
+    after_match = part.is_match;
+  }
+  return spans;
+}
+
+std::vector<TextSpan> merged_with_next(const std::vector<Part>& parts) {
+  std::vector<TextSpan> spans;
+  bool before_match = false;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    if (part->is_match && !before_match && !spans.empty()) {
+      spans.back().begin = part->span.begin;
+    } else {
+      spans.push_back(part->span);
+    }
+    before_match = part->is_match;
+  }
+  std::reverse(spans.begin(), spans.end());
+  return spans;
+}
+
+std::vector<TextSpan> spans_of(const std::vector<Part>& parts, SplitBehavior behavior) {
+  if (behavior == SplitBehavior::merged_with_previous) {
+    return merged_with_previous(parts);
+  }
+  if (behavior == SplitBehavior::merged_with_next) {
+    return merged_with_next(parts);
+  }
+  std::vector<TextSpan> spans;
+  const Part* previous = nullptr;
+  for (const Part& part : parts) {
+    const bool joins = behavior == SplitBehavior::contiguous && previous != nullptr &&
+                       previous->is_match == part.is_match;
+    if (joins) {
+      spans.back().end = part.span.end;
+    } else if (behavior != SplitBehavior::removed || !part.is_match) {
+      spans.push_back(part.span);
+    }
+    previous = &part;
+  }
+  return spans;
+}
+
+// Uses numbers of Unicode 17; the other classes are those of Unicode 16.
+bool is_numeric(const Utf8Character& character) {
+  const char32_t c = character.code_point;
+  const bool newer = (c >= 0x11DE0 && c <= 0x11DE9) || (c >= 0x16FF4 && c <= 0x16FF6);
+  return character.valid && (newer || unicode_class(c) == UnicodeClass::kNumber);
+}
+
+std::vector<TextSpan> digits_of(std::string_view text) {
+  std::vector<TextSpan> spans;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const Utf8Character character = first_character(text.substr(begin));
+    const std::size_t end = begin + static_cast<std::size_t>(character.length);
+    if (is_numeric(character)) {
+      spans.push_back({begin, end});
+    }
+    begin = end;
+  }
+  return spans;
+}
+
+void add_spans(const TextPiece& piece, const std::vector<TextSpan>& spans,
+               std::vector<TextPiece>& pieces) {
+  for (const TextSpan& span : spans) {
+    if (span.begin < span.end) {
+      pieces.push_back(
+          {piece.text.substr(span.begin, span.end - span.begin), piece.first && span.begin == 0});
+    }
+  }
+}
+
+void add_metaspace(const PreTokenizerStep& step, const TextPiece& piece,
+                   std::deque<std::string>& storage, std::vector<TextPiece>& pieces) {
+  std::string text;
+  for (const char c : piece.text) {
+    c == ' ' ? text += step.mark : text += c;
+  }
+  const bool wanted =
+      step.scheme == PrependScheme::always || (step.scheme == PrependScheme::first && piece.first);
+  if (wanted && !text.starts_with(step.mark)) {
+    text.insert(0, step.mark);
+  }
+  storage.push_back(std::move(text));
+  const TextPiece marked{storage.back(), piece.first};
+  if (!step.cuts) {
+    pieces.push_back(marked);
+    return;
+  }
+  const std::vector<Part> parts = parts_of(marked.text, occurrences(step.mark, marked.text), false);
+  add_spans(marked, merged_with_next(parts), pieces);
+}
+
+void add_pieces(const PreTokenizerStep& step, const TextPiece& piece,
+                std::deque<std::string>& storage, std::vector<TextPiece>& pieces) {
+  switch (step.kind) {
+    case PreTokenizerStep::Kind::split: {
+      const std::vector<TextSpan> matches = matches_of(step.pattern, piece.text);
+      add_spans(piece, spans_of(parts_of(piece.text, matches, step.invert), step.behavior), pieces);
+      break;
+    }
+    case PreTokenizerStep::Kind::digits: {
+      const std::vector<Part> parts = parts_of(piece.text, digits_of(piece.text), false);
+      const SplitBehavior behavior =
+          step.individual ? SplitBehavior::isolated : SplitBehavior::contiguous;
+      add_spans(piece, spans_of(parts, behavior), pieces);
+      break;
+    }
+    case PreTokenizerStep::Kind::prefix:
+      if (piece.text.starts_with(' ')) {
+        pieces.push_back(piece);
+      } else {
+        storage.push_back(" " + std::string(piece.text));
+        pieces.push_back({storage.back(), piece.first});
+      }
+      break;
+    case PreTokenizerStep::Kind::metaspace:
+      add_metaspace(step, piece, storage, pieces);
+      break;
+  }
+}
+
+bool is_known_cut(const PreTokenizerStep& step) {
+  const SplitBehavior whole = step.invert ? SplitBehavior::removed : SplitBehavior::isolated;
+  return step.kind == PreTokenizerStep::Kind::split && step.pattern.known != nullptr &&
+         step.behavior == whole;
+}
+
+}  // namespace
+
+PreTokenizer::PreTokenizer(std::vector<PreTokenizerStep> steps) : steps_(std::move(steps)) {
+  if (!steps_.empty() && is_known_cut(steps_.back())) {
+    last_ = steps_.back().pattern.known;
+    steps_.pop_back();
+  }
+}
+
+std::vector<TextPiece> PreTokenizer::split(TextPiece whole,
+                                           std::deque<std::string>& storage) const {
+  std::vector<TextPiece> pieces{whole};
+  for (const PreTokenizerStep& step : steps_) {
+    std::vector<TextPiece> next;
+    for (const TextPiece& piece : pieces) {
+      add_pieces(step, piece, storage, next);
+    }
+    pieces = std::move(next);
+  }
+  return pieces;
+}
+
+}  // namespace headlight

@@ -1,0 +1,576 @@
+#include "headlight/formats/tokenizers/tokenizer_file.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "files/lfs_pointer.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+#include "headlight/text/bpe_pattern.h"
+#include "headlight/text/bpe_tokenizer.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "headlight/text/char_tokenizer.h"
+#include "text/byte_characters.h"
+#include "formats/tokenizers/pipeline_file.h"
+#include "formats/tokenizers/pipeline_tokenizer.h"
+
+namespace headlight {
+namespace {
+
+// The vocabulary and special tokens of a file, checked: ids 0 ... V - 1 occur once each.
+struct Vocabulary {
+  std::vector<std::string> tokens;  // [V]
+  std::vector<std::string> specials;
+};
+
+using TokenList = std::vector<std::pair<std::string, std::uint64_t>>;
+
+// Error messages are built only on failure: a vocabulary may be long.
+std::uint64_t token_id(const Json& value, const std::string& token, std::string_view where) {
+  if (!value.is_natural()) {
+    fail(where, ": id of ", quoted_text(token), " must be a whole number from 0, got ",
+         quoted_text(value.dump()));
+  }
+  return value.natural();
+}
+
+// Special tokens may be in the vocabulary, in added_tokens, or in both with the same id.
+TokenList all_tokens(const Json& vocab, const Json& added, std::string_view vocab_key,
+                     std::string_view added_key) {
+  require(vocab.is_object(), vocab_key, ": expected an object, got ", vocab.type_name());
+  require(added.is_array(), added_key, ": expected an array, got ", added.type_name());
+  TokenList tokens;
+  for (const auto& [token, id] : vocab.members()) {
+    tokens.emplace_back(token, token_id(id, token, vocab_key));
+  }
+  for (const Json& entry : added) {
+    const std::string token = json_string(entry, "content", added_key);
+    const std::uint64_t id = token_id(json_member(entry, "id", added_key), token, added_key);
+    require(json_member(entry, "special", added_key) == Json(true), added_key, ": ",
+            quoted_text(token), " is not special, expected special tokens only");
+    const Json* same = vocab.find(token);
+    if (same == nullptr) {
+      tokens.emplace_back(token, id);
+    } else {
+      require(token_id(*same, token, vocab_key) == id, added_key, ": ", quoted_text(token),
+              " has id ", id, ", model.vocab says ", same->dump());
+    }
+  }
+  return tokens;
+}
+
+// Returns "NAME: KEY", which begins an error message. `name` is always the file.
+std::string at(std::string_view name, std::string_view key) { return concat_text(name, ": ", key); }
+
+// True when the key is missing or null.
+bool is_null(const Json& object, const char* key) {
+  return !object.contains(key) || object[key].is_null();
+}
+
+// Reads the tokens of the object `vocab` and the list `added`; messages name them by the keys.
+// Throws Error unless every id 0 ... V - 1 occurs once and all added tokens are special.
+Vocabulary read_vocabulary(const Json& vocab, const Json& added, std::string_view vocab_key,
+                           std::string_view added_key) {
+  const auto tokens = all_tokens(vocab, added, vocab_key, added_key);
+  Vocabulary result;
+  result.tokens.resize(tokens.size());
+  std::vector<bool> taken(tokens.size(), false);
+  for (const auto& [token, id] : tokens) {
+    require(!token.empty(), vocab_key, ": a token is empty");
+    if (id >= tokens.size()) {
+      fail(vocab_key, ": id ", id, " of ", quoted_text(token), " is out of range, expected 0 ... ",
+           tokens.size() - 1, " without gaps");
+    }
+    const auto place = static_cast<std::size_t>(id);
+    if (taken[place]) {
+      fail(vocab_key, ": ", quoted_text(token), " and ", quoted_text(result.tokens[place]),
+           " have the same id ", id);
+    }
+    taken[place] = true;
+    result.tokens[place] = token;
+  }
+  for (const Json& entry : added) {
+    result.specials.push_back(entry["content"].text());
+  }
+  return result;
+}
+
+// Throws Error unless the file's special tokens are exactly the expected ones.
+void require_specials(const Vocabulary& vocabulary, const std::vector<std::string_view>& expected,
+                      std::string_view name) {
+  const auto& found = vocabulary.specials;
+  for (const std::string_view special : expected) {
+    require(std::find(found.begin(), found.end(), special) != found.end(), at(name, "added_tokens"),
+            ": ", quoted_text(special), " is missing");
+  }
+  for (const std::string& special : found) {
+    if (std::find(expected.begin(), expected.end(), special) == expected.end()) {
+      fail(at(name, "added_tokens"), ": special token ", quoted_text(special), " is not supported");
+    }
+  }
+}
+
+// Throws Error unless the token has the id `id`.
+void require_token(const Vocabulary& vocabulary, std::size_t id, std::string_view token,
+                   std::string_view name) {
+  require(id < vocabulary.tokens.size(), at(name, "model.vocab"), ": id ", id, " is missing");
+  require(vocabulary.tokens[id] == token, at(name, "model.vocab"), ": id ", id, " must be ",
+          quoted_text(token), ", got ", quoted_text(vocabulary.tokens[id]));
+}
+
+// Throws Error unless root[key] has this type.
+void require_step(const Json& root, const std::string& key, const char* type,
+                  std::string_view name) {
+  const std::string got = json_string(json_member(root, key, name), "type", at(name, key));
+  require(got == type, at(name, key), ": expected type \"", type, "\", got ", quoted_text(got));
+}
+
+// Builds a BpeVocabulary from token names in byte characters.
+class BpeVocabularyBuilder {
+ public:
+  // Throws Error that begins with `vocab_key` if a name has other characters. The vocabulary must
+  // outlive the builder.
+  BpeVocabularyBuilder(const Vocabulary& vocabulary, std::string_view vocab_key) {
+    const auto& names = vocabulary.tokens;
+    ids_.reserve(names.size());
+    for (std::size_t id = 0; id < names.size(); ++id) {
+      ids_.emplace(names[id], static_cast<std::int32_t>(id));
+    }
+    for (const std::string& special : vocabulary.specials) {
+      result_.special.push_back({special, ids_.at(special)});
+    }
+    result_.tokens.resize(names.size());
+    std::vector<bool> special(names.size(), false);
+    for (const SpecialToken& token : result_.special) {
+      special[static_cast<std::size_t>(token.id)] = true;
+    }
+    for (std::size_t id = 0; id < names.size(); ++id) {
+      if (special[id]) {
+        continue;
+      }
+      auto bytes = bytes_of_name(names[id]);
+      if (!bytes) {
+        fail(vocab_key, ": ", quoted_text(names[id]), " is not written in GPT-2's byte characters");
+      }
+      result_.tokens[id] = std::move(*bytes);
+    }
+  }
+
+  // Adds the next merge by rank. Throws Error that begins with `where` if a token is unknown.
+  void add_merge(std::string_view left, std::string_view right, std::string_view where) {
+    result_.merges.push_back({id_of(left, where), id_of(right, where)});
+  }
+
+  // Adds a merge written as "LEFT RIGHT". Throws Error unless it contains exactly one blank.
+  void add_merge(std::string_view pair, std::string_view where) {
+    const std::size_t blank = pair.find(' ');
+    if (blank == std::string_view::npos || pair.find(' ', blank + 1) != std::string_view::npos) {
+      fail(where, ": merge ", result_.merges.size(),
+           ": expected two tokens with a blank between, got ", quoted_text(pair));
+    }
+    add_merge(pair.substr(0, blank), pair.substr(blank + 1), where);
+  }
+
+  BpeVocabulary take() { return std::move(result_); }
+
+ private:
+  std::int32_t id_of(std::string_view token, std::string_view where) const {
+    const auto found = ids_.find(token);
+    if (found == ids_.end()) {
+      fail(where, ": merge ", result_.merges.size(), ": ", quoted_text(token),
+           " is not in the vocabulary");
+    }
+    return found->second;
+  }
+
+  std::unordered_map<std::string_view, std::int32_t> ids_;
+  BpeVocabulary result_;
+};
+
+void add_merges(const Json& merges, BpeVocabularyBuilder& builder, std::string_view name) {
+  const std::string key = at(name, "model.merges");
+  for (const Json& merge : merges) {
+    if (merge.is_string()) {
+      builder.add_merge(merge.text(), key);
+      continue;
+    }
+    const bool pair =
+        merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string();
+    if (!pair) {
+      fail(key, ": expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"], got ",
+           quoted_text(merge.dump()));
+    }
+    builder.add_merge(merge[0].text(), merge[1].text(), key);
+  }
+}
+
+// Reads the byte-level BPE of a tokenizer.json, whose `vocabulary` is already read. Throws Error if
+// the file sets an option that would change ids.
+std::unique_ptr<BpeTokenizer> read_bpe_tokenizer(const Json& root, const Vocabulary& vocabulary,
+                                                 std::string_view name) {
+  const Json& model = root["model"];
+  const bool dropout = !is_null(model, "dropout") && model["dropout"] != Json(0);
+  require(!dropout, at(name, "model.dropout"), ": expected null");
+  BpeVocabularyBuilder builder(vocabulary, at(name, "model.vocab"));
+  add_merges(model["merges"], builder, name);
+  return std::make_unique<BpeTokenizer>(builder.take(), at(name, "model"));
+}
+
+std::unique_ptr<Tokenizer> char_tokenizer(const Json& root, const Vocabulary& vocabulary,
+                                          std::string_view name) {
+  const Json& model = root["model"];
+  require(model["merges"].empty(), at(name, "model.merges"),
+          ": byte-pair merges are supported with a ByteLevel pre_tokenizer only");
+  require(json_string(model, "unk_token", at(name, "model")) == kUnknownName,
+          at(name, "model.unk_token"), ": expected \"", kUnknownName, "\"");
+  require(model.value("fuse_unk", Json(false)) == Json(false), at(name, "model.fuse_unk"),
+          ": expected false");
+  require_step(root, "decoder", "Fuse", name);
+  require_specials(vocabulary, {kEndOfTextName, kUnknownName}, name);
+  // The special tokens are before the characters or after them.
+  const std::size_t count = vocabulary.tokens.size() - 2;
+  const bool last = count > 0 && vocabulary.tokens[count] == kEndOfTextName;
+  const std::size_t first_special = last ? count : 0;
+  require_token(vocabulary, first_special, kEndOfTextName, name);
+  require_token(vocabulary, first_special + 1, kUnknownName, name);
+  std::vector<char32_t> characters;
+  const std::size_t begin = last ? 0 : 2;
+  for (std::size_t id = begin; id < begin + count; ++id) {
+    const std::string& token = vocabulary.tokens[id];
+    const Utf8Character character = first_character(token);
+    if (character.length != static_cast<Index>(token.size())) {
+      fail(at(name, "model.vocab"), ": ", quoted_text(token),
+           " has more than one character, expected one character per token");
+    }
+    characters.push_back(character.code_point);
+  }
+  return std::make_unique<CharTokenizer>(std::move(characters),
+                                         last ? SpecialTokens::last : SpecialTokens::first);
+}
+
+std::unique_ptr<Tokenizer> byte_tokenizer(const Vocabulary& vocabulary, std::string_view name) {
+  require_specials(vocabulary, {kEndOfTextName}, name);
+  auto tokenizer = std::make_unique<ByteTokenizer>();
+  const auto characters = byte_characters();
+  for (std::size_t byte = 0; byte < characters.size(); ++byte) {
+    std::string token;
+    append_utf8(characters[byte], token);
+    require_token(vocabulary, byte, token, name);
+  }
+  require(static_cast<Index>(vocabulary.tokens.size()) == tokenizer->vocab_size(),
+          at(name, "model.vocab"), ": expected ", tokenizer->vocab_size(), " tokens, got ",
+          vocabulary.tokens.size());
+  return tokenizer;
+}
+
+// Reads a tokenizer whose file has the ByteLevel pre-tokenizer.
+std::unique_ptr<Tokenizer> byte_level_tokenizer(const Json& root, const Vocabulary& vocabulary,
+                                                std::string_view name) {
+  require_step(root, "pre_tokenizer", "ByteLevel", name);
+  require_step(root, "decoder", "ByteLevel", name);
+  const Json& step = root["pre_tokenizer"];
+  require(step.value("add_prefix_space", Json()) == Json(false),
+          at(name, "pre_tokenizer.add_prefix_space"), ": expected false");
+  const bool whole_texts = step.value("use_regex", Json(true)) == Json(false);
+  // Without merges, cutting into pieces makes no difference.
+  if (whole_texts && root["model"]["merges"].empty()) {
+    return byte_tokenizer(vocabulary, name);
+  }
+  require(!whole_texts, at(name, "pre_tokenizer.use_regex"),
+          ": expected true, merges across the pieces of GPT-2's pattern are not supported");
+  return read_bpe_tokenizer(root, vocabulary, name);
+}
+
+// Returns the special token of a template as Headlight writes it: TOKEN $A.
+std::int32_t token_of_template(const Json& single, const Tokenizer& tokenizer,
+                               std::string_view key) {
+  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const std::string_view token = tokenizer.special_name(id);
+    if (!token.empty() &&
+        single == Json{{{"SpecialToken", {{"id", token}, {"type_id", 0}}}}, text}) {
+      return id;
+    }
+  }
+  fail(key, ": expected the template ", kEndOfTextName, " $A");
+}
+
+// Returns the special token that begins texts, or nullopt. Supports only Headlight's template.
+std::optional<std::int32_t> read_post_processor(const Json& root, const Tokenizer& tokenizer,
+                                                std::string_view name) {
+  if (is_null(root, "post_processor")) {
+    return std::nullopt;
+  }
+  const std::string key = at(name, "post_processor");
+  const Json& step = root["post_processor"];
+  if (json_string(step, "type", key) == "ByteLevel") {
+    return std::nullopt;  // changes only offsets
+  }
+  require_step(root, "post_processor", "TemplateProcessing", name);
+  const Json& single = json_member(step, "single", key);
+  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  if (single == Json::array({text})) {
+    return std::nullopt;  // transformers 5 writes this if there is no template
+  }
+  const std::int32_t first = token_of_template(single, tokenizer, key);
+  const std::string token(tokenizer.special_name(first));
+  const Json& special = json_member(step, "special_tokens", key);
+  const Json& ids = json_member(json_member(special, token, key), "ids", key);
+  require(ids == Json::array({first}), key, ".special_tokens: expected ids [", first, "] for ",
+          token);
+  return first;
+}
+
+void require_bpe_model(const Json& model, std::string_view name) {
+  // Old files omit the type: BPE was then the only model with merges.
+  const bool untyped = model.is_object() && !model.contains("type") && model.contains("merges");
+  const std::string type = untyped ? "BPE" : json_string(model, "type", at(name, "model"));
+  require(type == "BPE", at(name, "model.type"), ": expected \"BPE\", got ", quoted_text(type));
+  const Json& merges = json_member(model, "merges", at(name, "model"));
+  require(merges.is_array(), at(name, "model.merges"), ": expected an array, got ",
+          merges.type_name());
+  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+    const bool none = is_null(model, key) || model[key] == "";
+    require(none, at(name, "model."), key, ": prefixes and suffixes of tokens are not supported");
+  }
+}
+
+// Returns the text before the next line break; removes both from `text`.
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  if (line.ends_with('\r')) {
+    line.remove_suffix(1);
+  }
+  return line;
+}
+
+// Keeps the order of the keys, so that a vocabulary is listed in order of its ids.
+Json special_token(std::int32_t id, std::string_view content) {
+  return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
+          {"rstrip", false}, {"normalized", false}, {"special", true}};
+}
+
+Json added_tokens(const Tokenizer& tokenizer) {
+  Json tokens = Json::array();
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const std::string_view name = tokenizer.special_name(id);
+    if (!name.empty()) {
+      tokens.push_back(special_token(id, name));
+    }
+  }
+  return tokens;
+}
+
+// Returns the step that adds begin_of_text() before a text, or null.
+Json post_processor(const Tokenizer& tokenizer) {
+  if (!tokenizer.prepends_end_of_text()) {
+    return nullptr;
+  }
+  const std::string name(tokenizer.special_name(tokenizer.begin_of_text()));
+  const Json end = {{"SpecialToken", {{"id", name}, {"type_id", 0}}}};
+  const Json first = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+  const Json second = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}};
+  const Json entry = {{"id", name},
+                      {"ids", Json::array({tokenizer.begin_of_text()})},
+                      {"tokens", Json::array({name})}};
+  Json result = {{"type", "TemplateProcessing"}};
+  result["single"] = Json::array({end, first});
+  result["pair"] = Json::array({end, first, second});
+  result["special_tokens"][name] = entry;
+  return result;
+}
+
+// Returns the name of a token in tokenizer files.
+std::string name_in_file(const Tokenizer& tokenizer, std::int32_t id) {
+  const std::string_view special = tokenizer.special_name(id);
+  if (!special.empty()) {
+    return std::string(special);
+  }
+  const std::string bytes = tokenizer.token_bytes(id);
+  return tokenizer.kind() == "char" ? bytes : byte_name(bytes);
+}
+
+Json vocabulary(const Tokenizer& tokenizer) {
+  Json result = Json::object();
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    result.add(name_in_file(tokenizer, id), id);
+  }
+  return result;
+}
+
+// Writes merges as strings, which old and new versions of `tokenizers` read.
+Json merges(const BpeTokenizer& tokenizer) {
+  Json result = Json::array();
+  for (const auto& [left, right] : tokenizer.vocabulary().merges) {
+    result.push_back(byte_name(tokenizer.token_bytes(left)) + " " +
+                     byte_name(tokenizer.token_bytes(right)));
+  }
+  return result;
+}
+
+Json model(const Tokenizer& tokenizer) {
+  Json result = {{"type", "BPE"}, {"dropout", nullptr}, {"unk_token", nullptr}};
+  if (tokenizer.unknown()) {
+    result["unk_token"] = kUnknownName;
+  }
+  result["continuing_subword_prefix"] = nullptr;
+  result["end_of_word_suffix"] = nullptr;
+  result["fuse_unk"] = false;
+  result["byte_fallback"] = false;
+  result["ignore_merges"] = false;
+  result["vocab"] = vocabulary(tokenizer);
+  const auto* pairs = dynamic_cast<const BpeTokenizer*>(&tokenizer);
+  result["merges"] = pairs == nullptr ? Json::array() : merges(*pairs);
+  return result;
+}
+
+// True if the special tokens need no pipeline: none strips blanks or checks its neighbours. They
+// must agree in "normalized": then, without a normalizer, one search finds all of them.
+bool has_plain_names(const Json& added) {
+  bool ends = false;
+  for (const Json& entry : added) {
+    for (const char* flag : {"single_word", "lstrip", "rstrip"}) {
+      if (entry.value(flag, Json(false)) != Json(false)) {
+        return false;
+      }
+    }
+    if (entry.value("normalized", Json(false)) != added.front().value("normalized", Json(false)) ||
+        entry.value("special", Json(true)) == Json(false)) {
+      return false;
+    }
+    ends = ends || entry.value("content", Json()) == Json(kEndOfTextName);
+  }
+  return ends;
+}
+
+// True if added tokens have their ids from the vocabulary, or the next ids in file order.
+bool has_own_ids(const Json& vocab, const Json& added) {
+  std::size_t next = vocab.size();
+  for (const Json& entry : added) {
+    const Json content = entry.value("content", Json());
+    const Json* known = content.is_string() ? vocab.find(content.text()) : nullptr;
+    if (entry.value("id", Json()) != (known != nullptr ? *known : Json(next++))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// True for files like Headlight's own and GPT-2's, which are read with strict checks.
+bool is_own_kind(const Json& root) {
+  const Json& model = root["model"];
+  const Json* added = root.find("added_tokens");
+  if (!is_null(root, "normalizer") || model.value("ignore_merges", Json()) == Json(true)) {
+    return false;
+  }
+  const Json* last = root.find("post_processor");
+  if (last != nullptr && last->is_object() && last->value("type", Json()) == Json("Sequence")) {
+    return false;
+  }
+  if (is_null(root, "pre_tokenizer")) {
+    return model["merges"].empty();
+  }
+  const Json step = root["pre_tokenizer"];
+  const bool byte_level =
+      step.is_object() && step.value("type", Json()) == Json("ByteLevel") &&
+      step.value("add_prefix_space", Json()) == Json(false) &&
+      (step.value("use_regex", Json(true)) == Json(true) || model["merges"].empty());
+  return byte_level && added != nullptr && added->is_array() && has_plain_names(*added) &&
+         has_own_ids(model.value("vocab", Json()), *added);
+}
+
+// Returns the tokenizer's file, changed if prepends_end_of_text() has changed.
+std::string pipeline_json(const PipelineTokenizer& tokenizer) {
+  if (tokenizer.prepends_end_of_text() == tokenizer.file_prepends()) {
+    return tokenizer.file();
+  }
+  Json root = parse_json(tokenizer.file(), "tokenizer.json");
+  root["post_processor"] = post_processor(tokenizer);
+  return root.dump(2) + "\n";
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::string_view name,
+                                                std::string_view end_name) {
+  refuse_lfs_pointer(text, name);
+  const Json root = parse_json(text, name);
+  const Json& model = json_member(root, "model", name);
+  require_bpe_model(model, name);
+  if (!is_own_kind(root)) {
+    return read_pipeline_tokenizer(root, text, end_name, name);
+  }
+  const Json& vocab = json_member(model, "vocab", at(name, "model"));
+  require(!vocab.empty(), at(name, "model.vocab"),
+          ": is empty, expected the tokens with their ids");
+  const Vocabulary vocabulary = read_vocabulary(vocab, json_member(root, "added_tokens", name),
+                                                at(name, "model.vocab"), at(name, "added_tokens"));
+  auto tokenizer = is_null(root, "pre_tokenizer") ? char_tokenizer(root, vocabulary, name)
+                                                  : byte_level_tokenizer(root, vocabulary, name);
+  if (const auto end = tokenizer->special_id(end_name)) {
+    tokenizer->set_ends({*end});
+  }
+  if (const auto first = read_post_processor(root, *tokenizer, name)) {
+    tokenizer->set_prepends_end_of_text(true);
+    tokenizer->set_begin_of_text(*first);
+  }
+  return tokenizer;
+}
+
+std::unique_ptr<Tokenizer> parse_gpt2_vocabulary(std::string_view vocab_json,
+                                                 std::string_view merges_txt,
+                                                 std::string_view name) {
+  const std::string vocab_key = at(name, "vocab.json");
+  const Json vocab = parse_json(vocab_json, vocab_key);
+  const std::string end(kEndOfTextName);
+  // GPT-2's files have only this special token, and list it with the other tokens.
+  const Json added = Json::array(
+      {{{"content", end}, {"id", json_member(vocab, end, vocab_key)}, {"special", true}}});
+  const Vocabulary vocabulary = read_vocabulary(vocab, added, vocab_key, vocab_key);
+  BpeVocabularyBuilder builder(vocabulary, vocab_key);
+  const std::string merges_key = at(name, "merges.txt");
+  if (merges_txt.starts_with("#version")) {
+    take_line(merges_txt);
+  }
+  while (!merges_txt.empty()) {
+    builder.add_merge(take_line(merges_txt), merges_key);
+  }
+  return std::make_unique<BpeTokenizer>(builder.take(), name);
+}
+
+std::string to_tokenizer_json(const Tokenizer& tokenizer) {
+  if (const auto* pipeline = dynamic_cast<const PipelineTokenizer*>(&tokenizer)) {
+    return pipeline_json(*pipeline);
+  }
+  const bool pairs = tokenizer.kind() == "bpe";
+  const bool bytes = pairs || tokenizer.kind() == "byte";
+  require(bytes || tokenizer.kind() == "char", "[to_tokenizer_json] tokenizers of kind ",
+          tokenizer.kind(), " cannot be written");
+  Json root = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
+  root["added_tokens"] = added_tokens(tokenizer);
+  root["normalizer"] = nullptr;
+  root["pre_tokenizer"] = nullptr;
+  root["post_processor"] = post_processor(tokenizer);
+  root["decoder"] = {{"type", "Fuse"}};
+  if (bytes) {
+    const Json step = {{"type", "ByteLevel"},
+                       {"add_prefix_space", false},
+                       {"trim_offsets", true},
+                       {"use_regex", pairs}};
+    root["pre_tokenizer"] = step;
+    root["decoder"] = step;
+  }
+  root["model"] = model(tokenizer);
+  return root.dump(2) + "\n";
+}
+
+}  // namespace headlight

@@ -1,0 +1,170 @@
+#include "runs/metrics_log.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/json.h"
+
+namespace headlight {
+namespace {
+
+bool is_rollback(const std::string& line) {
+  return line.find("\"rollback_from\"") != std::string::npos;
+}
+
+bool is_evaluation(const std::string& line) {
+  return line.find("\"validation_loss\"") != std::string::npos;
+}
+
+// Returns true if the line is from before `state`. Steps are numbered from 0, evaluations by the
+// steps before them; an evaluation with the state's own number counts if the state includes it.
+bool is_before(const TrainingState& state, const std::string& line) {
+  const Index iteration = iteration_of_line(line);
+  const bool evaluated = is_evaluation(line) && state.evaluated == state.iteration;
+  return iteration >= 0 && iteration < state.iteration + (evaluated ? 1 : 0);
+}
+
+bool changes_bits(const SettingChange& change) {
+  const auto fields = config_fields();
+  return std::any_of(fields.begin(), fields.end(), [&](const ConfigField& field) {
+    return field.key == change.key && field.role == ConfigRole::training;
+  });
+}
+
+// Upper bound of every valid loss, count and time.
+constexpr double kLargestNumber = 1e15;
+
+// Returns a number of the line; NaN if it is missing or out of range.
+double number_of(const Json& line, const char* key, double least) {
+  const Json* found = line.find(key);
+  const double value = found != nullptr && found->is_number()
+                           ? found->number()
+                           : std::numeric_limits<double>::quiet_NaN();
+  return value >= least && value <= kLargestNumber ? value
+                                                   : std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace
+
+std::optional<MetricsLine> parse_metrics_line(const std::string& text) {
+  constexpr std::size_t kLongest = 1 << 16;  // bytes; nested lists would use 1000 times the memory
+  if (text.size() > kLongest) {
+    return std::nullopt;
+  }
+  const Json line = try_parse_json(text).value_or(Json());
+  if (!line.is_object()) {
+    return std::nullopt;
+  }
+  using Kind = MetricsLine::Kind;
+  const bool evaluated = line.contains("validation_loss");
+  const bool returned = line.contains("rollback_from");
+  const double iteration = number_of(line, "iteration", 0);
+  if (std::isnan(iteration) || (!evaluated && !returned && !line.contains("loss"))) {
+    return MetricsLine{.kind = Kind::other};
+  }
+  return MetricsLine{
+      .kind = evaluated  ? Kind::evaluation
+              : returned ? Kind::rollback
+                         : Kind::step,
+      .iteration = static_cast<Index>(iteration),
+      .loss = number_of(line, evaluated ? "validation_loss" : "loss", -kLargestNumber),
+      .bits_per_byte = number_of(line, "validation_bits_per_byte", 0),
+      .tokens = number_of(line, "tokens", 0),
+      .seconds = number_of(line, "seconds", 0),
+      .elapsed = number_of(line, "elapsed_seconds", 0),
+      .skipped = line.contains("skipped")};
+}
+
+void ElapsedSeconds::add(const MetricsLine& line) {
+  using Kind = MetricsLine::Kind;
+  if (line.kind != Kind::step && line.kind != Kind::evaluation) {
+    return;
+  }
+  if (!std::isnan(line.elapsed)) {
+    total_ = std::max(total_, line.elapsed);
+  } else {
+    known_ = false;
+    total_ += std::isnan(line.seconds) ? 0 : line.seconds;
+  }
+}
+
+MetricsLog::MetricsLog(std::filesystem::path path, const TrainingState& begin,
+                       LineLog::OnFailure on_failure) {
+  ElapsedSeconds before;
+  const LineLog::Keep keep = [&](const std::string& line) {
+    const bool kept = is_before(begin, line);
+    if (const auto metrics = kept ? parse_metrics_line(line) : std::nullopt) {
+      before.add(*metrics);
+    }
+    return kept;
+  };
+  saving([&] { lines_.emplace(std::move(path), keep, std::move(on_failure)); });
+  before_ = before.total();
+}
+
+void MetricsLog::on_start(const RunPlan& plan) {
+  append_changes(plan.first_iteration, plan.changes);
+}
+
+// Appends the changes made at this step. Their earlier lines were cut with the lines after it.
+void MetricsLog::append_changes(Index iteration, const std::vector<SettingChange>& changes) {
+  Json changed;
+  for (const SettingChange& change : changes) {
+    if (change.iteration == iteration && changes_bits(change)) {
+      changed[change.key] = {{"before", change.before}, {"after", change.after}};
+    }
+  }
+  if (!changed.empty()) {
+    lines_->append(Json{{"iteration", iteration}, {"changed", changed}}.dump());
+  }
+}
+
+void MetricsLog::cut(const TrainingState& state) {
+  saving([&] {
+    lines_->cut([&](const std::string& line) {
+      const bool returned = is_rollback(line) && iteration_of_line(line) == state.iteration;
+      return returned || is_before(state, line);
+    });
+  });
+  append_changes(state.iteration, state.changes);
+}
+
+void MetricsLog::on_step(const StepMetrics& metrics) {
+  Json line{{"iteration", metrics.iteration},
+            {"loss", metrics.loss},
+            {"learning_rate", metrics.learning_rate},
+            {"gradient_norm", metrics.gradient_norm},
+            {"tokens", metrics.tokens},
+            {"seconds", metrics.seconds},
+            {"elapsed_seconds", elapsed()}};
+  if (metrics.outcome != StepOutcome::updated) {
+    line["skipped"] = metrics.reason;
+  }
+  lines_->append(line.dump());
+}
+
+void MetricsLog::on_evaluation(const EvaluationMetrics& metrics) {
+  const Evaluation& validation = metrics.validation;
+  Json line{{"iteration", metrics.iteration},
+            {"validation_loss", validation.loss},
+            {"validation_perplexity", validation.perplexity},
+            {"validation_bits_per_byte", nullptr},
+            {"validation_tokens", validation.tokens},
+            {"best", metrics.best},
+            {"seconds", metrics.seconds},
+            {"elapsed_seconds", elapsed()}};
+  if (validation.bytes > 0) {
+    line["validation_bits_per_byte"] = validation.bits_per_byte;
+  }
+  lines_->append(line.dump());
+}
+
+void MetricsLog::on_rollback(const RollbackMetrics& metrics) {
+  lines_->append(Json{
+      {"iteration", metrics.iteration}, {"rollback_from", metrics.from}, {"reason", metrics.reason}}
+                     .dump());
+}
+
+}  // namespace headlight

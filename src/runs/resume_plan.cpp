@@ -1,0 +1,203 @@
+#include "runs/resume_plan.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/printable.h"
+#include "headlight/base/build.h"
+#include "headlight/base/error.h"
+#include "headlight/io/text_files.h"
+#include "headlight/kernels/machine.h"
+#include "headlight/runs/config_source.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kOutDir = "out_dir";
+constexpr std::string_view kInitFrom = "init_from";
+
+bool stays(const ConfigField& field) {
+  return field.role == ConfigRole::architecture || field.role == ConfigRole::start;
+}
+
+// Returns true when both configurations name the same files in the same order.
+bool are_same_files(const ConfigField& field, const TrainConfig& before, const TrainConfig& now) {
+  const std::vector<std::string> old = texts_of(before, field);
+  const std::vector<std::string> present = texts_of(now, field);
+  return std::equal(old.begin(), old.end(), present.begin(), present.end(),
+                    [](const std::string& a, const std::string& b) {
+                      std::error_code error;
+                      const WeightedName old_name = split_weight(a);
+                      const WeightedName new_name = split_weight(b);
+                      return old_name.weight == new_name.weight &&
+                             (old_name.name == new_name.name ||
+                              std::filesystem::equivalent(old_name.name, new_name.name, error));
+                    });
+}
+
+// Compares a key of two resolved configurations.
+bool is_same(const ConfigField& field, const TrainConfig& before, const TrainConfig& now) {
+  const std::string old = config_value(before, field);
+  const std::string present = config_value(now, field);
+  // Older runs stored nanoGPT's "resume" here, which does not reveal their starting model.
+  const bool is_unknown = field.key == kInitFrom && old == kResume;
+  return old == present || is_unknown || (field.is_path && are_same_files(field, before, now));
+}
+
+// Throws Error for another optimizer, because moments cannot be converted.
+void require_same_optimizer(const TrainConfig& before, const TrainConfig& now) {
+  require_value(before.optimizer == now.optimizer, "optimizer", "the run has ", before.optimizer,
+                ", got ", now.optimizer, "; go on with --optimizer ", before.optimizer,
+                ", or start a new run from its weights: --init_from ", shown(now.out_dir),
+                " and another --out_dir");
+}
+
+bool have_same(const TrainConfig& before, const TrainConfig& now,
+               std::initializer_list<std::string_view> keys) {
+  const auto fields = config_fields();
+  return std::all_of(fields.begin(), fields.end(), [&](const ConfigField& field) {
+    return std::find(keys.begin(), keys.end(), field.key) == keys.end() ||
+           config_value(before, field) == config_value(now, field);
+  });
+}
+
+bool is_same_data(const DataCourse& before, const DataCourse& now) {
+  return before.position.tokens_are(now.position) &&
+         have_same(before.config, now.config, {"documents", "separator", "jsonl", "special_tokens"});
+}
+
+std::string data_note(const DataCourse& before, const DataCourse& now) {
+  if (before.position.tokens_are(now.position)) {
+    return "";
+  }
+  return concat_text("data: other text than the run has learned from so far, ",
+                     before.position.tokens, " tokens before, now ", now.position.tokens);
+}
+
+std::string joined(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : "; ") + second;
+}
+
+// Returns the same position in the epoch's order, which does not depend on the batch size.
+DataPlan same_place(const DataCourse& before, const DataCourse& now, Index update) {
+  const DataPosition& old = before.position;
+  const Index done = old.batch * before.config.batch_size;  // sequences of the epoch already used
+  const Index batch = done / now.config.batch_size;
+  const Index again = done % now.config.batch_size;
+  return {.start = {.update = update, .batch = old.epoch * now.position.batches_per_epoch + batch},
+          .note = again == 0
+                      ? ""
+                      : concat_text("data: epoch ", old.epoch + 1, " goes on after ", done - again,
+                                    " sequences; ", again, " of them come a second time")};
+}
+
+DataPlan next_epoch(const DataCourse& before, const DataCourse& now, Index update) {
+  const DataPosition& old = before.position;
+  const Index epoch = old.epoch + (old.batch > 0 ? 1 : 0);
+  return {
+      .start = {.update = update, .batch = epoch * now.position.batches_per_epoch},
+      .note = joined(data_note(before, now),
+                     old.batch == 0 ? ""
+                                    : concat_text("epoch ", old.epoch + 1,
+                                                  " of the data ends after ", old.batch, " of its ",
+                                                  old.batches_per_epoch, " batches; epoch ",
+                                                  epoch + 1, " begins, in an order of its own"))};
+}
+
+}  // namespace
+
+TrainConfig settings_of(const TrainingState& state, const std::filesystem::path& where) {
+  TrainConfig config;
+  const std::vector<ConfigEntry> entries = parse_config(state.config, where);
+  in_place(where.string() + ": ", [&] {
+    for (const ConfigEntry& entry : entries) {
+      if (is_config_key(entry.key)) {
+        set_config_entry(config, entry);
+      }
+    }
+    require_allowed_values(config);
+  });
+  return config;
+}
+
+std::vector<SettingChange> changed_settings(const TrainConfig& before, const TrainConfig& now,
+                                            Index iteration) {
+  const TrainConfig old = before.resolved();
+  const TrainConfig present = now.resolved();
+  std::vector<SettingChange> changes;
+  std::string refused;
+  for (const ConfigField& field : config_fields()) {
+    if (field.key == kOutDir || is_same(field, old, present)) {
+      continue;
+    }
+    const SettingChange change{.iteration = iteration,
+                               .key = std::string(field.key),
+                               .before = toml_value(old, field),
+                               .after = toml_value(present, field)};
+    if (stays(field)) {
+      refused += (refused.empty() ? "" : "; ") + change.key + " was " + change.before +
+                 ", is now " + change.after;
+    }
+    changes.push_back(change);
+  }
+  require(refused.empty(),
+          "--resume: a run keeps its model, its tokenizer and what it started "
+          "from: ",
+          refused, "; start a new run with another --out_dir");
+  require_same_optimizer(before, now);
+  return changes;
+}
+
+std::vector<std::string> lines_of(const std::vector<SettingChange>& changes) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const SettingChange& change = changes[i];
+    const bool begins = i == 0 || changes[i - 1].iteration != change.iteration;
+    if (begins) {
+      lines.push_back(concat_text("after update ", change.iteration, ": "));
+    }
+    lines.back() +=
+        (begins ? "" : ", ") + change.key + " = " + change.after + " (was " + change.before + ")";
+  }
+  return lines;
+}
+
+DataPlan plan_data(const DataCourse& before, const DataCourse& now, const TrainingState& state) {
+  const DataPosition& old = before.position;
+  const DataStart next{.update = state.iteration,
+                       .batch = old.epoch * old.batches_per_epoch + old.batch};
+  const bool same_data = is_same_data(before, now);
+  const bool same_batches = same_data && old.batches_per_epoch == now.position.batches_per_epoch &&
+                            have_same(before.config, now.config,
+                                      {"seed", "batching", "batch_size", "bucket_window",
+                                       "repeat_share", "document_order"});
+  if (same_batches) {
+    const bool same_steps = have_same(before.config, now.config, {"gradient_accumulation_steps"});
+    return {.start = same_steps ? state.history.data_start : next, .note = ""};
+  }
+  const bool same_way = have_same(before.config, now.config, {"batching"});
+  if (same_way && now.config.batching == "packed") {
+    return {.start = next, .note = data_note(before, now)};
+  }
+  if (same_way && now.config.batching == "padded" && same_data &&
+      have_same(before.config, now.config, {"seed", "document_order"})) {
+    return same_place(before, now, state.iteration);
+  }
+  return next_epoch(before, now, state.iteration);
+}
+
+std::vector<std::string> build_warnings(const TrainingState& state) {
+  std::vector<std::string> warnings;
+  const auto compare = [&](const char* what, const std::string& before, const std::string& now) {
+    if (!before.empty() && before != now) {
+      warnings.push_back(std::string("--resume: the checkpoint was written ") + what + " " +
+                         before + ", now " + now + ": rounding may differ");
+    }
+  };
+  compare("by headlight", state.build, build_description());
+  compare("with the CPU variant", state.cpu_variant, std::string(cpu_variant_name()));
+  compare("with products by", state.products, products_description());
+  return warnings;
+}
+
+}  // namespace headlight

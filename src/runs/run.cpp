@@ -1,0 +1,409 @@
+#include "headlight/runs/run.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "base/printable.h"
+#include "base/stopwatch.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/formats/run_layout.h"
+#include "headlight/runs/config_source.h"
+#include "runs/metrics_log.h"
+#include "train/optimizer_state.h"
+#include "runs/resume_plan.h"
+#include "runs/run_directory.h"
+#include "runs/run_start.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Returns the settings changed by this resume.
+std::vector<SettingChange> present_changes(const TrainingState& state) {
+  std::vector<SettingChange> present;
+  std::copy_if(state.changes.begin(), state.changes.end(), std::back_inserter(present),
+               [&](const SettingChange& change) { return change.iteration == state.iteration; });
+  return present;
+}
+
+RunPlan plan_of(const RunStart& start, Index batches_per_epoch) {
+  return {.config = start.config,
+          .model = *start.model,
+          .tokenizer = *start.data.tokenizer,
+          .train_tokens = start.data.train.token_count,
+          .validation_tokens = start.data.validation.token_count,
+          .train = &start.data.train,
+          .validation = &start.data.validation,
+          .batches_per_epoch = batches_per_epoch,
+          .first_iteration = start.state.iteration,
+          .memory = start.memory,
+          .changes = present_changes(start.state),
+          .notes = start.notes,
+          .warnings = start.warnings};
+}
+
+// Evaluates the validation data after `iteration` steps.
+EvaluationMetrics evaluation_of(const RunStart& start, Index iteration, Processes& processes) {
+  const Stopwatch watch;
+  EvaluationMetrics metrics{.iteration = iteration};
+  metrics.validation = evaluate(*start.model, *start.data.tokenizer, start.data.validation,
+                                {.batch_size = start.config.batch_size,
+                                 .block_size = start.config.block_size,
+                                 .max_batches = start.config.eval_iters,
+                                 .processes = &processes});
+  metrics.seconds = watch.seconds();
+  return metrics;
+}
+
+Processes& processes_of(const RunOptions& options) {
+  return options.processes == nullptr ? alone() : *options.processes;
+}
+
+// Returns the text of config.toml, with the changed settings as comments.
+std::string settings_text(const RunStart& start) {
+  std::string text =
+      "# Lines of keys that were not given follow from the others.\n" + to_toml(start.config);
+  for (const std::string& line : lines_of(start.state.changes)) {
+    text += "# " + line + "\n";
+  }
+  return text;
+}
+
+// A training run. Each process has its own and all run in step, but only process 0 has a
+// `directory`, a log and observers.
+class Run {
+ public:
+  // Reads the checkpoint. Does not write to disk, so that an error leaves the run unchanged.
+  Run(const RunOptions& options, RunStart& start, RunDirectory* directory)
+      : config_(start.config),
+        options_(options),
+        processes_(processes_of(options)),
+        start_(start),
+        directory_(directory),
+        trainer_(config_, *start.model, start.data.train, processes_) {
+    if (!start.checkpoint.empty()) {
+      together(processes_, [&] { go_on_from(start.checkpoint); });
+    }
+  }
+  // Waits for the checkpoint in progress, which calls observers and the log.
+  ~Run() {
+    if (directory_ != nullptr) {
+      directory_->quiesce();
+    }
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  RunResult train() {
+    together(processes_, [&] { begin_directory(); });
+    announce();
+    if (processes_.count() == 1) {
+      directory_->prepare(*start_.model, trainer_.optimizer());
+    }
+    RunResult result{.directory = config_.out_dir};
+    catch_up(result);
+    while (trainer_.iteration() < config_.max_iters && !result.stopped) {
+      tell_of_saving(false);
+      const StepMetrics metrics = trainer_.step();
+      if (metrics.outcome == StepOutcome::unusable) {
+        roll_back(metrics);
+        continue;
+      }
+      tell([&](TrainObserver& observer) { observer.on_step(metrics); });
+      result.stopped = wants_to_stop();
+      if (!result.stopped) {
+        do_what_is_due(result);
+      }
+    }
+    finish(result);
+    result.iterations = trainer_.iteration();
+    result.best_validation_loss = start_.state.best_validation_loss;
+    return result;
+  }
+
+ private:
+  // Makes the run's first changes on disk.
+  void begin_directory() {
+    if (directory_ == nullptr) {
+      return;
+    }
+    for (const fs::path& swept : directory_->sweep()) {
+      start_.notes.push_back("removed " + shown(swept) + ", which a killed process had left");
+    }
+    directory_->begin(settings_text(start_));
+    log_.emplace(directory_->path() / kRunMetrics, start_.state, [this](const Error& error) {
+      directory_->judge(error);
+      warn(error.what());
+    });
+    if (!start_.checkpoint.empty()) {
+      const std::string left = directory_->go_on_from(start_.checkpoint, start_.state);
+      if (!left.empty()) {
+        start_.warnings.push_back(left);
+      }
+    }
+  }
+
+  template <class Tell>
+  void tell(const Tell& call) {
+    if (directory_ == nullptr) {
+      return;
+    }
+    call(*log_);
+    for (TrainObserver* observer : options_.observers) {
+      call(*observer);
+    }
+  }
+
+  void warn(const std::string& text) {
+    tell([&](TrainObserver& observer) { observer.on_warning(text); });
+  }
+
+  void tell_of_saving(bool wait) {
+    if (directory_ == nullptr) {
+      return;
+    }
+    for (const SaveEvent& event : directory_->settle(wait)) {
+      if (event.checkpoint.empty()) {
+        warn(event.warning);
+      } else {
+        tell([&](TrainObserver& observer) { observer.on_checkpoint(event.checkpoint); });
+      }
+    }
+  }
+
+  void announce() {
+    const RunPlan plan = plan_of(start_, trainer_.batches_per_epoch());
+    tell([&](TrainObserver& observer) { observer.on_start(plan); });
+  }
+
+  bool wants_to_stop() const {
+    return is_true_in_any(processes_, options_.stop_requested && options_.stop_requested());
+  }
+
+  // Returns true if the newest checkpoint, even in progress, is of step `iteration`; -1: none.
+  bool was_saved(Index iteration) const {
+    return decided_by_leader(processes_,
+                             directory_ != nullptr && directory_->last_saved() == iteration);
+  }
+
+  // Restores the optimizer and the trainer. Weights and start_.state are loaded already.
+  void go_on_from(const fs::path& checkpoint) {
+    OptimizerState whole(trainer_.empty_optimizer_state());
+    if (!read_optimizer(checkpoint, whole) && !whole.state().empty()) {
+      start_.notes.push_back("optimizer: " + shown(checkpoint) + " has no moments for " +
+                             config_.optimizer + ": they begin at zero");
+    }
+    trainer_.set_optimizer_state(whole.state());
+    trainer_.optimizer().set_step_count(whole.step_count());
+    trainer_.go_to(start_.state.iteration, start_.state.history);
+  }
+
+  // Evaluates if a stopped or killed run missed it, and saves a checkpoint to roll back to.
+  void catch_up(RunResult& result) {
+    const Index iteration = trainer_.iteration();
+    const bool evaluates = iteration > 0 && iteration < config_.max_iters &&
+                           iteration % config_.eval_interval == 0 &&
+                           start_.state.evaluated != iteration;
+    const bool best = evaluates && evaluate_now(result);
+    if (evaluates || (config_.on_nan == "rollback" && was_saved(-1))) {
+      save(best);
+    }
+  }
+
+  void do_what_is_due(RunResult& result) {
+    const auto is_due = [&](Index interval) {
+      return interval > 0 && trainer_.iteration() % interval == 0;
+    };
+    const bool evaluates = is_due(config_.eval_interval);
+    const bool best = evaluates && evaluate_now(result);
+    // finish() saves the last step, after its evaluation.
+    const bool saves = is_due(config_.save_interval) && trainer_.iteration() < config_.max_iters;
+    if (best || (evaluates && config_.always_save_checkpoint) || saves) {
+      save(best);
+    }
+    result.stopped = evaluates && wants_to_stop();
+  }
+
+  bool evaluate_now(RunResult& result) {
+    start_.state.evaluated = trainer_.iteration();
+    if (start_.data.validation.sequences.empty()) {
+      return false;
+    }
+    EvaluationMetrics metrics = evaluation_of(start_, trainer_.iteration(), processes_);
+    metrics.best = metrics.validation.loss < start_.state.best_validation_loss;
+    if (metrics.best) {
+      start_.state.best_validation_loss = metrics.validation.loss;
+      start_.state.best_iteration = trainer_.iteration();
+    }
+    result.validation = metrics.validation;
+    tell([&](TrainObserver& observer) { observer.on_evaluation(metrics); });
+    return metrics.best;
+  }
+
+  void save(bool best) {
+    start_.state.iteration = trainer_.iteration();
+    start_.state.learning_rate = trainer_.learning_rate();
+    start_.state.data = trainer_.data_position();
+    start_.state.data.validation_tokens = start_.data.validation.token_count;
+    start_.state.data.content = start_.content;
+    start_.state.data.validation_content = start_.validation_content;
+    start_.state.history = trainer_.history();
+    tell_of_saving(true);
+    if (processes_.count() == 1) {
+      write(trainer_.optimizer(), best);
+      return;
+    }
+    OptimizerState whole(trainer_.gather_optimizer_state());
+    whole.set_step_count(trainer_.optimizer().step_count());
+    if (directory_ != nullptr) {
+      directory_->prepare(*start_.model, whole);
+      write(whole, best);
+    }
+  }
+
+  void write(const Optimizer& optimizer, bool best) {
+    directory_->save({*start_.model, *start_.data.tokenizer, optimizer, start_.state}, best,
+                     [this] { tell([](TrainObserver& one) { one.before_checkpoint(); }); });
+    tell_of_saving(false);
+  }
+
+  // Returns the newest checkpoint, as chosen by process 0.
+  fs::path newest_checkpoint() {
+    std::vector<std::string> skipped;
+    const std::string mine = directory_ == nullptr ? "" : directory_->newest(skipped).string();
+    for (const std::string& text : skipped) {
+      warn(text);
+    }
+    return gather_texts(processes_, mine).front();
+  }
+
+  // Returns to the newest checkpoint and continues with the data after the failed step.
+  void roll_back(const StepMetrics& failed) {
+    tell_of_saving(true);
+    const UpdateHistory until = trainer_.history();
+    const fs::path checkpoint = newest_checkpoint();
+    TrainingState state = read_training_state(checkpoint);
+    state.config = start_.state.config;
+    state.changes = start_.state.changes;
+    state.build = start_.state.build;
+    state.cpu_variant = start_.state.cpu_variant;
+    state.products = start_.state.products;
+    if (checkpoint == start_.checkpoint) {
+      state.best_validation_loss = first_best_;
+    }
+    start_.state = std::move(state);
+    count_rollback(failed);
+    copy_tensors(load_weights(checkpoint)->parameters(), start_.model->parameters(),
+                 shown(checkpoint));
+    UpdateHistory& history = start_.state.history;
+    history.data_start = until.data_start;
+    history.data_shift = failed.iteration + until.data_shift + 1 - start_.state.iteration;
+    history.rollbacks = until.rollbacks + 1;
+    go_on_from(checkpoint);
+    if (log_) {
+      log_->cut(start_.state);
+    }
+    const RollbackMetrics metrics{
+        .iteration = start_.state.iteration, .from = failed.iteration, .reason = failed.reason};
+    tell([&](TrainObserver& observer) { observer.on_rollback(metrics); });
+  }
+
+  void count_rollback(const StepMetrics& failed) {
+    rollbacks_ = start_.state.iteration == rollback_target_ ? rollbacks_ + 1 : 1;
+    rollback_target_ = start_.state.iteration;
+    if (rollbacks_ > config_.max_bad_updates) {
+      throw DivergedError(concat_text("update ", failed.iteration, ": ", failed.reason, ", after ",
+                                      config_.max_bad_updates,
+                                      " returns to the checkpoint of update ", rollback_target_,
+                                      " (max_bad_updates); try a smaller learning_rate"));
+    }
+  }
+
+  // Saves a stopped run at once; evaluates a completed run before saving it.
+  void finish(RunResult& result) {
+    const bool evaluates = !result.stopped && start_.state.evaluated != trainer_.iteration();
+    const bool best = evaluates && evaluate_now(result);
+    tell_of_saving(true);
+    if (evaluates || !was_saved(trainer_.iteration())) {
+      save(best);
+      tell_of_saving(true);
+    }
+    if (!was_saved(trainer_.iteration())) {
+      throw SaveError(shown(config_.out_dir) + ": the end of the run could not be saved");
+    }
+  }
+
+  const TrainConfig& config_;
+  const RunOptions& options_;
+  Processes& processes_;
+  RunStart& start_;
+  RunDirectory* directory_;
+  Trainer trainer_;
+  std::optional<MetricsLog> log_;
+  Index rollbacks_ = 0;  // consecutive rollbacks to step rollback_target_
+  Index rollback_target_ = -1;
+  // Best loss at the start. Differs from the checkpoint's if the validation settings changed since.
+  const double first_best_ = start_.state.best_validation_loss;
+};
+
+// Locks the run directory. Throws Error if a new run would overwrite another run or other files.
+void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bool resume) {
+  directory.emplace(config.out_dir, SavePolicy{.keep = config.keep_checkpoints,
+                                               .stops_on_error = config.on_save_error == "stop"});
+  require(resume || !holds_run(config.out_dir), shown(config.out_dir),
+          ": holds a run already; go on with --resume or choose another --out_dir");
+  if (!resume) {
+    directory->require_no_foreign_files();
+  }
+}
+
+// Evaluates the starting model. Writes nothing and locks no directory.
+RunResult evaluate_only(TrainConfig config, bool resume, const RunOptions& options) {
+  config.eval_only = false;  // the stored setting of the run is false
+  RunStart start;
+  Processes& processes = processes_of(options);
+  together(processes, [&] { start = prepare_run(config, resume, processes.count()); });
+  require_same_start(processes, start);
+  require_value(!start.data.validation.sequences.empty(), "eval_only",
+                "expected validation data, got none (validation_fraction is ",
+                config.validation_fraction, ")");
+  const RunPlan plan =
+      plan_of(start, Batcher(start.data.train, start.config.batcher()).batches_per_epoch());
+  const EvaluationMetrics metrics = evaluation_of(start, start.state.iteration, processes);
+  for (TrainObserver* observer : options.observers) {
+    observer->on_start(plan);
+    observer->on_evaluation(metrics);
+  }
+  return {.iterations = start.state.iteration,
+          .validation = metrics.validation,
+          .best_validation_loss = start.state.best_validation_loss,
+          .directory = config.out_dir};
+}
+
+}  // namespace
+
+RunResult run_training(const TrainConfig& config, const RunOptions& options) {
+  config.validate();
+  const bool resume = options.resume || config.init_from == kResume;
+  require(!resume || fs::is_directory(config.out_dir), shown(config.out_dir),
+          ": no such run directory");
+  if (config.eval_only) {
+    return evaluate_only(config, resume, options);
+  }
+  Processes& processes = processes_of(options);
+  std::optional<RunDirectory> directory;  // in process 0 only
+  RunStart start;
+  together(processes, [&] {
+    if (processes.leads()) {
+      enter(directory, config, resume);
+    }
+    start = prepare_run(config, resume, processes.count());
+  });
+  require_same_start(processes, start);
+  return Run(options, start, directory ? &*directory : nullptr).train();
+}
+
+}  // namespace headlight

@@ -1,0 +1,268 @@
+#include "runs/run_directory.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "base/printable.h"
+#include "files/posix_file.h"
+#include "headlight/files/atomic_directory.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/formats/run_layout.h"
+#include "kernels/parallel.h"
+#include "train/optimizer_state.h"
+
+namespace headlight {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Files of a run, except checkpoints and links.
+constexpr std::array kFiles{kRunConfig, kRunMetrics, kRunHeads, kRunSamples};
+
+bool is_name_of_run(std::string_view name) {
+  constexpr std::string_view kDamaged = ".damaged";
+  if (name.ends_with(kDamaged)) {
+    name.remove_suffix(kDamaged.size());
+  }
+  return name == kLatestLink || name == kBestLink || iteration_of_checkpoint(name) ||
+         std::find(kFiles.begin(), kFiles.end(), name) != kFiles.end();
+}
+
+// Creates the folder and its parents and syncs them to disk, so that they survive a power failure.
+// Returns true if it created the folder.
+bool make_synced_folder(const fs::path& path) {
+  std::vector<fs::path> changed;  // folders with a new entry
+  std::error_code error;
+  for (fs::path folder = path; !fs::exists(folder, error) && parent_folder(folder) != folder;
+       folder = parent_folder(folder)) {
+    changed.push_back(parent_folder(folder));
+  }
+  const bool made = fs::create_directories(path, error);
+  require(!error, shown(path), ": cannot make the run directory: ", error.message());
+  for (const fs::path& folder : changed) {
+    sync_folder(folder);
+  }
+  return made;
+}
+
+// Converts standard exceptions to Error: lack of memory or threads also prevents saving.
+template <class Work>
+auto as_error(const Work& work) {
+  try {
+    return work();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(error.what());
+  }
+}
+
+NamedTensors empty_like(const NamedTensors& tensors) {
+  NamedTensors result;
+  for (const auto& [name, tensor] : tensors) {
+    result.emplace_back(name, Tensor::empty(tensor.shape(), tensor.dtype()));
+  }
+  return result;
+}
+
+// Requires contiguous tensors, which optimizers guarantee for parameters and moments.
+void copy_all(const NamedTensors& from, const NamedTensors& to) {
+  require(from.size() == to.size(), "[RunDirectory] the copy is of another model");
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const Tensor& source = from[i].second;
+    Tensor target = to[i].second.detach();
+    require(source.shape() == target.shape(), "[RunDirectory] the copy is of another model");
+    dispatch_floating(source.dtype(), "RunDirectory", [&](auto zero) {
+      using T = decltype(zero);
+      std::copy_n(source.data<T>(), source.numel(), target.mutable_data<T>());
+    });
+  }
+}
+
+}  // namespace
+
+// Copy of model and optimizer, for saving during training. It doubles their memory.
+class RunDirectory::Copy {
+ public:
+  Copy(const Gpt& model, const Optimizer& optimizer)
+      : model_(Gpt::blank(model.config(), model.dtype())),
+        optimizer_(empty_like(optimizer.state())) {}
+
+  void take(const CheckpointParts& parts) {
+    copy_all(parts.model.parameters(), model_->parameters());
+    copy_all(parts.optimizer.state(), optimizer_.state());
+    optimizer_.set_step_count(parts.optimizer.step_count());
+    state_ = parts.state;
+  }
+
+  CheckpointParts parts(const Tokenizer& tokenizer) const {
+    return {*model_, tokenizer, optimizer_, state_};
+  }
+
+ private:
+  std::unique_ptr<Gpt> model_;
+  OptimizerState optimizer_;
+  TrainingState state_;
+};
+
+RunDirectory::RunDirectory(fs::path path, const SavePolicy& policy)
+    : path_(std::move(path)), policy_(policy) {
+  try {
+    was_made_ = make_synced_folder(path_);
+    had_lock_ = DirectoryLock::has_file(path_);
+    lock_.emplace(path_);
+  } catch (const LockedError&) {
+    throw;
+  } catch (const Error& failure) {
+    throw SaveError(failure.what());
+  }
+}
+
+RunDirectory::~RunDirectory() {
+  quiesce();
+  if (is_used_) {
+    return;
+  }
+  if (!had_lock_) {
+    lock_->remove_file();
+  }
+  if (was_made_) {
+    std::error_code not_empty;
+    fs::remove(path_, not_empty);
+  }
+}
+
+void RunDirectory::require_no_foreign_files() const {
+  for (const std::string_view name : kFiles) {
+    std::error_code ignored;
+    require(had_lock_ || !fs::exists(fs::symlink_status(path_ / name, ignored)),
+            shown(path_ / name),
+            ": no run has written it, and one would replace it; choose another --out_dir");
+  }
+}
+
+std::vector<fs::path> RunDirectory::sweep() const {
+  return remove_stale_temporaries(path_, is_name_of_run);
+}
+
+void RunDirectory::begin(const std::string& settings) {
+  is_used_ = true;
+  saving([&] { write_file(path_ / kRunConfig, settings); });
+}
+
+std::string RunDirectory::go_on_from(const fs::path& checkpoint, const TrainingState& state) {
+  complete_ = state.iteration;
+  for (const Checkpoint& other : checkpoints_of(path_)) {
+    if (other.iteration > state.iteration) {
+      passed_over_.push_back(other.iteration);
+    }
+  }
+  saving([&] { repair_links(checkpoint, state); });
+  try {
+    remove_old_checkpoints(path_, state.iteration, {.keep = policy_.keep});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+fs::path RunDirectory::newest(std::vector<std::string>& skipped) const {
+  return find_latest_checkpoint(path_, skipped);
+}
+
+void RunDirectory::prepare(const Gpt& model, const Optimizer& optimizer) {
+  if (copy_ == nullptr) {
+    copy_ = std::make_unique<Copy>(model, optimizer);
+  }
+}
+
+void RunDirectory::save(const CheckpointParts& parts, bool best, std::function<void()> first) {
+  collect();
+  bytes_ = checkpoint_bytes(parts.model, parts.optimizer);
+  begun_ = parts.state.iteration;
+  std::erase(passed_over_, begun_);  // the new checkpoint replaces the damaged one
+  try {
+    start_writing(parts, {.best = best, .replace = complete_ == begun_}, std::move(first));
+  } catch (const Error& error) {
+    give_up(error);
+  }
+}
+
+void RunDirectory::start_writing(const CheckpointParts& parts, const CheckpointOptions& options,
+                                 std::function<void()> first) {
+  require(copy_ != nullptr, "[RunDirectory] expected prepare() before save()");
+  copy_->take(parts);
+  const auto work = [this, options, first = std::move(first), &tokenizer = parts.tokenizer] {
+    const kernels::SingleThreadScope processors_are_for_training;
+    first();
+    return write(copy_->parts(tokenizer), options);
+  };
+  written_ = as_error([&] { return std::async(std::launch::async, work); });
+}
+
+std::string RunDirectory::write(const CheckpointParts& parts,
+                                const CheckpointOptions& options) const {
+  save_checkpoint(path_, parts, options);
+  try {
+    remove_old_checkpoints(path_, parts.state.iteration,
+                           {.keep = policy_.keep, .passed_over = passed_over_});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::vector<SaveEvent> RunDirectory::settle(bool wait) {
+  if (wait || (written_.valid() &&
+               written_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)) {
+    collect();
+  }
+  return std::exchange(events_, {});
+}
+
+void RunDirectory::quiesce() const {
+  if (written_.valid()) {
+    written_.wait();
+  }
+}
+
+// Waits for the checkpoint in progress, if any, and records its result.
+void RunDirectory::collect() {
+  if (!written_.valid()) {
+    return;
+  }
+  try {
+    const std::string complaint = as_error([&] { return written_.get(); });
+    complete_ = std::exchange(begun_, -1);
+    events_.push_back({.checkpoint = path_ / checkpoint_name(complete_)});
+    if (!complaint.empty()) {
+      events_.push_back({.warning = complaint});
+    }
+  } catch (const Error& error) {
+    give_up(error);
+  }
+}
+
+// Reports that the checkpoint in progress has failed.
+void RunDirectory::give_up(const Error& error) {
+  const fs::path path = path_ / checkpoint_name(std::exchange(begun_, -1));
+  const std::string last =
+      complete_ < 0 ? "; there is no complete checkpoint yet"
+                    : "; the last complete one is " + shown(path_ / checkpoint_name(complete_));
+  const Error problem(concat_text("cannot save ", shown(path), ", which takes ", bytes_,
+                                  " bytes: ", error.what(), last));
+  judge(problem);
+  events_.push_back({.warning = problem.what()});
+}
+
+void RunDirectory::judge(const Error& error) const {
+  if (policy_.stops_on_error) {
+    throw SaveError(error.what());
+  }
+}
+
+}  // namespace headlight

@@ -1,0 +1,302 @@
+#include "runs/run_start.h"
+
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "base/printable.h"
+#include "headlight/base/build.h"
+#include "headlight/data/batcher.h"
+#include "headlight/data/sequential_batches.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/formats/run_layout.h"
+#include "headlight/kernels/machine.h"
+#include "headlight/runs/checkpoint.h"
+#include "headlight/runs/config_source.h"
+#include "headlight/runs/starting_model.h"
+#include "io/fingerprint.h"
+#include "formats/token_settings.h"
+#include "runs/resume_plan.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+void append(std::vector<std::string>& lines, const std::vector<std::string>& more) {
+  lines.insert(lines.end(), more.begin(), more.end());
+}
+
+// Returns the settings that the run had so far. A run killed before its first checkpoint has only
+// config.toml.
+TrainConfig read_past(RunStart& start) {
+  const fs::path run = start.config.out_dir;
+  if (!holds_run(run)) {
+    require(fs::exists(run / kRunConfig), shown(run),
+            ": no run to go on with: expected checkpoints or a config.toml");
+    start.notes.push_back(shown(run) + " has no checkpoint yet: starting from the beginning");
+    return read_run_config(run);
+  }
+  start.checkpoint = find_latest_checkpoint(run, start.warnings);
+  start.state = read_training_state(start.checkpoint);
+  append(start.warnings, build_warnings(start.state));
+  TrainConfig past = settings_of(start.state, start.checkpoint / kCheckpointState);
+  locate_paths(past, run);
+  return past;
+}
+
+// Adds a note if the learning rate stays at min_lr because only max_iters was increased.
+void note_new_end(const TrainConfig& past, RunStart& start) {
+  const TrainConfig& config = start.config;
+  const LearningRateSchedule schedule = config.schedule();
+  if (config.max_iters > past.max_iters && config.lr_decay_iters >= 0 &&
+      schedule.kind != ScheduleKind::constant && schedule.decay_steps < config.max_iters) {
+    start.notes.push_back(concat_text("from update ", schedule.decay_steps, " to ",
+                                      config.max_iters, " the learning rate is min_lr, ",
+                                      schedule.min_learning_rate, ": lr_decay_iters is given; ",
+                                      "--lr_decay_iters ", config.max_iters, " stretches it"));
+  }
+}
+
+// Keeps the finished warm-up of a wsd run, which a larger max_iters would otherwise lengthen.
+void keep_warmup(const TrainConfig& past, Index done, TrainConfig& config) {
+  const Index warmed = past.resolved().warmup_iters;
+  if (config.lr_schedule == "wsd" && config.warmup_iters < 0 && done >= warmed &&
+      done < config.resolved().warmup_iters) {
+    config.warmup_iters = warmed;
+  }
+}
+
+// Warns if the learning rate was decaying and rises again because the schedule now ends later.
+void warn_of_rise(const TrainConfig& past, RunStart& start) {
+  const Index done = start.state.iteration;
+  const LearningRateSchedule before = past.schedule();
+  const LearningRateSchedule now = start.config.schedule();
+  const bool has_new_end = now.decay_steps > before.decay_steps;
+  const bool falls_later = has_new_end || now.decay_start() > before.decay_start();
+  if (before.kind == ScheduleKind::constant || now.kind != before.kind || !falls_later ||
+      done <= before.decay_start() || now.at(done) <= before.at(done)) {
+    return;
+  }
+  start.warnings.push_back(concat_text(
+      "the learning rate rises again: at update ", done, " the old schedule has ", before.at(done),
+      ", the new one ", now.at(done),
+      has_new_end ? concat_text("; --lr_decay_iters ", before.decay_steps, " --warmup_iters ",
+                                before.warmup_steps, " keeps the old one")
+                  : ""));
+}
+
+// Keeps the document order of the run unless the user sets another. Settings of earlier versions do
+// not include it.
+void keep_order(TrainConfig& past, RunStart& start) {
+  if (start.checkpoint.empty()) {
+    return;
+  }
+  const std::string before(name_of(start.state.history.data_order));
+  if (start.config.document_order == past.document_order) {
+    start.config.document_order = before;
+  }
+  past.document_order = before;
+}
+
+// Reads the checkpoint and records the changed settings. Returns the previous settings.
+TrainConfig go_on(RunStart& start) {
+  TrainConfig past = read_past(start);
+  keep_order(past, start);
+  TrainConfig& config = start.config;
+  if (config.init_from == kResume) {
+    config.init_from = past.init_from;
+  }
+  const Index done = start.state.iteration;
+  keep_warmup(past, done, config);
+  const std::vector<SettingChange> changes = changed_settings(past, config, done);
+  require_value(config.max_iters >= done, "max_iters", "expected at least ", done, ", which ",
+                shown(start.checkpoint), " has done, got ", config.max_iters);
+  if (!start.checkpoint.empty()) {
+    start.notes.push_back(
+        "resuming from " + shown(start.checkpoint) +
+        (done == config.max_iters ? ", where the run is done; a larger max_iters goes on" : ""));
+  }
+  append(start.notes, lines_of(changes));
+  note_new_end(past, start);
+  warn_of_rise(past, start);
+  start.state.changes.insert(start.state.changes.end(), changes.begin(), changes.end());
+  return past;
+}
+
+// Loads the model to resume or to start from; returns an empty LoadedModel for a new run.
+LoadedModel initial_model(RunStart& start, Index processes) {
+  const TrainConfig& config = start.config;
+  if (start.checkpoint.empty() && !starts_from_model(config)) {
+    return {};
+  }
+  return load_model(start.checkpoint.empty() ? fs::path(config.init_from) : start.checkpoint,
+                    {.adjust =
+                         [&](GptConfig& model) {
+                           fit_to_run(model, config);
+                           start.memory = plan_memory(config, model, processes);
+                           require_memory(start.memory);
+                         },
+                     .warn = [&](const std::string& line) { start.warnings.push_back(line); }});
+}
+
+void require_vocabulary(const TrainConfig& config, Index ids) {
+  // bpe learns fewer tokens than vocab_size if the text has no more pairs.
+  const bool ran_out = config.tokenizer == "bpe" && ids < config.vocab_size;
+  require_value(config.vocab_size == 0 || config.vocab_size == ids || ran_out, "vocab_size",
+                "expected ", ids, ", which the tokenizer has, or 0, got ", config.vocab_size);
+}
+
+// Throws Error for unusable validation data at the start, not at the first evaluation.
+void require_targets(const TrainConfig& config, const TokenDataset& validation) {
+  require(validation.sequences.empty() || has_targets(validation),
+          config.validation_data.empty() ? "validation_fraction" : "validation_data",
+          ": expected text with two tokens in a row, or none, got ", validation.token_count,
+          " tokens in ", validation.sequences.size(), " parts; give more text",
+          config.validation_data.empty() ? " or validation_fraction = 0" : "");
+}
+
+// Throws Error for an invalid sample prompt at the start, not at the first sample.
+void require_prompt(const TrainConfig& config, const Tokenizer& tokenizer) {
+  if (config.sample_interval > 0) {
+    in_place("sample_prompt: ",
+             [&] { std::ignore = tokenizer.encode_prompt(config.sample_prompt); });
+  }
+}
+
+// Sets the position in the data if an earlier part of the run made its batches differently.
+void go_on_with_data(const TrainConfig& past, RunStart& start) {
+  const TokenDataset& train = start.data.train;
+  const Index batches = Batcher(train, start.config.batcher()).batches_per_epoch();
+  DataPosition before = start.state.data;
+  if (before.batches_per_epoch == 0) {  // written by an old version
+    const Index next = start.state.iteration * past.gradient_accumulation_steps;
+    before = {.epoch = next / batches,
+              .batch = next % batches,
+              .batches_per_epoch = batches,
+              .tokens = train.token_count};
+  }
+  const DataPosition now{
+      .batches_per_epoch = batches, .tokens = train.token_count, .content = start.content};
+  const DataPlan plan = plan_data({past, before}, {start.config, now}, start.state);
+  UpdateHistory& history = start.state.history;
+  history.data_order = start.config.batcher().order;
+  if (plan.start != history.data_start) {
+    history.data_start = plan.start;
+    history.data_shift = 0;
+  }
+  if (!plan.note.empty()) {
+    // Warn if the data changed although the settings did not: for example, a file was replaced.
+    const bool unasked = !before.tokens_are(now) && past.data == start.config.data;
+    (unasked ? start.warnings : start.notes).push_back(plan.note);
+  }
+}
+
+// Returns true when an evaluation covers all of the data.
+bool evaluates_all(const TrainConfig& config, const TokenDataset& validation) {
+  return config.eval_iters == 0 ||
+         SequentialBatches(validation, config.batcher()).count() <= config.eval_iters;
+}
+
+// Resets the best loss if the validation tokens changed, because the losses are not comparable.
+void go_on_with_validation(const TrainConfig& past, RunStart& start) {
+  const TrainConfig& config = start.config;
+  const TokenDataset& validation = start.data.validation;
+  const DataPosition& before = start.state.data;
+  const DataPosition now{.validation_tokens = validation.token_count,
+                         .validation_content = start.validation_content};
+  if (before.validation_tokens == 0 || validation.sequences.empty()) {
+    return;
+  }
+  std::string note;
+  if (!before.validation_is(now)) {
+    note =
+        concat_text("validation: other text than before, ", before.validation_tokens,
+                    " tokens, now ", now.validation_tokens, ", which the run may have trained on");
+  } else if ((past.batch_size != config.batch_size || past.eval_iters != config.eval_iters) &&
+             !(evaluates_all(past, validation) && evaluates_all(config, validation))) {
+    note = "validation: batch_size and eval_iters choose other batches than before";
+  }
+  if (!note.empty()) {
+    start.notes.push_back(note + ": the best loss counts anew");
+    start.state.best_validation_loss = std::numeric_limits<double>::infinity();
+  }
+}
+
+// Returns the properties that must be equal in all processes.
+std::vector<std::pair<std::string, std::string>> identity_of(const RunStart& start) {
+  return {{"build", start.state.build},
+          {"CPU variant", start.state.cpu_variant},
+          {"products", start.state.products},
+          {"settings", start.state.config},
+          {"data", start.content},
+          {"validation data", start.validation_content},
+          {"update", std::to_string(start.state.iteration)},
+          {"weights", fingerprint(start.model->parameters())}};
+}
+
+}  // namespace
+
+void require_same_start(Processes& processes, const RunStart& start) {
+  if (processes.count() == 1) {
+    return;
+  }
+  for (const auto& [name, value] : identity_of(start)) {
+    const std::vector<std::string> all = gather_texts(processes, value);
+    together(processes, [&, &what = name, &mine = value] {
+      require(mine == all.front(), what, ": expected that of process 0, ", escaped(all.front()),
+              ", got ", escaped(mine));
+    });
+  }
+}
+
+RunStart prepare_run(const TrainConfig& config, bool resume, Index processes) {
+  if (resume) {
+    require_lasting_data(config);
+  }
+  std::ignore = config.shard_count(processes);
+  RunStart start;
+  start.config = config;
+  const TrainConfig past = resume ? go_on(start) : config;
+  LoadedModel loaded = initial_model(start, processes);
+  if (loaded.tokenizer != nullptr && start.checkpoint.empty()) {
+    if (std::string line = dropped_settings(loaded.directory, *loaded.tokenizer); !line.empty()) {
+      start.warnings.push_back(std::move(line));
+    }
+  }
+  start.data = load_training_data(start.config, std::move(loaded.tokenizer));
+  append(start.notes, start.data.notes);
+  append(start.warnings, start.data.warnings);
+  append(start.warnings, contradictions(start.config));
+  require_targets(start.config, start.data.validation);
+  start.content = fingerprint_of_tokens(start.data.train);
+  start.validation_content = fingerprint_of_tokens(start.data.validation);
+  if (!start.checkpoint.empty()) {
+    go_on_with_data(past, start);
+    go_on_with_validation(past, start);
+  }
+  const auto data = static_cast<double>(bytes_in_memory(start.data.train) +
+                                        bytes_in_memory(start.data.validation));
+  const Index ids = start.data.tokenizer->vocab_size();
+  require_vocabulary(start.config, ids);
+  require_prompt(start.config, *start.data.tokenizer);
+  start.model = std::move(loaded.model);
+  if (start.model == nullptr) {
+    const GptConfig model = start.config.model(ids);
+    start.memory = plan_memory(start.config, model, processes);
+    start.memory.available += start.memory.available > 0 ? data : 0;  // already allocated
+    start.memory.data = data;
+    require_memory(start.memory);
+    start.model = std::make_unique<Gpt>(model, static_cast<std::uint64_t>(start.config.seed));
+  } else {
+    start.memory.data = data;
+    require_memory(start.memory);
+  }
+  start.state.config = to_toml(start.config);
+  start.state.build = build_description();
+  start.state.cpu_variant = std::string(cpu_variant_name());
+  start.state.products = products_description();
+  return start;
+}
+
+}  // namespace headlight

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "headlight/cluster/processes.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/train/memory_plan.h"
+#include "headlight/train/train_config.h"
+#include "headlight/train/training_state.h"
+#include "runs/training_data.h"
+
+namespace headlight {
+
+// Everything a run needs to start or resume.
+struct RunStart {
+  TrainConfig config;
+  std::unique_ptr<Gpt> model;
+  TrainingData data;
+  std::string content;             // fingerprint of the training ids
+  std::string validation_content;  // fingerprint of the validation ids
+  TrainingState state;
+  std::filesystem::path checkpoint;  // checkpoint to resume from; empty: none
+  MemoryPlan memory;
+  std::vector<std::string> notes;     // information for the user
+  std::vector<std::string> warnings;  // possible problems for the user to check
+};
+
+// Reads the data and creates or loads the model in one of `processes`. With `resume`, loads the
+// newest complete checkpoint of out_dir; a run killed before its first checkpoint starts over.
+// Throws Error for inconsistent settings and when memory does not suffice.
+RunStart prepare_run(const TrainConfig& config, bool resume, Index processes = 1);
+
+// Throws Error in a process whose start differs from that of process 0: settings, build, CPU
+// variant, products, data or weights.
+void require_same_start(Processes& processes, const RunStart& start);
+
+}  // namespace headlight

@@ -1,0 +1,239 @@
+#include "runs/training_data.h"
+
+#include <algorithm>
+
+#include "headlight/data/dataset_parts.h"
+#include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
+#include "headlight/io/text_dataset.h"
+#include "headlight/io/token_file.h"
+#include "headlight/formats/tokenizer_directory.h"
+#include "headlight/text/bpe_trainer.h"
+#include "headlight/text/byte_tokenizer.h"
+
+namespace headlight {
+namespace {
+
+bool holds_token_ids(const TextFile& file) { return is_token_file(file.path); }
+
+// Learns document by document, so that no token spans two documents.
+std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vector<TextFile>& files,
+                                     std::vector<std::string>& notes) {
+  require_value(config.vocab_size > 0, "vocab_size",
+                "expected the number of tokens to learn, as tokenizer "
+                "is bpe, got 0");
+  BpeTrainer trainer({.vocab_size = config.vocab_size});
+  for (const TextFile& file : files) {
+    read_text(file, config.text_format(), [&](const TextPart& part) { trainer.feed(part.text); });
+  }
+  auto tokenizer = std::make_unique<BpeTokenizer>(trainer.finish());
+  std::string note = concat_text("learned ", tokenizer->vocab_size(), " tokens from the text");
+  if (tokenizer->vocab_size() < config.vocab_size) {
+    note += concat_text(", which ran out of pairs: vocab_size asks for ", config.vocab_size);
+  }
+  notes.push_back(std::move(note));
+  return tokenizer;
+}
+
+// Returns the tokenizer found beside a file of ids. It cannot be made from ids alone.
+std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const TextFile& ids,
+                                            std::vector<std::string>& notes) {
+  const std::filesystem::path beside =
+      std::filesystem::path(ids.path).replace_filename("tokenizer.json");
+  if (config.tokenizer == "char" && std::filesystem::is_regular_file(beside)) {
+    notes.push_back("the tokenizer is that of tokenizer.json beside " + ids.name());
+    return open_tokenizer(beside);
+  }
+  auto tokenizer = config.tokenizer == "char" ? vocabulary_beside(ids.path) : nullptr;
+  require_value(tokenizer != nullptr, "tokenizer", ids.name(), " holds token ids, from which no ",
+                config.tokenizer, " tokenizer can be made",
+                config.tokenizer == "char"
+                    ? ", and beside it is no tokenizer.json, nor meta.pkl of nanoGPT"
+                    : "",
+                "; name the tokenizer that made them, or start from its model with init_from");
+  notes.push_back("the characters are those of meta.pkl beside " + ids.name());
+  return tokenizer;
+}
+
+// Creates a tokenizer. Reads the files to learn one.
+std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector<TextFile>& files,
+                                          std::vector<std::string>& notes) {
+  if (config.tokenizer == "byte") {
+    return std::make_unique<ByteTokenizer>();
+  }
+  if (config.tokenizer != "char" && config.tokenizer != "bpe") {
+    return open_tokenizer(config.tokenizer);
+  }
+  if (const auto ids = std::find_if(files.begin(), files.end(), holds_token_ids);
+      ids != files.end()) {
+    return tokenizer_of_ids(config, *ids, notes);
+  }
+  hold_standard_input(files);
+  if (config.tokenizer == "bpe") {
+    return learn_bpe(config, files, notes);
+  }
+  return std::make_unique<CharTokenizer>(learn_characters(files, config.text_format()));
+}
+
+// The files of `data` and of `validation_data`.
+struct DataFiles {
+  struct Source {
+    std::size_t count = 0;  // number of its files in `train`, in order
+    Index weight = 1;
+  };
+  std::vector<TextFile> train;
+  std::vector<Source> sources;
+  std::vector<TextFile> validation;  // empty: parts of the train files, or files next to them
+};
+
+DataFiles find_files(const TrainConfig& config, std::vector<std::string>& warnings) {
+  require_value(!config.data.empty(), "data",
+                "expected a text or token file to train on (--data FILE)");
+  DataFiles files;
+  for (const WeightedFiles& source : find_weighted_files(config.data, &warnings)) {
+    files.sources.push_back({.count = source.files.size(), .weight = source.weight});
+    files.train.insert(files.train.end(), source.files.begin(), source.files.end());
+  }
+  files.validation = find_text_files(config.validation_data, "val.bin", &warnings);
+  const auto is_input = [](const TextFile& file) { return file.is_standard_input(); };
+  require_value(std::none_of(files.train.begin(), files.train.end(), is_input) ||
+                    std::none_of(files.validation.begin(), files.validation.end(), is_input),
+                "validation_data", "standard input can be read only once, and data has it");
+  return files;
+}
+
+// Adds the paths that are not in `files` yet: several files may share one validation file.
+void add_new(const std::vector<std::string>& paths, std::vector<TextFile>& files) {
+  for (const std::string& path : paths) {
+    const bool is_there = std::any_of(files.begin(), files.end(),
+                                      [&](const TextFile& file) { return file.path == path; });
+    if (!is_there) {
+      files.push_back({.path = path});
+    }
+  }
+}
+
+// Throws Error, because padded and bucketed batches need documents.
+void refuse_streams(const TrainConfig& config, const std::vector<TextFile>& files) {
+  const auto stream = std::find_if(files.begin(), files.end(), [](const TextFile& file) {
+    return is_token_file(file.path) && !has_documents(file.path);
+  });
+  require_value(false, "batching", config.batching, " needs documents; ",
+                stream == files.end()
+                    ? "set documents to line, blank_line or token"
+                    : stream->name() +
+                          " holds one stream of token ids, and no index of documents "
+                          "(.idx) lies beside it");
+}
+
+// Reads data and splits it into training and validation parts.
+class SplitReader {
+ public:
+  SplitReader(const TrainConfig& config, const Tokenizer& tokenizer,
+              std::vector<std::string>& warnings)
+      : config_(config), tokenizer_(tokenizer), warnings_(warnings) {}
+
+  // Validates on validation_data, or on each file's last part or the validation file beside it.
+  DatasetSplit read(const DataFiles& files) {
+    validation_ = files.validation;
+    std::vector<TokenDataset> train;
+    std::vector<Index> weights;
+    auto begin = files.train.begin();
+    for (const DataFiles::Source& source : files.sources) {
+      const auto end = begin + static_cast<std::ptrdiff_t>(source.count);
+      train.push_back(read_source({begin, end}, !files.validation.empty()));
+      weights.push_back(source.weight);
+      begin = end;
+    }
+    std::vector<TokenDataset> evaluated;
+    if (!validation_.empty()) {
+      evaluated = read_datasets(validation_, config_.text_format(), tokenizer_, warnings_);
+    }
+    for (TokenDataset& part : last_parts_) {
+      if (evaluated.empty() || !part.sequences.empty()) {
+        evaluated.push_back(std::move(part));
+      }
+    }
+    const DocumentEnds ends = document_ends(tokenizer_);
+    return {.train = train.size() == 1 ? std::move(train.front())
+                                       : mix_datasets(std::move(train), weights, ends),
+            .validation = join_datasets(std::move(evaluated), ends)};
+  }
+
+ private:
+  // Returns the training part of the files.
+  TokenDataset read_source(const std::vector<TextFile>& files, bool has_validation) {
+    std::vector<TextFile> whole;  // used completely for training
+    std::vector<TextFile> split;
+    for (const TextFile& file : files) {
+      const bool has_other = has_validation || !file.validation_paths.empty();
+      (has_other ? whole : split).push_back(file);
+      if (!has_validation) {
+        add_new(file.validation_paths, validation_);
+      }
+    }
+    const TextFormat format = config_.text_format();
+    std::vector<TokenDataset> train;
+    if (!whole.empty()) {
+      train = read_datasets(whole, format, tokenizer_, warnings_);
+    }
+    if (!split.empty()) {
+      DatasetSplit parts = split_each(read_datasets(split, format, tokenizer_, warnings_),
+                                      config_.validation_fraction, document_ends(tokenizer_));
+      train.push_back(std::move(parts.train));
+      last_parts_.push_back(std::move(parts.validation));
+    }
+    return join_datasets(std::move(train), document_ends(tokenizer_));
+  }
+
+  const TrainConfig& config_;
+  const Tokenizer& tokenizer_;
+  std::vector<std::string>& warnings_;
+  std::vector<TextFile> validation_;
+  std::vector<TokenDataset> last_parts_;  // of files that were split
+};
+
+}  // namespace
+
+void require_lasting_data(const TrainConfig& config) {
+  const auto is_input = [](const std::string& name) {
+    return split_weight(name).name == kStandardInput;
+  };
+  for (const auto* names : {&config.data, &config.validation_data}) {
+    require(std::none_of(names->begin(), names->end(), is_input),
+            "--resume: data comes through standard input, which no run can go on with; name a file "
+            "with the same text (--data FILE)");
+  }
+}
+
+TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Tokenizer> tokenizer) {
+  TrainingData result;
+  DataFiles files = find_files(config, result.warnings);
+  if (tokenizer == nullptr) {
+    tokenizer = make_tokenizer(config, files.train, result.notes);
+  }
+  if (!tokenizer->warning().empty()) {
+    result.warnings.push_back(tokenizer->warning());
+  }
+  tokenizer->set_reads_special(config.special_tokens == "on");
+  DatasetSplit split = SplitReader(config, *tokenizer, result.warnings).read(files);
+  if (config.batching != "packed" && !split.train.documents) {
+    refuse_streams(config, files.train);
+  }
+  result.train = std::move(split.train);
+  result.validation = std::move(split.validation);
+  for (const TokenDataset* data : {&result.train, &result.validation}) {
+    if (const Index unknown = count_token(*data, tokenizer->unknown()); unknown > 0) {
+      result.notes.push_back(concat_text(unknown, " of the ", data->token_count, " tokens to ",
+                                         data == &result.train ? "train" : "evaluate",
+                                         " on are characters that the tokenizer does not know"));
+    }
+  }
+  // A model with its own begin token keeps the beginning of its prompts.
+  if (tokenizer->end_token() && tokenizer->begin_token() == tokenizer->end_token()) {
+    tokenizer->set_prepends_end_of_text(result.train.documents);
+  }
+  result.tokenizer = std::move(tokenizer);
+  return result;
+}
+
+}  // namespace headlight

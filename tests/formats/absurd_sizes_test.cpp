@@ -1,0 +1,204 @@
+#include <sys/resource.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/formats/gguf/gguf.h"
+#include "headlight/runs/config_source.h"
+#include "formats/huggingface/families.h"
+#include "formats/gguf/gguf_architectures.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+
+namespace absurd_sizes_test {
+
+// Configurations with absurd sizes are refused before memory is allocated for them.
+using namespace headlight;
+using test::contains;
+using test::error_of;
+using test::TemporaryFolder;
+
+namespace {
+
+constexpr std::array kAbsurd{"2147483648", "4611686018427387904", "-1", "0", "1e300", "1.5"};
+
+// Integer keys of a family, and the keys that must precede them.
+struct Keys {
+  std::string_view type;
+  std::string_view needed;
+  std::vector<std::string_view> names;
+};
+
+const std::vector<Keys>& families() {
+  static const std::vector<std::string_view> llama{
+      "vocab_size",          "max_position_embeddings", "hidden_size",       "num_hidden_layers",
+      "num_attention_heads", "num_key_value_heads",     "intermediate_size", "head_dim"};
+  static const auto with = [](std::vector<std::string_view> names, std::string_view more) {
+    names.push_back(more);
+    return names;
+  };
+  static const std::vector<std::string_view> gpt2{"vocab_size", "n_positions", "n_ctx",  "n_embd",
+                                                  "n_layer",    "n_head",      "n_inner"};
+  static const std::vector<Keys> all{
+      {"gpt2", "", gpt2},
+      {"headlight", "", gpt2},
+      {"gpt_neo",
+       "",
+       {"vocab_size", "max_position_embeddings", "hidden_size", "num_layers", "num_heads",
+        "intermediate_size", "window_size"}},
+      {"gpt_neox",
+       "",
+       {"vocab_size", "max_position_embeddings", "hidden_size", "num_hidden_layers",
+        "num_attention_heads", "intermediate_size"}},
+      {"llama", "", llama},
+      {"llama",
+       R"("rope_scaling": {"rope_type": "llama3", "factor": 8}, )",
+       {"original_max_position_embeddings"}},
+      {"mistral", "", with(llama, "sliding_window")},
+      {"qwen2", R"("use_sliding_window": true, )", with(llama, "sliding_window")},
+      {"qwen3", R"("use_sliding_window": true, )", with(llama, "sliding_window")},
+      {"gemma3_text", "", with(with(llama, "sliding_window"), "sliding_window_pattern")}};
+  return all;
+}
+
+std::string config_of(const Keys& family, std::string_view key, std::string_view value) {
+  return concat_text("{\"model_type\": \"", family.type, "\", ", family.needed, "\"", key,
+                     "\": ", value, "}");
+}
+
+std::string error_of_config(const std::string& json) {
+  return error_of([&] { parse_model_config(json, "config.json"); });
+}
+
+// Returns the peak memory of the process in kilobytes.
+long peak_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+constexpr long kLittle = 64 * 1024;  // kilobytes
+
+std::string error_of_gguf(const TemporaryFolder& folder, const std::string& architecture,
+                          const std::string& key, const GgufValue& value) {
+  const auto number = [](std::uint32_t size) { return GgufValue(size); };
+  GgufMetadata metadata{{"general.architecture", architecture}};
+  const auto add = [&](const std::string& name, GgufValue usual) {
+    metadata.emplace_back(architecture + "." + name, name == key ? value : std::move(usual));
+  };
+  add("context_length", number(8));
+  add("embedding_length", number(8));
+  add("block_count", number(1));
+  add("attention.head_count", number(2));
+  add("attention.head_count_kv", number(2));
+  add("attention.key_length", number(4));
+  add("feed_forward_length", number(16));
+  if (architecture == "gpt2" || architecture == "gptneox") {
+    add("attention.layer_norm_epsilon", 1e-5F);
+  } else {
+    add("attention.layer_norm_rms_epsilon", 1e-5F);
+  }
+  if (architecture != "gpt2") {
+    add("rope.dimension_count", number(4));
+  }
+  const std::filesystem::path path = folder / "model.gguf";
+  write_gguf(path, metadata, {{"token_embd.weight", Tensor::zeros({5, 8}), GgufType::f32}});
+  return error_of([&] { read_gguf_model(GgufFile(path)); });
+}
+
+}  // namespace
+
+TEST_CASE("absurd sizes in a config.json are refused before they become memory", "[io]") {
+  const long before = peak_memory();
+  for (const Keys& family : families()) {
+    for (const std::string_view key : family.names) {
+      for (const std::string_view value : kAbsurd) {
+        CAPTURE(family.type, key, value);
+        const std::string error = error_of_config(config_of(family, key, value));
+        CAPTURE(error);
+        CHECK(error.starts_with("config.json: "));
+        CHECK(contains(error, std::string(key)));
+      }
+    }
+  }
+  CHECK(peak_memory() - before < kLittle);
+}
+
+TEST_CASE("sizes that are too large together are refused before they become memory", "[io]") {
+  const long before = peak_memory();
+  CHECK(error_of_config(R"({"model_type": "llama", "num_hidden_layers": 100,
+                            "num_attention_heads": 16777216, "hidden_size": 16777216})") ==
+        "config.json: num_attention_heads: expected at most 1048576 heads in all layers, got 100 x "
+        "16777216");
+  CHECK(contains(error_of_config(R"({"model_type": "gemma3_text", "num_hidden_layers": 4096,
+                                     "num_attention_heads": 16777216, "head_dim": 2})"),
+                 "config.json: num_attention_heads: expected at most"));
+  CHECK(contains(error_of_config(R"({"model_type": "gpt2", "n_embd": 16777200})"),
+                 "config.json: the model is too large: about"));
+  CHECK(contains(error_of_config(R"({"model_type": "headlight", "heads_per_layer": [4294967296],
+                                     "n_layer": 1})"),
+                 "heads_per_layer: expected 1 to 12"));
+  CHECK(contains(error_of_config(R"({"model_type": "gpt_neo", "attention_types": [[[], 9999]]})"),
+                 "attention_types: expected lists of kinds"));
+  CHECK(contains(
+      error_of_config(R"({"model_type": "gpt_neo", "attention_types": [[["local"], 1000000]]})"),
+      "attention_types: expected at most 4096 layers"));
+  CHECK(peak_memory() - before < kLittle);
+}
+
+TEST_CASE("absurd sizes in a GGUF file are refused before they become memory", "[io]") {
+  const TemporaryFolder folder;
+  const std::vector<GgufValue> absurd{std::uint64_t{1} << 31,
+                                      std::uint64_t{1} << 62,
+                                      std::int32_t{-1},
+                                      std::uint32_t{0},
+                                      1e300,
+                                      1.5F};
+  const long before = peak_memory();
+  for (const std::string architecture : {"llama", "qwen2", "qwen3", "gemma3", "gpt2", "gptneox"}) {
+    CHECK(error_of_gguf(folder, architecture, "", {}) == "no Error");
+    for (const std::string key :
+         {"context_length", "embedding_length", "block_count", "attention.head_count",
+          "attention.head_count_kv", "attention.key_length", "feed_forward_length",
+          "rope.dimension_count"}) {
+      for (std::size_t i = 0; i < absurd.size(); ++i) {
+        CAPTURE(architecture, key, i);
+        const std::string error = error_of_gguf(folder, architecture, key, absurd[i]);
+        const bool is_read = architecture != "gpt2" || key != "rope.dimension_count";
+        CHECK((error == "no Error") == !is_read);
+        CHECK((!is_read || contains(error, architecture + "." + key)));
+      }
+    }
+  }
+  CHECK(peak_memory() - before < kLittle);
+}
+
+TEST_CASE("an embedding of another width than a GGUF file's metadata says is refused", "[io]") {
+  const TemporaryFolder folder;
+  CHECK(contains(error_of_gguf(folder, "llama", "embedding_length", std::uint32_t{64}),
+                 "llama.embedding_length: expected 8, the width of tensor 'token_embd.weight', "
+                 "got 64"));
+}
+
+TEST_CASE("absurd sizes in the settings of a training are refused before they become memory",
+          "[io]") {
+  const long before = peak_memory();
+  for (const std::string key : {"n_layer", "n_head", "n_embd", "block_size"}) {
+    for (const std::string value : kAbsurd) {
+      CAPTURE(key, value);
+      TrainConfig config;
+      config.position = "rope";
+      config.rotary_pct = 0.5;
+      config.sliding_window = 8;
+      CHECK(error_of([&] {
+              set_config_value(config, key, value);
+              config.validate();
+            }) != "no Error");
+    }
+  }
+  CHECK(peak_memory() - before < kLittle);
+}
+
+}  // namespace absurd_sizes_test

@@ -1,0 +1,131 @@
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/formats/nanogpt/nanogpt_checkpoint.h"
+#include "headlight/nn/architecture.h"
+#include "nn/nn_support.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+namespace attention_only_test {
+
+// Models without MLPs, in memory and on disk.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+GptConfig attention_only(bool bias = true) {
+  GptConfig config{
+      .vocab_size = 257, .block_size = 10, .n_layer = 2, .n_head = 2, .n_embd = 8, .bias = bias};
+  config.mlp = false;
+  return config;
+}
+
+Batch some_tokens() { return make_batch({{5, 1, 250, 7, 7, 30}, {9, 2}}); }
+
+}  // namespace
+
+TEST_CASE("layers of attention alone have no MLP and no second norm") {
+  const Gpt gpt(attention_only());
+  std::vector<std::string> names;
+  for (const auto& [name, parameter] : gpt.parameters()) {
+    names.push_back(name);
+  }
+  CHECK(names == std::vector<std::string>{
+                     "wte.weight", "wpe.weight", "h.0.ln_1.weight", "h.0.ln_1.bias",
+                     "h.0.attn.c_attn.weight", "h.0.attn.c_attn.bias", "h.0.attn.c_proj.weight",
+                     "h.0.attn.c_proj.bias", "h.1.ln_1.weight", "h.1.ln_1.bias",
+                     "h.1.attn.c_attn.weight", "h.1.attn.c_attn.bias", "h.1.attn.c_proj.weight",
+                     "h.1.attn.c_proj.bias", "ln_f.weight", "ln_f.bias"});
+  std::vector<std::string> listed;
+  for (const Weight& weight : weights_of(attention_only())) {
+    listed.push_back(weight.name);
+  }
+  CHECK(listed == names);
+  const ParameterCounts counts = count_parameters(attention_only());
+  CHECK(counts.mlp == 0);
+  CHECK(counts.norms == 3 * 16);
+  CHECK(counts.total() == gpt.parameter_count());
+  // 6 (4 C^2 L + V C) per token and 12 C L per visible pair.
+  CHECK(training_flops(attention_only(), {0, 2}) ==
+        6.0 * (4 * 64 * 2 + 257 * 8) * 2 + 12.0 * 8 * 2 * 3);
+}
+
+TEST_CASE("a layer of attention alone computes what one with an MLP of zeros does") {
+  for (const bool bias : {true, false}) {
+    const Gpt gpt(attention_only(bias));
+    const std::unique_ptr<Gpt> filled = with_zero_mlps(gpt);
+    CHECK(filled->config().mlp);
+    CHECK(gpt.logits(some_tokens()).to_vector() == filled->logits(some_tokens()).to_vector());
+    KeyValueCache cache = gpt.make_cache();
+    KeyValueCache other = filled->make_cache();
+    CHECK(next_logits(gpt, {5, 1, 250}, cache).to_vector() ==
+          next_logits(*filled, {5, 1, 250}, other).to_vector());
+    CHECK(next_logits(gpt, {7}, cache).to_vector() == next_logits(*filled, {7}, other).to_vector());
+  }
+}
+
+TEST_CASE("behind a post-norm a layer of attention alone ends with its first norm") {
+  GptConfig config = attention_only();
+  config.norm = NormPosition::post;
+  config.n_layer = 1;
+  const Gpt gpt(config);
+  // Attention with zero output leaves the norm of the embeddings.
+  parameter_of(gpt, "h.0.attn.c_proj.weight").fill(0);
+  const Batch batch = make_batch({{3}});
+  const std::vector<double> x = gpt.residual(batch, 0).to_vector();
+  double mean = 0;
+  double variance = 0;
+  for (const double value : x) {
+    mean += value / 8;
+  }
+  for (const double value : x) {
+    variance += (value - mean) * (value - mean) / 8;
+  }
+  const std::vector<double> hidden = gpt.hidden(batch).to_vector();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    CHECK(hidden[i] == Approx((x[i] - mean) / std::sqrt(variance + 1e-5)).margin(1e-5));
+  }
+  CHECK_THROWS_WITH(with_zero_mlps(gpt),
+                    "[with_zero_mlps] expected norm = pre: a norm behind an MLP changes what "
+                    "passes");
+}
+
+TEST_CASE("a model of attention alone is written under a type of its own and read back") {
+  const ScratchFolder folder;
+  const Gpt gpt(attention_only());
+  write_model_files(folder.path(), gpt, ByteTokenizer());
+  const auto json = nlohmann::json::parse(file_contents(folder.at("config.json")));
+  CHECK(json["model_type"] == "headlight");
+  CHECK(json["mlp"] == false);
+  const LoadedModel loaded = load_model(folder.path());
+  CHECK_FALSE(loaded.model->config().mlp);
+  CHECK(loaded.model->logits(some_tokens()).to_vector() == gpt.logits(some_tokens()).to_vector());
+  CHECK_THROWS_WITH(require_exportable(gpt.config()),
+                    "hf: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
+  CHECK_THROWS_WITH(
+      require_nanogpt(gpt.config()),
+      "nanogpt: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
+}
+
+TEST_CASE("an exported model of attention alone is a GPT-2 that computes the same") {
+  const ScratchFolder folder;
+  const std::string model = folder.at("model");
+  std::filesystem::create_directory(model);
+  const Gpt gpt(attention_only());
+  write_model_files(model, gpt, ByteTokenizer());
+  const ProgramResult result =
+      run_headlight({"export", model, "--to", "hf", "--out", folder.at("hf")});
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  const auto json = nlohmann::json::parse(file_contents(folder.at("hf/config.json")));
+  CHECK(json["model_type"] == "gpt2");
+  const LoadedModel exported = load_model(folder.at("hf"));
+  CHECK(exported.model->config().mlp);
+  CHECK(exported.model->parameters().size() == gpt.parameters().size() + 2 * 6);
+  CHECK(exported.model->logits(some_tokens()).to_vector() == gpt.logits(some_tokens()).to_vector());
+}
+
+}  // namespace attention_only_test

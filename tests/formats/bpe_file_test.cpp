@@ -1,0 +1,299 @@
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "headlight/base/error.h"
+#include "headlight/text/bpe_tokenizer.h"
+#include "headlight/formats/tokenizers/tokenizer_file.h"
+#include "support/catch.h"
+
+namespace bpe_file_test {
+
+using namespace headlight;
+using nlohmann::json;
+
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+std::string data_file(const std::string& name) {
+  std::ifstream file(HEADLIGHT_SOURCE_DIR "/tests/text/data/" + name, std::ios::binary);
+  REQUIRE(file.is_open());
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Written by Hugging Face `tokenizers`: three special tokens, the bytes, 161 merges as pairs.
+json hf_file() { return json::parse(data_file("bpe_tokenizer.json")); }
+
+BpeTokenizer read(const json& file) {
+  const auto tokenizer = parse_tokenizer_json(file.dump(), "t.json");
+  return dynamic_cast<const BpeTokenizer&>(*tokenizer);
+}
+
+std::string refusal(const json& file) {
+  try {
+    parse_tokenizer_json(file.dump(), "t.json");
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// Returns the message for the file with one value replaced.
+std::string refusal(const char* place, const json& value) {
+  json file = hf_file();
+  file[json::json_pointer(place)] = value;
+  return refusal(file);
+}
+
+// GPT-2's two files for the same tokenizer, without the other special tokens.
+struct Gpt2Files {
+  json vocab;
+  std::string merges = "#version: 0.2\n";
+};
+
+Gpt2Files gpt2_files() {
+  const json file = hf_file();
+  Gpt2Files result{.vocab = file["model"]["vocab"]};
+  result.vocab.erase("<|end|>");
+  result.vocab.erase("<|end|>of");
+  for (auto& [token, id] : result.vocab.items()) {
+    id = id > 0 ? id.get<int>() - 2 : 0;
+  }
+  for (const json& merge : file["model"]["merges"]) {
+    result.merges += merge[0].get<std::string>() + " " + merge[1].get<std::string>() + "\n";
+  }
+  return result;
+}
+
+std::string refusal(const Gpt2Files& files) {
+  try {
+    parse_gpt2_vocabulary(files.vocab.dump(), files.merges, "dir");
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ids of a tokenizer that Hugging Face trained are those of Hugging Face") {
+  const BpeTokenizer tokenizer = read(hf_file());
+  CHECK(tokenizer.vocab_size() == 420);
+  CHECK(tokenizer.end_of_text() == 0);
+  const json cases = json::parse(data_file("bpe_expected.json"));
+  REQUIRE(cases.size() == 14);
+  for (const json& expected : cases) {
+    const auto text = expected["text"].get<std::string>();
+    INFO(text);
+    CHECK(tokenizer.encode(text) == expected["plain"].get<Ids>());
+    CHECK(tokenizer.encode_with_special(text) == expected["special"].get<Ids>());
+    CHECK(tokenizer.decode(tokenizer.encode(text)) == text);
+  }
+}
+
+TEST_CASE("a BPE file read and written says the same, with merges as strings") {
+  BpeTokenizer tokenizer = read(hf_file());
+  for (const bool prepends : {false, true}) {
+    tokenizer.set_prepends_end_of_text(prepends);
+    const std::string text = to_tokenizer_json(tokenizer);
+    const json file = json::parse(text);
+    json expected = hf_file();
+    CHECK(file["added_tokens"] == expected["added_tokens"]);
+    CHECK(file["pre_tokenizer"] == expected["pre_tokenizer"]);
+    CHECK(file["decoder"]["type"] == "ByteLevel");
+    CHECK(file["model"]["vocab"] == expected["model"]["vocab"]);
+    CHECK(file["model"]["merges"][0] == expected["model"]["merges"][0][0].get<std::string>() + " " +
+                                            expected["model"]["merges"][0][1].get<std::string>());
+    const BpeTokenizer back = read(file);
+    CHECK(back.prepends_end_of_text() == prepends);
+    CHECK(to_tokenizer_json(back) == text);
+    CHECK(back.encode_prompt("They say") == tokenizer.encode_prompt("They say"));
+  }
+}
+
+TEST_CASE("a BPE without merges is written as such and read back") {
+  json file = hf_file();
+  file["model"]["merges"] = json::array();
+  const BpeTokenizer tokenizer = read(file);
+  CHECK(tokenizer.encode("ab") == Ids{67, 68});
+  CHECK(parse_tokenizer_json(to_tokenizer_json(tokenizer), "t.json")->kind() == "bpe");
+}
+
+TEST_CASE("vocab.json with merges.txt is the same tokenizer, with or without a version line") {
+  Gpt2Files files = gpt2_files();
+  const std::string text = "They're sure \xEB\x82\x98\xEB\x8A\x94 <|endoftext|>\n";
+  Ids expected = read(hf_file()).encode(text);
+  for (std::int32_t& id : expected) {
+    id -= 2;
+  }
+  const auto with = parse_gpt2_vocabulary(files.vocab.dump(), files.merges, "dir");
+  CHECK(with->kind() == "bpe");
+  CHECK(with->vocab_size() == 418);
+  CHECK(with->end_of_text() == 0);
+  CHECK(with->encode(text) == expected);
+  files.merges = files.merges.substr(files.merges.find('\n') + 1);
+  files.merges.pop_back();  // the last line break is optional, too
+  CHECK(parse_gpt2_vocabulary(files.vocab.dump(), files.merges, "dir")->encode(text) == expected);
+}
+
+TEST_CASE("files of GPT-2 that do not fit together are refused, naming the file") {
+  const Gpt2Files good = gpt2_files();
+  REQUIRE(refusal(good).empty());
+  Gpt2Files files = good;
+  files.vocab.erase("<|endoftext|>");
+  CHECK(refusal(files) == "dir: vocab.json: key \"<|endoftext|>\" is missing");
+  files = good;
+  files.vocab["ab"] = 419;
+  CHECK(refusal(files) ==
+        "dir: vocab.json: id 419 of \"ab\" is out of range, expected 0 ... 418 without gaps");
+  files.vocab["ab"] = 65;
+  CHECK(refusal(files) == "dir: vocab.json: \"ab\" and \"a\" have the same id 65");
+  files = good;
+  files.merges += "zz q\n";
+  CHECK(refusal(files) == "dir: merges.txt: merge 161: \"zz\" is not in the vocabulary");
+  files.merges = "#version: 0.2\na\n";
+  CHECK(refusal(files) ==
+        "dir: merges.txt: merge 0: expected two tokens with a blank between, got \"a\"");
+  files.merges = "a b c\n";
+  CHECK(refusal(files).starts_with("dir: merges.txt: merge 0: expected two tokens"));
+  files.merges = good.merges + "\n";
+  CHECK(refusal(files).starts_with("dir: merges.txt: merge 161: expected two tokens"));
+  files.merges = "q z\n";
+  CHECK(refusal(files) == "dir: merge 0 gives 'qz', which is no token");
+  files.vocab = json::object();
+  CHECK(refusal(files) == "dir: vocab.json: key \"<|endoftext|>\" is missing");
+  files.vocab = json::array();
+  CHECK(refusal(files) == "dir: vocab.json: expected an object, got array");
+}
+
+TEST_CASE("steps that would give other ids than ours are refused, naming the key") {
+  CHECK(refusal("/normalizer", {{"type", "NFKC"}}) ==
+        "t.json: normalizer: type \"NFKC\" is not supported");
+  CHECK(refusal("/pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", json::array()}}) ==
+        "t.json: decoder: ByteLevel: expected a pre_tokenizer that has it");
+  CHECK(refusal("/model/dropout", 0.1) == "t.json: model.dropout: expected null");
+  CHECK(refusal("/model/dropout", 0.0).empty());
+  CHECK(refusal("/model/continuing_subword_prefix", "##") ==
+        "t.json: model.continuing_subword_prefix: prefixes and suffixes of tokens are not "
+        "supported");
+  for (const char* flag : {"single_word", "lstrip", "rstrip"}) {
+    const std::string place = std::string("/added_tokens/1/") + flag;
+    CHECK(refusal(place.c_str(), true).empty());
+    CHECK(refusal(place.c_str(), 7) ==
+          "t.json: added_tokens: " + std::string(flag) + ": expected true or false, got \"7\"");
+  }
+}
+
+TEST_CASE("malformed merges are refused, naming the first") {
+  CHECK(
+      refusal("/model/merges/3", "ab").starts_with("t.json: model.merges: merge 3: expected two"));
+  CHECK(refusal("/model/merges/3", json::array({"a"})) ==
+        "t.json: model.merges: expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"], got "
+        "\"[\\\"a\\\"]\"");
+  CHECK(refusal("/model/merges/3", json::array({"a", 3})).starts_with("t.json: model.merges: "));
+  CHECK(refusal("/model/merges/3", 7).starts_with("t.json: model.merges: expected \"LEFT RIGHT\""));
+  CHECK(refusal("/model/merges", 7) == "t.json: model.merges: expected an array, got number");
+  CHECK(refusal("/model/merges/3", "a zz") ==
+        "t.json: model.merges: merge 3: \"zz\" is not in the vocabulary");
+  CHECK(refusal("/model/merges/3", "a ") ==
+        "t.json: model.merges: merge 3: \"\" is not in the vocabulary");
+  CHECK(refusal("/model/merges/3", "<|end|> a") ==
+        "t.json: model: merge 3: id 1 is no token of bytes");
+  CHECK(refusal("/model/merges/3", "q z") ==
+        "t.json: model: merge 3 gives 'qz', which is no token");
+}
+
+TEST_CASE("of a merge of GPT-2's kind that comes twice the last rank counts") {
+  const std::string text = "They're sure \xEB\x82\x98\xEB\x8A\x94 of the stories\n";
+  json file = hf_file();
+  const Ids expected = read(file).encode(text);
+  const json merges = file["model"]["merges"];
+  json twice = merges;
+  std::reverse(twice.begin(), twice.end());
+  twice.insert(twice.end(), merges.begin(), merges.end());
+  file["model"]["merges"] = twice;
+  CHECK(read(file).encode(text) == expected);
+  Gpt2Files files = gpt2_files();
+  const Ids of_files = parse_gpt2_vocabulary(files.vocab.dump(), files.merges, "dir")->encode(text);
+  files.merges += files.merges.substr(files.merges.find('\n') + 1);
+  CHECK(parse_gpt2_vocabulary(files.vocab.dump(), files.merges, "dir")->encode(text) == of_files);
+}
+
+TEST_CASE("malformed BPE vocabularies are refused") {
+  CHECK(refusal("/model/vocab", json::object()) ==
+        "t.json: model.vocab: is empty, expected the tokens with their ids");
+  CHECK(refusal("/model/vocab/\xEB\x82\x98", 420) ==
+        "t.json: model.vocab: \"\xEB\x82\x98\" is not written in GPT-2's byte characters");
+  CHECK(refusal("/model/vocab/<0x-1>", 4294967296) ==
+        "t.json: model.vocab: id 4294967296 of \"<0x-1>\" is out of range, expected 0 ... 420 "
+        "without gaps");
+  CHECK(refusal("/model/vocab/<0x-1>", 420).empty());  // six plain characters, no escape
+  CHECK(refusal("/model/vocab/a b", 420) ==
+        "t.json: model.vocab: \"a b\" is not written in GPT-2's byte characters");
+  json file = hf_file();
+  file["model"]["vocab"].erase("q");
+  file["model"]["vocab"]["qqq"] = 83;
+  CHECK(refusal(file) == "t.json: model: byte 113 is no token");
+}
+
+TEST_CASE("a tokenizer without special tokens is read, and names the lack where one is needed") {
+  json file = hf_file();
+  file["added_tokens"] = json::array();
+  REQUIRE(refusal(file).empty());
+  const std::unique_ptr<Tokenizer> tokenizer = parse_tokenizer_json(file.dump(), "t.json");
+  CHECK(tokenizer->ends().empty());
+  CHECK_FALSE(tokenizer->end_token());
+  CHECK_FALSE(tokenizer->begin_token());
+  CHECK(tokenizer->decode(tokenizer->encode("a cat")) == "a cat");
+  CHECK_THROWS_AS(tokenizer->end_of_text(), Error);
+  CHECK_THROWS_AS(tokenizer->begin_of_text(), Error);
+}
+
+TEST_CASE("a very long token is taken or refused in a short message") {
+  json file = hf_file();
+  file["model"]["vocab"][std::string(60000, 'q')] = 420;
+  CHECK(read(file).token_bytes(420) == std::string(60000, 'q'));
+  file["model"]["ignore_merges"] = true;
+  CHECK(refusal(file).size() < 200);
+  file["model"]["vocab"][std::string(1000000, 'q')] = 421;
+  const std::string message = refusal(file);
+  CHECK(message.starts_with("t.json: key 'qqq"));
+  CHECK(message.size() < 200);
+}
+
+TEST_CASE(
+    "any value of a wrong type in a BPE file is refused or has no meaning, but never crashes") {
+  const json file = hf_file();
+  int refused = 0;
+  int leaf_number = 0;
+  const json leaves = file.flatten();
+  for (const auto& leaf : leaves.items()) {
+    const bool one_of_many =
+        leaf.key().starts_with("/model/vocab/") || leaf.key().starts_with("/model/merges/");
+    if (one_of_many && ++leaf_number % 50 != 0) {
+      continue;
+    }
+    for (json::json_pointer place(leaf.key()); !place.empty(); place.pop_back()) {
+      for (const json& value : {json(), json(-7), json("x"), json::array(), json::object()}) {
+        const std::string message = refusal(place.to_string().c_str(), value);
+        REQUIRE((message.empty() || message.starts_with("t.json: ")));
+        refused += message.empty() ? 0 : 1;
+      }
+    }
+  }
+  CHECK(refused > 200);
+}
+
+TEST_CASE("every BPE file that ends too early is refused") {
+  const std::string whole = data_file("bpe_tokenizer.json");
+  for (std::size_t size = 0; size + 2 < whole.size(); size += 13) {
+    REQUIRE_THROWS_WITH(parse_tokenizer_json(whole.substr(0, size), "t.json"),
+                        contains_text("t.json: invalid JSON at byte "));
+  }
+}
+
+}  // namespace bpe_file_test

@@ -1,0 +1,452 @@
+#include "headlight/formats/gguf/gguf_tokenizer.h"
+
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "base/json.h"
+#include "headlight/formats/tokenizer_directory.h"
+#include "headlight/formats/tokenizers/tokenizer_file.h"
+#include "formats/gguf/gguf_vocabulary.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+#include "text/byte_characters.h"
+#include "text/text_encoder.h"
+
+namespace gguf_tokenizer_test {
+
+using namespace headlight;
+using test::contains;
+using test::error_of;
+using test::TemporaryFolder;
+
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+using Texts = std::vector<std::string>;
+
+constexpr std::int32_t kControl = 3;
+constexpr std::int32_t kUserDefined = 4;
+constexpr std::int32_t kByte = 6;
+
+void set(GgufMetadata& metadata, const std::string& key, GgufValue value) {
+  for (auto& [name, old] : metadata) {
+    if (name == "tokenizer.ggml." + key) {
+      old = std::move(value);
+      return;
+    }
+  }
+  metadata.emplace_back("tokenizer.ggml." + key, std::move(value));
+}
+
+void drop(GgufMetadata& metadata, const std::string& key) {
+  std::erase_if(metadata,
+                [&](const auto& entry) { return entry.first == "tokenizer.ggml." + key; });
+}
+
+std::unique_ptr<Tokenizer> tokenizer_of(const GgufMetadata& metadata) {
+  const TemporaryFolder folder;
+  write_gguf(folder / "m.gguf", metadata, {});
+  return open_tokenizer(folder / "m.gguf");
+}
+
+// Returns the error about a file, without the file's name.
+std::string refusal(const GgufMetadata& metadata) {
+  const TemporaryFolder folder;
+  write_gguf(folder / "m.gguf", metadata, {});
+  const GgufFile file(folder / "m.gguf");
+  const std::string message = error_of([&] { gguf_tokenizer(file); });
+  const std::size_t name = message.find("m.gguf: ");
+  return name == message.npos ? message : message.substr(name + 8);
+}
+
+std::string refusal(GgufMetadata metadata, const std::string& key, GgufValue value) {
+  set(metadata, key, std::move(value));
+  return refusal(metadata);
+}
+
+// Ids 0 ... 255 are the bytes, then two blanks, "ab", "12", "<s>", "<|end|>" and "<think>".
+GgufMetadata byte_level(const std::string& pre) {
+  Texts tokens;
+  for (int byte = 0; byte < 256; ++byte) {
+    tokens.push_back(byte_name(std::string(1, static_cast<char>(byte))));
+  }
+  const std::string blank = byte_name(" ");
+  tokens.insert(tokens.end(), {blank + blank, "ab", "12", "<s>", "<|end|>", "<think>"});
+  std::vector<std::int32_t> types(tokens.size(), 1);
+  types[259] = types[260] = kControl;
+  types[261] = kUserDefined;
+  return {{"general.architecture", "llama"},
+          {"tokenizer.ggml.model", "gpt2"},
+          {"tokenizer.ggml.pre", pre},
+          {"tokenizer.ggml.tokens", GgufArray(tokens)},
+          {"tokenizer.ggml.token_type", GgufArray(types)},
+          {"tokenizer.ggml.merges", GgufArray(Texts{blank + " " + blank, "a b", "1 2"})},
+          {"tokenizer.ggml.bos_token_id", std::uint32_t{259}},
+          {"tokenizer.ggml.eos_token_id", std::uint32_t{260}}};
+}
+
+// <unk>, <s>, </s>, the 256 bytes, then pieces. Within "▁ab", "ab" has a higher score than "▁a".
+GgufMetadata sentencepiece() {
+  Texts tokens{"<unk>", "<s>", "</s>"};
+  std::vector<std::int32_t> types{2, kControl, kControl};
+  for (int byte = 0; byte < 256; ++byte) {
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    const auto place = static_cast<std::size_t>(byte);
+    tokens.push_back(std::string("<0x") + kDigits[place / 16] + kDigits[place % 16] + '>');
+    types.push_back(kByte);
+  }
+  tokens.insert(tokens.end(), {"▁a", "ab", "▁ab", "▁", "a", "b", "▁▁", "é"});
+  types.resize(tokens.size(), 1);
+  std::vector<float> scores(tokens.size(), 0);
+  const std::vector<float> of_pieces{-2, -1, -3, -10, -11, -12, -4, -13};
+  std::copy(of_pieces.begin(), of_pieces.end(), scores.begin() + 259);
+  return {{"tokenizer.ggml.model", "llama"},
+          {"tokenizer.ggml.pre", "default"},
+          {"tokenizer.ggml.tokens", GgufArray(tokens)},
+          {"tokenizer.ggml.scores", GgufArray(scores)},
+          {"tokenizer.ggml.token_type", GgufArray(types)}};
+}
+
+}  // namespace
+
+TEST_CASE("byte-level tokenizers of GGUF files cut texts as their `pre` says") {
+  const std::string text = "ab  12";
+  const auto ids = [&](const std::string& pre) {
+    return tokenizer_of(byte_level(pre))->encode(text);
+  };
+  CHECK(ids("gpt-2") == Ids{257, ' ', ' ', 258});
+  CHECK(ids("default") == ids("gpt-2"));
+  CHECK(ids("smollm") == Ids{257, 256, '1', '2'});
+  CHECK(ids("llama-bpe") == Ids{257, ' ', ' ', 258});
+  CHECK(ids("qwen2") == Ids{257, ' ', ' ', '1', '2'});
+  for (const char* name : {"olmo", "mpt", "jais", "exaone4"}) {
+    CHECK(ids(name) == ids("gpt-2"));
+  }
+  CHECK(ids("command-r") == ids("smollm"));
+  CHECK(ids("smaug-bpe") == ids("llama-bpe"));
+  CHECK(ids("chatglm-bpe") == ids("llama-bpe"));
+  CHECK(ids("deepseek-r1-qwen") == ids("qwen2"));
+  CHECK(ids("stablelm2") == ids("qwen2"));
+  // Qwen's and GPT-NeoX's pre-tokenizers compose characters.
+  CHECK(tokenizer_of(byte_level("olmo"))->encode("e\u0301") == Ids{0xC3, 0xA9});
+  CHECK(tokenizer_of(byte_level("qwen2"))->encode("e\u0301") == Ids{0xC3, 0xA9});
+  CHECK(tokenizer_of(byte_level("smollm"))->encode("e\u0301") == Ids{'e', 0xCC, 0x81});
+}
+
+TEST_CASE("a GGUF file that leaves open how texts are cut gives a tokenizer with a warning") {
+  GgufMetadata none = byte_level("default");
+  const std::string said = tokenizer_of(none)->warning();
+  CHECK(contains(said, "m.gguf: tokenizer.ggml.pre names no model: texts are cut as GPT-2 does"));
+  drop(none, "pre");
+  CHECK(contains(tokenizer_of(none)->warning(), "tokenizer.ggml.pre names no model"));
+  const std::string text = "ab  12";
+  CHECK(tokenizer_of(none)->encode(text) == tokenizer_of(byte_level("gpt-2"))->encode(text));
+  CHECK(tokenizer_of(byte_level("gpt-2"))->warning().empty());
+  CHECK(tokenizer_of(sentencepiece())->warning().empty());
+}
+
+// Ids are bytes, except for pieces that are tokens: two blanks, "ab", "12".
+TEST_CASE("patterns of GGUF files that PCRE2 matches cut texts as their models do") {
+  const auto ids = [](const std::string& pre, const std::string& text) {
+    return tokenizer_of(byte_level(pre))->encode(text);
+  };
+  if (contains(refusal(byte_level("tekken")), "built without PCRE2")) {
+    return;
+  }
+  for (const char* pre :
+       {"tekken", "gpt-4o", "qwen35", "deepseek-coder", "deepseek-v3", "seed-coder", "bailingmoe",
+        "minicpm5", "laguna", "bloom", "viking"}) {
+    GgufMetadata metadata = byte_level(pre);
+    const std::string text = "Ab ab\t\r\n 12  aB.ab!漢字가x'LL e\u0301 \u1C89";
+    CHECK(tokenizer_of(metadata)->decode(ids(pre, text)) ==
+          (std::string(pre) == "qwen35" ? "Ab ab\t\r\n 12  aB.ab!漢字가x'LL \u00E9 \u1C89" : text));
+  }
+  CHECK(ids("tekken", "xab12") == Ids{'x', 257, '1', '2'});
+  CHECK(ids("gpt-4o", "12") == Ids{258});
+  CHECK(ids("deepseek-v3", "12") == Ids{258});
+  CHECK(ids("deepseek-v3", "1234a") == Ids{258, '3', '4', 'a'});
+  CHECK(ids("deepseek-coder", "ab12") == Ids{257, '1', '2'});
+  CHECK(ids("viking", "ab12") == Ids{257, '1', '2'});
+  CHECK(ids("bloom", "ab12") == Ids{257, 258});
+}
+
+TEST_CASE("Llama 3's pieces that are tokens are taken whole, whatever the merges") {
+  GgufMetadata metadata = byte_level("llama-bpe");
+  set(metadata, "merges", GgufArray(Texts{}));
+  CHECK(tokenizer_of(metadata)->encode("ab abb") == Ids{257, ' ', 'a', 'b', 'b'});
+  set(metadata, "pre", "gpt-2");
+  CHECK(tokenizer_of(metadata)->encode("ab") == Ids{'a', 'b'});
+}
+
+TEST_CASE("a GGUF file says which tokens are special, and what texts begin and end with") {
+  GgufMetadata metadata = byte_level("smollm");
+  const auto tokenizer = tokenizer_of(metadata);
+  CHECK(tokenizer->vocab_size() == 262);
+  CHECK(tokenizer->end_of_text() == 260);
+  CHECK(tokenizer->special_name(259) == "<s>");
+  CHECK(tokenizer->special_name(261).empty());
+  CHECK(TextEncoder(*tokenizer, true).encode("ab<s><think>") == Ids{257, 259, 261});
+  CHECK(tokenizer->encode("<think>") == Ids{261});
+  CHECK(tokenizer->decode(Ids{257, 261, 260}) == "ab<think>");
+  CHECK(tokenizer->encode_prompt("ab") == Ids{257});
+  set(metadata, "add_bos_token", true);
+  CHECK(tokenizer_of(metadata)->encode_prompt("ab") == Ids{259, 257});
+  set(metadata, "pre", "llama-bpe");
+  drop(metadata, "add_bos_token");
+  CHECK(tokenizer_of(metadata)->encode_prompt("ab") == Ids{259, 257});
+  set(metadata, "add_bos_token", false);
+  CHECK(tokenizer_of(metadata)->encode_prompt("ab") == Ids{257});
+  // It works without token types, too.
+  drop(metadata, "token_type");
+  CHECK(tokenizer_of(metadata)->special_name(260) == "<|end|>");
+}
+
+TEST_CASE("SentencePiece's tokens of GGUF files are merged by their scores") {
+  GgufMetadata metadata = sentencepiece();
+  const auto tokenizer = tokenizer_of(metadata);
+  CHECK(tokenizer->encode("ab") == Ids{261});
+  CHECK(tokenizer->encode("a") == Ids{259});
+  CHECK(tokenizer->encode("  ab") == Ids{265, 261});
+  CHECK(tokenizer->encode("é\n") == Ids{262, 266, 3 + '\n'});
+  CHECK(tokenizer->decode(Ids{261, 3 + '\n', 261}) == "ab\n ab");
+  CHECK(tokenizer->encode_prompt("a") == Ids{1, 259});
+  CHECK(tokenizer->end_of_text() == 2);
+  set(metadata, "add_space_prefix", false);
+  CHECK(tokenizer_of(metadata)->encode("ab ab") == Ids{260, 261});
+}
+
+TEST_CASE("of two tokens that share a character the one with the higher score is made") {
+  GgufMetadata metadata = sentencepiece();
+  auto tokens = std::get<Texts>(std::get<GgufArray>(metadata[2].second));
+  tokens[261] = "▁c";  // replaces "▁ab"
+  set(metadata, "tokens", GgufArray(tokens));
+  CHECK(tokenizer_of(metadata)->encode("ab") == Ids{262, 260});
+  auto scores = std::get<std::vector<float>>(std::get<GgufArray>(metadata[3].second));
+  scores[260] = -2.5F;
+  set(metadata, "scores", GgufArray(scores));
+  CHECK(tokenizer_of(metadata)->encode("ab") == Ids{259, 264});
+  scores[260] = scores[259];  // equal scores: the first in the file wins
+  set(metadata, "scores", GgufArray(scores));
+  CHECK(tokenizer_of(metadata)->encode("ab") == Ids{259, 264});
+}
+
+// Runs of blanks are spelled with blanks, not marks.
+GgufMetadata gemma() {
+  GgufMetadata metadata = sentencepiece();
+  auto& tokens = std::get<Texts>(std::get<GgufArray>(metadata[2].second));
+  auto& scores = std::get<std::vector<float>>(std::get<GgufArray>(metadata[3].second));
+  auto& types = std::get<std::vector<std::int32_t>>(std::get<GgufArray>(metadata[4].second));
+  tokens[265] = "▁b";  // replaces "▁▁"
+  tokens.insert(tokens.end(), {"  ", "   ", "<b>"});
+  scores.insert(scores.end(), {-1000, -1000, -1000});
+  types.insert(types.end(), {kUserDefined, kUserDefined, kUserDefined});
+  metadata.emplace_back("general.architecture", "gemma3");
+  metadata.emplace_back("tokenizer.ggml.add_space_prefix", false);
+  return metadata;
+}
+
+TEST_CASE("Gemma's runs of blanks are merged before anything else, as those of marks are") {
+  const auto tokenizer = tokenizer_of(gemma());
+  CHECK(tokenizer->encode("  b  b") == Ids{267, 264, 267, 264});
+  CHECK(tokenizer->encode("     b") == Ids{267, 268, 264});
+  CHECK(tokenizer->encode("\u2581 \u2581b") == Ids{268, 264});
+  CHECK(tokenizer->encode("b<b>") == Ids{264, 269});
+  CHECK(tokenizer->decode(Ids{267, 264, 268}) == "  b   ");
+  CHECK(tokenizer->special_name(267).empty());
+  // A run of blanks stays unchanged if its spelling with marks is another token.
+  GgufMetadata twice = gemma();
+  auto tokens = std::get<Texts>(std::get<GgufArray>(twice[2].second));
+  tokens[265] = "▁▁";
+  set(twice, "tokens", GgufArray(tokens));
+  CHECK(tokenizer_of(twice)->encode("  b") == Ids{267, 264});
+  CHECK(tokenizer_of(twice)->encode("\u2581\u2581b") == Ids{265, 264});
+}
+
+TEST_CASE("special tokens of GGUF files are never merged") {
+  GgufMetadata metadata = sentencepiece();
+  auto types = std::get<std::vector<std::int32_t>>(std::get<GgufArray>(metadata[4].second));
+  types[260] = kControl;
+  set(metadata, "token_type", GgufArray(types));
+  CHECK(tokenizer_of(metadata)->encode("bab") == Ids{262, 264, 263, 264});
+}
+
+TEST_CASE("a GGUF file's tokenizer is written as a tokenizer.json with the same ids") {
+  for (const GgufMetadata& metadata :
+       {byte_level("smollm"), byte_level("qwen2"), byte_level("gpt-2"), sentencepiece(), gemma()}) {
+    const auto tokenizer = tokenizer_of(metadata);
+    const auto again = parse_tokenizer_json(to_tokenizer_json(*tokenizer), "t.json");
+    const std::string text = "ab  12 <think> é ab";
+    CHECK(again->encode_prompt(text) == tokenizer->encode_prompt(text));
+    CHECK(again->end_of_text() == tokenizer->end_of_text());
+  }
+}
+
+namespace {
+
+// Returns the keys without the tokenizer.json that is written beside them.
+GgufMetadata written_keys(const Tokenizer& tokenizer) {
+  GgufMetadata keys = gguf_vocabulary(tokenizer, tokenizer.vocab_size()).keys;
+  std::erase_if(keys, [](const auto& key) { return key.first == "tokenizer.huggingface.json"; });
+  return keys;
+}
+
+template <class T>
+std::vector<T> list(const GgufMetadata& metadata, const std::string& key) {
+  for (const auto& [name, value] : metadata) {
+    if (name == "tokenizer.ggml." + key) {
+      return std::get<std::vector<T>>(std::get<GgufArray>(value));
+    }
+  }
+  return {};
+}
+
+// A tokenizer.json with some keys changed.
+std::unique_ptr<Tokenizer> changed(const GgufMetadata& metadata,
+                                   const std::function<void(Json&)>& change) {
+  Json root = parse_json(to_tokenizer_json(*tokenizer_of(metadata)), "t.json");
+  change(root);
+  return parse_tokenizer_json(root.dump(-1, Json::BadUtf8::refused), "t.json");
+}
+
+}  // namespace
+
+TEST_CASE("SentencePiece's tokens are written with scores, types and bytes") {
+  for (const bool prefix : {true, false}) {
+    GgufMetadata metadata = sentencepiece();
+    set(metadata, "add_space_prefix", prefix);
+    const auto tokenizer = tokenizer_of(metadata);
+    const GgufMetadata keys = written_keys(*tokenizer);
+    CHECK(list<std::string>(keys, "tokens") == list<std::string>(metadata, "tokens"));
+    CHECK(list<std::int32_t>(keys, "token_type") == list<std::int32_t>(metadata, "token_type"));
+    const std::vector<float> scores = list<float>(keys, "scores");
+    CHECK(scores[260] == 0);  // "ab" is merged first
+    CHECK(scores[259] == -1);
+    CHECK(scores[261] == -2);
+    CHECK(scores[265] == -3);
+    CHECK(scores[262] < -3);
+    const auto again = tokenizer_of(keys);
+    for (const char* text : {"ab", "  ab a\n", "bab é<s>", ""}) {
+      CHECK(again->encode_prompt(text) == tokenizer->encode_prompt(text));
+    }
+    CHECK(again->decode(Ids{261, 262, 259}) == tokenizer->decode(Ids{261, 262, 259}));
+  }
+}
+
+TEST_CASE("runs of marks that are added tokens are written as blanks") {
+  const auto tokenizer = changed(gemma(), [](Json& root) {
+    root["added_tokens"].push_back({{"id", 267}, {"content", "▁▁"}, {"special", false}});
+  });
+  GgufMetadata keys = written_keys(*tokenizer);
+  CHECK(list<std::string>(keys, "tokens")[267] == "  ");
+  CHECK(list<std::int32_t>(keys, "token_type")[267] == kUserDefined);
+  CHECK(list<std::string>(keys, "tokens")[268] == "▁▁▁");
+  keys.emplace_back("general.architecture", "gemma3");
+  CHECK(tokenizer_of(keys)->encode("  b  <b>") == tokenizer->encode("  b  <b>"));
+}
+
+TEST_CASE("Metaspace is written with a warning where llama.cpp puts more blanks") {
+  const auto with_scheme = [](const char* scheme) {
+    return changed(sentencepiece(), [&](Json& root) {
+      root["normalizer"] = nullptr;
+      root["pre_tokenizer"] = {{"type", "Metaspace"},
+                               {"replacement", "▁"},
+                               {"prepend_scheme", scheme},
+                               {"split", false}};
+    });
+  };
+  const auto first = with_scheme("first");
+  CHECK(gguf_vocabulary(*first, 267).warnings.size() == 1);
+  CHECK(tokenizer_of(written_keys(*first))->encode("ab ab") == first->encode("ab ab"));
+  const auto never = with_scheme("never");
+  CHECK(gguf_vocabulary(*never, 267).warnings.empty());
+  CHECK(tokenizer_of(written_keys(*never))->encode("ab ab") == never->encode("ab ab"));
+}
+
+TEST_CASE("merges that no scores can say are not written") {
+  const auto refused = [](const std::function<void(Json&)>& change) {
+    return error_of([&] { gguf_vocabulary(*changed(sentencepiece(), change), 267); });
+  };
+  const std::string cannot = "gguf: this tokenizer cannot be expressed: ";
+  CHECK(refused([](Json&) {}) == "no Error");
+  CHECK(refused([](Json& root) {
+          root["model"]["merges"] = Json::array({"a b", "▁ a", "▁a b", "▁ ▁"});
+        }) == cannot + "llama.cpp makes \"▁ab\" of 2 pairs of tokens, its merges of 1");
+  CHECK(refused([](Json& root) {
+          root["model"]["merges"] = Json::array({"a b", "▁ a", "▁a b", "▁ ▁", "▁ ab"});
+        }) == cannot +
+                  "llama.cpp has one score for all pairs that make \"▁ab\", whose merges have "
+                  "others between them");
+  CHECK(refused([](Json& root) {
+          root["normalizer"] = nullptr;
+          root["pre_tokenizer"] = {{"type", "Metaspace"}, {"replacement", "▁"}};
+        }) == cannot + "llama.cpp makes \"▁▁\", where pieces begin at marks");
+  CHECK(refused([](Json& root) {
+          root["model"]["byte_fallback"] = false;
+        }).starts_with(cannot + "llama.cpp has SentencePiece's with bytes, and "));
+}
+
+TEST_CASE("a GGUF file without a tokenizer that is known is refused") {
+  CHECK(refusal({}) == "tokenizer.ggml.model: expected gpt2 or llama, got \"\"");
+  const GgufMetadata bytes = byte_level("smollm");
+  CHECK(refusal(bytes, "model", "bert").ends_with("expected gpt2 or llama, got \"bert\""));
+  CHECK(refusal(bytes, "model", 1.5).ends_with("model: expected a text, got another type"));
+  const std::string unknown = refusal(bytes, "pre", "kimi-k2");
+  CHECK(unknown.starts_with("tokenizer.ggml.pre: expected default, gpt-2, phi-2, "));
+  CHECK(contains(unknown, ", olmo, "));
+  CHECK(unknown.ends_with("kimi-k2'"));
+  for (const char* key : {"tokens", "merges"}) {
+    GgufMetadata metadata = bytes;
+    drop(metadata, key);
+    CHECK(refusal(metadata) == std::string("tokenizer.ggml.") + key + ": is missing");
+  }
+}
+
+TEST_CASE("numbers and types of a GGUF file's tokenizer that do not fit are refused in a line") {
+  const GgufMetadata bytes = byte_level("smollm");
+  const GgufMetadata pieces = sentencepiece();
+  const auto texts = [](Texts list) { return GgufValue(GgufArray(std::move(list))); };
+  CHECK(refusal(bytes, "tokens", std::uint32_t{3}) ==
+        "tokenizer.ggml.tokens: expected a list of texts, got another type");
+  CHECK(refusal(bytes, "tokens", GgufArray(std::vector<float>{1})) ==
+        "tokenizer.ggml.tokens: expected a list of texts, got a list of another type");
+  CHECK(refusal(bytes, "tokens", texts({})) ==
+        "tokenizer.ggml.tokens: expected 1 to 524288 tokens, got 0");
+  CHECK(refusal(bytes, "tokens", texts({"a", ""})) == "tokenizer.ggml.tokens: token 1 is empty");
+  CHECK(refusal(bytes, "tokens", texts({"a", "\xFF"})) ==
+        "tokenizer.ggml.tokens: token 1 is not UTF-8");
+  CHECK(refusal(bytes, "tokens", texts({"a", "b", "a"})) ==
+        "tokenizer.ggml.tokens: \"a\" is token 0 and token 2");
+  CHECK(refusal(bytes, "tokens", texts(Texts(524289, "a"))) ==
+        "tokenizer.ggml.tokens: expected 1 to 524288 tokens, got 524289");
+  CHECK(refusal(bytes, "token_type", GgufArray(std::vector<std::int32_t>{1})) ==
+        "tokenizer.ggml.token_type: expected 262 values, one for each token, got 1");
+  CHECK(refusal(bytes, "eos_token_id", std::uint32_t{262}) ==
+        "tokenizer.ggml.eos_token_id: expected 0 to 261, got 262");
+  CHECK(refusal(bytes, "bos_token_id", "<s>") ==
+        "tokenizer.ggml.bos_token_id: expected a uint32, got another type");
+  CHECK(refusal(bytes, "add_bos_token", std::uint8_t{1}) ==
+        "tokenizer.ggml.add_bos_token: expected true or false, got another type");
+  CHECK(refusal(bytes, "merges", texts({"a b", "a q b"})).starts_with("model.merges: expected "));
+  CHECK(refusal(bytes, "merges", texts({"a zz"})) ==
+        "model.merges: merge 0: \"zz\" is not in the vocabulary");
+  CHECK(refusal(bytes, "merges", texts({"\xFF b"})) ==
+        "tokenizer.ggml.merges: merge 0 is not UTF-8");
+  CHECK(refusal(pieces, "scores", GgufArray(std::vector<float>{1})) ==
+        "tokenizer.ggml.scores: expected 267 values, one for each token, got 1");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(refusal(pieces, "scores", GgufArray(std::vector<float>(267, nan))) ==
+        "tokenizer.ggml.scores: token 0: expected a finite number");
+  GgufMetadata metadata = pieces;
+  auto tokens = std::get<Texts>(std::get<GgufArray>(metadata[2].second));
+  tokens[259] = std::string(257, 'x');
+  CHECK(refusal(metadata, "tokens", texts(tokens)) ==
+        "tokenizer.ggml.tokens: token 259: expected at most 256 bytes, got 257");
+  drop(metadata, "scores");
+  CHECK(refusal(metadata) == "tokenizer.ggml.scores: is missing");
+  GgufMetadata nameless = byte_level("llama-bpe");
+  drop(nameless, "bos_token_id");
+  CHECK(refusal(nameless) == "tokenizer.ggml.bos_token_id: is missing, texts begin with it");
+}
+
+}  // namespace gguf_tokenizer_test

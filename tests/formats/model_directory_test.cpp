@@ -1,0 +1,627 @@
+#include "headlight/formats/model_directory.h"
+
+#include <nlohmann/json.hpp>
+
+#include "generate/test_models.h"
+#include "headlight/io/safetensors.h"
+#include "headlight/ops/layout.h"
+#include "headlight/text/char_tokenizer.h"
+#include "formats/huggingface/families.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+#include "support/drawn_config.h"
+#include "support/tensors.h"
+
+namespace model_directory_test {
+
+// Directories as transformers writes them, and damaged or foreign directories.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Returns a model in which all weights and biases differ.
+std::unique_ptr<Gpt> model_of(bool tie, bool bias = true) {
+  GptConfig config;
+  config.vocab_size = 259;
+  config.block_size = 6;
+  config.n_layer = 2;
+  config.n_head = 3;
+  config.n_embd = 9;
+  config.tie_weights = tie;
+  config.bias = bias;
+  auto model = std::make_unique<Gpt>(config);
+  std::uint64_t number = 0;
+  for (auto& [name, parameter] : model->parameters()) {
+    parameter.copy_from(random_normal(parameter.shape(), RandomStream{9, number++}, 0, 1));
+  }
+  return model;
+}
+
+fs::path written(const TemporaryFolder& folder, const Gpt& model) {
+  const fs::path path = folder / "model";
+  fs::create_directory(path);
+  write_model_files(path, model, ByteTokenizer());
+  return path;
+}
+
+NamedTensors file_tensors(const fs::path& directory) {
+  return read_safetensors(directory / "model.safetensors");
+}
+
+void write_tensors(const fs::path& directory, const NamedTensors& tensors) {
+  write_safetensors(directory / "model.safetensors", tensors);
+}
+
+Tensor* find(NamedTensors& tensors, const std::string& name) {
+  for (auto& [other, tensor] : tensors) {
+    if (other == name) {
+      return &tensor;
+    }
+  }
+  return nullptr;
+}
+
+void change_config(const fs::path& directory, const nlohmann::json& changes) {
+  nlohmann::json config = nlohmann::json::parse(read_bytes(directory / "config.json"));
+  config.update(changes);
+  write_bytes(directory / "config.json", config.dump());
+}
+
+void check_same_parameters(const Gpt& a, const Gpt& b) {
+  const NamedTensors x = a.parameters();
+  const NamedTensors y = b.parameters();
+  REQUIRE(x.size() == y.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    INFO(x[i].first);
+    CHECK(x[i].first == y[i].first);
+    CHECK(x[i].second.to_vector() == y[i].second.to_vector());
+  }
+}
+
+std::string load_error(const fs::path& directory) {
+  return error_of([&] { load_model(directory); });
+}
+
+// Splits the tensors into two shards, the head of the list in the first, and writes their index.
+nlohmann::json shard(const fs::path& directory) {
+  const NamedTensors tensors = file_tensors(directory);
+  const auto middle = tensors.begin() + static_cast<std::ptrdiff_t>(tensors.size() / 2);
+  const std::array<NamedTensors, 2> parts{NamedTensors(tensors.begin(), middle),
+                                          NamedTensors(middle, tensors.end())};
+  nlohmann::json map;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::string name = "model-0000" + std::to_string(i + 1) + "-of-00002.safetensors";
+    write_safetensors(directory / name, parts[i]);
+    for (const auto& [tensor, values] : parts[i]) {
+      map[tensor] = name;
+    }
+  }
+  fs::remove(directory / "model.safetensors");
+  const nlohmann::json index{{"metadata", {{"total_size", 1}}}, {"weight_map", map}};
+  write_bytes(directory / "model.safetensors.index.json", index.dump());
+  return index;
+}
+
+}  // namespace
+
+TEST_CASE("a model directory gives the weights back bit by bit") {
+  const TemporaryFolder folder;
+  for (const bool tie : {true, false}) {
+    for (const bool bias : {true, false}) {
+      const auto model = model_of(tie, bias);
+      const LoadedModel loaded = load_model(written(folder, *model));
+      CHECK(loaded.model->config().tie_weights == tie);
+      CHECK(loaded.model->config().bias == bias);
+      check_same_parameters(*loaded.model, *model);
+      fs::remove_all(folder / "model");
+    }
+  }
+}
+
+TEST_CASE("tensor names may lack their prefix and stand beside causal masks") {
+  const TemporaryFolder folder;
+  const auto model = model_of(true);
+  const fs::path directory = written(folder, *model);
+  NamedTensors tensors;
+  for (const auto& [name, tensor] : file_tensors(directory)) {
+    tensors.emplace_back(name.substr(std::string("transformer.").size()), tensor);
+  }
+  for (const std::string layer : {"h.0", "h.1"}) {
+    tensors.emplace_back(layer + ".attn.bias", Tensor::ones({1, 1, 6, 6}, DType::boolean));
+    tensors.emplace_back(layer + ".attn.masked_bias", Tensor::scalar(-1e4));
+  }
+  write_tensors(directory, tensors);
+  check_same_parameters(*load_model(directory).model, *model);
+
+  tensors.emplace_back("transformer.ln_f.bias", Tensor::zeros({9}));
+  write_tensors(directory, tensors);
+  CHECK(contains(load_error(directory), "ln_f.bias': its weight has come before"));
+}
+
+TEST_CASE("weights of other types become float32") {
+  const TemporaryFolder folder;
+  const auto model = model_of(false);
+  const fs::path directory = written(folder, *model);
+  NamedTensors tensors = file_tensors(directory);
+  for (auto& [name, tensor] : tensors) {
+    tensor = convert(tensor, name.ends_with("bias") ? DType::float64 : DType::bfloat16);
+  }
+  write_tensors(directory, tensors);
+  const LoadedModel loaded = load_model(directory);
+  for (const auto& [name, parameter] : loaded.model->parameters()) {
+    CHECK(parameter.dtype() == DType::float32);
+  }
+  const auto expected = [&](const std::string& name, DType dtype) {
+    NamedTensors all = model->parameters();
+    return convert(*find(all, name), dtype).to_vector();
+  };
+  NamedTensors read = loaded.model->parameters();
+  for (const std::string name : {"wte.weight", "lm_head.weight", "h.1.attn.c_attn.weight"}) {
+    INFO(name);
+    CHECK(find(read, name)->to_vector() == expected(name, DType::bfloat16));
+  }
+  CHECK(find(read, "h.1.mlp.c_fc.bias")->to_vector() ==
+        expected("h.1.mlp.c_fc.bias", DType::float32));
+}
+
+TEST_CASE("shards are read where their index says") {
+  const TemporaryFolder folder;
+  const auto model = model_of(false);
+  const fs::path directory = written(folder, *model);
+  const nlohmann::json index = shard(directory);
+  check_same_parameters(*load_model(directory).model, *model);
+
+  const fs::path index_path = directory / "model.safetensors.index.json";
+  const auto error_with = [&](const std::string& tensor, const nlohmann::json& file) {
+    nlohmann::json changed = index;
+    changed["weight_map"][tensor] = file;
+    write_bytes(index_path, changed.dump());
+    return load_error(directory);
+  };
+  const std::string first = "model-00001-of-00002.safetensors";
+  const std::string second = "model-00002-of-00002.safetensors";
+  const std::string wte = "transformer.wte.weight";
+  const bool in_first = index["weight_map"][wte] == first;
+  SECTION("a tensor that lies in another shard is refused") {
+    CHECK(contains(error_with(wte, in_first ? second : first), "lists it in another file"));
+  }
+  SECTION("a buffer that no shard holds is not missed, but a weight is") {
+    CHECK(error_with("transformer.h.0.attn.masked_bias", first) == "no Error");
+    NamedTensors tensors = read_safetensors(directory / first);
+    const std::string gone = tensors.back().first;
+    tensors.pop_back();
+    write_safetensors(directory / first, tensors);
+    CHECK(contains(load_error(directory), "does not fit config.json: missing '" + gone + "'"));
+  }
+  SECTION("a tensor that the index does not list is refused") {
+    nlohmann::json changed = index;
+    changed["weight_map"].erase(wte);
+    write_bytes(index_path, changed.dump());
+    CHECK(contains(load_error(directory), "does not list it"));
+  }
+  SECTION("a shard that is missing is named") {
+    CHECK(contains(error_with("transformer.x", "none.safetensors"), "none.safetensors"));
+  }
+  SECTION("names that lead out of the directory are refused") {
+    for (const std::string name : {"../a.safetensors", "/a.safetensors", "a/b.safetensors",
+                                   ".safetensors", "a.bin", "", "..\\a.safetensors"}) {
+      INFO(name);
+      CHECK(contains(error_with(wte, name), "is not the name of a .safetensors file"));
+    }
+    CHECK(contains(error_with(wte, 5), "expected the name of a file"));
+  }
+  SECTION("an index without a map is refused") {
+    write_bytes(index_path, R"({"weight_map": {}})");
+    CHECK(contains(load_error(directory), "weight_map: expected names of files"));
+  }
+}
+
+TEST_CASE("a head that differs from the embedding is a head of its own") {
+  const TemporaryFolder folder;
+  const auto model = model_of(true);
+  const fs::path directory = written(folder, *model);
+  NamedTensors tensors = file_tensors(directory);
+  Tensor head = find(tensors, "transformer.wte.weight")->clone();
+  tensors.emplace_back("lm_head.weight", head);
+  write_tensors(directory, tensors);
+  check_same_parameters(*load_model(directory).model, *model);
+
+  head.data<float>()[7] += 1;
+  write_tensors(directory, tensors);
+  const LoadedModel untied = load_model(directory);
+  CHECK_FALSE(untied.model->config().tie_weights);
+  CHECK(untied.model->head_weight().to_vector() == head.to_vector());
+  CHECK_FALSE(read_settled_config(directory).tie_weights);
+}
+
+TEST_CASE("biases that a model without them has learned elsewhere are kept") {
+  const TemporaryFolder folder;
+  const fs::path directory = written(folder, *model_of(true, false));
+  CHECK_FALSE(read_settled_config(directory).bias);
+  NamedTensors tensors = file_tensors(directory);
+  find(tensors, "transformer.h.1.mlp.c_proj.bias")->data<float>()[2] = 0.5F;
+  write_tensors(directory, tensors);
+  const LoadedModel loaded = load_model(directory);
+  CHECK(loaded.model->config().bias);
+  NamedTensors parameters = loaded.model->parameters();
+  CHECK(find(parameters, "h.1.mlp.c_proj.bias")->to_vector()[2] == 0.5);
+  CHECK(find(parameters, "h.0.mlp.c_proj.bias")->to_vector() == std::vector<double>(9, 0.0));
+}
+
+TEST_CASE("tensors outside of layers that are no weights are left out with a warning") {
+  const TemporaryFolder folder;
+  const auto model = model_of(true);
+  const fs::path directory = written(folder, *model);
+  NamedTensors tensors = file_tensors(directory);
+  tensors.emplace_back("v_head.summary.weight", Tensor::zeros({1, 9}));
+  tensors.emplace_back("score.weight", Tensor::zeros({2, 9}));
+  write_tensors(directory, tensors);
+  std::vector<std::string> warnings;
+  const auto warn = [&](const std::string& line) { warnings.push_back(line); };
+  check_same_parameters(*load_weights(directory, {.warn = warn}), *model);
+  CHECK(warnings == std::vector<std::string>{(directory / "model.safetensors").string() +
+                                             ": left out 'score.weight', 'v_head.summary.weight': "
+                                             "no weights of this model"});
+  read_settled_config(directory, warn);
+  CHECK(warnings.size() == 2);
+  CHECK(load_error(directory) == "no Error");
+}
+
+TEST_CASE("tensors that do not fit config.json are named in one line") {
+  const TemporaryFolder folder;
+  const fs::path directory = written(folder, *model_of(true));
+  SECTION("missing and unexpected ones") {
+    NamedTensors tensors = file_tensors(directory);
+    for (auto& [name, tensor] : tensors) {
+      name = name == "transformer.ln_f.bias" ? "transformer.ln_g.bias" : name;
+    }
+    write_tensors(directory, tensors);
+    CHECK(contains(load_error(directory),
+                   "does not fit config.json: missing 'transformer.ln_f.bias'; unexpected "
+                   "'transformer.ln_g.bias'"));
+  }
+  SECTION("a whole layer too few") {
+    change_config(directory, {{"n_layer", 3}});
+    CHECK(contains(load_error(directory), "missing 'transformer.h.2.ln_1.weight', "));
+    CHECK(contains(load_error(directory), " and 8 more"));
+  }
+  SECTION("a layer too many") {
+    change_config(directory, {{"n_layer", 1}});
+    CHECK(contains(load_error(directory), "unexpected 'transformer.h.1."));
+  }
+  SECTION("another vocabulary, however large") {
+    change_config(directory, {{"vocab_size", 16000000}});
+    CHECK(contains(load_error(directory),
+                   "transformer.wte.weight: expected shape [16000000, 9], as config.json says, "
+                   "got [259, 9]"));
+  }
+  SECTION("pickles of PyTorch") {
+    fs::rename(directory / "model.safetensors", directory / "pytorch_model.bin");
+    CHECK(contains(load_error(directory), "pytorch_model.bin, a Python pickle, is not read"));
+  }
+}
+
+TEST_CASE("what is no model that can be read says what it is and what to do") {
+  const TemporaryFolder folder;
+  const auto error_at = [](const fs::path& path) {
+    return error_of([&] { find_model_directory(path); });
+  };
+  const std::string place = folder.path().string();
+  CHECK(error_at(folder / "none") == place + "/none: no such directory");
+  write_bytes(folder / "ckpt.pt", "PK");
+  CHECK(contains(error_at(folder / "ckpt.pt"), "/ckpt.pt, a Python pickle, is not read; save"));
+  CHECK(contains(error_at(folder.path()), "/ckpt.pt, a Python pickle, is not read; save"));
+  write_bytes(folder / "weights", "GGUF and more");
+  CHECK(error_at(folder / "weights") ==
+        place + "/weights: is a GGUF file; rename it to 'weights.gguf'");
+  write_bytes(folder / "a.gguf", "GGUF");
+  CHECK(error_at(folder.path()) ==
+        place + ": no model here but a GGUF file; give " + place + "/a.gguf");
+  write_bytes(folder / "text", "text");
+  CHECK(contains(error_at(folder / "text"), "/text: is no directory; expected that of a model"));
+}
+
+TEST_CASE("files that stand for what is missing say so") {
+  const TemporaryFolder folder;
+  const fs::path directory = written(folder, *model_of(true));
+  const std::string pointer =
+      "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 12345\n";
+  SECTION("pointers of Git LFS") {
+    for (const std::string name : {"model.safetensors", "tokenizer.json"}) {
+      const std::string before = read_bytes(directory / name);
+      write_bytes(directory / name, pointer);
+      CHECK(contains(load_error(directory), "/" + name + ": is a pointer of Git LFS"));
+      write_bytes(directory / name, before);
+    }
+    write_bytes(folder / "a.gguf", pointer);
+    CHECK(contains(load_error(folder / "a.gguf"), "/a.gguf: is a pointer of Git LFS"));
+  }
+  SECTION("shards without their index") {
+    shard(directory);
+    fs::remove(directory / "model.safetensors.index.json");
+    CHECK(contains(load_error(directory), "is one of several; model.safetensors.index.json, "));
+  }
+  SECTION("a tokenizer of SentencePiece alone") {
+    fs::remove(directory / "tokenizer.json");
+    write_bytes(directory / "tokenizer.model", "\n");
+    CHECK(contains(load_error(directory), "/tokenizer.model: SentencePiece's own format"));
+  }
+}
+
+TEST_CASE("a model may be loaded with fewer positions than its file has") {
+  const TemporaryFolder folder;
+  const auto model = model_of(true);
+  const LoadedModel loaded = load_model(
+      written(folder, *model), {.adjust = [](GptConfig& config) { config.block_size = 4; }});
+  CHECK(loaded.model->config().block_size == 4);
+  NamedTensors whole = model->parameters();
+  NamedTensors cut = loaded.model->parameters();
+  CHECK(find(cut, "wpe.weight")->to_vector() ==
+        slice(*find(whole, "wpe.weight"), 0, 0, 4).to_vector());
+}
+
+// Values of AutoConfig of transformers 5.24 for a config.json with nothing but a type.
+struct Defaults {
+  const char* type;
+  Index vocabulary;
+  Index block;
+  Index width;
+  Index layers;
+  Index heads;
+  Index key_heads;
+  Index head_width;
+  Index inner;
+  double epsilon;
+  Activation activation;
+  bool tied;
+  double dropout;
+  double theta;         // of the first layer; 0: no rotary positions
+  Index turned;         // rotated elements of a head
+  Index first_window;   // of the first layer; 0: none
+  Index second_window;  // of the second layer
+  Index sixth_window;
+};
+
+TEST_CASE("keys that config.json lacks have the defaults of transformers") {
+  using enum Activation;
+  const std::vector<Defaults> families{
+      {"gpt2", 50257, 1024, 768, 12, 12, 12, 64, 3072, 1e-5, gelu_tanh, true, 0.1, 0, 0, 0, 0, 0},
+      {"gpt_neo", 50257, 2048, 2048, 24, 16, 16, 128, 8192, 1e-5, gelu_tanh, true, 0, 0, 0, 0, 256,
+       256},
+      {"gpt_neox", 50432, 2048, 6144, 44, 64, 64, 96, 24576, 1e-5, gelu_erf, false, 0, 1e4, 24, 0,
+       0, 0},
+      {"llama", 32000, 2048, 4096, 32, 32, 32, 128, 11008, 1e-6, silu, false, 0, 1e4, 128, 0, 0, 0},
+      {"mistral", 32000, 131072, 4096, 32, 32, 8, 128, 14336, 1e-6, silu, false, 0, 1e4, 128, 4096,
+       4096, 4096},
+      {"qwen2", 151936, 32768, 4096, 32, 32, 32, 128, 22016, 1e-6, silu, false, 0, 1e4, 128, 0, 0,
+       0},
+      {"qwen3", 151936, 32768, 4096, 32, 32, 32, 128, 22016, 1e-6, silu, false, 0, 1e4, 128, 0, 0,
+       0},
+      {"gemma3_text", 262208, 131072, 2304, 26, 8, 4, 256, 9216, 1e-6, gelu_tanh, true, 0, 1e4, 256,
+       4096, 4096, 0}};
+  for (const Defaults& usual : families) {
+    INFO(usual.type);
+    const GptConfig config =
+        parse_model_config(concat_text("{\"model_type\": \"", usual.type, "\"}"), "config.json")
+            .config;
+    const BlockPlan first = block_plan(config, 0);
+    CHECK(config.vocab_size == usual.vocabulary);
+    CHECK(config.block_size == usual.block);
+    CHECK(config.n_embd == usual.width);
+    CHECK(config.n_layer == usual.layers);
+    CHECK(config.n_head == usual.heads);
+    CHECK(first.attention.key_heads == usual.key_heads);
+    CHECK(first.attention.head_width == usual.head_width);
+    CHECK(first.mlp_width == usual.inner);
+    CHECK(config.layer_norm_epsilon == usual.epsilon);
+    CHECK(config.activation == usual.activation);
+    CHECK(config.tie_weights == usual.tied);
+    CHECK(config.attention_dropout == usual.dropout);
+    CHECK(first.attention.rope.has_value() == (usual.theta > 0));
+    const RopeOptions rope = first.attention.rope.value_or(RopeOptions{.theta = 0});
+    CHECK(rope.theta == usual.theta);
+    CHECK((rope.width > 0 || usual.theta == 0 ? rope.width : usual.head_width) == usual.turned);
+    CHECK(first.attention.window == usual.first_window);
+    CHECK(block_plan(config, 1).attention.window == usual.second_window);
+    CHECK(block_plan(config, 5).attention.window == usual.sixth_window);
+  }
+}
+
+TEST_CASE("keys that are null mean what they mean to transformers") {
+  const auto attention = [](const std::string& keys) {
+    return block_plan(parse_model_config("{" + keys + "}", "config.json").config, 31).attention;
+  };
+  CHECK(attention(R"("model_type": "mistral", "sliding_window": null)").window == 0);
+  CHECK(attention(R"("model_type": "mistral", "num_key_value_heads": null)").key_heads == 32);
+  CHECK(attention(R"("model_type": "qwen2", "num_key_value_heads": null,
+                     "num_attention_heads": 16)")
+            .key_heads == 16);
+  CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": null)").window == 0);
+  CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": true)").window == 4096);
+  CHECK(attention(R"("model_type": "qwen2", "use_sliding_window": true,
+                     "sliding_window": null)")
+            .window == 0);
+  CHECK(contains(error_of([] {
+                   parse_model_config(R"({"model_type": "gemma3_text", "sliding_window": null})",
+                                      "config.json");
+                 }),
+                 "sliding_window: expected a number from 1, got null"));
+  const auto scaled = parse_model_config(R"({"model_type": "llama",
+                             "rope_scaling": {"rope_type": "llama3", "factor": 8}})",
+                                         "config.json");
+  CHECK(scaled.config.rope.original_max_position_embeddings == 2048);  // the context length
+}
+
+TEST_CASE("an activation has every name that transformers has for it") {
+  const std::vector<std::pair<std::string, Activation>> names{
+      {"gelu_new", Activation::gelu_tanh},
+      {"gelu_pytorch_tanh", Activation::gelu_tanh},
+      {"gelu_fast", Activation::gelu_tanh},
+      {"gelu_accurate", Activation::gelu_tanh},
+      {"gelu_python_tanh", Activation::gelu_tanh},
+      {"gelu", Activation::gelu_erf},
+      {"gelu_python", Activation::gelu_erf},
+      {"silu", Activation::silu},
+      {"swish", Activation::silu},
+      {"relu", Activation::relu},
+      {"relu2", Activation::relu2}};
+  for (const auto& [name, activation] : names) {
+    CHECK(parse_model_config(R"({"model_type": "gpt2", "activation_function": ")" + name + "\"}",
+                             "config.json")
+              .config.activation == activation);
+  }
+}
+
+TEST_CASE("options of GPT-2 that would change the function are refused by name") {
+  const auto error_with = [](const std::string& more) {
+    return error_of(
+        [&] { parse_model_config(R"({"model_type": "gpt2", )" + more + "}", "config.json"); });
+  };
+  CHECK(error_with(R"("activation_function": "gelu_pytorch_tanh")") == "no Error");
+  CHECK(error_with(R"("reorder_and_upcast_attn": true)") == "no Error");
+  CHECK(error_with(R"("n_inner": 3072)") == "no Error");
+  CHECK(contains(error_with(R"("activation_function": "quick_gelu")"),
+                 "config.json: activation_function: expected gelu_new, gelu_pytorch_tanh, gelu, "
+                 "relu, relu2 or silu, got 'quick_gelu'"));
+  CHECK(error_with(R"("n_inner": 3000)") == "no Error");
+  CHECK(contains(error_with(R"("n_inner": 0)"), "config.json: n_inner: "));
+  CHECK(contains(error_with(R"("scale_attn_weights": false)"), "scale_attn_weights: only true"));
+  CHECK(contains(error_with(R"("scale_attn_by_inverse_layer_idx": true)"),
+                 "scale_attn_by_inverse_layer_idx: only false"));
+  CHECK(contains(error_with(R"("add_cross_attention": true)"), "add_cross_attention: only false"));
+  CHECK(error_of([] { parse_model_config(R"({"model_type": "bert"})", "config.json"); }) ==
+        "config.json: model_type: expected gpt2, gpt_neo, gpt_neox, llama, mistral, qwen2, "
+        "qwen3 or gemma3_text, got 'bert'");
+}
+
+TEST_CASE("options of Llama and its relatives that would change the function are refused by name") {
+  const auto error_with = [](const std::string& type, const std::string& more) {
+    return error_of([&] {
+      parse_model_config(R"({"model_type": ")" + type + "\", " + more + "}", "config.json");
+    });
+  };
+  const auto llama = [&](const std::string& more) { return error_with("llama", more); };
+  CHECK(llama(R"("rope_scaling": {"type": "linear", "factor": 2})") == "no Error");
+  CHECK(llama(R"("rope_scaling": {"type": "linear"})") ==
+        "config.json: rope_scaling.factor: is missing");
+  CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2})") ==
+        "config.json: rope_scaling.rope_type: expected default, linear or llama3, got 'yarn'");
+  CHECK(llama(R"("rope_parameters": {"rope_type": "dynamic", "factor": 2})") ==
+        "config.json: rope_parameters.rope_type: expected default, linear or llama3, got "
+        "'dynamic'");
+  CHECK(llama(R"("rope_parameters": 7)") == "config.json: rope_parameters: expected an object");
+  CHECK(llama(R"("rope_theta": -1)") ==
+        "config.json: rope_theta: expected above 0 to 1e+12, got -1");
+  CHECK(contains(llama(R"("partial_rotary_factor": 0.5)"),
+                 "partial_rotary_factor: only 1 is supported"));
+  CHECK(contains(llama(R"("quantization_config": {"bits": 4})"),
+                 "quantization_config: quantised weights are not supported"));
+  CHECK(contains(llama(R"("hidden_act": "tanh")"), "hidden_act: expected gelu_new"));
+  CHECK(contains(llama(R"("num_hidden_layers": 1099511627776)"), "num_hidden_layers: expected 1"));
+  CHECK(contains(llama(R"("num_key_value_heads": 5)"),
+                 "num_key_value_heads: expected a divisor of 32"));
+  CHECK(error_with("qwen2", R"("layer_types": ["full_attention"])") ==
+        "config.json: layer_types: expected 32 texts, got 1");
+  CHECK(error_with("qwen3", R"("num_hidden_layers": 1, "layer_types": ["chunked_attention"])") ==
+        "config.json: layer_types: expected full_attention, as there is no window, got "
+        "'chunked_attention'");
+  CHECK(contains(error_with("gpt_neox", R"("rotary_pct": 2)"), "rotary_pct: expected"));
+}
+
+TEST_CASE("errors name the keys of config.json as the file spells them") {
+  const auto error_with = [](const std::string& type, const std::string& more) {
+    return error_of([&] {
+      parse_model_config(R"({"model_type": ")" + type + "\", " + more + "}", "config.json");
+    });
+  };
+  CHECK(error_with("gpt2", R"("n_head": 5)") ==
+        "config.json: n_head: 5 heads do not divide n_embd 768");
+  CHECK(error_with("gpt_neo", R"("num_heads": 5)") ==
+        "config.json: num_heads: 5 heads do not divide hidden_size 2048");
+  CHECK(error_with("llama", R"("num_attention_heads": 5)") ==
+        "config.json: num_attention_heads: 5 heads do not divide hidden_size 4096");
+  CHECK(error_with("llama", R"("rms_norm_eps": 2)") ==
+        "config.json: rms_norm_eps: expected above 0 and below 1, got 2");
+  CHECK(error_with("gpt_neox", R"("layer_norm_eps": -1)") ==
+        "config.json: layer_norm_eps: expected above 0 and below 1, got -1");
+  CHECK(error_with("gpt2", R"("attn_pdrop": 1)") ==
+        "config.json: attn_pdrop: expected 0 to below 1, got 1");
+  CHECK(error_with("gpt_neox", R"("rotary_emb_base": -2)") ==
+        "config.json: rotary_emb_base: expected above 0 to 1e+12, got -2");
+  CHECK(error_with("llama", R"("rope_parameters": {"rope_theta": -2})") ==
+        "config.json: rope_parameters.rope_theta: expected above 0 to 1e+12, got -2");
+  CHECK(error_with("llama", R"("rope_scaling": {"type": "linear", "factor": -2})") ==
+        "config.json: rope_scaling.factor: expected above 0 to 1e+12, got -2");
+  CHECK(error_with("llama", R"("head_dim": 5)") ==
+        "config.json: partial_rotary_factor: expected an even number of the 5 elements of a head, "
+        "got 5");
+}
+
+TEST_CASE("keys of config.json without effect are named, and those that mean nothing are not") {
+  const auto unread = [](const std::string& keys) {
+    return parse_model_config(R"({"model_type": "llama", )" + keys + "}", "config.json").unread;
+  };
+  CHECK(unread(R"("_name_or_path": "x", "torch_dtype": "bfloat16", "transformers_version": "5",
+                  "pretraining_tp": 1, "use_cache": true, "rope_scaling": null)")
+            .empty());
+  CHECK(unread(R"("use_mrope": false, "new": null, "list": [], "text": "")").empty());
+  CHECK(unread(R"("residual_multiplier": 0.22, "vocab_size": 9, "new": {"a": 1})") ==
+        std::vector<std::string>{"residual_multiplier", "new"});
+}
+
+TEST_CASE("options that only Headlight has are refused by name") {
+  const auto error_with = [](const std::string& more) {
+    return error_of(
+        [&] { parse_model_config(R"({"model_type": "headlight", )" + more + "}", "config.json"); });
+  };
+  CHECK(error_with(R"("norm": "post")") == "no Error");
+  CHECK(error_with(R"("norm": "none")") == "config.json: norm: expected pre or post, got 'none'");
+  CHECK(error_with(R"("heads_per_layer": 3)") == "config.json: heads_per_layer: expected a list");
+  CHECK(error_with(R"("heads_per_layer": [1.5])") ==
+        "config.json: heads_per_layer: expected whole numbers");
+}
+
+TEST_CASE("heads that say no more than GPT-2 does are simplified, others refused") {
+  GptConfig config;
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.n_embd = 8;
+  config.heads_per_layer = {2, 2};
+  config.head_width = 4;
+  CHECK(contains(error_of([&] { require_exportable(config); }), "these heads cannot be expressed"));
+  simplify_heads(config);
+  CHECK(config.heads_per_layer.empty());
+  CHECK(config.head_width == 0);
+  CHECK(error_of([&] { require_exportable(config); }) == "no Error");
+
+  config.heads_per_layer = {2, 1};
+  simplify_heads(config);
+  CHECK(config.heads_per_layer == std::vector<Index>{2, 1});
+  config.heads_per_layer.clear();
+  config.norm = NormPosition::post;
+  CHECK(contains(error_of([&] { require_exportable(config); }), "norm = post cannot be expressed"));
+}
+
+TEST_CASE("every combination of keys comes back from its folder", "[io]") {
+  const TemporaryFolder folder;
+  for (int number = 0; number < 100; ++number) {
+    const GptConfig config = drawn_config(number);
+    INFO(described(number, config));
+    const Gpt gpt(config, 1);
+    spread_weights(gpt);
+    const fs::path directory = folder.path() / std::to_string(number);
+    fs::create_directories(directory);
+    write_model_files(directory, gpt, build_char_tokenizer("ab"));
+    std::vector<std::string> lines;
+    const std::unique_ptr<Gpt> read =
+        load_weights(directory, {.warn = [&](const std::string& line) { lines.push_back(line); }});
+    CHECK(lines.empty());
+    const Batch batch = make_batch({drawn_tokens(number, config)});
+    CHECK(same_bits(read->logits(batch), gpt.logits(batch)));
+  }
+}
+
+}  // namespace model_directory_test

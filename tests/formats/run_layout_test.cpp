@@ -1,0 +1,45 @@
+#include "headlight/formats/run_layout.h"
+
+#include "support/catch.h"
+#include "support/program.h"
+
+namespace run_layout_test {
+
+using namespace headlight;
+
+TEST_CASE("the name of a checkpoint tells its updates, and no other name does", "[io]") {
+  CHECK(checkpoint_name(7) == "step_00000007");
+  CHECK(checkpoint_name(123456789) == "step_123456789");
+  for (const Index iteration : {Index{0}, Index{7}, Index{99999999}, Index{100000000}}) {
+    CHECK(iteration_of_checkpoint(checkpoint_name(iteration)) == iteration);
+  }
+  for (const char* name : {"", "latest", "step_", "step_7", "step_0000000x", "step_-0000007",
+                           "step_000000007", "step_00000007.tmp.12", "xstep_00000007"}) {
+    INFO(name);
+    CHECK(!iteration_of_checkpoint(name).has_value());
+  }
+}
+
+TEST_CASE("a model is that of the folder itself, or of the best or latest checkpoint", "[io]") {
+  const ScratchFolder folder;
+  const std::filesystem::path& run = folder.path();
+  const auto add = [&](const std::string& place, const std::string& file) {
+    std::filesystem::create_directories(run / place);
+    folder.write(place + "/" + file, "{}");
+  };
+  CHECK(!model_in(run).has_value());
+  CHECK(!tokenizer_in(run / "nowhere").has_value());
+  add("latest", "config.json");
+  CHECK(model_in(run) == run / "latest");
+  add("best", "config.json");
+  CHECK(model_in(run) == run / "best");
+  CHECK(!tokenizer_in(run).has_value());
+  add("latest", "vocab.json");
+  CHECK(tokenizer_in(run) == run / "latest");
+  add(".", "tokenizer.json");
+  CHECK(tokenizer_in(run) == run);
+  add(".", "config.json");
+  CHECK(model_in(run) == run);
+}
+
+}  // namespace run_layout_test

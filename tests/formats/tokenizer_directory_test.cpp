@@ -1,0 +1,252 @@
+#include "headlight/formats/tokenizer_directory.h"
+
+#include <nlohmann/json.hpp>
+
+#include "headlight/base/error.h"
+#include "headlight/formats/gguf/gguf.h"
+#include "headlight/formats/gguf/gguf_model.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/text/bpe_tokenizer.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "formats/token_settings.h"
+#include "support/catch.h"
+#include "support/program.h"
+#include "text/byte_characters.h"
+
+namespace tokenizer_directory_test {
+
+using namespace headlight;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Ids 0 ... 255 are the bytes, then <|endoftext|> and "ab".
+std::string vocab_json() {
+  nlohmann::json vocab;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocab[byte_name(std::string(1, static_cast<char>(byte)))] = byte;
+  }
+  vocab["<|endoftext|>"] = 256;
+  vocab["ab"] = 257;
+  return vocab.dump();
+}
+
+constexpr std::int32_t kEndOfText = 256;
+constexpr std::int32_t kTurnBegin = 257;
+constexpr std::int32_t kTurnEnd = 258;
+constexpr std::int32_t kPad = 259;
+
+// A byte-level tokenizer with the special tokens of chats.
+BpeTokenizer chat_tokenizer() {
+  BpeVocabulary vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  vocabulary.tokens.resize(260);
+  vocabulary.tokens.emplace_back("ab");
+  vocabulary.merges = {{'a', 'b'}};
+  vocabulary.special = {{"<|endoftext|>", kEndOfText},
+                        {"<|im_start|>", kTurnBegin},
+                        {"<|im_end|>", kTurnEnd},
+                        {"<pad>", kPad}};
+  return BpeTokenizer(std::move(vocabulary));
+}
+
+Gpt small_model() {
+  return Gpt({.vocab_size = 261, .block_size = 8, .n_layer = 1, .n_head = 1, .n_embd = 32});
+}
+
+// A folder as transformers writes it, with GPT-2's or SmolLM's pieces.
+class ChatFolder {
+ public:
+  explicit ChatFolder(bool digits) {
+    fs::create_directories(path());
+    write_model_files(path(), small_model(), chat_tokenizer());
+    if (digits) {
+      nlohmann::json file = json_in("tokenizer.json");
+      const nlohmann::json bytes = file["pre_tokenizer"];
+      file["pre_tokenizer"] = {
+          {"type", "Sequence"},
+          {"pretokenizers",
+           nlohmann::json::array({{{"type", "Digits"}, {"individual_digits", true}}, bytes})}};
+      write("tokenizer.json", file);
+    }
+    write("tokenizer_config.json", {{"bos_token", "<|im_start|>"},
+                                    {"eos_token", {{"content", "<|im_end|>"}}},
+                                    {"pad_token", "<pad>"},
+                                    {"chat_template", "{{ messages }}"}});
+    write("generation_config.json",
+          {{"bos_token_id", kTurnBegin}, {"eos_token_id", {kEndOfText, kTurnEnd}}});
+  }
+
+  fs::path path() const { return folder_.path() / "chat"; }
+  fs::path at(const std::string& name) const { return folder_.path() / name; }
+  nlohmann::json json_in(const std::string& file) const {
+    return nlohmann::json::parse(file_contents(path() / file));
+  }
+  void write(const std::string& file, const nlohmann::json& json) const {
+    folder_.write("chat/" + file, json.dump());
+  }
+  void remove(const std::string& file) const { fs::remove(path() / file); }
+
+ private:
+  ScratchFolder folder_;
+};
+
+using Ids = std::vector<std::int32_t>;
+
+void check_chat_tokenizer(const Tokenizer& tokenizer) {
+  CHECK(tokenizer.begin_of_text() == kTurnBegin);
+  CHECK(tokenizer.ends() == Ids{kTurnEnd, kEndOfText});
+  CHECK(tokenizer.padding() == kPad);
+  CHECK(tokenizer.chat_template() == "{{ messages }}");
+  CHECK_FALSE(tokenizer.prepends_end_of_text());
+  CHECK(tokenizer.special_name(kTurnBegin) == "<|im_start|>");
+  CHECK(tokenizer.special_name(kPad) == "<pad>");
+  CHECK(tokenizer.encode("abc1") == Ids{260, 'c', '1'});
+}
+
+fs::path write_folder(const fs::path& folder, const Tokenizer& tokenizer) {
+  fs::create_directories(folder);
+  write_model_files(folder, small_model(), tokenizer);
+  return folder;
+}
+
+}  // namespace
+
+TEST_CASE("a folder without tokenizer.json is read from vocab.json and merges.txt") {
+  const ScratchFolder directory;
+  directory.write("vocab.json", vocab_json());
+  CHECK_THROWS_WITH(load_tokenizer(directory.path()), contains_text("merges.txt"));
+  directory.write("merges.txt", "#version: 0.2\na b\n");
+  const auto tokenizer = load_tokenizer(directory.path());
+  CHECK(tokenizer->kind() == "bpe");
+  CHECK(tokenizer->encode("abc") == std::vector<std::int32_t>{257, 'c'});
+  directory.write("tokenizer.json", "{}");
+  CHECK_THROWS_WITH(load_tokenizer(directory.path()),
+                    contains_text("tokenizer.json: key \"model\" is missing"));
+}
+
+TEST_CASE("a folder without a tokenizer is refused for lack of tokenizer.json") {
+  const ScratchFolder directory;
+  CHECK_THROWS_WITH(load_tokenizer(directory.path()), contains_text("tokenizer.json"));
+}
+
+TEST_CASE("a chat template stays with the tokenizer from folder to folder and through GGUF") {
+  const std::string text = "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}{% endfor %}";
+  ByteTokenizer tokenizer;
+  tokenizer.set_chat_template(text);
+  const ScratchFolder folder;
+  save_tokenizer(folder.path() / "hf", tokenizer);
+  const auto from_folder = load_tokenizer(folder.path() / "hf");
+  CHECK(from_folder->chat_template() == text);
+  const Gpt model({.vocab_size = 257, .block_size = 8, .n_layer = 1, .n_head = 1, .n_embd = 32,
+                   .position = PositionKind::learned});
+  write_gguf_model(folder.path() / "m.gguf", model, *from_folder);
+  const auto from_gguf = load_tokenizer(folder.path() / "m.gguf");
+  CHECK(from_gguf->chat_template() == text);
+  fs::create_directories(folder.path() / "again");
+  write_model_files(folder.path() / "again", model, *from_gguf);
+  CHECK(load_tokenizer(folder.path() / "again")->chat_template() == text);
+}
+
+TEST_CASE("what begins, ends and pads texts stays the same from folder to folder") {
+  for (const bool digits : {false, true}) {
+    const ChatFolder chat(digits);
+    const auto tokenizer = load_tokenizer(chat.path());
+    check_chat_tokenizer(*tokenizer);
+    check_chat_tokenizer(*open_tokenizer(chat.path() / "tokenizer.json"));
+    const fs::path again = write_folder(chat.at("again"), *tokenizer);
+    check_chat_tokenizer(*load_tokenizer(again));
+    const nlohmann::json ends{kTurnEnd, kEndOfText};
+    for (const char* file : {"config.json", "generation_config.json"}) {
+      const auto json = nlohmann::json::parse(file_contents(again / file));
+      CHECK(json["eos_token_id"] == ends);
+      CHECK(json["bos_token_id"] == kTurnBegin);
+      CHECK(json["pad_token_id"] == kPad);
+    }
+    const auto names = nlohmann::json::parse(file_contents(again / "tokenizer_config.json"));
+    CHECK(names["bos_token"] == "<|im_start|>");
+    CHECK(names["eos_token"] == "<|im_end|>");
+    CHECK(names["pad_token"] == "<pad>");
+    save_tokenizer(chat.at("alone"), *tokenizer);
+    check_chat_tokenizer(*load_tokenizer(chat.at("alone")));
+  }
+}
+
+TEST_CASE("a folder that becomes GGUF and a folder again keeps its special tokens") {
+  for (const bool digits : {false, true}) {
+    const ChatFolder chat(digits);
+    const fs::path file = chat.at("m.gguf");
+    write_gguf_model(file, small_model(), *load_tokenizer(chat.path()));
+    const auto tokenizer = load_tokenizer(file);
+    check_chat_tokenizer(*tokenizer);
+    check_chat_tokenizer(*load_tokenizer(write_folder(chat.at("again"), *tokenizer)));
+  }
+}
+
+TEST_CASE("a GGUF file of another program that passes through a folder keeps its special tokens") {
+  const ChatFolder chat(true);
+  const fs::path ours = chat.at("ours.gguf");
+  write_gguf_model(ours, small_model(), *load_tokenizer(chat.path()));
+  GgufMetadata keys = GgufFile(ours).metadata();
+  std::erase_if(keys, [](const auto& entry) {
+    return !entry.first.starts_with("tokenizer.") || entry.first == "tokenizer.huggingface.json";
+  });
+  const fs::path other = chat.at("other.gguf");
+  write_gguf_model(other, small_model(), *load_tokenizer(ours), {.tokenizer = keys});
+  const fs::path folder = write_folder(chat.at("again"), *load_tokenizer(other));
+  const fs::path again = chat.at("again.gguf");
+  write_gguf_model(again, small_model(), *load_tokenizer(folder));
+  check_chat_tokenizer(*load_tokenizer(again));
+  const GgufFile file(again);
+  for (const auto& [key, value] : keys) {
+    INFO(key);
+    REQUIRE(file.find_value(key) != nullptr);
+    CHECK(*file.find_value(key) == value);
+  }
+  CHECK(std::get<std::uint32_t>(*file.find_value("tokenizer.ggml.eot_token_id")) == 256);
+}
+
+TEST_CASE("names come before ids, and generation_config.json before config.json") {
+  const ChatFolder chat(false);
+  chat.write("tokenizer_config.json", nlohmann::json::object());
+  CHECK(load_tokenizer(chat.path())->ends() == Ids{kEndOfText, kTurnEnd});
+  chat.write("special_tokens_map.json", {{"eos_token", "<|im_end|>"}});
+  CHECK(load_tokenizer(chat.path())->ends() == Ids{kTurnEnd, kEndOfText});
+  chat.remove("special_tokens_map.json");
+  nlohmann::json config = chat.json_in("config.json");
+  config["eos_token_id"] = kTurnEnd;
+  chat.write("config.json", config);
+  chat.write("generation_config.json", {{"eos_token_id", nullptr}});
+  const auto tokenizer = load_tokenizer(chat.path());
+  CHECK(tokenizer->ends() == Ids{kTurnEnd});
+  CHECK(tokenizer->end_of_text() == kTurnEnd);
+  const fs::path again = write_folder(chat.at("again"), *tokenizer);
+  CHECK(nlohmann::json::parse(file_contents(again / "config.json"))["eos_token_id"] == kTurnEnd);
+}
+
+TEST_CASE("ids that are no tokens end nothing, and a plain token ends texts behind a special one") {
+  const ChatFolder chat(false);
+  chat.write("tokenizer_config.json", nlohmann::json::object());
+  chat.write("generation_config.json",
+             {{"bos_token_id", 'x'}, {"eos_token_id", {50256, -1, 'a', "b", kTurnEnd}}});
+  const auto tokenizer = load_tokenizer(chat.path());
+  CHECK(tokenizer->ends() == Ids{kTurnEnd, 'a'});
+  CHECK(tokenizer->begin_of_text() == kTurnEnd);
+}
+
+TEST_CASE("settings that no file of ours has are named") {
+  const ChatFolder chat(false);
+  chat.write("generation_config.json",
+             {{"eos_token_id", kTurnEnd}, {"temperature", 1}, {"top_p", 0.9}, {"top_k", nullptr}});
+  chat.write("special_tokens_map.json", {{"unk_token", "<|endoftext|>"}, {"pad_token", "<pad>"}});
+  const auto tokenizer = load_tokenizer(chat.path());
+  CHECK(TokenSettings(chat.path()).dropped(*tokenizer) ==
+        std::vector<std::string>{"generation_config.json: temperature, top_p",
+                                 "special_tokens_map.json: unk_token"});
+  const fs::path again = write_folder(chat.at("again"), *tokenizer);
+  CHECK(TokenSettings(again).dropped(*tokenizer).empty());
+}
+
+}  // namespace tokenizer_directory_test

@@ -1,0 +1,244 @@
+#include "headlight/runs/checkpoint.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include "base/json.h"
+#include "headlight/files/manifest.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/formats/run_layout.h"
+#include "headlight/io/safetensors.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/optim/adamw.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+namespace checkpoint_test {
+
+using namespace headlight;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A run that saves without training.
+struct SavedRun {
+  ScratchFolder folder;
+  ByteTokenizer tokenizer;
+  Gpt model{{.vocab_size = tokenizer.vocab_size(),
+             .block_size = 4,
+             .n_layer = 1,
+             .n_head = 1,
+             .n_embd = 4},
+            1};
+  AdamW optimizer{model.parameters(), {}};
+
+  fs::path save(Index iteration, Index keep = 2, bool best = false) {
+    const TrainingState state{.iteration = iteration};
+    optimizer.set_step_count(iteration);
+    const fs::path path =
+        save_checkpoint(folder.path(), {model, tokenizer, optimizer, state}, {.best = best});
+    remove_old_checkpoints(folder.path(), iteration, {.keep = keep});
+    return path;
+  }
+  bool has(const std::string& name) const { return fs::exists(folder.path() / name); }
+  std::string link(const std::string& name) const {
+    return fs::read_symlink(folder.path() / name).string();
+  }
+  void damage(const std::string& name) const {
+    fs::resize_file(folder.path() / name / "optimizer.safetensors", 100);
+  }
+};
+
+// Removes the entry of one file from a manifest.
+void forget_in_manifest(const fs::path& checkpoint, std::string_view file) {
+  const fs::path path = checkpoint / "MANIFEST.json";
+  const Json before = parse_json(file_contents(path), path.string());
+  Json files = Json::object();
+  for (const auto& [name, entry] : before["files"].members()) {
+    if (name != file) {
+      files.add(name, entry);
+    }
+  }
+  const Json after{{"files", files}, {"version", before["version"]}};
+  std::ofstream(path, std::ios::binary) << after.dump();
+}
+
+}  // namespace
+
+TEST_CASE("the newest checkpoints and the best are kept", "[train]") {
+  SavedRun run;
+  run.save(1, 2, true);
+  for (Index iteration = 2; iteration <= 5; ++iteration) {
+    run.save(iteration);
+  }
+  CHECK(run.has("step_00000001"));
+  CHECK(!run.has("step_00000002"));
+  CHECK(!run.has("step_00000003"));
+  CHECK(run.has("step_00000004"));
+  CHECK(run.has("step_00000005"));
+  CHECK(run.link("latest") == "step_00000005");
+  CHECK(run.link("best") == "step_00000001");
+}
+
+TEST_CASE("a run that went back to an older checkpoint keeps what it saves", "[train]") {
+  SavedRun run;
+  run.save(4);
+  run.save(12);
+  run.damage("step_00000012");
+  run.save(6, 1);
+  CHECK(run.has("step_00000006"));
+  CHECK(!run.has("step_00000004"));
+  std::vector<std::string> skipped;
+  CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000006");
+  REQUIRE(skipped.size() == 1);
+  CHECK(skipped[0].rfind("skipped step_00000012: ", 0) == 0);
+}
+
+TEST_CASE("damaged checkpoints that were passed over do not count as kept", "[train]") {
+  SavedRun run;
+  run.save(4);
+  run.save(12);
+  run.damage("step_00000012");
+  run.save(14, 3);
+  remove_old_checkpoints(run.folder.path(), 14, {.keep = 2, .passed_over = {12}});
+  CHECK(run.has("step_00000004"));
+  CHECK(!run.has("step_00000012"));
+  CHECK(run.has("step_00000014"));
+}
+
+TEST_CASE("a damaged checkpoint is replaced when its turn comes again", "[train]") {
+  SavedRun run;
+  run.save(3);
+  run.damage("step_00000003");
+  CHECK_THROWS_AS(verify_manifest(run.folder.path() / "step_00000003"), Error);
+  run.save(3);
+  CHECK_NOTHROW(verify_manifest(run.folder.path() / "step_00000003"));
+  CHECK(std::distance(fs::directory_iterator(run.folder.path()), fs::directory_iterator()) == 2);
+}
+
+TEST_CASE("a complete checkpoint is replaced only when that is asked for", "[train]") {
+  SavedRun run;
+  const fs::path path = run.save(3);
+  const TrainingState evaluated{.iteration = 3, .evaluated = 3};
+  const auto save_again = [&](bool replace) {
+    save_checkpoint(run.folder.path(), {run.model, run.tokenizer, run.optimizer, evaluated},
+                    {.replace = replace});
+    return read_training_state(path).evaluated;
+  };
+  CHECK(save_again(false) != 3);
+  CHECK(save_again(true) == 3);
+  CHECK_NOTHROW(verify_manifest(path));
+  CHECK(std::distance(fs::directory_iterator(run.folder.path()), fs::directory_iterator()) == 2);
+}
+
+TEST_CASE("a checkpoint under the name of another update is skipped", "[train]") {
+  SavedRun run;
+  run.save(3);
+  fs::copy(run.folder.path() / "step_00000003", run.folder.path() / "step_00000009");
+  std::vector<std::string> skipped;
+  CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000003");
+  REQUIRE(skipped.size() == 1);
+  CHECK(skipped[0].find("is of update 3") != std::string::npos);
+  run.save(9);
+  CHECK(read_training_state(run.folder.path() / "step_00000009").iteration == 9);
+}
+
+TEST_CASE("a manifest that leaves out a file of its checkpoint is refused", "[train]") {
+  for (const std::string_view file : kCheckpointFiles) {
+    CAPTURE(file);
+    SavedRun run;
+    run.save(3);
+    const fs::path path = run.save(4);
+    forget_in_manifest(path, file);
+    std::vector<std::string> skipped;
+    CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000003");
+    const std::string expected = "expected an entry for " + std::string(file) + ", got none";
+    REQUIRE(skipped.size() == 1);
+    CHECK(skipped[0].find(expected) != std::string::npos);
+    if (std::find(kModelFiles.begin(), kModelFiles.end(), file) != kModelFiles.end()) {
+      CHECK_THROWS_WITH(load_weights(path), contains_text(expected));
+    } else {
+      CHECK_NOTHROW(load_weights(path));
+    }
+  }
+}
+
+TEST_CASE("a model folder without a manifest is read as it is", "[train]") {
+  SavedRun run;
+  const fs::path path = run.save(3);
+  fs::remove(path / "MANIFEST.json");
+  CHECK_NOTHROW(load_weights(path));
+}
+
+TEST_CASE("moments that no update leaves behind are refused by file and tensor", "[train]") {
+  SavedRun run;
+  const fs::path path = run.save(3);
+  const auto refusal = [&](const std::string& name, float value) {
+    NamedTensors moments = run.optimizer.state();
+    for (auto& [other, tensor] : moments) {
+      tensor.fill(0);
+      if (other == name) {
+        tensor.data<float>()[1] = value;
+      }
+    }
+    fs::remove(path / kCheckpointMoments);
+    write_safetensors(path / kCheckpointMoments, moments);
+    try {
+      read_optimizer(path, run.optimizer);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string where = (path / kCheckpointMoments).string() + ": tensor ";
+  const std::string remedy = "; remove this checkpoint to go on from an older one";
+  CHECK(refusal("exp_avg.wte.weight", -1).empty());
+  CHECK(refusal("exp_avg_sq.wte.weight", 1).empty());
+  CHECK(refusal("exp_avg_sq.wte.weight", -0.5F) ==
+        where + "exp_avg_sq.wte.weight: expected finite numbers of at least 0, got -0.5" + remedy);
+  for (const float value :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    CHECK(refusal("exp_avg.wte.weight", value)
+              .starts_with(where + "exp_avg.wte.weight: expected finite numbers, got "));
+    CHECK(refusal("exp_avg_sq.wte.weight", value)
+              .starts_with(where + "exp_avg_sq.wte.weight: expected finite numbers of at least"));
+  }
+}
+
+TEST_CASE("values that are not finite are never saved", "[train]") {
+  for (const float value :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    SavedRun run;
+    run.save(1);
+    Tensor weight = run.model.parameters()[1].second;
+    weight.data<float>()[3] = value;
+    CHECK_THROWS_WITH(run.save(2), contains_text("wpe.weight holds values that are not finite"));
+    weight.data<float>()[3] = 0;
+    run.optimizer.state()[0].second.data<float>()[0] = value;
+    CHECK_THROWS_WITH(run.save(2), contains_text("exp_avg.wte.weight"));
+    CHECK(!run.has("step_00000002"));
+    CHECK(run.link("latest") == "step_00000001");
+  }
+}
+
+TEST_CASE("links that a killed process left behind are set right", "[train]") {
+  SavedRun run;
+  run.save(1, 2, true);
+  const fs::path second = run.save(2);
+  fs::remove(run.folder.path() / "latest");
+  fs::create_symlink("step_00000001", run.folder.path() / "latest");
+  repair_links(second, {.iteration = 2, .best_iteration = 2});
+  CHECK(run.link("latest") == "step_00000002");
+  CHECK(run.link("best") == "step_00000002");
+  repair_links(second, {.iteration = 2, .best_iteration = 7});
+  CHECK(run.link("best") == "step_00000002");
+  run.save(3, 3, true);
+  run.damage("step_00000003");
+  repair_links(second, {.iteration = 2, .best_iteration = -1});
+  CHECK(!fs::is_symlink(run.folder.path() / "best"));
+}
+
+}  // namespace checkpoint_test

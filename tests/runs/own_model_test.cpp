@@ -1,0 +1,151 @@
+#include "support/own_model.h"
+
+#include <fstream>
+
+#include "headlight/generate/generator.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/text/char_tokenizer.h"
+#include "headlight/runs/checkpoint.h"
+#include "headlight/train/evaluation.h"
+#include "headlight/train/trainer.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+namespace own_model_test {
+
+using namespace headlight;
+
+namespace {
+
+struct Setup {
+  CharTokenizer tokenizer = build_char_tokenizer("abcabdabcabd");
+  TokenDataset dataset = stream_dataset(tokenizer.encode("abcabdabcabdabcabdabdabcabcabdabcabdab"));
+  TrainConfig config = {};
+  GptConfig shape = {};
+
+  Setup() {
+    config.batch_size = 3;
+    config.block_size = 8;
+    config.n_layer = 2;
+    config.n_head = 2;
+    config.n_embd = 8;
+    config.learning_rate = 1e-2;
+    config.warmup_iters = 2;
+    config.max_iters = 20;
+    config.gradient_accumulation_steps = 2;
+    shape = config.model(tokenizer.vocab_size());
+  }
+
+  std::vector<double> train(LanguageModel& model, Index updates) const {
+    Trainer trainer(config, model, dataset);
+    std::vector<double> losses;
+    for (Index i = 0; i < updates; ++i) {
+      losses.push_back(trainer.step().loss);
+    }
+    return losses;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a model of one's own is trained and evaluated as a Gpt is", "[train]") {
+  const Setup setup;
+  Gpt gpt(setup.shape, 1);
+  OwnModel own(setup.shape, 1);
+  const std::vector<double> expected = setup.train(gpt, 20);
+  const std::vector<double> losses = setup.train(own, 20);
+  CHECK(losses.back() < losses.front());
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    CHECK(std::abs(losses[i] - expected[i]) < 1e-4);
+  }
+  const EvaluationOptions options{.batch_size = 2};
+  const Evaluation evaluation = evaluate(own, setup.tokenizer, setup.dataset, options);
+  CHECK(std::abs(evaluation.loss - evaluate(own.inner, setup.tokenizer, setup.dataset).loss) <
+        1e-5);
+  double sum = 0;
+  Index count = 0;
+  evaluate_tokens(own, setup.tokenizer, setup.dataset, options, [&](const TokenEvaluation& token) {
+    if (token.is_predicted()) {
+      sum -= token.log_probability;
+      ++count;
+    }
+  });
+  CHECK(count == evaluation.tokens);
+  CHECK(std::abs(sum / static_cast<double>(count) - evaluation.loss) < 1e-5);
+}
+
+TEST_CASE("a model of one's own generates by reading its context again", "[generate]") {
+  const Setup setup;
+  OwnModel own(setup.shape, 1);
+  setup.train(own, 10);
+  // Longer than block_size, so that the context is cut.
+  for (const double temperature : {0.0, 1.0}) {
+    const GenerateOptions options{
+        .max_new_tokens = 20, .sampling = {.temperature = temperature}, .ignore_end_of_text = true};
+    const GenerateResult result = generate(own, setup.tokenizer, "abca", options);
+    CHECK(result.tokens.size() == 20);
+    CHECK(result.text == generate(own.inner, setup.tokenizer, "abca", options).text);
+  }
+  Decoder decoder(own);
+  CHECK(!decoder.has_steps());
+  CHECK(generate_samples(decoder, setup.tokenizer, "ab", {.max_new_tokens = 5}, 3).size() == 3);
+  CHECK_THROWS_WITH(decoder.make_cache(), contains_text("a model of type 'custom' has no steps"));
+  CHECK_THROWS_WITH(Decoder(own, WeightFormat::int8),
+                    contains_text("weights: expected float32 for a model of type 'custom'"));
+}
+
+TEST_CASE("a model of one's own goes on from its checkpoint with the same bits", "[train]") {
+  const Setup setup;
+  const ScratchFolder folder;
+  OwnModel whole(setup.shape, 1);
+  const std::vector<double> losses = setup.train(whole, 20);
+
+  OwnModel first(setup.shape, 1);
+  Trainer before(setup.config, first, setup.dataset);
+  while (before.iteration() < 8) {
+    before.step();
+  }
+  const TrainingState state{.iteration = 8};
+  save_checkpoint(folder.path(), {first, setup.tokenizer, before.optimizer(), state}, {});
+
+  OwnModel second(setup.shape, 7);
+  std::vector<std::string> skipped;
+  const auto checkpoint = find_latest_checkpoint(folder.path(), skipped);
+  load_parameters(folder.path(), second);
+  Trainer after(setup.config, second, setup.dataset);
+  REQUIRE(read_optimizer(checkpoint, after.optimizer()));
+  after.go_to(read_training_state(checkpoint).iteration, {});
+  for (std::size_t i = 8; i < losses.size(); ++i) {
+    CHECK(after.step().loss == losses[i]);
+  }
+}
+
+TEST_CASE("Muon refuses a model of one's own that names no hidden matrices", "[train]") {
+  Setup setup;
+  setup.config.optimizer = "muon";
+  OwnModel own(setup.shape, 1);
+  CHECK_THROWS_WITH(Trainer(setup.config, own, setup.dataset),
+                    contains_text("optimizer: muon: a model of type 'custom' does not say"));
+}
+
+TEST_CASE("what holds another model's weights is not read into a model of one's own", "[train]") {
+  const Setup setup;
+  const ScratchFolder folder;
+  OwnModel own(setup.shape, 1);
+  write_model_files(folder.path(), own, setup.tokenizer);
+  CHECK_THROWS_WITH(
+      load_model(folder.path()),
+      contains_text("config.json: model_type: expected gpt2, gpt_neo, gpt_neox, llama, mistral, "
+                    "qwen2, qwen3 or gemma3_text, got 'custom'"));
+  GptConfig wider = setup.shape;
+  wider.n_embd = 16;
+  OwnModel other(wider, 1);
+  CHECK_THROWS_WITH(load_parameters(folder.path(), other),
+                    contains_text("model.safetensors: tensor inner.wte.weight: expected shape"));
+  const Gpt gpt(setup.shape, 1);
+  write_model_files(folder.path(), gpt, setup.tokenizer);
+  CHECK_THROWS_WITH(load_parameters(folder.path(), own),
+                    contains_text("config.json: model_type: expected 'custom', got \"gpt2\""));
+}
+
+}  // namespace own_model_test

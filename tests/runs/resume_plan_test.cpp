@@ -1,0 +1,179 @@
+#include "runs/resume_plan.h"
+
+#include "headlight/base/error.h"
+#include "headlight/runs/config_source.h"
+#include "support/catch.h"
+
+namespace resume_plan_test {
+
+using namespace headlight;
+
+namespace {
+
+std::string refusal(const TrainConfig& before, const TrainConfig& now) {
+  try {
+    changed_settings(before, now, 12);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// A run of documents at batch 7 of 20 in its third epoch.
+struct Standing {
+  TrainConfig before;
+  TrainConfig now;
+  TrainingState state;
+  DataPosition old{.seed = 1337, .epoch = 2, .batch = 7, .batches_per_epoch = 20, .tokens = 900};
+  DataPosition present{.batches_per_epoch = 20, .tokens = 900};
+
+  Standing() {
+    before.batching = "padded";
+    before.documents = "line";
+    before.batch_size = 6;
+    now = before;
+    state.iteration = 47;
+  }
+  DataPlan plan() const { return plan_data({before, old}, {now, present}, state); }
+};
+
+}  // namespace
+
+TEST_CASE("what does not change the model may change, and is told", "[train]") {
+  TrainConfig before;
+  TrainConfig now;
+  CHECK(changed_settings(before, now, 12).empty());
+  now.out_dir = "elsewhere";
+  CHECK(changed_settings(before, now, 12).empty());
+  now.batch_size = 13;
+  now.momentum = 0.5;
+  now.dropout = 0.25;
+  now.save_interval = 3;
+  const auto changes = changed_settings(before, now, 12);
+  CHECK(lines_of(changes) ==
+        std::vector<std::string>{
+            "after update 12: batch_size = 13 (was 12), dropout = 0.25 (was 0), "
+            "attention_dropout = 0.25 (was 0), residual_dropout = 0.25 (was 0), "
+            "embedding_dropout = 0.25 (was 0), momentum = 0.5 (was 0.9), "
+            "save_interval = 3 (was 0)"});
+  CHECK(lines_of({}).empty());
+}
+
+TEST_CASE("settings that follow from others count by what they come to", "[train]") {
+  TrainConfig before;
+  before.max_iters = 2000;
+  TrainConfig now = before;
+  now.lr_decay_iters = 2000;  // now given, with the same value
+  CHECK(changed_settings(before, now, 5).empty());
+  now = before;
+  now.max_iters = 4000;
+  CHECK(lines_of(changed_settings(before, now, 5)) ==
+        std::vector<std::string>{"after update 5: warmup_iters = 200 (was 100), lr_decay_iters = "
+                                 "4000 (was 2000), max_iters = 4000 (was 2000)"});
+}
+
+TEST_CASE("a run keeps its model, its tokenizer and what it started from", "[train]") {
+  const TrainConfig before;
+  TrainConfig now;
+  now.n_layer = 3;
+  now.tokenizer = "byte";
+  now.batch_size = 1;
+  const std::string message = refusal(before, now);
+  CHECK_THAT(message, contains_text("--resume: a run keeps its model") &&
+                          contains_text("tokenizer was \"char\", is now \"byte\"; n_layer was 12, "
+                                        "is now 3; start a new run"));
+  CHECK(message.find("batch_size") == std::string::npos);
+  for (const ConfigField& field : config_fields()) {
+    TrainConfig other;
+    if (field.role == ConfigRole::architecture &&
+        std::holds_alternative<Index TrainConfig::*>(field.member)) {
+      other.*std::get<Index TrainConfig::*>(field.member) += 1;
+      CHECK_THAT(refusal(before, other), contains_text(std::string(field.key) + " was "));
+    }
+  }
+}
+
+TEST_CASE("a run keeps its optimizer", "[train]") {
+  const TrainConfig before;
+  for (const char* other : {"sgd", "muon"}) {
+    TrainConfig now;
+    now.optimizer = other;
+    now.out_dir = "runs/a";
+    CHECK(refusal(before, now) ==
+          std::string("optimizer: the run has adamw, got ") + other +
+              "; go on with --optimizer adamw, or start a new run from its weights: --init_from "
+              "runs/a and another --out_dir");
+  }
+}
+
+TEST_CASE("the settings of a checkpoint are read, keys of other versions passed over", "[train]") {
+  TrainingState state;
+  state.config = "n_layer = 3\nnever_heard_of = true\n# min_lr = 0.5  # not given\n";
+  const TrainConfig read = settings_of(state, "state.json");
+  CHECK(read.n_layer == 3);
+  CHECK(read.min_lr == kFollows);
+  CHECK(read.batch_size == TrainConfig{}.batch_size);
+  state.config = "n_layer = \"three\"\n";
+  CHECK_THROWS_WITH(settings_of(state, "state.json"), contains_text("state.json: n_layer"));
+  state.config = "batch_size = 0\n";
+  CHECK_THROWS_WITH(settings_of(state, "state.json"),
+                    "state.json: batch_size: expected at least 1, got 0");
+}
+
+TEST_CASE("unchanged batches go on with the next one", "[train]") {
+  Standing standing;
+  standing.state.history.data_start = {.update = 3, .batch = 4};
+  standing.now.learning_rate = 0.5;
+  CHECK(standing.plan().start == DataStart{.update = 3, .batch = 4});
+  standing.now.gradient_accumulation_steps = 4;
+  CHECK(standing.plan().start == DataStart{.update = 47, .batch = 47});
+  CHECK(standing.plan().note.empty());
+}
+
+TEST_CASE("padded batches of another size go on at the same place of the epoch", "[train]") {
+  Standing standing;  // 42 of 115 to 120 documents are done
+  standing.now.batch_size = 7;
+  standing.present.batches_per_epoch = 17;
+  CHECK(standing.plan().start == DataStart{.update = 47, .batch = 2 * 17 + 6});
+  CHECK(standing.plan().note.empty());
+  standing.now.batch_size = 8;
+  standing.present.batches_per_epoch = 15;
+  CHECK(standing.plan().start == DataStart{.update = 47, .batch = 2 * 15 + 5});
+  CHECK(standing.plan().note ==
+        "data: epoch 3 goes on after 40 sequences; 2 of them come a second time");
+}
+
+TEST_CASE("packed batches of another size are drawn on", "[train]") {
+  Standing standing;
+  standing.before.batching = standing.now.batching = "packed";
+  standing.now.batch_size = 8;
+  standing.present = {.batches_per_epoch = 15, .tokens = 1000};
+  CHECK(standing.plan().start == DataStart{.update = 47, .batch = 47});
+  CHECK(standing.plan().note ==
+        "data: other text than the run has learned from so far, 900 tokens before, now 1000");
+}
+
+TEST_CASE("other data, orders and ways of batching begin the next epoch", "[train]") {
+  const std::string ends =
+      "epoch 3 of the data ends after 7 of its 20 batches; epoch 4 begins, in an order of its own";
+  Standing seed;
+  seed.now.seed = 1;
+  CHECK(seed.plan().start == DataStart{.update = 47, .batch = 60});
+  CHECK(seed.plan().note == ends);
+  Standing way;
+  way.now.batching = "bucketed";
+  CHECK(way.plan().note == ends);
+  Standing data;
+  data.present = {.batches_per_epoch = 30, .tokens = 1400};
+  CHECK(data.plan().start == DataStart{.update = 47, .batch = 90});
+  CHECK(data.plan().note ==
+        "data: other text than the run has learned from so far, 900 tokens before, now 1400; " +
+            ends);
+  Standing beginning;
+  beginning.old.batch = 0;
+  beginning.now.seed = 1;
+  CHECK(beginning.plan().start == DataStart{.update = 47, .batch = 40});
+  CHECK(beginning.plan().note.empty());
+}
+
+}  // namespace resume_plan_test

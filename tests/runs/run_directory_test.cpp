@@ -1,0 +1,140 @@
+#include "runs/run_directory.h"
+
+#include <limits>
+
+#include "headlight/formats/model_directory.h"
+#include "headlight/optim/adamw.h"
+#include "headlight/text/byte_tokenizer.h"
+#include "support/catch.h"
+#include "support/program.h"
+
+namespace run_directory_test {
+
+using namespace headlight;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Objects that a run would save.
+struct Learner {
+  ByteTokenizer tokenizer;
+  Gpt model{{.vocab_size = tokenizer.vocab_size(),
+             .block_size = 4,
+             .n_layer = 1,
+             .n_head = 1,
+             .n_embd = 4},
+            1};
+  AdamW optimizer{model.parameters(), {}};
+
+  float& weight() {
+    Tensor first = model.parameters()[0].second;
+    return first.data<float>()[0];
+  }
+  void save(RunDirectory& directory, Index iteration, bool best = false) {
+    const TrainingState state{.iteration = iteration};
+    directory.prepare(model, optimizer);
+    directory.save({model, tokenizer, optimizer, state}, best, [] {});
+  }
+};
+
+constexpr bool kWait = true;
+
+}  // namespace
+
+TEST_CASE("a run directory that is never used is left as it was found", "[train]") {
+  const ScratchFolder folder;
+  const fs::path run = folder.path() / "a" / "run";
+  { const RunDirectory directory(run, {}); }
+  CHECK(!fs::exists(run));
+  fs::create_directories(run);
+  { const RunDirectory directory(run, {}); }
+  CHECK(fs::is_empty(run));
+  { RunDirectory(run, {}).begin("seed = 1\n"); }
+  CHECK(fs::exists(run / "config.toml"));
+}
+
+TEST_CASE("a run directory is held by one run", "[train]") {
+  const ScratchFolder folder;
+  const RunDirectory directory(folder.path() / "run", {});
+  CHECK_THROWS_AS(RunDirectory(folder.path() / "run", {}), LockedError);
+}
+
+TEST_CASE("what is saved is what was there when it was asked for", "[train]") {
+  const ScratchFolder folder;
+  RunDirectory directory(folder.path() / "run", {.keep = 1});
+  directory.begin("");
+  Learner learner;
+  CHECK(directory.last_saved() == -1);
+  const float before = learner.weight();
+  learner.save(directory, 1, true);
+  CHECK(directory.last_saved() == 1);
+  learner.weight() = before + 1;
+  const std::vector<SaveEvent> events = directory.settle(kWait);
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].checkpoint == directory.path() / "step_00000001");
+  CHECK(directory.settle(kWait).empty());
+  learner.save(directory, 2);
+  learner.save(directory, 3);
+  CHECK(directory.settle(kWait).size() == 2);
+  CHECK(fs::read_symlink(directory.path() / "latest") == "step_00000003");
+  CHECK(fs::read_symlink(directory.path() / "best") == "step_00000001");
+  CHECK(!fs::exists(directory.path() / "step_00000002"));
+  const LoadedModel saved = load_model(directory.path() / "best");
+  CHECK(saved.model->parameters()[0].second.data<float>()[0] == before);
+}
+
+TEST_CASE("a checkpoint that fails stops the run or is a warning", "[train]") {
+  const ScratchFolder folder;
+  for (const bool stops : {true, false}) {
+    RunDirectory directory(folder.path() / (stops ? "stops" : "goes_on"),
+                           {.stops_on_error = stops});
+    directory.begin("");
+    Learner learner;
+    learner.save(directory, 1);
+    CHECK(directory.settle(kWait).size() == 1);
+    learner.weight() = std::numeric_limits<float>::infinity();
+    learner.save(directory, 2);
+    const std::string warning = "cannot save " + (directory.path() / "step_00000002").string();
+    if (stops) {
+      CHECK_THROWS_AS(directory.settle(kWait), SaveError);
+    } else {
+      const std::vector<SaveEvent> events = directory.settle(kWait);
+      REQUIRE(events.size() == 1);
+      CHECK(events[0].checkpoint.empty());
+      CHECK_THAT(events[0].warning,
+                 contains_text(warning) && contains_text("the last complete one is"));
+    }
+    CHECK(directory.last_saved() == 1);
+  }
+}
+
+TEST_CASE("a run that goes on passes over what is damaged, and sets the links right", "[train]") {
+  const ScratchFolder folder;
+  const fs::path run = folder.path() / "run";
+  Learner learner;
+  {
+    RunDirectory directory(run, {.keep = 3});
+    directory.begin("");
+    for (const Index iteration : {1, 2, 3}) {
+      learner.save(directory, iteration);
+    }
+  }
+  fs::resize_file(run / "step_00000003" / "state.json", 3);
+  RunDirectory directory(run, {.keep = 2});
+  std::vector<std::string> skipped;
+  const fs::path newest = directory.newest(skipped);
+  CHECK(newest == run / "step_00000002");
+  CHECK(skipped.size() == 1);
+  CHECK(directory.go_on_from(newest, {.iteration = 2}).empty());
+  CHECK(directory.last_saved() == 2);
+  CHECK(fs::read_symlink(run / "latest") == "step_00000002");
+  learner.save(directory, 4);
+  directory.settle(kWait);
+  CHECK(!fs::exists(run / "step_00000001"));
+  CHECK(fs::exists(run / "step_00000002"));
+  CHECK(!fs::exists(run / "step_00000003"));
+  CHECK(fs::exists(run / "step_00000004"));
+}
+
+}  // namespace run_directory_test

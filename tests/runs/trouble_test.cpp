@@ -1,0 +1,305 @@
+// Handling of non-finite losses and of failures to save.
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "headlight/text/char_tokenizer.h"
+#include "headlight/runs/run.h"
+#include "support/catch.h"
+#include "support/program.h"
+#include "support/runs.h"
+
+namespace trouble_test {
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Json = nlohmann::json;
+
+std::string some_text() {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text += "the cat sat on mat number " + std::to_string(i) + " and slept. ";
+  }
+  return text;
+}
+
+TrainConfig small_config(const ScratchFolder& folder, const std::string& run) {
+  TrainConfig config;
+  config.out_dir = folder.at(run);
+  config.data = {folder.write("data.txt", some_text())};
+  config.batch_size = 2;
+  config.block_size = 16;
+  config.n_layer = 1;
+  config.n_head = 2;
+  config.n_embd = 16;
+  config.dropout = 0.1;
+  config.learning_rate = 1e-3;
+  config.warmup_iters = 0;
+  config.max_iters = 12;
+  config.eval_interval = 4;
+  config.keep_checkpoints = 9;
+  return config;
+}
+
+// Sets a weight to NaN after given steps, once each, to simulate memory errors.
+class Poison : public TrainObserver {
+ public:
+  explicit Poison(std::vector<Index> after) : after_(std::move(after)) {}
+
+  void on_start(const RunPlan& plan) override { weight_ = plan.model.parameters()[0].second; }
+  void on_step(const StepMetrics& metrics) override {
+    skipped += metrics.outcome == StepOutcome::skipped ? 1 : 0;
+    if (!after_.empty() && metrics.iteration == after_.front()) {
+      after_.erase(after_.begin());
+      weight_.data<float>()[0] = std::numeric_limits<float>::quiet_NaN();
+    }
+  }
+  void on_rollback(const RollbackMetrics& metrics) override { rollbacks.push_back(metrics); }
+  void on_warning(const std::string& text) override { warnings.push_back(text); }
+
+  Index skipped = 0;
+  std::vector<RollbackMetrics> rollbacks;
+  std::vector<std::string> warnings;
+
+ private:
+  std::vector<Index> after_;
+  Tensor weight_;
+};
+
+}  // namespace
+
+TEST_CASE("a rollback returns to the last checkpoint and goes on with other data", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.on_nan = "rollback";
+  Poison poison({5});
+  const RunResult result = run_training(config, {.observers = {&poison}});
+  CHECK(result.iterations == 12);
+  REQUIRE(poison.rollbacks.size() == 1);
+  CHECK(poison.rollbacks[0].iteration == 4);
+  CHECK(poison.rollbacks[0].from == 6);
+  CHECK(poison.rollbacks[0].reason.find("not finite") != std::string::npos);
+  const TrainingState state = read_training_state(folder.path() / "a" / "latest");
+  CHECK(state.history.rollbacks == 1);
+  CHECK(state.history.data_shift == 3);  // the data of steps 4, 5 and 6 is skipped
+  CHECK(state.optimizer_steps == 12);
+  CHECK(std::isfinite(result.best_validation_loss));
+  Index lines = 0;
+  for (const Json& line : metrics_of(config.out_dir)) {
+    lines += line.contains("loss") ? 1 : 0;
+    CHECK((!line.contains("rollback_from") || line["iteration"] == 4));
+  }
+  CHECK(lines == 12);
+
+  TrainConfig again = small_config(folder, "b");
+  again.on_nan = "rollback";
+  Poison same({5});
+  run_training(again, {.observers = {&same}});
+  CHECK(weights_of(config.out_dir) == weights_of(again.out_dir));
+  CHECK(metrics_of(config.out_dir) == metrics_of(again.out_dir));
+  TrainConfig undisturbed = small_config(folder, "c");
+  run_training(undisturbed);
+  CHECK(weights_of(config.out_dir) != weights_of(undisturbed.out_dir));
+}
+
+TEST_CASE("a rollback after a change of settings keeps the change and its data", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.max_iters = 8;
+  run_training(config);
+  config.max_iters = 12;
+  config.batch_size = 3;
+  config.on_nan = "rollback";
+  Poison poison({9});
+  run_training(config, {.resume = true, .observers = {&poison}});
+  REQUIRE(poison.rollbacks.size() == 1);
+  CHECK(poison.rollbacks[0].iteration == 8);
+  const TrainingState state = read_training_state(folder.path() / "a" / "latest");
+  CHECK(state.history.data_start == DataStart{.update = 8, .batch = 8});
+  CHECK(state.history.data_shift == 3);  // the data of steps 8, 9 and 10 is skipped
+  REQUIRE(!state.changes.empty());
+  CHECK(state.changes[0].key == "batch_size");
+  Index told = 0;
+  for (const Json& line : metrics_of(config.out_dir)) {
+    told += line.contains("changed") ? 1 : 0;
+  }
+  CHECK(told == 1);
+}
+
+TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.on_nan = "rollback";
+  Poison poison({5, 6});
+  run_training(config, {.observers = {&poison}});
+  REQUIRE(poison.rollbacks.size() == 2);
+  CHECK(poison.rollbacks[1].iteration == 4);
+  std::vector<Index> from;
+  for (const Json& line : metrics_of(config.out_dir)) {
+    if (line.contains("rollback_from")) {
+      from.push_back(line["rollback_from"].get<Index>());
+    }
+  }
+  CHECK(from == std::vector<Index>{6, 7});
+}
+
+TEST_CASE("a run that rolls back has a checkpoint from its beginning on", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.on_nan = "rollback";
+  Poison poison({1});
+  run_training(config, {.observers = {&poison}});
+  REQUIRE(poison.rollbacks.size() == 1);
+  CHECK(poison.rollbacks[0].iteration == 0);
+}
+
+TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.on_nan = "rollback";
+  config.max_bad_updates = 2;
+  config.learning_rate = config.min_lr = 1e37;
+  config.decay_lr = false;
+  CHECK_THROWS_WITH(run_training(config), contains_text("2 returns to the checkpoint of update 0"));
+}
+
+TEST_CASE("updates are left out until there are too many in a row", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.on_nan = "skip";
+  config.max_bad_updates = 3;
+  config.eval_interval = 100;
+  Poison poison({1});
+  CHECK_THROWS_WITH(run_training(config, {.observers = {&poison}}),
+                    contains_text("update 5: ") && contains_text("for the 3 updates before"));
+  CHECK(poison.skipped == 3);
+}
+
+TEST_CASE("a loss that is not finite stops a run by default and its checkpoint stays", "[train]") {
+  const ScratchFolder folder;
+  const TrainConfig config = small_config(folder, "a");
+  Poison poison({5});
+  CHECK_THROWS_WITH(run_training(config, {.observers = {&poison}}),
+                    contains_text("update 6: the loss ("));
+  std::vector<std::string> skipped;
+  CHECK(find_latest_checkpoint(config.out_dir, skipped).filename() == "step_00000004");
+}
+
+TEST_CASE("a save that fails stops the run, or is tried again at the next", "[train]") {
+  const ScratchFolder folder;
+  // Saving fails because the weight is not finite, although no step has used it yet.
+  TrainConfig stops = small_config(folder, "a");
+  stops.save_interval = 3;
+  stops.on_nan = "skip";
+  Poison poison({5});
+  CHECK_THROWS_AS(run_training(stops, {.observers = {&poison}}), SaveError);
+  TrainConfig goes_on = small_config(folder, "b");
+  goes_on.save_interval = 3;
+  goes_on.on_nan = "skip";
+  goes_on.on_save_error = "continue";
+  Poison other({5});
+  CHECK_THROWS_WITH(run_training(goes_on, {.observers = {&other}}),
+                    contains_text("the end of the run could not be saved"));
+  REQUIRE(!other.warnings.empty());
+  CHECK(other.warnings[0].find("step_00000006, which takes ") != std::string::npos);
+  CHECK(other.warnings[0].find("the last complete one is") != std::string::npos);
+  CHECK(other.warnings[0].find("step_00000004") != std::string::npos);
+}
+
+TEST_CASE("a thread that finds no memory is a save that fails", "[train]") {
+  struct Hungry : Poison {
+    Hungry() : Poison({}) {}
+    void before_checkpoint() override {
+      if (first) {
+        first = false;
+        throw std::bad_alloc();
+      }
+    }
+    bool first = true;
+  };
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  Hungry stops;
+  CHECK_THROWS_AS(run_training(config, {.observers = {&stops}}), SaveError);
+  TrainConfig goes_on = small_config(folder, "b");
+  goes_on.on_save_error = "continue";
+  Hungry other;
+  CHECK(run_training(goes_on, {.observers = {&other}}).iterations == 12);
+  REQUIRE(other.warnings.size() == 1);
+  CHECK(other.warnings[0].find("step_00000004, which takes ") != std::string::npos);
+}
+
+TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save that fails",
+          "[train]") {
+  // Root ignores file permissions, so that this test needs another user.
+  struct AsNobody {
+    AsNobody() { changed = ::geteuid() == 0 && ::seteuid(65534) == 0; }
+    ~AsNobody() {
+      if (changed && ::seteuid(0) != 0) {
+        std::abort();
+      }
+    }
+    bool changed = false;
+  };
+  struct Guard : Poison {
+    explicit Guard(std::filesystem::path run) : Poison({}), stays(run / "step_00000004/stays") {}
+    void on_checkpoint(const std::filesystem::path& path) override {
+      if (path.filename() == "step_00000004") {
+        std::filesystem::create_directory(stays);
+        std::ofstream(stays / "file") << "x";
+        std::filesystem::permissions(stays, std::filesystem::perms::owner_read);
+      }
+    }
+    std::filesystem::path stays;
+  };
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.keep_checkpoints = 1;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+  {
+    const AsNobody nobody;
+    Guard guard(config.out_dir);
+    CHECK(run_training(config, {.observers = {&guard}}).iterations == 12);
+    REQUIRE(!guard.warnings.empty());
+    CHECK(guard.warnings[0].find("cannot remove " + config.out_dir + "/step_00000004") == 0);
+    CHECK(read_training_state(folder.path() / "a" / "latest").iteration == 12);
+    std::filesystem::permissions(guard.stays, std::filesystem::perms::owner_all);
+  }
+}
+
+TEST_CASE("loss spikes are left out when asked for", "[train]") {
+  const ScratchFolder folder;
+  TrainConfig config = small_config(folder, "a");
+  config.max_iters = 150;
+  config.eval_interval = 150;
+  config.skip_spikes = 0.5;
+  config.learning_rate = config.min_lr = 1e-6;  // the losses of batches differ but do not fall
+  Poison counter({});
+  const RunResult result = run_training(config, {.observers = {&counter}});
+  CHECK(result.iterations == 150);
+  CHECK(counter.skipped > 0);
+  const TrainingState state = read_training_state(folder.path() / "a" / "latest");
+  CHECK(state.history.skipped == counter.skipped);
+  CHECK(state.optimizer_steps == 150 - counter.skipped);
+  CHECK(state.history.recent_losses.size() == 128);
+
+  TrainConfig parts = small_config(folder, "b");
+  parts.eval_interval = 150;
+  parts.skip_spikes = 0.5;
+  parts.learning_rate = parts.min_lr = 1e-6;
+  parts.max_iters = 140;
+  run_training(parts);
+  parts.max_iters = 150;
+  run_training(parts, {.resume = true});
+  CHECK(weights_of(parts.out_dir) == weights_of(config.out_dir));
+}
+
+}  // namespace trouble_test
