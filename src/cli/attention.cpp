@@ -16,8 +16,8 @@
 #include "headlight/base/utf8.h"
 #include "headlight/data/documents.h"
 #include "headlight/files/file_writer.h"
-#include "headlight/heads/head_score_file.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/head_score_file.h"
 #include "views/attention/attention_files.h"
 #include "views/report/json_output.h"
 

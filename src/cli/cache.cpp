@@ -15,8 +15,8 @@
 #include "cli/terminal/text_data.h"
 #include "headlight/base/utf8.h"
 #include "headlight/data/documents.h"
-#include "headlight/heads/activations/activation_files.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/activations/activation_files.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
 

@@ -269,9 +269,8 @@ std::string figures_text(const Comparison& comparison) {
   for (const auto& [title, figure] : {std::pair{"updates left out", &RunHistory::skipped},
                                       std::pair{"rollbacks", &RunHistory::rollbacks}}) {
     if (any(figure)) {
-      figures.add(title, [count = figure](const ComparedRun& run) {
-        return grouped(run.history.*count);
-      });
+      figures.add(title,
+                  [count = figure](const ComparedRun& run) { return grouped(run.history.*count); });
     }
   }
   return figures.text();

@@ -13,9 +13,9 @@
 #include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "headlight/base/utf8.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/io/text_source.h"
 #include "text/bytes_of_ids.h"
 #include "views/report/json_output.h"
@@ -114,10 +114,9 @@ Options generate_options() {
 
 // Text of the prompt; "" with --ids.
 std::string read_text(const Options& options) {
-  const int given = static_cast<int>(options.given("prompt")) +
-                    static_cast<int>(options.given("prompt_file")) +
-                    static_cast<int>(options.given("start")) +
-                    static_cast<int>(options.given("ids"));
+  const int given =
+      static_cast<int>(options.given("prompt")) + static_cast<int>(options.given("prompt_file")) +
+      static_cast<int>(options.given("start")) + static_cast<int>(options.given("ids"));
   require(given <= 1, "--prompt, --prompt_file, --start, --ids: expected only one of them");
   if (options.given("prompt_file")) {
     return read_text_file(options.text("prompt_file"));

@@ -222,8 +222,9 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
           "--cluster_below: expected a distance from 0 to 1, got ", redundancy.threshold);
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
   report.random_tokens = !gives_text(options) && !options.given("data");
-  HeadsText text = report.random_tokens ? random_text(scoring.repeats, loaded.model->config())
-                                        : read_text(options, *loaded.tokenizer, loaded.model->block_size());
+  HeadsText text = report.random_tokens
+                       ? random_text(scoring.repeats, loaded.model->config())
+                       : read_text(options, *loaded.tokenizer, loaded.model->block_size());
   scoring.annotations = std::move(text.annotations);
   {
     CountProgress progress("scoring heads");

@@ -15,13 +15,13 @@
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
+#include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
-#include "headlight/formats/tokenizer_directory.h"
 #include "headlight/kernels/machine.h"
 #include "headlight/nn/architecture.h"
-#include "headlight/text/byte_tokenizer.h"
 #include "headlight/runs/config_source.h"
+#include "headlight/text/byte_tokenizer.h"
 #include "headlight/train/memory_plan.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -89,7 +89,7 @@ Index vocabulary_of(const TrainConfig& config, const Options& options) {
             " holds token ids, and beside them is no meta.pkl");
     return tokenizer->vocab_size();
   }
-  return learn_characters(files, config.text_format()).vocab_size();
+  return learn_characters(files, text_format_of(config)).vocab_size();
 }
 
 struct Subject {
@@ -107,7 +107,10 @@ Subject read_subject(const Options& options) {
   }
   TrainConfig config;
   apply_config_file(config, path);
-  in_place(kSettings, [&] { config.validate(); });
+  in_place(kSettings, [&] {
+    config.validate();
+    require_documents(config);
+  });
   const GptConfig model = config.model(vocabulary_of(config, options)).canonical();
   return {.model = model,
           .batch_tokens = config.batch_size * config.block_size,

@@ -9,8 +9,8 @@
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/heads/effects/lens.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/effects/lens.h"
 #include "views/report/json_output.h"
 #include "views/report/lens_report.h"
 

@@ -11,13 +11,13 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
-#include "runs/sample_writer.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/run.h"
 #include "headlight/runs/small_text.h"
 #include "headlight/runs/starting_model.h"
 #include "heads/head_tracker.h"
+#include "runs/sample_writer.h"
 #include "views/report/json_output.h"
 
 namespace headlight::cli {
@@ -197,6 +197,7 @@ Task task_of(const Options& options) {
     task.note = fit_sizes_to_text(task.config, given);
   }
   task.config.validate();
+  require_documents(task.config);
   return task;
 }
 

@@ -8,17 +8,17 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
+#include "formats/gguf/gguf_architectures.h"
+#include "formats/gguf/gguf_header.h"
+#include "formats/huggingface/families.h"
+#include "formats/huggingface/model_weights.h"
 #include "headlight/base/memory.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/files/manifest.h"
 #include "headlight/formats/run_layout.h"
-#include "headlight/io/safetensors.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "formats/huggingface/families.h"
-#include "formats/gguf/gguf_architectures.h"
-#include "formats/gguf/gguf_header.h"
-#include "formats/huggingface/model_weights.h"
+#include "headlight/io/safetensors.h"
 
 namespace headlight {
 namespace {
@@ -142,33 +142,6 @@ bool is_pickle_name(const fs::path& path) {
 }
 
 }  // namespace
-
-void copy_tensors(const NamedTensors& from, const NamedTensors& into, const std::string& where) {
-  std::map<std::string, Tensor> sources(from.begin(), from.end());
-  for (const auto& [name, target] : into) {
-    const auto source = sources.find(name);
-    require(source != sources.end(), where, ": tensor ", name, " is missing");
-    require(source->second.shape() == target.shape(), where, ": tensor ", name, ": expected shape ",
-            target.shape(), ", got ", source->second.shape());
-    Tensor elements = target;
-    elements.copy_from(source->second);
-    sources.erase(source);
-  }
-  require(sources.empty(), where, ": unexpected tensor ",
-          sources.empty() ? "" : in_quotes(sources.begin()->first));
-}
-
-void require_finite(const NamedTensors& tensors, const std::string& where) {
-  for (const auto& [name, tensor] : tensors) {
-    const Tensor elements = to_contiguous(tensor);
-    const bool finite = dispatch_floating(elements.dtype(), "require_finite", [&](auto zero) {
-      const auto* values = elements.data<decltype(zero)>();
-      return std::all_of(values, values + elements.numel(),
-                         [](auto value) { return std::isfinite(value); });
-    });
-    require(finite, where, name, " holds values that are not finite");
-  }
-}
 
 fs::path find_model_directory(const fs::path& path) {
   require(!path.empty(), "expected a model or a run, got an empty name");

@@ -3,14 +3,14 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
+#include "formats/gguf/gguf_vocabulary.h"
+#include "formats/token_settings.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/chat_template.h"
 #include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "formats/gguf/gguf_vocabulary.h"
-#include "formats/token_settings.h"
 
 namespace headlight {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "base/json.h"
 #include "headlight/base/error.h"
-#include "headlight/heads/bootstrap.h"
 #include "headlight/formats/run_layout.h"
+#include "headlight/heads/bootstrap.h"
 
 namespace headlight {
 namespace {

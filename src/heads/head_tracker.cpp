@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/json.h"
-#include "headlight/heads/scores/repeat_loss.h"
 #include "headlight/formats/run_layout.h"
+#include "headlight/heads/scores/repeat_loss.h"
 #include "heads/head_json.h"
 
 namespace headlight {

@@ -7,9 +7,9 @@
 #include "headlight/base/error.h"
 #include "headlight/base/memory.h"
 #include "headlight/io/token_file.h"
+#include "io/text_look.h"
 #include "text/special_names.h"
 #include "text/text_encoder.h"
-#include "io/text_look.h"
 
 namespace headlight {
 namespace {
@@ -98,7 +98,8 @@ bool looks_for_separator(const TextFile& file, const TextFormat& format,
       separator.empty()) {
     return false;
   }
-  const std::vector<TextSegment> segments = special_segments(tokenizer, separator);
+  const std::vector<TextSegment> segments =
+      special_segments(tokenizer, separator, tokenizer.reads_special());
   return segments.size() != 1 || segments.front().id < 0;  // else it is read as a token
 }
 
@@ -165,8 +166,7 @@ TokenDataset read_dataset(const TextFile& file, const TextFormat& format,
                   " holds one stream of token ids, expected none, or an index of its documents "
                   "beside it (.idx)");
     if (has_index && (is_split || format.token_documents)) {
-      return token_file_documents(file.path, tokenizer, format.token_dtype, warnings,
-                                  format.begin);
+      return token_file_documents(file.path, tokenizer, format.token_dtype, warnings, format.begin);
     }
     return token_file_dataset(file.path, tokenizer, format.token_dtype, warnings, format.begin);
   }

@@ -12,7 +12,6 @@
 #include "base/printable.h"
 #include "files/input_file.h"
 #include "headlight/base/error.h"
-#include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
 #include "io/shards/document_index.h"
 #include "io/shards/shard_manifest.h"
 

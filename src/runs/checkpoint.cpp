@@ -13,6 +13,7 @@
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/io/safetensors.h"
+#include "runs/state_json.h"
 
 namespace headlight {
 namespace {

@@ -375,4 +375,23 @@ TrainConfig read_run_config(const fs::path& run) {
   return config;
 }
 
+TextFormat text_format_of(const TrainConfig& config) {
+  return {.split = {.mode = parse_name<DocumentSplit>("documents", config.documents),
+                    .separator = config.separator},
+          .jsonl = config.jsonl,
+          .token_dtype = parse_name<TokenDtype>("token_dtype", config.token_dtype),
+          .token_documents = config.batching != "packed"};
+}
+
+void require_documents(const TrainConfig& config) {
+  const bool may_be_documents =
+      config.documents != "none" || !config.jsonl.empty() ||
+      std::any_of(config.data.begin(), config.data.end(), [](const std::string& name) {
+        const std::string path = split_weight(name).name;
+        return is_json_lines_name(path) || !is_text_name(path);
+      });
+  require_value(config.batching == "packed" || may_be_documents, "batching", config.batching,
+                " needs documents; set documents to line, blank_line or token");
+}
+
 }  // namespace headlight

@@ -63,7 +63,8 @@ bool have_same(const TrainConfig& before, const TrainConfig& now,
 
 bool is_same_data(const DataCourse& before, const DataCourse& now) {
   return before.position.tokens_are(now.position) &&
-         have_same(before.config, now.config, {"documents", "separator", "jsonl", "special_tokens"});
+         have_same(before.config, now.config,
+                   {"documents", "separator", "jsonl", "special_tokens"});
 }
 
 std::string data_note(const DataCourse& before, const DataCourse& now) {

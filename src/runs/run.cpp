@@ -11,10 +11,10 @@
 #include "headlight/formats/run_layout.h"
 #include "headlight/runs/config_source.h"
 #include "runs/metrics_log.h"
-#include "train/optimizer_state.h"
 #include "runs/resume_plan.h"
 #include "runs/run_directory.h"
 #include "runs/run_start.h"
+#include "train/optimizer_state.h"
 
 namespace headlight {
 namespace {
@@ -387,6 +387,7 @@ RunResult evaluate_only(TrainConfig config, bool resume, const RunOptions& optio
 
 RunResult run_training(const TrainConfig& config, const RunOptions& options) {
   config.validate();
+  require_documents(config);
   const bool resume = options.resume || config.init_from == kResume;
   require(!resume || fs::is_directory(config.out_dir), shown(config.out_dir),
           ": no such run directory");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "formats/token_settings.h"
 #include "headlight/base/build.h"
 #include "headlight/data/batcher.h"
 #include "headlight/data/sequential_batches.h"
@@ -15,7 +16,6 @@
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/starting_model.h"
 #include "io/fingerprint.h"
-#include "formats/token_settings.h"
 #include "runs/resume_plan.h"
 
 namespace headlight {

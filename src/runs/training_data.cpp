@@ -4,9 +4,10 @@
 
 #include "headlight/data/dataset_parts.h"
 #include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
+#include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
-#include "headlight/formats/tokenizer_directory.h"
+#include "headlight/runs/config_source.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/byte_tokenizer.h"
 
@@ -23,7 +24,7 @@ std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vecto
                 "is bpe, got 0");
   BpeTrainer trainer({.vocab_size = config.vocab_size});
   for (const TextFile& file : files) {
-    read_text(file, config.text_format(), [&](const TextPart& part) { trainer.feed(part.text); });
+    read_text(file, text_format_of(config), [&](const TextPart& part) { trainer.feed(part.text); });
   }
   auto tokenizer = std::make_unique<BpeTokenizer>(trainer.finish());
   std::string note = concat_text("learned ", tokenizer->vocab_size(), " tokens from the text");
@@ -71,7 +72,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector
   if (config.tokenizer == "bpe") {
     return learn_bpe(config, files, notes);
   }
-  return std::make_unique<CharTokenizer>(learn_characters(files, config.text_format()));
+  return std::make_unique<CharTokenizer>(learn_characters(files, text_format_of(config)));
 }
 
 // The files of `data` and of `validation_data`.
@@ -146,7 +147,7 @@ class SplitReader {
     }
     std::vector<TokenDataset> evaluated;
     if (!validation_.empty()) {
-      evaluated = read_datasets(validation_, config_.text_format(), tokenizer_, warnings_);
+      evaluated = read_datasets(validation_, text_format_of(config_), tokenizer_, warnings_);
     }
     for (TokenDataset& part : last_parts_) {
       if (evaluated.empty() || !part.sequences.empty()) {
@@ -171,7 +172,7 @@ class SplitReader {
         add_new(file.validation_paths, validation_);
       }
     }
-    const TextFormat format = config_.text_format();
+    const TextFormat format = text_format_of(config_);
     std::vector<TokenDataset> train;
     if (!whole.empty()) {
       train = read_datasets(whole, format, tokenizer_, warnings_);

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "headlight/base/error.h"
-#include "headlight/heads/head_verdict.h"
 #include "headlight/heads/effects/lens.h"
 #include "headlight/heads/effects/patch_grid.h"
+#include "headlight/heads/head_verdict.h"
 #include "headlight/heads/record_attention.h"
 #include "heads/scores/repeated_tokens.h"
 #include "serve/api_error.h"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "headlight/heads/interventions/interventions.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/interventions/interventions.h"
 #include "serve/request_texts.h"
 
 namespace headlight::serve {

@@ -179,7 +179,7 @@ void add_segment(const BpeSegment& segment, std::size_t part_bytes,
 // Cuts a text into parts that can be encoded alone: their joined ids equal those of the whole.
 // Returns one part unless options.parallel.
 std::vector<BpeTextPart> split_for_encoding(const BpeState& state, std::string_view text,
-                                            const BpeEncodeOptions& options) {
+                                            const EncodeOptions& options) {
   const std::size_t part_bytes =
       options.parallel ? kParallelPart : std::numeric_limits<std::size_t>::max();
   std::vector<BpeTextPart> parts;
@@ -227,18 +227,8 @@ std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text) const {
   return encode_bytes(text, {.read_special = reads_special()});
 }
 
-std::vector<std::int32_t> BpeTokenizer::encode_parallel(std::string_view text) const {
-  require_utf8(text, "[encode_parallel] text");
-  return encode_bytes(text, {.read_special = reads_special(), .parallel = true});
-}
-
-std::vector<std::int32_t> BpeTokenizer::encode_with_special(std::string_view text) const {
-  require_utf8(text, "[encode_with_special] text");
-  return encode_bytes(text, {.read_special = true});
-}
-
 std::vector<std::int32_t> BpeTokenizer::encode_bytes(std::string_view bytes,
-                                                     const BpeEncodeOptions& options) const {
+                                                     const EncodeOptions& options) const {
   const std::vector<BpeTextPart> parts = split_for_encoding(*state_, bytes, options);
   std::vector<std::vector<std::int32_t>> ids(parts.size());
   kernels::parallel_for(static_cast<Index>(parts.size()), 1, [&](Index begin, Index) {

@@ -7,9 +7,14 @@ namespace headlight {
 
 std::vector<std::int32_t> ByteTokenizer::encode(std::string_view text) const {
   require_utf8(text, "[encode] text");
+  return encode_bytes(text, {.read_special = reads_special()});
+}
+
+std::vector<std::int32_t> ByteTokenizer::encode_bytes(std::string_view bytes,
+                                                      const EncodeOptions& options) const {
   std::vector<std::int32_t> ids;
-  ids.reserve(text.size());
-  for (const TextSegment& segment : special_segments(*this, text)) {
+  ids.reserve(bytes.size());
+  for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
     if (segment.id >= 0) {
       ids.push_back(segment.id);
     }

@@ -39,7 +39,7 @@ std::vector<std::int32_t> CharTokenizer::encode(std::string_view text) const {
   require_utf8(text, "[encode] text");
   std::vector<std::int32_t> ids;
   ids.reserve(text.size());
-  for (const TextSegment& segment : special_segments(*this, text)) {
+  for (const TextSegment& segment : special_segments(*this, text, reads_special())) {
     if (segment.id >= 0) {
       ids.push_back(segment.id);
     }

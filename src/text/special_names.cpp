@@ -29,8 +29,9 @@ std::vector<AddedToken> special_tokens_of(const Tokenizer& tokenizer) {
   return tokens;
 }
 
-std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::string_view text) {
-  if (!tokenizer.reads_special()) {
+std::vector<TextSegment> special_segments(const Tokenizer& tokenizer, std::string_view text,
+                                          bool read_special) {
+  if (!read_special) {
     return {{text}};
   }
   return AddedTokenMatcher(special_tokens_of(tokenizer)).split(text, true);

@@ -6,8 +6,6 @@ namespace headlight {
 
 TextEncoder::TextEncoder(const Tokenizer& tokenizer, bool with_special)
     : tokenizer_(tokenizer),
-      bpe_(dynamic_cast<const BpeTokenizer*>(&tokenizer)),
-      pipeline_(dynamic_cast<const PipelineTokenizer*>(&tokenizer)),
       with_special_(with_special),
       specials_(with_special ? special_tokens_of(tokenizer) : std::vector<AddedToken>()) {}
 
@@ -16,18 +14,17 @@ bool TextEncoder::encodes_in_parts() const {
 }
 
 std::vector<std::int32_t> TextEncoder::encode(std::string_view text) const {
-  if (bpe_ != nullptr) {
-    return bpe_->encode_bytes(text, {.read_special = with_special_, .parallel = true});
+  if (tokenizer_.kind() == "bpe") {
+    return tokenizer_.encode_bytes(text, {.read_special = with_special_, .parallel = true});
   }
-  if (pipeline_ != nullptr) {
-    return pipeline_->encode_bytes(text, {.read_special = with_special_, .parallel = true});
-  }
+  // Searches with specials_, since other kinds list their special tokens again for every text.
   std::vector<std::int32_t> ids;
   for (const TextSegment& segment : specials_.split(text, true)) {
     if (segment.id >= 0) {
       ids.push_back(segment.id);
     } else {
-      append_plain(segment.text, ids);
+      const std::vector<std::int32_t> more = tokenizer_.encode_bytes(segment.text);
+      ids.insert(ids.end(), more.begin(), more.end());
     }
   }
   return ids;
@@ -35,17 +32,6 @@ std::vector<std::int32_t> TextEncoder::encode(std::string_view text) const {
 
 std::vector<std::int32_t> TextEncoder::encode_prompt(std::string_view text) const {
   return tokenizer_.begun(encode(text));
-}
-
-void TextEncoder::append_plain(std::string_view text, std::vector<std::int32_t>& ids) const {
-  if (tokenizer_.kind() == "byte") {
-    for (const char c : text) {
-      ids.push_back(static_cast<std::uint8_t>(c));
-    }
-    return;
-  }
-  const std::vector<std::int32_t> more = tokenizer_.encode(text);
-  ids.insert(ids.end(), more.begin(), more.end());
 }
 
 }  // namespace headlight

@@ -3,9 +3,8 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/tokenizer.h"
-#include "formats/tokenizers/pipeline_tokenizer.h"
+#include "text/added_tokens.h"
 
 namespace headlight {
 
@@ -26,11 +25,7 @@ class TextEncoder {
   bool encodes_in_parts() const;
 
  private:
-  void append_plain(std::string_view text, std::vector<std::int32_t>& ids) const;
-
   const Tokenizer& tokenizer_;
-  const BpeTokenizer* bpe_;            // the tokenizer, or null if it is of another class
-  const PipelineTokenizer* pipeline_;  // the tokenizer, or null if it is of another class
   bool with_special_;
   AddedTokenMatcher specials_;  // empty without `with_special`
 };

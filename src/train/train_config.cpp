@@ -9,7 +9,8 @@
 #include <filesystem>
 #include <type_traits>
 
-#include "headlight/io/token_file.h"
+#include "headlight/data/documents.h"
+#include "headlight/data/token_dtype.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/optim/muon.h"
 
@@ -539,17 +540,8 @@ void TrainConfig::validate() const {
                 "expected batching = packed beside it, got ", batching);
   require_value(repeat_share == 0 || block_size >= 4, "repeat_share",
                 "expected a block_size of 4 or more, got ", block_size);
-  // Files in folders or matched by patterns are checked when they are read.
-  const bool may_be_documents = documents != "none" || !jsonl.empty() ||
-                                std::any_of(data.begin(), data.end(), [](const std::string& name) {
-                                  const std::string path = split_weight(name).name;
-                                  return is_json_lines_name(path) || !is_text_name(path);
-                                });
-  require_value(batching == "packed" || may_be_documents, "batching", batching,
-                " needs documents; set documents to line, blank_line or token");
   model(1).validate();
   batcher();
-  text_format();
   schedule();
 }
 
@@ -608,14 +600,6 @@ BatcherOptions TrainConfig::batcher() const {
           .bucket_window = bucket_window,
           .repeat_share = repeat_share,
           .order = parse_name<DocumentOrder>("document_order", document_order)};
-}
-
-TextFormat TrainConfig::text_format() const {
-  return {
-      .split = {.mode = parse_name<DocumentSplit>("documents", documents), .separator = separator},
-      .jsonl = jsonl,
-      .token_dtype = parse_name<TokenDtype>("token_dtype", token_dtype),
-      .token_documents = batching != "packed"};
 }
 
 Index TrainConfig::shard_count(Index processes) const {

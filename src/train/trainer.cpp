@@ -7,7 +7,6 @@
 #include "base/stopwatch.h"
 #include "cluster/sharded_gradients.h"
 #include "headlight/autograd/autograd.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/optim/adamw.h"
 #include "headlight/optim/clip.h"
 #include "headlight/optim/muon_with_adamw.h"

@@ -1,10 +1,10 @@
 #include <nlohmann/json.hpp>
 
 #include "generate/test_models.h"
-#include "headlight/heads/prune.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/prune.h"
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/text/char_tokenizer.h"

@@ -126,9 +126,8 @@ TEST_CASE("a text that spells special tokens out gets one warning with the way o
     const std::string where = command[0] == "attention" ? "text" : "--text";
     const std::string warning = "warning: " + where + kWarning;
     CHECK(has(given.messages_of(changed(command, {"--text", kChat})), warning));
-    CHECK_FALSE(has(given.messages_of(
-                        changed(command, {"--text", kChat, "--special_tokens", "on"})),
-                    warning));
+    CHECK_FALSE(has(
+        given.messages_of(changed(command, {"--text", kChat, "--special_tokens", "on"})), warning));
   }
   CHECK(has(given.messages_of({"generate", given.model, "--prompt", kChat}),
             "warning: prompt" + kWarning));
@@ -142,9 +141,8 @@ TEST_CASE("a text that spells special tokens out gets one warning with the way o
 
 TEST_CASE("pairs of texts and changes from texts read special tokens, too", "[cli]") {
   const Given given;
-  const Arguments patch{"patch",     given.model,        "--clean",  "<|im_start|>a",
-                        "--corrupt", "<|im_end|>a",      "--answer", "<|im_end|>",
-                        "--wrong",   "<|im_start|>"};
+  const Arguments patch{"patch",       given.model, "--clean",    "<|im_start|>a", "--corrupt",
+                        "<|im_end|>a", "--answer",  "<|im_end|>", "--wrong",       "<|im_start|>"};
   const Json report = report_of(changed(patch, {"--special_tokens", "on"}));
   CHECK(report["answer"]["ids"] == Json{258});
   CHECK(report["wrong"]["ids"] == Json{257});
@@ -184,20 +182,39 @@ TEST_CASE("training reads special tokens on demand", "[cli]") {
   }
   const std::string file = given.folder.write("chats.txt", text);
   const auto trained = [&](const std::string& run, const std::string& special) {
-    const ProgramResult result = run_headlight(
-        {"train",        "--data",       file,        "--tokenizer",      given.model,
-         "--n_layer",    "1",            "--n_head",  "2",                "--n_embd",
-         "8",            "--block_size", "16",        "--batch_size",     "2",
-         "--max_iters",  "2",            "--threads", "1",                "--eval_iters",
-         "1",            "--out_dir",    given.folder.at(run),            "--special_tokens",
-         special});
+    const ProgramResult result = run_headlight({"train",
+                                                "--data",
+                                                file,
+                                                "--tokenizer",
+                                                given.model,
+                                                "--n_layer",
+                                                "1",
+                                                "--n_head",
+                                                "2",
+                                                "--n_embd",
+                                                "8",
+                                                "--block_size",
+                                                "16",
+                                                "--batch_size",
+                                                "2",
+                                                "--max_iters",
+                                                "2",
+                                                "--threads",
+                                                "1",
+                                                "--eval_iters",
+                                                "1",
+                                                "--out_dir",
+                                                given.folder.at(run),
+                                                "--special_tokens",
+                                                special});
     INFO(result.err);
     CHECK(result.exit_code == 0);
     return result.err;
   };
   const std::string warning =
-      file + ": spells special tokens out in characters: '<|im_start|>' (30), '<|im_end|>' (30); "
-             "--special_tokens on reads them as tokens";
+      file +
+      ": spells special tokens out in characters: '<|im_start|>' (30), '<|im_end|>' (30); "
+      "--special_tokens on reads them as tokens";
   CHECK(trained("off", "off").find(warning) != std::string::npos);
   CHECK(trained("on", "on").find("spells special tokens") == std::string::npos);
   CHECK(file_contents(given.folder.at("on") + "/config.toml").find("special_tokens = \"on\"") !=

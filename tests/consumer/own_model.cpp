@@ -1,12 +1,12 @@
 // A model that Headlight does not have, trained, saved, read again, asked for text and taken apart
 // by its tools: the example of the README.
+#include <headlight/formats/model_directory.h>
 #include <headlight/generate/generator.h>
 #include <headlight/heads/effects/ablation.h>
-#include <headlight/formats/model_directory.h>
 #include <headlight/nn/language_model.h>
 #include <headlight/nn/multi_head_attention.h>
-#include <headlight/text/char_tokenizer.h>
 #include <headlight/runs/checkpoint.h>
+#include <headlight/text/char_tokenizer.h>
 #include <headlight/train/trainer.h>
 
 #include <filesystem>

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/gguf/gguf_architectures.h"
+#include "formats/huggingface/families.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/runs/config_source.h"
-#include "formats/huggingface/families.h"
-#include "formats/gguf/gguf_architectures.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 

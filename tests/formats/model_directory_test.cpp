@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "formats/huggingface/families.h"
 #include "generate/test_models.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/ops/layout.h"
 #include "headlight/text/char_tokenizer.h"
-#include "formats/huggingface/families.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 #include "support/drawn_config.h"

@@ -4,8 +4,8 @@
 
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "headlight/text/streaming_decoder.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
+#include "headlight/text/streaming_decoder.h"
 #include "support/catch.h"
 #include "text/text_encoder.h"
 

@@ -2,13 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "formats/token_settings.h"
 #include "headlight/base/error.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/byte_tokenizer.h"
-#include "formats/token_settings.h"
 #include "support/catch.h"
 #include "support/program.h"
 #include "text/byte_characters.h"
@@ -133,14 +133,19 @@ TEST_CASE("a folder without a tokenizer is refused for lack of tokenizer.json") 
 }
 
 TEST_CASE("a chat template stays with the tokenizer from folder to folder and through GGUF") {
-  const std::string text = "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}{% endfor %}";
+  const std::string text =
+      "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m['content'] }}{% endfor %}";
   ByteTokenizer tokenizer;
   tokenizer.set_chat_template(text);
   const ScratchFolder folder;
   save_tokenizer(folder.path() / "hf", tokenizer);
   const auto from_folder = load_tokenizer(folder.path() / "hf");
   CHECK(from_folder->chat_template() == text);
-  const Gpt model({.vocab_size = 257, .block_size = 8, .n_layer = 1, .n_head = 1, .n_embd = 32,
+  const Gpt model({.vocab_size = 257,
+                   .block_size = 8,
+                   .n_layer = 1,
+                   .n_head = 1,
+                   .n_embd = 32,
                    .position = PositionKind::learned});
   write_gguf_model(folder.path() / "m.gguf", model, *from_folder);
   const auto from_gguf = load_tokenizer(folder.path() / "m.gguf");

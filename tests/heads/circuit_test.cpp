@@ -5,8 +5,8 @@
 #include <set>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/heads/head_set.h"
 #include "headlight/heads/effects/patch_grid.h"
+#include "headlight/heads/head_set.h"
 #include "heads/circuit/edge_cut.h"
 #include "heads/head_experiments_support.h"
 

@@ -5,10 +5,10 @@
 #include "headlight/generate/decoder.h"
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/effects/attribution.h"
-#include "headlight/heads/scores/head_scores.h"
 #include "headlight/heads/effects/importance.h"
 #include "headlight/heads/effects/patching.h"
 #include "headlight/heads/prune.h"
+#include "headlight/heads/scores/head_scores.h"
 #include "headlight/ops/layout.h"
 
 #include "heads/head_experiments_support.h"

@@ -2,12 +2,12 @@
 
 #include "headlight/data/dataset.h"
 #include "headlight/heads/effects/ablation.h"
-#include "headlight/heads/scores/head_scores.h"
 #include "headlight/heads/effects/importance.h"
 #include "headlight/heads/effects/patching.h"
 #include "headlight/heads/prune.h"
 #include "headlight/heads/record_attention.h"
 #include "headlight/heads/redundancy.h"
+#include "headlight/heads/scores/head_scores.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <optional>
 
+#include "formats/huggingface/families.h"
+#include "formats/huggingface/model_weights.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/generate/decoder.h"
 #include "headlight/heads/effects/attribution.h"
@@ -12,8 +14,6 @@
 #include "headlight/nn/recorder.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
-#include "formats/huggingface/families.h"
-#include "formats/huggingface/model_weights.h"
 #include "parity/runners.h"
 
 // Runners of models of Hugging Face's families, with their configurations and weight names.

@@ -93,4 +93,17 @@ TEST_CASE("a pattern is looked for where something matches it", "[train]") {
   CHECK(contains(value_of(config, "data"), folder.at("a/headlight_test_*.txt")));
 }
 
+TEST_CASE("batches of documents need documents, where it is known that there are none", "[train]") {
+  TrainConfig config;
+  config.batching = "bucketed";
+  config.data = {"a.txt"};
+  CHECK_THROWS_WITH(
+      require_documents(config),
+      "batching: bucketed needs documents; set documents to line, blank_line or token");
+  config.data = {"a.jsonl.gz"};
+  CHECK_NOTHROW(require_documents(config));
+  config.data = {"folder"};
+  CHECK_NOTHROW(require_documents(config));
+}
+
 }  // namespace config_source_test

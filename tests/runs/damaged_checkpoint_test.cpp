@@ -4,9 +4,9 @@
 #include "headlight/files/manifest.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/optim/adamw.h"
+#include "headlight/runs/checkpoint.h"
 #include "headlight/tensor/random.h"
 #include "headlight/text/char_tokenizer.h"
-#include "headlight/runs/checkpoint.h"
 #include "support/catch.h"
 #include "support/program.h"
 

@@ -2,10 +2,10 @@
 
 #include <fstream>
 
-#include "headlight/generate/generator.h"
 #include "headlight/formats/model_directory.h"
-#include "headlight/text/char_tokenizer.h"
+#include "headlight/generate/generator.h"
 #include "headlight/runs/checkpoint.h"
+#include "headlight/text/char_tokenizer.h"
 #include "headlight/train/evaluation.h"
 #include "headlight/train/trainer.h"
 #include "support/catch.h"

@@ -50,12 +50,12 @@ TEST_CASE("what does not change the model may change, and is told", "[train]") {
   now.dropout = 0.25;
   now.save_interval = 3;
   const auto changes = changed_settings(before, now, 12);
-  CHECK(lines_of(changes) ==
-        std::vector<std::string>{
-            "after update 12: batch_size = 13 (was 12), dropout = 0.25 (was 0), "
-            "attention_dropout = 0.25 (was 0), residual_dropout = 0.25 (was 0), "
-            "embedding_dropout = 0.25 (was 0), momentum = 0.5 (was 0.9), "
-            "save_interval = 3 (was 0)"});
+  CHECK(
+      lines_of(changes) ==
+      std::vector<std::string>{"after update 12: batch_size = 13 (was 12), dropout = 0.25 (was 0), "
+                               "attention_dropout = 0.25 (was 0), residual_dropout = 0.25 (was 0), "
+                               "embedding_dropout = 0.25 (was 0), momentum = 0.5 (was 0.9), "
+                               "save_interval = 3 (was 0)"});
   CHECK(lines_of({}).empty());
 }
 

@@ -4,10 +4,10 @@
 #include <sstream>
 
 #include "headlight/files/directory_lock.h"
+#include "runs/metrics_log.h"
 #include "support/program.h"
 #include "support/runs.h"
 #include "support/tensors.h"
-#include "runs/metrics_log.h"
 
 namespace run_history_test {
 

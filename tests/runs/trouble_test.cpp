@@ -8,8 +8,8 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "headlight/text/char_tokenizer.h"
 #include "headlight/runs/run.h"
+#include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
 #include "support/program.h"
 #include "support/runs.h"

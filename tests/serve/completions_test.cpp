@@ -3,8 +3,8 @@
 #include <fstream>
 #include <thread>
 
-#include "headlight/generate/generator.h"
 #include "headlight/formats/gguf/gguf_model.h"
+#include "headlight/generate/generator.h"
 #include "io/temporary_folder.h"
 #include "serve/running_server.h"
 #include "support/catch.h"

@@ -17,9 +17,10 @@ namespace fs = std::filesystem;
 
 // Rank of each folder. A folder may include only folders of a smaller rank.
 const std::map<std::string, int> kRank{
-    {"base", 0},  {"files", 1},    {"tensor", 1}, {"kernels", 2}, {"autograd", 3}, {"ops", 4},
-    {"nn", 5},    {"optim", 6},    {"text", 6},   {"data", 6},    {"cluster", 6},  {"io", 7},
-    {"train", 8}, {"generate", 9}, {"heads", 10}, {"views", 11},  {"serve", 12},   {"cli", 13}};
+    {"base", 0},    {"files", 1},  {"tensor", 1}, {"kernels", 2},  {"autograd", 3},
+    {"ops", 4},     {"nn", 5},     {"optim", 6},  {"text", 6},     {"data", 6},
+    {"cluster", 6}, {"io", 7},     {"train", 8},  {"generate", 8}, {"formats", 9},
+    {"runs", 10},   {"heads", 11}, {"views", 12}, {"serve", 13},   {"cli", 14}};
 
 struct Include {
   std::string file;    // including file, relative to the project's root
@@ -104,6 +105,47 @@ TEST_CASE("a folder includes only folders to its left", "[structure]") {
       INFO(include.file << " includes " << include.target);
       CHECK(kRank.at(room) < kRank.at(include.folder));
     }
+  }
+}
+
+TEST_CASE("a library includes only libraries to its left", "[structure]") {
+  const auto library_of = [](const std::string& folder) {
+    const int rank = kRank.at(folder);
+    return rank < kRank.at("formats") ? 0
+           : rank < kRank.at("heads") ? 1
+           : rank < kRank.at("serve") ? 2
+                                      : 3;
+  };
+  for (const Include& include : all_includes()) {
+    const std::string folder = is_own(include.target) ? room_of(include.target) : "";
+    if (!folder.empty()) {
+      INFO(include.file << " includes " << include.target);
+      CHECK(library_of(folder) <= library_of(include.folder));
+    }
+  }
+}
+
+TEST_CASE("a public header has the path of its source", "[structure]") {
+  const fs::path root = HEADLIGHT_SOURCE_DIR;
+  const fs::path headers = root / "include/headlight";
+  std::multimap<std::string, fs::path> sources;  // by folder and stem
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / "src")) {
+    const fs::path path = fs::relative(entry.path(), root / "src");
+    if (path.extension() == ".cpp") {
+      sources.emplace((*path.begin() / path.stem()).string(), path);
+    }
+  }
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(headers)) {
+    const fs::path header = fs::relative(entry.path(), headers);
+    if (header.extension() != ".h") {
+      continue;
+    }
+    const auto [first, last] = sources.equal_range((*header.begin() / header.stem()).string());
+    const auto is_beside = [&](const auto& source) {
+      return source.second.parent_path() == header.parent_path();
+    };
+    INFO(header.string());
+    CHECK((first == last || std::any_of(first, last, is_beside)));
   }
 }
 

@@ -90,7 +90,8 @@ TEST_CASE("added tokens of random bytes are found as by trying all of them") {
   }
 }
 
-TEST_CASE("the length of added tokens and of runs that they take along costs other places nothing") {
+TEST_CASE(
+    "the length of added tokens and of runs that they take along costs other places nothing") {
   std::vector<std::string> contents;
   for (std::size_t size = 2; size < AddedTokenMatcher::kLongest; ++size) {
     contents.push_back(std::string(size, 'a') + "b");

@@ -168,11 +168,9 @@ TEST_CASE("the number of threads does not change ids") {
   const Ids expected = bpe.encode(text);
   for (const int count : {1, 2, 3}) {
     const ThreadScope scope(count);
-    CHECK(bpe.encode_parallel(text) == expected);
+    CHECK(bpe.encode_bytes(text, {.parallel = true}) == expected);
   }
-  CHECK(bpe.encode_parallel("").empty());
-  CHECK_THROWS_WITH(bpe.encode_parallel("a\xFF"),
-                    "[encode_parallel] text: invalid UTF-8 at byte 1");
+  CHECK(bpe.encode_bytes("", {.parallel = true}).empty());
 }
 
 TEST_CASE("special tokens are read on several threads, also where their names have blanks") {
@@ -190,7 +188,7 @@ TEST_CASE("special tokens are read on several threads, also where their names ha
     const ThreadScope scope(2);
     CHECK(bpe.encode_bytes(text, {.read_special = true, .parallel = true}) == expected);
   }
-  CHECK(bpe.encode_with_special(text) == expected);
+  CHECK(bpe.encode_bytes(text, {.read_special = true}) == expected);
 }
 
 TEST_CASE("any bytes decode to what was encoded") {
@@ -216,14 +214,13 @@ TEST_CASE("special tokens are read from a text only on demand, the longest first
   known.special.push_back({"<|x", 257});
   known.special.push_back({"<|x|>", 258});
   const BpeTokenizer bpe(known);
-  CHECK(bpe.encode_with_special("ab<|x|>ab<|x<|endoftext|>") == Ids{259, 258, 259, 257, 256});
-  CHECK(bpe.encode_with_special("<|endoftext") == bpe.encode("<|endoftext"));
+  CHECK(bpe.encode_bytes("ab<|x|>ab<|x<|endoftext|>", {.read_special = true}) ==
+        Ids{259, 258, 259, 257, 256});
+  CHECK(bpe.encode_bytes("<|endoftext", {.read_special = true}) == bpe.encode("<|endoftext"));
   CHECK(bpe.encode("<|x|>") == Ids{'<', '|', 'x', '|', '>'});
   // Before a special token, a run of blanks ends as at the end of a text.
-  CHECK(bpe.encode_with_special("a  <|x") == Ids{'a', ' ', ' ', 257});
-  CHECK(bpe.encode_with_special("").empty());
-  CHECK_THROWS_WITH(bpe.encode_with_special("<|x\xFF"),
-                    "[encode_with_special] text: invalid UTF-8 at byte 3");
+  CHECK(bpe.encode_bytes("a  <|x", {.read_special = true}) == Ids{'a', ' ', ' ', 257});
+  CHECK(bpe.encode_bytes("", {.read_special = true}).empty());
   CHECK(bpe.end_of_text() == 256);
   CHECK(bpe.decode(Ids{259, 258, 256}) == "ab");
   CHECK(bpe.token_label(258) == "<|x|>");

@@ -82,17 +82,6 @@ TEST_CASE("a key with several texts is a list in TOML, and one text stands by it
   CHECK_THROWS_AS(read_back("data = [[\"a\"]]\n"), Error);
 }
 
-TEST_CASE("batches of documents need documents, where it is known that there are none", "[train]") {
-  TrainConfig config;
-  config.data = {"a.txt"};
-  CHECK(refusal("batching", "bucketed", config) ==
-        "batching: bucketed needs documents; set documents to line, blank_line or token");
-  config.data = {"a.jsonl.gz"};
-  CHECK(refusal("batching", "bucketed", config).empty());
-  config.data = {"folder"};
-  CHECK(refusal("batching", "bucketed", config).empty());
-}
-
 TEST_CASE("names of other trainers and both dashes are understood", "[train]") {
   TrainConfig config;
   CHECK(set_config_value(config, "lr", "0.25") == ConfigOutcome::set);

@@ -6,8 +6,8 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/gpt.h"
-#include "headlight/text/char_tokenizer.h"
 #include "headlight/runs/checkpoint.h"
+#include "headlight/text/char_tokenizer.h"
 #include "kernels/gemm/gemm.h"
 #include "support/catch.h"
 #include "support/program.h"

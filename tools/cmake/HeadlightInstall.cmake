@@ -16,7 +16,7 @@ install(FILES tools/package/headlight.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
 install(FILES tools/package/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
         RENAME headlight COMPONENT runtime)
 
-install(TARGETS headlight_core headlight headlight_serve EXPORT headlight_targets COMPONENT dev)
+install(TARGETS headlight_core headlight_formats headlight_insight headlight_serve EXPORT headlight_targets COMPONENT dev)
 install(DIRECTORY include/headlight TYPE INCLUDE COMPONENT dev)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/headlight)
 install(EXPORT headlight_targets NAMESPACE headlight:: DESTINATION ${package_dir} COMPONENT dev)

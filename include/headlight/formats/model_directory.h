@@ -85,12 +85,4 @@ void simplify_heads(GptConfig& config);
 // norm after an MLP would change the result.
 std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model);
 
-// Throws Error, "WHERE NAME holds ...", for the first tensor with a value that is not finite.
-void require_finite(const NamedTensors& tensors, const std::string& where);
-
-// Copies the elements of `from` into the tensors of the same name in `into`. Both must have the
-// same names and shapes. Throws Error naming `where` and the first tensor that is missing,
-// unexpected or of another shape.
-void copy_tensors(const NamedTensors& from, const NamedTensors& into, const std::string& where);
-
 }  // namespace headlight

@@ -45,8 +45,8 @@ std::optional<Index> iteration_of_checkpoint(std::string_view name);
 std::optional<std::filesystem::path> folder_with(const std::filesystem::path& path,
                                                  std::initializer_list<std::string_view> files);
 
-// Returns the first of `path`, its best and its latest checkpoint that holds a model; nothing if none
-// does.
+// Returns the first of `path`, its best and its latest checkpoint that holds a model; nothing if
+// none does.
 std::optional<std::filesystem::path> model_in(const std::filesystem::path& path);
 
 // As model_in(), for a tokenizer.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headlight/files/config_file.h"
+#include "headlight/io/text_source.h"
 #include "headlight/train/train_config.h"
 
 // Reads configuration values from text and files, and writes them as TOML.
@@ -71,6 +72,13 @@ AppliedConfig apply_config_file(TrainConfig& config, const std::filesystem::path
 // Searches for the relative paths of a configuration in the current folder, then in `folder` and
 // its parents. Returns a note for each path found outside the current folder.
 std::vector<std::string> locate_paths(TrainConfig& config, const std::filesystem::path& folder);
+
+// Returns the format of the texts that the settings name.
+TextFormat text_format_of(const TrainConfig& config);
+
+// Throws Error when batching needs documents and the settings give none. Folders and patterns are
+// checked when their files are read.
+void require_documents(const TrainConfig& config);
 
 // Reads the settings of a run from its config.toml. Throws Error when there is none.
 TrainConfig read_run_config(const std::filesystem::path& run);

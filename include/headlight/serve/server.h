@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "headlight/generate/weights.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/generate/weights.h"
 
 namespace headlight {
 

@@ -11,4 +11,12 @@ namespace headlight {
 // Ordered tensors with unique names: a module's parameters or the content of a tensor file.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
+// Throws Error, "WHERE NAME holds ...", for the first tensor with a value that is not finite.
+void require_finite(const NamedTensors& tensors, const std::string& where);
+
+// Copies the elements of `from` into the tensors of the same name in `into`. Both must have the
+// same names and shapes. Throws Error naming `where` and the first tensor that is missing,
+// unexpected or of another shape.
+void copy_tensors(const NamedTensors& from, const NamedTensors& into, const std::string& where);
+
 }  // namespace headlight

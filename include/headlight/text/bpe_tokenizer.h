@@ -26,11 +26,6 @@ struct BpeVocabulary {
   std::vector<SpecialToken> special;  // must include <|endoftext|>
 };
 
-struct BpeEncodeOptions {
-  bool read_special = false;  // names of special tokens in the text become those tokens
-  bool parallel = false;      // use all threads
-};
-
 // GPT-2's byte-level byte-pair encoding. Text is cut into pieces (bpe_pattern.h), whose bytes are
 // the initial tokens. The neighbours whose merge has the lowest rank become one token, the leftmost
 // first, until no merge is left. Sennrich et al., "Neural Machine Translation of Rare Words with
@@ -48,14 +43,10 @@ class BpeTokenizer final : public Tokenizer {
   std::string token_bytes(std::int32_t id) const override;
   std::string_view special_name(std::int32_t id) const override;
 
-  // Like encode(), with the same ids, but uses all threads.
-  std::vector<std::int32_t> encode_parallel(std::string_view text) const;
-  // Like encode(), but names of special tokens in the text become those tokens. The leftmost name
-  // wins, then the longest.
-  std::vector<std::int32_t> encode_with_special(std::string_view text) const;
-  // Encodes any bytes. Invalid bytes count as symbols, and decode_bytes() restores them.
+  // Invalid bytes count as symbols, and decode_bytes() restores them. The leftmost name of a
+  // special token wins, then the longest.
   std::vector<std::int32_t> encode_bytes(std::string_view bytes,
-                                         const BpeEncodeOptions& options = {}) const;
+                                         const EncodeOptions& options = {}) const override;
 
   const BpeVocabulary& vocabulary() const;
 

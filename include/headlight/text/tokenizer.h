@@ -28,6 +28,11 @@ template <>
 inline constexpr auto kChoices<BeginToken> = std::to_array<Choice<BeginToken>>(
     {{"auto", BeginToken::automatic}, {"on", BeginToken::on}, {"off", BeginToken::off}});
 
+struct EncodeOptions {
+  bool read_special = false;  // names of special tokens in the text become those tokens
+  bool parallel = false;      // use all threads, if the kind is "bpe"
+};
+
 // Converts text to token ids 0 ... V - 1 and back. Every tokenizer has an end-of-text token,
 // usually <|endoftext|>, which separates documents. Names of special tokens in a text are read as
 // tokens only if reads_special(). Encoding and decoding are const, so several threads may share one
@@ -42,6 +47,10 @@ class Tokenizer {
   virtual Index vocab_size() const = 0;
   // Returns the ids of UTF-8 text. Throws Error that names the first byte that is not UTF-8.
   virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
+  // Returns the ids of bytes that need not be UTF-8, whatever reads_special() is. Kinds "byte" and
+  // "bpe" accept any bytes; "char" throws Error as encode() does.
+  virtual std::vector<std::int32_t> encode_bytes(std::string_view bytes,
+                                                 const EncodeOptions& options = {}) const;
   // Returns the bytes of one token, which may be part of a character: U+FFFD for <|unk|>, "" for
   // other special tokens. Throws Error if the id is out of range.
   virtual std::string token_bytes(std::int32_t id) const = 0;
@@ -74,8 +83,8 @@ class Tokenizer {
   const std::vector<std::int32_t>& ends() const { return ends_; }
   // Ignores repeated ids. Throws Error unless all ids are in range and the first is special.
   void set_ends(const std::vector<std::int32_t>& ids);
-  // Token that begins texts if prepends_end_of_text(). Equals end_of_text() unless set. Throws Error
-  // if the tokenizer has neither; see begin_token().
+  // Token that begins texts if prepends_end_of_text(). Equals end_of_text() unless set. Throws
+  // Error if the tokenizer has neither; see begin_token().
   std::int32_t begin_of_text() const;
   // Returns begin_of_text(), or null for a tokenizer without special tokens.
   std::optional<std::int32_t> begin_token() const;

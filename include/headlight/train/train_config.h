@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "headlight/data/batcher.h"
-#include "headlight/io/text_source.h"
 #include "headlight/nn/gpt_config.h"
 #include "headlight/optim/schedule.h"
 
@@ -127,7 +126,6 @@ struct TrainConfig {
   TrainConfig resolved() const;
   GptConfig model(Index vocabulary) const;
   BatcherOptions batcher() const;
-  TextFormat text_format() const;
   LearningRateSchedule schedule() const;
   // Returns the shards of a step. Throws Error when there are more processes than shards.
   Index shard_count(Index processes) const;

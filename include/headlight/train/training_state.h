@@ -82,11 +82,4 @@ struct TrainingState {
   std::string products = {};                // library that computed matrix products; empty: unknown
 };
 
-// Returns the text of a checkpoint's state.json.
-std::string to_state_json(const TrainingState& state);
-
-// Parses the text of state.json, of this or an earlier version. Throws a one-line Error that begins
-// with `where` and names the member, for invalid text or contradictory numbers.
-TrainingState parse_state_json(const std::string& text, const std::string& where);
-
 }  // namespace headlight

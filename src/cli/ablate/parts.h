@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "cli/terminal/options.h"
-#include "headlight/heads/effects/part_ablation.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/effects/part_ablation.h"
 #include "views/result/result.h"
 
 // `headlight ablate` on parts other than heads one by one: --off and --each.

@@ -2,9 +2,9 @@
 #include "cli/bench/tools.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/memory.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/sampler.h"
-#include "headlight/formats/model_directory.h"
 
 namespace headlight::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "cli/terminal/options.h"
-#include "headlight/heads/effects/patching.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/effects/patching.h"
 
 // Pairs of texts for `headlight patch` and `circuit`.
 namespace headlight::cli {

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "cli/terminal/options.h"
-#include "headlight/heads/attention_maps.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/attention_maps.h"
 
 namespace headlight::cli {
 

@@ -2,10 +2,10 @@
 
 #include "base/printable.h"
 #include "base/zero_padded.h"
-#include "headlight/base/error.h"
-#include "headlight/kernels/parallel.h"
 #include "formats/gguf/gguf_blocks.h"
 #include "formats/gguf/gguf_header.h"
+#include "headlight/base/error.h"
+#include "headlight/kernels/parallel.h"
 
 namespace headlight {
 namespace {

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "base/printable.h"
-#include "headlight/base/error.h"
-#include "formats/huggingface/families.h"
 #include "formats/gguf/gguf_rope.h"
+#include "formats/huggingface/families.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 namespace {

@@ -3,10 +3,10 @@
 #include <string>
 #include <string_view>
 
-#include "headlight/formats/gguf/gguf.h"
-#include "headlight/nn/gpt_config.h"
 #include "formats/gguf/gguf_keys.h"
 #include "formats/huggingface/weight_layout.h"
+#include "headlight/formats/gguf/gguf.h"
+#include "headlight/nn/gpt_config.h"
 
 namespace headlight {
 

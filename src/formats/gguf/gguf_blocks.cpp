@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "formats/gguf/gguf_header.h"
 #include "headlight/base/error.h"
 #include "io/float16.h"
-#include "formats/gguf/gguf_header.h"
 
 namespace headlight {
 namespace {

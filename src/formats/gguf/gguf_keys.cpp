@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "base/printable.h"
+#include "formats/gguf/gguf_header.h"
 #include "headlight/base/error.h"
 #include "headlight/nn/gpt_config.h"
-#include "formats/gguf/gguf_header.h"
 
 namespace headlight {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "headlight/formats/gguf/gguf.h"
 #include "formats/huggingface/asked_keys.h"
+#include "headlight/formats/gguf/gguf.h"
 
 namespace headlight {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "base/printable.h"
-#include "headlight/base/error.h"
 #include "formats/gguf/gguf_architectures.h"
 #include "formats/gguf/gguf_header.h"
 #include "formats/gguf/gguf_rope.h"
 #include "formats/gguf/gguf_vocabulary.h"
 #include "formats/huggingface/model_weights.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 namespace {

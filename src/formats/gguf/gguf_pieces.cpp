@@ -23,8 +23,8 @@ constexpr std::array kTekken{Pattern(
 constexpr std::array kGpt4o{Pattern(
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)")};
 constexpr std::array kDeepSeekCoder{Pattern(R"([\r\n])"), Pattern(R"(\s?\p{L}+)"),
-                                    Pattern(R"(\s?\p{P}+)"),
-                                    Pattern("[一-龥\u0800-一가-\uD7FF]+"), Pattern(R"(\p{N})")};
+                                    Pattern(R"(\s?\p{P}+)"), Pattern("[一-龥\u0800-一가-\uD7FF]+"),
+                                    Pattern(R"(\p{N})")};
 constexpr std::array kDeepSeekV3{
     Pattern(R"(\p{N}{1,3})"), Pattern("[一-龥\u3040-ゟ゠-ヿ]+"),
     Pattern(
@@ -58,9 +58,8 @@ constexpr std::array kPieces{
                .whole = true,
                .begins = true},
     GgufPieces{"smaug-bpe dbrx glm4 chatglm-bpe", kLlama3},
-    GgufPieces{.names = "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez",
-               .patterns = kQwen2,
-               .nfc = true},
+    GgufPieces{
+        .names = "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez", .patterns = kQwen2, .nfc = true},
     GgufPieces{"stablelm2 hunyuan solar-open grok-2", kQwen2},
     GgufPieces{.names = "qwen35", .patterns = kQwen35, .nfc = true},
     GgufPieces{.names = "tekken", .patterns = kTekken, .whole = true, .begins = true},

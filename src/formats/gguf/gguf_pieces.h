@@ -11,10 +11,10 @@ struct GgufPieces {
   std::string_view names;  // separated by blanks
   // Each pattern cuts the pieces of the patterns before. Empty: GPT-2's pattern.
   std::span<const std::string_view> patterns = {};
-  bool digits = false;   // cuts off each digit before GPT-2's pattern
-  bool nfc = false;      // composes characters (NFC) first
-  bool whole = false;    // takes pieces that are tokens whole, whatever the merges
-  bool begins = false;   // texts begin with a token, unless the file says otherwise
+  bool digits = false;  // cuts off each digit before GPT-2's pattern
+  bool nfc = false;     // composes characters (NFC) first
+  bool whole = false;   // takes pieces that are tokens whole, whatever the merges
+  bool begins = false;  // texts begin with a token, unless the file says otherwise
 };
 
 // The name for an unknown pre-tokenizer, also used if the key is missing.

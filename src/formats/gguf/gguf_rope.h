@@ -1,7 +1,7 @@
 #pragma once
 
-#include "headlight/ops/rope.h"
 #include "formats/gguf/gguf_keys.h"
+#include "headlight/ops/rope.h"
 
 namespace headlight {
 

@@ -8,11 +8,11 @@
 
 #include "base/json.h"
 #include "base/printable.h"
+#include "formats/gguf/gguf_pieces.h"
+#include "formats/gguf/gguf_token_types.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "formats/gguf/gguf_pieces.h"
-#include "formats/gguf/gguf_token_types.h"
 
 namespace headlight {
 namespace {

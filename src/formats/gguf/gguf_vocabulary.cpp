@@ -8,12 +8,12 @@
 
 #include "base/json.h"
 #include "base/printable.h"
+#include "formats/gguf/gguf_token_types.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/formats/gguf/gguf_tokenizer.h"
-#include "headlight/text/bpe_pattern.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "formats/gguf/gguf_token_types.h"
+#include "headlight/text/bpe_pattern.h"
 #include "text/byte_characters.h"
 
 namespace headlight {

@@ -2,12 +2,12 @@
 #include <set>
 
 #include "base/printable.h"
+#include "formats/gguf/gguf_blocks.h"
+#include "formats/gguf/gguf_header.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/kernels/parallel.h"
-#include "formats/gguf/gguf_blocks.h"
-#include "formats/gguf/gguf_header.h"
 #include "io/tensor_file.h"
 
 namespace headlight {

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "base/printable.h"
-#include "headlight/base/error.h"
 #include "formats/token_settings.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 namespace {

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/nn/architecture.h"
-#include "headlight/text/tokenizer.h"
 #include "formats/huggingface/config_reader.h"
 #include "formats/huggingface/weight_layout.h"
+#include "headlight/nn/architecture.h"
+#include "headlight/text/tokenizer.h"
 
 // Model families of Hugging Face's transformers that a Gpt can compute. Each family is one file:
 // its names, its configuration, and the layout of its matrices.

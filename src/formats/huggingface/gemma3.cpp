@@ -1,8 +1,8 @@
 #include <cmath>
 
-#include "headlight/base/error.h"
 #include "formats/huggingface/families.h"
 #include "formats/huggingface/rope_config.h"
+#include "headlight/base/error.h"
 
 // The text models of Gemma 3 (Gemma Team, arXiv 2503.19786): RMS norms with gains of 1 + w around
 // attention and MLP, scaled embeddings, and layers with a window and a smaller rotary base.

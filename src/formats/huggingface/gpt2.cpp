@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "headlight/base/error.h"
 #include "formats/huggingface/families.h"
+#include "headlight/base/error.h"
 
 // GPT-2 (Radford et al. 2019), whose tensor names Gpt::parameters() uses. Models that GPT-2 cannot
 // express get the type "headlight", so that other tools refuse them instead of misreading them.

@@ -1,5 +1,5 @@
-#include "headlight/base/error.h"
 #include "formats/huggingface/families.h"
+#include "headlight/base/error.h"
 
 // GPT-Neo (Black et al. 2021), the family of the TinyStories models: every second layer has a
 // window, scores are not scaled, and queries, keys and values have no biases.

@@ -1,6 +1,6 @@
-#include "headlight/base/error.h"
 #include "formats/huggingface/families.h"
 #include "formats/huggingface/rope_config.h"
+#include "headlight/base/error.h"
 
 // GPT-NeoX (Black et al., arXiv 2204.06745), the family of Pythia: rotary positions on a quarter of
 // each head, parallel attention and MLP, and rows of queries, keys and values grouped by head.
@@ -27,14 +27,13 @@ GptConfig read_gpt_neox(const ConfigReader& reader) {
   config.qkv_bias = reader.boolean("attention_bias", true);
   config.attention_output_bias = config.qkv_bias;
   config.position = PositionKind::rope;
-  require_value(config.n_embd % config.n_head == 0, "num_attention_heads",
-                "expected a divisor of ", config.n_embd, ", got ", config.n_head);
-  config.rope =
-      read_rope(reader, config.n_embd / config.n_head,
-                {.block_size = config.block_size,
-                 .theta = "rotary_emb_base",
-                 .share = "rotary_pct",
-                 .usual_share = kUsualShare});
+  require_value(config.n_embd % config.n_head == 0, "num_attention_heads", "expected a divisor of ",
+                config.n_embd, ", got ", config.n_head);
+  config.rope = read_rope(reader, config.n_embd / config.n_head,
+                          {.block_size = config.block_size,
+                           .theta = "rotary_emb_base",
+                           .share = "rotary_pct",
+                           .usual_share = kUsualShare});
   return config;
 }
 

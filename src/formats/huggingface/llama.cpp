@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "headlight/base/error.h"
 #include "formats/huggingface/families.h"
 #include "formats/huggingface/rope_config.h"
+#include "headlight/base/error.h"
 
 // Llama (Touvron et al., arXiv 2302.13971) and families that differ in a few keys: Mistral
 // (windows), Qwen 2 (biases of queries, keys and values) and Qwen 3 (norms of queries and keys).

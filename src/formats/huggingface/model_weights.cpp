@@ -190,10 +190,9 @@ std::string ModelWeights::check(const GptConfig& config) const {
           files_.described_by, ":", missing.empty() ? "" : " missing " + first_of(missing),
           missing.empty() || unexpected.empty() ? "" : ";",
           unexpected.empty() ? "" : " unexpected " + first_of(unexpected));
-  return unexpected.empty()
-             ? ""
-             : concat_text(files_.where, ": left out ", first_of(unexpected),
-                           ": no weights of this model");
+  return unexpected.empty() ? ""
+                            : concat_text(files_.where, ": left out ", first_of(unexpected),
+                                          ": no weights of this model");
 }
 
 void ModelWeights::fill(const Weight& weight, const GptConfig& config, Tensor& parameter) const {

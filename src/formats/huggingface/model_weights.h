@@ -3,9 +3,9 @@
 #include <map>
 #include <string>
 
-#include "headlight/nn/gpt.h"
 #include "formats/huggingface/weight_files.h"
 #include "formats/huggingface/weight_layout.h"
+#include "headlight/nn/gpt.h"
 
 namespace headlight {
 

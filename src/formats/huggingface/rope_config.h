@@ -1,7 +1,7 @@
 #pragma once
 
-#include "headlight/ops/rope.h"
 #include "formats/huggingface/config_reader.h"
+#include "headlight/ops/rope.h"
 
 // Rotary embeddings in a config.json of Hugging Face: rope_parameters in transformers 5, single
 // keys and rope_scaling before.

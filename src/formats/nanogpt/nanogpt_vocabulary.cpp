@@ -8,10 +8,10 @@
 
 #include "base/printable.h"
 #include "files/input_file.h"
+#include "formats/nanogpt/pickle_writer.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
-#include "formats/nanogpt/pickle_writer.h"
 
 namespace headlight {
 namespace {

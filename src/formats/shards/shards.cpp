@@ -8,6 +8,7 @@
 
 #include "base/printable.h"
 #include "files/input_file.h"
+#include "formats/shards/shard_writer.h"
 #include "headlight/base/error.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/files/directory_lock.h"
@@ -15,7 +16,6 @@
 #include "headlight/formats/tokenizer_directory.h"
 #include "io/fingerprint.h"
 #include "io/shards/shard_manifest.h"
-#include "formats/shards/shard_writer.h"
 #include "io/text_look.h"
 #include "kernels/parallel.h"
 #include "text/text_encoder.h"
@@ -150,8 +150,8 @@ bool is_of_tokenizer(std::string_view name) {
 void require_empty(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    require(name.starts_with('.') || is_of_tokenizer(name) || is_shard_name(name),
-            shown(folder), ": holds ", shown(name), " and no shards; choose another folder");
+    require(name.starts_with('.') || is_of_tokenizer(name) || is_shard_name(name), shown(folder),
+            ": holds ", shown(name), " and no shards; choose another folder");
   }
 }
 
@@ -185,7 +185,7 @@ ShardManifest begin_or_go_on(const fs::path& folder, const std::vector<TextFile>
 
 // Encodes a text from part `first.part` on.
 TextLook encode_source(const TextFile& file, const ShardSource& source, const SourcePlace& first,
-                   const TextFormat& format, OrderedEncoder& encoder) {
+                       const TextFormat& format, OrderedEncoder& encoder) {
   const bool documents = format.gives_documents(file);
   TextLook look(file, format);
   read_text(file, format, [&](const TextPart& part) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "headlight/base/error.h"
 #include "formats/tokenizers/nfc.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 namespace {

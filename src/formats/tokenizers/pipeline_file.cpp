@@ -5,12 +5,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "formats/tokenizers/pipeline_steps.h"
+#include "formats/tokenizers/pipeline_tokenizer.h"
 #include "headlight/base/choices.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "text/byte_characters.h"
-#include "formats/tokenizers/pipeline_steps.h"
-#include "formats/tokenizers/pipeline_tokenizer.h"
 
 namespace headlight {
 namespace {

@@ -127,7 +127,7 @@ std::vector<std::int32_t> PipelineTokenizer::encode(std::string_view text) const
 }
 
 std::vector<std::int32_t> PipelineTokenizer::encode_bytes(std::string_view bytes,
-                                                          const BpeEncodeOptions& options) const {
+                                                          const EncodeOptions& options) const {
   const std::size_t part_bytes =
       options.parallel ? kParallelPart : std::numeric_limits<std::size_t>::max();
   std::deque<std::string> normalized;

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/text/bpe_tokenizer.h"
-#include "text/bpe_model.h"
-#include "text/added_tokens.h"
 #include "formats/tokenizers/normalizer.h"
 #include "formats/tokenizers/pre_tokenizer.h"
+#include "headlight/text/bpe_tokenizer.h"
+#include "text/added_tokens.h"
+#include "text/bpe_model.h"
 
 namespace headlight {
 
@@ -63,7 +63,7 @@ class PipelineTokenizer final : public Tokenizer {
 
   // Encodes any bytes.
   std::vector<std::int32_t> encode_bytes(std::string_view bytes,
-                                         const BpeEncodeOptions& options = {}) const;
+                                         const EncodeOptions& options = {}) const override;
 
   std::size_t merge_count() const { return parts_.merges; }
   // The text of the tokenizer.json, and whether it prepends begin_of_text() to texts.

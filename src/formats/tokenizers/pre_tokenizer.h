@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/tokenizers/regex/regex.h"
 #include "headlight/base/choices.h"
 #include "headlight/text/bpe_pattern.h"
-#include "formats/tokenizers/regex/regex.h"
 
 namespace headlight {
 

@@ -11,6 +11,8 @@
 
 #include "base/json.h"
 #include "files/lfs_pointer.h"
+#include "formats/tokenizers/pipeline_file.h"
+#include "formats/tokenizers/pipeline_tokenizer.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/text/bpe_pattern.h"
@@ -18,8 +20,6 @@
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "text/byte_characters.h"
-#include "formats/tokenizers/pipeline_file.h"
-#include "formats/tokenizers/pipeline_tokenizer.h"
 
 namespace headlight {
 namespace {

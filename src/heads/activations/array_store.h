@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "headlight/tensor/named_tensors.h"
 #include "headlight/heads/activations/activation_files.h"
+#include "headlight/tensor/named_tensors.h"
 #include "io/array_source.h"
 
 namespace headlight {

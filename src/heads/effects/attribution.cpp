@@ -7,8 +7,8 @@
 #include <span>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/heads/head_set.h"
 #include "headlight/heads/effects/patching.h"
+#include "headlight/heads/head_set.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"

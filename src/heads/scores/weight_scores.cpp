@@ -75,15 +75,15 @@ double copying_score(const HeadMatrices& head, const Tensor& embedding_to_logits
 // W_U W_E [C, C], summed over blocks of tokens. Products use the model's own precision, because a
 // large vocabulary in double would double its memory.
 Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& give_way) {
-  constexpr Index kTokens = 16'384;  // at once
+  constexpr Index kTokens = 16'384;                              // at once
   const Tensor embedding = model.weight(Part::token_embedding);  // [V, C]
   const Tensor head = model.head_weight().detach();              // [V, C]
   Tensor sum;
   for (Index begin = 0; begin < embedding.size(0); begin += kTokens) {
     const Index end = std::min(begin + kTokens, embedding.size(0));
-    const Tensor part = convert(
-        matmul(transpose(slice(embedding, 0, begin, end)), slice(head, 0, begin, end)),
-        DType::float64);
+    const Tensor part =
+        convert(matmul(transpose(slice(embedding, 0, begin, end)), slice(head, 0, begin, end)),
+                DType::float64);
     sum = begin == 0 ? part : sum + part;
     give_way();
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "headlight/formats/shards/shards.h"
+#include "headlight/io/token_file.h"
 
 namespace headlight {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "headlight/heads/scores/head_scores.h"
 #include "headlight/heads/redundancy.h"
+#include "headlight/heads/scores/head_scores.h"
 
 namespace headlight {
 

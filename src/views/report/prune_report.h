@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "headlight/heads/prune_plan.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/prune_plan.h"
 
 // Output of `headlight prune`.
 namespace headlight {

@@ -125,8 +125,8 @@ TEST_CASE("what a folder has besides texts is said once, and so are tables read 
   const auto messages_of = [](const Arguments& arguments) {
     return run_headlight(arguments).messages();
   };
-  for (const Arguments& start : {Arguments{"eval", model, "--data"},
-                                 {"tokenizer", "encode", model, "--file"}}) {
+  for (const Arguments& start :
+       {Arguments{"eval", model, "--data"}, {"tokenizer", "encode", model, "--file"}}) {
     CHECK(messages_of(changed(start, {texts})) == std::vector<std::string>{skipped});
     const std::vector<std::string> lines = messages_of(changed(start, {table}));
     REQUIRE(lines.size() == 1);

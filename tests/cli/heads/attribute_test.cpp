@@ -3,8 +3,8 @@
 #include <tuple>
 
 #include "generate/test_models.h"
-#include "headlight/heads/effects/attribution.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/effects/attribution.h"
 #include "headlight/io/npz.h"
 #include "support/catch.h"
 #include "support/commands.h"

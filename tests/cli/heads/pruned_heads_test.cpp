@@ -4,8 +4,8 @@
 #include <set>
 
 #include "generate/test_models.h"
-#include "headlight/heads/prune.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/prune.h"
 #include "headlight/io/npz.h"
 #include "support/catch.h"
 #include "support/commands.h"

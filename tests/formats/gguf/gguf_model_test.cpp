@@ -2,13 +2,13 @@
 
 #include <cmath>
 
+#include "formats/token_settings.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/formats/tokenizers/tokenizer_file.h"
 #include "headlight/nn/batch.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
-#include "headlight/formats/tokenizers/tokenizer_file.h"
 #include "io/temporary_folder.h"
-#include "formats/token_settings.h"
 #include "support/catch.h"
 #include "support/drawn_config.h"
 #include "support/tensors.h"

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/json.h"
+#include "formats/gguf/gguf_vocabulary.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "formats/gguf/gguf_vocabulary.h"
 #include "io/temporary_folder.h"
 #include "support/catch.h"
 #include "text/byte_characters.h"
@@ -154,9 +154,8 @@ TEST_CASE("patterns of GGUF files that PCRE2 matches cut texts as their models d
   if (contains(refusal(byte_level("tekken")), "built without PCRE2")) {
     return;
   }
-  for (const char* pre :
-       {"tekken", "gpt-4o", "qwen35", "deepseek-coder", "deepseek-v3", "seed-coder", "bailingmoe",
-        "minicpm5", "laguna", "bloom", "viking"}) {
+  for (const char* pre : {"tekken", "gpt-4o", "qwen35", "deepseek-coder", "deepseek-v3",
+                          "seed-coder", "bailingmoe", "minicpm5", "laguna", "bloom", "viking"}) {
     GgufMetadata metadata = byte_level(pre);
     const std::string text = "Ab ab\t\r\n 12  aB.ab!漢字가x'LL e\u0301 \u1C89";
     CHECK(tokenizer_of(metadata)->decode(ids(pre, text)) ==

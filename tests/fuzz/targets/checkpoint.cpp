@@ -1,8 +1,8 @@
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/files/manifest.h"
-#include "headlight/train/training_state.h"
 #include "io/safetensors_file.h"
+#include "runs/state_json.h"
 
 namespace headlight::fuzz {
 namespace {

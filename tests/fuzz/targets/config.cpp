@@ -1,10 +1,10 @@
+#include "formats/huggingface/families.h"
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/config_file.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/runs/config_source.h"
-#include "formats/huggingface/families.h"
 
 namespace headlight::fuzz {
 namespace {

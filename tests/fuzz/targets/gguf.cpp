@@ -5,11 +5,11 @@
 #include <fstream>
 #include <iterator>
 
+#include "formats/gguf/gguf_architectures.h"
+#include "formats/huggingface/model_weights.h"
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/formats/gguf/gguf_tokenizer.h"
-#include "formats/gguf/gguf_architectures.h"
-#include "formats/huggingface/model_weights.h"
 
 namespace headlight::fuzz {
 namespace {

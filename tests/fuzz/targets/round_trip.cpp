@@ -56,7 +56,7 @@ void round_trip(std::string_view input) {
   check_text(build_char_tokenizer(valid), valid);
   demand(accepted([&] { bytes.encode(input); }) == (valid.size() == input.size()),
          "what is UTF-8 is not agreed upon");
-  const std::vector<std::int32_t> special = learned.encode_with_special(valid);
+  const std::vector<std::int32_t> special = learned.encode_bytes(valid, {.read_special = true});
   demand(learned.decode_bytes(special).size() <= valid.size(), "special tokens made text");
 }
 

@@ -2,12 +2,12 @@
 
 #include <memory>
 
+#include "formats/tokenizers/pipeline_tokenizer.h"
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/base/utf8.h"
-#include "headlight/text/bpe_tokenizer.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
-#include "formats/tokenizers/pipeline_tokenizer.h"
+#include "headlight/text/bpe_tokenizer.h"
 
 namespace headlight::fuzz {
 namespace {
@@ -37,7 +37,7 @@ void use(const Tokenizer& tokenizer, std::string_view text) {
   if (const auto* bpe = dynamic_cast<const BpeTokenizer*>(&tokenizer)) {
     const std::string_view bytes = text.substr(0, 256);
     demand(bpe->decode_bytes(bpe->encode_bytes(bytes)) == bytes, "bytes were lost");
-    bpe->encode_with_special(valid);
+    bpe->encode_bytes(valid, {.read_special = true});
   }
   const std::string json = to_tokenizer_json(tokenizer);
   demand(to_tokenizer_json(*parse_tokenizer_json(json, "written")) == json,

@@ -13,13 +13,6 @@ namespace headlight {
 
 // Encoding of texts of any size into token files of limited size, on all threads.
 
-// A token file, with an index of its documents beside it.
-struct Shard {
-  std::string name = {};  // "shard_000000.bin"
-  Index tokens = 0;
-  Index documents = 0;
-};
-
 struct ShardOptions {
   Index shard_tokens = 100'000'000;  // maximum of one shard, at least 2
   // Format of the texts; token_dtype is the width of ids in the shards (automatic: by vocabulary).

@@ -8,8 +8,8 @@
 
 #include "headlight/base/choices.h"
 #include "headlight/heads/bootstrap.h"
-#include "headlight/heads/head_id.h"
 #include "headlight/heads/effects/patching.h"
+#include "headlight/heads/head_id.h"
 #include "headlight/nn/gpt.h"
 
 // Direct logit attribution (Elhage et al., "A Mathematical Framework for Transformer Circuits",

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "headlight/heads/scores/head_scores.h"
 #include "headlight/heads/effects/patching.h"
+#include "headlight/heads/scores/head_scores.h"
 
 namespace headlight {
 

@@ -7,8 +7,8 @@
 
 #include "headlight/cluster/processes.h"
 #include "headlight/data/dataset.h"
-#include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/bootstrap.h"
+#include "headlight/heads/effects/ablation.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/point.h"
 

@@ -31,8 +31,8 @@ struct PatchGridOptions {
 // Part of a point whose values are replaced.
 struct PatchCell {
   Index layer = 0;
-  std::optional<Index> item = {};      // number of the head, neuron or element; none: all
-  std::optional<Index> position = {};  // none: all, including the answer tokens after the text
+  std::optional<Index> item = {};         // number of the head, neuron or element; none: all
+  std::optional<Index> position = {};     // none: all, including the answer tokens after the text
   std::optional<std::string> group = {};  // used instead of a position
   double difference = 0;                  // as in HeadPatch, with these values replaced
   // 0: as the unpatched text, 1: as the text that the values come from.

@@ -90,12 +90,12 @@ struct HeadScoreOptions {
   Index batch_size = 12;
   Index max_tokens = 0;  // cut sequences to their first tokens; 0: no limit
   RepeatOptions repeats = {};
-  bool weight_scores = true;                     // copying and k_composition; needs a Gpt
-  std::vector<SequencePairs> annotations = {};   // one entry a sequence; empty: none
-  bool exclude_bos = false;                      // DetectorScores: ignore the first key
-  bool exclude_current_token = false;            // DetectorScores: ignore the query itself
-  BootstrapOptions bootstrap = {};               // resamples 0: no intervals
-  bool fingerprint = false;                      // compute HeadScores::model_fingerprint
+  bool weight_scores = true;                    // copying and k_composition; needs a Gpt
+  std::vector<SequencePairs> annotations = {};  // one entry a sequence; empty: none
+  bool exclude_bos = false;                     // DetectorScores: ignore the first key
+  bool exclude_current_token = false;           // DetectorScores: ignore the query itself
+  BootstrapOptions bootstrap = {};              // resamples 0: no intervals
+  bool fingerprint = false;                     // compute HeadScores::model_fingerprint
   // Called with the finished share after every batch, and repeatedly during work outside batches.
   std::function<void(double share)> progress{};
   // Processes that share the batches: every process calls score_heads() and gets the whole result.

@@ -7,8 +7,8 @@
 
 #include "cli/lab/induction/subject.h"
 #include "headlight/heads/circuit/circuit.h"
-#include "headlight/heads/scores/head_scores.h"
 #include "headlight/heads/effects/induction_pairs.h"
+#include "headlight/heads/scores/head_scores.h"
 
 namespace headlight::cli::lab {
 

@@ -4,9 +4,9 @@
 
 #include "cli/lab/induction/findings.h"
 #include "headlight/heads/bootstrap.h"
-#include "headlight/heads/interventions/interventions.h"
 #include "headlight/heads/effects/lens.h"
 #include "headlight/heads/effects/patch_grid.h"
+#include "headlight/heads/interventions/interventions.h"
 #include "headlight/heads/scores/repeat_loss.h"
 #include "headlight/tensor/random.h"
 

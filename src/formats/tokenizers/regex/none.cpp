@@ -1,6 +1,6 @@
 #include "base/json.h"
-#include "headlight/base/error.h"
 #include "formats/tokenizers/regex/regex.h"
+#include "headlight/base/error.h"
 
 namespace headlight {
 

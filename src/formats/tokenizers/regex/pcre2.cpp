@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "base/json.h"
-#include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
 #include "formats/tokenizers/regex/regex.h"
 #include "formats/tokenizers/regex/younger.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 
 namespace headlight {
 namespace {
@@ -59,8 +59,7 @@ void require_short_counts(std::string_view expression, std::string_view where) {
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const char c = expression[i];
     const bool digit = c >= '0' && c <= '9';
-    counts = c == '{' ? !expression.substr(0, i).ends_with("\\x")
-                      : counts && (digit || c == ',');
+    counts = c == '{' ? !expression.substr(0, i).ends_with("\\x") : counts && (digit || c == ',');
     digits = digit ? digits + 1 : 0;
     if (counts && digits > kMostCountDigits) {
       fail(where, ": pattern ", quoted_text(expression), ": expected counts of at most ",
@@ -186,11 +185,10 @@ Regex::Regex(std::string_view expression, std::string_view where) {
   PCRE2_SIZE place = 0;
   auto compiled = std::make_shared<Compiled>();
   // In Oniguruma, ^ and $ match at line ends.
-  compiled->code.reset(
-      pcre2_compile(reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
-                    PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C |
-                        PCRE2_AUTO_CALLOUT,
-                    &error, &place, options.get()));
+  compiled->code.reset(pcre2_compile(
+      reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
+      PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT,
+      &error, &place, options.get()));
   if (compiled->code == nullptr) {
     fail(where, ": pattern ", quoted_text(expression), ": ", message_of(error), " at byte ", place);
   }

@@ -11,9 +11,9 @@ namespace {
 // Returns the run of a code point; null if the character is not replaced.
 const YoungerRun* run_of(char32_t code_point) {
   const std::span<const YoungerRun> runs = younger_runs();
-  const auto next = std::upper_bound(
-      runs.begin(), runs.end(), code_point,
-      [](char32_t c, const YoungerRun& run) { return c < run.first; });
+  const auto next =
+      std::upper_bound(runs.begin(), runs.end(), code_point,
+                       [](char32_t c, const YoungerRun& run) { return c < run.first; });
   return next == runs.begin() || code_point > std::prev(next)->last ? nullptr : &*std::prev(next);
 }
 

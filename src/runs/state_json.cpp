@@ -1,4 +1,4 @@
-#include "headlight/train/training_state.h"
+#include "runs/state_json.h"
 
 #include <algorithm>
 #include <cmath>

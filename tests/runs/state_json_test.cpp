@@ -1,9 +1,9 @@
-#include "headlight/train/training_state.h"
+#include "runs/state_json.h"
 
 #include "headlight/base/build.h"
 #include "headlight/kernels/machine.h"
-#include "support/catch.h"
 #include "runs/resume_plan.h"
+#include "support/catch.h"
 #include "train/spike_detector.h"
 
 namespace training_state_test {
