@@ -8,9 +8,9 @@
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/chat_template.h"
-#include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
+#include "headlight/io/nanogpt_vocabulary.h"
 
 namespace headlight {
 namespace {

@@ -12,6 +12,7 @@
 #include "base/printable.h"
 #include "files/input_file.h"
 #include "headlight/base/error.h"
+#include "headlight/io/nanogpt_vocabulary.h"
 #include "io/shards/document_index.h"
 #include "io/shards/shard_manifest.h"
 

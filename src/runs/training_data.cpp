@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "headlight/data/dataset_parts.h"
-#include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
 #include "headlight/formats/tokenizer_directory.h"
+#include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
 #include "headlight/runs/config_source.h"

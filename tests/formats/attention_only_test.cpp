@@ -2,7 +2,7 @@
 
 #include "generate/test_models.h"
 #include "headlight/formats/model_directory.h"
-#include "headlight/formats/nanogpt/nanogpt_checkpoint.h"
+#include "headlight/formats/nanogpt_checkpoint.h"
 #include "headlight/nn/architecture.h"
 #include "nn/nn_support.h"
 #include "support/catch.h"

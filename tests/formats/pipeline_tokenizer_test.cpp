@@ -177,6 +177,33 @@ TEST_CASE("added tokens behind a gap have the ids that Hugging Face gives them, 
   }
 }
 
+TEST_CASE("ids without a token decode to no text, and added tokens keep the ids of the file") {
+  for (const bool gpt2 : {false, true}) {
+    INFO(gpt2);
+    const json whole = gpt2 ? gpt2_kind() : kind("Qwen2");
+    const Ids ids = parse_tokenizer_json(whole.dump(), "t.json")->encode("aus der");
+    json file = whole;
+    const auto gap = static_cast<std::int32_t>(file["model"]["vocab"].size()) / 2;
+    const auto moved = [&](json& id) { id = id.get<int>() + (id.get<int>() >= gap ? 1 : 0); };
+    for (json& id : file["model"]["vocab"]) {
+      moved(id);
+    }
+    for (json& token : file["added_tokens"]) {
+      moved(token["id"]);
+    }
+    const auto tokenizer = parse_tokenizer_json(file.dump(), "t.json");
+    Ids expected = ids;
+    for (std::int32_t& id : expected) {
+      id += id >= gap ? 1 : 0;
+    }
+    CHECK(tokenizer->encode("aus der") == expected);
+    CHECK(tokenizer->decode(expected) == "aus der");
+    CHECK(tokenizer->token_bytes(gap).empty());
+    CHECK(tokenizer->warning().empty());
+    CHECK(to_tokenizer_json(*tokenizer) == file.dump());
+  }
+}
+
 TEST_CASE("stages that are not known are refused by name") {
   const json bytes = kind("Qwen2");
   const json marks = kind("Llama 2");

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <map>
 
-#include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
+#include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "io/temporary_folder.h"

@@ -66,7 +66,7 @@ class PipelineReader {
   std::int32_t id_of(const Json& id, std::string_view token, std::string_view key) const {
     if (!id.is_natural() || id.natural() >= parts_.names.size()) {
       fail(at(key), ": id of ", quoted_text(token), ": expected 0 ... ", parts_.names.size() - 1,
-           " without gaps, got ", quoted_text(id.dump()));
+           ", got ", quoted_text(id.dump()));
     }
     return static_cast<std::int32_t>(id.natural());
   }
@@ -100,6 +100,27 @@ class PipelineReader {
     return token;
   }
 
+  // Returns the number of ids of `count` tokens. In a vocabulary with gaps, ids without a token
+  // have an empty name and decode to no text. There may be as many gaps as tokens: more would let
+  // one wrong id take gigabytes.
+  static std::size_t id_count(const Json::Object& vocab, const Json& added, std::size_t count) {
+    std::size_t end = vocab.size();
+    const auto include = [&](const Json& id) {
+      if (id.is_natural() && id.natural() < 2 * count) {
+        end = std::max(end, static_cast<std::size_t>(id.natural()) + 1);
+      }
+    };
+    for (const auto& [token, id] : vocab) {
+      include(id);
+    }
+    if (end > vocab.size()) {
+      for (const Json& entry : added) {
+        include(entry.value("id", Json()));
+      }
+    }
+    return std::max(end, count);
+  }
+
   // Added tokens may be in the vocabulary, too, with the same id.
   void read_vocabulary() {
     const Json& vocab = json_member(model_, "vocab", at("model"));
@@ -116,9 +137,9 @@ class PipelineReader {
     for (const Json& entry : added) {
       count += known.contains(json_string(entry, "content", at("added_tokens"))) ? 0 : 1;
     }
-    parts_.names.resize(count);
-    parts_.special.resize(count);
-    in_model_.resize(count);
+    parts_.names.resize(id_count(tokens, added, count));
+    parts_.special.resize(parts_.names.size());
+    in_model_.resize(parts_.names.size());
     for (const auto& [token, id] : tokens) {
       const std::int32_t number = id_of(id, token, "model.vocab");
       place(token, number, "model.vocab");

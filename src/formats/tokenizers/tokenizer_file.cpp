@@ -452,9 +452,15 @@ bool has_plain_names(const Json& added) {
   return ends;
 }
 
-// True if added tokens have their ids from the vocabulary, or the next ids in file order.
+// True if the ids of the vocabulary have no gap, and added tokens have their ids from it or the
+// next ids in file order.
 bool has_own_ids(const Json& vocab, const Json& added) {
   std::size_t next = vocab.size();
+  for (const auto& [token, id] : vocab.members()) {
+    if (id.is_natural() && id.natural() >= next) {
+      return false;
+    }
+  }
   for (const Json& entry : added) {
     const Json content = entry.value("content", Json());
     const Json* known = content.is_string() ? vocab.find(content.text()) : nullptr;

@@ -2,8 +2,8 @@
 
 #include "generate/test_models.h"
 #include "headlight/formats/model_directory.h"
-#include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
 #include "headlight/formats/tokenizer_directory.h"
+#include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/token_file.h"
 #include "support/catch.h"
 #include "support/commands.h"

@@ -1,4 +1,4 @@
-#include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
+#include "headlight/io/nanogpt_vocabulary.h"
 
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/text/byte_tokenizer.h"
@@ -17,7 +17,7 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 
 // Files written by Python 3.11 like nanoGPT's prepare.py; see the README beside them.
-const std::filesystem::path kFixtures = HEADLIGHT_SOURCE_DIR "/tests/formats/nanogpt";
+const std::filesystem::path kFixtures = HEADLIGHT_SOURCE_DIR "/tests/io/nanogpt";
 
 // Characters in the order of their ids; the first is character 0.
 const std::string kCharacters =

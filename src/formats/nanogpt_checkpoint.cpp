@@ -1,11 +1,11 @@
-#include "headlight/formats/nanogpt/nanogpt_checkpoint.h"
+#include "headlight/formats/nanogpt_checkpoint.h"
 
 #include <deque>
 #include <map>
 
 #include "files/zip_archive.h"
 #include "formats/huggingface/families.h"
-#include "formats/nanogpt/pickle_writer.h"
+#include "io/pickle_writer.h"
 #include "io/tensor_file.h"
 
 namespace headlight {

@@ -1,4 +1,4 @@
-#include "headlight/formats/nanogpt/nanogpt_vocabulary.h"
+#include "headlight/io/nanogpt_vocabulary.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 
 #include "base/printable.h"
 #include "files/input_file.h"
-#include "formats/nanogpt/pickle_writer.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
+#include "io/pickle_writer.h"
 
 namespace headlight {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/nanogpt/pickle_writer.h"
+#include "io/pickle_writer.h"
 
 #include <bit>
 #include <limits>
