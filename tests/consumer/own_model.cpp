@@ -1,5 +1,5 @@
 // A model that Headlight does not have, trained, saved, read again, asked for text and taken apart
-// by its tools: the example of the README.
+// by its tools: an example of docs/library.md.
 #include <headlight/generate/generator.h>
 #include <headlight/heads/ablation.h>
 #include <headlight/io/model_directory.h>
