@@ -48,7 +48,7 @@ curl() { command curl --fail-with-body "${@//localhost:8080/$address}"; }
 commands_of() {
   awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' "$1" |
     sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' |
-    sed -e 's/--max_iters [0-9]*//' -e '/^\.\/tools\//d' -e '/^cmake /d' -e '/^ctest /d' -e '/^$/d'
+    sed -e 's/--max_iters [0-9]*//' -e '/^\.\/tools\//d' -e '/^cmake /d' -e '/^ctest /d' -e '/^build\//d' -e '/^$/d'
 }
 
 run_page() {
