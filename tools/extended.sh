@@ -2,7 +2,8 @@
 # Tests that are too slow for every change: each file compiled alone (to check its includes), thread
 # tests with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every
 # tokenizer, the commands of the documentation, exported models in llama.cpp and points in
-# TransformerLens. Continues after a failure; ends with 1 if anything failed. `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
+# TransformerLens. Continues after a failure; ends with 1 if anything failed.
+# `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
