@@ -27,6 +27,7 @@ headlight() {
 
 # Starts a server on a free port. It runs until the end of the page.
 start_server() {
+  rm -f server.txt
   "$program" "$@" --port 0 --json >server.txt &
   server=$!
   until [ -s server.txt ] || ! kill -0 "$server"; do sleep 0.1; done
