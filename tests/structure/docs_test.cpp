@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <string>
