@@ -1,53 +1,88 @@
 #!/usr/bin/env bash
-# Runs every headlight command of README.md, in order, in a scratch folder; shortens training and
-# benchmarks. Ends with 1 at the first failure.
-# usage: check_readme.sh PROGRAM [README]
+# Runs every command of the sh blocks of README.md and docs/*.md, in order, as after the quickstart:
+# in a scratch folder with configs, data and a model in runs/toy. Shortens training, benchmarks and
+# data; leaves out builds. Ends with 1 at the first failure.
+# usage: check_readme.sh PROGRAM [FILE ...]
+#   FILEs run one after the other in one folder; without any, each page has a folder of its own.
 set -euo pipefail
 [ $# -ge 1 ] || { sed -n 's/^# usage: /usage: /p' "$0" >&2; exit 2; }
 program=$(realpath "$1")
+shift
 project=$(realpath "$(dirname "$0")/..")
-readme=$(realpath "${2:-$project/README.md}")
+files=()
+[ $# = 0 ] || mapfile -t files < <(realpath "$@")
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-ln -s "$project/configs" "$project/data" .
-cp data/toy.txt book.txt  # stands for the reader's own text
+server=   # process of headlight serve
+address=  # its host and port
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 
 headlight() {
   case $1 in
-    train) set -- "$@" --max_iters 4 --eval_interval 4 --eval_iters 1 ;;
-    bench) set -- bench --config configs/bench/cpu-char.toml --steps 2 --warmup 1 ;;
+    serve) start_server "$@"; return ;;
+    train) set -- "$@" --eval_interval 4 --eval_iters 1 --max_iters "$([[ $* == *--resume* ]] && echo 6 || echo 4)" ;;
+    bench) set -- "$@" --steps 2 --warmup 1 ;;
   esac
-  if [ "$1" = serve ]; then
-    ends_well "$program" "$@" --port 0 --json
-    return
-  fi
   "$program" "$@" --log_level warn
 }
 
-# Starts a server, ends it once it listens, and returns its exit code.
-ends_well() {
-  "$@" >server.txt &
-  local server=$!
+# Starts a server on a free port. It runs until the end of the page.
+start_server() {
+  rm -f server.txt
+  "$program" "$@" --port 0 --json >server.txt &
+  server=$!
   until [ -s server.txt ] || ! kill -0 "$server"; do sleep 0.1; done
-  kill -TERM "$server"
-  wait "$server"
+  address=$(sed -n 's|.*"http://\([^"/]*\).*|\1|p' server.txt)
 }
 
-# Reads the sh blocks; joins lines that end in a backslash.
-mapfile -t commands < <(awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' "$readme" |
-  sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' |
-  sed -n -e 's/--max_iters [0-9]*//' -e '/^headlight /p')
-[ ${#commands[@]} -gt 0 ] || { echo "check_readme.sh: $readme shows no command" >&2; exit 1; }
-for command in "${commands[@]}"; do
-  # Creates the README's example of a model written by transformers.
-  if [[ $command == *gpt2_dir* && ! -e gpt2_dir ]]; then
-    headlight export runs/toy --to hf --out gpt2_dir >out.txt
-  fi
-  if ! eval "$command" >out.txt 2>err.txt </dev/null; then
-    echo "FAILED: $command" >&2
-    cat err.txt >&2
-    exit 1
-  fi
-  echo "ok: $command"
-done
+# Ends the server, if one runs, and returns its exit code.
+stop_server() {
+  [ -n "$server" ] || return 0
+  local process=$server
+  server=
+  kill -TERM "$process"
+  wait "$process"
+}
+
+curl() { command curl --fail-with-body "${@//localhost:8080/$address}"; }
+
+# Prints the commands of the sh blocks of a page, each on one line, without comments and builds.
+commands_of() {
+  awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' "$1" |
+    sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' |
+    sed -e 's/--max_iters [0-9]*//' -e '/^\.\/tools\//d' -e '/^cmake /d' -e '/^ctest /d' -e '/^build\//d' -e '/^$/d'
+}
+
+run_page() {
+  local page=$1 commands command
+  mapfile -t commands < <(commands_of "$page")
+  for command in "${commands[@]}"; do
+    if ! eval "$command" >out.txt 2>err.txt </dev/null; then
+      echo "FAILED: ${page#"$project"/}: $command" >&2
+      cat err.txt >&2
+      exit 1
+    fi
+    echo "ok: $command"
+  done
+  stop_server || { echo "FAILED: ${page#"$project"/}: the server ends with an error" >&2; exit 1; }
+}
+
+# Makes a folder as the quickstart leaves it, with 100 stories and a model that has hardly been
+# trained.
+cd "$work"
+mkdir -p start/data
+ln -s "$project/configs" start
+awk -v RS= -v ORS='\n\n' 'NR <= 100' "$project/data/toy.txt" >start/data/toy.txt
+head -n 100 "$project/data/toy.annotations.jsonl" >start/data/toy.annotations.jsonl
+(cd start && headlight train configs/toy.toml >/dev/null 2>&1)
+if [ ${#files[@]} -gt 0 ]; then
+  cd start
+  for page in "${files[@]}"; do run_page "$page"; done
+else
+  for page in "$project/README.md" "$project"/docs/*.md; do
+    cp -r start "$work/page"
+    cd "$work/page"
+    run_page "$page"
+    cd "$work"
+    rm -r "$work/page"
+  done
+fi

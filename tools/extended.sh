@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Tests that are too slow for every change: each file compiled alone (to check its includes), thread
 # tests with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every
-# tokenizer, exported models in llama.cpp and points in TransformerLens. Continues after a failure;
-# ends with 1 if anything failed. `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
+# tokenizer, the commands of the documentation, exported models in llama.cpp and points in
+# TransformerLens. Continues after a failure; ends with 1 if anything failed.
+# `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,6 +22,7 @@ step each_file_alone
 step ./tools/test.sh tsan
 step ./tools/fuzz.sh "$seconds"
 step ./tools/parity.sh --all_texts
+step ./tools/check_readme.sh build/release/headlight
 step ./tools/llama_cpp.sh
 step ./tools/transformer_lens.sh
 if [ ${#failed[@]} -gt 0 ]; then

@@ -161,9 +161,9 @@ TEST_CASE("heads of a model with a block of one token are scored", "[cli]") {
   CHECK(!report["heads"].empty());
 }
 
-TEST_CASE("the README shows what info says of the toy preset", "[cli]") {
+TEST_CASE("the documentation shows what info says of the toy preset", "[cli]") {
   const std::string source = HEADLIGHT_SOURCE_DIR;
-  const std::string readme = file_contents(source + "/README.md");
+  const std::string page = file_contents(source + "/docs/train.md");
   std::istringstream lines(run_headlight({"info", source + "/configs/toy.toml"}).out);
   std::size_t compared = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -173,7 +173,7 @@ TEST_CASE("the README shows what info says of the toy preset", "[cli]") {
     }
     if (!line.starts_with("training run")) {
       CAPTURE(line);
-      CHECK(readme.find(line + "\n") != std::string::npos);
+      CHECK(page.find(line + "\n") != std::string::npos);
       ++compared;
     }
   }

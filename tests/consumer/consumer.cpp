@@ -1,4 +1,4 @@
-// Trains a tiny model with nothing but the installed library: the example of the README.
+// Trains a tiny model with nothing but the installed library: an example of docs/library.md.
 #include <headlight/autograd/autograd.h>
 #include <headlight/data/batcher.h>
 #include <headlight/generate/generator.h>

@@ -1,5 +1,5 @@
 // A model that Headlight does not have, trained, saved, read again, asked for text and taken apart
-// by its tools: the example of the README.
+// by its tools: an example of docs/library.md.
 #include <headlight/formats/model_directory.h>
 #include <headlight/generate/generator.h>
 #include <headlight/heads/effects/ablation.h>

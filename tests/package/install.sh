@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the runtime component into a fresh folder and uses it from there: presets and corpus
-# belong together, the manual and the completion know every command, nothing to compile with is in it.
+# belong together, the manual and the completion know every command, nothing to compile with is in it,
+# and relative links of the documentation lead to installed files.
 # usage: install.sh CMAKE BUILD_DIR
 set -euo pipefail
 cmake=$1 build=$2
@@ -18,6 +19,20 @@ cd "$work/prefix/share/headlight"
 [ -f configs/bench/cpu-char.toml ] || fail "the presets of bench are missing"
 [ -s "$work/prefix/share/doc/headlight/copyright" ] || fail "the licence is missing"
 [ ! -e "$work/prefix/include" ] || fail "headers are in the runtime component"
+
+# Prints "PAGE LINK" for the relative links of all pages, outside of code blocks.
+links() {
+  find . -name '*.md' -exec awk 'FNR == 1 {code = 0} /^```/ {code = !code}
+    !code {while (match($0, /(\]\(|src="|href=")[^)"# ]+/)) {
+      link = substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH)
+      sub(/^[^("]*[("]/, "", link)
+      if (link !~ /:/) print FILENAME, link}}' {} +
+}
+cd "$work/prefix/share/doc/headlight"
+[ "$(links | wc -l)" -gt 50 ] || fail "found few links in the documentation"
+while read -r page link; do
+  [ -e "$(dirname "$page")/$link" ] || fail "$page links to $link, which is not installed"
+done < <(links)
 
 mapfile -t commands < <("$headlight" --help | sed -n 's/^  \([a-z]*\)  *[A-Z].*/\1/p')
 [ ${#commands[@]} -gt 5 ] || fail "found only these commands: ${commands[*]}"

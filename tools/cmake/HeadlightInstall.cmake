@@ -10,7 +10,13 @@ endif()
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight COMPONENT runtime)
 install(FILES data/README.md data/toy.txt data/toy.annotations.jsonl
         DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight/data COMPONENT runtime)
-install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
+# Pages keep their folders, so that their relative links hold.
+file(GLOB_RECURSE pages RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS docs/*.md docs/*.svg
+     src/*.md src/*.png src/*.svg tests/*.md tests/consumer/*.cpp tools/*.md tools/*.svg)
+foreach(page ${pages} README.md CHANGELOG.md CONTRIBUTING.md LICENSE data/README.md)
+  cmake_path(GET page PARENT_PATH folder)
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT runtime)
+endforeach()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT runtime)
 install(FILES tools/package/headlight.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
 install(FILES tools/package/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions

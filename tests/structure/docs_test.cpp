@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/program.h"
+
+namespace docs_test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Names = std::set<std::string>;
+
+const fs::path kRoot = HEADLIGHT_SOURCE_DIR;
+
+// README.md, the pages in docs, and the guides beside README.md.
+std::vector<fs::path> pages() {
+  std::vector<fs::path> paths{kRoot / "README.md", kRoot / "CONTRIBUTING.md",
+                              kRoot / "CHANGELOG.md"};
+  for (const fs::directory_entry& entry : fs::directory_iterator(kRoot / "docs")) {
+    if (entry.path().extension() == ".md") {
+      paths.push_back(entry.path());
+    }
+  }
+  return paths;
+}
+
+// First groups of all matches.
+Names matches(const std::string& text, const std::regex& pattern) {
+  Names found;
+  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
+    found.insert((*match)[1]);
+  }
+  return found;
+}
+
+// Targets of relative links, without their anchors.
+Names relative_links(const std::string& page) {
+  static const std::regex kCodeBlock("```[^`]*```");
+  static const std::regex kLink(R"re((?:\]\(|src="|href=")([^)"#: ]+)[)"#])re");
+  return matches(std::regex_replace(page, kCodeBlock, ""), kLink);
+}
+
+// Options in the text, with '_' for '-'.
+Names options_in(const std::string& text) {
+  static const std::regex kOption("--([a-z][a-z0-9_-]*[a-z0-9])");
+  Names options;
+  for (std::string option : matches(text, kOption)) {
+    std::replace(option.begin(), option.end(), '-', '_');
+    options.insert(option);
+  }
+  return options;
+}
+
+// Options in the help texts of all commands.
+Names known_options() {
+  static const std::regex kCommand("\n  ([a-z]+) ");
+  Names options{"version"};
+  const auto add_help = [&](std::vector<std::string> command) {
+    command.push_back("--help");
+    const std::string help = run_headlight(command).out;
+    options.merge(options_in(help));
+    return help;
+  };
+  for (const std::string& command : matches(add_help({}), kCommand)) {
+    add_help({command});
+  }
+  for (const std::string& command : matches(add_help({"tokenizer"}), kCommand)) {
+    add_help({"tokenizer", command});
+  }
+  return options;
+}
+
+// Packages that tools/install_packages.sh installs.
+Names installed_packages() {
+  static const std::regex kList(R"(_packages=\(([^)]*)\))");
+  static const std::regex kName(R"(([a-z][a-z0-9.+-]+))");
+  Names packages;
+  for (const std::string& list :
+       matches(file_contents(kRoot / "tools/install_packages.sh"), kList)) {
+    packages.merge(matches(list, kName));
+  }
+  return packages;
+}
+
+}  // namespace
+
+TEST_CASE("relative links of the documentation lead to files", "[structure]") {
+  std::size_t links = 0;
+  for (const fs::path& page : pages()) {
+    for (const std::string& link : relative_links(file_contents(page))) {
+      INFO(page << " links to " << link);
+      CHECK(fs::exists(page.parent_path() / link));
+      ++links;
+    }
+  }
+  CHECK(links > 50);
+}
+
+TEST_CASE("every option that the documentation names exists", "[structure]") {
+  const Names known = known_options();
+  REQUIRE(known.size() > 150);
+  // Options of cmake, mpirun and scripts.
+  const Names others{"allow_run_as_root", "build", "install", "preset", "prefix", "target"};
+  for (const fs::path& page : pages()) {
+    for (const std::string& option : options_in(file_contents(page))) {
+      INFO(page << " names --" << option);
+      CHECK(known.count(option) + others.count(option) > 0);
+    }
+  }
+}
+
+TEST_CASE("the documentation names the packages that install_packages.sh installs", "[structure]") {
+  static const std::regex kPackage("`([a-z][a-z0-9.+-]+)`");
+  const std::string faq = file_contents(kRoot / "docs/faq.md");
+  const std::size_t table = faq.find("| For | Packages |");
+  REQUIRE(table != std::string::npos);
+  const Names named = matches(faq.substr(table, faq.find("\n\n", table) - table), kPackage);
+  REQUIRE(named.size() > 20);
+  CHECK(named == installed_packages());
+}
+
+TEST_CASE("docs/library.md shows the program that tests/consumer builds", "[structure]") {
+  const std::string program = file_contents(kRoot / "tests/consumer/consumer.cpp");
+  CHECK(file_contents(kRoot / "docs/library.md").find(program.substr(program.find("#include"))) !=
+        std::string::npos);
+}
+
+TEST_CASE("the first page is short in both languages", "[structure]") {
+  constexpr std::size_t kMostBytes = 9000;
+  CHECK(fs::file_size(kRoot / "README.md") <= kMostBytes);
+  // Hangul has three bytes a syllable.
+  CHECK(fs::file_size(kRoot / "docs/README.ko.md") <= kMostBytes * 3 / 2);
+}
+
+}  // namespace docs_test
