@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/hex_text.h"
 #include "headlight/base/utf8.h"
 
 namespace headlight {
@@ -42,7 +43,6 @@ void Error::add_place(std::string_view place) {
 }
 
 std::string escaped(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string result;
   while (!text.empty()) {
     const Utf8Character character = first_character(text);
@@ -50,9 +50,7 @@ std::string escaped(std::string_view text) {
     for (const char raw : bytes) {
       const auto byte = static_cast<unsigned char>(raw);
       if (character.valid ? steers_terminal(character.code_point) : byte < 0xA0) {
-        result += "\\x";
-        result += kDigits[byte >> 4];
-        result += kDigits[byte & 0xF];
+        result += "\\x" + hex_text({&byte, 1});
       } else {
         result += raw;
       }
@@ -62,33 +60,13 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-void MessagePart::append_to(std::string& out) const {
-  switch (kind_) {
-    case Kind::text:
-      out.append(value_.text.data, value_.text.size);
-      break;
-    case Kind::character:
-      out += value_.character;
-      break;
-    case Kind::integer:
-      out += std::to_string(value_.integer);
-      break;
-    case Kind::natural:
-      out += std::to_string(value_.natural);
-      break;
-    case Kind::number: {
-      constexpr int kDigits = 6;
-      std::array<char, 32> digits{};
-      char* end = std::to_chars(digits.data(), digits.data() + digits.size(), value_.number,
-                                std::chars_format::general, kDigits)
-                      .ptr;
-      out.append(std::string_view(digits.data(), end));
-      break;
-    }
-    case Kind::other:
-      value_.other.append(out, value_.other.value);
-      break;
-  }
+void append_text(std::string& out, double number) {
+  constexpr int kDigits = 6;
+  std::array<char, 32> digits{};
+  char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number,
+                            std::chars_format::general, kDigits)
+                  .ptr;
+  out.append(std::string_view(digits.data(), end));
 }
 
 std::string joined_text(const MessagePart* parts, std::size_t count) {

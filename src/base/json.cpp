@@ -1,7 +1,7 @@
 #include "base/json.h"
 
 #include <algorithm>
-#include <memory>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 #include <utility>
@@ -27,33 +27,21 @@ bool is_pair_with_key(const Json& part) {
   return part.is_array() && part.size() == 2 && part[0].is_string();
 }
 
-// Converts a number to the library's type, so that the library formats it.
-Library number_of(const Json& json) {
-  if (json.is_natural()) {
-    return json.natural();
-  }
-  return json.is_integer() ? Library(json.integer()) : Library(json.number());
-}
-
 Library library_value(const Json& json) {
-  if (json.is_null()) {
-    return nullptr;
-  }
-  if (json.is_boolean()) {
-    return json.boolean();
-  }
-  if (json.is_number()) {
-    return number_of(json);
-  }
-  if (json.is_string()) {
-    return json.text();
-  }
   if (json.is_array()) {
     Library list = Library::array();
     for (const Json& value : json.list()) {
       list.push_back(library_value(value));
     }
     return list;
+  }
+  if (!json.is_object()) {
+    return json.is_null()      ? Library()
+           : json.is_boolean() ? Library(json.boolean())
+           : json.is_string()  ? Library(json.text())
+           : json.is_natural() ? Library(json.natural())
+           : json.is_integer() ? Library(json.integer())
+                               : Library(json.number());
   }
   Library object = Library::object();
   auto& entries = object.get_ref<Library::object_t&>();
@@ -68,10 +56,10 @@ Library library_value(const Json& json) {
 
 Json::Json(std::initializer_list<Json> parts) {
   if (!std::all_of(parts.begin(), parts.end(), is_pair_with_key)) {
-    set_list(0).assign(parts);
+    *this = array(parts);
     return;
   }
-  set_object();
+  *this = object();
   for (const Json& part : parts) {
     (*this)[part[0].text()] = part[1];
   }
@@ -79,141 +67,54 @@ Json::Json(std::initializer_list<Json> parts) {
 
 Json Json::array(std::initializer_list<Json> values) {
   Json json;
-  json.set_list(0).assign(values);
+  json.value_ = Held(List(values));
   return json;
 }
 
 Json Json::object() {
   Json json;
-  json.set_object();
+  json.value_ = Held(Object());
   return json;
 }
 
-Json::Json(const Json& other) : value_(other.value_), kind_(Kind::null) {
-  switch (other.kind_) {
-    case Kind::text:
-      value_.text = new std::string(*other.value_.text);
-      break;
-    case Kind::list:
-      value_.list = new List(*other.value_.list);
-      break;
-    case Kind::object:
-      value_.object = new Object(*other.value_.object);
-      break;
-    default:
-      break;
-  }
-  kind_ = other.kind_;
-}
-
-Json::Json(Json&& other) noexcept
-    : value_(other.value_), kind_(std::exchange(other.kind_, Kind::null)) {}
-
-Json& Json::operator=(Json other) noexcept {
-  std::swap(value_, other.value_);
-  std::swap(kind_, other.kind_);
-  return *this;
-}
-
-Json::~Json() {
-  switch (kind_) {
-    case Kind::text:
-      delete value_.text;
-      break;
-    case Kind::list:
-      delete value_.list;
-      break;
-    case Kind::object:
-      delete value_.object;
-      break;
-    default:
-      break;
-  }
-}
-
 const char* Json::type_name() const {
-  switch (kind_) {
-    case Kind::null:
-      return "null";
-    case Kind::boolean:
-      return "boolean";
-    case Kind::text:
-      return "string";
-    case Kind::list:
-      return "array";
-    case Kind::object:
-      return "object";
-    default:
-      return "number";
-  }
+  constexpr std::array kNames{"null",   "boolean", "number", "number",
+                              "number", "string",  "array",  "object"};
+  return kNames[value_.index()];
 }
 
-bool Json::boolean() const {
-  if (!is_boolean()) {
-    fail_type("true or false");
+template <class T>
+const T& Json::get(const char* expected) const {
+  const T* value = std::get_if<T>(&value_);
+  if (value == nullptr) {
+    fail("expected ", expected, ", got ", type_name());
   }
-  return value_.boolean;
+  return *value;
 }
 
-Index Json::integer() const {
-  if (!is_integer()) {
-    fail_type("a whole number");
-  }
-  return value_.integer;
-}
+bool Json::boolean() const { return get<bool>("true or false"); }
+
+Index Json::integer() const { return get<std::int64_t>("a whole number"); }
 
 std::uint64_t Json::natural() const {
-  if (!is_natural()) {
-    fail_type("a whole number from 0");
-  }
-  return value_.natural;
+  return is_natural() && is_integer() ? static_cast<std::uint64_t>(integer())
+                                      : get<std::uint64_t>("a whole number from 0");
 }
 
 double Json::number() const {
-  switch (kind_) {
-    case Kind::integer:
-      return static_cast<double>(value_.integer);
-    case Kind::natural:
-      return static_cast<double>(value_.natural);
-    case Kind::number:
-      return value_.number;
-    default:
-      fail_type("a number");
-  }
+  return is_integer()   ? static_cast<double>(integer())
+         : is_natural() ? static_cast<double>(natural())
+                        : get<double>("a number");
 }
 
-const std::string& Json::text() const {
-  if (!is_string()) {
-    fail_type("a text");
-  }
-  return *value_.text;
-}
+const std::string& Json::text() const { return *get<Held<std::string>>("a text"); }
 
-const Json::List& Json::list() const {
-  if (!is_array()) {
-    fail_type("a list");
-  }
-  return *value_.list;
-}
+const Json::List& Json::list() const { return *get<Held<List>>("a list"); }
 
-const Json::Object& Json::members() const {
-  if (!is_object()) {
-    fail_type("an object");
-  }
-  return *value_.object;
-}
+const Json::Object& Json::members() const { return *get<Held<Object>>("an object"); }
 
 std::size_t Json::size() const {
-  switch (kind_) {
-    case Kind::null:
-      return 0;
-    case Kind::list:
-      return value_.list->size();
-    case Kind::object:
-      return value_.object->size();
-    default:
-      return 1;
-  }
+  return is_array() ? list().size() : is_object() ? members().size() : is_null() ? 0 : 1;
 }
 
 Json::List::const_iterator Json::begin() const { return list().begin(); }
@@ -227,15 +128,17 @@ const Json& Json::operator[](std::size_t place) const {
 }
 
 void Json::push_back(Json value) {
-  List& values = is_null() ? set_list(0) : const_cast<List&>(list());
-  values.push_back(std::move(value));
+  if (is_null()) {
+    *this = array();
+  }
+  const_cast<List&>(list()).push_back(std::move(value));
 }
 
 const Json* Json::find(std::string_view key) const {
   if (!is_object()) {
     return nullptr;
   }
-  for (const JsonMember& member : *value_.object) {
+  for (const JsonMember& member : members()) {
     if (member.key == key) {
       return &member.value;
     }
@@ -265,7 +168,10 @@ Json& Json::operator[](std::string_view key) {
 }
 
 Json& Json::add(std::string key, Json value) {
-  Object& object = is_null() ? set_object() : const_cast<Object&>(members());
+  if (is_null()) {
+    *this = Json::object();
+  }
+  auto& object = const_cast<Object&>(members());
   object.push_back({std::move(key), std::move(value)});
   return object.back().value;
 }
@@ -287,90 +193,28 @@ std::string Json::dump(int indent, BadUtf8 bad) const {
   }
 }
 
-void Json::set_text(std::string_view text) {
-  value_.text = new std::string(text);
-  kind_ = Kind::text;
-}
-
-Json::List& Json::set_list(std::size_t size) {
-  value_.list = new List;
-  kind_ = Kind::list;
-  value_.list->reserve(size);
-  return *value_.list;
-}
-
-Json::Object& Json::set_object() {
-  value_.object = new Object;
-  kind_ = Kind::object;
-  return *value_.object;
-}
-
 bool Json::equals(const Json& other) const {
-  if (is_number() && other.is_number()) {
-    const bool exact = kind_ != Kind::number && other.kind_ != Kind::number;
-    return exact ? kind_ == other.kind_ && value_.natural == other.value_.natural
-                 : number() == other.number();
+  if (holds<double>() != other.holds<double>() && is_number() && other.is_number()) {
+    return number() == other.number();
   }
-  if (kind_ != other.kind_ || size() != other.size()) {
+  if (value_.index() != other.value_.index() || size() != other.size()) {
     return false;
   }
-  switch (kind_) {
-    case Kind::boolean:
-      return value_.boolean == other.value_.boolean;
-    case Kind::text:
-      return *value_.text == *other.value_.text;
-    case Kind::list:
-      return *value_.list == *other.value_.list;
-    case Kind::object:
-      return std::all_of(value_.object->begin(), value_.object->end(),
-                         [&](const JsonMember& member) {
-                           const Json* found = other.find(member.key);
-                           return found != nullptr && *found == member.value;
-                         });
-    default:
-      return true;
+  if (is_array()) {
+    return list() == other.list();
   }
-}
-
-void Json::fail_type(const char* expected) const {
-  fail("expected ", expected, ", got ", type_name());
-}
-
-namespace {
-
-// Hash set of an object's keys. Stores positions, because the key texts move as the object grows.
-class KeyPlaces {
- public:
-  explicit KeyPlaces(const Json::Object& members) : places_(0, Hash{&members}, Same{&members}) {
-    for (std::size_t place = 0; place < members.size(); ++place) {
-      places_.insert(place);
-    }
+  if (is_object()) {
+    return std::all_of(members().begin(), members().end(), [&](const JsonMember& member) {
+      const Json* found = other.find(member.key);
+      return found != nullptr && *found == member.value;
+    });
   }
-
-  bool contains(std::string_view key) const { return places_.find(key) != places_.end(); }
-  void insert(std::size_t place) { places_.insert(place); }
-
- private:
-  struct Hash {
-    using is_transparent = void;
-    const Json::Object* members;
-    std::size_t operator()(std::string_view key) const {
-      return std::hash<std::string_view>()(key);
-    }
-    std::size_t operator()(std::size_t place) const { return (*this)((*members)[place].key); }
-  };
-  struct Same {
-    using is_transparent = void;
-    const Json::Object* members;
-    bool operator()(std::size_t a, std::size_t b) const { return a == b; }
-    bool operator()(std::string_view key, std::size_t b) const { return (*members)[b].key == key; }
-    bool operator()(std::size_t a, std::string_view key) const { return (*members)[a].key == key; }
-  };
-
-  std::unordered_set<std::size_t, Hash, Same> places_;
-};
-
-}  // namespace
+  return is_string()    ? text() == other.text()
+         : is_boolean() ? boolean() == other.boolean()
+         : is_natural() ? natural() == other.natural()
+         : is_integer() ? integer() == other.integer()
+                        : is_null() || number() == other.number();
+}
 
 // Builds a value from the parser's events, because the library's builder accepts duplicate keys and
 // any depth. With a member function, each member of the outermost object is passed to it and then
@@ -391,8 +235,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(number_float_t value, const string_t&) override { return add(value); }
   bool string(string_t& value) override {
     Json text;
-    text.value_.text = new std::string(std::move(value));
-    text.kind_ = Json::Kind::text;
+    text.value_ = Json::Held(std::move(value));
     return add(std::move(text));
   }
   bool binary(binary_t&) override { fail(name_, ": binary values are not JSON text"); }
@@ -423,7 +266,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
  private:
   struct Open {
     Json* container;
-    std::unique_ptr<KeyPlaces> keys;  // for an object with many members
+    std::unordered_set<std::size_t> hashes = {};  // of the keys of an object with many members
   };
 
   // Returns REASON from "... syntax error while parsing value - REASON; last read: ...". The rest
@@ -437,19 +280,22 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
     return ": " + std::string(rest.substr(0, rest.find(';')));
   }
 
+  static std::size_t hash_of(std::string_view key) { return std::hash<std::string_view>()(key); }
+
   bool is_known(std::string_view key) {
     constexpr std::size_t kFew = 32;  // below this, a linear search is enough
-    Open& open = open_.back();
-    const Json::Object& members = open.container->members();
-    if (open.keys == nullptr && members.size() >= kFew) {
-      open.keys = std::make_unique<KeyPlaces>(members);
+    auto& [container, hashes] = open_.back();
+    if (hashes.empty() && container->size() >= kFew) {
+      for (const JsonMember& member : container->members()) {
+        hashes.insert(hash_of(member.key));
+      }
     }
-    return open.keys == nullptr ? open.container->contains(key) : open.keys->contains(key);
+    return (hashes.empty() || hashes.contains(hash_of(key))) && container->contains(key);
   }
 
   bool open(Json container) {
     require(open_.size() < kMaxJsonDepth, name_, ": JSON is nested deeper than ", kMaxJsonDepth);
-    open_.push_back({&place(std::move(container)), nullptr});
+    open_.push_back({&place(std::move(container))});
     return true;
   }
 
@@ -474,18 +320,17 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
     Open& parent = open_.back();
     if (parent.container->is_array()) {
       parent.container->push_back(std::move(value));
-      return parent.container->value_.list->back();
+      return const_cast<Json&>(parent.container->list().back());
     }
-    Json& placed = parent.container->add(std::move(key_), std::move(value));
-    if (parent.keys != nullptr) {
-      parent.keys->insert(parent.container->size() - 1);
+    if (!parent.hashes.empty()) {
+      parent.hashes.insert(hash_of(key_));
     }
-    return placed;
+    return parent.container->add(std::move(key_), std::move(value));
   }
 
   bool hand_over() {
     if (member_ != nullptr && open_.size() == 1) {
-      Json& value = root_.value_.object->back().value;
+      auto& value = const_cast<Json&>(root_.members().back().value);
       (*member_)(top_key_, value);
       value = nullptr;
       values_ = 0;

@@ -6,10 +6,13 @@
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "headlight/base/index.h"
@@ -51,34 +54,30 @@ class Json {
   Json() noexcept {}
   Json(std::nullptr_t) noexcept {}
   template <std::same_as<bool> T>
-  Json(T value) noexcept : kind_(Kind::boolean) {
-    value_.boolean = value;
-  }
+  Json(T value) noexcept : value_(value) {}
+  // Whole numbers that do not fit an Index are std::uint64_t, all others std::int64_t.
   template <JsonInteger T>
   Json(T value) noexcept {
-    if constexpr (std::is_signed_v<T>) {
-      kind_ = Kind::integer;
-      value_.integer = value;
+    if (std::in_range<std::int64_t>(value)) {
+      value_ = static_cast<std::int64_t>(value);
     } else {
-      set_natural(value);
+      value_ = static_cast<std::uint64_t>(value);
     }
   }
-  Json(double value) noexcept : kind_(Kind::number) { value_.number = value; }
+  Json(double value) noexcept : value_(value) {}
   Json(float value) noexcept : Json(static_cast<double>(value)) {}
   template <JsonText T>
-  Json(const T& text) {
-    set_text(text);
-  }
+  Json(const T& text) : value_(Held(std::string(std::string_view(text)))) {}
   template <JsonRange T>
-  Json(const T& range) {
-    List& list = set_list(range.size());
+  Json(const T& range) : value_(Held(List())) {
+    List& list = *std::get<Held<List>>(value_);
+    list.reserve(range.size());
     for (const auto& value : range) {
       list.emplace_back(value);
     }
   }
   template <JsonMap T>
-  Json(const T& map) {
-    set_object();
+  Json(const T& map) : value_(Held(Object())) {
     for (const auto& [key, value] : map) {
       add(key, value);
     }
@@ -87,25 +86,27 @@ class Json {
   static Json array(std::initializer_list<Json> values = {});
   static Json object();
 
-  Json(const Json& other);
-  Json(Json&& other) noexcept;
-  Json& operator=(Json other) noexcept;
-  ~Json();
-
-  bool is_null() const { return kind_ == Kind::null; }
-  bool is_boolean() const { return kind_ == Kind::boolean; }
-  bool is_number() const {
-    return kind_ == Kind::integer || kind_ == Kind::natural || kind_ == Kind::number;
+  Json(const Json& other) = default;
+  Json(Json&& other) noexcept : value_(std::exchange(other.value_, nullptr)) {}
+  Json& operator=(Json other) noexcept {
+    value_.swap(other.value_);
+    return *this;
   }
+  ~Json() = default;
+
+  bool is_null() const { return holds<std::nullptr_t>(); }
+  bool is_boolean() const { return holds<bool>(); }
+  bool is_number() const { return is_integer() || holds<std::uint64_t>() || holds<double>(); }
   // Returns true for a whole number that fits an Index.
-  bool is_integer() const { return kind_ == Kind::integer; }
+  bool is_integer() const { return holds<std::int64_t>(); }
   // Returns true for a whole number >= 0, even if it does not fit an Index.
   bool is_natural() const {
-    return kind_ == Kind::natural || (kind_ == Kind::integer && value_.integer >= 0);
+    const auto* integer = std::get_if<std::int64_t>(&value_);
+    return holds<std::uint64_t>() || (integer != nullptr && *integer >= 0);
   }
-  bool is_string() const { return kind_ == Kind::text; }
-  bool is_array() const { return kind_ == Kind::list; }
-  bool is_object() const { return kind_ == Kind::object; }
+  bool is_string() const { return holds<Held<std::string>>(); }
+  bool is_array() const { return holds<Held<List>>(); }
+  bool is_object() const { return holds<Held<Object>>(); }
   // Returns "null", "boolean", "number", "string", "array" or "object".
   const char* type_name() const;
 
@@ -154,31 +155,37 @@ class Json {
 
  private:
   friend class JsonBuilder;
-  // Whole numbers that do not fit an Index are `natural`, all others `integer`.
-  enum class Kind : std::uint8_t { null, boolean, integer, natural, number, text, list, object };
-  union Value {
-    bool boolean;
-    std::int64_t integer;
-    std::uint64_t natural;
-    double number;
-    std::string* text;
-    List* list;
-    Object* object;
+
+  // A value on the heap, so that a Json has 16 bytes.
+  template <class T>
+  class Held {
+   public:
+    explicit Held(T value) : value_(std::make_unique<T>(std::move(value))) {}
+    Held(const Held& other) : Held(*other) {}
+    Held(Held&& other) noexcept = default;
+    Held& operator=(Held other) noexcept {
+      value_.swap(other.value_);
+      return *this;
+    }
+    ~Held() = default;
+    T& operator*() const { return *value_; }
+
+   private:
+    std::unique_ptr<T> value_;
   };
 
-  void set_natural(std::uint64_t value) noexcept {
-    const bool fits = value <= static_cast<std::uint64_t>(std::numeric_limits<Index>::max());
-    kind_ = fits ? Kind::integer : Kind::natural;
-    value_.natural = value;
+  template <class T>
+  bool holds() const {
+    return std::holds_alternative<T>(value_);
   }
-  void set_text(std::string_view text);
-  List& set_list(std::size_t size);
-  Object& set_object();
+  // Returns the value. Throws Error if it has another type.
+  template <class T>
+  const T& get(const char* expected) const;
   bool equals(const Json& other) const;
-  [[noreturn]] void fail_type(const char* expected) const;
 
-  Value value_{};
-  Kind kind_ = Kind::null;
+  std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, Held<std::string>,
+               Held<List>, Held<Object>>
+      value_;
 };
 
 struct JsonMember {

@@ -17,37 +17,16 @@ RandomStream order_of(const BatcherOptions& options, Index epoch) {
   return RandomStream{options.seed, kDataOrderStream}.fork(static_cast<std::uint64_t>(epoch));
 }
 
-// The order in which the pieces of a dataset are used for training.
+// The order in which the pieces of a dataset are used for training. Without shares, each epoch has
+// every piece once. Otherwise each share has its own epochs, and the whole run is one epoch.
 class PieceOrder {
  public:
-  virtual ~PieceOrder() = default;
-  // Number of pieces of an epoch; the last batch may be smaller.
-  virtual Index epoch_size() const = 0;
-  // Number of the piece at position `place` of an epoch.
-  virtual Index piece(Index epoch, Index place) = 0;
-};
-
-// Order of pieces in which each epoch contains every piece once.
-class EpochOrder final : public PieceOrder {
- public:
-  EpochOrder(Index count, const BatcherOptions& options) : count_(count), options_(options) {}
-
-  Index epoch_size() const override { return count_; }
-  Index piece(Index epoch, Index place) override {
-    return Permutation(count_, order_of(options_, epoch))(place);
-  }
-
- private:
-  Index count_;
-  BatcherOptions options_;
-};
-
-// Each share has its own epochs; the whole run is one epoch of the mixture.
-class MixedOrder final : public PieceOrder {
- public:
-  MixedOrder(const TokenDataset& dataset, const SequencePieces& pieces,
+  PieceOrder(const TokenDataset& dataset, const SequencePieces& pieces,
              const BatcherOptions& options)
-      : options_(options), mixture_(weights_of(dataset.shares), {options.seed, kMixtureStream}) {
+      : options_(options), epoch_size_(pieces.count()) {
+    if (dataset.shares.empty()) {
+      return;
+    }
     require(dataset.documents, "[Batcher] shares of a stream need packed batching");
     for (const DatasetShare& share : dataset.shares) {
       const Index first = pieces.first_piece(share.first);
@@ -55,12 +34,19 @@ class MixedOrder final : public PieceOrder {
       require(end > first, "[Batcher] a share has no sequence of two tokens");
       shares_.push_back({.first = first, .count = end - first, .weight = share.weight});
     }
+    mixture_.emplace(weights_of(shares_), RandomStream{options.seed, kMixtureStream});
+    epoch_size_ = std::numeric_limits<Index>::max();
   }
 
-  Index epoch_size() const override { return std::numeric_limits<Index>::max(); }
+  // Number of pieces of an epoch; the last batch may be smaller.
+  Index epoch_size() const { return epoch_size_; }
 
-  Index piece(Index, Index place) override {
-    const Mixture::Draw draw = mixture_.at(place);
+  // Returns the number of the piece at position `place` of an epoch.
+  Index piece(Index epoch, Index place) const {
+    if (!mixture_) {
+      return Permutation(epoch_size_, order_of(options_, epoch))(place);
+    }
+    const Mixture::Draw draw = mixture_->at(place);
     const DatasetShare& share = shares_[draw.source];
     const RandomStream random =
         order_of(options_, draw.number / share.count).fork(~std::uint64_t{draw.source});
@@ -69,20 +55,18 @@ class MixedOrder final : public PieceOrder {
 
  private:
   BatcherOptions options_;
-  Mixture mixture_;
+  Index epoch_size_;
   std::vector<DatasetShare> shares_;  // in pieces
+  std::optional<Mixture> mixture_;    // mixture of shares_; none: no shares
 };
 
 class DocumentSource final : public BatchSource {
  public:
   DocumentSource(const TokenDataset& dataset, const BatcherOptions& options)
-      : options_(options), pieces_(dataset, options.block_size) {
-    if (dataset.shares.empty()) {
-      order_ = std::make_unique<EpochOrder>(pieces_.count(), options);
-    } else {
-      order_ = std::make_unique<MixedOrder>(dataset, pieces_, options);
-    }
-    batches_ = divided_up(order_->epoch_size(), options.batch_size);
+      : options_(options),
+        pieces_(dataset, options.block_size),
+        order_(dataset, pieces_, options),
+        batches_(divided_up(order_.epoch_size(), options.batch_size)) {
     // min() prevents an overflow: a huge window is the whole epoch.
     window_ = options.batching == Batching::bucketed
                   ? std::min(options.bucket_window, batches_per_epoch())
@@ -121,8 +105,8 @@ class DocumentSource final : public BatchSource {
     const Index size = window_ * options_.batch_size;
     const Index begin = window * size;
     kept_.clear();
-    for (Index i = begin; i < begin + std::min(size, order_->epoch_size() - begin); ++i) {
-      kept_.push_back(order_->piece(epoch, i));
+    for (Index i = begin; i < begin + std::min(size, order_.epoch_size() - begin); ++i) {
+      kept_.push_back(order_.piece(epoch, i));
     }
     if (window_ > 1) {
       sort_kept();
@@ -143,8 +127,8 @@ class DocumentSource final : public BatchSource {
 
   BatcherOptions options_;
   SequencePieces pieces_;
-  std::unique_ptr<PieceOrder> order_;
-  Index batches_ = 0;                       // batches of an epoch of the order
+  PieceOrder order_;
+  Index batches_;                           // batches of an epoch of the order
   Index window_ = 1;                        // number of batches whose pieces are sorted together
   std::pair<Index, Index> kept_of_{-1, 0};  // epoch and window
   std::vector<Index> kept_;                 // the window's pieces

@@ -1,56 +1,207 @@
 #include "headlight/data/token_sequences.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "headlight/base/error.h"
+#include "headlight/base/memory.h"
 
 namespace headlight {
 namespace {
 
+constexpr Index kIdsAtOnce = Index{1} << 16;
 constexpr std::size_t kLengthsAtOnce = std::size_t{1} << 14;
 
-class JoinedSequences final : public SequenceSource {
- public:
-  explicit JoinedSequences(std::vector<TokenSequences> parts) : parts_(std::move(parts)) {
-    for (const TokenSequences& part : parts_) {
-      starts_.push_back(starts_.back() + static_cast<Index>(part.size()));
+// Parts laid end to end.
+template <class Part>
+struct Joined {
+  explicit Joined(std::vector<Part> all) : parts(std::move(all)) {
+    for (const Part& part : parts) {
+      starts.push_back(starts.back() + static_cast<Index>(part.size()));
     }
   }
 
-  Index size() const override { return starts_.back(); }
-
-  TokenSequence at(Index number) const override {
-    const std::size_t part = part_of(number);
-    return parts_[part][static_cast<std::size_t>(number - starts_[part])];
+  Index size() const { return starts.back(); }
+  std::size_t part_of(Index place) const {
+    const auto after = std::upper_bound(starts.begin(), starts.end(), place);
+    return static_cast<std::size_t>(after - starts.begin()) - 1;
   }
-
-  void lengths(Index first, std::span<Index> lengths) const override {
-    for (std::size_t part = part_of(first); !lengths.empty(); ++part) {
-      const auto count = static_cast<std::size_t>(
-          std::min(std::ssize(lengths), static_cast<std::ptrdiff_t>(starts_[part + 1] - first)));
-      parts_[part].lengths(first - starts_[part], lengths.first(count));
-      lengths = lengths.subspan(count);
-      first = starts_[part + 1];
-    }
-  }
-
-  Index bytes_in_memory() const override {
+  Index bytes_in_memory() const {
     Index bytes = 0;
-    for (const TokenSequences& part : parts_) {
+    for (const Part& part : parts) {
       bytes += part.bytes_in_memory();
     }
     return bytes;
   }
 
- private:
-  std::size_t part_of(Index number) const {
-    const auto after = std::upper_bound(starts_.begin(), starts_.end(), number);
-    return static_cast<std::size_t>(after - starts_.begin()) - 1;
-  }
-
-  std::vector<TokenSequences> parts_;
-  std::vector<Index> starts_{0};  // [parts + 1] number of each part's first sequence
+  std::vector<Part> parts;
+  std::vector<Index> starts{0};  // [parts + 1] position of each part's first item
 };
 
+template <class Part>
+bool are_in_memory(const std::vector<Part>& parts) {
+  return std::all_of(parts.begin(), parts.end(), [](const Part& part) { return part.in_memory(); });
+}
+
+class JoinedTokens final : public TokenSource {
+ public:
+  explicit JoinedTokens(std::vector<TokenSequence> parts) : all_(std::move(parts)) {}
+
+  std::string name() const override { return "the data"; }
+  Index size() const override { return all_.size(); }
+  Index bytes_in_memory() const override { return all_.bytes_in_memory(); }
+
+  void read(Index begin, std::span<std::int32_t> ids) const override {
+    for (std::size_t p = all_.part_of(begin); !ids.empty(); ++p) {
+      const Index count = std::min(std::ssize(ids), all_.starts[p + 1] - begin);
+      all_.parts[p].read(begin - all_.starts[p], ids.first(static_cast<std::size_t>(count)));
+      ids = ids.subspan(static_cast<std::size_t>(count));
+      begin += count;
+    }
+  }
+
+ private:
+  Joined<TokenSequence> all_;
+};
+
+class JoinedSequences final : public SequenceSource {
+ public:
+  explicit JoinedSequences(std::vector<TokenSequences> parts) : all_(std::move(parts)) {}
+
+  Index size() const override { return all_.size(); }
+  Index bytes_in_memory() const override { return all_.bytes_in_memory(); }
+
+  TokenSequence at(Index number) const override {
+    const std::size_t part = all_.part_of(number);
+    return all_.parts[part][static_cast<std::size_t>(number - all_.starts[part])];
+  }
+
+  void lengths(Index first, std::span<Index> lengths) const override {
+    for (std::size_t part = all_.part_of(first); !lengths.empty(); ++part) {
+      const auto count =
+          static_cast<std::size_t>(std::min(std::ssize(lengths), all_.starts[part + 1] - first));
+      all_.parts[part].lengths(first - all_.starts[part], lengths.first(count));
+      lengths = lengths.subspan(count);
+      first = all_.starts[part + 1];
+    }
+  }
+
+ private:
+  Joined<TokenSequences> all_;
+};
+
+// Frees each part after copying it, so that memory does not hold a long stream twice.
+std::vector<std::int32_t> joined_in_memory(std::vector<TokenSequence> parts) {
+  Index count = 0;
+  for (const TokenSequence& part : parts) {
+    count += part.size();
+  }
+  const std::string missing = missing_memory(static_cast<double>(count) * sizeof(std::int32_t));
+  require_value(missing.empty(), "data", count, " tokens in ", parts.size(),
+                " files do not fit in memory: they take ", missing);
+  std::vector<std::int32_t> ids;
+  ids.reserve(static_cast<std::size_t>(count));
+  for (TokenSequence& part : parts) {
+    const std::vector<std::int32_t> more = part.take();
+    ids.insert(ids.end(), more.begin(), more.end());
+  }
+  return ids;
+}
+
 }  // namespace
+
+TokenSequence::TokenSequence(std::vector<std::int32_t> ids)
+    : ids_(std::make_shared<std::vector<std::int32_t>>(std::move(ids))), size_(std::ssize(*ids_)) {}
+
+TokenSequence::TokenSequence(std::initializer_list<std::int32_t> ids)
+    : TokenSequence(std::vector<std::int32_t>(ids)) {}
+
+TokenSequence::TokenSequence(std::shared_ptr<const TokenSource> source)
+    : source_(std::move(source)), size_(source_->size()) {}
+
+void TokenSequence::read(Index begin, std::span<std::int32_t> ids) const {
+  if (source_ != nullptr) {
+    source_->read(begin_ + begin, ids);
+  } else if (!ids.empty()) {
+    std::copy_n(ids_->begin() + begin_ + begin, ids.size(), ids.begin());
+  }
+}
+
+std::vector<std::int32_t> TokenSequence::tokens(Index begin, Index count) const {
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(count));
+  read(begin, ids);
+  return ids;
+}
+
+void TokenSequence::for_each_part(
+    const std::function<void(std::span<const std::int32_t> part)>& use) const {
+  if (source_ == nullptr) {
+    use(ids_ == nullptr ? std::span<const std::int32_t>()
+                        : std::span(*ids_).subspan(static_cast<std::size_t>(begin_),
+                                                   static_cast<std::size_t>(size_)));
+    return;
+  }
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(std::min(kIdsAtOnce, size_)));
+  for (Index begin = 0; begin < size_; begin += kIdsAtOnce) {
+    const auto part =
+        std::span(ids).first(static_cast<std::size_t>(std::min(kIdsAtOnce, size_ - begin)));
+    read(begin, part);
+    use(part);
+  }
+}
+
+TokenSequence TokenSequence::take_tail(Index kept) {
+  TokenSequence tail = *this;
+  tail.begin_ += kept;
+  tail.size_ -= kept;
+  size_ = kept;
+  return tail;
+}
+
+std::vector<std::int32_t> TokenSequence::take() {
+  TokenSequence taken = std::exchange(*this, {});
+  const bool is_whole = taken.ids_.use_count() == 1 && taken.size_ == std::ssize(*taken.ids_);
+  if (is_whole) {
+    return std::move(*taken.ids_);
+  }
+  if (!taken.in_memory()) {
+    const std::string missing =
+        missing_memory(static_cast<double>(taken.size_) * sizeof(std::int32_t));
+    require(missing.empty(), taken.source_->name(), ": does not fit in memory: its ", taken.size_,
+            " tokens take ", missing);
+  }
+  return taken.tokens(0, taken.size_);
+}
+
+Index TokenSequence::bytes_in_memory() const {
+  return source_ == nullptr ? size_ * static_cast<Index>(sizeof(std::int32_t))
+                            : source_->bytes_in_memory();
+}
+
+std::int32_t TokenSequence::id_at(Index place) const {
+  std::int32_t id = 0;
+  read(place, {&id, 1});
+  return id;
+}
+
+TokenSequence join_sequences(std::vector<TokenSequence> parts) {
+  return are_in_memory(parts) ? TokenSequence(joined_in_memory(std::move(parts)))
+                              : TokenSequence(std::make_shared<JoinedTokens>(std::move(parts)));
+}
+
+bool operator==(const TokenSequence& left, const TokenSequence& right) {
+  if (left.size() != right.size()) {
+    return false;
+  }
+  bool equal = true;
+  Index begin = 0;
+  left.for_each_part([&](std::span<const std::int32_t> part) {
+    const std::vector<std::int32_t> other = right.tokens(begin, static_cast<Index>(part.size()));
+    equal = equal && std::equal(part.begin(), part.end(), other.begin());
+    begin += static_cast<Index>(part.size());
+  });
+  return equal;
+}
 
 std::size_t TokenSequences::size() const {
   return source_ == nullptr ? held_.size() : static_cast<std::size_t>(count_);
@@ -110,9 +261,7 @@ Index TokenSequences::bytes_in_memory() const {
 }
 
 TokenSequences join_lists(std::vector<TokenSequences> parts) {
-  const bool in_memory = std::all_of(parts.begin(), parts.end(),
-                                     [](const TokenSequences& part) { return part.in_memory(); });
-  if (!in_memory) {
+  if (!are_in_memory(parts)) {
     return TokenSequences(std::make_shared<JoinedSequences>(std::move(parts)));
   }
   std::vector<TokenSequence> all;

@@ -34,10 +34,7 @@ class DescriptorSource : public ByteSource {
       : descriptor_(descriptor), name_(std::move(name)) {}
 
   std::size_t read(std::span<char> bytes) override {
-    ssize_t count = -1;
-    do {
-      count = ::read(descriptor_, bytes.data(), bytes.size());
-    } while (count < 0 && errno == EINTR);
+    const ssize_t count = retried([&] { return ::read(descriptor_, bytes.data(), bytes.size()); });
     require(count >= 0, name_, ": reading failed at byte ", offset_);
     offset_ += static_cast<std::size_t>(count);
     return static_cast<std::size_t>(count);

@@ -34,11 +34,7 @@ int open_lock(const fs::path& path) {
 
 // Locks without waiting for another holder. Retries after signals. Returns false on failure.
 bool lock_at_once(int descriptor) {
-  int result = 0;
-  do {
-    result = ::flock(descriptor, LOCK_EX | LOCK_NB);
-  } while (result != 0 && errno == EINTR);
-  return result == 0;
+  return retried([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0;
 }
 
 // False if the file at `path` was removed or replaced after opening.

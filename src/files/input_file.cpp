@@ -41,10 +41,8 @@ Index InputFile::next_data(Index offset) const {
 
 void InputFile::read(Index offset, std::span<std::byte> bytes) const {
   while (!bytes.empty()) {
-    const ssize_t count = ::pread(descriptor_.number(), bytes.data(), bytes.size(), offset);
-    if (count < 0 && errno == EINTR) {
-      continue;
-    }
+    const ssize_t count =
+        retried([&] { return ::pread(descriptor_.number(), bytes.data(), bytes.size(), offset); });
     if (count < 0) {
       fail_system("read", path_, errno);
     }

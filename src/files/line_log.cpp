@@ -79,10 +79,8 @@ void LineLog::append(const std::string& line) {
 
 void LineLog::write_waiting() {
   while (!waiting_.empty()) {
-    const ssize_t written = ::write(descriptor_, waiting_.data(), waiting_.size());
-    if (written < 0 && errno == EINTR) {
-      continue;
-    }
+    const ssize_t written =
+        retried([&] { return ::write(descriptor_, waiting_.data(), waiting_.size()); });
     if (written <= 0) {
       fail_system("write", path_, written < 0 ? errno : EIO);
     }

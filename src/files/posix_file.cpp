@@ -48,11 +48,7 @@ int open_descriptor(const std::filesystem::path& path, int flags, unsigned permi
 }
 
 int sync_descriptor(int descriptor) {
-  int result = 0;
-  do {
-    result = ::fsync(descriptor);
-  } while (result != 0 && errno == EINTR);
-  return result;
+  return retried([&] { return ::fsync(descriptor); });
 }
 
 FileDescriptor::~FileDescriptor() {

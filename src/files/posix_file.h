@@ -16,16 +16,23 @@ namespace headlight {
 // the limit of open files if it is reached. Returns -1 on failure.
 int open_descriptor(const std::filesystem::path& path, int flags, unsigned permissions = 0);
 
+// Calls a system function until no signal interrupts it; returns its result.
+template <class Call>
+auto retried(const Call& call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) {
+    result = call();
+  }
+  return result;
+}
+
 // Calls transfer(bytes done) until all bytes are moved, retrying if a signal interrupts it.
 // transfer() returns the result of read(2) or write(2). Throws Error if it fails or moves no bytes.
 template <class Transfer>
 void transfer_all(std::size_t bytes, std::string_view action, const std::filesystem::path& path,
                   const Transfer& transfer) {
   for (std::size_t done = 0; done < bytes;) {
-    const ::ssize_t moved = transfer(done);
-    if (moved < 0 && errno == EINTR) {
-      continue;
-    }
+    const ::ssize_t moved = retried([&] { return transfer(done); });
     if (moved <= 0) {
       fail_system(action, path, moved < 0 ? errno : EIO);
     }

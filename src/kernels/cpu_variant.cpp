@@ -16,47 +16,34 @@ namespace {
 
 #if defined(__x86_64__)
 
-// CPUID bits without a name in current compilers. A virtual machine may hide any of them.
-struct UnnamedFeatures {
-  bool cmpxchg16b = false;
-  bool movbe = false;
-  bool f16c = false;
-  bool lahf = false;
-  bool lzcnt = false;
-};
-
-UnnamedFeatures unnamed_features() {
-  UnnamedFeatures features;
+// Returns a bit of CPUID's register ECX that has no name in current compilers. A virtual machine
+// may hide any of them.
+bool has_bit(unsigned leaf, unsigned bit) {
   unsigned a = 0;
   unsigned b = 0;
   unsigned c = 0;
   unsigned d = 0;
-  if (__get_cpuid(1, &a, &b, &c, &d) != 0) {
-    features.cmpxchg16b = (c >> 13 & 1U) != 0;
-    features.movbe = (c >> 22 & 1U) != 0;
-    features.f16c = (c >> 29 & 1U) != 0;
-  }
-  if (__get_cpuid(0x80000001U, &a, &b, &c, &d) != 0) {
-    features.lahf = (c & 1U) != 0;
-    features.lzcnt = (c >> 5 & 1U) != 0;
-  }
-  return features;
+  return __get_cpuid(leaf, &a, &b, &c, &d) != 0 && (c >> bit & 1U) != 0;
 }
+
+constexpr unsigned kExtended = 0x80000001U;
 
 // __builtin_cpu_supports also checks that the operating system saves the wider registers.
 bool supports_v2() {
-  const UnnamedFeatures features = unnamed_features();
-  return features.cmpxchg16b && features.lahf && __builtin_cpu_supports("popcnt") &&
-         __builtin_cpu_supports("sse3") && __builtin_cpu_supports("ssse3") &&
-         __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2");
+  const bool cmpxchg16b = has_bit(1, 13);
+  const bool lahf = has_bit(kExtended, 0);
+  return cmpxchg16b && lahf && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("sse3") &&
+         __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") &&
+         __builtin_cpu_supports("sse4.2");
 }
 
 bool supports_v3() {
-  const UnnamedFeatures features = unnamed_features();
-  return supports_v2() && features.movbe && features.f16c && features.lzcnt &&
-         __builtin_cpu_supports("avx") && __builtin_cpu_supports("avx2") &&
-         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("fma");
+  const bool movbe = has_bit(1, 22);
+  const bool f16c = has_bit(1, 29);
+  const bool lzcnt = has_bit(kExtended, 5);
+  return supports_v2() && movbe && f16c && lzcnt && __builtin_cpu_supports("avx") &&
+         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
 }
 
 bool supports_v4() {
@@ -100,17 +87,9 @@ std::string_view name_of(CpuVariant variant) {
 }
 
 bool supports(CpuVariant variant) {
-  switch (variant) {
-    case CpuVariant::v4:
-      return supports_v4();
-    case CpuVariant::v3:
-      return supports_v3();
-    case CpuVariant::v2:
-      return supports_v2();
-    case CpuVariant::baseline:
-      break;
-  }
-  return true;
+  return variant == CpuVariant::baseline || (variant == CpuVariant::v2 && supports_v2()) ||
+         (variant == CpuVariant::v3 && supports_v3()) ||
+         (variant == CpuVariant::v4 && supports_v4());
 }
 
 CpuVariant cpu_variant() { return chosen_variant().load(std::memory_order_relaxed); }

@@ -6,34 +6,26 @@
 namespace headlight {
 namespace {
 
-// Returns the op's name for messages and the autograd graph.
-const char* op_name(Activation activation) {
-  switch (activation) {
-    case Activation::gelu_tanh:
-    case Activation::gelu_erf:
-      return "gelu";
-    case Activation::relu:
-      return "relu";
-    case Activation::relu2:
-      return "relu2";
-    case Activation::silu:
-      break;
-  }
-  return "silu";
-}
+// Names of the ops in the order of Activation, for messages and the autograd graph.
+constexpr const char* kNames[] = {"gelu", "gelu", "relu", "relu2", "silu"};
 
 }  // namespace
 
 Tensor activate(const Tensor& x, Activation activation) {
-  const char* op = op_name(activation);
-  const Tensor value = map_with_loop(x, op, [activation]<class T>(const kernels::Loops<T>&) {
-    return kernels::activation_loops<T>(activation).value;
-  });
+  const char* op = kNames[static_cast<std::size_t>(activation)];
+  const Tensor value = map_with_loop(
+      op,
+      [activation]<class T>(const kernels::Loops<T>&) {
+        return kernels::activation_loops<T>(activation).value;
+      },
+      x);
   return record(op, value, {x}, [op, activation](auto inputs, const Tensor& grad) {
-    return std::vector<Tensor>{
-        map_pairs_with_loop(inputs[0], grad, op, [activation]<class T>(const kernels::Loops<T>&) {
+    return std::vector<Tensor>{map_with_loop(
+        op,
+        [activation]<class T>(const kernels::Loops<T>&) {
           return kernels::activation_loops<T>(activation).backward;
-        })};
+        },
+        inputs[0].get(), grad)};
   });
 }
 

@@ -48,9 +48,9 @@ Tensor add(const Tensor& a, const Tensor& b) {
   // The residual stream adds tensors of equal shape, often enough to use the vectorised loop.
   const bool plain =
       a.shape() == b.shape() && a.dtype() == b.dtype() && a.is_contiguous() && b.is_contiguous();
-  const Tensor value =
-      plain ? map_pairs_with_loop(a, b, "add", [](const auto& loops) { return loops.add; })
-            : pairwise(a, b, "add", [](auto x, auto y) { return x + y; });
+  const Tensor value = plain ? map_with_loop(
+                                   "add", [](const auto& loops) { return loops.add; }, a, b)
+                             : pairwise(a, b, "add", [](auto x, auto y) { return x + y; });
   return record("add", value, {a, b}, [](auto inputs, const Tensor& grad) {
     return pair_gradients(
         inputs, [&] { return grad; }, [&] { return grad; });

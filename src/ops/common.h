@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <string_view>
+#include <tuple>
 
 #include "headlight/tensor/strided.h"
 #include "headlight/tensor/tensor.h"
@@ -74,40 +76,24 @@ Tensor map_elements(const Tensor& x, F f) {
   return result;
 }
 
-// Returns a new tensor: one of the vectorised loops applied to every element. choose(loops) selects
-// the loop, such as loops.exp.
-template <class Choose>
-Tensor map_with_loop(const Tensor& x, std::string_view where, Choose choose) {
+// Returns a new tensor: a vectorised loop applied to operands of equal shape and type.
+// choose(loops) selects the loop, such as loops.exp or loops.add.
+template <class Choose, class... Operands>
+Tensor map_with_loop(std::string_view where, Choose choose, const Tensor& x,
+                     const Operands&... more) {
   require(x.defined(), "[", where, "] the input is undefined");
-  const Tensor from = to_contiguous(x);
+  const std::array<Tensor, 1 + sizeof...(more)> from{to_contiguous(x), to_contiguous(more)...};
   Tensor result = Tensor::empty(x.shape(), x.dtype());
   dispatch_floating(x.dtype(), where, [&](auto zero) {
     using T = decltype(zero);
     const auto loop = choose(kernels::loops<T>());
-    const T* source = from.data<T>();
     T* to = result.data<T>();
     kernels::parallel_for(result.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
-      loop(source + begin, to + begin, end - begin);
-    });
-  });
-  return result;
-}
-
-// Applies a loop of two operands, such as loops.add; a and b have equal shape and type.
-template <class Choose>
-Tensor map_pairs_with_loop(const Tensor& a, const Tensor& b, std::string_view where,
-                           Choose choose) {
-  const Tensor left = to_contiguous(a);
-  const Tensor right = to_contiguous(b);
-  Tensor result = Tensor::empty(a.shape(), a.dtype());
-  dispatch_floating(a.dtype(), where, [&](auto zero) {
-    using T = decltype(zero);
-    const auto loop = choose(kernels::loops<T>());
-    const T* from_a = left.data<T>();
-    const T* from_b = right.data<T>();
-    T* to = result.data<T>();
-    kernels::parallel_for(result.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
-      loop(from_a + begin, from_b + begin, to + begin, end - begin);
+      std::apply(
+          [&](const auto&... operand) {
+            loop(operand.template data<T>() + begin..., to + begin, end - begin);
+          },
+          from);
     });
   });
   return result;

@@ -1,23 +1,38 @@
 #include "headlight/autograd/autograd.h"
+#include "headlight/ops/fused_layers.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "kernels/column_sums.h"
 #include "ops/common.h"
 #include "ops/matrix.h"
+#include "ops/norm_rows.h"
 
 namespace headlight {
 namespace {
 
-void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  require(x.defined() && x.rank() >= 1, "[linear] expected an input with at least one axis");
-  require(weight.defined() && weight.rank() == 2, "[linear] expected a weight with two axes");
-  require_same_type(x, weight, "linear");
-  require(x.size(-1) == weight.size(1), "[linear] input ", x.shape(), " does not fit weight ",
+void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                  std::string_view where) {
+  require(x.defined() && x.rank() >= 1, "[", where, "] expected an input with at least one axis");
+  require(weight.defined() && weight.rank() == 2, "[", where, "] expected a weight with two axes");
+  require_same_type(x, weight, where);
+  require(x.size(-1) == weight.size(1), "[", where, "] input ", x.shape(), " does not fit weight ",
           weight.shape(), ": expected a last axis of ", weight.size(1));
   if (bias.defined()) {
-    require_same_type(x, bias, "linear");
-    require_shape(bias, {weight.size(0)}, "linear", "bias");
+    require_same_type(x, bias, where);
+    require_shape(bias, {weight.size(0)}, where, "bias");
   }
+}
+
+// Returns x [..., C] as contiguous rows [rows, C].
+Tensor flat(const Tensor& x, Index rows) {
+  return to_contiguous(x).strided_view({rows, x.size(-1)}, {x.size(-1), 1});
+}
+
+// Returns rows [N, O] as x [..., I] with a last axis of O.
+Tensor unflat(const Tensor& rows, const Tensor& x) {
+  Shape shape = x.shape();
+  shape[shape.rank() - 1] = rows.size(1);
+  return rows.strided_view(shape, contiguous_strides(shape));
 }
 
 // Returns x [N, I] times weight [O, I] transposed, plus bias: [N, O].
@@ -55,36 +70,68 @@ Tensor sum_rows(const Tensor& x) {
   return sums;
 }
 
+// Values that norm_linear() needs for backward.
+struct SavedNorm {
+  SavedNormInputs in;
+  RowStatistics statistics;
+
+  Tensor rows() {
+    const NormInputs inputs = in.get();
+    Tensor result = Tensor::empty({inputs.rows(), inputs.width()}, inputs.x.dtype());
+    normalize_rows(inputs, 0, inputs.rows(), result, statistics);
+    return result;
+  }
+};
+
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision precision) {
-  check_linear(x, weight, bias);
-  const Index rows = x.size(-1) == 0 ? 0 : x.numel() / x.size(-1);
-  Shape shape = x.shape();
-  shape[shape.rank() - 1] = weight.size(0);
+  check_linear(x, weight, bias, "linear");
   if (x.size(-1) == 0) {
+    Shape shape = x.shape();
+    shape[shape.rank() - 1] = weight.size(0);
     return bias.defined() ? expand(bias, shape) : Tensor::zeros(shape, x.dtype());
   }
-  const auto flat = [rows](const Tensor& tensor) {
-    return to_contiguous(tensor).strided_view({rows, tensor.size(-1)}, {tensor.size(-1), 1});
-  };
-  const Tensor product = forward(flat(x), to_contiguous(weight), bias, precision);
-  const Tensor value = product.strided_view(shape, contiguous_strides(shape));
-  return record("linear", value, {x, weight, bias}, [flat, precision](auto in, const Tensor& grad) {
-    const Tensor grad_rows = flat(grad);  // [N, O]
+  const Index rows = x.numel() / x.size(-1);
+  const Tensor value = unflat(forward(flat(x, rows), to_contiguous(weight), bias, precision), x);
+  return record("linear", value, {x, weight, bias}, [rows, precision](auto in, const Tensor& grad) {
+    const Tensor grad_rows = flat(grad, rows);  // [N, O]
     std::vector<Tensor> gradients(in.size());
     if (in[0].requires_grad()) {
       gradients[0] = reshape(
           multiply(grad_rows, to_contiguous(in[1]), {Transposed::none, precision}), in[0].shape());
     }
     if (in[1].requires_grad()) {
-      gradients[1] = multiply(grad_rows, flat(in[0]), {Transposed::first, precision});
+      gradients[1] = multiply(grad_rows, flat(in[0], rows), {Transposed::first, precision});
     }
     if (in[2].requires_grad()) {
       gradients[2] = sum_rows(grad_rows);
     }
     return gradients;
   });
+}
+
+Tensor norm_linear(const Tensor& x, const NormParameters& norm, const Tensor& weight,
+                   const Tensor& bias, Precision precision) {
+  require(x.defined() && x.rank() >= 1 && x.size(-1) > 0,
+          "[norm_linear] expected an input with a last axis that is not empty");
+  check_linear(x, weight, bias, "norm_linear");
+  const NormInputs inputs = norm_inputs(x, norm);
+  SavedNorm saved{{"norm_linear", inputs}, empty_statistics(inputs)};
+  const Tensor value = unflat(forward(saved.rows(), to_contiguous(weight), bias, precision), x);
+  return record("norm_linear", value, {x, weight, norm.gain, norm.shift, bias},
+                [saved, precision](auto in, const Tensor& grad) mutable {
+                  const Tensor rows = saved.rows();
+                  const Tensor grad_rows = flat(grad, rows.size(0));  // [N, O]
+                  const Tensor rows_grad =
+                      multiply(grad_rows, to_contiguous(in[1]), {Transposed::none, precision});
+                  const NormInputs again = saved.in.get();
+                  const NormGradients all =
+                      norm_gradients(again, unflat(rows_grad, again.x), saved.statistics);
+                  return std::vector<Tensor>{
+                      all.x, multiply(grad_rows, rows, {Transposed::first, precision}), all.gain,
+                      all.shift, sum_rows(grad_rows)};
+                });
 }
 
 }  // namespace headlight

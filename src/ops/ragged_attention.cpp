@@ -13,23 +13,17 @@ namespace {
 
 // Description of a self-attention over qkv [N, (H + 2 G) D], from which backward can run it again.
 struct Plan {
-  Index heads;
-  Index key_heads;
-  std::vector<Index> key_ends;
-  Index window;
+  RaggedAttentionOptions options;  // with key_heads and scale
   Index head_width;
-  double scale;
-  double dropout;
-  RandomStream random;
-  Precision precision;
-  std::vector<kernels::AttentionSequence> sequences;
+  std::vector<kernels::AttentionSequence> sequences = {};
 
-  Index width() const { return heads * head_width; }          // H D
-  Index key_width() const { return key_heads * head_width; }  // G D
+  Index width() const { return options.heads * head_width; }          // H D
+  Index key_width() const { return options.key_heads * head_width; }  // G D
 };
 
 template <class T>
 kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
+  const RaggedAttentionOptions& options = plan.options;
   const T* start = qkv.data<T>();
   return {.query = start,
           .key = start + plan.width(),
@@ -37,18 +31,18 @@ kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
           .query_stride = plan.width() + 2 * plan.key_width(),
           .key_stride = plan.width() + 2 * plan.key_width(),
           .key_head_stride = plan.head_width,
-          .heads = plan.heads,
-          .key_heads = plan.key_heads,
-          .key_ends = plan.key_ends,
+          .heads = options.heads,
+          .key_heads = options.key_heads,
+          .key_ends = options.key_ends,
           .head_width = plan.head_width,
-          .window = plan.window,
-          .scale = static_cast<T>(plan.scale),
-          .dropout = {.seed = plan.random.seed,
-                      .stream = plan.random.stream,
+          .window = options.window,
+          .scale = static_cast<T>(options.scale),
+          .dropout = {.seed = options.random.seed,
+                      .stream = options.random.stream,
                       .position = 0,
-                      .probability = plan.dropout},
+                      .probability = options.dropout},
           .sequences = plan.sequences,
-          .precision = plan.precision};
+          .precision = options.precision};
 }
 
 void check_groups(Index heads, Index key_heads, const std::vector<Index>& key_ends,
@@ -78,17 +72,11 @@ Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
   require(!offsets.empty() && offsets.front() == 0 && offsets.back() == qkv.size(0),
           "[ragged_attention] expected offsets from 0 to ", qkv.size(0));
   const Index head_width = qkv.size(1) / all_heads;
-  Plan plan{.heads = options.heads,
-            .key_heads = key_heads,
-            .key_ends = options.key_ends,
-            .window = options.window,
-            .head_width = head_width,
-            .scale = options.scale != 0 ? options.scale
-                                        : 1.0 / std::sqrt(static_cast<double>(head_width)),
-            .dropout = options.dropout,
-            .random = options.random,
-            .precision = options.precision,
-            .sequences = {}};
+  Plan plan{.options = options, .head_width = head_width};
+  plan.options.key_heads = key_heads;
+  if (options.scale == 0) {
+    plan.options.scale = 1.0 / std::sqrt(static_cast<double>(head_width));
+  }
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
     const Index count = offsets[b + 1] - offsets[b];
     require(count >= 0, "[ragged_attention] offsets must not decrease");
@@ -100,7 +88,7 @@ Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
 std::vector<Tensor> weight_tensors(const Plan& plan, DType dtype) {
   std::vector<Tensor> weights;
   for (const auto& sequence : plan.sequences) {
-    weights.push_back(Tensor::empty({plan.heads, sequence.query_count, sequence.key_count}, dtype));
+    weights.push_back(Tensor::empty({plan.options.heads, sequence.query_count, sequence.key_count}, dtype));
   }
   return weights;
 }
@@ -113,7 +101,7 @@ struct Forward {
 
 Forward run_forward(const Plan& plan, const Tensor& qkv, std::vector<Tensor>* recorded) {
   Forward result{Tensor::empty({qkv.size(0), plan.width()}, qkv.dtype()),
-                 Tensor::empty({qkv.size(0), plan.heads}, qkv.dtype())};
+                 Tensor::empty({qkv.size(0), plan.options.heads}, qkv.dtype())};
   std::vector<Tensor> weights =
       recorded == nullptr ? std::vector<Tensor>{} : weight_tensors(plan, qkv.dtype());
   dispatch_floating(qkv.dtype(), "ragged_attention", [&](auto zero) {

@@ -104,17 +104,11 @@ std::vector<float> inverse_frequencies(const RopeOptions& options, Index head_wi
     const double power = std::pow(static_cast<double>(static_cast<float>(options.theta)),
                                   static_cast<double>(exponent));
     const float frequency = 1.0F / static_cast<float>(power);
-    switch (options.scaling) {
-      case RopeScaling::none:
-        frequencies.push_back(frequency);
-        break;
-      case RopeScaling::linear:
-        frequencies.push_back(frequency / static_cast<float>(options.factor));
-        break;
-      case RopeScaling::llama3:
-        frequencies.push_back(llama3_frequency(frequency, options));
-        break;
-    }
+    const bool is_linear = options.scaling == RopeScaling::linear;
+    frequencies.push_back(options.scaling == RopeScaling::llama3
+                              ? llama3_frequency(frequency, options)
+                              : frequency /
+                                    (is_linear ? static_cast<float>(options.factor) : 1.0F));
   }
   return frequencies;
 }

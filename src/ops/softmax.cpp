@@ -12,17 +12,22 @@
 namespace headlight {
 namespace {
 
-// Calls body(row) for every row of `length` elements, in parallel.
+// Calls body(row of `to`, row of `from`, length) for all rows, in parallel. Both are contiguous.
 template <class Body>
-void for_rows(Index count, Index length, const Body& body) {
-  kernels::parallel_for(count, kernels::row_grain(length), [&](Index begin, Index end) {
-    for (Index row = begin; row < end; ++row) {
-      body(row);
-    }
+void for_rows(Tensor& to, const Tensor& from, std::string_view where, const Body& body) {
+  const Index length = to.size(-1);
+  dispatch_floating(to.dtype(), where, [&](auto zero) {
+    using T = decltype(zero);
+    T* target = to.data<T>();
+    const T* source = from.data<T>();
+    kernels::parallel_for(length == 0 ? 0 : to.numel() / length, kernels::row_grain(length),
+                          [&](Index begin, Index end) {
+                            for (Index row = begin; row < end; ++row) {
+                              body(target + row * length, source + row * length, length);
+                            }
+                          });
   });
 }
-
-Index row_count(const Tensor& x) { return x.size(-1) == 0 ? 0 : x.numel() / x.size(-1); }
 
 // Turns a row of scores into probabilities; a row of only -infinity becomes zeros.
 template <class T>
@@ -40,27 +45,16 @@ void softmax_row(T* row, Index length) {
 
 // Works in place, over the last axis of contiguous scores.
 void softmax_rows(Tensor& scores) {
-  const Index length = scores.size(-1);
-  dispatch_floating(scores.dtype(), "softmax", [&](auto zero) {
-    using T = decltype(zero);
-    T* values = scores.data<T>();
-    for_rows(row_count(scores), length,
-             [&](Index row) { softmax_row(values + row * length, length); });
-  });
+  for_rows(scores, scores, "softmax",
+           []<class T>(T* row, const T*, Index length) { softmax_row(row, length); });
 }
 
 // Returns probability * (grad - sum(probability * grad)), row by row.
 Tensor softmax_gradient(const Tensor& probability, const Tensor& output_grad) {
   Tensor result = output_grad.clone();
-  const Index length = probability.size(-1);
-  dispatch_floating(result.dtype(), "softmax", [&](auto zero) {
-    using T = decltype(zero);
-    const T* p = probability.data<T>();
-    T* g = result.data<T>();
-    for_rows(row_count(result), length, [&](Index row) {
-      const T delta = kernels::loops<T>().dot(p + row * length, g + row * length, length);
-      kernels::loops<T>().softmax_backward(p + row * length, g + row * length, delta, T{1}, length);
-    });
+  for_rows(result, probability, "softmax", []<class T>(T* g, const T* p, Index length) {
+    const T delta = kernels::loops<T>().dot(p, g, length);
+    kernels::loops<T>().softmax_backward(p, g, delta, T{1}, length);
   });
   return result;
 }
@@ -70,50 +64,33 @@ void check_axis(const Tensor& x, std::string_view where) {
 }
 
 Tensor log_softmax_last(const Tensor& x) {
-  const Tensor from = to_contiguous(x);
   Tensor value = x.clone();
-  const Index length = x.size(-1);
-  dispatch_floating(x.dtype(), "log_softmax", [&](auto zero) {
-    using T = decltype(zero);
-    const T* scores = from.data<T>();
-    T* values = value.data<T>();
-    for_rows(row_count(value), length, [&](Index index) {
-      const T* source = scores + index * length;
-      T* row = values + index * length;
-      const T highest = kernels::loops<T>().maximum(row, length);
-      const T total = kernels::loops<T>().exp_shifted(row, highest, length);
-      const T shift = highest + std::log(total);
-      for (Index i = 0; i < length; ++i) {
-        row[i] = source[i] - shift;
-      }
-    });
-  });
+  for_rows(value, to_contiguous(x), "log_softmax",
+           []<class T>(T* row, const T* scores, Index length) {
+             const T highest = kernels::loops<T>().maximum(row, length);
+             const T total = kernels::loops<T>().exp_shifted(row, highest, length);
+             const T shift = highest + std::log(total);
+             for (Index i = 0; i < length; ++i) {
+               row[i] = scores[i] - shift;
+             }
+           });
   return value;
 }
 
 // Returns grad - softmax * sum(grad), row by row.
 Tensor log_softmax_gradient(const Tensor& value, const Tensor& output_grad) {
-  const Tensor from = to_contiguous(output_grad);
-  Tensor result = Tensor::empty(value.shape(), value.dtype());
-  const Index length = value.size(-1);
-  dispatch_floating(result.dtype(), "log_softmax", [&](auto zero) {
-    using T = decltype(zero);
-    const T* log_p = value.data<T>();
-    const T* gradients = from.data<T>();
-    T* to = result.data<T>();
-    for_rows(row_count(result), length, [&](Index row) {
-      const T* g = gradients + row * length;
-      T* result_row = to + row * length;
-      kernels::loops<T>().exp(log_p + row * length, result_row, length);
-      T total = 0;
-      for (Index i = 0; i < length; ++i) {
-        total += g[i];
-      }
-      for (Index i = 0; i < length; ++i) {
-        result_row[i] = g[i] - result_row[i] * total;
-      }
-    });
-  });
+  Tensor result = value.clone();
+  for_rows(result, to_contiguous(output_grad), "log_softmax",
+           []<class T>(T* row, const T* g, Index length) {
+             kernels::loops<T>().exp(row, row, length);
+             T total = 0;
+             for (Index i = 0; i < length; ++i) {
+               total += g[i];
+             }
+             for (Index i = 0; i < length; ++i) {
+               row[i] = g[i] - row[i] * total;
+             }
+           });
   return result;
 }
 

@@ -53,7 +53,8 @@ Tensor pow(const Tensor& x, double exponent) {
 }
 
 Tensor exp(const Tensor& x) {
-  const Tensor value = map_with_loop(x, "exp", [](const auto& loops) { return loops.exp; });
+  const Tensor value = map_with_loop(
+      "exp", [](const auto& loops) { return loops.exp; }, x);
   const SavedTensor result("exp", "output", value);
   return record("exp", value, {x}, [result](auto, const Tensor& grad) {
     return std::vector<Tensor>{mul(grad, result)};
@@ -61,7 +62,8 @@ Tensor exp(const Tensor& x) {
 }
 
 Tensor log(const Tensor& x) {
-  const Tensor value = map_with_loop(x, "log", [](const auto& loops) { return loops.log; });
+  const Tensor value = map_with_loop(
+      "log", [](const auto& loops) { return loops.log; }, x);
   return record("log", value, {x}, [](auto inputs, const Tensor& grad) {
     return std::vector<Tensor>{div(grad, inputs[0])};
   });
@@ -76,7 +78,8 @@ Tensor sqrt(const Tensor& x) {
 }
 
 Tensor tanh(const Tensor& x) {
-  const Tensor value = map_with_loop(x, "tanh", [](const auto& loops) { return loops.tanh; });
+  const Tensor value = map_with_loop(
+      "tanh", [](const auto& loops) { return loops.tanh; }, x);
   const SavedTensor result("tanh", "output", value);
   return record("tanh", value, {x}, [result](auto, const Tensor& grad) {
     return chain(result, grad, [](auto t) { return 1 - t * t; });

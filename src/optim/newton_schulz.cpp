@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "kernels/gemm/gemm.h"
 #include "kernels/parallel.h"
+#include "ops/matrix.h"
 #include "optim/sum_of_squares.h"
 
 // Iterates in float32. PyTorch uses bfloat16, which halves the time on a GPU; most CPUs have no
@@ -55,17 +55,8 @@ void symmetric_gemm(const kernels::Gemm<T>& whole) {
 template <class T>
 void gram(const Tensor& x, Tensor& g) {
   const bool tall = x.size(0) > x.size(1);
-  symmetric_gemm<T>({.m = g.size(0),
-                     .n = g.size(0),
-                     .k = std::max(x.size(0), x.size(1)),
-                     .a = x.data<T>(),
-                     .a_stride = x.size(1),
-                     .transpose_a = tall,
-                     .b = x.data<T>(),
-                     .b_stride = x.size(1),
-                     .transpose_b = !tall,
-                     .c = g.data<T>(),
-                     .c_stride = g.size(0)});
+  symmetric_gemm<T>(product_of<T>(matrix_of<T>(x), matrix_of<T>(x), matrix_of<T>(g),
+                                  {tall ? Transposed::first : Transposed::second}));
 }
 
 // Computes P = a I + b G + c G G.
@@ -73,17 +64,10 @@ template <class T>
 void polynomial(const Tensor& g, Tensor& p, const NewtonSchulzOptions& options) {
   const Index n = g.size(0);
   p.copy_from(g);
-  symmetric_gemm<T>({.m = n,
-                     .n = n,
-                     .k = n,
-                     .a = g.data<T>(),
-                     .a_stride = n,
-                     .b = g.data<T>(),
-                     .b_stride = n,
-                     .c = p.data<T>(),
-                     .c_stride = n,
-                     .alpha = static_cast<T>(options.c),
-                     .beta = static_cast<T>(options.b)});
+  auto product = product_of<T>(matrix_of<T>(g), matrix_of<T>(g), matrix_of<T>(p));
+  product.alpha = static_cast<T>(options.c);
+  product.beta = static_cast<T>(options.b);
+  symmetric_gemm<T>(product);
   for (Index i = 0; i < n; ++i) {
     p.data<T>()[i * (n + 1)] += static_cast<T>(options.a);
   }
@@ -93,17 +77,8 @@ void polynomial(const Tensor& g, Tensor& p, const NewtonSchulzOptions& options) 
 template <class T>
 void multiply(const Tensor& p, const Tensor& x, Tensor& y) {
   const bool tall = x.size(0) > x.size(1);
-  const Tensor& left = tall ? x : p;
-  const Tensor& right = tall ? p : x;
-  kernels::gemm<T>({.m = x.size(0),
-                    .n = x.size(1),
-                    .k = p.size(0),
-                    .a = left.data<T>(),
-                    .a_stride = left.size(1),
-                    .b = right.data<T>(),
-                    .b_stride = right.size(1),
-                    .c = y.data<T>(),
-                    .c_stride = x.size(1)});
+  kernels::gemm(
+      product_of<T>(matrix_of<T>(tall ? x : p), matrix_of<T>(tall ? p : x), matrix_of<T>(y)));
 }
 
 template <class T>

@@ -1,4 +1,4 @@
-#include "headlight/data/token_sequence.h"
+#include "headlight/data/token_sequences.h"
 
 #include "headlight/data/batcher.h"
 #include "headlight/data/dataset.h"

@@ -42,61 +42,39 @@ class OutOfMemory : public Error {
   using Error::Error;
 };
 
+inline void append_text(std::string& out, std::string_view text) { out += text; }
+inline void append_text(std::string& out, char character) { out += character; }
+// Six significant digits, as streams write numbers.
+void append_text(std::string& out, double number);
+template <PrintedInteger T>
+void append_text(std::string& out, T number) {
+  out += std::to_string(number);
+}
+
 // A part of a message; refers to its value without owning it. Values: text, a character, a number,
-// or a type T with a function append_text(std::string&, const T&) in its namespace. Numbers are
-// written as by streams: six significant digits, 1 and 0 for true and false.
+// or a type T with a function append_text(std::string&, const T&) in its namespace.
 //
 // Every file includes this header, so it must compile quickly: it uses no streams, and one function
 // joins the parts of all types.
 class MessagePart {
  public:
-  MessagePart(std::string_view text) : kind_(Kind::text) {
-    value_.text = {text.data(), text.size()};
-  }
-  MessagePart(const char* text) : MessagePart(std::string_view(text)) {}
-  MessagePart(const std::string& text) : MessagePart(std::string_view(text)) {}
-  MessagePart(char character) : kind_(Kind::character) { value_.character = character; }
-  template <PrintedInteger T>
-  MessagePart(T number) : kind_(std::signed_integral<T> ? Kind::integer : Kind::natural) {
-    if constexpr (std::signed_integral<T>) {
-      value_.integer = number;
-    } else {
-      value_.natural = number;
-    }
-  }
-  MessagePart(double number) : kind_(Kind::number) { value_.number = number; }
-  MessagePart(float number) : MessagePart(static_cast<double>(number)) {}
   template <class T>
-  requires std::is_class_v<T> || std::is_enum_v<T> MessagePart(const T& value)
-      : kind_(Kind::other) {
-    value_.other = {&value, [](std::string& out, const void* other) {
-                      append_text(out, *static_cast<const T*>(other));
-                    }};
-  }
-
-  void append_to(std::string& out) const;
+  explicit MessagePart(const T& value) : value_(&value), append_(append_value<T>) {}
+  template <std::size_t kSize>
+  explicit MessagePart(const char (&text)[kSize]) : value_(text), append_(append_letters) {}
+  void append_to(std::string& out) const { append_(out, value_); }
 
  private:
-  enum class Kind : unsigned char { text, character, integer, natural, number, other };
-  struct Text {
-    const char* data;
-    std::size_t size;
-  };
-  struct Other {
-    const void* value;
-    void (*append)(std::string& out, const void* value);
-  };
-  union Value {
-    Text text;
-    char character;
-    long long integer;
-    unsigned long long natural;
-    double number;
-    Other other;
-  };
+  template <class T>
+  static void append_value(std::string& out, const void* value) {
+    append_text(out, *static_cast<const T*>(value));
+  }
+  static void append_letters(std::string& out, const void* letters) {
+    out += static_cast<const char*>(letters);
+  }
 
-  Value value_;
-  Kind kind_;
+  const void* value_;
+  void (*append_)(std::string& out, const void* value);
 };
 
 // Returns the parts, joined without separators.

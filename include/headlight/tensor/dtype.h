@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "headlight/base/choices.h"
 #include "headlight/base/error.h"
@@ -47,29 +48,17 @@ std::ostream& operator<<(std::ostream& out, DType dtype);
 // Other types do not compile.
 template <class T>
 constexpr DType dtype_of() {
-  static_assert(sizeof(T) == 0,
+  constexpr bool kIsInteger = std::is_same_v<T, std::int32_t>;
+  constexpr bool kIsBoolean = std::is_same_v<T, bool>;
+  constexpr bool kIsBrain = std::is_same_v<T, BFloat16>;
+  constexpr bool kIsDouble = std::is_same_v<T, double>;
+  static_assert(kIsInteger || kIsBoolean || kIsBrain || kIsDouble || std::is_same_v<T, float>,
                 "a tensor holds float, double, BFloat16, std::int32_t (token ids) or bool");
-  return {};
-}
-template <>
-constexpr DType dtype_of<float>() {
-  return DType::float32;
-}
-template <>
-constexpr DType dtype_of<double>() {
-  return DType::float64;
-}
-template <>
-constexpr DType dtype_of<BFloat16>() {
-  return DType::bfloat16;
-}
-template <>
-constexpr DType dtype_of<std::int32_t>() {
-  return DType::int32;
-}
-template <>
-constexpr DType dtype_of<bool>() {
-  return DType::boolean;
+  return kIsInteger   ? DType::int32
+         : kIsBoolean ? DType::boolean
+         : kIsBrain   ? DType::bfloat16
+         : kIsDouble  ? DType::float64
+                      : DType::float32;
 }
 
 // Calls `body(T{})` with T = float or double. Throws Error with `where` for other types.

@@ -1,8 +1,8 @@
-#include "kernels/gemm/gemm.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/tensor/random.h"
+#include "ops/matrix.h"
 
 namespace headlight::cli {
 namespace {
@@ -14,8 +14,8 @@ struct Product {
   std::string layer;  // "attn.c_attn"
   const char* pass;   // "forward", "input gradient" or "weight gradient"
   Index m, n, k;
-  bool transpose_a, transpose_b;  // how the operands are stored
-  Index count;                    // of these products in a step
+  Transposed transposed;  // the operand that is stored transposed
+  Index count;            // of these products in a step
 };
 
 // Adds the three products of a linear layer with `weight` [outputs, inputs].
@@ -23,9 +23,9 @@ void add_linear(std::vector<Product>& products, const std::string& name, Index r
                 const Shape& weight, Index count) {
   const Index outputs = weight[0];
   const Index inputs = weight[1];
-  products.push_back({name, "forward", rows, outputs, inputs, false, true, count});
-  products.push_back({name, "input gradient", rows, inputs, outputs, false, false, count});
-  products.push_back({name, "weight gradient", outputs, inputs, rows, true, false, count});
+  products.push_back({name, "forward", rows, outputs, inputs, Transposed::second, count});
+  products.push_back({name, "input gradient", rows, inputs, outputs, Transposed::none, count});
+  products.push_back({name, "weight gradient", outputs, inputs, rows, Transposed::first, count});
 }
 
 std::vector<Product> products_of(const BenchTask& task) {
@@ -47,20 +47,13 @@ double seconds_of(const Product& p) {
     return 4 * static_cast<double>(rows) * static_cast<double>(columns);
   };
   require_free_memory(bytes_of(p.m, p.k) + bytes_of(p.k, p.n) + bytes_of(p.m, p.n), p.layer);
-  const Tensor a = random_uniform({p.m * p.k}, {1, 1}, -1, 1);
-  const Tensor b = random_uniform({p.k * p.n}, {1, 2}, -1, 1);
-  Tensor c = Tensor::empty({p.m * p.n});
-  const kernels::Gemm<float> product{.m = p.m,
-                                     .n = p.n,
-                                     .k = p.k,
-                                     .a = a.data<float>(),
-                                     .a_stride = p.transpose_a ? p.m : p.k,
-                                     .transpose_a = p.transpose_a,
-                                     .b = b.data<float>(),
-                                     .b_stride = p.transpose_b ? p.k : p.n,
-                                     .transpose_b = p.transpose_b,
-                                     .c = c.data<float>(),
-                                     .c_stride = p.n};
+  const bool first = p.transposed == Transposed::first;
+  const bool second = p.transposed == Transposed::second;
+  const Tensor a = random_uniform(first ? Shape{p.k, p.m} : Shape{p.m, p.k}, {1, 1}, -1, 1);
+  const Tensor b = random_uniform(second ? Shape{p.n, p.k} : Shape{p.k, p.n}, {1, 2}, -1, 1);
+  Tensor c = Tensor::empty({p.m, p.n});
+  const auto product = product_of<float>(matrix_of<float>(a), matrix_of<float>(b),
+                                         matrix_of<float>(c), {p.transposed});
   return best_seconds(kProductSeconds, [&] { kernels::gemm(product); });
 }
 

@@ -11,29 +11,16 @@
 #include "headlight/tensor/random.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/openblas.h"
-#include "kernels/loops.h"
 #include "kernels/streams.h"
+#include "ops/matrix.h"
 #include "views/report/numbers.h"
 
 namespace headlight::cli {
 namespace {
 
-constexpr double kRateSeconds = 0.05;  // for each product
-constexpr Index kStreamElements = Index{1}
-                                  << 26;  // 256 MiB: more than any cache holds
+constexpr double kRateSeconds = 0.05;              // for each product
+constexpr Index kStreamElements = Index{1} << 26;  // 256 MiB: more than any cache holds
 constexpr std::uint64_t kTokenSeed = 2718;
-
-kernels::Gemm<float> product_of(const Tensor& a, const Tensor& b, Tensor& c) {
-  return {.m = a.size(0),
-          .n = b.size(1),
-          .k = a.size(1),
-          .a = a.data<float>(),
-          .a_stride = a.size(1),
-          .b = b.data<float>(),
-          .b_stride = b.size(1),
-          .c = c.data<float>(),
-          .c_stride = b.size(1)};
-}
 
 }  // namespace
 
@@ -74,7 +61,8 @@ GemmRates measure_gemm_rates() {
     const Tensor a = random_uniform({m, k}, {kTokenSeed, 1}, -1, 1);
     const Tensor b = random_uniform({k, n}, {kTokenSeed, 2}, -1, 1);
     Tensor c = Tensor::empty({m, n});
-    const kernels::Gemm<float> product = product_of(a, b, c);
+    const kernels::Gemm<float> product =
+        product_of<float>(matrix_of<float>(a), matrix_of<float>(b), matrix_of<float>(c));
     const double flops = 2 * static_cast<double>(m * n * k);
     const double own = best_seconds(kRateSeconds, [&] { kernels::gemm(product); });
     const double blas =

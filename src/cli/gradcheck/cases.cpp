@@ -1,7 +1,5 @@
 #include "cli/gradcheck/cases.h"
 
-#include <algorithm>
-#include <iterator>
 #include <numeric>
 
 #include "headlight/ops/layout.h"
@@ -12,24 +10,25 @@ namespace {
 
 constexpr std::uint64_t kSeed = 2024;
 
-}  // namespace
-
-GradientCase check(std::string op, std::string description, std::vector<Tensor> inputs,
-                   std::function<Tensor(const std::vector<Tensor>&)> function) {
-  return {std::move(op), std::move(description), std::move(inputs), std::move(function)};
+Tensor made(const Input& input, std::uint64_t stream, DrawRange range) {
+  if (input.leaf.defined()) {
+    return input.leaf;
+  }
+  const Shape& shape = input.shape;
+  const Shape drawn = input.transposed ? Shape{shape[1], shape[0]} : shape;
+  const Tensor values = draw(drawn, stream, input.range.value_or(range)).detach();
+  Tensor result = input.transposed ? transpose(values) : values;
+  return result.set_requires_grad(!input.constant);
 }
+
+}  // namespace
 
 Tensor draw(const Shape& shape, std::uint64_t stream, DrawRange range) {
   return random_uniform(shape, {kSeed, stream}, range.low, range.high, DType::float64)
       .set_requires_grad();
 }
 
-Tensor draw_transposed(const Shape& shape, std::uint64_t stream, DrawRange range) {
-  const Tensor values = draw({shape[1], shape[0]}, stream, range).detach();
-  return transpose(values).set_requires_grad();
-}
-
-Tensor draw_distinct(const Shape& shape) {
+Tensor distinct(const Shape& shape) {
   std::vector<double> values(static_cast<std::size_t>(numel(shape)));
   const auto count = static_cast<Index>(values.size());
   // A stride coprime to the count visits every element once.
@@ -44,8 +43,38 @@ Tensor draw_distinct(const Shape& shape) {
   return Tensor::from(values, shape).set_requires_grad();
 }
 
-void append(GradientCases& to, GradientCases from) {
-  std::move(from.begin(), from.end(), std::back_inserter(to));
+Tensor filled(const Shape& shape, double value) {
+  return Tensor::full(shape, value, DType::float64).set_requires_grad();
+}
+
+Input transposed(const Shape& shape) {
+  Input input = shape;
+  input.transposed = true;
+  return input;
+}
+
+Input constant(const Shape& shape) {
+  Input input = shape;
+  input.constant = true;
+  return input;
+}
+
+Input within(DrawRange range, const Shape& shape) {
+  Input input = shape;
+  input.range = range;
+  return input;
+}
+
+void add(GradientCases& to, const std::string& op, const CheckedFunction& function,
+         const std::vector<CaseRow>& rows, DrawRange range) {
+  for (const CaseRow& row : rows) {
+    Inputs inputs;
+    for (const Input& input : row.inputs) {
+      inputs.push_back(made(input, inputs.size() + 1, range));
+    }
+    to.push_back({op, row.description, std::move(inputs),
+                  row.function.empty() ? function : row.function, row.elements_per_input});
+  }
 }
 
 GradientCases all_gradient_cases() {
@@ -53,7 +82,7 @@ GradientCases all_gradient_cases() {
   for (const auto family : {elementwise_cases, reduce_cases, layout_cases, matmul_cases, mask_cases,
                             softmax_cases, normalization_cases, fused_layer_cases, embedding_cases,
                             loss_cases, rope_cases, attention_cases, gpt_cases}) {
-    append(all, family());
+    family(all);
   }
   return all;
 }

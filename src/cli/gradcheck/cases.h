@@ -1,8 +1,12 @@
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "headlight/tensor/tensor.h"
@@ -10,38 +14,33 @@
 // Cases of `headlight gradcheck`: every differentiable op on plain and on awkward inputs.
 namespace headlight::cli {
 
-struct GradientCase {
-  std::string op;              // cases of one op share a row of the table
-  std::string description;     // special property of the inputs
-  std::vector<Tensor> inputs;  // float64; checked if they require a gradient
-  std::function<Tensor(const std::vector<Tensor>&)> function;
-  Index elements_per_input = 0;  // size of the random sample to check; 0: all
+using In = const Tensor&;
+using Inputs = std::vector<Tensor>;
+
+// A function of all inputs: of one list, or of one parameter for each input.
+class CheckedFunction {
+ public:
+  CheckedFunction() = default;
+  template <class F>
+  requires(!std::same_as<F, CheckedFunction>) CheckedFunction(F f)
+      : call_([f](const Inputs& in) { return call(f, in, {}); }) {}
+  operator std::function<Tensor(const Inputs&)>() const { return call_; }
+  bool empty() const { return !call_; }
+
+ private:
+  template <class F, std::size_t... I>
+  static Tensor call(const F& f, const Inputs& in, std::index_sequence<I...>) {
+    if constexpr (std::is_invocable_v<F, const Inputs&>) {
+      return f(in);
+    } else if constexpr (std::is_invocable_v<F, decltype(in[I])...>) {
+      return f(in[I]...);
+    } else {
+      return call(f, in, std::make_index_sequence<sizeof...(I) + 1>());
+    }
+  }
+
+  std::function<Tensor(const Inputs&)> call_;
 };
-
-// Case that checks all elements.
-GradientCase check(std::string op, std::string description, std::vector<Tensor> inputs,
-                   std::function<Tensor(const std::vector<Tensor>&)> function);
-
-using GradientCases = std::vector<GradientCase>;
-
-GradientCases elementwise_cases();
-GradientCases reduce_cases();
-GradientCases layout_cases();
-GradientCases matmul_cases();
-GradientCases mask_cases();
-GradientCases softmax_cases();
-GradientCases normalization_cases();
-GradientCases fused_layer_cases();
-GradientCases embedding_cases();
-GradientCases loss_cases();
-GradientCases rope_cases();
-GradientCases attention_cases();
-GradientCases gpt_cases();
-
-// Cases of all functions above, in that order.
-GradientCases all_gradient_cases();
-
-void append(GradientCases& to, GradientCases from);
 
 // Range of random values.
 struct DrawRange {
@@ -51,9 +50,65 @@ struct DrawRange {
 
 // Float64 leaf with reproducible random values, different for each stream.
 Tensor draw(const Shape& shape, std::uint64_t stream = 1, DrawRange range = {});
-// draw() as a transposed view of two axes, so that its elements are not in row-major order.
-Tensor draw_transposed(const Shape& shape, std::uint64_t stream = 1, DrawRange range = {});
 // Values at least 0.1 from 0 and from each other, for ops with kinks.
-Tensor draw_distinct(const Shape& shape);
+Tensor distinct(const Shape& shape);
+// Leaf with equal values.
+Tensor filled(const Shape& shape, double value);
+
+// An input of a case: a shape for random values, or a leaf.
+struct Input {
+  Input(std::initializer_list<Index> sizes) : shape(sizes) {}
+  Input(const Shape& sizes) : shape(sizes) {}
+  Input(const Tensor& values) : leaf(values) {}
+
+  Shape shape{};
+  Tensor leaf{};
+  bool transposed = false;  // a view of two axes, whose elements are not in row-major order
+  bool constant = false;    // without a gradient
+  std::optional<DrawRange> range{};
+};
+
+Input transposed(const Shape& shape);
+Input constant(const Shape& shape);
+Input within(DrawRange range, const Shape& shape);
+
+// Row of a table of cases.
+struct CaseRow {
+  std::string description;  // special property of the inputs
+  std::vector<Input> inputs;
+  CheckedFunction function{};    // empty: the function of the table
+  Index elements_per_input = 0;  // size of the random sample to check; 0: all
+};
+
+struct GradientCase {
+  std::string op;  // cases of one op share a row of the output
+  std::string description;
+  Inputs inputs;  // float64; checked if they require a gradient
+  std::function<Tensor(const Inputs&)> function;
+  Index elements_per_input;
+};
+
+using GradientCases = std::vector<GradientCase>;
+
+// Adds the cases of a table. Random values are in `range` if their input has no range.
+void add(GradientCases& to, const std::string& op, const CheckedFunction& function,
+         const std::vector<CaseRow>& rows, DrawRange range = {});
+
+void elementwise_cases(GradientCases& to);
+void reduce_cases(GradientCases& to);
+void layout_cases(GradientCases& to);
+void matmul_cases(GradientCases& to);
+void mask_cases(GradientCases& to);
+void softmax_cases(GradientCases& to);
+void normalization_cases(GradientCases& to);
+void fused_layer_cases(GradientCases& to);
+void embedding_cases(GradientCases& to);
+void loss_cases(GradientCases& to);
+void rope_cases(GradientCases& to);
+void attention_cases(GradientCases& to);
+void gpt_cases(GradientCases& to);
+
+// Cases of all functions above, in that order.
+GradientCases all_gradient_cases();
 
 }  // namespace headlight::cli

@@ -20,23 +20,19 @@ void spread_weights(const Gpt& gpt) {
   }
 }
 
-// Case of the mean loss of four sequences of different lengths. One sequence has no target.
-GradientCase gpt_case(const std::string& description, const GptConfig& config,
-                      const ForwardContext& context = {}) {
+// Adds the mean loss of four sequences of different lengths. One sequence has no target.
+void add_gpt(GradientCases& to, const std::string& description, const GptConfig& config,
+             const ForwardContext& context = {}) {
   const auto gpt = std::make_shared<Gpt>(config, 1, DType::float64);
   spread_weights(*gpt);
-  GradientCase result{.op = "gpt",
-                      .description = description,
-                      .inputs = {},
-                      .function = {},
-                      .elements_per_input = kElementsPerParameter};
+  std::vector<Input> inputs;
   for (const auto& [name, parameter] : gpt->parameters()) {
-    result.inputs.push_back(parameter);
+    inputs.push_back(parameter);
   }
   const Batch batch = make_batch({{1, 4, 7, 2, 9, 10}, {5}, {3, 8, 0}, {6, 6}});
   // The inputs are the model's own parameters, so the model sees every change of an input.
-  result.function = [gpt, batch, context](const auto&) { return gpt->loss(batch, context); };
-  return result;
+  const auto loss = [=](const Inputs&) { return gpt->loss(batch, context); };
+  add(to, "gpt", loss, {{description, inputs, {}, kElementsPerParameter}});
 }
 
 GptConfig tiny_config() {
@@ -45,7 +41,7 @@ GptConfig tiny_config() {
 
 }  // namespace
 
-GradientCases gpt_cases() {
+void gpt_cases(GradientCases& to) {
   GptConfig untied = tiny_config();
   untied.tie_weights = false;
   untied.norm = NormPosition::post;
@@ -61,12 +57,12 @@ GradientCases gpt_cases() {
   dropping.attention_dropout = 0.2;
   dropping.residual_dropout = 0.2;
   dropping.embedding_dropout = 0.2;
-  return {gpt_case("two layers, tied, pre-norm", tiny_config()),
-          gpt_case("two layers, untied, post-norm, no biases", untied),
-          gpt_case("two layers with pruned heads", pruned),
-          gpt_case("two layers without MLPs", attention_only),
-          gpt_case("two layers with dropout", dropping,
-                   {.training = true, .random = {.seed = 5, .stream = 12}})};
+  add_gpt(to, "two layers, tied, pre-norm", tiny_config());
+  add_gpt(to, "two layers, untied, post-norm, no biases", untied);
+  add_gpt(to, "two layers with pruned heads", pruned);
+  add_gpt(to, "two layers without MLPs", attention_only);
+  add_gpt(to, "two layers with dropout", dropping,
+          {.training = true, .random = {.seed = 5, .stream = 12}});
 }
 
 }  // namespace headlight::cli

@@ -14,6 +14,7 @@
 #include "headlight/base/nearest_name.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {
@@ -124,28 +125,18 @@ std::string error_text(double error) {
 }
 
 void print_table(const std::vector<OpReport>& reports) {
-  std::size_t width = 2;
-  for (const OpReport& report : reports) {
-    width = std::max(width, report.op.size());
-  }
-  const auto print_row = [&](const std::string& op, const auto& inputs, const auto& elements,
-                             const std::string& error, const std::string& verdict) {
-    std::cout << std::left << std::setw(static_cast<int>(width)) << op << std::right << std::setw(8)
-              << inputs << std::setw(11) << elements << std::setw(15) << error << "  " << verdict
-              << "\n";
-  };
-  print_row("op", "inputs", "gradients", "largest error", "verdict");
+  Table table({{"op", true}, {"inputs"}, {"gradients"}, {"largest error"}, {"verdict", true}});
   Index inputs = 0;
   Index elements = 0;
+  Index failed = 0;
   for (const OpReport& report : reports) {
-    print_row(report.op, report.inputs, report.elements, error_text(report.largest_error),
-              report.passed ? "ok" : "FAILED");
+    table.add({report.op, std::to_string(report.inputs), std::to_string(report.elements),
+               error_text(report.largest_error), report.passed ? "ok" : "FAILED"});
     inputs += report.inputs;
     elements += report.elements;
+    failed += report.passed ? 0 : 1;
   }
-  const auto failed = std::count_if(reports.begin(), reports.end(),
-                                    [](const OpReport& report) { return !report.passed; });
-  std::cout << "\n"
+  std::cout << table.text() << "\n"
             << counted(std::ssize(reports), "op") << ", " << counted(inputs, "input") << ", "
             << counted(elements, "gradient") << ": "
             << (failed == 0 ? "all agree" : counted(failed, "op") + " FAILED") << "\n";

@@ -1,128 +1,109 @@
 #include "headlight/ops/layout.h"
+
 #include "cli/gradcheck/cases.h"
 #include "headlight/ops/elementwise.h"
 
 namespace headlight::cli {
 namespace {
 
-using Inputs = std::vector<Tensor>;
-
-auto reshaped(const Shape& shape) {
-  return [shape](const Inputs& in) { return reshape(in[0], shape); };
+void reshape_cases(GradientCases& to) {
+  const auto reshaped = [](const Shape& shape) { return [=](In x) { return reshape(x, shape); }; };
+  add(to, "reshape", reshaped({3, 4}),
+      {{"a view", {{2, 6}}},
+       {"a size to be worked out", {{2, 6}}, reshaped({2, -1, 2})},
+       {"a copy of a transposed input", {transposed({2, 6})}, reshaped({4, 3})},
+       {"to a scalar", {{1, 1}}, reshaped({})},
+       {"no elements", {{0, 3}}, reshaped({3, 0, 2})},
+       {"an input used twice", {{6}}, [](In x) {
+          return reshape(x, {2, 3}) * reshape(x, {2, 3});
+        }}});
 }
 
-auto expanded(const Shape& shape) {
-  return [shape](const Inputs& in) { return expand(in[0], shape); };
+void permute_cases(GradientCases& to) {
+  const auto permuted = [](const std::vector<Index>& axes) {
+    return [axes](In x) { return permute(x, axes); };
+  };
+  add(to, "transpose", [](In x) { return transpose(x); },
+      {{"a matrix", {{2, 3}}},
+       {"the outer axes", {{2, 3, 4}}, [](In x) { return transpose(x, 0, -1); }},
+       {"an axis with itself", {{2, 3}}, [](In x) { return transpose(x, 1, 1); }},
+       {"an input used twice", {{3, 3}}, [](In x) { return x * transpose(x); }}});
+  add(to, "permute", permuted({}),
+      {{"four axes", {{2, 3, 1, 4}}, permuted({2, 0, 3, 1})},
+       {"axes counted from the end", {{2, 3, 4}}, permuted({-1, 0, -2})},
+       {"no elements", {{2, 0, 3}}, permuted({1, 2, 0})},
+       {"a scalar", {{}}}});
 }
 
-auto permuted(const std::vector<Index>& axes) {
-  return [axes](const Inputs& in) { return permute(in[0], axes); };
+void slice_cases(GradientCases& to) {
+  const auto sliced = [](Index axis, Index start, Index end, Index step = 1) {
+    return [=](In x) { return slice(x, axis, start, end, step); };
+  };
+  add(to, "slice", {},
+      {{"a range of rows", {{5, 2}}, sliced(0, 1, 4)},
+       {"every third column", {{2, 8}}, sliced(1, 1, 8, 3)},
+       {"bounds counted from the end", {{6}}, sliced(0, -4, -1, 2)},
+       {"bounds beyond the end", {{3, 2}}, sliced(0, 2, 100)},
+       {"nothing", {{3, 2}}, sliced(0, 2, 1)},
+       {"a transposed input", {transposed({4, 3})}, sliced(0, 0, 4, 2)},
+       {"overlapping parts", {{5}}, [](In x) { return slice(x, 0, 0, 4) * slice(x, 0, 1, 5); }}});
 }
 
-GradientCases reshape_cases() {
-  return {
-      check("reshape", "a view", {draw({2, 6})}, reshaped({3, 4})),
-      check("reshape", "a size to be worked out", {draw({2, 6})}, reshaped({2, -1, 2})),
-      check("reshape", "a copy of a transposed input", {draw_transposed({2, 6})}, reshaped({4, 3})),
-      check("reshape", "to a scalar", {draw({1, 1})}, reshaped({})),
-      check("reshape", "no elements", {draw({0, 3})}, reshaped({3, 0, 2})),
-      check("reshape", "an input used twice", {draw({6})}, [](const auto& in) {
-        return reshape(in[0], {2, 3}) * reshape(in[0], {2, 3});
-      })};
+void expand_cases(GradientCases& to) {
+  const auto expanded = [](const Shape& shape) { return [=](In x) { return expand(x, shape); }; };
+  add(to, "expand", {},
+      {{"an axis of size 1", {{3, 1}}, expanded({3, 4})},
+       {"new axes in front", {{3}}, expanded({2, 1, 3})},
+       {"a scalar", {{}}, expanded({2, 3})},
+       {"to no elements", {{1, 3}}, expanded({0, 3})},
+       {"to its own shape", {{2, 3}}, expanded({2, 3})}});
+  add(to, "contiguous", contiguous,
+      {{"a transposed input", {transposed({2, 3})}},
+       {"an expanded input",
+        {{1, 3}},
+        [](In x) {
+          return contiguous(expand(x, {2, 3}));
+        }},
+       {"an input in order", {{2, 3}}}});
 }
 
-GradientCases permute_cases() {
-  return {check("transpose", "a matrix", {draw({2, 3})},
-                [](const auto& in) { return transpose(in[0]); }),
-          check("transpose", "the outer axes", {draw({2, 3, 4})},
-                [](const auto& in) { return transpose(in[0], 0, -1); }),
-          check("transpose", "an axis with itself", {draw({2, 3})},
-                [](const auto& in) { return transpose(in[0], 1, 1); }),
-          check("transpose", "an input used twice", {draw({3, 3})},
-                [](const auto& in) { return in[0] * transpose(in[0]); }),
-          check("permute", "four axes", {draw({2, 3, 1, 4})}, permuted({2, 0, 3, 1})),
-          check("permute", "axes counted from the end", {draw({2, 3, 4})}, permuted({-1, 0, -2})),
-          check("permute", "no elements", {draw({2, 0, 3})}, permuted({1, 2, 0})),
-          check("permute", "a scalar", {draw({})}, permuted({}))};
-}
-
-GradientCases slice_cases() {
-  return {check("slice", "a range of rows", {draw({5, 2})},
-                [](const auto& in) { return slice(in[0], 0, 1, 4); }),
-          check("slice", "every third column", {draw({2, 8})},
-                [](const auto& in) { return slice(in[0], 1, 1, 8, 3); }),
-          check("slice", "bounds counted from the end", {draw({6})},
-                [](const auto& in) { return slice(in[0], 0, -4, -1, 2); }),
-          check("slice", "bounds beyond the end", {draw({3, 2})},
-                [](const auto& in) { return slice(in[0], 0, 2, 100); }),
-          check("slice", "nothing", {draw({3, 2})},
-                [](const auto& in) { return slice(in[0], 0, 2, 1); }),
-          check("slice", "a transposed input", {draw_transposed({4, 3})},
-                [](const auto& in) { return slice(in[0], 0, 0, 4, 2); }),
-          check("slice", "overlapping parts", {draw({5})},
-                [](const auto& in) { return slice(in[0], 0, 0, 4) * slice(in[0], 0, 1, 5); })};
-}
-
-GradientCases expand_cases() {
-  return {check("expand", "an axis of size 1", {draw({3, 1})}, expanded({3, 4})),
-          check("expand", "new axes in front", {draw({3})}, expanded({2, 1, 3})),
-          check("expand", "a scalar", {draw({})}, expanded({2, 3})),
-          check("expand", "to no elements", {draw({1, 3})}, expanded({0, 3})),
-          check("expand", "to its own shape", {draw({2, 3})}, expanded({2, 3})),
-          check("contiguous", "a transposed input", {draw_transposed({2, 3})},
-                [](const auto& in) { return contiguous(in[0]); }),
-          check("contiguous", "an expanded input", {draw({1, 3})},
-                [](const auto& in) {
-                  return contiguous(expand(in[0], {2, 3}));
-                }),
-          check("contiguous", "an input in order", {draw({2, 3})},
-                [](const auto& in) { return contiguous(in[0]); })};
-}
-
-GradientCases join_cases() {
-  return {
-      check("concat", "rows", {draw({2, 3}), draw({1, 3}, 2)},
-            [](const auto& in) {
-              return concat({in[0], in[1]}, 0);
-            }),
-      check("concat", "columns, with an empty part",
-            {draw({2, 1}), draw({2, 0}, 2), draw({2, 3}, 3)},
-            [](const auto& in) { return concat(in, -1); }),
-      check("concat", "a transposed part", {draw_transposed({2, 3}), draw({2, 3}, 2)},
-            [](const auto& in) { return concat(in, 1); }),
-      check("concat", "one tensor twice", {draw({2, 2})},
-            [](const auto& in) {
-              return concat({in[0], in[0]}, 0);
-            }),
-      check("stack", "a new first axis", {draw({2, 3}), draw({2, 3}, 2)},
-            [](const auto& in) { return stack(in); }),
-      check("stack", "a new last axis", {draw({2, 3}), draw_transposed({2, 3}, 2)},
-            [](const auto& in) { return stack(in, -1); }),
-      check("stack", "scalars", {draw({}), draw({}, 2)}, [](const auto& in) { return stack(in); }),
-      check("stack", "one tensor twice", {draw({3})},
-            [](const auto& in) {
-              return stack({in[0], in[0]});
-            }),
-      check("split", "a smaller last piece", {draw({2, 5})},
-            [](const auto& in) {
-              const std::vector<Tensor> pieces = split(in[0], 2, 1);
-              return concat({pieces[2], pieces[1], pieces[0] * pieces[1]}, 1);
-            }),
-      check("split", "a piece that is not used", {draw({6})}, [](const auto& in) {
-        const std::vector<Tensor> pieces = split(in[0], 2, 0);
-        return pieces[0] * pieces[2];
-      })};
+void join_cases(GradientCases& to) {
+  const auto joined = [](Index axis) { return [=](const Inputs& in) { return concat(in, axis); }; };
+  const auto stacked = [](Index axis) { return [=](const Inputs& in) { return stack(in, axis); }; };
+  add(to, "concat", joined(0),
+      {{"rows", {{2, 3}, {1, 3}}},
+       {"columns, with an empty part", {{2, 1}, {2, 0}, {2, 3}}, joined(-1)},
+       {"a transposed part", {transposed({2, 3}), {2, 3}}, joined(1)},
+       {"one tensor twice", {{2, 2}}, [](In x) {
+          return concat({x, x}, 0);
+        }}});
+  add(to, "stack", stacked(0),
+      {{"a new first axis", {{2, 3}, {2, 3}}},
+       {"a new last axis", {{2, 3}, transposed({2, 3})}, stacked(-1)},
+       {"scalars", {{}, {}}},
+       {"one tensor twice", {{3}}, [](In x) {
+          return stack({x, x});
+        }}});
+  const auto shuffled = [](In x) {
+    const std::vector<Tensor> pieces = split(x, 2, 1);
+    return concat({pieces[2], pieces[1], pieces[0] * pieces[1]}, 1);
+  };
+  const auto outer = [](In x) {
+    const std::vector<Tensor> pieces = split(x, 2, 0);
+    return pieces[0] * pieces[2];
+  };
+  add(to, "split", shuffled,
+      {{"a smaller last piece", {{2, 5}}}, {"a piece that is not used", {{6}}, outer}});
 }
 
 }  // namespace
 
-GradientCases layout_cases() {
-  GradientCases cases = reshape_cases();
-  append(cases, permute_cases());
-  append(cases, slice_cases());
-  append(cases, expand_cases());
-  append(cases, join_cases());
-  return cases;
+void layout_cases(GradientCases& to) {
+  reshape_cases(to);
+  permute_cases(to);
+  slice_cases(to);
+  expand_cases(to);
+  join_cases(to);
 }
 
 }  // namespace headlight::cli

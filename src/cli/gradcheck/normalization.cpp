@@ -1,101 +1,140 @@
 #include "headlight/ops/normalization.h"
+
 #include "cli/gradcheck/cases.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
+#include "headlight/ops/mask.h"
+#include "headlight/ops/softmax.h"
 
 namespace headlight::cli {
 namespace {
 
-GradientCases layer_norm_cases() {
-  const auto plain = [](const auto& in) { return layer_norm(in[0], in[1], in[2]); };
-  const auto normalized = [](const auto& in) { return layer_norm(in[0], {}, {}); };
-  return {
-      check("layer_norm", "rows", {draw({3, 5}), draw({5}, 2), draw({5}, 3)}, plain),
-      check("layer_norm", "a batch", {draw({2, 2, 4}), draw({4}, 2), draw({4}, 3)}, plain),
-      check("layer_norm", "more rows than blocks", {draw({37, 3}), draw({3}, 2), draw({3}, 3)},
-            plain),
-      check("layer_norm", "gain alone", {draw({2, 4}), draw({4}, 2)},
-            [](const auto& in) { return layer_norm(in[0], in[1], {}); }),
-      check("layer_norm", "shift alone", {draw({2, 4}), draw({4}, 2)},
-            [](const auto& in) { return layer_norm(in[0], {}, in[1]); }),
-      check("layer_norm", "neither gain nor shift", {draw({2, 4})}, normalized),
-      check("layer_norm", "a vector", {draw({4})}, normalized),
-      check("layer_norm", "an axis of size 1", {draw({3, 1}), draw({1}, 2), draw({1}, 3)}, plain),
-      check("layer_norm", "a constant row",
-            {Tensor::ones({1, 3}, DType::float64).set_requires_grad()}, normalized),
-      check("layer_norm", "no rows", {draw({0, 3}), draw({3}, 2), draw({3}, 3)}, plain),
-      check("layer_norm", "no columns", {draw({3, 0})}, normalized),
-      check("layer_norm", "a transposed input",
-            {draw_transposed({3, 4}), draw({4}, 2), draw({4}, 3)}, plain),
-      check("layer_norm", "every second gain", {draw({3, 2}), draw({4}, 2), draw({2}, 3)},
-            [](const auto& in) { return layer_norm(in[0], slice(in[1], 0, 0, 4, 2), in[2]); }),
-      check("layer_norm", "an expanded input", {draw({1, 3}), draw({3}, 2), draw({3}, 3)},
-            [](const auto& in) {
-              return layer_norm(expand(in[0], {4, 3}), in[1], in[2]);
-            }),
-      check("layer_norm", "one tensor as gain and shift", {draw({2, 3}), draw({3}, 2)},
-            [](const auto& in) { return layer_norm(in[0], in[1], in[1]) + in[0]; })};
+void along_axis(GradientCases& to, const std::string& op, Tensor (*f)(In, Index)) {
+  const auto over = [f](Index axis) { return [=](In x) { return f(x, axis); }; };
+  add(to, op, over(-1),
+      {{"the last axis", {{3, 5}}},
+       {"the first axis", {{3, 4}}, over(0)},
+       {"the middle axis", {{2, 3, 2}}, over(1)},
+       {"an axis of size 1", {{3, 1}}},
+       {"no elements", {{2, 0}}},
+       {"no rows", {{0, 3}}},
+       {"large scores", {within({300, 302}, {2, 4})}},
+       {"a transposed input", {transposed({3, 4})}},
+       {"an expanded input",
+        {{3, 1}},
+        [f](In x) {
+          return f(expand(x, {3, 4}), -1);
+        }},
+       {"an input used twice", {{2, 3}}, [f](In x) { return f(x, -1) * x; }}});
 }
 
-GradientCases rms_norm_cases() {
-  const auto plain = [](const auto& in) { return rms_norm(in[0], in[1]); };
-  const auto normalized = [](const auto& in) { return rms_norm(in[0], {}); };
-  return {
-      check("rms_norm", "rows", {draw({3, 5}), draw({5}, 2)}, plain),
-      check("rms_norm", "a batch", {draw({2, 2, 4}), draw({4}, 2)}, plain),
-      check("rms_norm", "more rows than blocks", {draw({37, 3}), draw({3}, 2)}, plain),
-      check("rms_norm", "no gain", {draw({2, 4})}, normalized),
-      check("rms_norm", "a vector", {draw({4})}, normalized),
-      check("rms_norm", "an axis of size 1", {draw({3, 1}), draw({1}, 2)}, plain),
-      check("rms_norm", "no rows", {draw({0, 3}), draw({3}, 2)}, plain),
-      check("rms_norm", "no columns", {draw({3, 0})}, normalized),
-      check("rms_norm", "a transposed input", {draw_transposed({3, 4}), draw({4}, 2)}, plain),
-      check("rms_norm", "gains of 1 + w and a shift", {draw({3, 4}), draw({4}, 2), draw({4}, 3)},
-            [](const auto& in) {
-              return normalize(in[0], {.gain = in[1],
-                                       .shift = in[2],
-                                       .epsilon = 1e-5,
-                                       .kind = NormKind::rms,
-                                       .gain_plus_one = true});
-            }),
-      check("rms_norm", "an input used twice", {draw({2, 3}), draw({3}, 2)},
-            [](const auto& in) { return rms_norm(in[0], in[1]) * in[0]; })};
+void masked_softmax_cases(GradientCases& to) {
+  const auto masked = [](const Tensor& mask) {
+    return [mask](In x) { return masked_softmax(x, mask); };
+  };
+  const Tensor padding = reshape(padding_mask({4, 2}, 4), {2, 1, 4});
+  const Tensor second_row = Tensor::from({false, true, false}, {3, 1});
+  const auto nothing = masked(Tensor::zeros({3}, DType::boolean));
+  add(to, "masked_softmax", nothing,
+      {{"a causal mask", {{4, 4}}, masked(causal_mask(4))},
+       {"a mask shared by heads", {{2, 3, 3}}, masked(causal_mask(3))},
+       {"padding of a batch", {{2, 3, 4}}, masked(padding)},
+       {"a row with everything hidden", {{3, 4}}, masked(second_row)},
+       {"everything hidden", {{2, 3}}, masked(Tensor::ones({2, 3}, DType::boolean))},
+       {"nothing hidden", {{2, 3}}},
+       {"no elements", {{0, 3}}},
+       {"a transposed input", {transposed({3, 4})}, masked(causal_mask(3, 4))},
+       {"an input used twice", {{3, 3}}, [](In x) {
+          return masked_softmax(x, causal_mask(3)) * x;
+        }}});
 }
 
-// Each call gets its own running statistics, because training changes them.
-GradientCase batch_case(const std::string& description, const Tensor& x, bool training) {
-  const Index channels = x.size(1);
-  const Tensor mean = draw({channels}, 4).detach();
-  const Tensor variance = draw({channels}, 5, {0.5, 2}).detach();
-  return check("batch_norm", description, {x, draw({channels}, 2), draw({channels}, 3)},
-               [=](const auto& in) {
-                 RunningStatistics running{mean.clone(), variance.clone()};
-                 return batch_norm(in[0], in[1], in[2], running, {.training = training});
-               });
+void layer_norm_cases(GradientCases& to) {
+  const auto normalized = [](In x) { return layer_norm(x, {}, {}); };
+  add(to, "layer_norm", [](In x, In gain, In shift) { return layer_norm(x, gain, shift); },
+      {{"rows", {{3, 5}, {5}, {5}}},
+       {"a batch", {{2, 2, 4}, {4}, {4}}},
+       {"more rows than blocks", {{37, 3}, {3}, {3}}},
+       {"gain alone", {{2, 4}, {4}}, [](In x, In gain) { return layer_norm(x, gain, {}); }},
+       {"shift alone", {{2, 4}, {4}}, [](In x, In shift) { return layer_norm(x, {}, shift); }},
+       {"neither gain nor shift", {{2, 4}}, normalized},
+       {"a vector", {{4}}, normalized},
+       {"an axis of size 1", {{3, 1}, {1}, {1}}},
+       {"a constant row", {filled({1, 3}, 1)}, normalized},
+       {"no rows", {{0, 3}, {3}, {3}}},
+       {"no columns", {{3, 0}}, normalized},
+       {"a transposed input", {transposed({3, 4}), {4}, {4}}},
+       {"every second gain",
+        {{3, 2}, {4}, {2}},
+        [](In x, In gain, In shift) { return layer_norm(x, slice(gain, 0, 0, 4, 2), shift); }},
+       {"an expanded input",
+        {{1, 3}, {3}, {3}},
+        [](In x, In gain, In shift) {
+          return layer_norm(expand(x, {4, 3}), gain, shift);
+        }},
+       {"one tensor as gain and shift", {{2, 3}, {3}}, [](In x, In both) {
+          return layer_norm(x, both, both) + x;
+        }}});
 }
 
-GradientCases batch_norm_cases() {
-  return {batch_case("training, [N, C]", draw({4, 3}), true),
-          batch_case("training, [N, C, L]", draw({2, 3, 4}), true),
-          batch_case("training, one channel", draw({5, 1}), true),
-          batch_case("training, two values", draw({1, 2, 2}), true),
-          batch_case("training, no channels", draw({3, 0}), true),
-          batch_case("training, a transposed input", draw_transposed({4, 3}), true),
-          batch_case("training, a constant channel",
-                     Tensor::ones({3, 1}, DType::float64).set_requires_grad(), true),
-          batch_case("evaluating, [N, C]", draw({4, 3}), false),
-          batch_case("evaluating, [N, C, L]", draw({2, 3, 4}), false),
-          batch_case("evaluating, one row", draw({1, 3}), false),
-          batch_case("evaluating, no rows", draw({0, 3}), false)};
+void rms_norm_cases(GradientCases& to) {
+  const auto normalized = [](In x) { return rms_norm(x, {}); };
+  const auto plus_one = [](In x, In gain, In shift) {
+    return normalize(x, {gain, shift, 1e-5, NormKind::rms, true});
+  };
+  add(to, "rms_norm", [](In x, In gain) { return rms_norm(x, gain); },
+      {{"rows", {{3, 5}, {5}}},
+       {"a batch", {{2, 2, 4}, {4}}},
+       {"more rows than blocks", {{37, 3}, {3}}},
+       {"no gain", {{2, 4}}, normalized},
+       {"a vector", {{4}}, normalized},
+       {"an axis of size 1", {{3, 1}, {1}}},
+       {"no rows", {{0, 3}, {3}}},
+       {"no columns", {{3, 0}}, normalized},
+       {"a transposed input", {transposed({3, 4}), {4}}},
+       {"gains of 1 + w and a shift", {{3, 4}, {4}, {4}}, plus_one},
+       {"an input used twice", {{2, 3}, {3}}, [](In x, In gain) {
+          return rms_norm(x, gain) * x;
+        }}});
+}
+
+void batch_norm_cases(GradientCases& to) {
+  const auto channels = [&](const std::string& description, const Input& x, bool training) {
+    const Index count = x.leaf.defined() ? x.leaf.size(1) : x.shape[1];
+    const Tensor mean = draw({count}, 4).detach();
+    const Tensor variance = draw({count}, 5, {0.5, 2}).detach();
+    // Each call gets its own running statistics, because training changes them.
+    const auto normalized = [=](In values, In gain, In shift) {
+      RunningStatistics running{mean.clone(), variance.clone()};
+      return batch_norm(values, gain, shift, running, {.training = training});
+    };
+    add(to, "batch_norm", normalized, {{description, {x, {count}, {count}}}});
+  };
+  channels("training, [N, C]", {4, 3}, true);
+  channels("training, [N, C, L]", {2, 3, 4}, true);
+  channels("training, one channel", {5, 1}, true);
+  channels("training, two values", {1, 2, 2}, true);
+  channels("training, no channels", {3, 0}, true);
+  channels("training, a transposed input", transposed({4, 3}), true);
+  channels("training, a constant channel", filled({3, 1}, 1), true);
+  channels("evaluating, [N, C]", {4, 3}, false);
+  channels("evaluating, [N, C, L]", {2, 3, 4}, false);
+  channels("evaluating, one row", {1, 3}, false);
+  channels("evaluating, no rows", {0, 3}, false);
 }
 
 }  // namespace
 
-GradientCases normalization_cases() {
-  GradientCases cases = layer_norm_cases();
-  append(cases, rms_norm_cases());
-  append(cases, batch_norm_cases());
-  return cases;
+void softmax_cases(GradientCases& to) {
+  along_axis(to, "softmax", softmax);
+  along_axis(to, "log_softmax", log_softmax);
+  masked_softmax_cases(to);
+}
+
+void normalization_cases(GradientCases& to) {
+  layer_norm_cases(to);
+  rms_norm_cases(to);
+  batch_norm_cases(to);
 }
 
 }  // namespace headlight::cli

@@ -9,8 +9,6 @@
 #include <cpuid.h>
 
 #include <vector>
-
-#include "kernels/bfloat16/instruction_sets.h"
 #endif
 
 namespace headlight::kernels {

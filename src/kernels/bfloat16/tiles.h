@@ -44,6 +44,10 @@ struct Bfloat16Tiles {
   void (*multiply)(const Bfloat16Operands& operands, const Bfloat16Product& product);
 };
 
+// Defined on x86-64 only.
+extern const Bfloat16Tiles kAmxTiles;
+extern const Bfloat16Tiles kAvx512Bfloat16Tiles;
+
 // Returns the tile sets that the CPU and the system support, the fastest first: AMX, AVX512-BF16.
 std::span<const Bfloat16Tiles* const> bfloat16_tile_sets();
 

@@ -1,5 +1,3 @@
-#include "kernels/gemm/tiled_gemm.h"
-
 #include <algorithm>
 
 #include "headlight/tensor/storage.h"
@@ -30,19 +28,12 @@ bool packs_a(const Gemm<T>& g) {
   return g.transpose_a || g.a_stride % kPageElements == 0;
 }
 
-struct Span {
-  Index begin = 0;
-  Index end = 0;
-};
-
 // Computes a part of C on one thread with its own scratch memory.
 template <class T>
 class Part {
  public:
-  Part(const Gemm<T>& g, Span rows, Span columns, T* scratch)
-      : g_(g), rows_(rows), columns_(columns), strips_(scratch) {
-    panels_ = strips_ + kStripGroup * strip_size();
-  }
+  Part(const Gemm<T>& g, T* scratch)
+      : g_(g), strips_(scratch), panels_(scratch + kStripGroup * strip_size()) {}
 
   // Returns the scratch memory of a part in elements.
   static Index scratch_size() {
@@ -50,12 +41,13 @@ class Part {
            rounded_up(kBlockColumns, gemm_tiles<T>().columns) * kMaximumDepth;
   }
 
-  void run() {
+  void run(const GemmRegion& part) {
     const Index depth = depth_of(g_.k);
-    for (Index column = columns_.begin; column < columns_.end; column += kBlockColumns) {
-      const Span block{column, std::min(columns_.end, column + kBlockColumns)};
+    for (Index column = 0; column < part.columns; column += kBlockColumns) {
+      const Index columns = std::min(kBlockColumns, part.columns - column);
       for (Index k = 0; k < g_.k; k += depth) {
-        multiply_block(block, {k, std::min(g_.k, k + depth)});
+        multiply_block({part.row, part.rows, part.column + column, columns}, k,
+                       std::min(depth, g_.k - k));
       }
     }
   }
@@ -65,33 +57,30 @@ class Part {
     return rounded_up(gemm_tiles<T>().rows * kMaximumDepth + kStripSlack, 16);
   }
 
-  void multiply_block(Span columns, Span depth) {
-    const Index k = depth.end - depth.begin;
+  void multiply_block(const GemmRegion& block, Index first, Index k) {
     const MatrixView<T> b = view_b(g_);
-    for (Index column = columns.begin; column < columns.end; column += tiles_.columns) {
-      tiles_.pack_panel(b.from(depth.begin, column), k,
-                        std::min(tiles_.columns, columns.end - column),
-                        panels_ + (column - columns.begin) * k);
+    for (Index column = 0; column < block.columns; column += tiles_.columns) {
+      tiles_.pack_panel(b.from(first, block.column + column), k,
+                        std::min(tiles_.columns, block.columns - column), panels_ + column * k);
     }
     const Index group = kStripGroup * tiles_.rows;
-    for (Index row = rows_.begin; row < rows_.end; row += group) {
-      multiply_group({row, std::min(rows_.end, row + group)}, columns, depth);
+    for (Index row = 0; row < block.rows; row += group) {
+      const Index rows = std::min(group, block.rows - row);
+      multiply_group({block.row + row, rows, block.column, block.columns}, first, k);
     }
   }
 
-  void multiply_group(Span rows, Span columns, Span depth) {
+  void multiply_group(const GemmRegion& group, Index first, Index k) {
     const bool packs = packs_a(g_);
-    const MatrixView<T> whole = view_a(g_);
+    const MatrixView<T> whole = view_a(g_).from(group.row, first);
     if (packs) {
-      pack_group(whole.from(rows.begin, depth.begin), rows.end - rows.begin,
-                 depth.end - depth.begin);
+      pack_group(whole, group.rows, k);
     }
-    for (Index row = rows.begin; row < rows.end; row += tiles_.rows) {
-      const MatrixView<T> packed{strips_ + (row - rows.begin) / tiles_.rows * strip_size(), 1,
-                                 tiles_.rows};
-      const MatrixView<T> direct = whole.from(row, depth.begin);
-      multiply_strip(packs ? packed : direct, {row, std::min(rows.end, row + tiles_.rows)}, columns,
-                     depth);
+    for (Index row = 0; row < group.rows; row += tiles_.rows) {
+      const MatrixView<T> packed{strips_ + row / tiles_.rows * strip_size(), 1, tiles_.rows};
+      const Index rows = std::min(tiles_.rows, group.rows - row);
+      multiply_strip(packs ? packed : whole.from(row, 0),
+                     {group.row + row, rows, group.column, group.columns}, first, k);
     }
   }
 
@@ -108,28 +97,25 @@ class Part {
     }
   }
 
-  void multiply_strip(const MatrixView<T>& a, Span rows, Span columns, Span depth) {
-    const Index k = depth.end - depth.begin;
-    const Index height = rows.end - rows.begin;
-    const bool first = depth.begin == 0;
-    for (Index column = columns.begin; column < columns.end; column += tiles_.columns) {
-      tiles_.multiply(a, panels_ + (column - columns.begin) * k, k,
-                      {height, std::min(tiles_.columns, columns.end - column)},
-                      {.c = g_.c + rows.begin * g_.c_stride + column,
+  void multiply_strip(const MatrixView<T>& a, const GemmRegion& strip, Index first, Index k) {
+    const bool is_first = first == 0;
+    for (Index column = 0; column < strip.columns; column += tiles_.columns) {
+      const Index place = strip.column + column;
+      tiles_.multiply(a, panels_ + column * k, k,
+                      {strip.rows, std::min(tiles_.columns, strip.columns - column)},
+                      {.c = g_.c + strip.row * g_.c_stride + place,
                        .c_stride = g_.c_stride,
                        .alpha = g_.alpha,
-                       .beta = first ? g_.beta : T{1},
-                       .bias = first && g_.bias != nullptr ? g_.bias + column : nullptr});
+                       .beta = is_first ? g_.beta : T{1},
+                       .bias = is_first && g_.bias != nullptr ? g_.bias + place : nullptr});
     }
-    if (depth.end == g_.k && g_.after) {
-      g_.after({rows.begin, height, columns.begin, columns.end - columns.begin});
+    if (first + k == g_.k && g_.after) {
+      g_.after(strip);
     }
   }
 
   const Gemm<T>& g_;
   const GemmTiles<T>& tiles_ = gemm_tiles<T>();
-  Span rows_;
-  Span columns_;
   T* strips_;  // [group, rows of a strip * depth]
   T* panels_;  // [block columns * depth]
 };
@@ -139,7 +125,7 @@ class Part {
 template <class T>
 void tiled_gemm_on_this_thread(const Gemm<T>& g) {
   Storage scratch(static_cast<std::size_t>(Part<T>::scratch_size()) * sizeof(T));
-  Part<T>(g, {0, g.m}, {0, g.n}, static_cast<T*>(scratch.data())).run();
+  Part<T>(g, static_cast<T*>(scratch.data())).run({0, g.m, 0, g.n});
 }
 
 template <class T>
@@ -150,10 +136,7 @@ void tiled_gemm(const Gemm<T>& g) {
   Storage scratch(static_cast<std::size_t>(size * grid.count()) * sizeof(T));
   T* memory = static_cast<T*>(scratch.data());
   parallel_for(grid.count(), 1, [&](Index part, Index) {
-    const GemmRegion region = grid.region(part, g.m, g.n);
-    Part<T>(g, {region.row, region.row + region.rows},
-            {region.column, region.column + region.columns}, memory + part * size)
-        .run();
+    Part<T>(g, memory + part * size).run(grid.region(part, g.m, g.n));
   });
 }
 

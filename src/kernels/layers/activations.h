@@ -33,11 +33,7 @@ struct ActivationLoops {
 
 template <class T>
 struct Activations {
-  ActivationLoops<T> gelu_tanh;
-  ActivationLoops<T> gelu_erf;
-  ActivationLoops<T> relu;
-  ActivationLoops<T> relu2;
-  ActivationLoops<T> silu;
+  ActivationLoops<T> loops[5];  // in the order of Activation
 };
 
 template <class T>

@@ -75,33 +75,20 @@ void pack_int8(const float* row, Index columns, void* panel, Index lane) {
 }  // namespace
 
 Index panel_bytes(PanelFormat format, Index columns) {
-  constexpr Index kGroupBytes = kPanelRows * 4;
-  switch (format) {
-    case PanelFormat::bfloat16:
-      return divided_up(columns, 2) * kGroupBytes;
-    case PanelFormat::int8:
-      return divided_up(columns, kScaleBlock) * kGroupsOfBlock * kGroupBytes;
-    case PanelFormat::float32:
-      break;
-  }
-  return columns * kGroupBytes;
+  const Index groups = format == PanelFormat::int8
+                           ? divided_up(columns, kScaleBlock) * kGroupsOfBlock
+                       : format == PanelFormat::bfloat16 ? divided_up(columns, 2)
+                                                         : columns;
+  return groups * kPanelRows * 4;
 }
 
 void pack_panel(PanelFormat format, const float* weights, Index rows, Index columns, void* panel) {
   std::memset(panel, 0, static_cast<std::size_t>(panel_bytes(format, columns)));
+  const auto pack = format == PanelFormat::int8       ? pack_int8
+                    : format == PanelFormat::bfloat16 ? pack_bfloat16
+                                                      : pack_float32;
   for (Index lane = 0; lane < rows; ++lane) {
-    const float* row = weights + lane * columns;
-    switch (format) {
-      case PanelFormat::float32:
-        pack_float32(row, columns, panel, lane);
-        break;
-      case PanelFormat::bfloat16:
-        pack_bfloat16(row, columns, panel, lane);
-        break;
-      case PanelFormat::int8:
-        pack_int8(row, columns, panel, lane);
-        break;
-    }
+    pack(weights + lane * columns, columns, panel, lane);
   }
 }
 

@@ -34,24 +34,11 @@ bool multiplies_int8_fast() {
 #endif
 }
 
-const DecodeLoops& decode_loops() {
-  return pick(cpu_variant(), baseline::kDecodeLoops, v2::kDecodeLoops, v3::kDecodeLoops,
-              v4::kDecodeLoops);
-}
-
 void multiply_panels(PanelFormat format, const PanelProduct& product) {
-  const DecodeLoops& loop = decode_loops();
-  switch (format) {
-    case PanelFormat::bfloat16:
-      loop.multiply_bfloat16(product);
-      return;
-    case PanelFormat::int8:
-      int8_panels().multiply(product);
-      return;
-    case PanelFormat::float32:
-      break;
-  }
-  loop.multiply_float32(product);
+  const auto multiply = format == PanelFormat::int8       ? int8_panels().multiply
+                        : format == PanelFormat::bfloat16 ? decode_loops().multiply_bfloat16
+                                                          : decode_loops().multiply_float32;
+  multiply(product);
 }
 
 }  // namespace headlight::kernels

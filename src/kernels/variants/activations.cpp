@@ -176,11 +176,9 @@ struct ActivationOf {
 
 template <class T>
 constexpr Activations<T> table() {
-  return {.gelu_tanh = ActivationOf<T, GeluTanh>::kLoops,
-          .gelu_erf = ActivationOf<T, GeluErf>::kLoops,
-          .relu = ActivationOf<T, Relu>::kLoops,
-          .relu2 = ActivationOf<T, SquaredRelu>::kLoops,
-          .silu = ActivationOf<T, Silu>::kLoops};
+  return {{ActivationOf<T, GeluTanh>::kLoops, ActivationOf<T, GeluErf>::kLoops,
+           ActivationOf<T, Relu>::kLoops, ActivationOf<T, SquaredRelu>::kLoops,
+           ActivationOf<T, Silu>::kLoops}};
 }
 
 }  // namespace

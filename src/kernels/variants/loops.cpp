@@ -92,33 +92,12 @@ T exp_shifted(T* x, T shift, Index n) {
   return sum;
 }
 
-template <class T>
-void exp_all(const T* x, T* y, Index n) {
-#pragma omp simd
+// Compilers do not vectorise std::tanh.
+template <class T, T (*kFunction)(T), bool kVectors = true>
+void map_all(const T* x, T* y, Index n) {
+#pragma omp simd if (kVectors)
   for (Index i = 0; i < n; ++i) {
-    y[i] = fast_exp(x[i]);
-  }
-}
-
-template <class T>
-void tanh_all(const T* x, T* y, Index n) {
-  if constexpr (sizeof(T) == sizeof(double)) {
-    for (Index i = 0; i < n; ++i) {
-      y[i] = fast_tanh(x[i]);  // std::tanh, which compilers do not vectorise
-    }
-  } else {
-#pragma omp simd
-    for (Index i = 0; i < n; ++i) {
-      y[i] = fast_tanh(x[i]);
-    }
-  }
-}
-
-template <class T>
-void log_all(const T* x, T* y, Index n) {
-#pragma omp simd
-  for (Index i = 0; i < n; ++i) {
-    y[i] = fast_log(x[i]);
+    y[i] = kFunction(x[i]);
   }
 }
 
@@ -269,9 +248,9 @@ constexpr Loops<T> table() {
           .sum_of_squares = sum_of_squares<T>,
           .maximum = maximum<T>,
           .exp_shifted = exp_shifted<T>,
-          .exp = exp_all<T>,
-          .tanh = tanh_all<T>,
-          .log = log_all<T>,
+          .exp = map_all<T, fast_exp>,
+          .tanh = map_all<T, fast_tanh, sizeof(T) == sizeof(float)>,
+          .log = map_all<T, fast_log>,
           .softmax_backward = softmax_backward<T>,
           .rotate_halves = rotate_halves<T>,
           .rotate_pairs = rotate_pairs<T>,

@@ -3,7 +3,6 @@
 #include <immintrin.h>
 
 #include "kernels/bfloat16/cpu/packing.h"
-#include "kernels/bfloat16/instruction_sets.h"
 
 namespace headlight::kernels {
 namespace {
