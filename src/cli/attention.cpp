@@ -25,42 +25,50 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kAttentionDetails =
-    "Runs the model once over a text and writes the attention weights it computed with:\n"
-    "  attention.npz    blocks.0.attn.hook_pattern, blocks.1. ...: float32 [B, H, T, T], the "
-    "weight\n"
-    "                   that query t gives to key s of head h in document b; rows sum to 1 and "
-    "the\n"
-    "                   future is 0. blocks.0.attn.heads ... (int32 [H]) are the numbers of the\n"
-    "                   heads. With --neurons: hook_q and hook_k [B, T, H, D], called hook_rot_q\n"
-    "                   and hook_rot_k where the model rotates or normalises them; of a head that\n"
-    "                   shares its keys, hook_k has the keys that it reads. With several\n"
-    "                   documents: also lengths [B] and tokens [B, T] (int32); pads have weight 0\n"
-    "                   and the token <|endoftext|>.\n"
-    "  tokens.json      ids, token labels and text of every document; layers and heads recorded\n"
-    "  layer_0.svg ...  a figure of every layer (first document); --format png: layer_0.png ...\n"
-    "  attention.html   every head of every document as one interactive page: open it in a "
-    "browser\n"
-    "  bertviz.json     on request: the parameters of BertViz' head view\n"
-    "--view terminal (or --format text) prints the maps instead: name one or a few --heads. With\n"
-    "--out it also writes them, without colours, to attention.txt.\n"
-    "More weight stands out more everywhere: darker on the light ground of figures and pages,\n"
-    "brighter on a dark one. --ground says which one the terminal has; auto: what COLORFGBG says,\n"
-    "or dark. --scores takes only the scores of this model (heads.json has its fingerprint), and\n"
-    "marks classes that rest on too little text by ?.\n"
-    "MODEL is a run directory, a checkpoint or a Hugging Face directory. Arrays hold the chosen\n"
-    "heads in ascending order. Files of the same name in DIR are replaced, and layer figures that\n"
-    "an earlier call left there removed; other files stay, also those of another text.\n\n"
-    "JSON keys: files (paths), tokens (of all documents), layers (how many), heads (of all layers\n"
-    "together), directory.";
+    "Runs the model once over a text and writes its attention patterns.\n\n"
+    "  attention.npz    blocks.0.attn.hook_pattern, blocks.1. ...: float32 [B, H, T, T],\n"
+    "                   the weight of key s for query t in head h and document b. Rows\n"
+    "                   sum to 1, and weights of later tokens are 0.\n"
+    "                   blocks.0.attn.heads ... (int32 [H]): the numbers of the heads.\n"
+    "                   With --neurons also hook_q and hook_k [B, T, H, D], or\n"
+    "                   hook_rot_q and hook_rot_k if the model rotates or normalises\n"
+    "                   them; heads that share keys have equal hook_k. With several\n"
+    "                   documents also lengths [B] and tokens [B, T] (int32); padding\n"
+    "                   has weight 0 and the token <|endoftext|>.\n"
+    "  tokens.json      ids, token labels and text of every document; layers and heads\n"
+    "  layer_0.svg ...  a figure of every layer (first document); --format png writes\n"
+    "                   layer_0.png ...\n"
+    "  attention.html   an interactive page of every head and document, for a browser\n"
+    "  bertviz.json     on request: parameters of BertViz' head view\n\n"
+    "--view terminal (or --format text) prints the patterns instead; name one or a few "
+    "--heads. With --out it also writes them, without colours, to attention.txt.\n\n"
+    "Higher weights have more contrast: darker on the light background of figures and pages, "
+    "brighter on a dark one. --ground sets the background of the terminal; auto reads "
+    "COLORFGBG, and assumes dark without it. --scores accepts only scores of this model "
+    "(heads.json holds its fingerprint) and marks classes with too little evidence by ?.\n\n"
+    "Arrays hold the chosen heads in ascending order. Files of the same names in the output "
+    "directory are replaced, and layer figures of earlier calls are removed. Other files stay.\n\n"
+    "JSON keys: files (paths), tokens (of all documents), layers (number of layers), heads "
+    "(number of heads in all layers), directory.";
 
 constexpr int kTextColumns = 100;  // width of text if no terminal gives one
 
-constexpr const char* kFormats = "npz, json, svg, png, html, bertviz, text";
+constexpr std::array<std::string_view, 7> kFormats{"npz",  "json",    "svg", "png",
+                                                   "html", "bertviz", "text"};
+constexpr std::array<std::string_view, 3> kGrounds{"dark", "light", "auto"};
+
+// Names of the page's views, and "terminal".
+std::vector<std::string_view> view_names() {
+  std::vector<std::string_view> names(kChoiceNames<AttentionView>.begin(),
+                                      kChoiceNames<AttentionView>.end());
+  names.emplace_back("terminal");
+  return names;
+}
 
 Options attention_options() {
   Options options(
       {.name = "attention",
-       .summary = "Dump and draw what every attention head looks at.",
+       .summary = "Write and draw the attention patterns of a text.",
        .positional = "MODEL",
        .details = kAttentionDetails,
        .examples = {
@@ -71,33 +79,41 @@ Options attention_options() {
            "headlight attention runs/toy --text \"a cat\" --compare_text \"a dog\"",
            "headlight attention runs/toy/step_00000500 --text \"abcabc\" --compare runs/toy",
            "headlight attention runs/toy --file lines.txt --documents line --format npz"}});
-  options.value("text", "Text to look at");
+  options.value("text", "Show the attention patterns of this text").basic();
   add_ids_option(options);
-  options.values("file", kTextsHelp);
+  options.values("file", kTextsHelp).path().basic();
   add_format_options(options);
   add_special_tokens_option(options);
   add_window_option(options);
-  options.value("max_documents", "Look only at the first documents; 0: at all", "0")
-      .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
-      .value("layers", "Layers, as 0,2; all by default")
+  options.value("max_documents", "Use this number of first documents; 0: all", "0")
+      .value("max_tokens", "Cut every document to this number of first tokens; 0: do not", "0")
+      .value("layers", "Layers, as 0,2 (default: all)")
+      .basic()
+      .value("heads",
+             "Heads of those layers, as 0,2, or of any layer, as 0.1,2.3 or 0:1;2:3 (default: all)")
+      .basic()
+      .value("compare_text", "Show this text beside the first in the page, as one more document")
+      .basic()
+      .value("compare", "Show the patterns of this model beside MODEL's in the page")
+      .path()
+      .basic()
       .value(
-          "heads",
-          "Heads of those layers, as 0,2, or of any layer, as 0.1,2.3 or 0:1;2:3; all by default")
-      .value("compare_text", "A text to show beside the first in the page: one more document")
-      .value("compare", "Another model, whose maps the page shows beside MODEL's")
-      .value("scores",
-             "heads.json of headlight heads: classes to show beside the heads in the "
-             "page; FILE,FILE2 for MODEL and --compare")
-      .value("view", "How the page opens: " + listed(kChoiceNames<AttentionView>) + "; or terminal",
-             "model")
-      .value(
-          "page_files",
-          "Folder of the page's files to use instead of the program's own, for changing the page")
-      .flag("neurons", "Record queries and keys for the neuron view (--view neuron does, too)")
-      .value("ground", "Of the terminal, for its colours: dark, light or auto", "auto")
-      .value("format", "What to write, of npz, json, svg, png, html, bertviz and text",
-             "npz,json,svg,html")
-      .value("out", "Directory to write to", "attention");
+          "scores",
+          "Show classes of heads from this heads.json of headlight heads in the page; FILE,FILE2 "
+          "for MODEL and --compare")
+      .path()
+      .choice("view", "First view of the page, or terminal for text", view_names(), "model")
+      .basic()
+      .value("page_files", "Use the page's files in this folder, to develop the page")
+      .path()
+      .flag("neurons", "Record queries and keys for the neuron view (implied by --view neuron)")
+      .choice("ground", "Background of the terminal, for its colours", kGrounds, "auto")
+      .value("format", "Write these formats, of " + listed(kFormats), "npz,json,svg,html")
+      .choices(kFormats)
+      .basic()
+      .value("out", "Write to this directory", "attention")
+      .path()
+      .basic();
   add_intervene_options(options);
   return options;
 }
@@ -133,13 +149,12 @@ std::set<std::string> chosen_formats(const Options& options) {
   }
   if (formats.empty() || options.given("format")) {
     for (const std::string& format : split_at_commas(options.text("format"))) {
-      const std::vector<std::string> known = split_at_commas("npz,json,svg,png,html,bertviz,text");
-      require(std::find(known.begin(), known.end(), format) != known.end(), "--format: expected ",
-              kFormats, " or some of them, got '", format, "'");
+      require(std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end(),
+              "--format: expected some of ", listed(kFormats), ", got '", format, "'");
       formats.insert(format);
     }
   }
-  require(!formats.empty(), "--format: expected ", kFormats, " or some of them, got none");
+  require(!formats.empty(), "--format: expected some of ", listed(kFormats), ", got none");
   require(formats.count("text") == 0 || !options.json(),
           "--format text: expected none beside --json");
   return formats;
@@ -274,8 +289,8 @@ Json json_of(const std::vector<std::string>& files, const RecordedAttention& rec
 
 bool on_light_ground(const Options& options) {
   const std::string ground = options.text("ground");
-  require(ground == "auto" || ground == "dark" || ground == "light",
-          "--ground: expected dark, light or auto, got '", ground, "'");
+  require(std::find(kGrounds.begin(), kGrounds.end(), ground) != kGrounds.end(),
+          "--ground: expected ", listed(kGrounds), ", got '", ground, "'");
   return ground == "auto" ? has_light_ground() : ground == "light";
 }
 

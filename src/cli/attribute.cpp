@@ -18,50 +18,47 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kAttributeDetails =
-    "Direct logit attribution: the logit of a token is a sum over what the embedding, every\n"
-    "attention head and every MLP wrote into the residual stream (Elhage et al. 2021), with the\n"
-    "scale of the last norm taken as it is. The parts sum to the logit exactly.\n"
+    "Direct logit attribution: splits the logit of a token into contributions of the "
+    "embedding, every attention head and every MLP to the residual stream (Elhage et al. "
+    "2021). The scale of the last norm is held fixed, so the parts sum to the logit exactly.\n\n"
     "  --by layer    attention and MLP of every layer\n"
     "  --by head     every head\n"
-    "  --by source   what every head adds, by the token that it reads: pattern times value\n"
-    "  --by neuron   every neuron of the MLPs, named as --intervene names them\n"
-    "  --by stream   no parts: the logit as the stream holds it behind every layer's attention\n"
-    "                and MLP, read with the last norm's scale of the whole (lens: with their own)\n"
-    "Without --token it is the likeliest next token. --against B takes the logit of B off, which\n"
-    "removes what all tokens get. A token is given as its text or as its number, #42.\n"
-    "--pairs takes the place of a text: JSON lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"} "
-    "as\n"
-    "patch reads them. The logit of the answer less that of the wrong token after each clean text\n"
-    "is taken apart; the parts are means over pairs with 95 % intervals (bootstrap).\n"
-    "With groups of tokens, as patch reads them (\"groups\" in each line, or --group end=last for\n"
-    "all), --by source adds up what heads read from each group, and from all others (others).\n"
-    "Groups can be compared between texts of different lengths.\n"
-    "When the model does not choose the token there (does not prefer it to B, or not by twice as\n"
-    "likely), or has fewer than 8 tokens to look at, the first line says so, and parts are\n"
-    "marked ?; so it does when most pairs are not done clearly, or they are fewer than 10.\n"
-    "With --intervene what it changes in the stream itself is a part \"3.intervention\", and a "
-    "head\n"
-    "whose output it replaced has that in the place of sources.\n"
-    "MODEL is a run directory, a checkpoint, a Hugging Face directory or a GGUF file.\n\n"
-    "--npz writes an archive for numpy.load, of N parts and P prompts: logit, low, high [N],\n"
-    "prompts [P, N], totals [P], part (their names), kind (0 embedding, 1 attention, 2 head, 3 "
-    "attention_bias, 4 mlp,\n"
-    "5 neuron, 6 mlp_bias, 7 intervention, 8 norm_bias), layer, head, source, neuron [N] (-1:\n"
-    "none; a layer too many: behind the last); and the same in a grid: layers [L, 2] (attention,\n"
-    "MLP), heads [L, H], sources [L, H, S] and source_sums [S] (group: their names), or neurons\n"
-    "[L, I]; of one text its tokens [T].\n"
-    "JSON keys: caution (null: none), by, token{id, token}, probability, likeliest{id, token},\n"
-    "against{id, token} or null, position, logit, parts[{part, kind, layer, head, source, neuron\n"
-    "(each null for other parts), logit, reliable}], with --by source sources[{position, id, "
-    "token,\n"
-    "logit}] (sums over heads; group instead of position where these are groups). With --pairs\n"
-    "pairs, pairs_done (clearly), logit, logit_low, logit_high and prompts[{token, ..., logit}]\n"
-    "in the place of token to logit, and logit_low and logit_high of parts and sources.";
+    "  --by source   every head, split by the tokens it reads: pattern times value\n"
+    "  --by neuron   every neuron of the MLPs, with the names of --intervene\n"
+    "  --by stream   the logit of the stream after every attention and MLP, read with the\n"
+    "                last norm's scale of the final stream (headlight lens: with its own)\n\n"
+    "Without --token, the token is the most probable next one. --against B subtracts the logit "
+    "of B, which removes contributions that all tokens get. A token is given as text or as its "
+    "id, #42.\n\n"
+    "--pairs replaces --text: JSON lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"}, as "
+    "for headlight patch. Splits the logit of the answer minus that of the wrong token after "
+    "each clean text. The parts are means over pairs with 95 % intervals (bootstrap). With "
+    "groups of tokens, as for headlight patch (\"groups\" in each line, or --group end=last "
+    "for all), --by source sums the contributions of each group, and of all other tokens "
+    "(others). Groups can be compared between texts of different lengths.\n\n"
+    "The first line warns, and parts are marked ?, if the model does not predict the token (or "
+    "does not prefer it to B by a ratio of 2), if the text has fewer than 8 tokens, if most "
+    "pairs are not clear, or if there are fewer than 10 pairs.\n\n"
+    "With --intervene, a change to the stream itself is a part \"3.intervention\", and a head "
+    "with replaced output has that part instead of sources.\n\n"
+    "--npz writes an archive for numpy.load, of N parts and P prompts: logit, low, high [N], "
+    "prompts [P, N], totals [P], part (names), kind (0 embedding, 1 attention, 2 head, 3 "
+    "attention_bias, 4 mlp, 5 neuron, 6 mlp_bias, 7 intervention, 8 norm_bias), layer, head, "
+    "source, neuron [N] (-1: none; number of layers: after the last). The same values are in a "
+    "grid: layers [L, 2] (attention, MLP), heads [L, H], sources [L, H, S] and source_sums [S] "
+    "(group: names), or neurons [L, I]; for one text also its tokens [T].\n\n"
+    "JSON keys: caution (null: none), by, token{id, token}, probability, likeliest{id, token}, "
+    "against{id, token} or null, position, logit, parts[{part, kind, layer, head, source, "
+    "neuron (null for other parts), logit, reliable}]; with --by source also "
+    "sources[{position, id, token, logit}] (sums over heads; group instead of position for "
+    "groups). With --pairs: pairs, pairs_done (clear), logit, logit_low, logit_high and "
+    "prompts[{token, ..., logit}] instead of token to logit, and logit_low and logit_high of "
+    "parts and sources.";
 
 Options attribute_options() {
   Options options(
       {.name = "attribute",
-       .summary = "What every head, source token or neuron adds to the logit of a token.",
+       .summary = "Split the logit of a token into contributions of heads, tokens or neurons.",
        .positional = "MODEL",
        .details = kAttributeDetails,
        .examples = {"headlight attribute runs/toy --text \"Mina could not find her red key. She "
@@ -71,15 +68,20 @@ Options attribute_options() {
                     "\" hat\" --by source --svg sources.svg",
                     "headlight attribute runs/toy --pairs pairs.jsonl --by neuron --npz "
                     "neurons.npz"}});
-  options.value("text", "Text to read");
+  options.value("text", "Read this text").basic();
   add_ids_option(options);
-  options.value("token", "Token whose logit is taken apart; the likeliest by default")
-      .value("against", "Token whose logit is taken off")
-      .value("position", "Position of the text that predicts it, from 0; the last by default")
-      .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place")
-      .value("by", "What the parts are: " + listed(kChoiceNames<AttributionBy>), "head");
+  options.value("token", "Split the logit of this token (default: the most probable one)")
+      .basic()
+      .value("against", "Subtract the logit of this token")
+      .basic()
+      .value("position", "Position of the prediction, from 0 (default: the last)")
+      .value("pairs", "Read clean, corrupt, answer and wrong from these JSON lines instead")
+      .path()
+      .basic()
+      .choice("by", "Split into these parts", kChoiceNames<AttributionBy>, "head")
+      .basic();
   add_group_option(options, "--by source with --pairs");
-  options.value("limit", "Rows of the tables, and of a picture's strongest; 0: all", "20")
+  options.value("limit", "Show this number of rows, and of largest parts in figures; 0: all", "20")
       .alias("top", "limit");
   add_result_options(options);
   add_special_tokens_option(options);

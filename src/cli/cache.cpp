@@ -24,40 +24,43 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kCacheDetails =
-    "Runs the model over a text and writes what it computes at some points, for a notebook or for\n"
-    "training a sparse autoencoder: numpy.load reads .npz, the package safetensors the other. An\n"
-    "array has the name that TransformerLens gives the point, and a row for every token:\n"
+    "Runs the model over a text and writes its activations at chosen points, for a notebook or "
+    "for training a sparse autoencoder. numpy.load reads .npz; the package safetensors reads "
+    ".safetensors.\n\n"
+    "Arrays have TransformerLens's names of the points, and one row for each token:\n"
     "  blocks.5.hook_resid_post  [rows, C]\n"
-    "  blocks.5.attn.hook_z      [rows, heads, D]; .../items are the numbers of the heads where\n"
-    "                            these are not 0, 1, 2 ...\n"
-    "  tokens, positions         [rows] int32: the id, and its place among those that the model\n"
-    "                            read at once\n"
-    "  documents, document_positions  [rows] int32: where the token stands in the text\n"
-    "  offsets                   [sequences + 1] int32: the row at which each sequence begins\n"
-    "pattern and attn_scores are maps [heads, queries, keys] and so an array for each sequence,\n"
-    ".../0, .../1 ..., of which there may be 64.\n\n"
-    "--names are points, with layers and heads, neurons or elements behind dots if only these are\n"
-    "wanted: resid_post, z.5.1, mlp_post.3-5.17, blocks.5.attn.hook_q. Points: embed, resid_pre,\n"
-    "ln1_scale, ln1, q, k, v, rot_q, rot_k, attn_scores, pattern, z, result, attn_out, resid_mid,\n"
-    "ln2_scale, ln2, mlp_pre, mlp_post, mlp_out, resid_post, ln_final_scale, ln_final, logits.\n"
-    "A point that the model does not compute, such as resid_mid of parallel layers, is left out\n"
-    "with a warning. --layers are those of names that say none. Layers above the last one are not\n"
-    "computed. MODEL is a run directory, a checkpoint or a Hugging Face directory.\n\n"
-    "--text is read whole, with every token; --data as eval reads it: in sequences of at most\n"
-    "--window tokens, without the last token of a stream or document. More rows than --shard_rows\n"
-    "go into OUT-00000.npz, OUT-00001.npz ..., each a whole cache of its sequences, and OUT.json\n"
-    "lists them: model, type, rows, shards[{file, rows}], arrays[{name, type, shape}]. Files of\n"
-    "an earlier call with the same --out are replaced or removed. Memory does not grow with a\n"
-    "file: until it is whole its values lie on the same disk once more, as float32. float16 holds\n"
-    "values up to 65,504; larger ones become infinite, and a warning counts them.\n\n"
-    "JSON keys: files (paths), index (null: one file), arrays[{name, type, shape}] (of all files\n"
-    "together), rows, bytes, absent[] (points that the model does not compute), lost[{name,\n"
-    "too_large, not_numbers}].";
+    "  blocks.5.attn.hook_z      [rows, heads, D]; .../items holds the numbers of the\n"
+    "                            heads unless they are 0, 1, 2 ...\n"
+    "  tokens, positions         [rows] int32: id, and position in the model's context\n"
+    "  documents, document_positions\n"
+    "                            [rows] int32: document, and position in it\n"
+    "  offsets                   [sequences + 1] int32: first row of each sequence\n\n"
+    "pattern and attn_scores are maps [heads, queries, keys], so each sequence has its own "
+    "array, .../0, .../1 ..., for at most 64 sequences.\n\n"
+    "--names takes points, with layers and heads, neurons or elements after dots: resid_post, "
+    "z.5.1, mlp_post.3-5.17, blocks.5.attn.hook_q. Points: embed, resid_pre, ln1_scale, ln1, "
+    "q, k, v, rot_q, rot_k, attn_scores, pattern, z, result, attn_out, resid_mid, ln2_scale, "
+    "ln2, mlp_pre, mlp_post, mlp_out, resid_post, ln_final_scale, ln_final, logits. Points "
+    "that the model does not compute, such as resid_mid of parallel layers, are left out with "
+    "a warning. --layers applies to names without layers. Layers above the last one needed are "
+    "not computed.\n\n"
+    "--text is read whole. --data is read as by headlight eval: in sequences of at most "
+    "--window tokens, without the last token of a stream or document. More than --shard_rows "
+    "rows are written to OUT-00000.npz, OUT-00001.npz ..., each a complete cache of its "
+    "sequences, and OUT.json lists them: model, type, rows, shards[{file, rows}], "
+    "arrays[{name, type, shape}]. Files of an earlier call with the same --out are replaced or "
+    "removed.\n\n"
+    "Memory use does not depend on the size of a file. An unfinished file needs its size again "
+    "on the same disk, as float32. float16 holds values up to 65,504; larger values become "
+    "infinite, and a warning counts them.\n\n"
+    "JSON keys: files (paths), index (null: one file), arrays[{name, type, shape}] (of all "
+    "files together), rows, bytes, absent[] (points that the model does not compute), "
+    "lost[{name, too_large, not_numbers}].";
 
 Options cache_options() {
   Options options(
       {.name = "cache",
-       .summary = "Write what a model computes inside: residuals, heads, neurons.",
+       .summary = "Write activations: residual stream, heads, neurons.",
        .positional = "MODEL",
        .details = kCacheDetails,
        .examples = {
@@ -66,19 +69,25 @@ Options cache_options() {
            "--type float16 --out book.safetensors",
            "headlight cache gpt2_dir --data lines.txt --documents line --names resid_post.6 "
            "--positions last"}});
-  options.value("text", "Text to run the model over");
+  options.value("text", "Run the model over this text").basic();
   add_ids_option(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
-  options.value("names", "Points to write, separated by commas", "resid_post")
-      .value("layers", "Layers of names that say none, as 3, 4-8 or 4-; all by default")
-      .value("positions", "Tokens to write of every sequence: all, last, or places as 3, 4-8 or 4-",
-             "all")
-      .value("type", "Of the elements: " + listed(kChoiceNames<StoredFloats>), "float32")
+  options.value("names", "Write these points, separated by commas", "resid_post")
+      .basic()
+      .value("layers", "Layers of names without layers, as 3, 4-8 or 4- (default: all)")
+      .basic()
+      .value("positions",
+             "Write these tokens of every sequence: all, last, or positions as 3, 4-8 or 4-", "all")
+      .basic()
+      .choice("type", "Type of the elements", kChoiceNames<StoredFloats>, "float32")
+      .basic()
       .value("shard_rows",
-             "Most rows of a file; default: 65536, or as many as take 1 GiB as float32")
-      .value("out", "File to write, .npz or .safetensors", "acts.npz");
+             "Largest number of rows in a file (default: 65536, or the rows of 1 GiB as float32)")
+      .value("out", "Write to this .npz or .safetensors file", "acts.npz")
+      .path()
+      .basic();
   return options;
 }
 

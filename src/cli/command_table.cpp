@@ -1,27 +1,98 @@
 #include "cli/command_table.h"
 
+#include <iostream>
+
+#include "cli/terminal/options.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 
 namespace headlight::cli {
+namespace {
 
-void print_commands(std::span<const Command> commands, std::ostream& out) {
+bool is_help(const std::string& word) { return word == "--help" || word == "-h" || word == "help"; }
+
+std::vector<std::string> names_of(std::span<const Command> commands) {
+  std::vector<std::string> names;
   for (const Command& command : commands) {
-    out << "  " << command.name << std::string(12 - std::string_view(command.name).size(), ' ')
-        << command.summary << "\n";
+    names.emplace_back(command.name);
   }
+  return names;
 }
 
-const Command& find_command(std::span<const Command> commands, const std::string& name,
-                            std::string_view what, std::string_view help) {
-  std::vector<std::string> known;
+// Lists the commands under their headings.
+std::string listed_commands(std::span<const Command> commands) {
+  std::string text;
+  std::string_view group;
   for (const Command& command : commands) {
+    if (command.group != group) {
+      group = command.group;
+      text += (text.empty() ? "" : "\n") + std::string(group) + ":\n";
+    }
+    const std::string name = command.name;
+    text += "  " + name + std::string(12 - name.size(), ' ') + command.summary + "\n";
+  }
+  return text;
+}
+
+const Command& find_command(const CommandTable& table, const std::string& name) {
+  for (const Command& command : table.commands) {
     if (name == command.name) {
       return command;
     }
-    known.emplace_back(command.name);
   }
-  fail(what, " '", name, "'", did_you_mean(name, known), " (see ", help, ")");
+  const std::string& parent = table.info.name;
+  fail(parent.empty() ? "unknown command" : parent + ": unknown subcommand", " '", name, "'",
+       did_you_mean(name, names_of(table.commands)), " (see headlight ",
+       parent.empty() ? "" : parent + " ", "--help)");
+}
+
+void print_completions(const CommandTable& table, HelpForm shell, std::ostream& out) {
+  const bool is_program = table.info.name.empty();
+  out << (is_program ? completion_begin(shell) : "");
+  CommandInfo info = table.info;
+  info.positional_choices = names_of(table.commands);
+  info.positional_choices.emplace_back("--help");
+  if (is_program) {
+    info.positional_choices.insert(info.positional_choices.end(), {"--version", "help"});
+  }
+  out << completion_part(shell, info, {});
+  if (is_program) {
+    info.name = "help";
+    out << completion_part(shell, info, {});
+  }
+  for (const Command& command : table.commands) {
+    command.run({"--help", std::string(name_of(shell))});
+  }
+  out << (is_program ? completion_end(shell) : "");
+}
+
+}  // namespace
+
+void print_usage(const CommandTable& table, HelpForm form, std::ostream& out) {
+  if (form != HelpForm::usual && form != HelpForm::all && form != HelpForm::man) {
+    print_completions(table, form, out);
+    return;
+  }
+  CommandInfo info = table.info;
+  info.details = listed_commands(table.commands) + "\n" + info.details;
+  out << Options(info).help(form);
+}
+
+int run_table(const CommandTable& table, const std::vector<std::string>& arguments) {
+  const bool asks_for_help = is_help(arguments[0]);
+  if (!asks_for_help) {
+    return find_command(table, arguments[0]).run({arguments.begin() + 1, arguments.end()});
+  }
+  if (arguments.size() == 1) {
+    print_usage(table, HelpForm::usual, std::cout);
+  } else if (const auto form = help_form(arguments[1])) {
+    print_usage(table, *form, std::cout);
+  } else {
+    std::vector<std::string> rest{"--help"};
+    rest.insert(rest.end(), arguments.begin() + 2, arguments.end());
+    return find_command(table, arguments[1]).run(rest);
+  }
+  return 0;
 }
 
 }  // namespace headlight::cli

@@ -3,23 +3,31 @@
 #include <ostream>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "cli/terminal/command_help.h"
 
 namespace headlight::cli {
 
 // Command that users choose by name.
 struct Command {
+  const char* group;  // heading in the help; empty: none
   const char* name;
   const char* summary;
   int (*run)(const std::vector<std::string>& arguments);
 };
 
-// Prints one line for each command, as in --help.
-void print_commands(std::span<const Command> commands, std::ostream& out);
+// Commands of the program, or subcommands of a command. `info.details` is the text before the list.
+struct CommandTable {
+  CommandInfo info;
+  std::span<const Command> commands;
+};
 
-// Finds a command by name. Throws Error for an unknown name: "WHAT 'NAME'", and "see HELP".
-const Command& find_command(std::span<const Command> commands, const std::string& name,
-                            std::string_view what, std::string_view help);
+// Runs the command that the first argument names and returns its exit code. Prints help for --help,
+// -h and help, alone or followed by a command. Throws Error for unknown commands.
+int run_table(const CommandTable& table, const std::vector<std::string>& arguments);
+
+// Prints the help that lists the commands.
+void print_usage(const CommandTable& table, HelpForm form, std::ostream& out);
 
 }  // namespace headlight::cli

@@ -24,41 +24,38 @@ namespace {
 constexpr std::size_t kMostRuns = 26;  // each has a letter
 
 constexpr const char* kCompareDetails =
-    "Shows the settings that differ, how far each run is, its losses, speed and time, and one\n"
-    "chart of the losses: lines of small letters (on a terminal: of dots in colours) are training\n"
-    "losses, smoothed; capital letters are validation losses. A few first losses that lie far "
-    "above\n"
-    "the others are cut off. Runs that are still in progress or were killed are shown as far as\n"
-    "they are; what a run made again after a resume or a return to a checkpoint counts once. A "
-    "time\n"
-    "after > comes from a log of an older version: that of updates and evaluations alone.\n\n"
-    "Losses are in nats a token, which means something else for another tokenizer: runs of\n"
-    "different tokenizers are shown in bits per byte when all of them know it (training losses\n"
-    "converted by the bytes that a token has in validation).\n\n"
-    "JSON keys: unit (nats_per_token or bits_per_byte, of the curves), x, same_tokenizer,\n"
-    "same_validation, settings (of those that differ, a list of each run's value), runs: of each,\n"
-    "directory, running, updates, max_updates, tokens, tokens_per_second, seconds, "
-    "seconds_are_partial\n"
-    "(a log of an older version: updates and evaluations alone), training_loss (the last one,\n"
-    "smoothed), validation_loss (the last one), best_validation_loss, best_updates,\n"
-    "best_bits_per_byte, skipped, rollbacks, training and validation (curves: x and loss, at most\n"
-    "1000 points). What is not known is null.";
+    "Shows the settings that differ, the progress, losses, speed and time of each run, and one "
+    "chart of the losses. Small letters (coloured dots on a terminal) are smoothed training "
+    "losses. Capital letters are validation losses. The first losses are cut off if they are "
+    "far above the rest.\n\n"
+    "Unfinished runs are shown up to their last step. Steps repeated after a resume or a "
+    "rollback count once. A time after > is from a log of an older version, and covers steps "
+    "and evaluations only.\n\n"
+    "Losses are in nats per token, which depend on the tokenizer. Runs with different "
+    "tokenizers are shown in bits per byte if all of them have that value. Training losses are "
+    "converted with the bytes per token of the validation text.\n\n"
+    "JSON keys: unit (nats_per_token or bits_per_byte, of the curves), x, same_tokenizer, "
+    "same_validation, settings (for each differing setting, a list of values), "
+    "runs[{directory, running, updates, max_updates, tokens, tokens_per_second, seconds, "
+    "seconds_are_partial (log of an older version: steps and evaluations only), training_loss "
+    "(last, smoothed), validation_loss (last), best_validation_loss, best_updates, "
+    "best_bits_per_byte, skipped, rollbacks, training, validation (curves with x and loss, at "
+    "most 1000 points)}]. Unknown values are null.";
 
 Options compare_options() {
   Options options({.name = "compare",
-                   .summary = "Runs side by side: settings that differ, losses, speed, one chart.",
+                   .summary = "Compare runs: settings, losses, speed and a chart.",
                    .positional = "RUN [RUN ...]",
                    .details = kCompareDetails,
                    .examples = {"headlight compare runs/a runs/b",
                                 "headlight compare runs/* --axis seconds --smooth 0.99",
                                 "headlight compare runs/a runs/b --svg losses.svg",
                                 "headlight compare runs/a runs/b --json"}});
-  options
-      .value("axis", "What the losses are drawn against: " + listed(kChoiceNames<HistoryAxis>),
-             "updates")
-      .value("smooth", "Weight of what came before in the average of training losses; 0: none",
+  options.choice("axis", "Draw losses against this axis", kChoiceNames<HistoryAxis>, "updates")
+      .value("smooth", "Weight of earlier losses in the average of training losses; 0: no average",
              "0.95")
-      .value("svg", "Also write the chart to this .svg file");
+      .value("svg", "Also write the chart to this .svg file")
+      .path();
   return options;
 }
 

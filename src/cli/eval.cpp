@@ -20,33 +20,29 @@
 namespace headlight::cli {
 namespace {
 
+constexpr std::array<std::string_view, 2> kViews{"table", "text"};
+
 Options eval_options() {
   Options options(
       {.name = "eval",
-       .summary = "Loss, perplexity and bits per byte of a model on a text.",
+       .summary = "Measure loss, perplexity and bits per byte of a model on a text.",
        .positional = "MODEL",
        .details =
-           "Every token of the text is predicted once, in blocks of the model's length; the "
-           "mean is\n"
-           "over real tokens. MODEL is a run directory, a checkpoint or a Hugging Face directory. "
-           "Of a\n"
-           "folder that nanoGPT's prepare.py has filled val.bin is read.\n"
-           "--logits writes an archive for numpy.load: tokens and targets [N], the ids of every\n"
-           "input and of what follows it, logits [N, V], and offsets, the row at which each "
-           "block\n"
-           "begins.\n\n"
-           "--per_token tells, before that, the log-probability of every token (natural "
-           "logarithm:\n"
-           "nats; its mean with the sign changed is the loss), its rank (1: the model held no "
-           "other\n"
-           "token for likelier) and the entropy of what the model expected there. The first token\n"
-           "of a stream or document has none. --view text shows the text itself in colours, as it\n"
-           "does on a terminal unless NO_COLOR is set; --view table a row for each token.\n\n"
-           "JSON keys: loss (nats a token), perplexity, bits_per_byte (null when characters of\n"
-           "the text are unknown to the tokenizer), tokens, bytes. With --per_token they stand in\n"
-           "the last line; each line before it is one token: document (with --documents), "
-           "position,\n"
-           "id, token, logprob, rank, entropy (null for a first token).",
+           "Predicts every token of the text once, in blocks of the model's context length. "
+           "The loss is the mean over all real tokens. From a folder made by nanoGPT's "
+           "prepare.py, val.bin is read.\n\n"
+           "--per_token prints the log-probability of every token (in nats; the loss is minus "
+           "its mean), its rank (1: the most probable token) and the entropy of the "
+           "prediction. The first token of a stream or document has no values. --view text "
+           "prints the text in colours, the default on a terminal unless NO_COLOR is set. "
+           "--view table prints a row for each token.\n\n"
+           "--logits writes an archive for numpy.load: tokens and targets [N] (ids of every "
+           "input and of the token after it), logits [N, V], and offsets (row where each block "
+           "begins).\n\n"
+           "JSON keys: loss (nats per token), perplexity, bits_per_byte (null if the text has "
+           "characters that the tokenizer cannot encode), tokens, bytes. With --per_token "
+           "these are in the last line. Each line before it is one token: document (with "
+           "--documents), position, id, token, logprob, rank, entropy (null for a first token).",
        .examples = {
            "headlight eval runs/toy --data data/toy.txt --documents blank_line",
            "headlight eval runs/toy --data book.txt --json",
@@ -57,12 +53,16 @@ Options eval_options() {
   add_window_option(options);
   add_intervene_options(options);
   options.value("logits", "Also write the logits of every token to this .npz file")
-      .value("weights", "Round the matrices first: " + listed(kChoiceNames<WeightFormat>),
-             "float32")
-      .flag("per_token", "Also the log-probability of every token, in nats")
-      .value("view", "--per_token as table or text (coloured); default: text on a terminal")
-      .value("limit", "--per_token: show the first so many tokens; 0: all", "0")
-      .value("max_batches", "Batches to use, spread evenly over the text; 0: all", "0");
+      .path()
+      .choice("weights", "Round the matrices to this format first", kChoiceNames<WeightFormat>,
+              "float32")
+      .basic()
+      .flag("per_token", "Also print the log-probability of every token, in nats")
+      .basic()
+      .choice("view", "Form of --per_token (default: text on a terminal, else table)", kViews)
+      .value("limit", "--per_token: show this number of first tokens; 0: all", "0")
+      .value("max_batches", "Use this number of batches, spread evenly over the text; 0: all", "0")
+      .basic();
   return options;
 }
 

@@ -29,41 +29,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::array<std::string_view, 5> kExportFormats{"hf", "nanogpt", "gguf", "npz",
+                                                         "safetensors"};
+constexpr std::array<Choice<GgufType>, 4> kGgufTypes{{{"f32", GgufType::f32},
+                                                      {"f16", GgufType::f16},
+                                                      {"bf16", GgufType::bf16},
+                                                      {"q8_0", GgufType::q8_0}}};
+
 constexpr const char* kExportDetails =
-    "--to says the format:\n"
-    "  hf           a directory for transformers: AutoModelForCausalLM.from_pretrained(OUT)\n"
-    "  nanogpt      a directory with ckpt.pt for nanoGPT's sample.py and train.py, and meta.pkl, "
-    "the\n"
-    "               vocabulary, for a model of characters: copy it to data/NAME, where NAME is "
-    "OUT's\n"
-    "               last part. The optimizer's state is not written.\n"
-    "  gguf         FILE.gguf for llama.cpp, with the tokenizer; --type f16, bf16 or q8_0 stores "
-    "its\n"
-    "               matrices in half the bytes or about a quarter\n"
-    "  npz          the tensors for numpy.load, under the names and with the layout of "
-    "model.safetensors\n"
-    "               (\"transformer.wte.weight\"); bfloat16 becomes float32. Which heads a pruned\n"
-    "               model has, its config.json says (heads_per_layer, head_numbers)\n"
-    "  safetensors  the same tensors in that format\n"
+    "Writes a model in the format of another program:\n\n"
+    "  hf           directory for transformers: AutoModelForCausalLM.from_pretrained(OUT)\n"
+    "  nanogpt      directory with ckpt.pt for nanoGPT's sample.py and train.py. For a\n"
+    "               model of characters also meta.pkl, the vocabulary: copy it to\n"
+    "               data/NAME, where NAME is the last part of OUT. The optimizer's state\n"
+    "               is not written.\n"
+    "  gguf         FILE.gguf for llama.cpp, with the tokenizer. --type f16, bf16 or q8_0\n"
+    "               stores matrices in 2 bytes or about 1 byte per weight.\n"
+    "  npz          tensors for numpy.load, with the names and layout of\n"
+    "               model.safetensors (\"transformer.wte.weight\"). bfloat16 becomes\n"
+    "               float32. config.json lists the heads of a pruned model\n"
+    "               (heads_per_layer, head_numbers).\n"
+    "  safetensors  the same tensors in that format\n\n"
     "npz and safetensors write the file OUT, or weights.npz and weights.safetensors in a new "
-    "directory OUT\n"
-    "when its name does not end so; they also convert a FILE.safetensors or FILE.npz of anybody,\n"
-    "and the tensors of a FILE.gguf, which become float32.\n"
-    "MODEL is a run directory, a checkpoint, a Hugging Face directory or a FILE.gguf. What a "
-    "format\n"
-    "cannot express is refused; layers without an MLP get one of zeros in hf, gguf and nanogpt, "
-    "which\n"
-    "changes nothing. hf writes the family of models that can express it: gpt2, else gpt_neo and "
-    "so\n"
-    "on; gguf the architecture: gpt2, gptneox, llama, qwen2, qwen3 or gemma3. nanoGPT has exact "
-    "GELU: a\n"
-    "model of its tanh approximation (activation = gelu_new) is exported with a warning, as its "
-    "logits\n"
-    "differ there by about 1e-3; llama.cpp has the approximation alone. hf and gguf keep what "
-    "begins,\n"
-    "ends and pads texts and the chat template; one warning names settings that they do not keep,\n"
-    "such as temperature in generation_config.json.\n\n"
-    "JSON keys: format, files (paths), tensors (how many were written), warnings.";
+    "directory OUT if the name has another ending. They also convert any FILE.safetensors or "
+    "FILE.npz, and the tensors of a FILE.gguf, which become float32.\n\n"
+    "Models that a format cannot express are refused. Layers without an MLP get an MLP of "
+    "zeros in hf, gguf and nanogpt, which does not change the results. hf writes a model "
+    "family that can express the model: gpt2, else gpt_neo and others. gguf writes one of the "
+    "architectures gpt2, gptneox, llama, qwen2, qwen3 and gemma3.\n\n"
+    "nanoGPT has exact GELU. A model with the tanh approximation (activation = gelu_new) is "
+    "exported with a warning: its logits differ there by about 1e-3. llama.cpp has only the "
+    "approximation. hf and gguf keep the tokens that begin, end and pad texts, and the chat "
+    "template. A warning names settings that they do not keep, such as temperature in "
+    "generation_config.json.\n\n"
+    "JSON keys: format, files (paths), tensors (number written), warnings.";
 
 Options export_options() {
   Options options(
@@ -76,9 +75,16 @@ Options export_options() {
                     "headlight export runs/toy --to gguf --type q8_0 --out toy.gguf",
                     "headlight export runs/toy --to npz --out toy.npz",
                     "headlight export weights.npz --to safetensors --out w.safetensors"}});
-  options.value("to", "hf, nanogpt, gguf, npz or safetensors")
-      .value("out", "What to write; see above")
-      .value("type", "Of the matrices of gguf: f32, f16, bf16 or q8_0", "f32");
+  options.choice("to", "Format", kExportFormats)
+      .basic()
+      .value("out", "Write to this directory or file")
+      .path()
+      .basic();
+  std::vector<std::string_view> types;
+  for (const auto& choice : kGgufTypes) {
+    types.push_back(choice.name);
+  }
+  options.choice("type", "gguf: type of the matrices", types, "f32").basic();
   return options;
 }
 
@@ -190,13 +196,9 @@ Exported export_nanogpt(const fs::path& model, const fs::path& out) {
 }
 
 GgufType parse_gguf_type(const std::string& text) {
-  constexpr std::array<Choice<GgufType>, 4> kTypes{{{"f32", GgufType::f32},
-                                                    {"f16", GgufType::f16},
-                                                    {"bf16", GgufType::bf16},
-                                                    {"q8_0", GgufType::q8_0}}};
-  const auto* found = std::find_if(kTypes.begin(), kTypes.end(),
+  const auto* found = std::find_if(kGgufTypes.begin(), kGgufTypes.end(),
                                    [&](const auto& choice) { return choice.name == text; });
-  require(found != kTypes.end(), "--type: expected f32, f16, bf16 or q8_0, got '", text, "'");
+  require(found != kGgufTypes.end(), "--type: expected f32, f16, bf16 or q8_0, got '", text, "'");
   return found->value;
 }
 
@@ -314,8 +316,6 @@ void print(const Exported& report, const std::string& format, bool json) {
 }
 
 int export_command(const Options& options) {
-  constexpr std::array<std::string_view, 5> kExportFormats{"hf", "nanogpt", "gguf", "npz",
-                                                           "safetensors"};
   require(options.given("to"), "--to: expected ", listed(kExportFormats));
   const std::string format = options.text("to");
   if (std::find(kExportFormats.begin(), kExportFormats.end(), format) == kExportFormats.end()) {

@@ -24,55 +24,50 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kGenerateDetails =
-    "Prints the prompt and its continuation; several samples are separated by a line of dashes.\n"
-    "Without a prompt the text starts from <|endoftext|>. MODEL is a run directory, a checkpoint "
-    "or\n"
-    "a GPT-2 directory.\n\n"
-    "The next token is chosen in this order: repetition penalty, temperature, top_k, top_p, "
-    "min_p,\n"
-    "then one draw. The same seed gives the same text, whatever --threads is.\n\n"
-    "--weights bfloat16 and int8 read a half and a good quarter of the memory for each token, "
-    "which is\n"
-    "what the speed of larger models depends on; headlight eval --weights tells what they cost.\n\n"
-    "The model knows as many positions as its block. When prompt and output together grow longer,\n"
-    "only the last half of a block is kept and the text goes on from there; a prompt that is "
-    "longer\n"
-    "than the block is cut in the same way, with a warning.\n\n"
-    "--logprobs N adds what the model thought of every token that was chosen: its "
-    "log-probability\n"
-    "(natural logarithm: nats), its rank, and the N likeliest in its place with theirs; 0: no "
-    "others.\n"
-    "They are the model's own, as elsewhere: before penalty, temperature and filters, so that a\n"
-    "token that these forbid has one as well.\n\n"
-    "Names of special tokens in a prompt are plain text: a chat as <|im_start|>user ... means "
-    "the\n"
-    "tokens only with --special_tokens on. --ids gives the tokens themselves.\n\n"
-    "JSON keys: text (without the prompt), tokens (how many are new), tokens_per_second (after "
-    "the\n"
-    "first), finish_reason (length, end_of_text or stop), prompt, prompt_tokens,\n"
-    "seconds_to_first_token, prompt_was_cut, logprobs (with --logprobs: id, token, logprob, rank "
-    "and\n"
-    "top_logprobs of every token, a final <|endoftext|> and those of a stop text included);\n"
-    "with --num_samples above 1 these are the first sample's, and samples lists them all.";
+    "Prints the prompt and its continuation. A line of dashes separates several samples. "
+    "Without a prompt, the text starts from <|endoftext|>.\n\n"
+    "The next token is chosen by repetition penalty, temperature, top_k, top_p and min_p, in "
+    "this order, then by one random draw. The same seed gives the same text with any --threads.\n\n"
+    "Generation with larger models is limited by memory bandwidth. --weights bfloat16 and int8 "
+    "read 2 bytes and about 1 byte per weight instead of 4. headlight eval --weights measures "
+    "their effect on the loss.\n\n"
+    "When prompt and output exceed the model's context length, only the last half of a context "
+    "is kept, and generation continues from there. A prompt longer than the context is cut in "
+    "the same way, with a warning.\n\n"
+    "--logprobs N prints the log-probability (in nats) and rank of every chosen token, and the "
+    "N most probable tokens with their log-probabilities; 0: none. The values are the model's "
+    "own, before penalty, temperature and filters, so tokens that these exclude have values "
+    "too.\n\n"
+    "Names of special tokens in a prompt are plain text. --special_tokens on reads a chat such "
+    "as <|im_start|>user ... as tokens. --ids takes the ids of tokens.\n\n"
+    "JSON keys: text (without the prompt), tokens (number of new tokens), tokens_per_second "
+    "(after the first token), finish_reason (length, end_of_text or stop), prompt, "
+    "prompt_tokens, seconds_to_first_token, prompt_was_cut, logprobs (with --logprobs: id, "
+    "token, logprob, rank and top_logprobs of every token, including a final <|endoftext|> and "
+    "the tokens of a stop text). With --num_samples above 1 these are the first sample's, and "
+    "samples lists all.";
 
 constexpr const char* kInterveneHelp =
-    "--intervene changes what the model computes, at every token or at the positions behind @:\n"
-    "  off 5.1, mlp.3                    head 1 of layer 5 and the MLP of layer 3 put out zeros\n"
+    "--intervene changes activations at every token, or at the positions after @:\n"
+    "  off 5.1, mlp.3                    zero the output of head 1 in layer 5 and of MLP 3\n"
     "  scale 7.2 0.5; off 3.0 @10-       several changes, the second from token 10 on\n"
-    "  add resid_post.6 joy.npz:v*4      a vector is added to the stream behind layer 6\n"
-    "  add resid_post.6 \"Love\" - \"Hate\"*4   the difference of two texts at their last tokens\n"
-    "  mean 5.1 from book.txt            its mean over a text; freeze: what it is at the same\n"
-    "  freeze pattern.5.1 from \"A text\"  position of a text; resample: and from its start again\n"
-    "  freeze z.5 from \"A text\" at 3 @7  what it is at token 3 of a text, at token 7\n"
-    "Targets are points with TransformerLens's names or short (resid_pre, resid_mid, resid_post,\n"
-    "q, k, v, pattern, z, attn_out, mlp_pre, mlp_post, mlp_out, ...), POINT.LAYERS.NUMBERS with\n"
-    "ranges 4-8 and *; neuron.3.17; layer.3; or classes of heads that --scores has: induction.\n"
-    "FILE.toml has them as intervene = [\"off 5.1\", ...].";
+    "  add resid_post.6 joy.npz:v*4      add a vector to the stream after layer 6\n"
+    "  add resid_post.6 \"Love\" - \"Hate\"*4\n"
+    "                                    add the difference of two texts at their last\n"
+    "                                    tokens\n"
+    "  mean 5.1 from book.txt            use the mean over a text\n"
+    "  freeze pattern.5.1 from \"A text\"  use the value at the same position of a text\n"
+    "  resample z.5 from book.txt        the same; a text that is too short is repeated\n"
+    "  freeze z.5 from \"A text\" at 3 @7  use the value at token 3 of a text, at token 7\n\n"
+    "Targets are points with TransformerLens's names or short names (resid_pre, resid_mid, "
+    "resid_post, q, k, v, pattern, z, attn_out, mlp_pre, mlp_post, mlp_out, ...), "
+    "POINT.LAYERS.NUMBERS with ranges 4-8 and *, neuron.3.17, layer.3, or classes of heads in "
+    "--scores, such as induction. A FILE.toml lists changes as intervene = [\"off 5.1\", ...].";
 
 Options generate_options() {
   Options options(
       {.name = "generate",
-       .summary = "Continue a text with a model.",
+       .summary = "Continue a text.",
        .positional = "MODEL",
        .details = std::string(kGenerateDetails) + "\n\n" + kInterveneHelp,
        .examples = {
@@ -83,27 +78,40 @@ Options generate_options() {
            "headlight generate runs/toy --prompt \"Once\" --max_new_tokens 20 --logprobs 3",
            "headlight generate runs/toy --prompt \"Q: why?\" --stop \"Q:\" --json",
            "headlight generate runs/toy --prompt \"Once\" --intervene \"off 1.0, mlp.0\""}});
-  options.value("prompt", "Text to continue")
-      .value("prompt_file", "UTF-8 file with the text to continue; -: standard input")
+  options.value("prompt", "Continue this text")
+      .basic()
+      .value("prompt_file", "Continue the text of this UTF-8 file; -: standard input")
+      .path()
+      .basic()
       .value("start", "As --prompt, or FILE:path for a file (nanoGPT's name)")
-      .value("ids", "Tokens to continue in the place of a text, as 1,4093; none is added");
+      .value("ids", "Continue these token ids, as 1,4093; no token is added");
   add_special_tokens_option(options);
-  options.value("max_new_tokens", "Tokens to generate at most", "500")
-      .value("temperature", "Below 1 safer, above 1 wilder, 0 always the likeliest token", "1.0")
-      .value("top_k", "Choose among so many of the likeliest tokens; 0: all", "0")
-      .value("top_p", "Choose among the likeliest tokens that sum to this probability", "1.0")
-      .value("min_p", "Drop tokens below this share of the likeliest one's probability", "0")
-      .value("repetition_penalty", "Above 1 discourages tokens of prompt and output", "1.0")
-      .value("repetition_window", "Latest tokens that the penalty sees; 0: all", "0")
-      .value("seed", "Of the random choices", "1337")
-      .value("num_samples", "Texts to generate, side by side", "1")
-      .value("weights", "Precision of the matrices: " + listed(kChoiceNames<WeightFormat>),
-             "float32")
-      .value("logprobs", "Also each token's log-probability, and that of so many of the likeliest")
+  options.value("max_new_tokens", "Generate at most this number of tokens", "500")
+      .basic()
+      .value("temperature",
+             "Sample with this temperature; 0: always choose the most probable token", "1.0")
+      .basic()
+      .value("top_k", "Choose among this number of most probable tokens; 0: all", "0")
+      .basic()
+      .value("top_p", "Choose among the most probable tokens that sum to this probability", "1.0")
+      .basic()
+      .value("min_p", "Drop tokens below this share of the highest probability", "0")
+      .value("repetition_penalty", "Above 1: discourage tokens of prompt and output", "1.0")
+      .value("repetition_window", "Apply the penalty to this number of latest tokens; 0: all", "0")
+      .value("seed", "Seed of the random choices", "1337")
+      .basic()
+      .value("num_samples", "Generate this number of texts, side by side", "1")
+      .basic()
+      .choice("weights", "Precision of the matrices", kChoiceNames<WeightFormat>, "float32")
+      .basic()
+      .value("logprobs",
+             "Also print log-probabilities of each token and of this number of most probable ones")
       .values("stop", "End before this text, or before any of several")
+      .basic()
       .flag("stream", "Print the text while it is generated")
-      .flag("ignore_eos", "Never end with a token that ends texts: generate all max_new_tokens")
-      .flag("no_cache", "Compute every token anew, without the key/value cache (slow)");
+      .basic()
+      .flag("ignore_eos", "Ignore tokens that end texts: generate all of --max_new_tokens")
+      .flag("no_cache", "Compute without the key/value cache (slow)");
   add_intervene_options(options);
   options.alias("temp", "temperature")
       .alias("n", "max_new_tokens")

@@ -25,46 +25,43 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kIntroduction =
-    "Scores every attention head on a text and says what it does. A score is the mean over the\n"
-    "queries for which its pattern exists, so a head that does nothing else has 1. 'induction' is\n"
-    "measured on random tokens that are repeated; 'copying' and 'k_composition' come from the\n"
-    "weight matrices alone, with norms, biases and MLPs left out. mul.* and abs.* are the numbers\n"
-    "of TransformerLens's head_detector on the text.\n"
-    "Without --text and --data all scores are measured on those random tokens.\n"
-    "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n";
+    "Scores every attention head on a text and classifies it. A score is the mean over the "
+    "queries for which its pattern exists; 1 means that the head does nothing else. Without "
+    "--text and --data, all scores are measured on repeated random tokens.\n\n"
+    "'induction' is always measured on repeated random tokens. 'copying' and 'k_composition' "
+    "come from the weight matrices alone, without norms, biases and MLPs. mul.* and abs.* are "
+    "the numbers of TransformerLens's head_detector on the text.\n";
 
 constexpr const char* kEvidence =
-    "A verdict is settled when the 95 % interval of the score that it rests on ('by' in the\n"
-    "table) lies on one side of its threshold: the bootstrap's over 10 documents or more, else at "
-    "least\n"
-    "Hoeffding's for the number of places that were measured. Others are marked ?.\n\n";
+    "A verdict is settled if the 95 % interval of its score ('by' in the table) is on one side "
+    "of the threshold. The interval is the bootstrap's over 10 or more documents, and at least "
+    "Hoeffding's for the number of measured positions otherwise. Other verdicts are marked ?.\n\n";
 
 constexpr const char* kFiles =
-    "--out DIR also writes heads.json, heads.csv, heads.npz (heads [heads, 2], the layer and the\n"
-    "number of each; every column as an array [heads]; NAME.interval [heads, 2]; offset_shares\n"
-    "[heads, T]; js_distance; k_composition_matrix, of all_heads), redundancy.svg and\n"
-    "k_composition.svg. Files hold all heads; --filter and --sort concern the output.\n"
-    "--annotations takes a file like data/toy.annotations.jsonl, which knows where quotes,\n"
-    "brackets, subjects, names and phrases of the documents are.\n"
-    "Intervals are of 95 % (bootstrap over documents, or the blocks that one is cut into).\n\n"
-    "JSON keys: model_fingerprint, sequences, tokens, random_tokens, caution (null: all verdicts\n"
-    "are settled), heads[{head, layer, index, verdict, verdict_score, verdict_measure,\n"
-    "verdict_interval{low, high}, verdict_places, settled, sentence, every score (null: not\n"
-    "measured), best_offset, k_source, intervals{score{low, high}}, detector{mul{...},\n"
-    "abs{...}}}], layers[{layer, entropy (nats), mean_distance, confidence, sparsity}],\n"
-    "even_weights{score} (of a head that gives all tokens the same weight), clusters,\n"
+    "--out DIR also writes heads.json, heads.csv, heads.npz, redundancy.svg and "
+    "k_composition.svg. heads.npz holds heads [heads, 2] (layer and number), every column as "
+    "an array [heads], NAME.interval [heads, 2], offset_shares [heads, T], js_distance, and "
+    "k_composition_matrix of all_heads. Files hold all heads; --filter and --sort affect the "
+    "output only. Intervals are of 95 % (bootstrap over documents, or the blocks of one "
+    "document).\n\n"
+    "--annotations takes a file such as data/toy.annotations.jsonl, with the positions of "
+    "quotes, brackets, subjects, names and phrases in the documents.\n\n"
+    "JSON keys: model_fingerprint, sequences, tokens, random_tokens, caution (null: all "
+    "verdicts are settled), heads[{head, layer, index, verdict, verdict_score, "
+    "verdict_measure, verdict_interval{low, high}, verdict_places, settled, sentence, every "
+    "score (null: not measured), best_offset, k_source, intervals{score{low, high}}, "
+    "detector{mul{...}, abs{...}}}], layers[{layer, entropy (nats), mean_distance, confidence, "
+    "sparsity}], even_weights{score} (of a head with uniform attention), clusters, "
     "cluster_threshold, compared_queries, files.\n\n"
-    "--over_time reads no text: it shows what a run that was trained with --track_heads N has\n"
-    "written to heads.jsonl, with the training loss beside it, and writes heads_over_time.svg "
-    "into\n"
-    "the run directory or --out. --columns are the scores to show. JSON keys then: iterations, "
-    "loss,\n"
-    "first_copy_loss, second_copy_loss, in_context, scores{score{head[]}}, births[{score, head,\n"
-    "threshold, settled, iteration, loss, in_context}], files, caution (null: none). A birth is\n"
-    "settled when even the fewest places measured leave the head's best score above the threshold.";
+    "--over_time reads no text. It shows heads.jsonl of a run trained with --track_heads N, "
+    "with the training loss, and writes heads_over_time.svg into the run directory or --out. "
+    "--columns chooses the scores. JSON keys then: iterations, loss, first_copy_loss, "
+    "second_copy_loss, in_context, scores{score{head[]}}, births[{score, head, threshold, "
+    "settled, iteration, loss, in_context}], files, caution (null: none). A birth is settled "
+    "if the head's best score is above the threshold even for the fewest measured positions.";
 
 std::string scores_help() {
-  std::string text = "\nScores:\n";
+  std::string text = "\nScores:\n\n";
   for (const ScoreInfo& info : score_list()) {
     const std::string name(info.name);
     text += "  " + name + std::string(17 - std::min<std::size_t>(name.size(), 16), ' ') +
@@ -75,8 +72,8 @@ std::string scores_help() {
 
 std::string verdicts_help() {
   std::string text =
-      "\nVerdicts: the highest score that reaches its threshold, of the first group that has "
-      "one.\n";
+      "\nVerdict: the highest score that reaches its threshold, in the first group with such a "
+      "score.\n\n";
   int rank = 0;
   for (const VerdictRule& rule : verdict_rules()) {
     text += rule.rank > rank ? "\n" : "";
@@ -86,10 +83,10 @@ std::string verdicts_help() {
       scores += (scores.empty() ? "" : " or ") + std::string(score);
     }
     const std::string name(rule.name);
-    text +=
-        "  " + name + std::string(17 - std::min<std::size_t>(name.size(), 16), ' ') +
-        (scores.empty() ? "nothing of that" : scores + " >= " + fixed_number(rule.threshold, 2)) +
-        "\n";
+    text += "  " + name + std::string(17 - std::min<std::size_t>(name.size(), 16), ' ') +
+            (scores.empty() ? "no score reaches its threshold"
+                            : scores + " >= " + fixed_number(rule.threshold, 2)) +
+            "\n";
   }
   return text + "\n";
 }
@@ -97,7 +94,7 @@ std::string verdicts_help() {
 Options heads_options() {
   Options options(
       {.name = "heads",
-       .summary = "What every attention head does.",
+       .summary = "Score and classify every attention head.",
        .positional = "MODEL",
        .details = kIntroduction + scores_help() + verdicts_help() + kEvidence + kFiles,
        .examples = {
@@ -109,30 +106,39 @@ Options heads_options() {
            "headlight heads runs/toy --data book.txt --filter \"induction>0.5\" --columns "
            "head,induction,k_composition,k_source",
            "headlight heads runs/induction --over_time"}});
-  options.value("text", "Text to look at, instead of --data");
+  options.value("text", "Score the heads on this text, instead of --data").basic();
   add_ids_option(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
-  options.value("annotations", "Known pairs of places in the documents of --data (JSON lines)")
-      .value("heads", "Heads to score, as 0.1,2.3; all by default")
-      .value("max_tokens", "Cut every document to its first tokens; 0: do not", "0")
+  options.value("annotations", "Known pairs of positions in the documents of --data (JSON lines)")
+      .path()
+      .value("heads", "Heads to score, as 0.1,2.3 (default: all)")
+      .basic()
+      .value("max_tokens", "Cut every document to this number of first tokens; 0: do not", "0")
       .value("columns", "Columns to show: head, verdict, any score ...")
-      .value("sort", "Column to sort by, the largest first")
+      .basic()
+      .value("sort", "Sort by this column, the largest first")
+      .basic()
       .flag("ascending", "Sort the smallest first")
-      .value("filter", "Only heads like induction>0.5,layer>=2,verdict=induction")
-      .value("repeats", "Sequences of repeated random tokens; 0: none", "16")
-      .value("repeat_length", "Random tokens before they are repeated", "64")
-      .value("redundancy", "Documents to compare all pairs of heads on; 0: none", "16")
-      .value("cluster_below", "Jensen-Shannon distance below which heads do the same", "0.2")
-      .flag("over_time", "Show what a run with --track_heads has recorded")
-      .flag("no_weight_scores", "Without copying and k_composition")
-      .flag("exclude_bos", "mul and abs: without the first token")
-      .flag("exclude_current_token", "mul and abs: without the query's own token")
-      .value("resamples", "Draws of the bootstrap; 0: no intervals", "1000")
-      .value("seed", "Of the bootstrap and of random tokens", "1337")
-      .value("lang", "Language of tables and sentences: " + listed(kChoiceNames<Language>), "en")
-      .value("out", "Directory for heads.json, .csv, .npz and figures");
+      .value("filter", "Show only matching heads, as induction>0.5,layer>=2,verdict=induction")
+      .basic()
+      .value("repeats", "Measure on this number of sequences of repeated random tokens; 0: none",
+             "16")
+      .value("repeat_length", "Repeat this number of random tokens", "64")
+      .value("redundancy", "Compare all pairs of heads on this number of documents; 0: none", "16")
+      .value("cluster_below", "Group heads below this Jensen-Shannon distance", "0.2")
+      .flag("over_time", "Show the scores recorded by a run with --track_heads")
+      .basic()
+      .flag("no_weight_scores", "Leave out copying and k_composition")
+      .flag("exclude_bos", "mul and abs: leave out the first token")
+      .flag("exclude_current_token", "mul and abs: leave out the query's own token")
+      .value("resamples", "Resamples of the bootstrap; 0: no intervals", "1000")
+      .value("seed", "Seed of the bootstrap and the random tokens", "1337")
+      .choice("lang", "Language of tables and sentences", kChoiceNames<Language>, "en")
+      .value("out", "Write heads.json, .csv, .npz and figures to this directory")
+      .path()
+      .basic();
   return options;
 }
 

@@ -17,35 +17,36 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kImportanceDetails =
-    "Three answers to the question which heads a model needs on a text, in nats a token:\n"
-    "  sensitivity   absolute derivative of a sequence's summed loss by a gate on the head, added\n"
-    "                up over sequences and divided by the number of tokens, so that each sequence\n"
-    "                counts by its tokens (Michel et al., arXiv 1905.10650); normalised: divided\n"
-    "                by the root of the sum of squares over the layer\n"
-    "  taylor        what the loss would rise by without the head, were it linear in the gate\n"
+    "Measures the importance of each head for the loss on a text in three ways, in nats per "
+    "token:\n\n"
+    "  sensitivity   absolute derivative of a sequence's summed loss by a gate on the head,\n"
+    "                summed over sequences and divided by the number of tokens, so that\n"
+    "                sequences count by their tokens (Michel et al., arXiv 1905.10650);\n"
+    "                normalised: divided by the root of the sum of squares over the layer\n"
+    "  taylor        linear estimate of the rise of the loss without the head\n"
     "                (Molchanov et al., arXiv 1611.06440)\n"
-    "  ablation      what the loss does rise by (headlight ablate)\n"
-    "Below the table stands how much the three rankings agree (Spearman's rank correlation).\n"
-    "--no_ablation leaves out the third, which costs as many forward passes as half the heads.\n"
-    "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n"
-    "Intervals over fewer than 10 sequences are too narrow: the first line says so, and figures\n"
-    "are marked ?.\n"
-    "JSON keys: caution (null: none), loss, sequences, tokens, heads[{head, layer, index,\n"
-    "sensitivity{mean, low, high}, normalized, taylor{...}, ablation{...}}],\n"
+    "  ablation      measured rise of the loss without the head (headlight ablate)\n\n"
+    "Below the table is the agreement of the three rankings (Spearman's rank correlation). "
+    "--no_ablation leaves out the third measure, which needs half as many forward passes as "
+    "the model has heads. Intervals over fewer than 10 sequences are too narrow: the first "
+    "line says so, and figures are marked ?.\n\n"
+    "JSON keys: caution (null: none), loss, sequences, tokens, heads[{head, layer, index, "
+    "sensitivity{mean, low, high}, normalized, taylor{...}, ablation{...}}], "
     "rank_correlation{sensitivity_taylor, sensitivity_ablation, taylor_ablation}.";
 
 Options importance_options() {
-  Options options({.name = "importance",
-                   .summary = "Which attention heads the loss depends on, three ways.",
-                   .positional = "MODEL",
-                   .details = kImportanceDetails,
-                   .examples = {"headlight importance runs/toy --data book.txt",
-                                "headlight importance runs/toy --data data/toy.txt --documents "
-                                "blank_line --no_ablation"}});
+  Options options(
+      {.name = "importance",
+       .summary = "Rank attention heads by their importance for the loss, in three ways.",
+       .positional = "MODEL",
+       .details = kImportanceDetails,
+       .examples = {"headlight importance runs/toy --data book.txt",
+                    "headlight importance runs/toy --data data/toy.txt --documents "
+                    "blank_line --no_ablation"}});
   add_text_data_options(options);
   add_window_option(options);
   add_result_options(options);
-  options.flag("no_ablation", "Only what one forward and backward pass tells");
+  options.flag("no_ablation", "Measure with one forward and backward pass only").basic();
   return options;
 }
 

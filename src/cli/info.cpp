@@ -36,28 +36,26 @@ constexpr Index kWideHead = 128;
 Options info_options() {
   Options options(
       {.name = "info",
-       .summary =
-           "Parameters, memory and FLOPs of a configuration or a model; the tensors of a file.",
+       .summary = "Show parameters, memory and FLOPs of a configuration or model.",
        .positional = "CONFIG.toml|MODEL|FILE",
        .details =
-           "Prints the parameters of every part with the formula beside it, what training and\n"
-           "generation need and what would compute, and warns about head counts that rarely work\n"
-           "well. A configuration's vocabulary is its vocab_size, or counted from its data file;\n"
-           "--vocab_size sets it.\n"
-           "Of a FILE.safetensors, FILE.npz or FILE.gguf it lists the tensors: name, type and "
-           "shape;\n"
-           "a GGUF file is described as the model that it is, too. JSON keys of a file: format,\n"
-           "tensors (name, dtype, shape), metadata (of lists: length and the first few values),\n"
-           "elements.\n"
-           "JSON keys of the rest: parameters, layers, heads, heads_of_layers, width, head_width,\n"
-           "block_size, vocab_size, by_part, memory_bytes (weights, training_state; of a\n"
-           "configuration also training_run), flops_per_token, warnings,\n"
-           "machine{cpu, kernel_variant, threads, products_option, products_by, blas,\n"
-           "processes_by}.",
+           "Prints the parameters of every part with their formulas, the memory of training "
+           "and generation, and the machine's code for matrix products. Warns about numbers of "
+           "heads that rarely work well. The vocabulary of a configuration is --vocab_size, "
+           "its vocab_size, or counted from its data.\n\n"
+           "For a FILE.safetensors, FILE.npz or FILE.gguf, lists the tensors: name, type and "
+           "shape. A GGUF file is also described as a model.\n\n"
+           "JSON keys: parameters, layers, heads, heads_of_layers, width, head_width, "
+           "block_size, vocab_size, by_part, memory_bytes (weights, training_state; for a "
+           "configuration also training_run), flops_per_token, warnings, machine{cpu, "
+           "kernel_variant, threads, products_option, products_by, blas, processes_by}. For a "
+           "file: format, tensors (name, dtype, shape), metadata (for lists: length and first "
+           "values), elements.",
        .examples = {"headlight info configs/toy.toml", "headlight info runs/toy --json",
                     "headlight info configs/toy.toml --vocab_size 50257",
                     "headlight info runs/toy/best/model.safetensors"}});
-  options.value("vocab_size", "Vocabulary of a configuration, instead of reading its data");
+  options.value("vocab_size",
+                "Assume this vocabulary size for a configuration, instead of reading its data");
   return options;
 }
 

@@ -18,32 +18,38 @@ using lab::Experiment;
 using lab::Report;
 
 constexpr const char* kLabDetails =
-    "Each experiment computes something about attention on the spot, without any file, and shows\n"
-    "it as tables and pictures with an explanation; every claim below them is marked by whether\n"
-    "the numbers of this run bear it out. headlight lab alone lists the experiments. The same\n"
-    "seed gives the same numbers, whatever the number of threads.\n"
-    "--out DIR writes the figures as SVG and everything measured as results.json; --json prints\n"
-    "the same object. induction looks into a model of yours with --model; without, it trains two "
-    "of\n"
-    "its own (--full: five), which takes about a minute.\n"
+    "Each experiment computes something about attention, without reading any file, and "
+    "explains the results with tables and pictures. Each claim below them is marked by whether "
+    "the numbers of this run support it. headlight lab alone lists the experiments. The same "
+    "seed gives the same numbers with any number of threads.\n\n"
+    "--out DIR writes the figures as SVG and all measurements as results.json; --json prints "
+    "the same object. induction inspects your own model with --model. Without it, induction "
+    "trains two models (--full: five), which takes about a minute.\n\n"
     "JSON keys: experiment, seed, full, values{...} by experiment, claims[{id, holds, text}].";
 
 Options lab_options() {
+  std::vector<std::string> names;
+  for (const Experiment& experiment : lab::experiments()) {
+    names.emplace_back(experiment.name);
+  }
   Options options({.name = "lab",
-                   .summary = "Experiments that show how attention works, and why.",
+                   .summary = "Run experiments that show how attention works.",
                    .positional = "[EXPERIMENT]",
                    .details = kLabDetails,
                    .examples = {"headlight lab", "headlight lab worked-example",
                                 "headlight lab heads --out runs/lab_heads",
                                 "headlight lab pre-post-ln --lang ko --full",
-                                "headlight lab induction --model runs/induction --out story"}});
-  options.flag("full", "The long version: more updates, more repeats")
-      .value("iters", "Updates of every training; 0: what the experiment needs", "0")
+                                "headlight lab induction --model runs/induction --out story"},
+                   .positional_choices = names});
+  options.flag("full", "Run the long version, with more steps and repeats")
+      .value("iters", "Train for this number of steps; 0: as the experiment needs", "0")
       .alias("max_iters", "iters")
-      .value("seed", "Of all random numbers", "1337")
-      .value("model", "induction: look into this model instead of training one")
-      .value("lang", "Language of the explanations: " + listed(kChoiceNames<Language>), "en")
-      .value("out", "Directory for the figures and results.json");
+      .value("seed", "Seed of all random numbers", "1337")
+      .value("model", "induction: inspect this model instead of training one")
+      .path()
+      .choice("lang", "Language of the explanations", kChoiceNames<Language>, "en")
+      .value("out", "Write the figures and results.json to this directory")
+      .path();
   return options;
 }
 

@@ -18,31 +18,29 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kLensDetails =
-    "The logit lens (nostalgebraist 2020): the last norm and the head read the residual stream\n"
-    "behind every layer, as if the layers above were not there. The rows are embed (what enters\n"
-    "the first layer), the layers, and what the model itself says: of resid_post the last layer,\n"
-    "else final. --point attn_out or mlp_out reads what a layer adds to the stream, divided by "
-    "what\n"
-    "the last norm divides the final stream by and without its shift, so that logits sum up.\n"
-    "The target of a token is the one that follows it in the text; of the last token --target, or\n"
-    "what the model holds for likeliest. Rank 1 is the likeliest token. Entropies, logarithms of\n"
-    "probabilities and KL, the divergence of the row from what the model itself says (the mean\n"
-    "over that of the difference of the logarithms), are in nats. Models with norm = post have no\n"
-    "lens.\n"
-    "With --data the means over all tokens of a text. --npz writes an archive for numpy.load:\n"
-    "probability, log_probability, rank, entropy, kl [R, P], top_ids, top_probabilities [R, P, "
-    "k],\n"
-    "layers [R] (-1: embed; the number of layers: final), positions, tokens, targets [P], and the\n"
-    "names rows [R] and token_labels [P]; with --data loss, accuracy, entropy, kl and the names\n"
-    "layer [R].\n"
-    "MODEL is a run directory, a checkpoint, a Hugging Face directory or a GGUF file.\n\n"
-    "JSON keys: point, positions[{position, id, token, target{id, token}}], rows[{row, layer,\n"
-    "readings[{probability, logprob, rank, entropy, kl, top[{id, token, probability}]}]}]. With\n"
-    "--data point, tokens, rows[{row, layer, loss, accuracy, entropy, kl}].";
+    "Shows the logit lens (nostalgebraist 2020): the last norm and the output head read the "
+    "residual stream after every layer, as if no layers followed. With --data, prints means "
+    "over all tokens of a text.\n\n"
+    "The rows are embed (input of the first layer), the layers, and the model's own "
+    "prediction, which is the last layer for resid_post and the row final otherwise. --point "
+    "attn_out or mlp_out reads the contribution of each layer to the stream. It is divided by "
+    "the last norm's divisor for the final stream, without the norm's shift, so that logits "
+    "add up. Models with norm = post have no lens.\n\n"
+    "The target of a token is the next token of the text. The target of the last token is "
+    "--target, or the model's most probable token. Rank 1 is the most probable token. "
+    "Entropies, log-probabilities and KL are in nats. KL is the divergence of the row from the "
+    "model's own prediction: the mean difference of log-probabilities under that prediction.\n\n"
+    "--npz writes an archive for numpy.load: probability, log_probability, rank, entropy, kl "
+    "[R, P], top_ids, top_probabilities [R, P, k], layers [R] (-1: embed; number of layers: "
+    "final), positions, tokens, targets [P], and the names rows [R] and token_labels [P]. With "
+    "--data: loss, accuracy, entropy, kl and the names layer [R].\n\n"
+    "JSON keys: point, positions[{position, id, token, target{id, token}}], rows[{row, layer, "
+    "readings[{probability, logprob, rank, entropy, kl, top[{id, token, probability}]}]}]. "
+    "With --data: point, tokens, rows[{row, layer, loss, accuracy, entropy, kl}].";
 
 Options lens_options() {
   Options options({.name = "lens",
-                   .summary = "What every layer would say, for every token.",
+                   .summary = "Show the next-token prediction after every layer.",
                    .positional = "MODEL",
                    .details = kLensDetails,
                    .examples = {"headlight lens runs/toy --text 'Mina lost her red key. \"Have you "
@@ -51,18 +49,25 @@ Options lens_options() {
                                 "--point mlp_out --target \",\"",
                                 "headlight lens runs/toy --data data/toy.txt --documents "
                                 "blank_line --svg layers.svg"}});
-  options.value("text", "Text to read");
+  options.value("text", "Read this text").basic();
   add_ids_option(options);
-  options.value("point", "What is read: " + listed(kLensPointNames), "resid_post")
-      .value("layers", "Layers, such as 3, 0-5 or 4-; default: all")
-      .value("positions", "Tokens of the text, from 0, such as 3, 0-5 or last; default: all")
-      .value("target", "Token that should follow the text; the likeliest by default")
-      .value("top_k", "Likeliest tokens to tell; the table shows as many as fit", "5");
+  options.choice("point", "Read this point", kLensPointNames, "resid_post")
+      .basic()
+      .value("layers", "Layers, as 3, 0-5 or 4- (default: all)")
+      .basic()
+      .value("positions", "Tokens of the text, from 0, as 3, 0-5 or last (default: all)")
+      .basic()
+      .value("target", "Target after the text (default: the most probable token)")
+      .basic()
+      .value("top_k", "Report this number of most probable tokens; the table shows as many as fit",
+             "5")
+      .basic();
   add_result_options(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
-  options.value("max_batches", "--data: batches to use, spread evenly over the text; 0: all", "0");
+  options.value("max_batches",
+                "--data: use this number of batches, spread evenly over the text; 0: all", "0");
   return options;
 }
 

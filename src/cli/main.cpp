@@ -21,58 +21,81 @@ constexpr int kSaveFailed = 3;
 constexpr int kLocked = 4;
 
 constexpr std::array kCommands{
-    Command{"train", "Train a model from a configuration", run_train},
-    Command{"generate", "Continue a text with a model", run_generate},
-    Command{"serve", "Serve models by HTTP, with OpenAI's API", run_serve},
-    Command{"attention", "Dump and draw what every attention head looks at", run_attention},
-    Command{"heads", "What every attention head does: scores, verdicts, duplicates", run_heads},
-    Command{"ablate", "How much the loss rises without each attention head, MLP, layer or neuron",
+    Command{"Make a model", "train", "Train a model, or continue a run", run_train},
+    Command{"Make a model", "tokenizer", "Learn a tokenizer; encode, decode and show text",
+            run_tokenizer},
+    Command{"Make a model", "export", "Write a model for transformers, llama.cpp, nanoGPT or NumPy",
+            run_export},
+    Command{"Make a model", "info", "Show parameters, memory and FLOPs of a configuration or model",
+            run_info},
+    Command{"Make a model", "compare", "Compare runs: settings, losses, speed and a chart",
+            run_compare},
+    Command{"Use it", "generate", "Continue a text", run_generate},
+    Command{"Use it", "serve", "Serve models over HTTP, with OpenAI's API and a web page",
+            run_serve},
+    Command{"Use it", "eval", "Measure loss, perplexity and bits per byte on a text", run_eval},
+    Command{"Look inside", "attention", "Write and draw the attention patterns of a text",
+            run_attention},
+    Command{"Look inside", "heads", "Score and classify every attention head", run_heads},
+    Command{"Look inside", "lens", "Show the next-token prediction after every layer", run_lens},
+    Command{"Look inside", "cache", "Write activations: residual stream, heads, neurons",
+            run_cache},
+    Command{"Change", "ablate", "Measure the loss without each head, MLP, layer or neuron",
             run_ablate},
-    Command{"importance", "Which attention heads the loss depends on, three ways", run_importance},
-    Command{"prune", "Remove attention heads and write the smaller model", run_prune},
-    Command{"patch", "Which heads carry the difference between two texts", run_patch},
-    Command{"circuit", "Which heads and MLPs read what others write, for a task", run_circuit},
-    Command{"attribute", "What every head adds to the logit of a token", run_attribute},
-    Command{"lens", "What every layer would say, for every token", run_lens},
-    Command{"cache", "Write what a model computes inside: residuals, heads, neurons", run_cache},
-    Command{"lab", "Experiments that show how attention works, and why", run_lab},
-    Command{"eval", "Loss, perplexity and bits per byte of a model on a text", run_eval},
-    Command{"compare", "Runs side by side: settings, losses, speed, one chart", run_compare},
-    Command{"info", "Parameters, memory and FLOPs of a configuration or model", run_info},
-    Command{"tokenizer", "Learn a tokenizer; encode, decode and show text", run_tokenizer},
-    Command{"export", "Write a model for transformers, nanoGPT or NumPy", run_export},
-    Command{"gradcheck", "Check every gradient against finite differences", run_gradcheck},
-    Command{"bench", "Measure the speed of training, generation and their parts", run_bench},
+    Command{"Change", "patch", "Find the heads that carry the difference between two texts",
+            run_patch},
+    Command{"Change", "circuit", "Find the connections between heads and MLPs that a task uses",
+            run_circuit},
+    Command{"Change", "attribute", "Split the logit of a token into contributions of heads",
+            run_attribute},
+    Command{"Change", "importance", "Rank attention heads by their importance for the loss",
+            run_importance},
+    Command{"Change", "prune", "Remove attention heads and write the smaller model", run_prune},
+    Command{"Learn", "lab", "Run experiments that show how attention works", run_lab},
+    Command{"Check", "gradcheck", "Compare every gradient with finite differences", run_gradcheck},
+    Command{"Check", "bench", "Measure the speed of training, generation and their parts",
+            run_bench},
 };
 
-void print_usage(std::ostream& out) {
-  out << "Headlight " HEADLIGHT_VERSION
-         ": train small GPTs on a CPU, generate text, see every attention head\n\n"
-         "Usage: headlight <command> [options]\n\nCommands:\n";
-  print_commands(kCommands, out);
-  out << "\nheadlight <command> --help tells more about each.\n\n"
-         "Exit codes: 0 done, 1 failure, 2 bad input, 3 a run could not be saved,\n"
-         "4 another process uses the run directory, 130 interrupted at once.\n";
-}
+constexpr const char* kDetails =
+    "headlight COMMAND --help shows the options of a command, and examples. headlight COMMAND "
+    "--help all shows all options and the JSON keys.\n\n"
+    "headlight --help bash, zsh or fish writes a completion script. headlight --help man, or "
+    "headlight COMMAND --help man, writes a manual page.\n\n"
+    "Installed files: share/headlight/configs (presets for headlight train), "
+    "share/headlight/data/toy.txt (short stories in English and Korean to train a first model on), "
+    "share/doc/headlight/headlight.cdx.json (bill of materials, CycloneDX).";
 
-const Command& command_of(const std::string& name) {
-  return find_command(kCommands, name, "unknown command", "headlight --help");
+CommandTable program_table() {
+  return {.info = {.name = "",
+                   .summary = "Headlight " HEADLIGHT_VERSION
+                              " trains GPT-style models on a CPU, generates text, and measures and "
+                              "shows attention heads.",
+                   .positional = "COMMAND",
+                   .details = kDetails,
+                   .examples = {"headlight train configs/toy.toml --out_dir runs/short "
+                                "--max_iters 100",
+                                "headlight generate runs/toy --prompt \"One day\" "
+                                "--temperature 0.5",
+                                "headlight eval runs/toy --data data/toy.txt --documents "
+                                "blank_line",
+                                "headlight attention runs/toy --text \"Mina lost her red kite.\"",
+                                "headlight heads runs/toy"},
+                   .exit_codes = "3 a run could not be saved, 4 another process uses the run "
+                                 "directory, 130 interrupted at once"},
+          .commands = kCommands};
 }
 
 int dispatch(const std::vector<std::string>& arguments) {
-  if (arguments.size() > 1 && arguments[0] == "help") {
-    return command_of(arguments[1]).run({"--help"});
-  }
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
-      arguments[0] == "help") {
-    print_usage(arguments.empty() ? std::cerr : std::cout);
-    return arguments.empty() ? kBadInput : 0;
+  if (arguments.empty()) {
+    print_usage(program_table(), HelpForm::usual, std::cerr);
+    return kBadInput;
   }
   if (arguments[0] == "--version") {
     std::cout << "headlight " HEADLIGHT_VERSION "\n";
     return 0;
   }
-  return command_of(arguments[0]).run({arguments.begin() + 1, arguments.end()});
+  return run_table(program_table(), arguments);
 }
 
 // Logs an exception of the command. Returns its exit code.

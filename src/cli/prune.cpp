@@ -21,23 +21,20 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kPruneDetails =
-    "Writes a smaller model that computes what MODEL computes without some heads. Which ones, is\n"
-    "given by --heads, or found on a text: --keep 50% (or a number of heads) and --until_loss\n"
-    "+0.02 (nats a token, or 2%) remove the least important head, again and again, and measure "
-    "the\n"
-    "loss each time. Every layer keeps one head. The result works in every command; headlight\n"
-    "export --to hf writes the equivalent full-size model.\n"
-    "DIR gets the model and pruning.json; when heads are found, also curve.csv and curve.svg,\n"
-    "the loss against the heads that are left. They end with the head whose removal went beyond\n"
-    "--until_loss and which was put back. --finetune_iters N trains the pruned model on the text, "
-    "or "
-    "on\n"
-    "that of --finetune_data (AdamW, N updates), before it is written.\n"
-    "The heads that stay keep their numbers, in every command; exported, they stand at them.\n"
+    "Writes a smaller model without some heads. --heads names the heads. --keep 50% (or a "
+    "number of heads) and --until_loss +0.02 (nats per token, or 2%) choose them on a text: "
+    "the least important head is removed repeatedly, and the loss is measured each time. Every "
+    "layer keeps at least one head.\n\n"
+    "DIR gets the model and pruning.json. If heads are chosen on a text, it also gets "
+    "curve.csv and curve.svg, the loss against the number of heads. Their last entry is the "
+    "head whose removal exceeded --until_loss and which was therefore kept. --finetune_iters N "
+    "trains the pruned model for N steps of AdamW on the text, or on --finetune_data, before "
+    "writing it.\n\n"
+    "The result works in every command. Remaining heads keep their numbers, also after export. "
+    "headlight export --to hf writes the equivalent full-size model.\n\n"
     "JSON keys: heads (removed, in order), kept, kept_heads, parameters, parameters_before, "
-    "directory,\n"
-    "curve[{kept, loss, removed}], loss_before, loss_after, loss_finetuned (null where there is\n"
-    "none).";
+    "directory, curve[{kept, loss, removed}], loss_before, loss_after, loss_finetuned (null: "
+    "not measured).";
 
 Options prune_options() {
   Options options(
@@ -50,16 +47,24 @@ Options prune_options() {
                     "headlight prune runs/toy --until_loss +0.02 --data book.txt --out small "
                     "--finetune_iters 200"}});
   add_text_data_options(options);
-  options.value("heads", "Heads to remove, as 0.1,2.3 or 0:1;2:3")
-      .value("keep", "Heads to keep, as a number or as a share like 50%")
-      .value("until_loss", "Stop before the loss rises by more: +0.02 (nats a token) or 2%")
-      .value("by", "What ranks heads: ablation, or sensitivity (faster)", "ablation")
-      .value("rounds", "How often they are ranked anew", "8")
-      .value("finetune_iters", "Updates after pruning", "0")
-      .values("finetune_data", "Texts of those updates; --data by default")
-      .value("learning_rate", "Of those updates, falling to a tenth", "3e-4")
-      .value("seed", "Of their batches", "1337")
-      .value("out", "Directory to write; must not exist");
+  options.value("heads", "Remove these heads, as 0.1,2.3 or 0:1;2:3")
+      .basic()
+      .value("keep", "Keep this number of heads, or a share such as 50%")
+      .basic()
+      .value("until_loss", "Stop before the loss rises by more: +0.02 (nats per token) or 2%")
+      .basic()
+      .choice("by", "Rank heads by this measure (sensitivity is faster)",
+              kChoiceNames<PruneRanking>, "ablation")
+      .value("rounds", "Rank the heads anew this number of times", "8")
+      .value("finetune_iters", "Train for this number of steps after pruning", "0")
+      .basic()
+      .values("finetune_data", "Train on these texts instead of --data")
+      .path()
+      .value("learning_rate", "Initial learning rate of the training, falling to a tenth", "3e-4")
+      .value("seed", "Seed of the training's batches", "1337")
+      .value("out", "Write to this directory, which must not exist")
+      .path()
+      .basic();
   return options;
 }
 

@@ -15,49 +15,46 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kServeDetails =
-    "Serves models by HTTP until it is interrupted: OpenAI's API at /v1 (models, completions,\n"
-    "chat/completions, streamed or not), /health, /metrics (Prometheus), /tokenize, /detokenize,\n"
-    "and what heads do at /api (attention, scores, ablate, patch, lens). A MODEL is what generate\n"
-    "takes, or NAME=MODEL to choose the name that requests call it by; by default that of the "
-    "file\n"
-    "or folder.\n\n"
-    "The texts of all clients are made side by side, and none changes a bit of another: the same\n"
-    "seed gives the same text. Prompts with a common beginning share it.\n\n"
-    "Only programs of this machine can connect. --host lets others in and demands --api_key_file,\n"
-    "a file with a key of at least 16 characters, which every request must then bring\n"
-    "(Authorization: Bearer KEY); nobody but its owner may write it. SIGTERM and Ctrl-C let\n"
-    "answers end, 30 seconds at most; a second one ends at once. --log_level debug writes a line\n"
-    "for every request.\n\n"
-    "JSON keys, on one line once it listens: address, models.";
+    "Serves models over HTTP until interrupted: OpenAI's API at /v1 (models, completions, "
+    "chat/completions, with or without streaming), /health, /metrics (Prometheus), /tokenize, "
+    "/detokenize, and analysis of heads at /api (attention, scores, ablate, patch, lens). "
+    "NAME=MODEL sets the name that requests use; the default is the name of the file or folder.\n\n"
+    "Texts of all clients are generated together. The same seed gives the same text, whatever "
+    "other clients do. Prompts with a common beginning share its computation.\n\n"
+    "By default only programs on this machine can connect. --host lets others in and requires "
+    "--api_key_file, a file with a key of at least 16 characters. Only its owner may be able "
+    "to write it. Every request must send the key (Authorization: Bearer KEY).\n\n"
+    "SIGTERM and Ctrl-C finish answers for at most 30 seconds. A second signal ends at once. "
+    "--log_level debug writes a line for every request.\n\n"
+    "JSON keys, on one line once the server listens: address, models.";
 
 Options serve_options() {
   Options options(
       {.name = "serve",
-       .summary = "Serve models by HTTP, with OpenAI's API.",
+       .summary = "Serve models over HTTP, with OpenAI's API and a web page.",
        .positional = "MODEL [MODEL ...]",
        .details = kServeDetails,
        .examples = {"headlight serve runs/toy",
                     "headlight serve small=runs/toy large=model.gguf --port 9000 --weights int8",
                     "headlight serve runs/toy --host 0.0.0.0 --api_key_file key.txt"}});
-  options.value("host", "Address to listen on", "127.0.0.1")
-      .value("port", "Port to listen on; 0: one that is free", "8080")
-      .value("api_key_file", "File with the key that every request must bring")
-      .values("allow_host", "Another name of this server, for browsers")
-      .value("runs", "Folder of training runs that the page shows as they go on")
-      .values("allow_origin", "Pages whose scripts may ask, as https://example.org")
-      .value("weights", "Precision of the matrices: " + listed(kChoiceNames<WeightFormat>),
-             "float32")
-      .value("slots", "Texts of a model that are made side by side", "16")
-      .value("queue", "Requests beyond those that may wait", "64")
+  options.value("host", "Listen on this address", "127.0.0.1")
+      .value("port", "Listen on this port; 0: a free one", "8080")
+      .value("api_key_file", "Require the key in this file from every request")
+      .path()
+      .values("allow_host", "Accept requests from browsers for this name of the server, too")
+      .value("runs", "Show the training runs of this folder on the page, as they progress")
+      .path()
+      .values("allow_origin", "Let scripts of this page send requests, as https://example.org")
+      .choice("weights", "Precision of the matrices", kChoiceNames<WeightFormat>, "float32")
+      .value("slots", "Generate at most this number of texts of a model at once", "16")
+      .value("queue", "Let this number of further requests wait", "64")
       .value("ctx_size",
-             "Tokens of a model that keys and values are kept for, of all texts together; 0: up to "
-             "8192, or a block",
+             "Keep keys and values for this number of tokens of a model, of all texts together; 0: "
+             "up to 8192, or the context length",
              "0")
-      .value("max_work",
-             "Tokens times passes over a model that one request may ask for, of prompts and of "
-             "analyses",
+      .value("max_work", "Largest request: tokens times forward passes, of prompts and analyses",
              "131072")
-      .value("max_tokens", "Length of a chat's answer that does not say its own", "512");
+      .value("max_tokens", "Length of chat answers for requests that set none", "512");
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
   return options;
 }

@@ -24,57 +24,54 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kTrainDetails =
-    "Settings come from the TOML file, then from the options below, which have the names and\n"
-    "defaults of nanoGPT where it has them. Relative paths in the file are looked for in the\n"
-    "current folder, then beside the file and in the folders above it; out_dir always starts at\n"
-    "the current one. On less than 10 MB of text, a run that is given none of n_layer, n_head and\n"
-    "n_embd has those of a small model, and 2000 steps (the log names them).\n"
-    "Where nothing else is given, the learning rate warms up for a twentieth of\n"
-    "max_iters, at most 2000 updates, and falls to a tenth of learning_rate at max_iters.\n"
-    "--lr_schedule wsd (warm-up, stable, decay) stays at learning_rate until the last fifth\n"
-    "(lr_decay_fraction) and falls then, as 1 minus a square root: a larger max_iters with\n"
-    "--resume from before the decay makes the stable part longer and changes nothing before.\n"
-    "--optimizer muon orthogonalises the updates of the matrices inside layers (query, key and\n"
-    "value apart); embeddings, head, norms and biases have AdamW. With adjust_lr_fn\n"
-    "match_rms_adamw one learning_rate and weight_decay serve both; original is Keller\n"
-    "Jordan's, which moves matrices less far: at rates about 0.02, AdamW's then, too.\n"
-    "The run directory gets config.toml (the effective settings; those that follow from others\n"
-    "stand in comments), metrics.jsonl (a line for each update, evaluation and change of\n"
-    "settings) and checkpoints, which are Hugging Face GPT-2 directories; best and latest lead\n"
-    "to two of them.\n"
-    "--init_from MODEL starts from the weights and the tokenizer of a run, a checkpoint or a\n"
-    "GPT-2 directory of transformers; sizes come from the model, and a smaller --block_size\n"
-    "drops its last positions.\n"
-    "Ctrl-C (SIGINT) and SIGTERM finish the update, save and exit with 0; a second one exits\n"
-    "at once with 130 and harms nothing. Checkpoints are written while training goes on; one\n"
-    "process at a time may use a run directory.\n"
-    "--resume RUN takes the run's settings and goes on from the newest checkpoint that is\n"
-    "complete, bit for bit as if it had never stopped; a run that was killed before its first\n"
-    "one starts from the beginning. What a file or options set besides takes effect from there\n"
-    "on, in all but the model, its tokenizer, the optimizer and init_from; the log, config.toml\n"
-    "and metrics.jsonl say what changed when. The learning rate is then that of the new settings\n"
-    "at that update. Another batch_size goes on at the same place of the epoch when batching is\n"
-    "padded, and draws on when it is packed; other data, another seed or batching begin a new\n"
-    "epoch. A larger max_iters makes a rate that had fallen rise again; a warning names both.\n"
-    "mpirun -n 4 headlight train ... computes every update in 4 processes, on one machine or "
-    "many;\n"
-    "process 0 writes and tells. --shards S gives the same bits with any number of processes up\n"
-    "to S. SIGUSR1 stops like SIGTERM (mpirun forwards it); see src/cluster/README.md.\n"
-    "--eval_only evaluates once what the run would start from or go on from, and writes nothing.\n"
-    "--on_nan skip leaves an update out whose loss or gradient is not finite; rollback returns to\n"
-    "the last checkpoint and goes on with the data that follows that update.\n"
-    "--track_heads N appends to heads.jsonl, every N updates, what every attention head does and\n"
-    "how much the model gains from repetition; see headlight heads --over_time.\n"
-    "Keys of a line: iteration (updates made), loss (of the last one), first_copy_loss,\n"
-    "second_copy_loss, in_context (of repeated random tokens; second minus first), text_places "
-    "and\n"
-    "repeat_places (that the scores were measured at), heads[{head, layer, index, verdict, scores\n"
-    "as headlight heads has them}].\n"
-    "--sample_interval N lets the model go on from --sample_prompt every N updates, with the "
-    "run's\n"
-    "seed, and appends the text to samples.jsonl: iteration, prompt, text.\n"
-    "JSON keys: iterations, stopped, validation_loss, best_validation_loss,\n"
-    "tokens_per_second, directory.";
+    "Settings come from the TOML file, then from the options. Both have nanoGPT's names and "
+    "defaults where nanoGPT has them. The run directory gets checkpoints, metrics.jsonl and "
+    "config.toml.\n\n"
+    "Relative paths in the file are searched in the current folder, then beside the file and "
+    "in the folders above it. out_dir is always relative to the current folder. On less than "
+    "10 MB of text, a run that sets none of n_layer, n_head and n_embd gets the sizes of a "
+    "small model and 2000 steps. The log shows them.\n\n"
+    "Learning rate: by default it rises for a twentieth of max_iters, at most 2000 steps, and "
+    "falls to a tenth of learning_rate at max_iters. --lr_schedule wsd (warm-up, stable, "
+    "decay) stays at learning_rate until the last fifth (lr_decay_fraction), then falls as 1 "
+    "minus a square root. With --resume from before the decay, a larger max_iters extends the "
+    "stable part and changes nothing before it.\n\n"
+    "--optimizer muon orthogonalises the changes of matrices inside layers (query, key and "
+    "value separately). AdamW trains embeddings, head, norms and biases. With adjust_lr_fn "
+    "match_rms_adamw, one learning_rate and weight_decay suit both. adjust_lr_fn original is "
+    "Keller Jordan's rule, which changes matrices less. It needs rates about 0.02, which then "
+    "apply to AdamW too.\n\n"
+    "Files of a run: config.toml holds the effective settings, and in comments those derived "
+    "from others. metrics.jsonl has a line for each step, evaluation and change of settings. "
+    "Checkpoints are Hugging Face model directories. best and latest are links to two of them.\n\n"
+    "--init_from MODEL starts from the weights and tokenizer of a run, a checkpoint, a Hugging "
+    "Face directory or a GGUF file. Sizes come from the model. A smaller --block_size drops "
+    "its last positions.\n\n"
+    "Ctrl-C (SIGINT) and SIGTERM finish the step, save and exit with 0. A second signal exits "
+    "at once with 130 and damages nothing. Checkpoints are written while training continues. "
+    "One process at a time may use a run directory.\n\n"
+    "--resume RUN takes the settings of the run and continues from its newest complete "
+    "checkpoint, bit for bit as if it had never stopped. A run that was killed before its "
+    "first checkpoint starts again. Other settings in a file or options take effect from there "
+    "on, except the model, its tokenizer, the optimizer and init_from. The log, config.toml "
+    "and metrics.jsonl record the changes. The learning rate is that of the new settings at "
+    "that step. Another batch_size continues at the same place of the epoch if batching is "
+    "padded, and continues to sample if it is packed. Other data, another seed or another "
+    "batching start a new epoch. A larger max_iters can raise a learning rate that had fallen; "
+    "a warning gives both rates.\n\n"
+    "mpirun -n 4 headlight train ... computes every step in 4 processes, on one machine or "
+    "several. Process 0 writes files and messages. --shards S gives the same bits with any "
+    "number of processes up to S. SIGUSR1 stops like SIGTERM (mpirun forwards it). See "
+    "src/cluster/README.md.\n\n"
+    "--track_heads N appends a line to heads.jsonl every N steps; see headlight heads "
+    "--over_time. Its keys: iteration (steps made), loss (of the last step), first_copy_loss, "
+    "second_copy_loss, in_context (losses on repeated random tokens; second minus first), "
+    "text_places and repeat_places (numbers of measured positions), heads[{head, layer, index, "
+    "verdict, and the scores of headlight heads}].\n\n"
+    "--sample_interval N continues --sample_prompt every N steps, with the seed of the run, "
+    "and appends the text to samples.jsonl. Its keys: iteration, prompt, text.\n\n"
+    "JSON keys: iterations, stopped, validation_loss, best_validation_loss, tokens_per_second, "
+    "directory.";
 
 // Number of stop signals. Lock-free, because a signal handler counts them.
 std::atomic<int> stop_signals = 0;
@@ -89,7 +86,7 @@ extern "C" void on_stop_signal(int) {
 Options train_options() {
   Options options(
       {.name = "train",
-       .summary = "Train a model from a configuration.",
+       .summary = "Train a model, or continue a run.",
        .positional = "[CONFIG.toml] [RUN]",
        .details = kTrainDetails,
        .examples = {"headlight train configs/toy.toml",
@@ -102,9 +99,12 @@ Options train_options() {
                     "headlight train --init_from gpt2_dir --data book.txt --block_size 256 "
                     "--learning_rate 3e-5"},
        .exit_codes =
-           "3 a checkpoint could not be saved, 4 another process uses the run directory,\n"
-           "130 interrupted at once"});
-  options.boolean("resume", "Go on with the run in RUN or out_dir");
+           "3 a checkpoint could not be saved, 4 another process uses the run directory, 130 "
+           "interrupted at once"});
+  options.group("Run and data")
+      .boolean("resume", "Continue the run in RUN or out_dir")
+      .path()
+      .basic();
   add_config_options(options, {});
   add_ignored_options(options);
   return options;

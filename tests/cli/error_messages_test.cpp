@@ -149,7 +149,7 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
   CHECK(error({"--text", "a", "--compare_text", ""}) ==
         "--compare_text: expected a text, got none");
   CHECK(error({"--text", "a", "--format", ""}) ==
-        "--format: expected npz, json, svg, png, html, bertviz, text or some of them, got none");
+        "--format: expected some of npz, json, svg, png, html, bertviz or text, got none");
 }
 
 TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {

@@ -213,7 +213,7 @@ TEST_CASE("attention refuses what does not fit by name", "[cli]") {
   CHECK(error("--heads", "0.2") == "error: --heads: layer 0 has heads 0 to 1, got 0.2");
   CHECK(error("--layers", "2") == "error: --layers: the model has layers 0 to 1, got 2");
   CHECK(error("--format", "gif") ==
-        "error: --format: expected npz, json, svg, png, html, bertviz, text or some of them, got "
+        "error: --format: expected some of npz, json, svg, png, html, bertviz or text, got "
         "'gif'");
   CHECK(error("--file", "x") == "error: expected either --text or --file");
   CHECK(refusal({"attention", model, "--text", std::string(40, 'x')}) ==

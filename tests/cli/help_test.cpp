@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -9,13 +11,14 @@ namespace help_test {
 
 namespace {
 
-// Names in the list under "Commands:" or "Subcommands:" of a help text.
+// Names in the lists of commands of a help text.
 std::vector<std::string> listed_commands(const std::string& help) {
+  const std::regex entry("  ([a-z]+) +[A-Z].*");
   std::vector<std::string> names;
-  std::istringstream lines(help.substr(help.find("ommands:\n")));
+  std::istringstream lines(help);
   for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("  ", 0) == 0 && line.size() > 2 && line[2] != ' ') {
-      names.push_back(line.substr(2, line.find(' ', 2) - 2));
+    if (std::smatch match; std::regex_match(line, match, entry)) {
+      names.push_back(match[1]);
     }
   }
   return names;
@@ -39,21 +42,74 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// Joins lists of arguments.
+std::vector<std::string> joined(std::vector<std::string> first,
+                                const std::vector<std::string>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+std::ptrdiff_t lines_in(const std::string& text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
+
+std::ptrdiff_t options_in(const std::string& help) {
+  const std::regex option("\n  --[a-z]");
+  return std::distance(std::sregex_iterator(help.begin(), help.end(), option),
+                       std::sregex_iterator());
+}
+
 }  // namespace
 
-TEST_CASE("The help of every command tells its JSON keys and exit codes and gives an example") {
+TEST_CASE("The whole help of every command has its JSON keys, exit codes and an example") {
   const std::vector<std::vector<std::string>> commands = all_commands();
-  REQUIRE(commands.size() >= 18);
-  for (std::vector<std::string> command : commands) {
-    command.push_back("--help");
-    const ProgramResult result = run_headlight(command);
-    INFO("headlight " << command[0] << " " << command[1]);
+  REQUIRE(commands.size() == 25);
+  for (const std::vector<std::string>& command : commands) {
+    const ProgramResult result = run_headlight(joined(command, {"--help", "all"}));
+    INFO("headlight " << command[0]);
     CHECK(result.exit_code == 0);
     CHECK(result.err.empty());
     CHECK(contains(result.out, "JSON keys"));
     CHECK(contains(result.out, "Exit codes: 0 success, 1 failure, 2 bad input"));
     CHECK(contains(result.out, "Examples:\n  headlight " + command[0]));
+    CHECK(contains(result.out, "Options of every command:"));
   }
+}
+
+TEST_CASE("The usual help of a command is short and says how to see all") {
+  for (const std::vector<std::string>& command : all_commands()) {
+    const std::string help = run_headlight(joined(command, {"--help"})).out;
+    INFO("headlight " << command[0]);
+    CHECK(lines_in(help) <= 80);
+    CHECK(options_in(help) >= 3);
+    const std::string all = run_headlight(joined(command, {"--help", "all"})).out;
+    CHECK((help == all || contains(help, "--help all shows all")));
+  }
+  const std::string help = run_headlight({"train", "--help"}).out;
+  CHECK(options_in(help) == 12);
+  for (const char* name : {"data", "out_dir", "resume", "init_from", "n_layer", "n_head", "n_embd",
+                           "block_size", "batch_size", "learning_rate", "max_iters"}) {
+    CHECK(contains(help, std::string("\n  --") + name + " "));
+  }
+}
+
+TEST_CASE("help COMMAND prints what COMMAND --help prints") {
+  for (const std::vector<std::string>& command : all_commands()) {
+    INFO("headlight " << command[0]);
+    CHECK(run_headlight(joined({"help"}, command)).out ==
+          run_headlight(joined(command, {"--help"})).out);
+  }
+  CHECK(run_headlight({"help", "train", "all"}).out ==
+        run_headlight({"train", "--help", "all"}).out);
+  CHECK(run_headlight({"help"}).out == run_headlight({"--help"}).out);
+  CHECK(run_headlight({"help", "trian"}).exit_code == 2);
+}
+
+TEST_CASE("--help in any place of a command line prints the help") {
+  const std::string help = run_headlight({"train", "--help"}).out;
+  CHECK(run_headlight({"train", "x.toml", "--n_layer", "2", "-h"}).out == help);
+  CHECK(run_headlight({"train", "--help", "--help"}).out == help);
+  CHECK(contains(run_headlight({"train", "--help=all"}).err, "--help: takes no value"));
 }
 
 }  // namespace help_test

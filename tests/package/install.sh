@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the runtime component into a fresh folder and uses it from there: presets and corpus
-# belong together, the manual and the completion know every command, nothing to compile with is in it,
-# and relative links of the documentation lead to installed files.
+# belong together, the examples of --help work, manual pages and completions are there, nothing to
+# compile with is in it, and relative links of the documentation lead to installed files.
 # usage: install.sh CMAKE BUILD_DIR
 set -euo pipefail
 cmake=$1 build=$2
@@ -12,9 +12,15 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 
 headlight=$work/prefix/bin/headlight
 cd "$work"
-"$headlight" train "$work/prefix/share/headlight/configs/toy.toml" --out_dir "$work/run" --max_iters 1 \
-  --n_layer 1 --n_embd 16 --n_head 2 --eval_iters 1 --log_level error >/dev/null
-"$headlight" generate "$work/run" --prompt "One " --max_new_tokens 3 >/dev/null
+"$headlight" train "$work/prefix/share/headlight/configs/toy.toml" --max_iters 1 --eval_iters 1 \
+  --log_level error >/dev/null
+ln -s "$work"/prefix/share/headlight/{configs,data} .
+mapfile -t examples < <("$headlight" --help | sed -n 's/^  headlight \([a-z]\)/\1/p')
+[ ${#examples[@]} -eq 5 ] || fail "found these examples: ${examples[*]}"
+for example in "${examples[@]}"; do
+  eval "set -- $example"
+  "$headlight" "$@" --log_level error >/dev/null || fail "headlight $*"
+done
 cd "$work/prefix/share/headlight"
 [ -f configs/bench/cpu-char.toml ] || fail "the presets of bench are missing"
 [ -s "$work/prefix/share/doc/headlight/copyright" ] || fail "the licence is missing"
@@ -34,17 +40,8 @@ while read -r page link; do
   [ -e "$(dirname "$page")/$link" ] || fail "$page links to $link, which is not installed"
 done < <(links)
 
-mapfile -t commands < <("$headlight" --help | sed -n 's/^  \([a-z]*\)  *[A-Z].*/\1/p')
-[ ${#commands[@]} -gt 5 ] || fail "found only these commands: ${commands[*]}"
-. "$work/prefix/share/bash-completion/completions/headlight"
-for command in "${commands[@]}"; do
-  summary=$("$headlight" --help | sed -n "s/^  $command  *//p")
-  grep -A1 -x -- ".B $command" "$work/prefix/share/man/man1/headlight.1" | grep -qxF -- "$summary." ||
-    fail "headlight.1 does not say of $command: $summary."
-  COMP_WORDS=("$headlight" "$command") COMP_CWORD=1
-  _headlight
-  [[ " ${COMPREPLY[*]} " == *" $command "* ]] || fail "bash does not complete $command"
+cd "$work/prefix/share"
+for file in man/man1/headlight{,-train,-tokenizer-encode}.1 bash-completion/completions/headlight \
+  fish/vendor_completions.d/headlight.fish zsh/*/_headlight; do
+  [ -s "$file" ] || fail "$file is missing"
 done
-COMP_WORDS=("$headlight" train --n_l) COMP_CWORD=2
-_headlight
-[ "${COMPREPLY[*]}" = --n_layer ] || fail "train --n_l becomes: ${COMPREPLY[*]}"

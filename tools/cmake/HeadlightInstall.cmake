@@ -1,4 +1,4 @@
-# Components of cmake --install: runtime (program, presets, toy corpus, documents), mpi (files for
+# Components of cmake --install: runtime (program, presets, toy corpus, documents, help), mpi (files for
 # several processes) and dev (library, headers and find_package(headlight)).
 
 include(CMakePackageConfigHelpers)
@@ -18,9 +18,30 @@ foreach(page ${pages} README.md CHANGELOG.md CONTRIBUTING.md LICENSE data/README
   install(FILES ${page} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT runtime)
 endforeach()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT runtime)
-install(FILES tools/package/headlight.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
-install(FILES tools/package/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
-        RENAME headlight COMPONENT runtime)
+
+# Manual pages and shell completions, which the program writes.
+set(help_files ${CMAKE_CURRENT_BINARY_DIR}/help)
+set(write_help_files ${CMAKE_CURRENT_SOURCE_DIR}/tools/package/help_files.sh)
+add_custom_command(
+  OUTPUT ${help_files}/headlight.bash
+  COMMAND ${write_help_files} $<TARGET_FILE:headlight_cli> ${help_files}
+  DEPENDS headlight_cli ${write_help_files}
+  COMMENT "Writing manual pages and shell completions"
+  VERBATIM)
+add_custom_target(help_files ALL DEPENDS ${help_files}/headlight.bash)
+install(DIRECTORY ${help_files}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT runtime)
+install(FILES ${help_files}/headlight.bash RENAME headlight
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT runtime)
+install(FILES ${help_files}/headlight.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
+# Debian's zsh reads completions of packages from another folder than those of local programs.
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(zsh_folder vendor-completions)
+else()
+  set(zsh_folder site-functions)
+endif()
+install(FILES ${help_files}/_headlight
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${zsh_folder} COMPONENT runtime)
 
 install(TARGETS headlight_core headlight_formats headlight_insight headlight_serve EXPORT headlight_targets COMPONENT dev)
 install(DIRECTORY include/headlight TYPE INCLUDE COMPONENT dev)

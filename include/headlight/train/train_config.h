@@ -161,7 +161,10 @@ struct ConfigField {
   // Description of the derived value of a key that was not given; empty: not derived.
   std::string_view follows = {};
   std::span<const std::string_view> choices = {};  // of a text key; empty: checked by its reader
-  bool is_path = false;  // holds file names, except for words with a special meaning
+  bool is_path = false;   // holds file names, except for words with a special meaning
+  bool is_basic = false;  // in the short help
+  // Heading of this key and the keys after it; empty: heading of the key before.
+  std::string_view group = {};
 };
 
 std::span<const ConfigField> config_fields();

@@ -21,37 +21,34 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kAblateDetails =
-    "Replaces the output of one head at a time and tells how much the loss on a text rises, in\n"
-    "nats a token, with the interval that 95 % of the resampled means fall into (bootstrap over\n"
-    "documents, or the blocks that they are cut into). A rise around 0 means that the model does\n"
-    "not miss the head.\n"
-    "  --mode zero       nothing takes its place\n"
-    "  --mode mean       its mean over the whole text\n"
-    "  --mode resample   what it puts out at the same place of the next document\n"
-    "--pairs K also ablates all pairs among the K heads that matter most. 'beyond' is what a pair\n"
-    "costs more than both heads one by one: above 0, each makes up for the other when one is "
-    "gone.\n"
-    "--off ablates several parts at once, named as --intervene names them (headlight generate\n"
-    "--help): heads, mlp.3, attn.3, layer.3, neuron.3.17, classes of heads; every value is an\n"
-    "experiment. --each mlp, attn, layer or neuron.3 ablates one such part after the other. Modes\n"
-    "are zero and mean.\n"
-    "--text takes a text in the place of a file. --svg FILE draws the rises: of heads and of\n"
-    "--off as a heat map, of --each over the layers, or over the neurons, the largest rise first.\n"
-    "--npz holds rise, rise_low and rise_high, of heads [R, K] with the names layer and head, of\n"
-    "parts [R] with the names part; of --pairs also pair_rise and pair_beyond with _low and _high\n"
-    "and the names first and second.\n"
-    "MODEL is a run directory, a checkpoint or a Hugging Face directory.\n"
-    "Intervals over fewer than 10 sequences are too narrow: the first line says so, and figures\n"
-    "are marked ?.\n"
-    "JSON keys: caution (null: none), loss{mean, low, high}, mode, sequences, tokens,\n"
-    "heads[{head, layer, index, rise{mean, low, high}}], pairs[{heads, rise, beyond}]; with --off "
-    "and\n"
-    "--each also parts[{name, targets, rise{mean, low, high}}].";
+    "Replaces the output of one head at a time and measures how much the loss on a text rises, "
+    "in nats per token, with a 95 % interval. A rise near 0 means that the model does not need "
+    "the head.\n\n"
+    "  --mode zero       use zeros instead\n"
+    "  --mode mean       use the head's mean output over the whole text\n"
+    "  --mode resample   use the head's output at the same position of the next document\n\n"
+    "Intervals come from a bootstrap over documents, or over the blocks of one document. "
+    "Intervals over fewer than 10 sequences are too narrow: the first line says so, and "
+    "figures are marked ?.\n\n"
+    "--pairs K also ablates all pairs among the K most important heads. 'beyond' is the rise "
+    "of a pair minus the rises of its heads. Above 0, each head compensates for the loss of "
+    "the other.\n\n"
+    "--off ablates several parts at once, with the names of --intervene (headlight generate "
+    "--help all): heads, mlp.3, attn.3, layer.3, neuron.3.17, classes of heads. Every value is "
+    "an experiment. --each mlp, attn, layer or neuron.3 ablates one such part at a time. Both "
+    "support --mode zero and mean.\n\n"
+    "--svg draws the rises: a heat map for heads and --off, a curve over layers for --each, "
+    "and over neurons in descending order. --npz holds rise, rise_low and rise_high, of heads "
+    "[R, K] with the names layer and head, or of parts [R] with the names part; with --pairs "
+    "also pair_rise and pair_beyond with _low and _high and the names first and second.\n\n"
+    "JSON keys: caution (null: none), loss{mean, low, high}, mode, sequences, tokens, "
+    "heads[{head, layer, index, rise{mean, low, high}}], pairs[{heads, rise, beyond}]; with "
+    "--off and --each also parts[{name, targets, rise{mean, low, high}}].";
 
 Options ablate_options() {
   Options options(
       {.name = "ablate",
-       .summary = "How much the loss rises without each attention head, MLP, layer or neuron.",
+       .summary = "Measure the loss without each attention head, MLP, layer or neuron.",
        .positional = "MODEL",
        .details = kAblateDetails,
        .examples = {"headlight ablate runs/toy --data data/toy.txt --documents "
@@ -62,15 +59,17 @@ Options ablate_options() {
                     "headlight ablate runs/toy --data book.txt --off \"0.1, mlp.1\" layer.2"}});
   add_text_data_options(options);
   add_window_option(options);
-  options.value("text", "The text itself, in the place of --data");
+  options.value("text", "Measure on this text, instead of --data").basic();
   add_ids_option(options);
-  options.value("heads", "Heads to ablate, as 0.1,2.3 or 0:1;2:3; all by default")
+  options.value("heads", "Heads to ablate, as 0.1,2.3 or 0:1;2:3 (default: all)")
+      .basic()
       .flag("all", "Ablate every head (the default)")
-      .value("mode", "What takes the place of a head: " + listed(kChoiceNames<AblationMode>),
-             "zero")
-      .value("pairs", "Also ablate the pairs among so many heads that matter most", "0")
-      .value("resamples", "Draws of the bootstrap", "1000")
-      .value("seed", "Of the bootstrap", "1337");
+      .choice("mode", "Replacement of a head's output", kChoiceNames<AblationMode>, "zero")
+      .basic()
+      .value("pairs", "Also ablate all pairs among this number of most important heads", "0")
+      .basic()
+      .value("resamples", "Resamples of the bootstrap", "1000")
+      .value("seed", "Seed of the bootstrap", "1337");
   add_result_options(options);
   add_part_options(options);
   return options;

@@ -17,27 +17,26 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kBenchDetails =
-    "What is measured, train by default:\n"
-    "  train      steps of training on random tokens: tokens/s, ms a step and its phases, FLOPs,\n"
-    "             the share of the machine's matrix product rate (MFU), memory\n"
-    "  generate   decoding with the key/value cache, one token at a time, greedily\n"
-    "  gemm       every matrix product of a training step by itself\n"
-    "  memory     bandwidth that all threads reach together\n"
-    "  attention  one layer's attention, and the whole model with and without recorded weights\n"
-    "The model is that of --config and of the options below, with random weights; its vocabulary "
-    "is\n"
-    "the key vocab_size. No data file is read. Without --config it is that of\n"
-    "configs/bench/cpu-char.toml. With --batching padded or bucketed sequences have 1 to "
-    "block_size\n"
-    "tokens, all equally likely; only real tokens count. Numbers are medians where nothing else "
-    "is\n"
-    "said; gemm, memory and attention give the fastest of several runs.\n"
-    "With --signature nothing is measured: a short, fixed run of training, generation and\n"
-    "attention is made, and one hash of all its bits printed, the same for any number of threads,\n"
-    "before what it depends on: kernel variant, compiler, product library and C library.\n\n"
-    "JSON keys of every kind: kind, cpu, kernel_variant, threads, products_option (--products),\n"
-    "products_by, blas{library, version, core, threading, coretype_variable (OPENBLAS_CORETYPE)},\n"
-    "peak_rss_mib.\n"
+    "Measures the speed of (default: train):\n"
+    "  train      training steps on random tokens: tokens/s, time per step and its phases,\n"
+    "             FLOPs, share of the machine's matrix product rate (MFU), memory\n"
+    "  generate   greedy decoding with the key/value cache, one token at a time\n"
+    "  gemm       every matrix product of a training step\n"
+    "  memory     memory bandwidth of all threads together\n"
+    "  attention  attention of one layer, and the whole model with and without recorded\n"
+    "             attention weights\n\n"
+    "The model comes from --config and the options, with random weights and the vocabulary of "
+    "the key vocab_size. No data file is read. The default is the model of "
+    "configs/bench/cpu-char.toml. With --batching padded or bucketed, sequences have 1 to "
+    "block_size tokens, with equal probability, and only real tokens count. Numbers are "
+    "medians unless stated otherwise; gemm, memory and attention give the fastest of several "
+    "runs.\n\n"
+    "--signature measures nothing. It runs a short, fixed training, generation and attention, "
+    "and prints one hash of all their bits. The hash is the same for any number of threads. It "
+    "depends on kernel variant, compiler, product library and C library, which are printed too.\n\n"
+    "JSON keys of every measurement: kind, cpu, kernel_variant, threads, products_option "
+    "(--products), products_by, blas{library, version, core, threading, coretype_variable "
+    "(OPENBLAS_CORETYPE)}, peak_rss_mib. Other keys:\n"
     "  train      tokens_per_second, ms_per_step, ms_per_step_min, ms_per_step_max,\n"
     "             phases{data_ms, forward_ms, backward_ms, optimizer_ms}, tokens_per_step,\n"
     "             flops_per_step, flops_per_second, mfu, gemm_flops_per_second,\n"
@@ -49,10 +48,10 @@ constexpr const char* kBenchDetails =
     "  gemm       products[{layer, pass, m, n, k, ms, gflops_per_second, count}], step_ms,\n"
     "             step_gflops_per_second, gemm_flops_per_second, blas_flops_per_second\n"
     "  memory     read_gb_per_second, copy_gb_per_second, triad_gb_per_second\n"
-    "  attention  rows[{length, forward_ms, backward_ms, recorded_ms, recorded_ratio, model_ms,\n"
-    "             model_recorded_ms, model_recorded_ratio}]\n"
-    "  signature  signature, parts{packed, padded, generation, attention}, compiler, products, "
-    "libc";
+    "  attention  rows[{length, forward_ms, backward_ms, recorded_ms, recorded_ratio,\n"
+    "             model_ms, model_recorded_ms, model_recorded_ratio}]\n"
+    "  signature  signature, parts{packed, padded, generation, attention}, compiler,\n"
+    "             products, libc";
 
 struct Kind {
   const char* name;
@@ -79,6 +78,10 @@ TrainConfig default_config() {
 }
 
 Options bench_options() {
+  std::vector<std::string> kinds;
+  for (const Kind& kind : kKinds) {
+    kinds.emplace_back(kind.name);
+  }
   Options options({.name = "bench",
                    .summary = "Measure the speed of training, generation and their parts.",
                    .positional = "[train|generate|gemm|memory|attention]",
@@ -88,20 +91,30 @@ Options bench_options() {
                                 "configs/bench/gpt2-256.toml --steps 10",
                                 "headlight bench generate --model runs/toy",
                                 "headlight bench attention --lengths 64,256,1024 --json",
-                                "headlight bench --signature --cpu_variant v3"}});
-  options.value("config", "TOML file with the configuration")
-      .value("steps", "train: timed steps", "20")
-      .value("warmup", "train: steps before them", "5")
-      .value("model", "generate: a model directory instead of random weights")
-      .value("weights",
-             "generate: precision of the matrices: " + listed(kChoiceNames<WeightFormat>),
-             "float32")
-      .value("prompt_tokens", "generate: tokens of the prompt", "16")
-      .value("new_tokens", "generate: tokens to generate", "48")
-      .value("rounds", "generate: times to generate them", "3")
-      .value("lengths", "attention: sequence lengths, as 64,256; doubling to block_size by default")
-      .flag("signature", "print a hash of the bits that this build computes");
-  add_config_options(options, default_config());
+                                "headlight bench --signature --cpu_variant v3"},
+                   .positional_choices = kinds});
+  options.value("config", "Read the configuration from this TOML file")
+      .path()
+      .basic()
+      .value("steps", "train: time this number of steps", "20")
+      .basic()
+      .value("warmup", "train: make this number of steps before them", "5")
+      .value("model", "generate: use this model instead of random weights")
+      .path()
+      .basic()
+      .choice("weights", "generate: precision of the matrices", kChoiceNames<WeightFormat>,
+              "float32")
+      .basic()
+      .value("prompt_tokens", "generate: length of the prompt in tokens", "16")
+      .value("new_tokens", "generate: generate this number of tokens", "48")
+      .basic()
+      .value("rounds", "generate: repeat the generation this number of times", "3")
+      .value("lengths",
+             "attention: sequence lengths, as 64,256 (default: doubling up to block_size)")
+      .basic()
+      .flag("signature", "Print a hash of the bits that this build computes")
+      .basic();
+  add_config_options(options, default_config(), true);
   return options;
 }
 

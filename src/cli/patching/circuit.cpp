@@ -24,38 +24,32 @@ namespace headlight::cli {
 namespace {
 
 constexpr const char* kCircuitDetails =
-    "Which heads and MLPs read what others write, when the model tells two texts apart. Every "
-    "edge\n"
-    "from a writer (embed, heads, MLPs) to a reader (query, key and value of heads, MLPs, logits)\n"
-    "is scored by edge attribution patching with integrated gradients: the share of the "
-    "difference\n"
-    "between the texts in what is measured that it carries from the clean one. The strongest edges "
-    "are\n"
-    "kept, --edges of them or as many as reach --faithfulness, less those that lead nowhere, and\n"
-    "checked: the model reads the clean text while all others carry what they do on the corrupt\n"
-    "one. Faithfulness is 1 when that gives the whole model's difference, 0 the corrupt text's.\n"
-    "A name such as 3.0-2 is the key or value that heads 0 to 2 of layer 3 share. Where a norm\n"
-    "stands behind a part, or behind the stream it went into, an edge carries what that norm "
-    "makes\n"
-    "of it.\n\n"
+    "Finds the connections between heads and MLPs that the model uses to distinguish two "
+    "texts. Every edge from a writer (embed, heads, MLPs) to a reader (query, key and value of "
+    "heads, MLPs, logits) is scored by edge attribution patching with integrated gradients. "
+    "The score is the share of the difference in the metric that the edge carries.\n\n"
+    "The strongest edges are kept: --edges of them, or as many as reach --faithfulness, "
+    "without edges that lead nowhere. A run checks them: the model reads the clean text, and "
+    "all other edges carry their values on the corrupt one. A faithfulness of 1 gives the "
+    "whole model's difference, 0 the corrupt text's.\n\n"
+    "A name such as 3.0-2 is the key or value shared by heads 0 to 2 of layer 3. If a norm "
+    "follows a part, or the stream it writes to, an edge carries the output of that norm.\n\n"
     "--svg and --png draw the graph, --curve faithfulness against edges, --html both. Several "
-    "pairs (--pairs) make a\n"
-    "circuit of the task and not of one text. The circuit is one of this metric and of what these\n"
-    "texts differ in: what both use alike is not in it.\n\n"
-    "--npz holds of every edge of the model, the strongest first, score, kept (1 or 0) and the "
-    "names from, to\n"
-    "and into [E], and curve_edges and curve_faithfulness [P].\n\n"
+    "pairs (--pairs) give a circuit of the task instead of one text. The circuit depends on "
+    "the metric and on the difference between the texts: what both texts use alike is not part "
+    "of it.\n\n"
+    "--npz holds for every edge of the model, the strongest first, score, kept (1 or 0) and "
+    "the names from, to and into [E]; and curve_edges and curve_faithfulness [P].\n\n"
     "JSON keys: metric (logit_difference or log_probability_difference), pairs, pairs_done, "
-    "caution,\n"
-    "clean_difference, corrupt_difference, edges (in the\n"
-    "model), kept, faithfulness, circuit[{from, to, into, score}], curve[{edges, faithfulness}].";
+    "caution, clean_difference, corrupt_difference, edges (in the model), kept, faithfulness, "
+    "circuit[{from, to, into, score}], curve[{edges, faithfulness}].";
 
 Options circuit_options() {
   Options options(
       {.name = "circuit",
-       .summary = "The edges among heads and MLPs that a task uses, checked by cutting the rest.",
+       .summary = "Find the connections between heads and MLPs that a task uses.",
        .positional = "MODEL",
-       .details = kTaskDetails + std::string("\n") + kCircuitDetails,
+       .details = kCircuitDetails + std::string("\n\n") + kTaskDetails,
        .examples = {
            "headlight circuit runs/toy --clean \"Mina could not find her red key. She "
            "looked under the table, but there was no red\" --corrupt \"Mina could not "
@@ -64,11 +58,16 @@ Options circuit_options() {
            "headlight circuit runs/toy --pairs pairs.jsonl --edges 40 --curve curve.svg"}});
   add_pair_options(options);
   add_intervene_options(options);
-  options.value("edges", "Keep so many at most; 0: as --faithfulness takes", "0")
-      .value("faithfulness", "Keep as few edges as reach this", "0.8")
-      .value("steps", "Points of the integrated gradients; 1: at the clean text alone", "5")
-      .value("limit", "Rows of the table; 0: all", "20")
-      .value("curve", "Draw faithfulness against edges to this file");
+  options
+      .value("edges", "Keep at most this number of edges; 0: as many as --faithfulness needs", "0")
+      .basic()
+      .value("faithfulness", "Keep as few edges as reach this faithfulness", "0.8")
+      .basic()
+      .value("steps", "Points of the integrated gradients; 1: the clean text only", "5")
+      .value("limit", "Show this number of rows; 0: all", "20")
+      .value("curve", "Draw faithfulness against edges to this file")
+      .path()
+      .basic();
   add_result_options(options);
   return options;
 }

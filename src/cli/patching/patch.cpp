@@ -24,64 +24,50 @@ namespace {
 constexpr std::size_t kCautionColumns = 100;
 
 constexpr const char* kPatchDetails =
-    "Activation patching: the model reads the corrupt text while the output of one head is\n"
-    "replaced, at every position, by what it puts out on the clean text. 'recovered' tells how\n"
-    "far that moves what is measured from the corrupt text's (0) to the clean one's (1).\n"
-    "It is a share of something only when the model does the task: the answer must be likelier\n"
-    "than the wrong one after the clean text, and less likely after the corrupt one, clearly so\n"
-    "from twice as likely on (task: none, weak or clear). Otherwise the first line says so, and\n"
-    "the shares are marked ?.\n"
-    "\n"
-    "--point, --by, --pairs, --noising, --method, --layers, --positions or --group ask for a grid\n"
-    "instead: the values of a point (see headlight generate --help) are replaced part by part: by\n"
-    "layer, head (or neuron), position or group of tokens. Positions are those of the text; where\n"
-    "they are not apart, an answer of several tokens is patched with the text. --noising reads "
-    "the\n"
-    "clean text with values of the corrupt one. --method attribution tells all parts from one\n"
-    "gradient, a straight-line guess at what patching would do; both shows how well they agree\n"
-    "(Pearson's r).\n"
-    "\n"
-    "--path 0.4:3.1.k lets the output of head 0.4 on the clean text reach the keys of head 3.1\n"
-    "directly, and nothing else: all other heads and MLPs keep their output on the corrupt text.\n"
-    "No norm is held fixed: the norm before head 3.1 is computed anew. Heads that share keys and\n"
-    "values are patched together, and named together: 3.0-2.\n"
-    "\n"
-    "--pairs reads many: JSON lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"}; the shares "
-    "are\n"
-    "means over pairs with 95 % intervals. Texts of different lengths have no positions in "
-    "common,\n"
-    "but groups: \"groups\": {\"name\": \"Mary\", \"again\": \"Mary#2\", \"verb\": [4, 5], "
-    "\"end\": "
+    "Activation patching: the model reads the corrupt text, and the output of one head is "
+    "replaced at every position by its output on the clean text. 'recovered' is the change of "
+    "the metric, from 0 (corrupt text) to 1 (clean text).\n\n"
+    "The shares are meaningful only if the model does the task: it must prefer the answer "
+    "after the clean text and the wrong answer after the corrupt text, clearly so from a ratio "
+    "of 2 on (task: none, weak or clear). Otherwise the first line says so, and the shares are "
+    "marked ?.\n\n"
+    "--point, --by, --pairs, --noising, --method, --layers, --positions or --group compute a "
+    "grid instead: values of a point (see headlight generate --help all) are replaced by "
+    "layer, by head (or neuron), by position or by group of tokens. Positions are those of the "
+    "text. Without positions, the tokens of a longer answer are patched together with the "
+    "text. --noising reads the clean text with values of the corrupt one. --method attribution "
+    "estimates all parts from one gradient, as a linear approximation of patching. --method "
+    "both also shows the correlation of the two (Pearson's r).\n\n"
+    "--path 0.4:3.1.k passes the clean output of head 0.4 directly to the keys of head 3.1 "
+    "only. All other heads and MLPs keep their output on the corrupt text. No norm is held "
+    "fixed: the norm before head 3.1 is computed anew. Heads that share keys and values are "
+    "patched and named together: 3.0-2.\n\n"
+    "--pairs reads JSON lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"}. Shares are then "
+    "means over pairs with 95 % intervals. Texts of different lengths can be compared by "
+    "groups of tokens of the clean text, given in each line or for all lines by --group "
+    "end=last:\n"
+    "  \"groups\": {\"name\": \"Mary\", \"again\": \"Mary#2\", \"verb\": [4, 5], \"end\": "
     "\"last\"}\n"
-    "in each line, or --group end=last for all, name tokens of the clean text by what stands "
-    "there\n"
-    "(#2: where it stands for the second time) or by position; --by group compares them.\n"
-    "\n"
-    "--npz holds recovered and attribution [R, K] ([R] of --by layer), and of pairs their _low "
-    "and\n"
-    "_high; without a grid recovered and difference. The axes are arrays of names: layer, head,\n"
-    "position, group.\n"
-    "\n"
-    "MODEL is a run directory, a checkpoint, a Hugging Face directory or a GGUF file.\n"
-    "JSON keys of a grid: point, by, method, noising, metric (logit_difference or\n"
-    "log_probability_difference), pairs, pairs_done (where the model does the task clearly),\n"
-    "caution, clean_difference, corrupt_difference, correlation, cells[{layer, item, position, "
-    "group,\n"
-    "token, difference, recovered, recovered_low, recovered_high, attribution, attribution_low,\n"
-    "attribution_high}]; of a path: from, to (3.1 or 3.0-2), into, metric, difference, recovered;\n"
-    "else: task, caution\n"
-    "(null: the task is clear), metric, clean_difference, corrupt_difference, clean_next{id, "
-    "token,\n"
-    "probability} and corrupt_next{...} (the likeliest after each text), answer{id, ids, token}\n"
-    "(id: of a single token), wrong{...}, heads[{head, layer, index, difference, recovered,\n"
-    "reliable}].";
+    "Mary#2 is the second occurrence; numbers are positions. --by group compares groups.\n\n"
+    "--npz holds recovered and attribution [R, K] ([R] with --by layer), and for pairs their "
+    "_low and _high; without a grid recovered and difference. The axes are arrays of names: "
+    "layer, head, position, group.\n\n"
+    "JSON keys: task, caution (null: the task is clear), metric (logit_difference or "
+    "log_probability_difference), clean_difference, corrupt_difference, clean_next{id, token, "
+    "probability} and corrupt_next{...} (most probable token after each text), answer{id, ids, "
+    "token} (id: of a single token), wrong{...}, heads[{head, layer, index, difference, "
+    "recovered, reliable}]. For a grid: point, by, method, noising, metric, pairs, pairs_done "
+    "(with a clear task), caution, clean_difference, corrupt_difference, correlation, "
+    "cells[{layer, item, position, group, token, difference, recovered, recovered_low, "
+    "recovered_high, attribution, attribution_low, attribution_high}]. For a path: from, to "
+    "(3.1 or 3.0-2), into, metric, difference, recovered.";
 
 Options patch_options() {
   Options options(
       {.name = "patch",
-       .summary = "Which parts carry the difference between two texts.",
+       .summary = "Find the heads that carry the difference between two texts.",
        .positional = "MODEL",
-       .details = kTaskDetails + std::string("\n") + kPatchDetails,
+       .details = kPatchDetails + std::string("\n\n") + kTaskDetails,
        .examples = {"headlight patch runs/toy --clean \"Mina could not find her red key. She "
                     "looked under the table, but there was no red\" --corrupt \"Mina could not "
                     "find her red hat. She looked under the table, but there was no red\" "
@@ -92,17 +78,20 @@ Options patch_options() {
                     "end=last --html stream.html"}});
   add_pair_options(options);
   options
-      .value("point", "What is replaced: z, resid_pre, attn_out, mlp_out, q, pattern, mlp_post ...",
-             "z")
-      .value("by",
-             "Parts: layer, head, position, group, head,position or head,group; default: head, or "
-             "position of a point without heads")
+      .value("point", "Replace values of this point: z, resid_pre, attn_out, mlp_out, q ...", "z")
+      .choices(kChoiceNames<Point>)
+      .basic()
+      .value("by", "Replace by " + listed(kPatchParts) +
+                       " (default: head, or position for points without heads)")
+      .choices(kPatchParts)
+      .basic()
       .value("layers", "Only these layers, as 3 or 4-8")
       .value("positions", "Only these positions, as 3 or 4-8");
   add_group_option(options, "--by group");
-  options.value("method", "patch, attribution or both", "patch")
-      .value("path", "Path patching, as FROM:TO.q: 0.4:3.1.k")
-      .value("limit", "Rows of the table of a grid; 0: all", "20")
+  options.choice("method", "Patch, estimate from a gradient, or both", kPatchMethods, "patch")
+      .value("path", "Patch one path FROM:TO.q, .k or .v, as 0.4:3.1.k")
+      .basic()
+      .value("limit", "Show this number of rows of a grid; 0: all", "20")
       .flag("noising", "Read the clean text with values of the corrupt one");
   add_result_options(options);
   add_intervene_options(options);

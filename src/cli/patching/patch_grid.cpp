@@ -30,9 +30,9 @@ void set_parts(const Options& options, PatchGridOptions& grid) {
   grid.by_item = by.starts_with("head");
   grid.by_position = by == "position" || by == "head,position";
   grid.by_group = by == "group" || by == "head,group";
-  require(by == "layer" || by == "head" || grid.by_position || grid.by_group,
-          "--by: expected layer, head, position, head,position, group or head,group, got '", by,
-          "'");
+  if (std::find(kPatchParts.begin(), kPatchParts.end(), by) == kPatchParts.end()) {
+    fail_choice("--by", kPatchParts, by);
+  }
   require(grid.by_position || !options.given("positions"),
           "--positions: expected --by position beside it");
   require(grid.by_group || !options.given("group"), "--group: expected --by group beside it");
@@ -49,8 +49,9 @@ PatchGridOptions grid_options(const Options& options) {
   }
   set_parts(options, grid);
   const std::string method = options.text("method");
-  require(method == "patch" || method == "attribution" || method == "both",
-          "--method: expected patch, attribution or both, got '", method, "'");
+  if (std::find(kPatchMethods.begin(), kPatchMethods.end(), method) == kPatchMethods.end()) {
+    fail_choice("--method", kPatchMethods, method);
+  }
   grid.patch = method != "attribution";
   grid.attribution = method != "patch";
   grid.noising = options.is_set("noising");

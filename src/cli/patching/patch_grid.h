@@ -1,6 +1,7 @@
 #pragma once
 
-#include <vector>
+#include <array>
+#include <string_view>
 
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
@@ -9,6 +10,11 @@
 
 // Modes of `headlight patch` other than one head at a time.
 namespace headlight::cli {
+
+// Values of --by and --method.
+inline constexpr std::array<std::string_view, 6> kPatchParts{
+    "layer", "head", "position", "head,position", "group", "head,group"};
+inline constexpr std::array<std::string_view, 3> kPatchMethods{"patch", "attribution", "both"};
 
 // True if an option asks for a grid. Throws Error for conflicting options.
 bool asks_for_grid(const Options& options);

@@ -15,14 +15,12 @@
 namespace headlight::cli {
 
 const char* const kTaskDetails =
-    "What is measured is log p(answer) - log p(wrong) behind the text. For single tokens that is\n"
-    "the difference of their logits; of answers of several tokens, which may be of different\n"
-    "lengths, the logarithms of the probabilities are summed, each token read behind the text and\n"
-    "those before it. An answer is given as its text, or by numbers of tokens, \"#42\" or \"#42 "
-    "#7\".\n"
-    "Without --answer and --wrong these are the likeliest next tokens of the two texts, which "
-    "must\n"
-    "have the same number of tokens.\n";
+    "The metric is log p(answer) - log p(wrong) after the text. For single tokens this is the "
+    "difference of their logits. Answers of several tokens, which may differ in length, use "
+    "the sum of the log-probabilities of their tokens, each after the text and the answer's "
+    "earlier tokens. An answer is given as text, or as token ids: \"#42\" or \"#42 #7\". "
+    "Without --answer and --wrong, these are the most probable next tokens of the two texts. "
+    "The texts must have the same number of tokens.\n";
 
 namespace {
 
@@ -192,17 +190,23 @@ bool has_several(const std::vector<PatchingTask>& tasks) {
 }  // namespace
 
 void add_pair_options(Options& options) {
-  options.value("clean", "Text whose answer is wanted")
-      .value("corrupt", "Text of as many tokens with another answer")
-      .value("answer", "What should follow the clean text, one token or more")
-      .value("wrong", "What should follow the corrupt text")
-      .value("pairs", "JSON lines with clean, corrupt, answer and wrong, in their place");
+  options.value("clean", "Text with the wanted answer")
+      .basic()
+      .value("corrupt", "Text with the same number of tokens and another answer")
+      .basic()
+      .value("answer", "Answer to the clean text, of one or more tokens")
+      .basic()
+      .value("wrong", "Answer to the corrupt text")
+      .basic()
+      .value("pairs", "Read clean, corrupt, answer and wrong from these JSON lines instead")
+      .path()
+      .basic();
   add_special_tokens_option(options);
 }
 
 void add_group_option(Options& options, const std::string& with) {
   options.values("group", with +
-                              ": NAME=TEXT, NAME=TEXT#2 (where it stands for the second time) or "
+                              ": NAME=TEXT, NAME=TEXT#2 (its second occurrence) or "
                               "NAME=POSITIONS (3, 5-6, last), of the clean text");
 }
 

@@ -5,20 +5,37 @@
 
 namespace headlight::cli {
 
-void add_config_options(Options& options, const TrainConfig& defaults) {
+namespace {
+
+void add_option(Options& options, const ConfigField& field, const std::string& help) {
+  const std::string key(field.key);
+  if (is_list(field)) {
+    options.values(key, help);
+  } else if (is_boolean(field)) {
+    options.boolean(key, help);
+  } else {
+    options.value(key, help).choices(field.choices);
+  }
+  if (field.is_path || key == "out_dir") {
+    options.path();
+  }
+}
+
+}  // namespace
+
+void add_config_options(Options& options, const TrainConfig& defaults,
+                        bool only_architecture_is_basic) {
   for (const ConfigField& field : config_fields()) {
-    const std::string key(field.key);
     const std::string fallback =
         is_following(defaults, field) ? std::string(field.follows) : config_value(defaults, field);
     const std::string range = range_text(field);
-    const std::string help =
-        std::string(field.help) + " [" + fallback + (range.empty() ? "" : "; " + range) + "]";
-    if (is_list(field)) {
-      options.values(key, help);
-    } else if (is_boolean(field)) {
-      options.boolean(key, help);
-    } else {
-      options.value(key, help);
+    if (!field.group.empty()) {
+      options.group(field.group);
+    }
+    const std::string value = fallback + (range.empty() ? "" : "; " + range);
+    add_option(options, field, std::string(field.help) + (value.empty() ? "" : " [" + value + "]"));
+    if (field.is_basic && (!only_architecture_is_basic || field.role == ConfigRole::architecture)) {
+      options.basic();
     }
   }
   for (const ConfigAlias& alias : config_aliases()) {

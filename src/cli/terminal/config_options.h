@@ -14,8 +14,10 @@ namespace headlight::cli {
 // name only the key.
 inline constexpr std::string_view kSettings = "";
 
-// Adds an option for every key, with its default in the help, and aliases from other trainers.
-void add_config_options(Options& options, const TrainConfig& defaults);
+// Adds an option for every key, with its default in the help, and aliases from other trainers. The
+// short help shows the basic ones, or only those of the architecture.
+void add_config_options(Options& options, const TrainConfig& defaults,
+                        bool only_architecture_is_basic = false);
 
 // Adds nanoGPT options that have no effect here and only cause a warning.
 void add_ignored_options(Options& options);

@@ -7,11 +7,11 @@
 namespace headlight::cli {
 
 void add_intervene_options(Options& options) {
-  options.value(
-      "intervene",
-      "Change what the model computes, as \"off 5.1, mlp.3\"; see headlight generate --help");
+  options.value("intervene",
+                "Change activations, as \"off 5.1, mlp.3\" (see headlight generate --help all)");
   if (!options.has("scores")) {
-    options.value("scores", "heads.json of headlight heads, for --intervene with classes of heads");
+    options.value("scores", "heads.json of headlight heads, for --intervene with classes of heads")
+        .path();
   }
 }
 

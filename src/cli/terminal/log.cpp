@@ -3,7 +3,10 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "cli/terminal/terminal.h"
+#include "headlight/base/choices.h"
 #include "headlight/base/error.h"
 
 namespace headlight::cli {
@@ -37,13 +40,10 @@ std::string harmless(std::string_view message) {
 }  // namespace
 
 void set_log_level(const std::string& level) {
-  for (const char* known : {"trace", "debug", "info", "warn", "error", "off"}) {
-    if (level == known) {
-      logger().set_level(spdlog::level::from_str(level));
-      return;
-    }
+  if (std::find(kLogLevels.begin(), kLogLevels.end(), level) == kLogLevels.end()) {
+    fail_choice("log_level", kLogLevels, level);
   }
-  fail("--log_level: expected trace, debug, info, warn, error or off, got '", level, "'");
+  logger().set_level(spdlog::level::from_str(level));
 }
 
 void log_debug(const std::string& message) { logger().debug("{}", harmless(message)); }

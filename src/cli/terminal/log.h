@@ -1,12 +1,17 @@
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // Messages for users go to stderr, results to stdout.
 namespace headlight::cli {
 
-// Throws Error for a level that is not trace, debug, info, warn, error or off.
+inline constexpr std::array<std::string_view, 6> kLogLevels{"trace", "debug", "info",
+                                                            "warn",  "error", "off"};
+
+// Throws Error for a level that is not in kLogLevels.
 void set_log_level(const std::string& level);
 
 void log_debug(const std::string& message);

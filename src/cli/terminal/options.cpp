@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cxxopts.hpp>
 #include <filesystem>
 #include <iostream>
 
@@ -16,6 +15,8 @@
 #include "headlight/base/nearest_name.h"
 #include "headlight/cluster/processes.h"
 #include "headlight/kernels/machine.h"
+#include "kernels/cpu_variant.h"
+#include "kernels/gemm/products.h"
 
 namespace headlight::cli {
 namespace {
@@ -49,40 +50,73 @@ int own_share(int threads) {
 }  // namespace
 
 Options::Options(CommandInfo info) : info_(std::move(info)) {
-  flag("help", "Show this help");
-  flag("json", "Print one JSON object on stdout instead of text");
-  value("threads", "Threads to compute with (default: one a core); results do not depend on it",
-        "");
-  value("cpu_variant", "baseline, v2, v3 or v4 (default: the best for this CPU)", "");
+  flag("help", "Show this help; --help all shows every option");
+  flag("json", "Print one JSON object to standard output instead of text");
+  value("threads",
+        "Compute with this number of threads (default: OMP_NUM_THREADS, or one for each core). "
+        "Results do not depend on it");
+  std::vector<std::string_view> variants;
+  for (const kernels::CpuVariant variant : kernels::kCpuVariants) {
+    variants.push_back(kernels::name_of(variant));
+  }
+  choice("cpu_variant", "Instruction set (default: the best of this CPU)", variants);
   value("products",
-        "own, blas or auto: who computes matrix products and attention: Headlight's tiles, "
-        "OpenBLAS, or the tiles where they are as fast (default: auto); bfloat16 products and "
-        "generation's steps after the prompt are always own",
-        "");
-  value("log_level", "trace, debug, info, warn, error or off (messages go to stderr)", "info");
+        "Code for matrix products and attention: own (Headlight's), blas (OpenBLAS), or auto, the "
+        "default (Headlight's where it is as fast). bfloat16 products, and generation after the "
+        "prompt, always use Headlight's")
+      .choices(kChoiceNames<kernels::Products>);
+  choice("log_level", "Lowest level of messages on standard error", kLogLevels, "info");
+  group_.clear();
 }
 
 Options& Options::value(const std::string& name, const std::string& help,
                         const std::string& fallback) {
-  declared_.push_back({.name = name, .help = help, .takes = Takes::value, .fallback = fallback});
+  declared_.push_back(
+      {.name = name, .help = help, .takes = Takes::value, .fallback = fallback, .group = group_});
   values_[name] = fallback;
   return *this;
+}
+
+Options& Options::choice(const std::string& name, const std::string& help,
+                         std::span<const std::string_view> names, const std::string& fallback) {
+  return value(name, help + ": " + listed(names), fallback).choices(names);
 }
 
 Options& Options::boolean(const std::string& name, const std::string& help) {
   value(name, help);
   declared_.back().takes = Takes::value_or_nothing;
+  declared_.back().choices = {"true", "false"};
   return *this;
 }
 
 Options& Options::values(const std::string& name, const std::string& help) {
-  declared_.push_back({.name = name, .help = help, .takes = Takes::values, .fallback = ""});
+  declared_.push_back({.name = name, .help = help, .takes = Takes::values, .group = group_});
   lists_[name] = {};
   return *this;
 }
 
 Options& Options::flag(const std::string& name, const std::string& help) {
-  declared_.push_back({.name = name, .help = help, .takes = Takes::nothing, .fallback = ""});
+  declared_.push_back({.name = name, .help = help, .takes = Takes::nothing, .group = group_});
+  return *this;
+}
+
+Options& Options::choices(std::span<const std::string_view> names) {
+  declared_.back().choices.assign(names.begin(), names.end());
+  return *this;
+}
+
+Options& Options::path() {
+  declared_.back().is_path = true;
+  return *this;
+}
+
+Options& Options::basic() {
+  declared_.back().is_basic = true;
+  return *this;
+}
+
+Options& Options::group(std::string_view heading) {
+  group_ = heading;
   return *this;
 }
 
@@ -96,9 +130,9 @@ Options& Options::ignored(const std::string& name) {
   return *this;
 }
 
-const Options::Declared* Options::find(std::string_view name) const {
+const OptionInfo* Options::find(std::string_view name) const {
   const auto found = std::find_if(declared_.begin(), declared_.end(),
-                                  [&](const Declared& option) { return option.name == name; });
+                                  [&](const OptionInfo& option) { return option.name == name; });
   return found == declared_.end() ? nullptr : &*found;
 }
 
@@ -108,7 +142,7 @@ std::string Options::known_name(const std::string& given) const {
   const std::string name = alias == aliases_.end() ? spelled : alias->second;
   if (find(name) == nullptr && !is_ignored(name)) {
     std::vector<std::string> known;
-    for (const Declared& option : declared_) {
+    for (const OptionInfo& option : declared_) {
       known.push_back(option.name);
     }
     const std::string near = nearest_name(name, known);
@@ -204,40 +238,27 @@ void Options::place_words(const std::vector<Word>& words) {
           positionals_.size(), " arguments; see headlight ", info_.name, " --help");
 }
 
-// cxxopts lays out names, defaults and wrapped help texts.
-std::string Options::option_list() const {
-  cxxopts::Options layout(info_.name);
-  for (const Declared& option : declared_) {
-    const auto value = cxxopts::value<std::string>();
-    if (option.takes == Takes::nothing) {
-      layout.add_options()(option.name, option.help);
-    } else {
-      layout.add_options()(option.name, option.help,
-                           option.takes == Takes::value_or_nothing ? value->implicit_value("true")
-                           : option.fallback.empty()               ? value
-                                                     : value->default_value(option.fallback));
-    }
+std::string Options::help(HelpForm form) const {
+  switch (form) {
+    case HelpForm::usual:
+    case HelpForm::all:
+      return help_text(info_, declared_, form == HelpForm::all);
+    case HelpForm::man:
+      return manual_page(info_, declared_);
+    default:
+      return completion_part(form, info_, declared_);
   }
-  const std::string help = layout.help();
-  constexpr std::string_view kMarker = "[OPTION...]";
-  return help.substr(help.find(kMarker) + kMarker.size());
 }
 
-void Options::print_help() const {
-  std::cout << "Usage: headlight " << info_.name
-            << (info_.positional.empty() ? "" : " " + info_.positional) << " [options]\n\n"
-            << info_.summary << "\n"
-            << (info_.details.empty() ? "" : "\n" + info_.details + "\n");
-  std::cout << "\nOptions:" << option_list() << "\nExamples:\n";
-  for (const std::string& example : info_.examples) {
-    std::cout << "  " << example << "\n";
-  }
-  std::cout << "\nExit codes: 0 success, 1 failure, 2 bad input (one line on stderr names it)"
-            << (info_.exit_codes.empty() ? "" : ",\n" + info_.exit_codes) << ".\n";
+// Reads the word after --help if it names a form. Returns the number of words read.
+std::size_t Options::read_help_form(const std::vector<std::string>& arguments, std::size_t i) {
+  const std::optional<HelpForm> form =
+      i < arguments.size() ? help_form(arguments[i]) : std::nullopt;
+  form_ = form.value_or(form_);
+  return form ? 1 : 0;
 }
 
 bool Options::parse(const std::vector<std::string>& arguments) {
-  // Parsed by hand: values of cxxopts cannot hold a line end.
   bool only_positionals = false;
   std::vector<Word> words;
   std::string list;  // option that takes the next words as values
@@ -250,15 +271,16 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     list.clear();
     if (argument == "--") {
       only_positionals = true;
-    } else if (argument == "-h") {
+    } else if (argument == "-h" || argument == "--help") {
       given_.insert("help");
+      i += read_help_form(arguments, i + 1);
     } else {
       list = list_at(argument);
       i = read_option(arguments, i);
     }
   }
   if (is_set("help")) {
-    print_help();
+    std::cout << help(form_);
     return false;
   }
   place_words(words);

@@ -5,25 +5,16 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/terminal/command_help.h"
 #include "headlight/base/error.h"
 #include "headlight/tensor/shape.h"
 
 namespace headlight::cli {
-
-// Description of a command in --help.
-struct CommandInfo {
-  std::string name;     // "generate"
-  std::string summary;  // one line
-  // Positional argument: "MODEL"; "[MODEL]" if optional; "[FILE ...]" if repeatable; empty: none.
-  std::string positional;
-  std::string details;                // paragraphs on effect and output, with JSON keys
-  std::vector<std::string> examples;  // whole command lines
-  std::string exit_codes = {};        // besides the common ones
-};
 
 // Options of one command. Names use '_' and accept '-' as well. Values come as --name value or
 // --name=value. Arguments after a lone -- are no options. --help, --json, --threads, --cpu_variant,
@@ -36,6 +27,9 @@ class Options {
   // Adds an option with a value, given at most once. An empty `fallback` means no default.
   Options& value(const std::string& name, const std::string& help,
                  const std::string& fallback = "");
+  // Adds an option whose value is one of `names`, which the help lists.
+  Options& choice(const std::string& name, const std::string& help,
+                  std::span<const std::string_view> names, const std::string& fallback = "");
   // Adds an option that means true if given alone. Also accepts --name false and --name=VALUE.
   Options& boolean(const std::string& name, const std::string& help);
   // Adds an option with several values: --name a --name b, or --name a b. Words after the first
@@ -43,11 +37,22 @@ class Options {
   Options& values(const std::string& name, const std::string& help);
   // Adds an option without a value.
   Options& flag(const std::string& name, const std::string& help);
+  // Offers values of the last option to shells.
+  Options& choices(std::span<const std::string_view> names);
+  // Marks the value of the last option as a file or folder.
+  Options& path();
+  // Shows the last option in the short help of a command with many options.
+  Options& basic();
+  // Sets the heading of the options that follow.
+  Options& group(std::string_view heading);
   // Adds another name for an option.
   Options& alias(const std::string& other_name, const std::string& name);
 
   // Accepts an option of other programs, with a value, without effect.
   Options& ignored(const std::string& name);
+
+  // Help, manual page or part of a completion script.
+  std::string help(HelpForm form) const;
 
   // Reads the arguments after the command's name. Returns false after printing --help. Applies
   // --threads, --cpu_variant, --products and --log_level.
@@ -72,21 +77,16 @@ class Options {
   const std::string& positional() const;
 
  private:
-  enum class Takes { nothing, value, value_or_nothing, values };
-  struct Declared {
-    std::string name;
-    std::string help;
-    Takes takes;
-    std::string fallback;  // default value; empty: none
-  };
+  using Takes = OptionInfo::Takes;
   // Argument that is no option.
   struct Word {
     std::string text;
     std::string option;  // multi-value option before it; empty: none
   };
 
-  const Declared* find(std::string_view name) const;  // nullptr: unknown option
+  const OptionInfo* find(std::string_view name) const;  // nullptr: unknown option
   std::size_t read_option(const std::vector<std::string>& arguments, std::size_t i);
+  std::size_t read_help_form(const std::vector<std::string>& arguments, std::size_t i);
   std::string list_at(const std::string& argument) const;
   void add_value(const std::string& name, const std::string& value);
   // Assigns words to positional arguments and to values.
@@ -95,13 +95,13 @@ class Options {
   // Canonical name of the given option. Throws Error for an unknown one, naming the nearest.
   std::string known_name(const std::string& given) const;
   bool is_ignored(const std::string& name) const;
-  std::string option_list() const;  // option list of --help
-  void print_help() const;
   void apply_common() const;
   void apply_threads() const;
 
   CommandInfo info_;
-  std::vector<Declared> declared_;              // in the order of --help
+  std::vector<OptionInfo> declared_;  // in the order of --help
+  std::string group_ = std::string(kCommonGroup);
+  HelpForm form_ = HelpForm::usual;             // requested by --help
   std::map<std::string, std::string> aliases_;  // alias -> name
   std::vector<std::string> ignored_;
   std::map<std::string, std::string> values_;              // as given, or the default

@@ -6,14 +6,14 @@
 #include "base/read_number.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/utf8.h"
-#include "text/special_names.h"
 #include "io/text_look.h"
+#include "text/special_names.h"
 #include "views/report/numbers.h"
 
 namespace headlight::cli {
 
 void add_ids_option(Options& options) {
-  options.value("ids", "The tokens themselves in the place of --text, as 1,4093; none is added");
+  options.value("ids", "Token ids instead of --text, as 1,4093; no token is added");
 }
 
 bool gives_text(const Options& options) {

@@ -14,11 +14,15 @@ void warn_about_fonts(const std::string& text) {
 }
 
 void add_result_options(Options& options) {
-  options.value("svg", "Also draw the result to this file")
-      .value("png", "The same as pixels")
-      .value("npz", "Also write the numbers to this file, for numpy.load")
-      .value("html",
-             "Also write a page that shows values at the pointer, one file without network");
+  options.value("svg", "Also draw the result to this .svg file")
+      .path()
+      .basic()
+      .value("png", "Also draw the result to this .png file")
+      .path()
+      .value("npz", "Also write the numbers to this .npz file, for numpy.load")
+      .path()
+      .value("html", "Also write the result to this .html page, which shows values at the pointer")
+      .path();
 }
 
 ResultFiles::ResultFiles(const Options& options) {

@@ -1,5 +1,7 @@
 #include "cli/terminal/text_data.h"
 
+#include <array>
+
 #include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/error.h"
@@ -9,28 +11,35 @@
 
 namespace headlight::cli {
 
+namespace {
+
+constexpr std::array<std::string_view, 2> kOnOff{"on", "off"};
+
+}  // namespace
+
 void add_format_options(Options& options) {
   options
-      .value("documents", "How plain text is cut: " + listed(kChoiceNames<DocumentSplit>), "none")
+      .choice("documents", "Split plain text into documents at", kChoiceNames<DocumentSplit>,
+              "none")
+      .basic()
       .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
       .value("jsonl",
-             "Key of the text in JSON lines, a document each; without it 'text' in .jsonl files, "
-             "and others are plain text");
+             "Key of the text in JSON lines, one document per line. Without it, the key is 'text' "
+             "in .jsonl files, and other files are plain text");
 }
 
 void add_text_data_options(Options& options) {
-  options.values("data", kTextsOrIdsHelp);
+  options.values("data", kTextsOrIdsHelp).path().basic();
   add_format_options(options);
-  options.value("token_dtype", kTokenDtypeHelp, "auto")
-      .value("batch_size", "Sequences computed at once", "12");
+  options.choice("token_dtype", kTokenDtypeHelp, kChoiceNames<TokenDtype>, "auto")
+      .value("batch_size", "Compute this number of sequences at once", "12");
   add_special_tokens_option(options);
 }
 
 void add_special_tokens_option(Options& options, const std::string& fallback) {
-  options.value("special_tokens",
-                "on: names of special tokens in a text, such as <|im_start|>, become those tokens; "
-                "off: they are plain text",
-                fallback);
+  options.choice("special_tokens",
+                 "Read names of special tokens in a text, such as <|im_start|>, as those tokens",
+                 kOnOff, fallback);
 }
 
 bool special_tokens_option(const Options& options) {
@@ -49,14 +58,12 @@ LoadedModel load_text_model(const std::filesystem::path& path, const Options& op
 
 void add_window_option(Options& options) {
   options
-      .value("window",
-             "Tokens that the model reads at once at most, where its block is longer; 0: the block",
+      .value("window", "Limit the context to this number of tokens; 0: the model's context length",
              "1024")
-      .value(
-          "bos",
-          "Begin texts, documents and windows with the model's begin token: on, off, or auto, as "
-          "its prompts do",
-          "auto");
+      .choice("bos",
+              "Begin texts, documents and windows with the model's begin token (auto: as its "
+              "prompts do)",
+              kChoiceNames<BeginToken>, "auto");
 }
 
 LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options) {

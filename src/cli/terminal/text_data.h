@@ -12,11 +12,11 @@ namespace headlight::cli {
 
 // Help text for options that take texts.
 inline constexpr const char* kTextsHelp =
-    "UTF-8 text or .jsonl, also as .gz or .zst: files, a folder, or a pattern like 'books/*.txt'; "
-    "- is standard input";
+    "Read these UTF-8 texts or .jsonl files, also .gz or .zst: files, a folder, or a pattern like "
+    "'books/*.txt'; - is standard input";
 inline constexpr const char* kTextsOrIdsHelp =
-    "UTF-8 text or .jsonl, also as .gz or .zst, or token ids (FILE.bin): files, a folder, or a "
-    "pattern like 'books/*.txt'; - is standard input";
+    "Read these UTF-8 texts or .jsonl files, also .gz or .zst, or token ids (FILE.bin): files, a "
+    "folder, or a pattern like 'books/*.txt'; - is standard input";
 
 // Adds --documents, --separator and --jsonl.
 void add_format_options(Options& options);
@@ -46,7 +46,7 @@ std::vector<TextFile> find_texts(const std::vector<std::string>& names,
                                  std::string_view token_file = kTrainFile);
 
 // Value of --token_dtype.
-inline constexpr const char* kTokenDtypeHelp = "Ids in .bin files: auto, uint16 or uint32";
+inline constexpr const char* kTokenDtypeHelp = "Type of the ids in .bin files";
 TokenDtype token_dtype_option(const Options& options);
 
 // Reads the text of option `name` as the model sees it. Throws Error if files are missing or

@@ -27,15 +27,16 @@ Options tokenizer_decode_options() {
        .summary = "Turn token ids into text.",
        .positional = "TOKENIZER",
        .details =
-           "Writes exactly the bytes that the tokens stand for, without a line end after them.\n"
-           "Special tokens are written by name, so that what encode read comes back;\n"
-           "--skip_special leaves them out.\n"
-           "JSON keys: text (bytes that are no character become U+FFFD).",
+           "Writes exactly the bytes of the tokens, without a final line end. Special tokens "
+           "are written by name, so that the output of headlight tokenizer encode gives its "
+           "input again. --skip_special leaves them out.\n\n"
+           "JSON keys: text (bytes that are not part of a character become U+FFFD).",
        .examples = {"headlight tokenizer decode runs/bpe --ids 464,2068,7586",
                     "headlight tokenizer decode runs/bpe --file train.bin > book.txt"}});
-  options.value("ids", "Ids separated by commas")
-      .value("file", "File of ids: NAME.bin, or text with any separators")
-      .value("token_dtype", kTokenDtypeHelp, "auto")
+  options.value("ids", "Decode these ids, separated by commas")
+      .value("file", "Decode the ids in this file: NAME.bin, or text with any separators")
+      .path()
+      .choice("token_dtype", kTokenDtypeHelp, kChoiceNames<TokenDtype>, "auto")
       .flag("skip_special", "Leave special tokens out");
   return options;
 }

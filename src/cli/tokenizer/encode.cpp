@@ -31,39 +31,37 @@ Options tokenizer_encode_options() {
        .summary = "Turn text into token ids.",
        .positional = "TOKENIZER [FILE ...]",
        .details =
-           "Prints the ids on one line; those of several files, or of the lines of a JSON lines\n"
-           "file, on a line for each. The names of special tokens in the text become those "
-           "tokens,\n"
-           "as in Hugging Face tokenizers; --special_tokens off keeps them plain text, as other\n"
-           "commands do unless asked otherwise.\n"
-           "Files are read as they are, a part at a time, whatever their length; byte-level\n"
-           "tokenizers take any bytes. --out writes the ids as nanoGPT's train.bin, raw\n"
-           "little-endian numbers of 16 bits, or 32 when the vocabulary is above 65,536, and\n"
-           "prints how many there are; of several files or JSON lines <|endoftext|> follows each,\n"
-           "as nanoGPT's prepare.py has it.\n"
-           "--shard_tokens makes --out a folder of such files, shard_000000.bin, ..., of at most\n"
-           "so many tokens each, encoded on all threads, in which <|endoftext|> follows every\n"
-           "document. Beside each lies the index of its documents (.idx, as Megatron-LM reads "
-           "it),\n"
-           "and in the folder tokenizer.json and shards.json, which tells of texts, tokenizer and\n"
-           "progress: the same command goes on with an encoding that was stopped or killed. train\n"
-           "--data FOLDER takes it for every batching.\n"
-           "JSON keys: ids (a list; of several files or JSON lines a list for each); with --out:\n"
-           "tokens, bytes, file, token_dtype; with --shard_tokens: folder, shards, found "
-           "(before),\n"
-           "documents, tokens, token_dtype.",
+           "Prints the ids of a text on one line, or one line for each of several files or "
+           "JSON lines. Names of special tokens in the text are read as those tokens, as in "
+           "Hugging Face tokenizers. With --special_tokens off they are plain text, as in "
+           "other commands. Files of any length are read in parts, without changes. Byte-level "
+           "tokenizers accept any bytes.\n\n"
+           "--out writes the ids as nanoGPT's train.bin: little-endian numbers of 16 bits, or "
+           "32 if the vocabulary is above 65,536. It prints the number of tokens. "
+           "<|endoftext|> follows each of several files or JSON lines, as in nanoGPT's "
+           "prepare.py.\n\n"
+           "--shard_tokens writes a folder --out of such files, shard_000000.bin ..., with at "
+           "most this number of tokens each. It encodes on all threads, and <|endoftext|> "
+           "follows every document. Each file has an index of its documents (.idx, as for "
+           "Megatron-LM). The folder also gets tokenizer.json and shards.json, which records "
+           "texts, tokenizer and progress: the same command continues an interrupted encoding. "
+           "headlight train --data FOLDER reads it with every batching.\n\n"
+           "JSON keys: ids (a list; a list for each of several files or JSON lines). With "
+           "--out: tokens, bytes, file, token_dtype. With --shard_tokens: folder, shards, "
+           "found (before), documents, tokens, token_dtype.",
        .examples = {"headlight tokenizer encode runs/bpe --text \"Once upon a time\"",
                     "headlight tokenizer encode runs/bpe book.txt --out train.bin",
                     "headlight tokenizer encode runs/bpe stories.jsonl.gz --out train.bin",
                     "headlight tokenizer encode runs/bpe 'crawl/*.jsonl.zst' --out tokens "
                     "--shard_tokens 100000000",
                     "headlight tokenizer encode runs/bpe texts.jsonl --jsonl content --json"}});
-  options.value("text", "Text to encode").values("file", kTextsHelp);
+  options.value("text", "Encode this text").values("file", kTextsHelp).path();
   add_format_options(options);
-  options.value("out", "Write the ids into this file, or folder, instead of printing them")
-      .value("shard_tokens", "Write a folder of files with at most so many tokens each")
-      .value("token_dtype", "Numbers of that file: uint16, uint32 or auto, the vocabulary's need",
-             "auto");
+  options.value("out", "Write the ids to this file or folder instead of printing them")
+      .path()
+      .value("shard_tokens", "Write a folder of files with at most this number of tokens each")
+      .choice("token_dtype", "Type of the ids in that file (auto: as the vocabulary needs)",
+              kChoiceNames<TokenDtype>, "auto");
   add_special_tokens_option(options, "on");
   options.alias("data", "file").alias("shard_size", "shard_tokens");
   return options;

@@ -17,14 +17,15 @@ namespace {
 Options tokenizer_info_options() {
   return Options(
       {.name = "tokenizer info",
-       .summary = "What a tokenizer consists of.",
+       .summary = "Show the size and special tokens of a tokenizer.",
        .positional = "TOKENIZER",
-       .details = "JSON keys: kind (char, byte or bpe), vocab_size, merges, special_tokens (ids by "
-                  "name),\nend_of_text and begin_of_text (ids), ends (all ids that end a text),\n"
-                  "longest_token, longest_bytes,\n"
-                  "prepends_end_of_text (whether a prompt begins with begin_of_text).\n\n"
-                  "Patterns of tokenizers have the classes of Unicode " +
-                  std::string(kUnicodeVersion) + ", as in Hugging Face tokenizers.",
+       .details = "Patterns of tokenizers use the character classes of Unicode " +
+                  std::string(kUnicodeVersion) +
+                  ", as in Hugging Face tokenizers.\n\n"
+                  "JSON keys: kind (char, byte or bpe), vocab_size, merges, special_tokens (ids by "
+                  "name), end_of_text and begin_of_text (ids), ends (all ids that end a text), "
+                  "longest_token, longest_bytes, prepends_end_of_text (whether a prompt begins "
+                  "with begin_of_text).",
        .examples = {"headlight tokenizer info runs/bpe",
                     "headlight tokenizer info runs/toy --json"}});
 }

@@ -25,13 +25,13 @@ constexpr const char* kPlain = "\x1B[0m";
 Options tokenizer_show_options() {
   Options options(
       {.name = "tokenizer show",
-       .summary = "Print a text token by token, with the ids.",
+       .summary = "Print the tokens of a text with their ids.",
        .positional = "TOKENIZER TEXT",
-       .details =
-           "Each token stands above its id: a blank as ·, a line end as ⏎, a tab as ⇥, bytes that\n"
-           "are only a part of a character as <0xEA>. In colour on a terminal, unless NO_COLOR is\n"
-           "set. Names of special tokens become those tokens; --special_tokens off keeps them plain.\n"
-           "JSON keys: tokens (id, label and bytes, the number of bytes, of each).",
+       .details = "Prints each token above its id: a blank as ·, a line end as ⏎, a tab as ⇥, and "
+                  "bytes that are only part of a character as <0xEA>. Uses colours on a terminal, "
+                  "unless NO_COLOR is set. Names of special tokens are read as those tokens; "
+                  "--special_tokens off reads them as plain text.\n\n"
+                  "JSON keys: tokens (for each: id, label, and bytes, the number of bytes).",
        .examples = {"headlight tokenizer show runs/bpe \"Once upon a time\"",
                     "headlight tokenizer show runs/bpe \"안녕하세요\" --json"}});
   add_special_tokens_option(options, "on");

@@ -1,7 +1,6 @@
 #include "cli/tokenizer/tokenizer.h"
 
 #include <array>
-#include <iostream>
 
 #include "cli/command_table.h"
 #include "cli/commands.h"
@@ -11,34 +10,35 @@ namespace headlight::cli {
 namespace {
 
 constexpr std::array kSubcommands{
-    Command{"train", "Learn a byte-level BPE tokenizer from text", run_tokenizer_train},
-    Command{"encode", "Turn text into token ids, a train.bin or shards", run_tokenizer_encode},
-    Command{"decode", "Turn token ids into text", run_tokenizer_decode},
-    Command{"info", "What a tokenizer consists of", run_tokenizer_info},
-    Command{"show", "Print a text token by token, with the ids", run_tokenizer_show},
+    Command{"Subcommands", "train", "Learn a byte-level BPE tokenizer from text",
+            run_tokenizer_train},
+    Command{"Subcommands", "encode", "Turn text into token ids, a train.bin or shards",
+            run_tokenizer_encode},
+    Command{"Subcommands", "decode", "Turn token ids into text", run_tokenizer_decode},
+    Command{"Subcommands", "info", "Show the size and special tokens of a tokenizer",
+            run_tokenizer_info},
+    Command{"Subcommands", "show", "Print the tokens of a text with their ids", run_tokenizer_show},
 };
 
-void print_usage() {
-  std::cout
-      << "Usage: headlight tokenizer <subcommand> [options]\n\n"
-         "Learn tokenizers and look at what they do. Wherever one is read, it may be a\n"
-         "tokenizer.json, nanoGPT's meta.pkl, a folder that holds one (or GPT-2's vocab.json and\n"
-         "merges.txt), or a run directory.\n\nSubcommands:\n";
-  print_commands(kSubcommands, std::cout);
-  std::cout << "\nheadlight tokenizer <subcommand> --help tells more about each.\n";
+CommandTable tokenizer_table() {
+  return {.info = {.name = "tokenizer",
+                   .summary = "Learn a tokenizer; encode, decode and show text.",
+                   .positional = "SUBCOMMAND",
+                   .details = "A tokenizer is read from a tokenizer.json, from nanoGPT's meta.pkl, "
+                              "from a folder with one of these (or with GPT-2's vocab.json and "
+                              "merges.txt), from a run directory or from a GGUF file.\n\n"
+                              "headlight tokenizer SUBCOMMAND --help describes a subcommand.",
+                   .examples = {"headlight tokenizer train book.txt --vocab_size 4096 --out "
+                                "runs/bpe",
+                                "headlight tokenizer show runs/toy \"Once upon a time\""}},
+          .commands = kSubcommands};
 }
 
 }  // namespace
 
 int run_tokenizer(const std::vector<std::string>& arguments) {
   require(!arguments.empty(), "tokenizer: expected a subcommand; see headlight tokenizer --help");
-  if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
-    print_usage();
-    return 0;
-  }
-  const Command& command = find_command(kSubcommands, arguments[0], "tokenizer: unknown subcommand",
-                                        "headlight tokenizer --help");
-  return command.run({arguments.begin() + 1, arguments.end()});
+  return run_table(tokenizer_table(), arguments);
 }
 
 }  // namespace headlight::cli

@@ -19,32 +19,38 @@
 namespace headlight::cli {
 namespace {
 
+constexpr std::array<std::string_view, 2> kSequences{"line", "text"};
+
 Options tokenizer_train_options() {
   Options options(
       {.name = "tokenizer train",
        .summary = "Learn a byte-level BPE tokenizer from text files.",
        .positional = "[FILE ...]",
        .details =
-           "Learns the same merges and ids as Hugging Face's BpeTrainer with its ByteLevel\n"
-           "pre-tokenizer and alphabet, and writes a tokenizer.json that its libraries open. Each\n"
-           "line of a file is a text of its own, as in their Tokenizer.train(files); --sequences\n"
-           "text takes each file whole, so that indented lines become tokens as GPT-2's pattern\n"
-           "cuts them. Of JSON lines the texts are learned from, each in the same way. Files must\n"
-           "be UTF-8 and are read as they are, a part at a time.\n"
+           "Learns the same merges and ids as Hugging Face's BpeTrainer with its ByteLevel "
+           "pre-tokenizer and alphabet. Writes a tokenizer.json for their libraries.\n\n"
+           "Each line of a file is a separate text, as in Tokenizer.train(files). --sequences "
+           "text takes each file as one text, so that indented lines are split as by GPT-2's "
+           "pattern. Each text of JSON lines is treated in the same way. Files must be UTF-8. "
+           "They are read in parts, without changes.\n\n"
            "JSON keys: vocab_size, merges, bytes (read), seconds, directory.",
        .examples = {"headlight tokenizer train book.txt --vocab_size 4096 --out runs/bpe",
                     "headlight tokenizer train a.txt b.jsonl.gz --vocab_size 8192 --out runs/bpe "
                     "--special_tokens \"<|endoftext|>,<|pad|>\""}});
   options.values("data", kTextsHelp)
+      .path()
       .value("jsonl",
-             "Key of the text in JSON lines; without it 'text' in .jsonl files, and others are "
-             "plain text")
-      .value("vocab_size", "Tokens: the special tokens, the 256 bytes, and a token for each merge")
-      .value("special_tokens", "Names in the order of their ids", std::string(kEndOfTextName))
-      .value("min_frequency", "A pair that comes less often is not merged", "0")
-      .value("sequences", "line: each line by itself; text: each file as a whole", "line")
-      .value("out", "Folder to write tokenizer.json and tokenizer_config.json into")
-      .flag("force", "Replace the tokenizer that is there");
+             "Key of the text in JSON lines. Without it, the key is 'text' in .jsonl files, and "
+             "other files are plain text")
+      .value("vocab_size",
+             "Learn this number of tokens: special tokens, the 256 bytes, and one for each merge")
+      .value("special_tokens", "Names of special tokens, in the order of their ids",
+             std::string(kEndOfTextName))
+      .value("min_frequency", "Merge only pairs that occur this number of times", "0")
+      .choice("sequences", "Each text is a line, or the text of a whole file", kSequences, "line")
+      .value("out", "Write tokenizer.json and tokenizer_config.json to this folder")
+      .path()
+      .flag("force", "Replace an existing tokenizer");
   return options;
 }
 

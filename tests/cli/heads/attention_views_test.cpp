@@ -175,7 +175,7 @@ TEST_CASE("attention writes BertViz JSON and pictures on request, or says what i
     CHECK(contains(drawn.err, "--format png: this program was built without librsvg"));
   }
   CHECK(given.refusal({"--format", "gif"}) ==
-        "error: --format: expected npz, json, svg, png, html, bertviz, text or some of them, got "
+        "error: --format: expected some of npz, json, svg, png, html, bertviz or text, got "
         "'gif'");
   CHECK(given.refusal({"--view", "list"}) ==
         "error: --view: expected model, head, neuron or grid, got 'list'");

@@ -128,7 +128,7 @@ TEST_CASE("heads on one text prints the table, a sentence for each head and the 
   CHECK(output_of({"heads", given.model, "--text", "abc", "--lang", "ko"}).find("0.0: ") !=
         std::string::npos);
   CHECK_FALSE(output_of({"heads", given.model, "--text", "a"}).empty());
-  const std::string help = output_of({"heads", "--help"});
+  const std::string help = output_of({"heads", "--help", "all"});
   CHECK(help.find("k_composition") != std::string::npos);
   CHECK(help.find("induction >= 0.50") != std::string::npos);
 }

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "headlight/base/choices.h"
+
+// Help texts, manual pages and shell completions of commands.
+namespace headlight::cli {
+
+// Description of a command.
+struct CommandInfo {
+  std::string name;     // "generate"; empty for the program itself
+  std::string summary;  // one line
+  // Positional argument: "MODEL"; "[MODEL]" if optional; "[FILE ...]" if repeatable; empty: none.
+  std::string positional;
+  // Paragraphs on effect and output, with JSON keys. Line breaks count only at blank lines and
+  // around lines that begin with a blank. Long commands show only the first paragraph by default.
+  std::string details;
+  std::vector<std::string> examples;  // whole command lines
+  std::string exit_codes = {};        // besides the common ones
+  // Words that shells offer as positional argument; empty: files.
+  std::vector<std::string> positional_choices = {};
+};
+
+struct OptionInfo {
+  enum class Takes { nothing, value, value_or_nothing, values };
+  std::string name;
+  std::string help;
+  Takes takes = Takes::nothing;
+  std::string fallback = {};              // default value; empty: none
+  std::string group = {};                 // heading in the help
+  std::vector<std::string> choices = {};  // values that shells offer
+  bool is_path = false;                   // shells offer files
+  bool is_basic = false;                  // in the short help of a command with many options
+};
+
+// Form of a help text. All but `usual` have a name, which is the word after --help.
+enum class HelpForm { usual, all, man, bash, zsh, fish };
+
+// Returns the form with this name; none for other words.
+std::optional<HelpForm> help_form(std::string_view word);
+
+// Heading of the options that every command has. They come last.
+inline constexpr std::string_view kCommonGroup = "Options of every command";
+
+// Paragraph, or consecutive lines that keep their layout.
+struct TextBlock {
+  bool is_literal = false;
+  bool follows_blank_line = false;
+  std::string text;
+};
+
+std::vector<TextBlock> text_blocks(const std::string& details);
+
+// Headings in the order of the help.
+std::vector<std::string> option_groups(const std::vector<OptionInfo>& options);
+
+// Returns details with the description of MODEL, if the command takes one.
+std::string full_details(const CommandInfo& info);
+
+// Returns the text of --help. If it is long, leaves out all but the basic options and the first
+// paragraph, unless `all`.
+std::string help_text(const CommandInfo& info, const std::vector<OptionInfo>& options, bool all);
+
+// Returns the page for man(1), in section 1.
+std::string manual_page(const CommandInfo& info, const std::vector<OptionInfo>& options);
+
+// Returns the part of a completion script that completes one command.
+std::string completion_part(HelpForm shell, const CommandInfo& info,
+                            const std::vector<OptionInfo>& options);
+
+// Beginning and end of a completion script, around the parts of all commands.
+std::string_view completion_begin(HelpForm shell);
+std::string_view completion_end(HelpForm shell);
+
+}  // namespace headlight::cli
+
+namespace headlight {
+
+template <>
+inline constexpr auto kChoices<cli::HelpForm> =
+    std::to_array<Choice<cli::HelpForm>>({{"all", cli::HelpForm::all},
+                                          {"man", cli::HelpForm::man},
+                                          {"bash", cli::HelpForm::bash},
+                                          {"zsh", cli::HelpForm::zsh},
+                                          {"fish", cli::HelpForm::fish}});
+
+}  // namespace headlight
