@@ -62,7 +62,11 @@ Names known_options() {
   static const std::regex kCommand("\n  ([a-z]+) ");
   Names options{"version"};
   const auto add_help = [&](std::vector<std::string> command) {
+    const bool is_listing = command.empty() || command == std::vector<std::string>{"tokenizer"};
     command.push_back("--help");
+    if (!is_listing) {
+      command.push_back("all");
+    }
     const std::string help = run_headlight(command).out;
     options.merge(options_in(help));
     return help;
