@@ -88,7 +88,8 @@ Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
 std::vector<Tensor> weight_tensors(const Plan& plan, DType dtype) {
   std::vector<Tensor> weights;
   for (const auto& sequence : plan.sequences) {
-    weights.push_back(Tensor::empty({plan.options.heads, sequence.query_count, sequence.key_count}, dtype));
+    weights.push_back(
+        Tensor::empty({plan.options.heads, sequence.query_count, sequence.key_count}, dtype));
   }
   return weights;
 }
