@@ -7,7 +7,7 @@ program=$1 folder=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() { echo "FAILED: $*" >&2; exit 1; }
-names() { "$program" "$@" --help | sed -n 's/^  \([a-z]*\)  *[A-Z].*/\1/p'; }
+names() { "$program" "$@" --help | sed -n 's/^  \([a-z][a-z]*\)  *[A-Z].*/\1/p'; }
 options() { "$program" "$@" --help all | sed -n 's/^  --\([a-z_0-9]*\).*/\1/p'; }
 
 . "$folder/headlight.bash"
@@ -36,7 +36,7 @@ for command in "${commands[@]}"; do
   bash=" $(completed "${words[@]}" --) "
   for option in $(options "${words[@]}"); do
     [[ $bash == *" --$option "* ]] || fail "bash does not complete $command --$option"
-    grep -q -- "--$option[[=]" <<<"$zsh" || fail "zsh does not complete $command --$option"
+    grep -Eq -- "--$option(=|\\[)" <<<"$zsh" || fail "zsh does not complete $command --$option"
     grep -q -- " -l $option " <<<"$fish" || fail "fish does not complete $command --$option"
     grep -qF -- "\\-\\-$option\\fR" "$page" || fail "$page lacks --$option"
   done

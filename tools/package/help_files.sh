@@ -16,7 +16,7 @@ write_pages() {
   shift
   "$program" "$@" --help man >"$folder/man1/$name.1"
   [ $# -eq 0 ] || [ "$*" = tokenizer ] || return 0
-  for command in $("$program" "$@" --help | sed -n 's/^  \([a-z]*\)  *[A-Z].*/\1/p'); do
+  for command in $("$program" "$@" --help | sed -n 's/^  \([a-z][a-z]*\)  *[A-Z].*/\1/p'); do
     write_pages "$name-$command" "$@" "$command"
   done
 }
