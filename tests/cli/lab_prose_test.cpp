@@ -64,6 +64,12 @@ of a paragraph.
 - interval: {{mean}} from {{low}} to {{high}}
 - value: {{value}}
 - open: {{value
+- element: {{list.2}}
+
+## table
+
+| a | b |
+| --- |
 )");
 
 }  // namespace
@@ -130,6 +136,11 @@ TEST_CASE("a lab text names its file when something is missing") {
   CHECK(error_of([] { kProse.entry("words", "value"); }) ==
         "en/sample.md: no value has the name {{value}}");
   CHECK(error_of([] { kProse.entry("words", "open"); }) == "en/sample.md: {{ without }}");
+  CHECK(error_of([] {
+          kProse.entry("words", "element", {{"list", {0, 1}}});
+        }) == "en/sample.md: no value has the name {{list.2}}");
+  CHECK(error_of([] { kProse.section("table"); }) ==
+        "en/sample.md: a table needs a mark for each of its columns: | a | b |");
 }
 
 }  // namespace lab_prose_test

@@ -9,9 +9,8 @@
 #include "support/tensors.h"
 
 // Results of `headlight lab`, run with the real program.
-namespace headlight::test {
+namespace lab_support {
 
-using Json = nlohmann::json;
 using Arguments = std::vector<std::string>;
 
 inline std::string lab_text(Arguments arguments) {
@@ -22,15 +21,15 @@ inline std::string lab_text(Arguments arguments) {
   return result.out;
 }
 
-inline Json lab_json(Arguments arguments) {
+inline nlohmann::json lab_json(Arguments arguments) {
   arguments.push_back("--json");
-  return Json::parse(lab_text(arguments));
+  return nlohmann::json::parse(lab_text(arguments));
 }
 
 // Claims of the results, as {id: holds}.
-inline Json claims_of(const Json& results) {
-  Json claims = Json::object();
-  for (const Json& claim : results["claims"]) {
+inline nlohmann::json claims_of(const nlohmann::json& results) {
+  nlohmann::json claims = nlohmann::json::object();
+  for (const nlohmann::json& claim : results["claims"]) {
     claims[claim["id"].get<std::string>()] = claim["holds"];
   }
   return claims;
@@ -47,7 +46,7 @@ inline void check_lab_refuses(Arguments arguments, const std::vector<std::string
   CHECK(result.exit_code == 2);
   CHECK(result.out.empty());
   REQUIRE(result.messages().size() == 1);
-  CHECK(mentions(result.messages()[0], parts));
+  CHECK(headlight::test::mentions(result.messages()[0], parts));
 }
 
-}  // namespace headlight::test
+}  // namespace lab_support

@@ -7,6 +7,12 @@ namespace lab_test {
 // Experiments of `headlight lab` with the real program.
 using namespace headlight;
 using namespace headlight::test;
+using lab_support::check_lab_refuses;
+using lab_support::claims_of;
+using lab_support::contains;
+using lab_support::lab_json;
+using lab_support::lab_text;
+using Json = nlohmann::json;
 
 namespace {
 

@@ -49,6 +49,16 @@ std::string joined(std::span<const std::string> lines, const char* between) {
   return text;
 }
 
+// Element or member of a value; null if it is missing.
+const Json* part_of(const Json& value, const std::string& name) {
+  if (!value.is_array()) {
+    return value.find(name);
+  }
+  const bool is_place = name.find_first_not_of("0123456789") == name.npos;
+  const std::size_t place = is_place ? std::stoul(name) : value.size();
+  return place < value.size() ? &value[place] : nullptr;
+}
+
 }  // namespace
 
 Prose::Prose(std::string file, std::string_view text) : file_(std::move(file)) {
@@ -109,10 +119,13 @@ const Prose::Lines& Prose::lines_of(std::string_view section) const {
 }
 
 std::string Prose::table(const Lines& lines, const Json& values) const {
+  const std::vector<std::string> titles = cells_of(lines[0]);
+  const std::vector<std::string> marks = cells_of(lines.size() > 1 ? lines[1] : "|");
+  require(titles.size() == marks.size(), file_,
+          ": a table needs a mark for each of its columns: ", lines[0]);
   std::vector<Table::Column> columns;
-  for (const std::string& title : cells_of(lines[0])) {
-    const std::string mark = cells_of(lines[1])[columns.size()];
-    columns.push_back({title, mark.starts_with(":")});
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    columns.push_back({titles[i], marks[i].starts_with(":")});
   }
   Table table(columns);
   const auto add = [&](const std::string& line, const Json& row_values) {
@@ -158,7 +171,7 @@ std::string Prose::value_of(std::string_view placeholder, const Json& values) co
   const Json* value = &values;
   std::istringstream path{std::string(placeholder.substr(0, mark))};
   for (std::string part; value != nullptr && std::getline(path, part, '.');) {
-    value = value->is_array() ? &(*value)[std::stoul(part)] : value->find(part);
+    value = part_of(*value, part);
   }
   require(value != nullptr, file_, ": no value has the name {{", placeholder, "}}");
   std::string_view format = placeholder.substr(mark);

@@ -9,6 +9,13 @@ namespace lab_induction_test {
 // `headlight lab induction` on a model with planted induction heads and on one without any.
 using namespace headlight;
 using namespace headlight::test;
+using lab_support::Arguments;
+using lab_support::check_lab_refuses;
+using lab_support::claims_of;
+using lab_support::contains;
+using lab_support::lab_json;
+using lab_support::lab_text;
+using Json = nlohmann::json;
 
 namespace {
 
