@@ -125,7 +125,7 @@ double finish(const TwoHeads& heads, const Tensor& scores, bool causal, Steps& s
 
 void run_worked_example(const Settings& /*settings*/, Report& report) {
   report.section("introduction");
-  const Tensor x = Tensor::from({1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 1, 1}, {3, 4});
+  const Tensor x = Tensor::from(Numbers{1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 1, 1}, {3, 4});
   double largest = single_head(x, report);
   Steps multi(report, "multi_head", false);
   const TwoHeads heads = split_heads(x, multi);
