@@ -4,12 +4,14 @@
 
 #include "base/json.h"
 #include "cli/commands.h"
+#include "cli/lab/lab.h"
 #include "cli/lab/report.h"
 #include "cli/terminal/options.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/files/file_writer.h"
 #include "views/report/json_output.h"
+#include "views/report/terminal_text.h"
 
 namespace headlight::cli {
 namespace {
@@ -55,7 +57,7 @@ Options lab_options() {
 
 const Experiment& find_experiment(const std::string& name) {
   std::vector<std::string> known;
-  for (const Experiment& experiment : lab::experiments()) {
+  for (const Experiment& experiment : lab::kExperiments) {
     std::string underscored(experiment.name);
     std::replace(underscored.begin(), underscored.end(), '-', '_');
     if (name == experiment.name || name == underscored) {
@@ -67,19 +69,17 @@ const Experiment& find_experiment(const std::string& name) {
 }
 
 void print_list(const Options& options) {
-  const Report words(parse_name<Language>("lang", options.text("lang")));
-  if (options.json()) {
-    Json names = Json::array();
-    for (const Experiment& experiment : lab::experiments()) {
-      names.push_back({{"name", experiment.name}, {"summary", words.words(experiment.summary)}});
+  const Language language = parse_name<Language>("lang", options.text("lang"));
+  Json names = Json::array();
+  for (const Experiment& experiment : lab::kExperiments) {
+    const std::string summary = lab::prose(experiment.name, language).title();
+    names.push_back({{"name", experiment.name}, {"summary", summary}});
+    if (!options.json()) {
+      std::cout << pad_right(std::string(experiment.name), 16) << summary << "\n";
     }
-    print_json({{"experiments", names}});
-    return;
   }
-  for (const Experiment& experiment : lab::experiments()) {
-    const std::string name(experiment.name);
-    std::cout << name << std::string(16 - name.size(), ' ') << words.words(experiment.summary)
-              << "\n";
+  if (options.json()) {
+    print_json({{"experiments", names}});
   }
 }
 
@@ -114,7 +114,7 @@ lab::Settings settings_of(const Options& options, const Experiment& experiment) 
 
 void run_experiment(const Experiment& experiment, const Options& options) {
   const lab::Settings settings = settings_of(options, experiment);
-  Report report(parse_name<Language>("lang", options.text("lang")));
+  Report report(experiment.name, parse_name<Language>("lang", options.text("lang")));
   experiment.run(settings, report);
   Json results{{"experiment", experiment.name}, {"seed", settings.seed}, {"full", settings.full}};
   results.update(report.json());

@@ -1,7 +1,4 @@
-#include <nlohmann/json.hpp>
-
-#include "support/catch.h"
-#include "support/program.h"
+#include "cli/lab_support.h"
 #include "support/seed_sequences.h"
 #include "support/tensors.h"
 
@@ -10,34 +7,21 @@ namespace lab_test {
 // Experiments of `headlight lab` with the real program.
 using namespace headlight;
 using namespace headlight::test;
+using lab_support::check_lab_refuses;
+using lab_support::claims_of;
+using lab_support::contains;
+using lab_support::lab_json;
+using lab_support::lab_text;
+using Json = nlohmann::json;
 
 namespace {
 
-using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
-
-std::string lab_text(Arguments arguments) {
-  arguments.insert(arguments.begin(), "lab");
-  const ProgramResult result = run_headlight(arguments);
-  INFO(result.err);
-  CHECK(result.exit_code == 0);
-  return result.out;
-}
-
-Json lab_json(Arguments arguments) {
-  arguments.push_back("--json");
-  return Json::parse(lab_text(arguments));
-}
-
-bool holds(const Json& results, const std::string& id) {
-  for (const Json& claim : results["claims"]) {
-    if (claim["id"] == id) {
-      INFO(claim["text"]);
-      return claim["holds"];
-    }
+// Checks that claims of the results hold.
+void check_claims(const Json& results, const std::vector<const char*>& ids) {
+  for (const char* id : ids) {
+    INFO(id);
+    CHECK(claims_of(results)[id] == true);
   }
-  FAIL("no claim is called " << id);
-  return false;
 }
 
 // Compares values with the numbers printed in the notes, to their last digit.
@@ -56,19 +40,6 @@ std::vector<double> twice(std::vector<double> values) {
   return values;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-void check_refused(Arguments arguments, const std::vector<std::string>& parts) {
-  arguments.insert(arguments.begin(), "lab");
-  const ProgramResult result = run_headlight(arguments);
-  CHECK(result.exit_code == 2);
-  CHECK(result.out.empty());
-  REQUIRE(result.messages().size() == 1);
-  CHECK(mentions(result.messages()[0], parts));
-}
-
 }  // namespace
 
 TEST_CASE("lab alone lists all ten experiments in both languages", "[cli]") {
@@ -85,7 +56,7 @@ TEST_CASE("lab alone lists all ten experiments in both languages", "[cli]") {
   CHECK(lab_json({})["experiments"].size() == 10);
 }
 
-TEST_CASE("lab worked-example computes the numbers that the notes print for one head", "[cli]") {
+TEST_CASE("lab worked-example computes the numbers that the notes print", "[cli]") {
   const Json results = lab_json({"worked-example"});
   const Json& single = results["values"]["single_head"];
   CHECK(single["w_query"] == Json({1, 0, 1, 1, 0, 0, 0, 0, 1, 0, 1, 1}));
@@ -102,12 +73,7 @@ TEST_CASE("lab worked-example computes the numbers that the notes print for one 
                 5.0001e-6);
   check_printed(single["weighted_values"],
                 {1.8639, 6.3194, 1.7042, 1.9991, 7.8141, 0.2735, 1.9926, 7.4796, 0.7359});
-  CHECK(holds(results, "steps_equal_one_call"));
-}
-
-TEST_CASE("lab worked-example computes the numbers that the notes print for two heads", "[cli]") {
-  const Json values = lab_json({"worked-example"})["values"];
-  const Json& multi = values["multi_head"];
+  const Json& multi = results["values"]["multi_head"];
   CHECK(multi["W_Q"] == Json({1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1}));
   CHECK(multi["W_K"] == Json({0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1}));
   CHECK(multi["W_V"] == Json({1, 0, 2, 0, 0, 1, 0, 2, 1, 0, 0, 1, 0, 1, 1, 0}));
@@ -122,13 +88,14 @@ TEST_CASE("lab worked-example computes the numbers that the notes print for two 
                                       3.4282, 1.0287, 2.9139, 2.4856, 3.4282});
   check_printed(multi["out"], {2.3313, 4.2894, 3.0000, 4.5665, 2.2715, 4.6280, 3.0000, 4.8852,
                                2.2715, 4.6280, 3.0000, 4.8852});
-  const Json& masked = values["masked"];
+  const Json& masked = results["values"]["masked"];
   CHECK(masked["causal_mask"] == Json({0, 1, 1, 0, 0, 1, 0, 0, 0}));
   check_printed(masked["attn"], twice({1, 0, 0, 0.0558, 0.9442, 0, 0.0287, 0.4856, 0.4856}));
   check_printed(masked["out_concat"], {2.0000, 0.0000, 2.0000, 1.0000, 0.1116, 3.7768, 2.0000,
                                        3.8326, 1.0287, 2.9139, 2.4856, 3.4282});
   check_printed(masked["out"], {3.0000, 0.5000, 3.0000, 1.0000, 1.1116, 5.6931, 2.0558, 5.7210,
                                 2.2715, 4.6280, 3.0000, 4.8852});
+  check_claims(results, {"steps_equal_one_call"});
 }
 
 TEST_CASE("lab worked-example prints tensors as the notes do", "[cli]") {
@@ -177,8 +144,7 @@ TEST_CASE("lab shapes follows the padded batch of the notes through every step",
                                                   wide});
   CHECK(values["pads"][0]["weight_on_each_pad"].get<double>() == Approx(0.05).margin(0.005));
   CHECK(values["pads"][1]["weight_on_pads"] == 0);
-  CHECK(holds(results, "pads_attract_attention"));
-  CHECK(holds(results, "pad_rows_are_equal"));
+  check_claims(results, {"pads_attract_attention", "pad_rows_are_equal"});
 }
 
 TEST_CASE("lab norms computes the numbers that the notes print for both norms", "[cli]") {
@@ -196,7 +162,7 @@ TEST_CASE("lab norms computes the numbers that the notes print for both norms", 
   // (3 - 2) / sqrt(1 + eps) becomes (3 - 1.5) / sqrt(2.25 + eps); (2 - 1.5) / sqrt(.25 + eps), here
   // +1, becomes (2 - 0) / sqrt(4 + eps), +1 too; (1 - 1) / ... becomes (1 - 4) / sqrt(9 + eps), -1.
   CHECK(batch["change_in_other_batch"].get<double>() == Approx(1).margin(1e-5));
-  CHECK(holds(results, "layer_norm_ignores_the_batch"));
+  check_claims(results, {"layer_norm_ignores_the_batch"});
 }
 
 TEST_CASE("lab scaling shows that only unscaled scores saturate the softmax", "[cli]") {
@@ -219,9 +185,8 @@ TEST_CASE("lab scaling shows that only unscaled scores saturate the softmax", "[
     CHECK(one["histogram"].size() == 20);
     CHECK(total == Approx(1));
   }
-  CHECK(holds(results, "peaked_without_scaling"));
-  CHECK(holds(results, "scaling_keeps_the_entropy"));
-  CHECK(holds(results, "gradient_vanishes_without_scaling"));
+  check_claims(results, {"peaked_without_scaling", "scaling_keeps_the_entropy",
+                         "gradient_vanishes_without_scaling"});
 }
 
 TEST_CASE("lab masks hides the future, pads and a whole row without NaN", "[cli]") {
@@ -237,9 +202,7 @@ TEST_CASE("lab masks hides the future, pads and a whole row without NaN", "[cli]
   CHECK(values["padding"]["row_sums"][0].get<double>() == Approx(1));
   CHECK(values["nothing_visible"]["row_sums"][1] == 0);
   CHECK(values["careless_row"][0].is_null());  // JSON has no NaN
-  CHECK(holds(results, "causal_renormalises"));
-  CHECK(holds(results, "pads_get_nothing"));
-  CHECK(holds(results, "empty_row_is_safe"));
+  check_claims(results, {"causal_renormalises", "pads_get_nothing", "empty_row_is_safe"});
 }
 
 TEST_CASE("lab params counts four squares and four biases whatever the number of heads", "[cli]") {
@@ -254,7 +217,7 @@ TEST_CASE("lab params counts four squares and four biases whatever the number of
   CHECK(layers[0]["counted"] == 16640);
   CHECK(layers[6]["counted"] == 16640);
   CHECK(layers[9]["counted"] == 1050624);
-  CHECK(holds(results, "counted_is_formula"));
+  check_claims(results, {"counted_is_formula"});
 }
 
 TEST_CASE("lab pre-post-ln finds post-LN gradients that grow towards the output",
@@ -266,7 +229,7 @@ TEST_CASE("lab pre-post-ln finds post-LN gradients that grow towards the output"
   CHECK(gradients[0]["growth"].get<double>() > 1.5);
   CHECK(gradients[1]["growth"].get<double>() < 1.1);
   CHECK(gradients[0]["norms"].size() == 6);
-  CHECK(holds(results, "post_ln_gradients_grow"));
+  check_claims(results, {"post_ln_gradients_grow"});
   REQUIRE(results["values"]["training"].size() == 2);
   CHECK(results["values"]["training"][1]["pre"].size() == 3);
 }
@@ -283,8 +246,7 @@ TEST_CASE("lab heads sweeps the number of heads at equal parameters", "[cli][exp
     CHECK(sweep[i]["losses"].size() == 3);
     CHECK((i == 0 || (sweep[i]["distance"] > 0 && sweep[i]["distance"] < 1)));
   }
-  CHECK(holds(results, "too_few_heads"));
-  CHECK(holds(results, "many_heads_repeat"));
+  check_claims(results, {"too_few_heads", "many_heads_repeat"});
 }
 
 TEST_CASE("lab single-vs-multi lets many heads learn what one cannot", "[cli][experiment]") {
@@ -295,8 +257,7 @@ TEST_CASE("lab single-vs-multi lets many heads learn what one cannot", "[cli][ex
   CHECK(models[0]["ablated"].size() == 1);
   CHECK(models[1]["ablated"].size() == 8);
   CHECK(models[1]["loss"].get<double>() < models[0]["loss"].get<double>());
-  CHECK(holds(results, "many_heads_learn_more"));
-  CHECK(holds(results, "a_lost_head_is_survived"));
+  check_claims(results, {"many_heads_learn_more", "a_lost_head_is_survived"});
 }
 
 TEST_CASE("lab writes its figures and the results that it prints as JSON", "[cli]") {
@@ -306,8 +267,8 @@ TEST_CASE("lab writes its figures and the results that it prints as JSON", "[cli
   CHECK(Json::parse(file_contents(out + "/results.json")) == printed);
   CHECK(printed["experiment"] == "heads");
   CHECK(printed["values"]["starts"] == 3);
-  CHECK_FALSE(holds(printed, "too_few_heads"));
-  CHECK(contains(printed["claims"][0]["text"], "a clear difference in 0/3 starts"));
+  CHECK(claims_of(printed)["too_few_heads"] == false);
+  CHECK(contains(printed["claims"][0]["text"], "The difference is clear in 0/3 starts"));
   CHECK(contains(file_contents(out + "/loss.svg"), "</svg>"));
   CHECK(contains(file_contents(out + "/distance.svg"), "</svg>"));
   const std::string text = lab_text({"scaling", "--out", out});
@@ -341,13 +302,13 @@ TEST_CASE("lab explains in Korean with columns that stand in line", "[cli]") {
 }
 
 TEST_CASE("lab refuses what it does not know in one line", "[cli]") {
-  check_refused({"scalling"}, {"scalling", "did you mean 'scaling'"});
-  check_refused({"scaling", "masks"}, {"expected one", "2"});
-  check_refused({"scaling", "--lang", "fr"}, {"--lang", "en or ko", "fr"});
-  check_refused({"heads", "--iters", "-1"}, {"--iters", "-1"});
+  check_lab_refuses({"scalling"}, {"scalling", "did you mean 'scaling'"});
+  check_lab_refuses({"scaling", "masks"}, {"expected one", "2"});
+  check_lab_refuses({"scaling", "--lang", "fr"}, {"--lang", "en or ko", "fr"});
+  check_lab_refuses({"heads", "--iters", "-1"}, {"--iters", "-1"});
   const ScratchFolder folder;
   const std::string file = folder.write("file", "");
-  check_refused({"params", "--out", file}, {file, "directory"});
+  check_lab_refuses({"params", "--out", file}, {file, "directory"});
 }
 
 }  // namespace lab_test

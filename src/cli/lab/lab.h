@@ -5,19 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "headlight/heads/head_verdict.h"
 #include "headlight/tensor/shape.h"
 
 // Experiments on attention with fixed seeds. Each experiment answers one question.
 namespace headlight::cli::lab {
 
 class Report;
-
-// Text in both languages; {0}, {1}, ... are replaced by values.
-struct Text {
-  const char* en;
-  const char* ko;
-};
 
 struct Settings {
   bool full = false;          // the long version
@@ -32,14 +25,11 @@ struct Settings {
 };
 
 struct Experiment {
-  std::string_view name;
-  Text summary;
+  std::string_view name;  // of its text, too
   // Runs the experiment and adds its results to the report.
   void (*run)(const Settings& settings, Report& report);
   bool takes_model = false;  // uses Settings::model
 };
-
-std::span<const Experiment> experiments();
 
 void run_scaling(const Settings& settings, Report& report);
 void run_masks(const Settings& settings, Report& report);
@@ -51,5 +41,16 @@ void run_heads(const Settings& settings, Report& report);
 void run_single_vs_multi(const Settings& settings, Report& report);
 void run_induction(const Settings& settings, Report& report);
 void run_params(const Settings& settings, Report& report);
+
+inline constexpr Experiment kExperiments[]{{"scaling", run_scaling},
+                                           {"masks", run_masks},
+                                           {"worked-example", run_worked_example},
+                                           {"shapes", run_shapes},
+                                           {"norms", run_norms},
+                                           {"pre-post-ln", run_pre_post_ln},
+                                           {"heads", run_heads},
+                                           {"single-vs-multi", run_single_vs_multi},
+                                           {"induction", run_induction, true},
+                                           {"params", run_params}};
 
 }  // namespace headlight::cli::lab

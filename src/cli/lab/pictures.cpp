@@ -5,8 +5,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "cli/lab/report.h"
 #include "cli/terminal/terminal.h"
+#include "headlight/base/terminal_width.h"
 #include "headlight/ops/layout.h"
 #include "headlight/views/attention/attention_svg.h"
 #include "views/report/table.h"
@@ -16,12 +16,7 @@ namespace headlight::cli::lab {
 namespace {
 
 constexpr std::array<const char*, 4> kShades{"░░", "▒▒", "▓▓", "██"};
-constexpr std::size_t kGap = 4;
-
-std::string padded(const std::string& text, std::size_t width) {
-  const std::size_t used = display_width(text);
-  return text + std::string(used < width ? width - used : 0, ' ');
-}
+constexpr Index kGap = 4;
 
 std::string bar_of(double value, double largest, int width) {
   const double share = largest > 0 && std::isfinite(value) ? value / largest : 0;
@@ -36,27 +31,26 @@ const char* shade_of(double weight) {
   return kShades[level];
 }
 
-std::vector<std::string> lines_of(const std::string& block) {
-  std::vector<std::string> lines;
-  std::istringstream in(block);
-  for (std::string line; std::getline(in, line);) {
-    lines.push_back(line);
+Index widest(const std::vector<std::string>& labels) {
+  Index width = 0;
+  for (const std::string& label : labels) {
+    width = std::max(width, terminal_width(label));
   }
-  return lines;
+  return width;
 }
 
 }  // namespace
 
 std::string bars(const std::vector<Bar>& values, int decimals, int width) {
-  std::size_t widest = 0;
+  std::vector<std::string> labels;
   double largest = 0;
   for (const Bar& bar : values) {
-    widest = std::max(widest, display_width(bar.label));
+    labels.push_back(bar.label);
     largest = std::isfinite(bar.value) ? std::max(largest, bar.value) : largest;
   }
   std::string text;
   for (const Bar& bar : values) {
-    text += padded(bar.label, widest) + " │" + bar_of(bar.value, largest, width) + " " +
+    text += pad_right(bar.label, widest(labels)) + " │" + bar_of(bar.value, largest, width) + " " +
             fixed_number(bar.value, decimals) + "\n";
   }
   return text;
@@ -64,44 +58,31 @@ std::string bars(const std::vector<Bar>& values, int decimals, int width) {
 
 std::string shades(const Tensor& weights, const std::vector<std::string>& row_labels,
                    double darkest) {
-  require(weights.rank() == 2 && weights.size(0) == static_cast<Index>(row_labels.size()),
-          "[shades] expected ", row_labels.size(), " rows, got ", weights.shape());
-  std::size_t widest = 0;
-  for (const std::string& label : row_labels) {
-    widest = std::max(widest, display_width(label));
-  }
+  require(weights.rank() == 2 && weights.size(0) == std::ssize(row_labels), "[shades] expected ",
+          row_labels.size(), " rows, got ", weights.shape());
   const std::vector<double> values = weights.to_vector();
-  const auto columns = static_cast<std::size_t>(weights.size(1));
+  auto value = values.begin();
   std::string text;
-  for (std::size_t row = 0; row < row_labels.size(); ++row) {
-    text += padded(row_labels[row], widest) + " ";
-    for (std::size_t column = 0; column < columns; ++column) {
-      text += shade_of(values[row * columns + column] / darkest);
+  for (const std::string& label : row_labels) {
+    text += pad_right(label, widest(row_labels)) + " ";
+    for (Index column = 0; column < weights.size(1); ++column) {
+      text += shade_of(*value++ / darkest);
     }
     text += "\n";
   }
   return text;
 }
 
-std::string side_by_side(const std::vector<std::string>& titles,
-                         const std::vector<std::string>& blocks) {
-  require(titles.size() == blocks.size(), "[side_by_side] expected a title for every block");
-  std::vector<std::vector<std::string>> columns;
-  std::size_t height = 0;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    columns.push_back(lines_of(blocks[i]));
-    columns.back().insert(columns.back().begin(), titles[i]);
-    height = std::max(height, columns.back().size());
-  }
-  std::vector<std::string> lines(height);
-  std::size_t left = 0;
-  for (const std::vector<std::string>& column : columns) {
-    std::size_t widest = 0;
-    for (std::size_t i = 0; i < column.size(); ++i) {
-      lines[i] = padded(lines[i], left) + column[i];
-      widest = std::max(widest, display_width(column[i]));
+std::string side_by_side(const std::vector<std::pair<std::string, std::string>>& titled_blocks) {
+  std::vector<std::string> lines;
+  for (const auto& [title, block] : titled_blocks) {
+    const Index left = lines.empty() ? 0 : widest(lines) + kGap;
+    std::istringstream column(title + "\n" + block);
+    std::string line;
+    for (std::size_t i = 0; std::getline(column, line); ++i) {
+      lines.resize(std::max(lines.size(), i + 1));
+      lines[i] = pad_right(lines[i], left) + line;
     }
-    left += widest + kGap;
   }
   std::string text;
   for (const std::string& line : lines) {
@@ -121,13 +102,23 @@ std::string weights_svg(const std::string& title, const std::vector<std::string>
   return attention_svg({.title = title, .tokens = tokens, .layers = {}}, layer);
 }
 
-void draw_curves(const std::string& file, const CurvePlot& plot, Report& report) {
-  report.figure(file, line_plot_svg({.title = plot.title,
-                                     .x_label = report.words(plot.x_label),
-                                     .y_label = report.words(plot.y_label),
-                                     .series = plot.series,
-                                     .y_from_zero = true,
-                                     .points = plot.points}));
+void draw_curves(const Curves& curves, Report& report) {
+  const auto word = [&](const char* name) {
+    return report.entry(curves.words, name, curves.shown);
+  };
+  report.figure(curves.file, line_plot_svg({.title = word("title"),
+                                            .x_label = word("x"),
+                                            .y_label = word("y"),
+                                            .series = curves.series,
+                                            .y_from_zero = true,
+                                            .points = curves.points}));
+}
+
+void draw_matrix(const std::string& file, MatrixPlot plot, Report& report, const Json& shown) {
+  plot.title = report.entry(file, "title", shown);
+  plot.row_title = report.entry(file, "rows");
+  plot.column_title = report.entry(file, "columns");
+  report.figure(file, matrix_plot_svg(plot));
 }
 
 }  // namespace headlight::cli::lab

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "cli/lab/lab.h"
+#include "cli/lab/report.h"
 #include "headlight/tensor/tensor.h"
 #include "headlight/views/plot/line_plot.h"
+#include "headlight/views/plot/matrix_plot.h"
 
 // Pictures in block characters for terminals, and as SVG.
 namespace headlight::cli::lab {
@@ -24,22 +26,26 @@ std::string shades(const Tensor& weights, const std::vector<std::string>& row_la
                    double darkest = 1);
 
 // Blocks of lines side by side, each under its title.
-std::string side_by_side(const std::vector<std::string>& titles,
-                         const std::vector<std::string>& blocks);
+std::string side_by_side(const std::vector<std::pair<std::string, std::string>>& titled_blocks);
 
 // The attention weights of heads, [T, T] or [H, T, T], as SVG.
 std::string weights_svg(const std::string& title, const std::vector<std::string>& tokens,
                         const Tensor& weights);
 
-// Curves over one axis that starts at 0.
-struct CurvePlot {
-  std::string title;
-  Text x_label;
-  Text y_label;
+// Adds curves over one axis that starts at 0, with a mark at each value if `points`. Section
+// `words` has the entries "title", "x" and "y".
+struct Curves {
+  std::string file;
   std::vector<PlotSeries> series;
-  bool points = false;  // mark the values
+  bool points = false;
+  std::string words = file;
+  Json shown = Json::object();
 };
 
-void draw_curves(const std::string& file, const CurvePlot& plot, Report& report);
+void draw_curves(const Curves& curves, Report& report);
+
+// Adds a matrix, whose titles are the entries "title", "rows" and "columns" of section `words`.
+void draw_matrix(const std::string& file, MatrixPlot plot, Report& report,
+                 const Json& shown = Json::object());
 
 }  // namespace headlight::cli::lab

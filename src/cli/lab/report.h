@@ -2,41 +2,46 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
-#include "cli/lab/lab.h"
-#include "views/report/table.h"
+#include "cli/lab/prose.h"
+#include "headlight/heads/head_verdict.h"
 
 namespace headlight::cli::lab {
 
-// Statement, and whether this run confirms it.
-struct Claim {
-  const char* id;  // its name in JSON
-  bool holds = false;
-  Text if_so;   // text if it holds
-  Text if_not;  // text if it does not
-};
+// Returns the text NAME.md in a language.
+Prose prose(std::string_view name, Language language);
 
-// Results of an experiment in display order: text, tables and block pictures for the terminal,
-// figures for files, all numbers as JSON.
+// Returns the list of `row` of every element.
+template <class Range, class Row>
+Json json_list(const Range& range, Row row) {
+  Json list = Json::array();
+  for (const auto& element : range) {
+    list.push_back(row(element));
+  }
+  return list;
+}
+
+// Results of an experiment: text in display order, SVG figures, all numbers as JSON. Placeholders
+// show the measurements in values() and the values that a call passes.
 class Report {
  public:
-  explicit Report(Language language) : language_(language) {}
+  Report(std::string_view experiment, Language language)
+      : language_(language), prose_(prose(experiment, language)) {}
 
   Language language() const { return language_; }
 
-  // The words in the report's language with the values filled in.
-  std::string words(const Text& text, const std::vector<std::string>& values = {}) const;
-
-  void heading(const Text& text, const std::vector<std::string>& values = {});
-  void paragraph(const Text& text, const std::vector<std::string>& values = {});
-  void table(const Table& table);
-  // Adds lines unchanged, for example a tensor or a chart.
-  void block(const std::string& lines);
+  // Adds a section of the text.
+  void section(std::string_view name, const Json& shown = Json::object());
+  // Returns an entry of the text.
+  std::string entry(std::string_view section, std::string_view name,
+                    const Json& shown = Json::object()) const;
   // Adds an SVG figure for --out.
-  void figure(const std::string& file, std::string svg);
-  void claim(const Claim& claim, const std::vector<std::string>& values = {});
+  void figure(const std::string& file, std::string svg) { figures_[file] = std::move(svg); }
+  // Adds a statement and whether this run confirms it. Section `id` holds its text, "yes" or "no".
+  void claim(std::string_view id, bool holds, const Json& shown = Json::object());
 
   // All measurements, under names that the experiment chooses.
   Json& values() { return values_; }
@@ -44,19 +49,17 @@ class Report {
   // Text for a terminal of 80 columns.
   std::string text() const;
   // {"values": ..., "claims": [{"id", "holds", "text"}]}
-  Json json() const;
+  Json json() const { return {{"values", values_}, {"claims", claims_}}; }
   const std::map<std::string, std::string>& figures() const { return figures_; }
 
  private:
-  struct Finding {
-    std::string id;
-    bool holds;
-    std::string text;
-  };
+  // The measurements and the values of a call, which come first.
+  Json with_values(const Json& shown) const;
 
   Language language_;
+  Prose prose_;
   std::string body_;
-  std::vector<Finding> findings_;
+  Json claims_ = Json::array();
   std::map<std::string, std::string> figures_;
   Json values_ = Json::object();
 };

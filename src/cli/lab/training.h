@@ -33,11 +33,6 @@ struct CopyTask {
 // Makes the task with `sequences` training sequences.
 CopyTask make_copy_task(Index sequences, std::uint64_t seed);
 
-// Axis titles of training curves.
-inline constexpr Text kUpdate{"update", "업데이트"};
-inline constexpr Text kHeldOutLoss{"held-out loss, nats a token",
-                                   "학습에 쓰지 않은 시퀀스의 손실, 토큰당 nat"};
-
 // Common settings of an experiment's trainings: constant learning rate, batches of 16.
 TrainConfig lab_training(const Settings& settings, Index iterations, double learning_rate);
 

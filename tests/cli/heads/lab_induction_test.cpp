@@ -1,22 +1,23 @@
-#include <nlohmann/json.hpp>
-
+#include "cli/lab_support.h"
 #include "generate/test_models.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/text/char_tokenizer.h"
 #include "nn/nn_support.h"
-#include "support/catch.h"
-#include "support/program.h"
 
 namespace lab_induction_test {
 
 // `headlight lab induction` on a model with planted induction heads and on one without any.
 using namespace headlight;
 using namespace headlight::test;
+using lab_support::Arguments;
+using lab_support::check_lab_refuses;
+using lab_support::claims_of;
+using lab_support::contains;
+using lab_support::lab_json;
+using lab_support::lab_text;
+using Json = nlohmann::json;
 
 namespace {
-
-using Json = nlohmann::json;
-using Arguments = std::vector<std::string>;
 
 constexpr Index kTokens = 28;  // letters and two special tokens
 constexpr Index kPlaces = 32;
@@ -94,34 +95,11 @@ void write_planted_model(const std::string& folder) {
   write_model_files(folder, gpt, build_char_tokenizer("abcdefghijklmnopqrstuvwxyz"));
 }
 
-ProgramResult lab(Arguments arguments) {
-  arguments.insert(arguments.begin(), {"lab", "induction"});
-  return run_headlight(arguments);
-}
-
-std::string lab_text(const Arguments& arguments) {
-  const ProgramResult result = lab(arguments);
-  INFO(result.err);
-  CHECK(result.exit_code == 0);
-  return result.out;
-}
-
-Json lab_json(Arguments arguments) {
-  arguments.push_back("--json");
-  return Json::parse(lab_text(arguments));
-}
-
-// Claims of the results, as {id: holds}.
-Json claims_of(const Json& results) {
-  Json claims = Json::object();
-  for (const Json& claim : results["claims"]) {
-    claims[claim["id"].get<std::string>()] = claim["holds"];
-  }
-  return claims;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+// The arguments of `lab` for an investigation of a model.
+Arguments model(const std::string& path, const Arguments& more = {}) {
+  Arguments arguments{"induction", "--model", path};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
 }
 
 }  // namespace
@@ -129,7 +107,7 @@ bool contains(const std::string& text, const std::string& part) {
 TEST_CASE("lab induction finds the heads and the path that were planted", "[cli]") {
   const ScratchFolder folder;
   write_planted_model(folder.at("planted"));
-  const Json results = lab_json({"--model", folder.at("planted"), "--out", folder.at("out")});
+  const Json results = lab_json(model(folder.at("planted"), {"--out", folder.at("out")}));
   CHECK(claims_of(results) == Json({{"learns_from_the_repetition", true},
                                     {"has_induction_head", true},
                                     {"patching_names_the_same_heads", true},
@@ -162,14 +140,14 @@ TEST_CASE("lab induction finds the heads and the path that were planted", "[cli]
 TEST_CASE("lab induction tells the same story in both languages", "[cli]") {
   const ScratchFolder folder;
   write_planted_model(folder.at("planted"));
-  const std::string english = lab_text({"--model", folder.at("planted")});
-  CHECK(contains(english, "5. Who tells 1.0 where to look?"));
-  CHECK(contains(english, "✓ K-composition: what 0.0 writes reaches 1.0 by its keys"));
-  const std::string korean = lab_text({"--model", folder.at("planted"), "--lang", "ko"});
-  CHECK(contains(korean, "5. 1.0 헤드에 볼 곳을 알려 주는 것은?"));
-  CHECK(contains(korean, "✓ 키 합성(K-composition): 0.0 헤드가 쓴 것은 1.0 헤드의 키를 거쳐"));
+  const std::string english = lab_text(model(folder.at("planted")));
+  CHECK(contains(english, "5. Which head provides the keys of 1.0?"));
+  CHECK(contains(english, "✓ K-composition: the output of 0.0 reaches 1.0 through its keys"));
+  const std::string korean = lab_text(model(folder.at("planted"), {"--lang", "ko"}));
+  CHECK(contains(korean, "5. 1.0 헤드의 키는 어느 헤드에서 오는가?"));
+  CHECK(contains(korean, "✓ 키 합성(K-composition): 0.0 헤드의 출력은 1.0 헤드의 키를 거쳐"));
   for (const std::string& text : {english, korean}) {
-    CHECK_FALSE(contains(text, "{0}"));
+    CHECK_FALSE(contains(text, "{{"));
     CHECK_FALSE(contains(text, "✗"));
   }
 }
@@ -179,19 +157,18 @@ TEST_CASE("lab induction says so when a model has no induction head", "[cli]") {
   const CharTokenizer tokenizer = build_char_tokenizer("abcdefghijklmnopqrstuvwxyz");
   std::filesystem::create_directories(folder.at("random"));
   write_model_files(folder.at("random"), *lively_model(tokenizer.vocab_size(), 32), tokenizer);
-  const Arguments model{"--model", folder.at("random")};
-  const Json results = lab_json(model);
+  const Json results = lab_json(model(folder.at("random")));
   CHECK(claims_of(results) ==
         Json({{"learns_from_the_repetition", false}, {"has_induction_head", false}}));
   CHECK(results["values"]["starts"][0]["induction_heads"].empty());
-  const std::string text = lab_text(model);
-  CHECK(contains(text, "The model does not do this task."));
+  const std::string text = lab_text(model(folder.at("random")));
+  CHECK(contains(text, "The model does not solve this task."));
   CHECK(contains(text, "✗ No head is an induction head"));
-  CHECK_FALSE(contains(text, "3. Where"));
+  CHECK_FALSE(contains(text, "3. In which"));
 }
 
 TEST_CASE("lab induction trains models of its own, one for every start", "[cli]") {
-  const Json results = lab_json({"--iters", "2"});
+  const Json results = lab_json({"induction", "--iters", "2"});
   const Json& values = results["values"];
   CHECK(values["updates"] == 2);
   CHECK(values["second_copy_by_update"]["updates"] == Json({0, 1, 2}));
@@ -204,16 +181,9 @@ TEST_CASE("lab induction trains models of its own, one for every start", "[cli]"
 }
 
 TEST_CASE("lab takes a model for induction alone", "[cli]") {
-  const auto check_refused = [](const Arguments& arguments, const std::vector<std::string>& parts) {
-    const ProgramResult result = run_headlight(arguments);
-    CHECK(result.exit_code == 2);
-    CHECK(result.out.empty());
-    REQUIRE(result.messages().size() == 1);
-    CHECK(mentions(result.messages()[0], parts));
-  };
-  check_refused({"lab", "scaling", "--model", "runs/x"}, {"--model", "scaling"});
-  check_refused({"lab", "induction", "--model", "runs/x", "--iters", "9"}, {"--iters", "--model"});
-  check_refused({"lab", "induction", "--model", "runs/nowhere"}, {"runs/nowhere"});
+  check_lab_refuses({"scaling", "--model", "runs/x"}, {"--model", "scaling"});
+  check_lab_refuses({"induction", "--model", "runs/x", "--iters", "9"}, {"--iters", "--model"});
+  check_lab_refuses({"induction", "--model", "runs/nowhere"}, {"runs/nowhere"});
 }
 
 }  // namespace lab_induction_test

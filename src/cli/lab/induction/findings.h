@@ -12,15 +12,15 @@
 
 namespace headlight::cli::lab {
 
-// Named places of an InductionPair: A and B, X and Y, and the A at the end.
-inline constexpr std::array<const char*, 5> kPairPlaces{"A", "B", "X", "Y", "A (end)"};
+// Places of an InductionPair: A and B, X and Y, and the A at the end.
+inline constexpr std::size_t kPairPlaces = 5;
 
 struct HeadFinding {
   ScoredHead scored;
   // Shares of the logit difference between clean and corrupt texts: mean and interval over pairs.
   Interval suffices;  // recovered by patching the head's clean values into the corrupt texts
   Interval needed;    // lost by patching the head's corrupt values into the clean texts
-  std::array<double, kPairPlaces.size()> by_place{};  // mean of `suffices` at each place alone
+  std::array<double, kPairPlaces> by_place{};  // mean of `suffices` at each place alone
 
   bool is(std::string_view verdict) const { return scored.verdict.name == verdict; }
 };
@@ -74,9 +74,14 @@ struct Findings {
   double kept_share = 0;  // kept edges divided by all edges
 
   const HeadFinding& head(const HeadId& id) const;
+  // True for an induction head, the source head or a previous-token head.
+  bool has_part(const HeadFinding& head) const;
   // True if the model solves more than half of the pairs clearly. Otherwise shares mean nothing.
   bool does_task() const { return 2 * pairs_done > std::ssize(pairs); }
 };
+
+// Names of heads, as "1.0, 1.3".
+std::string names_of(const HeadSet& heads);
 
 struct MeasureOptions {
   Index pairs = 24;

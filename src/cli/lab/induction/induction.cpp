@@ -1,5 +1,5 @@
-#include "base/json.h"
 #include "cli/lab/induction/show.h"
+#include "cli/lab/lab.h"
 
 namespace headlight::cli::lab {
 namespace {
@@ -16,28 +16,6 @@ MeasureOptions options_of(const Settings& settings, std::uint64_t seed) {
     options.sequences *= 4;
   }
   return options;
-}
-
-void show(const Subject& subject, const std::vector<StartFinding>& starts, Report& report) {
-  const Findings& findings = starts.front().findings;
-  show_question(subject, report);
-  show_task(findings, subject, report);
-  show_heads(findings, subject, report);
-  if (findings.does_task()) {
-    show_layers(findings, report);
-    show_patching(findings, report);
-    show_paths(findings, report);
-    show_switching_off(findings, report);
-    show_circuit(findings, report);
-  }
-  if (starts.size() > 1) {
-    show_starts(starts, report);
-  }
-  if (findings.does_task()) {
-    show_open_ends(findings, report);
-  }
-  claim_findings(starts, report);
-  draw_findings(findings, subject, report);
 }
 
 }  // namespace
@@ -62,7 +40,9 @@ void run_induction(const Settings& settings, Report& report) {
     found["seed"] = start.seed;
     values["starts"].push_back(found);
   }
-  show(subject, starts, report);
+  show_findings(starts, subject, report);
+  claim_findings(starts, report);
+  draw_findings(starts.front().findings, subject, report);
 }
 
 }  // namespace headlight::cli::lab

@@ -1,92 +1,81 @@
-#include "base/json.h"
-
 #include "cli/lab/induction/show.h"
-#include "cli/lab/induction/words.h"
+#include "views/report/interval_text.h"
 
 namespace headlight::cli::lab {
 namespace {
 
-Json json_of(const Interval& interval) {
-  return {{"mean", interval.mean}, {"low", interval.low}, {"high", interval.high}};
+Json repetition_json(const Repetition& repetition) {
+  const auto& source = repetition.without_source;
+  return {{"first_copy", interval_json(repetition.first)},
+          {"second_copy", interval_json(repetition.second)},
+          {"without_induction", json_of(repetition.without_induction)},
+          {"without_source", source ? json_of(*source) : Json()},
+          {"without_others", json_list(repetition.without_others,
+                                       [](const LossWithout& others) { return json_of(others); })}};
 }
+
+Json circuit_json(const CircuitResult& circuit) {
+  Json kept = Json::array();
+  for (const CircuitEdge& edge : circuit.edges) {
+    if (edge.is_kept) {
+      kept.push_back({{"edge", edge_name(edge)}, {"score", edge.score}});
+    }
+  }
+  return {{"edges", circuit.edges.size()},
+          {"kept", circuit.kept},
+          {"faithfulness", circuit.faithfulness},
+          {"circuit", kept},
+          {"curve", json_list(circuit.curve, [](const CircuitFit& fit) {
+             return Json{{"edges", fit.edges}, {"faithfulness", fit.faithfulness}};
+           })}};
+}
+
+Json lens_json(const LensFinding& lens) {
+  return {{"place", lens.place}, {"probability", lens.probability}, {"rank", lens.rank}};
+}
+
+Json path_json(const PathFinding& path) {
+  return {{"from", head_name(path.from)},
+          {"query", interval_json(path.into[0])},
+          {"key", interval_json(path.into[1])},
+          {"value", interval_json(path.into[2])}};
+}
+
+}  // namespace
 
 Json json_of(const LossWithout& without) {
   return {{"heads", head_names(without.heads)},
-          {"loss", json_of(without.loss)},
-          {"rise", json_of(without.rise)}};
+          {"loss", interval_json(without.loss)},
+          {"rise", interval_json(without.rise)}};
 }
 
 Json json_of(const HeadFinding& head) {
   return {{"head", head_name(head.scored.head)},
           {"verdict", head.scored.verdict.name},
           {"settled", head.scored.verdict.settled},
-          {"induction", json_of(head.scored.score("induction").value)},
-          {"previous_token", json_of(head.scored.score("previous_token").value)},
-          {"brings_back", json_of(head.suffices)},
-          {"takes_away", json_of(head.needed)},
+          {"induction", interval_json(head.scored.score("induction").value)},
+          {"previous_token", interval_json(head.scored.score("previous_token").value)},
+          {"brings_back", interval_json(head.suffices)},
+          {"takes_away", interval_json(head.needed)},
           {"by_place", head.by_place}};
 }
 
-Json json_of(const Repetition& repetition) {
-  Json json{
-      {"first_copy", json_of(repetition.first)},
-      {"second_copy", json_of(repetition.second)},
-      {"without_induction", json_of(repetition.without_induction)},
-      {"without_source", repetition.without_source ? json_of(*repetition.without_source) : Json()},
-      {"without_others", Json::array()}};
-  for (const LossWithout& others : repetition.without_others) {
-    json["without_others"].push_back(json_of(others));
-  }
-  return json;
-}
-
-Json json_of(const CircuitResult& circuit) {
-  Json json{{"edges", circuit.edges.size()},
-            {"kept", circuit.kept},
-            {"faithfulness", circuit.faithfulness},
-            {"circuit", Json::array()},
-            {"curve", Json::array()}};
-  for (const CircuitEdge& edge : circuit.edges) {
-    if (edge.is_kept) {
-      json["circuit"].push_back({{"edge", edge_name(edge)}, {"score", edge.score}});
-    }
-  }
-  for (const CircuitFit& fit : circuit.curve) {
-    json["curve"].push_back({{"edges", fit.edges}, {"faithfulness", fit.faithfulness}});
-  }
-  return json;
-}
-
-}  // namespace
-
 Json json_of(const Findings& findings) {
-  Json json{{"pairs", findings.pairs.size()},
-            {"pairs_done", findings.pairs_done},
-            {"clean_difference", findings.clean_difference},
-            {"corrupt_difference", findings.corrupt_difference},
-            {"heads", Json::array()},
-            {"induction_heads",
-             head_names(findings.has_induction ? findings.induction_heads : HeadSet())},
-            {"receiver", head_name(findings.receiver)},
-            {"source", findings.source ? Json(head_name(*findings.source)) : Json()},
-            {"repetition", json_of(findings.repetition)},
-            {"lens", Json::array()},
-            {"paths", Json::array()}};
-  for (const HeadFinding& head : findings.heads) {
-    json["heads"].push_back(json_of(head));
-  }
-  for (const LensFinding& lens : findings.lens) {
-    json["lens"].push_back(
-        {{"place", lens.place}, {"probability", lens.probability}, {"rank", lens.rank}});
-  }
-  for (const PathFinding& path : findings.paths) {
-    json["paths"].push_back({{"from", head_name(path.from)},
-                             {"query", json_of(path.into[0])},
-                             {"key", json_of(path.into[1])},
-                             {"value", json_of(path.into[2])}});
-  }
+  const HeadSet named = findings.has_induction ? findings.induction_heads : HeadSet();
+  Json json{
+      {"pairs", findings.pairs.size()},
+      {"pairs_done", findings.pairs_done},
+      {"clean_difference", findings.clean_difference},
+      {"corrupt_difference", findings.corrupt_difference},
+      {"heads", json_list(findings.heads, [](const HeadFinding& head) { return json_of(head); })},
+      {"induction_heads", head_names(named)},
+      {"receiver", head_name(findings.receiver)},
+      {"source", findings.source ? Json(head_name(*findings.source)) : Json()},
+      {"repetition", repetition_json(findings.repetition)},
+      {"lens", json_list(findings.lens, lens_json)},
+      {"paths", json_list(findings.paths, path_json)}};
   if (findings.does_task()) {
-    json["circuit"] = json_of(findings.circuit);
+    json["circuit"] = circuit_json(findings.circuit);
   }
   return json;
 }

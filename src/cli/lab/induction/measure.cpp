@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <functional>
+#include <iterator>
 
 #include "cli/lab/induction/findings.h"
 #include "headlight/heads/bootstrap.h"
@@ -36,9 +37,7 @@ RepeatOptions repeats_for(const Subject& subject, Index sequences, std::uint64_t
 
 std::vector<PatchingTask> tasks_of(const std::vector<InductionPair>& pairs) {
   std::vector<PatchingTask> tasks;
-  for (const InductionPair& pair : pairs) {
-    tasks.push_back(pair.task);
-  }
+  std::ranges::transform(pairs, std::back_inserter(tasks), &InductionPair::task);
   return tasks;
 }
 
@@ -48,21 +47,19 @@ void score(const Subject& subject, const MeasureOptions& options, Findings& find
       score_heads(*subject.model, repeated_sequences(repeats, subject.model->config()),
                   {.repeats = repeats, .weight_scores = false});
   std::vector<HeadId> named;
-  const HeadFinding* nearest = nullptr;
   for (const ScoredHead& head : scores.heads) {
     findings.heads.push_back({.scored = head, .suffices = {}, .needed = {}});
-  }
-  for (const HeadFinding& head : findings.heads) {
-    if (head.is("induction")) {
-      named.push_back(head.scored.head);
+    if (findings.heads.back().is("induction")) {
+      named.push_back(head.head);
     }
-    const auto induction = [](const HeadFinding& of) {
-      return of.scored.score("induction").value.mean;
-    };
-    nearest = nearest == nullptr || induction(head) > induction(*nearest) ? &head : nearest;
   }
   findings.has_induction = !named.empty();
-  findings.induction_heads = named.empty() ? HeadSet{nearest->scored.head} : HeadSet(named);
+  if (named.empty()) {
+    named.push_back(std::ranges::max_element(scores.heads, {}, [](const ScoredHead& head) {
+                      return head.score("induction").value.mean;
+                    })->head);
+  }
+  findings.induction_heads = HeadSet(named);
   findings.receiver = findings.induction_heads[0];
 }
 
@@ -91,7 +88,7 @@ void patch_wholes(const Gpt& model, Findings& findings) {
   }
 }
 
-std::array<Index, kPairPlaces.size()> places_of(const InductionPair& pair) {
+std::array<Index, kPairPlaces> places_of(const InductionPair& pair) {
   return {pair.answer_place - 1, pair.answer_place, pair.wrong_place - 1, pair.wrong_place,
           std::ssize(pair.task.clean) - 1};
 }
@@ -130,106 +127,77 @@ void read_layers(const Gpt& model, Findings& findings) {
     }
   }
   for (std::size_t row = 0; row < ranks.size(); ++row) {
-    std::sort(ranks[row].begin(), ranks[row].end());
+    std::ranges::sort(ranks[row]);
     const std::size_t middle = ranks[row].size() / 2;
     findings.lens[row].rank = (ranks[row][middle] + ranks[row][(ranks[row].size() - 1) / 2]) / 2;
   }
 }
 
 // Heads below the receiver, at most kMostSenders with the largest recovered shares.
-std::vector<HeadId> senders_of(const Findings& findings) {
+std::vector<const HeadFinding*> senders_of(const Findings& findings) {
   std::vector<const HeadFinding*> earlier;
   for (const HeadFinding& head : findings.heads) {
     if (head.scored.head.layer < findings.receiver.layer) {
       earlier.push_back(&head);
     }
   }
-  std::stable_sort(earlier.begin(), earlier.end(), [](const HeadFinding* a, const HeadFinding* b) {
-    return std::abs(a->suffices.mean) > std::abs(b->suffices.mean);
-  });
+  std::ranges::stable_sort(earlier, std::ranges::greater(),
+                           [](const HeadFinding* head) { return std::abs(head->suffices.mean); });
   earlier.resize(std::min(earlier.size(), kMostSenders));
-  std::vector<HeadId> senders;
-  for (const HeadFinding* head : earlier) {
-    senders.push_back(head->scored.head);
-  }
-  return senders;
+  return earlier;
 }
 
 void follow_paths(const Gpt& model, Findings& findings) {
-  for (const HeadId& sender : senders_of(findings)) {
-    PathFinding path{.from = sender, .into = {}};
+  for (const HeadFinding* sender : senders_of(findings)) {
+    PathFinding path{.from = sender->scored.head, .into = {}};
     for (std::size_t into = 0; into < kInto.size(); ++into) {
       std::vector<double> shares;
       for (const InductionPair& pair : findings.pairs) {
         shares.push_back(
-            patch_path(model, pair.task, {sender, findings.receiver, kInto[into]}).recovered);
+            patch_path(model, pair.task, {path.from, findings.receiver, kInto[into]}).recovered);
       }
       path.into[into] = mean_of(shares);
     }
     findings.paths.push_back(path);
   }
-  std::stable_sort(
-      findings.paths.begin(), findings.paths.end(),
-      [](const PathFinding& a, const PathFinding& b) { return a.into[1].mean > b.into[1].mean; });
+  std::ranges::stable_sort(findings.paths, std::ranges::greater(),
+                           [](const PathFinding& path) { return path.into[1].mean; });
   if (!findings.paths.empty()) {
     findings.source = findings.paths.front().from;
   }
 }
 
-// Losses on both copies of repeated tokens, with all heads or with some switched off.
-class RepeatedText {
- public:
-  RepeatedText(Gpt& model, const RepeatOptions& repeats)
-      : model_(model), repeats_(repeats), whole_(repeat_losses(model, repeats)) {}
-
-  Interval first() const { return mean(whole_, &RepeatLoss::first); }
-  Interval second() const { return mean(whole_, &RepeatLoss::second); }
-
-  LossWithout without(const HeadSet& heads) {
-    std::vector<PointRange> targets;
-    for (const HeadId& id : heads) {
-      targets.push_back({.point = Point::z,
-                         .layers = {id.layer, id.layer},
-                         .items = NumberRange{id.head, id.head}});
-    }
-    const Change off{.kind = ChangeKind::off, .targets = targets};
-    model_.attach(
-        std::make_shared<Interventions>(model_, std::vector{off}, Interventions::Options{}));
-    const std::vector<RepeatLoss> losses = repeat_losses(model_, repeats_);
-    model_.attach(nullptr);
-    std::vector<double> rises;
-    for (std::size_t i = 0; i < losses.size(); ++i) {
-      rises.push_back(losses[i].second - whole_[i].second);
-    }
-    return {heads, mean(losses, &RepeatLoss::second), mean_of(rises)};
+Interval mean_of(const std::vector<RepeatLoss>& losses, double RepeatLoss::*copy) {
+  std::vector<double> values;
+  for (const RepeatLoss& loss : losses) {
+    values.push_back(loss.*copy);
   }
+  return mean_of(values);
+}
 
- private:
-  static Interval mean(const std::vector<RepeatLoss>& losses, double RepeatLoss::*copy) {
-    std::vector<double> values;
-    for (const RepeatLoss& loss : losses) {
-      values.push_back(loss.*copy);
-    }
-    return mean_of(values);
+// Losses on repeated tokens with some heads switched off. `whole`: losses with all heads.
+LossWithout loss_without(const HeadSet& heads, Gpt& model, const RepeatOptions& repeats,
+                         const std::vector<RepeatLoss>& whole) {
+  model.attach(std::make_shared<Interventions>(model, parse_changes("off " + names_of(heads)),
+                                               Interventions::Options{}));
+  const std::vector<RepeatLoss> losses = repeat_losses(model, repeats);
+  model.attach(nullptr);
+  std::vector<double> rises;
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    rises.push_back(losses[i].second - whole[i].second);
   }
-
-  Gpt& model_;
-  RepeatOptions repeats_;
-  std::vector<RepeatLoss> whole_;
-};
+  return {heads, mean_of(losses, &RepeatLoss::second), mean_of(rises)};
+}
 
 // Draws different sets of unnamed heads, each as large as the set of induction heads.
 std::vector<HeadSet> other_sets(const Findings& findings, const MeasureOptions& options) {
   std::vector<HeadId> others;
   for (const HeadFinding& head : findings.heads) {
-    const HeadId& id = head.scored.head;
-    if (!findings.induction_heads.contains(id) && !head.is("previous_token") &&
-        findings.source != id) {
-      others.push_back(id);
+    if (!findings.has_part(head)) {
+      others.push_back(head.scored.head);
     }
   }
   const std::size_t size = std::min(findings.induction_heads.size(), others.size());
-  std::set<std::vector<HeadId>> seen;
   std::vector<HeadSet> sets;
   for (Index draw = 0; size > 0 && draw < options.draws; ++draw) {
     const RandomStream random =
@@ -239,7 +207,7 @@ std::vector<HeadSet> other_sets(const Findings& findings, const MeasureOptions& 
     }
     const auto end = others.begin() + static_cast<Index>(size);
     const HeadSet heads(std::vector<HeadId>(others.begin(), end));
-    if (seen.insert({heads.begin(), heads.end()}).second) {
+    if (std::ranges::find(sets, heads) == sets.end()) {
       sets.push_back(heads);
     }
   }
@@ -247,34 +215,49 @@ std::vector<HeadSet> other_sets(const Findings& findings, const MeasureOptions& 
 }
 
 void switch_off(const Subject& subject, const MeasureOptions& options, Findings& findings) {
-  RepeatedText text(*subject.model, repeats_for(subject, options.sequences, options.seed + 1));
+  const RepeatOptions repeats = repeats_for(subject, options.sequences, options.seed + 1);
+  const std::vector<RepeatLoss> whole = repeat_losses(*subject.model, repeats);
+  const auto without = [&](const HeadSet& heads) {
+    return loss_without(heads, *subject.model, repeats, whole);
+  };
   Repetition& repetition = findings.repetition;
-  repetition.first = text.first();
-  repetition.second = text.second();
+  repetition.first = mean_of(whole, &RepeatLoss::first);
+  repetition.second = mean_of(whole, &RepeatLoss::second);
   if (!findings.does_task()) {
     return;
   }
-  repetition.without_induction = text.without(findings.induction_heads);
+  repetition.without_induction = without(findings.induction_heads);
   if (findings.source) {
-    repetition.without_source = text.without({*findings.source});
+    repetition.without_source = without({*findings.source});
   }
   for (const HeadSet& heads : other_sets(findings, options)) {
-    repetition.without_others.push_back(text.without(heads));
+    repetition.without_others.push_back(without(heads));
   }
 }
 
 }  // namespace
 
 double Repetition::largest_other_rise() const {
-  const auto largest = std::max_element(
-      without_others.begin(), without_others.end(),
-      [](const LossWithout& a, const LossWithout& b) { return a.rise.mean < b.rise.mean; });
-  return largest == without_others.end() ? 0 : largest->rise.mean;
+  const auto rise = [](const LossWithout& without) { return without.rise.mean; };
+  const auto largest = std::ranges::max_element(without_others, {}, rise);
+  return largest == without_others.end() ? 0 : rise(*largest);
 }
 
 const HeadFinding& Findings::head(const HeadId& id) const {
-  return *std::find_if(heads.begin(), heads.end(),
-                       [&](const HeadFinding& head) { return head.scored.head == id; });
+  return *std::ranges::find(heads, id, [](const HeadFinding& head) { return head.scored.head; });
+}
+
+bool Findings::has_part(const HeadFinding& head) const {
+  return induction_heads.contains(head.scored.head) || source == head.scored.head ||
+         head.is("previous_token");
+}
+
+std::string names_of(const HeadSet& heads) {
+  std::string names;
+  for (const HeadId& id : heads) {
+    names += (names.empty() ? "" : ", ") + head_name(id);
+  }
+  return names;
 }
 
 Findings measure(const Subject& subject, const MeasureOptions& options) {

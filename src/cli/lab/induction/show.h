@@ -11,18 +11,9 @@ struct StartFinding {
   Findings findings;
 };
 
-// Print the steps of the investigation as text, tables and pictures. Callers skip the steps after
-// show_heads() if the model does not solve the task.
-void show_question(const Subject& subject, Report& report);
-void show_task(const Findings& findings, const Subject& subject, Report& report);
-void show_heads(const Findings& findings, const Subject& subject, Report& report);
-void show_layers(const Findings& findings, Report& report);
-void show_patching(const Findings& findings, Report& report);
-void show_paths(const Findings& findings, Report& report);
-void show_switching_off(const Findings& findings, Report& report);
-void show_circuit(const Findings& findings, Report& report);
-void show_starts(const std::vector<StartFinding>& starts, Report& report);
-void show_open_ends(const Findings& findings, Report& report);
+// Adds the text of the investigation of the first start. Leaves out the steps that need the task if
+// the model does not solve it.
+void show_findings(const std::vector<StartFinding>& starts, const Subject& subject, Report& report);
 
 // Draws the figures for --out, with words in the report's language.
 void draw_findings(const Findings& findings, const Subject& subject, Report& report);
@@ -32,5 +23,7 @@ void claim_findings(const std::vector<StartFinding>& starts, Report& report);
 
 // All measurements as JSON.
 Json json_of(const Findings& findings);
+Json json_of(const HeadFinding& head);
+Json json_of(const LossWithout& without);
 
 }  // namespace headlight::cli::lab

@@ -6,17 +6,22 @@
 
 #include "cli/terminal/loading.h"
 #include "cli/terminal/progress.h"
+#include "headlight/autograd/autograd.h"
 #include "headlight/data/dataset.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/scores/repeat_loss.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/nn/recorder.h"
+#include "headlight/ops/layout.h"
 #include "headlight/tensor/random.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/train/trainer.h"
+#include "views/report/json_output.h"
 
 namespace headlight::cli::lab {
 namespace {
 
 constexpr Index kLetters = 52;
+constexpr Index kExample = 8;  // tokens of a map, before their repetition
 constexpr Index kTextLength = 100000;
 constexpr Index kMeasurements = 30;  // points of the curve
 constexpr Index kMeasured = 8;       // sequences of a measurement
@@ -24,53 +29,40 @@ constexpr double kLast = 1;          // influence of the last letter on the next
 constexpr double kLastButOne = 2;    // influence of the last letter but one
 
 CharTokenizer letters() {
-  std::vector<char32_t> characters;
-  for (char32_t letter = 'a'; letter <= 'z'; ++letter) {
-    characters.push_back(letter);
-  }
-  for (char32_t letter = 'A'; letter <= 'Z'; ++letter) {
-    characters.push_back(letter);
-  }
-  return CharTokenizer(characters);
+  constexpr std::u32string_view kAll = U"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  return CharTokenizer({kAll.begin(), kAll.end()});
 }
 
-// Made-up language. The logit of a letter is a weighted sum of two normal random numbers, one for
-// each of the two letters before. The numbers are drawn once.
-class LetterLanguage {
- public:
-  explicit LetterLanguage(const RandomStream& random) : random_(random) {}
-
-  // Next letter for a uniform number from 0 to 1.
-  Index next(Index last_but_one, Index last, double uniform) {
-    std::vector<double>& sums = sums_[{last_but_one, last}];
-    for (Index letter = std::ssize(sums); letter < kLetters; ++letter) {
-      const double logit =
-          kLast * number(0, last, letter) + kLastButOne * number(1, last_but_one, letter);
-      sums.push_back((sums.empty() ? 0 : sums.back()) + std::exp(logit));
-    }
-    const auto place = std::upper_bound(sums.begin(), sums.end(), uniform * sums.back());
-    return std::min<Index>(place - sums.begin(), kLetters - 1);
+// Running sums of exp(logit) of all letters, in a made-up language. The logit of a letter is a
+// weighted sum of two normal random numbers, one for each of the two letters before.
+std::vector<double> letter_weights(const RandomStream& random, Index last_but_one, Index last) {
+  const auto number = [&](std::uint64_t table, Index row, Index column) {
+    return random.fork(table).normal(static_cast<std::uint64_t>(row * kLetters + column));
+  };
+  std::vector<double> sums;
+  for (Index letter = 0; letter < kLetters; ++letter) {
+    const double logit =
+        kLast * number(0, last, letter) + kLastButOne * number(1, last_but_one, letter);
+    sums.push_back((sums.empty() ? 0 : sums.back()) + std::exp(logit));
   }
-
- private:
-  double number(std::uint64_t table, Index row, Index column) const {
-    return random_.fork(table).normal(static_cast<std::uint64_t>(row * kLetters + column));
-  }
-
-  RandomStream random_;
-  std::map<std::pair<Index, Index>, std::vector<double>> sums_;  // running sums of exp(logit)
-};
+  return sums;
+}
 
 TokenDataset made_up_text(const Tokenizer& tokenizer, std::uint64_t seed) {
   const RandomStream random{seed, 0};
-  LetterLanguage language(random.fork(0));
   const RandomStream draws = random.fork(1);
   const std::int32_t first = tokenizer.encode("a").front();
+  std::map<std::pair<Index, Index>, std::vector<double>> weights;  // by the two letters before
   std::vector<std::int32_t> ids;
   Index before = 0;
   Index last = 0;
   for (std::uint64_t i = 0; i < kTextLength; ++i) {
-    before = std::exchange(last, language.next(before, last, draws.uniform(i)));
+    std::vector<double>& sums = weights[{before, last}];
+    if (sums.empty()) {
+      sums = letter_weights(random.fork(0), before, last);
+    }
+    const auto place = std::ranges::upper_bound(sums, draws.uniform(i) * sums.back());
+    before = std::exchange(last, std::min<Index>(place - sums.begin(), kLetters - 1));
     ids.push_back(first + static_cast<std::int32_t>(last));
   }
   return stream_dataset(std::move(ids));
@@ -131,6 +123,21 @@ Subject train_subject(Index updates, std::uint64_t seed) {
   subject.model = std::make_unique<Gpt>(config.model(subject.tokenizer->vocab_size()), seed);
   train(config, made_up_text(*subject.tokenizer, seed), subject);
   return subject;
+}
+
+HeadMap map_of(const Subject& subject, const HeadId& head) {
+  const NoGrad no_grad;
+  const Gpt& model = *subject.model;
+  RepeatOptions repeats = repeats_of_text(*subject.tokenizer, model.vocab_size());
+  repeats.length = kExample;
+  repeats.sequences = 1;
+  const std::vector<std::int32_t> tokens = repeated_sequences(repeats, model.config()).front();
+  Recorder recorder({head.layer});
+  model.hidden(make_batch({tokens}), {.recorder = &recorder});
+  const Tensor maps = recorder.sequences(head.layer).front();
+  const Index place = place_of(head, model.heads());
+  return {shown_tokens(tokens, *subject.tokenizer),
+          reshape(slice(maps, 0, place, place + 1), {maps.size(1), maps.size(2)})};
 }
 
 }  // namespace headlight::cli::lab

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cli/lab/lab.h"
+#include "headlight/heads/head_id.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/text/tokenizer.h"
 
@@ -26,5 +28,13 @@ Subject read_subject(const std::string& path);
 // sequences repeat random tokens. The others are letters that depend on the two letters before, so
 // that attending to the previous token lowers the loss.
 Subject train_subject(Index updates, std::uint64_t seed);
+
+// Attention weights of a head on eight random tokens and their repetition.
+struct HeadMap {
+  std::vector<std::string> tokens;  // labels, [T]
+  Tensor weights;                   // [T, T]
+};
+
+HeadMap map_of(const Subject& subject, const HeadId& head);
 
 }  // namespace headlight::cli::lab

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/program.h"
+#include "support/tensors.h"
+
+// Results of `headlight lab`, run with the real program.
+namespace lab_support {
+
+using Arguments = std::vector<std::string>;
+
+inline std::string lab_text(Arguments arguments) {
+  arguments.insert(arguments.begin(), "lab");
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  return result.out;
+}
+
+inline nlohmann::json lab_json(Arguments arguments) {
+  arguments.push_back("--json");
+  return nlohmann::json::parse(lab_text(arguments));
+}
+
+// Claims of the results, as {id: holds}.
+inline nlohmann::json claims_of(const nlohmann::json& results) {
+  nlohmann::json claims = nlohmann::json::object();
+  for (const nlohmann::json& claim : results["claims"]) {
+    claims[claim["id"].get<std::string>()] = claim["holds"];
+  }
+  return claims;
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Checks that the program refuses the arguments with one line that has these parts.
+inline void check_lab_refuses(Arguments arguments, const std::vector<std::string>& parts) {
+  arguments.insert(arguments.begin(), "lab");
+  const ProgramResult result = run_headlight(arguments);
+  CHECK(result.exit_code == 2);
+  CHECK(result.out.empty());
+  REQUIRE(result.messages().size() == 1);
+  CHECK(headlight::test::mentions(result.messages()[0], parts));
+}
+
+}  // namespace lab_support
