@@ -404,7 +404,7 @@ void DecoderStep::Layer::take_results() {
     const AttentionPlan& plan = layer_.plan.attention;
     const NoGrad no_grad;
     const Tensor z = rows_tensor(work_.attended, {step_.batch_, plan.heads, plan.head_width});
-    const MultiHeadAttention& attention = step_.model_.gpt->block(number_).attention();
+    const CausalSelfAttention& attention = step_.model_.gpt->block(number_).attention();
     store_rows(attention.output_of(z, step_.hook_), work_.projected);
   });
 }

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "headlight/nn/gpt.h"
+#include "headlight/nn/multi_head_attention.h"
+#include "headlight/ops/layout.h"
 #include "headlight/tensor/random.h"
 #include "support/tensors.h"
 
@@ -45,6 +47,23 @@ inline void randomize(const Module& module, std::uint64_t seed) {
 inline void copy_parameters(const Module& from, const Module& to) {
   for (auto& [name, parameter] : to.parameters()) {
     parameter.copy_from(parameter_of(from, name));
+  }
+}
+
+// Copies the projections of causal self-attention without shared key heads to the general module.
+inline void copy_projections(const CausalSelfAttention& from, const MultiHeadAttention& to) {
+  for (const auto& [name, joined] : from.parameters()) {
+    const std::string kind = name.substr(name.find('.'));
+    if (name.starts_with("c_proj")) {
+      parameter_of(to, name).copy_from(joined);
+      continue;
+    }
+    const Index rows = joined.size(0) / 3;
+    Index begin = 0;
+    for (const char* projection : {"q_proj", "k_proj", "v_proj"}) {
+      parameter_of(to, projection + kind).copy_from(slice(joined.detach(), 0, begin, begin + rows));
+      begin += rows;
+    }
   }
 }
 

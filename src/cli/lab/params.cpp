@@ -3,6 +3,7 @@
 #include "cli/lab/pictures.h"
 #include "cli/lab/report.h"
 #include "headlight/nn/architecture.h"
+#include "headlight/nn/causal_self_attention.h"
 #include "headlight/nn/gpt_config.h"
 #include "headlight/nn/multi_head_attention.h"
 #include "views/report/numbers.h"
@@ -53,13 +54,13 @@ struct Count {
   Index formula() const { return 4 * width * width + 4 * width; }
 };
 
-Index counted(const MultiHeadAttentionOptions& options) {
-  return MultiHeadAttention(options).parameter_count();
+Index counted(const CausalSelfAttentionOptions& options) {
+  return CausalSelfAttention(options).parameter_count();
 }
 
 Count count_layer(Index width, Index heads) {
   return {width, heads, counted({.width = width, .heads = heads, .zeros = true}),
-          counted({.width = width, .heads = heads, .fused = false, .zeros = true}),
+          MultiHeadAttention({.width = width, .heads = heads}).parameter_count(),
           counted({.width = width, .heads = heads, .bias = false, .zeros = true})};
 }
 

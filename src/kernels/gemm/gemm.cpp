@@ -6,7 +6,6 @@
 
 #include "kernels/gemm/gemm_parts.h"
 #include "kernels/gemm/openblas.h"
-#include "kernels/gemm/tiled_gemm.h"
 #include "kernels/openmp.h"
 #include "kernels/parallel.h"
 

@@ -2,13 +2,9 @@
 
 #include <atomic>
 
-#include "headlight/base/error.h"
-#include "headlight/kernels/machine.h"
 #include "kernels/gemm/gemm_tile.h"
-#include "kernels/gemm/openblas.h"
 
-namespace headlight {
-namespace kernels {
+namespace headlight::kernels {
 namespace {
 
 std::atomic<Products>& chosen_products() {
@@ -35,28 +31,4 @@ ProductEngine attention_engine() {
   return products() == Products::blas ? ProductEngine::openblas : ProductEngine::tiles;
 }
 
-std::string products_warning() {
-  if (gemm_engine() == ProductEngine::openblas) {
-    return blas_warning();
-  }
-  return gemm_tiles<float>().fast ? ""
-                                  : "products by Headlight's own tiles are slow without AVX2, "
-                                    "AVX-512 or NEON; OpenBLAS is likely faster";
-}
-
-}  // namespace kernels
-
-std::string_view products_name() { return name_of(kernels::products()); }
-
-void set_products(std::string_view name) {
-  kernels::set_products(parse_name<kernels::Products>("products", name));
-}
-
-std::string products_description() {
-  const bool own_attention = kernels::attention_engine() == kernels::ProductEngine::tiles;
-  return kernels::gemm_engine() == kernels::ProductEngine::tiles
-             ? "Headlight"
-             : kernels::blas_description() + (own_attention ? ", attention's by Headlight" : "");
-}
-
-}  // namespace headlight
+}  // namespace headlight::kernels

@@ -1,5 +1,3 @@
-#include "kernels/gemm/tiled_gemm.h"
-
 #include <algorithm>
 
 #include "headlight/tensor/storage.h"
