@@ -157,4 +157,41 @@ inline Tensor next_logits(const Gpt& gpt, const Ids& tokens, KeyValueCache& cach
   return logits.strided_view({width}, {1}, (logits.size(0) - 1) * width);
 }
 
+inline std::vector<Point> all_points() {
+  std::vector<Point> points;
+  for (const Choice<Point>& choice : kChoices<Point>) {
+    points.push_back(choice.value);
+  }
+  return points;
+}
+
+// Returns small configurations that together have every point of a layer and every order of its
+// steps.
+inline std::vector<GptConfig> configs_of_all_kinds() {
+  const GptConfig small{.vocab_size = 13, .block_size = 8, .n_layer = 3, .n_head = 2, .n_embd = 6};
+  std::vector<GptConfig> configs(7, small);
+  configs[1].norm = NormPosition::post;
+  configs[2].mlp = false;
+  configs[3].head_width = 5;  // pruned
+  configs[3].heads_per_layer = {1, 2, 2};
+  configs[4].activation = Activation::relu;
+  configs[4].norm = NormPosition::post;
+  configs[4].bias = false;
+  configs[5].norm_type = NormKind::rms;  // like Gemma; heads do not divide evenly among members
+  configs[5].norm_gain_plus_one = true;
+  configs[5].output_norms = true;
+  configs[5].qk_norm = true;
+  configs[5].position = PositionKind::rope;
+  configs[5].n_head = 3;
+  configs[5].n_kv_head = 1;
+  configs[5].head_width = 4;
+  configs[5].gated_mlp = true;
+  configs[5].embedding_scale = 2;
+  configs[6].position = PositionKind::rope;  // like GPT-NeoX
+  configs[6].head_width = 4;
+  configs[6].parallel_residual = true;
+  configs[6].shared_norm = true;
+  return configs;
+}
+
 }  // namespace headlight::test
