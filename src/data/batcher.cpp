@@ -40,13 +40,13 @@ std::vector<Index> weights_of(const std::vector<DatasetShare>& shares) {
 }
 
 Batcher::Batcher(const TokenDataset& dataset, const BatcherOptions& options)
-    : source_(make_source(dataset, options)), pad_id_(options.pad_id) {}
+    : source_(make_source(dataset, options)) {}
 
 Batcher::Batcher(Batcher&& other) noexcept = default;
 Batcher& Batcher::operator=(Batcher&& other) noexcept = default;
 Batcher::~Batcher() = default;
 
-Batch Batcher::batch(Index index) { return training_batch(sequences(index), pad_id_); }
+Batch Batcher::batch(Index index) { return training_batch(sequences(index)); }
 
 std::vector<std::vector<std::int32_t>> Batcher::sequences(Index index) {
   require(index >= 0, "[Batcher] batch index must not be negative, got ", index);

@@ -8,9 +8,7 @@
 namespace headlight {
 
 SequentialBatches::SequentialBatches(const TokenDataset& dataset, const BatcherOptions& options)
-    : pieces_(dataset, options.block_size),
-      batch_size_(options.batch_size),
-      pad_id_(options.pad_id) {
+    : pieces_(dataset, options.block_size), batch_size_(options.batch_size) {
   require(batch_size_ >= 1, "[SequentialBatches] batch_size must be at least 1, got ", batch_size_);
 }
 
@@ -26,7 +24,7 @@ Batch SequentialBatches::batch(Index index) const {
   for (Index i = begin; i < begin + size; ++i) {
     sequences.push_back(pieces_.tokens(i));
   }
-  return training_batch(sequences, pad_id_);
+  return training_batch(sequences);
 }
 
 }  // namespace headlight

@@ -38,26 +38,18 @@ TEST_CASE("a sequence without a target contributes nothing") {
   CHECK_THROWS_AS(training_batch({}), Error);
 }
 
-TEST_CASE("a batch made through padding is the batch made directly, for any pad id") {
+TEST_CASE("a training batch has every token but the last and every target") {
   Ids tokens;
   Ids targets;
   for (const Ids& sequence : seed_sequences()) {
     tokens.insert(tokens.end(), sequence.begin(), sequence.end() - 1);
     targets.insert(targets.end(), sequence.begin() + 1, sequence.end());
   }
-  for (const std::int32_t pad_id : {0, 98, 75, -1}) {
-    const Batch batch = training_batch(seed_sequences(), pad_id);
-    CHECK(ids_of(batch.tokens) == tokens);
-    CHECK(ids_of(batch.targets) == targets);
-    CHECK(batch.target_count == 84);
-    CHECK(batch.sequence_count() == 9);
-  }
-}
-
-TEST_CASE("padding_fraction is the share of pads in the rectangle") {
-  CHECK(padding_fraction(make_batch(seed_sequences())) == Approx(106.0 / 200.0));
-  CHECK(padding_fraction(make_batch({{1, 2}, {3, 4}})) == 0.0);
-  CHECK(padding_fraction(make_batch({{1, 2, 3, 4}, {3}})) == Approx(3.0 / 8.0));
+  const Batch batch = training_batch(seed_sequences());
+  CHECK(ids_of(batch.tokens) == tokens);
+  CHECK(ids_of(batch.targets) == targets);
+  CHECK(batch.target_count == 84);
+  CHECK(batch.sequence_count() == 9);
 }
 
 }  // namespace training_batch_test

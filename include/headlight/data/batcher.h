@@ -37,7 +37,6 @@ struct BatcherOptions {
   Index batch_size = 12;      // B: sequences per batch
   Index block_size = 1024;    // T: most input tokens per sequence; longer documents are cut
   std::uint64_t seed = 1337;  // seed of the data order
-  std::int32_t pad_id = 0;    // fills the padded rectangle; never changes a result
   Index bucket_window = 64;   // bucketed: number of batches whose documents are sorted together
   // packed: share of sequences that repeat random tokens of the stream; 0 to 1. Such a sequence
   // repeats one random piece, 2 tokens to half a block long, until it is full. The next token can
@@ -79,7 +78,6 @@ class Batcher {
 
  private:
   std::unique_ptr<BatchSource> source_;
-  std::int32_t pad_id_ = 0;
 };
 
 }  // namespace headlight

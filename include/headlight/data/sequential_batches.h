@@ -9,7 +9,7 @@ namespace headlight {
 // stream, or one document after another. Every target occurs exactly once.
 class SequentialBatches {
  public:
-  // Uses batch_size, block_size and pad_id of the options. The dataset must outlive the batches.
+  // Uses batch_size and block_size of the options. The dataset must outlive the batches.
   // Throws Error if an option is out of range or the dataset has no target.
   SequentialBatches(const TokenDataset& dataset, const BatcherOptions& options);
   SequentialBatches(TokenDataset&& dataset, const BatcherOptions& options) = delete;
@@ -25,7 +25,6 @@ class SequentialBatches {
  private:
   SequencePieces pieces_;
   Index batch_size_;
-  std::int32_t pad_id_;
 };
 
 }  // namespace headlight

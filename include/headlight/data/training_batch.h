@@ -8,12 +8,7 @@ namespace headlight {
 
 // Makes a training batch. In a sequence of n tokens, the inputs are tokens 0 ... n - 2 and the
 // targets tokens 1 ... n - 1, so that every position has a target. Sequences of fewer than two
-// tokens are left out. `pad_id` fills a temporary rectangle and never changes the result. Throws
-// Error if no target is left.
-Batch training_batch(const std::vector<std::vector<std::int32_t>>& sequences,
-                     std::int32_t pad_id = 0);
-
-// Share of pads in the rectangle [B, longest sequence], 0 ... 1.
-double padding_fraction(const Batch& batch);
+// tokens are left out. Throws Error if no target is left.
+Batch training_batch(const std::vector<std::vector<std::int32_t>>& sequences);
 
 }  // namespace headlight
