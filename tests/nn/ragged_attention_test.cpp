@@ -82,19 +82,19 @@ Tensor real_weights(const Tensor& weights, const Sequences& s, Index b) {
                               b * kHeads * s.longest * s.longest);
 }
 
-// Returns the gradients of attention in the order of the general module's parameters: queries, keys
-// and values apart.
-std::vector<Tensor> projection_gradients(const CausalSelfAttention& attention) {
+// Returns the gradients of the general module in the form of CausalSelfAttention's parameters:
+// those of queries, keys and values joined.
+std::vector<Tensor> joined_gradients(const MultiHeadAttention& attention) {
+  const auto gradient = [&](const std::string& name) {
+    return parameter_of(attention, name).grad();
+  };
   std::vector<Tensor> gradients;
-  const Tensor weights = parameter_of(attention, "c_attn.weight").grad();
-  const Tensor biases = parameter_of(attention, "c_attn.bias").grad();
-  for (Index part = 0; part < 3; ++part) {
-    for (const Tensor& joined : {weights, biases}) {
-      gradients.push_back(slice(joined, 0, part * kWidth, (part + 1) * kWidth));
-    }
+  for (const std::string kind : {".weight", ".bias"}) {
+    gradients.push_back(concat(
+        {gradient("q_proj" + kind), gradient("k_proj" + kind), gradient("v_proj" + kind)}, 0));
   }
-  gradients.push_back(parameter_of(attention, "c_proj.weight").grad());
-  gradients.push_back(parameter_of(attention, "c_proj.bias").grad());
+  gradients.push_back(gradient("c_proj.weight"));
+  gradients.push_back(gradient("c_proj.bias"));
   return gradients;
 }
 
@@ -124,10 +124,10 @@ TEST_CASE("ragged and padded attention give the same gradients of parameters and
   s.flat.set_requires_grad();
   s.padded.set_requires_grad();
   backward(sum(attention.forward(s.flat, s.offsets, {}) * factors));
-  const std::vector<Tensor> ragged = projection_gradients(attention);
+  const std::vector<Tensor> ragged = gradients_of(attention);
   const PaddedAttention general(attention);
   backward(sum(general.forward(s).output * padded_factors));
-  const std::vector<Tensor> padded = gradients_of(general);
+  const std::vector<Tensor> padded = joined_gradients(general);
   REQUIRE(ragged.size() == padded.size());
   for (std::size_t i = 0; i < ragged.size(); ++i) {
     CHECK(relative_difference(ragged[i], padded[i]) < 1e-10);
