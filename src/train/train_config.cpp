@@ -34,11 +34,6 @@ constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
 constexpr ConfigRange kShare{.least = 0, .most = 1};
 constexpr ConfigRange kShards{.least = 0, .most = 1024};
 
-constexpr std::array<std::string_view, 3> kOptimizers{"adamw", "sgd", "muon"};
-constexpr std::array<std::string_view, 2> kOnSaveError{"stop", "continue"};
-constexpr std::array<std::string_view, 2> kSwitch{"off", "on"};
-constexpr std::array<std::string_view, 3> kOnNan{"stop", "skip", "rollback"};
-
 constexpr std::array kFields{
     ConfigField{"out_dir", &C::out_dir, "Run directory: checkpoints, metrics, configuration", free},
     ConfigField{.key = "init_from",
@@ -71,7 +66,7 @@ constexpr std::array kFields{
                 .member = &C::special_tokens,
                 .help = "on: names of special tokens in texts become those tokens; off: they are "
                         "plain text",
-                .choices = kSwitch},
+                .choices = kChoiceNames<SpecialNames>},
     ConfigField{
         .key = "token_dtype",
         .member = &C::token_dtype,
@@ -219,7 +214,7 @@ constexpr std::array kFields{
     ConfigField{.key = "optimizer",
                 .member = &C::optimizer,
                 .help = "adamw, sgd, or muon (of matrices inside layers; adamw for the rest)",
-                .choices = kOptimizers},
+                .choices = kChoiceNames<OptimizerKind>},
     ConfigField{"learning_rate", &C::learning_rate, "Highest learning rate", training, kRate},
     ConfigField{"min_lr", &C::min_lr, "Learning rate at lr_decay_iters and after", training, kRate,
                 "learning_rate / 10"},
@@ -274,13 +269,13 @@ constexpr std::array kFields{
                 .help = "A checkpoint that cannot be written: stop (exit code 3), or continue and "
                         "try again at the next",
                 .role = free,
-                .choices = kOnSaveError},
+                .choices = kChoiceNames<OnSaveError>},
     ConfigField{.key = "on_nan",
                 .member = &C::on_nan,
                 .help = "A loss or gradient that is not finite: stop, skip (leave the update out), "
                         "or rollback (to the last checkpoint, and on with the data after)",
                 .role = free,
-                .choices = kOnNan},
+                .choices = kChoiceNames<OnNan>},
     ConfigField{
         "skip_spikes", &C::skip_spikes,
         "Leave out updates whose loss lies so many standard deviations above the last 128; 0: off",
@@ -387,7 +382,8 @@ void require_shards(Index shards) {
 
 // Accepts kinds, and paths even if they do not exist: a resumed run uses its own tokenizer.
 void require_tokenizer(const std::string& tokenizer) {
-  const bool known = tokenizer == "char" || tokenizer == "byte" || tokenizer == "bpe";
+  constexpr auto kNames = kChoiceNames<NewTokenizer>;
+  const bool known = std::find(kNames.begin(), kNames.end(), tokenizer) != kNames.end();
   const bool path = tokenizer.find('/') != std::string::npos || tokenizer.ends_with(".json");
   std::error_code error;
   require_value(known || path || std::filesystem::exists(tokenizer, error), "tokenizer",
@@ -535,17 +531,17 @@ void TrainConfig::validate() const {
   require_allowed_values(*this);
   require_batch(*this);
   require_shards(shards);
-  require_value(repeat_share == 0 || batching == "packed", "repeat_share",
+  require_value(repeat_share == 0 || is_named(batching, Batching::packed), "repeat_share",
                 "expected batching = packed beside it, got ", batching);
   require_value(repeat_share == 0 || block_size >= 4, "repeat_share",
                 "expected a block_size of 4 or more, got ", block_size);
   // Files in folders or matched by patterns are checked when they are read.
-  const bool may_be_documents = documents != "none" || !jsonl.empty() ||
+  const bool may_be_documents = !is_named(documents, DocumentSplit::none) || !jsonl.empty() ||
                                 std::any_of(data.begin(), data.end(), [](const std::string& name) {
                                   const std::string path = split_weight(name).name;
                                   return is_json_lines_name(path) || !is_text_name(path);
                                 });
-  require_value(batching == "packed" || may_be_documents, "batching", batching,
+  require_value(is_named(batching, Batching::packed) || may_be_documents, "batching", batching,
                 " needs documents; set documents to line, blank_line or token");
   model(1).validate();
   batcher();
@@ -564,7 +560,7 @@ TrainConfig TrainConfig::resolved() const {
   all.qkv_bias = qkv_bias.value_or(bias);
   all.attention_output_bias = attention_output_bias.value_or(bias);
   all.mlp_bias = mlp_bias.value_or(bias);
-  follow(all.momentum, optimizer == "muon" ? 0.95 : 0.9);
+  follow(all.momentum, is_named(optimizer, OptimizerKind::muon) ? 0.95 : 0.9);
   follow(all.min_lr, tenth_of(learning_rate));
   follow(all.lr_decay_iters, max_iters);
   follow(all.warmup_iters, std::min(kLongestWarmup, max_iters / kWarmupShare));
@@ -589,7 +585,7 @@ GptConfig TrainConfig::model(Index vocabulary) const {
     const auto head = static_cast<double>(model.elements_of_head());
     constexpr double kRounding = 1e-9;  // of the share, which may be a rounded quotient
     model.rope.width = static_cast<Index>(head * rotary_pct + kRounding);
-    require_value(model.rope.width > 0 || position != "rope", "rotary_pct",
+    require_value(model.rope.width > 0 || !is_named(position, PositionKind::rope), "rotary_pct",
                   "expected a share of at least two of ", head, " elements, got ", rotary_pct);
   }
   const Index window_layers = std::min(n_layer, kMostLayers);  // more layers fail in validate()
@@ -615,7 +611,7 @@ TextFormat TrainConfig::text_format() const {
       .split = {.mode = parse_name<DocumentSplit>("documents", documents), .separator = separator},
       .jsonl = jsonl,
       .token_dtype = parse_name<TokenDtype>("token_dtype", token_dtype),
-      .token_documents = batching != "packed"};
+      .token_documents = !is_named(batching, Batching::packed)};
 }
 
 Index TrainConfig::shard_count(Index processes) const {
