@@ -52,6 +52,10 @@ struct Decoder::State {
     return *workspace;
   }
 
+  // Runs the model's own pass, and the packed head on the last token of each sequence.
+  void run_model(const Batch& batch, const ForwardContext& context);
+  void step_with_hook(std::span<const DecodeItem> items, ForwardHook* hook);
+
   const LanguageModel& whole;
   WeightFormat format;
   std::optional<DecoderModel> packed;
@@ -71,25 +75,9 @@ void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
   }
 }
 
-// Tokens, positions and offsets of a step, for a hook.
-struct StepRows {
-  explicit StepRows(std::span<const DecodeItem> items) {
-    for (const DecodeItem& item : items) {
-      tokens.push_back(item.token);
-      positions.push_back(static_cast<std::int32_t>(item.cache->length()));
-      offsets.push_back(std::ssize(tokens));
-    }
-  }
-  PassRows rows() const { return {tokens, positions, offsets}; }
-
-  std::vector<std::int32_t> tokens;
-  std::vector<std::int32_t> positions;
-  std::vector<Index> offsets{0};
-};
-
 // Writes the embeddings of the tokens, and of their positions if learned, to `stream`.
-void embed(const DecoderModel& model, std::span<const DecodeItem> items, const StepVectors& stream,
-           ForwardHook* hook) {
+void embed(const DecoderModel& model, std::span<const DecodeItem> items,
+           const StepVectors& stream) {
   const auto batch = static_cast<Index>(items.size());
   for (Index b = 0; b < batch; ++b) {
     const Index token = items[static_cast<std::size_t>(b)].token;
@@ -99,7 +87,6 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items, const S
       kernels::loops<float>().scale(static_cast<float>(scale), stream.of(b), model.width);
     }
   }
-  visit_rows(hook, {Point::embed}, stream, {batch, model.width});
   if (model.position_embedding.defined()) {
     for (Index b = 0; b < batch; ++b) {
       const Index position = items[static_cast<std::size_t>(b)].cache->length();
@@ -110,6 +97,40 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items, const S
 }
 
 }  // namespace
+
+void Decoder::State::run_model(const Batch& batch, const ForwardContext& context) {
+  const DecoderModel& model = steps();
+  const Gpt& gpt = *model.gpt;
+  const Index layers = gpt.config().n_layer;
+  const NoGrad no_grad;
+  const Tensor all = gpt.residual(batch, layers, context);  // [N, C]
+  const Batch last = last_tokens(batch);
+  const Tensor hidden =
+      gpt.hidden_from(layers, last_rows(all, batch), last, {.hook = context.hook});  // [B, C]
+  HookPair hooks(gpt.attached(), context.hook);
+  const Tensor logits =
+      to_contiguous(visited(hooks.get(), {Point::logits}, model.head.product(hidden)));
+  const Index count = batch.sequence_count();
+  const StepVectors& rows = workspace_for(count, 1).logits;
+  for (Index b = 0; b < count; ++b) {
+    std::copy_n(logits.data<float>() + b * logits.size(1), logits.size(1), rows.of(b));
+  }
+}
+
+// Shows every point of a step to the hooks: one more token of each sequence in the model's own
+// pass, with the packed matrices.
+void Decoder::State::step_with_hook(std::span<const DecodeItem> items, ForwardHook* hook) {
+  std::vector<std::vector<std::int32_t>> tokens;
+  std::vector<Index> lengths;
+  std::vector<KeyValueCache*> caches;
+  for (const DecodeItem& item : items) {
+    tokens.push_back({item.token});
+    lengths.push_back(item.cache->length());
+    caches.push_back(item.cache);
+  }
+  run_model(continue_sequences(tokens, lengths),
+            {.hook = hook, .products = &*products, .caches = caches});
+}
 
 Decoder::Decoder(const LanguageModel& model, WeightFormat format)
     : state_(std::make_unique<State>(model, format)) {}
@@ -129,50 +150,30 @@ void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache
     step({&item, 1}, hook);
     return;
   }
-  const DecoderModel& model = state_->steps();
-  const Gpt& gpt = *model.gpt;
   KeyValueCache* const caches[] = {&cache};
-  const NoGrad no_grad;
-  const Batch batch = continue_sequences({tokens}, {cache.length()});
-  const WeightProducts* products = state_->products_for(std::ssize(tokens));
-  const Tensor all =
-      gpt.residual(batch, gpt.config().n_layer,
-                   {.hook = hook, .products = products, .caches = caches});  // [T, C]
-  const Tensor last = slice(all, 0, all.size(0) - 1, all.size(0));
-  const Batch last_token = last_tokens(batch);
-  const Tensor hidden =
-      to_contiguous(gpt.hidden_from(gpt.config().n_layer, last, last_token, {.hook = hook}));
-  const Index threads = step_threads(model, 1);
-  const StepWorkspace& workspace = state_->workspace_for(1, threads);
-  std::copy_n(hidden.data<float>(), model.width, workspace.normalized(0).start);
-  const DecoderStep step(model, {}, workspace);
-  kernels::parallel_team(threads, model.head.rows() * model.width,
-                         [&](const kernels::TeamMember& me) { step.run_head(me); });
-  HookPair hooks(gpt.attached(), hook);
-  visit_rows(hooks.get(), {Point::logits}, workspace.logits, {1, model.head.rows()});
+  state_->run_model(
+      continue_sequences({tokens}, {cache.length()}),
+      {.hook = hook, .products = state_->products_for(std::ssize(tokens)), .caches = caches});
 }
 
-void Decoder::step(std::span<const DecodeItem> items, ForwardHook* given) {
+void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
   const DecoderModel& model = state_->steps();
-  HookPair hooks(model.gpt->attached(), given);
-  ForwardHook* hook = hooks.get();
-  const auto batch = static_cast<Index>(items.size());
-  require(batch > 0, "[Decoder] expected at least one sequence");
+  require(!items.empty(), "[Decoder] expected at least one sequence");
   check_items(model, items);
+  if (hook != nullptr || model.gpt->attached() != nullptr) {
+    state_->step_with_hook(items, hook);
+    return;
+  }
+  const Index batch = std::ssize(items);
   const Index threads = step_threads(model, batch);
   const StepWorkspace& workspace = state_->workspace_for(batch, threads);
   for (const DecodeItem& item : items) {
     item.cache->reserve(1);
   }
-  const StepRows rows(items);
-  if (hook != nullptr) {
-    hook->begin(rows.rows());
-  }
-  embed(model, items, workspace.stream, hook);
-  DecoderStep step(model, items, workspace, hook);
+  embed(model, items, workspace.stream);
+  const DecoderStep step(model, items, workspace);
   kernels::parallel_team(threads, step_work(model, batch),
                          [&](const kernels::TeamMember& me) { step.run(me); });
-  step.rethrow();
   for (const DecodeItem& item : items) {
     item.cache->advance(1);
   }

@@ -2,12 +2,25 @@
 
 #include <algorithm>
 
+#include "headlight/ops/layout.h"
 #include "kernels/loops.h"
 #include "kernels/parallel.h"
 
 namespace headlight {
 
 using kernels::kPanelRows;
+
+namespace {
+
+// Maximum number of panels for which a section of columns fits into the second-level cache while
+// all rows of x use it. Each chunk rounds x again, so that few large chunks are the fastest.
+constexpr Index kMostPanels = 24;
+
+Index panels_of_chunk(Index panels) {
+  return std::clamp<Index>(divided_up(panels, kernels::max_threads()), 1, kMostPanels);
+}
+
+}  // namespace
 
 kernels::PanelFormat panel_format(WeightFormat format) {
   switch (format) {
@@ -63,6 +76,16 @@ void PackedMatrix::multiply(Index begin, Index end, Index batch, const StepVecto
       kernels::loops<float>().add(bias, y.of(b) + row, y.of(b) + row, (end - begin) * kPanelRows);
     }
   }
+}
+
+Tensor PackedMatrix::product(const Tensor& x) const {
+  Tensor rows = to_contiguous(x);                                     // [N, columns]
+  Tensor padded = Tensor::empty({x.size(0), panels() * kPanelRows});  // [N, rows]
+  const StepVectors from{rows.data<float>(), columns_};
+  const StepVectors to{padded.data<float>(), padded.size(1)};
+  kernels::parallel_for(panels(), panels_of_chunk(panels()),
+                        [&](Index begin, Index end) { multiply(begin, end, x.size(0), from, to); });
+  return to_contiguous(slice(padded, 1, 0, rows_));
 }
 
 }  // namespace headlight

@@ -31,6 +31,9 @@ class PackedMatrix {
   // to the padding of the last panel.
   void multiply(Index begin, Index end, Index batch, const StepVectors& x,
                 const StepVectors& y) const;
+  // Returns x [N, columns] times the weight transposed, plus the bias: [N, rows]. Runs on all
+  // threads.
+  Tensor product(const Tensor& x) const;
 
  private:
   Index rows_ = 0;

@@ -1,4 +1,10 @@
+#include "kernels/attention/attention_step.h"
+#include "kernels/attention/weight_rows.h"
 #include "kernels/cpu_variant.h"
+#include "kernels/gemm/gemm_tile.h"
+#include "kernels/layers/activations.h"
+#include "kernels/loops.h"
+#include "kernels/panels/panels.h"
 #include "kernels/variants/tables.h"
 
 // The tables of kernels for the CPU variant in use.

@@ -4,14 +4,12 @@
 #include <atomic>
 
 #include "headlight/base/error.h"
-#include "headlight/kernels/machine.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-namespace headlight {
-namespace kernels {
+namespace headlight::kernels {
 namespace {
 
 #if defined(__x86_64__)
@@ -100,18 +98,4 @@ void set_cpu_variant(CpuVariant variant) {
   chosen_variant().store(variant, std::memory_order_relaxed);
 }
 
-}  // namespace kernels
-
-void set_cpu_variant(std::string_view name) {
-  for (const kernels::CpuVariant variant : kernels::kCpuVariants) {
-    if (kernels::name_of(variant) == name) {
-      kernels::set_cpu_variant(variant);
-      return;
-    }
-  }
-  fail("[cpu_variant] expected baseline, v2, v3 or v4, got '", name, "'");
-}
-
-std::string_view cpu_variant_name() { return kernels::name_of(kernels::cpu_variant()); }
-
-}  // namespace headlight
+}  // namespace headlight::kernels

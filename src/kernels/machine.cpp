@@ -7,9 +7,12 @@
 
 #include "base/control_groups.h"
 #include "headlight/base/error.h"
+#include "headlight/kernels/precision.h"
+#include "kernels/affinity.h"
 #include "kernels/cpu_variant.h"
-#include "kernels/gemm/products.h"
-#include "kernels/openmp.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_tile.h"
+#include "kernels/gemm/openblas.h"
 #include "kernels/parallel.h"
 #include "kernels/processors.h"
 #include "kernels/thread_pool.h"
@@ -42,10 +45,7 @@ void set_thread_count(int count) {
   kernels::set_max_threads(count);
 }
 
-int available_cpus() {
-  const std::size_t allowed = kernels::allowed_cpus().size();
-  return allowed > 0 ? static_cast<int>(allowed) : kernels::openmp_cpu_count();
-}
+int available_cpus() { return kernels::cpu_count(); }
 
 int default_thread_count() {
   const int chosen = threads_of_environment();
@@ -54,6 +54,40 @@ int default_thread_count() {
   return std::min(most, chosen > 0     ? chosen
                         : cpus.empty() ? most
                                        : kernels::usable_cores("/", cpus));
+}
+
+void set_cpu_variant(std::string_view name) {
+  for (const kernels::CpuVariant variant : kernels::kCpuVariants) {
+    if (kernels::name_of(variant) == name) {
+      kernels::set_cpu_variant(variant);
+      return;
+    }
+  }
+  fail("[cpu_variant] expected baseline, v2, v3 or v4, got '", name, "'");
+}
+
+std::string_view cpu_variant_name() { return kernels::name_of(kernels::cpu_variant()); }
+
+std::string_view products_name() { return name_of(kernels::products()); }
+
+void set_products(std::string_view name) {
+  kernels::set_products(parse_name<kernels::Products>("products", name));
+}
+
+std::string products_description() {
+  const bool own_attention = kernels::attention_engine() == kernels::ProductEngine::tiles;
+  return kernels::gemm_engine() == kernels::ProductEngine::tiles
+             ? "Headlight"
+             : kernels::blas_description() + (own_attention ? ", attention's by Headlight" : "");
+}
+
+void require_precision(Precision precision) {
+  require_value(precision == Precision::float32 || !kernels::bfloat16_instructions().empty(),
+                "dtype", "bfloat16 needs a CPU with AVX512-BF16 or AMX, and --cpu_variant v4; ",
+                "use float32 here");
+  require_value(precision == Precision::float32 || products_name() != "blas", "dtype",
+                "bfloat16 products are computed by Headlight's own tiles, not by BLAS; ",
+                "use float32 with --products blas");
 }
 
 std::string cpu_name() { return system_value("/proc/cpuinfo", "model name"); }
@@ -65,6 +99,14 @@ std::string machine_description() {
                      products_description());
 }
 
-std::string machine_warning() { return kernels::products_warning(); }
+std::string machine_warning() {
+  if (kernels::gemm_engine() == kernels::ProductEngine::openblas) {
+    return kernels::blas_warning();
+  }
+  return kernels::gemm_tiles<float>().fast
+             ? ""
+             : "products by Headlight's own tiles are slow without AVX2, "
+               "AVX-512 or NEON; OpenBLAS is likely faster";
+}
 
 }  // namespace headlight

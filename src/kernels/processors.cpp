@@ -1,7 +1,5 @@
 #include "kernels/processors.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -12,7 +10,6 @@
 
 #include "base/control_groups.h"
 #include "headlight/base/index.h"
-#include "kernels/openmp.h"
 
 namespace headlight::kernels {
 namespace {
@@ -79,50 +76,7 @@ int first_sibling(const fs::path& root, int cpu, const std::vector<int>& cpus) {
   return shares(cpu) ? *std::find_if(cpus.begin(), cpus.end(), shares) : cpu;
 }
 
-// With OMP_PROC_BIND or OMP_PLACES, OpenMP has bound this thread to a part of the allowed CPUs.
-std::set<int> cpus_of_places() {
-  std::set<int> cpus;
-  for (const std::vector<int>& place : openmp_places()) {
-    cpus.insert(place.begin(), place.end());
-  }
-  return cpus;
-}
-
 }  // namespace
-
-std::vector<int> allowed_cpus() {
-  const std::set<int> places = cpus_of_places();
-  std::vector<int> cpus(places.begin(), places.end());
-  constexpr int kMostCpus = 1 << 16;
-  // The kernel rejects masks that are shorter than its own.
-  for (int size = 1024; cpus.empty() && size <= kMostCpus; size *= 2) {
-    std::vector<cpu_set_t> mask(static_cast<std::size_t>(size) / CPU_SETSIZE);
-    const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
-    if (sched_getaffinity(0, bytes, mask.data()) == 0) {
-      for (int cpu = 0; cpu < size; ++cpu) {
-        if (CPU_ISSET_S(static_cast<std::size_t>(cpu), bytes, mask.data())) {
-          cpus.push_back(cpu);
-        }
-      }
-    }
-  }
-  return cpus;
-}
-
-void bind_to_place(Index thread) {
-  const std::vector<std::vector<int>>& places = openmp_places();
-  if (places.empty()) {
-    return;
-  }
-  const std::vector<int>& place = places[static_cast<std::size_t>(thread) % places.size()];
-  const int last = *std::max_element(place.begin(), place.end());
-  std::vector<cpu_set_t> mask(static_cast<std::size_t>(last) / CPU_SETSIZE + 1);
-  const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
-  for (const int cpu : place) {
-    CPU_SET_S(static_cast<std::size_t>(cpu), bytes, mask.data());
-  }
-  sched_setaffinity(0, bytes, mask.data());  // if it fails, the thread stays unbound
-}
 
 int usable_cores(const std::filesystem::path& root, const std::vector<int>& cpus) {
   std::set<int> cores;

@@ -10,24 +10,24 @@ std::uint64_t dropout_label(Index layer, Index place) {
   return static_cast<std::uint64_t>(1 + 3 * layer + place);
 }
 
-MultiHeadAttentionOptions attention_options(const GptConfig& config, Index layer, DType dtype,
-                                            bool zeros) {
+CausalSelfAttentionOptions attention_options(const GptConfig& config, Index layer, DType dtype,
+                                             bool zeros) {
   const BlockPlan plan = block_plan(config, layer);
-  MultiHeadAttentionOptions options{.width = config.n_embd,
-                                    .heads = plan.attention.heads,
-                                    .key_heads = plan.attention.key_heads,
-                                    .key_ends = plan.attention.key_ends,
-                                    .head_width = plan.attention.head_width,
-                                    .window = plan.attention.window,
-                                    .scale = plan.attention.scale,
-                                    .rope = plan.attention.rope,
-                                    .bias = plan.qkv_bias,
-                                    .output_bias = plan.attention_output_bias,
-                                    .dropout = config.attention_dropout,
-                                    .dropout_label = dropout_label(layer, 0),
-                                    .layer = layer,
-                                    .dtype = dtype,
-                                    .zeros = zeros};
+  CausalSelfAttentionOptions options{.width = config.n_embd,
+                                     .heads = plan.attention.heads,
+                                     .key_heads = plan.attention.key_heads,
+                                     .key_ends = plan.attention.key_ends,
+                                     .head_width = plan.attention.head_width,
+                                     .window = plan.attention.window,
+                                     .scale = plan.attention.scale,
+                                     .rope = plan.attention.rope,
+                                     .bias = plan.qkv_bias,
+                                     .output_bias = plan.attention_output_bias,
+                                     .dropout = config.attention_dropout,
+                                     .dropout_label = dropout_label(layer, 0),
+                                     .layer = layer,
+                                     .dtype = dtype,
+                                     .zeros = zeros};
   if (plan.qk_norm) {
     options.qk_norm = config.norm_options(plan.attention.head_width, dtype);
   }
@@ -101,9 +101,8 @@ class Block::Pass {
     const bool is_normalized = normalized_.defined();
     const Tensor& x = is_normalized ? normalized_ : stream_;
     const std::optional<NormParameters> norm = is_normalized ? std::nullopt : norm_;
-    output(branch) = branch == Branch::attention
-                         ? block_.attn_.forward_ragged(x, offsets_, context_, norm)
-                         : block_.mlp_->forward(x, context_, norm);
+    output(branch) = branch == Branch::attention ? block_.attn_.forward(x, offsets_, context_, norm)
+                                                 : block_.mlp_->forward(x, context_, norm);
   }
 
   void add(Branch branch) {

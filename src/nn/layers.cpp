@@ -1,46 +1,12 @@
 #include "headlight/nn/layers.h"
 
-#include <array>
-#include <cmath>
-
-#include "headlight/nn/forward_hook.h"
+#include "headlight/ops/activation.h"
 #include "headlight/ops/dropout.h"
 #include "headlight/ops/embedding.h"
-#include "headlight/ops/matmul.h"
+#include "headlight/ops/fused_layers.h"
 #include "headlight/ops/reduce.h"
 
 namespace headlight {
-namespace {
-
-// Returns uniform values in +-1 / sqrt(inputs), as torch.nn.Linear for weight and bias.
-Tensor linear_start(const Shape& shape, const LinearOptions& options, const RandomStream& random) {
-  if (options.zeros) {
-    return Tensor::zeros(shape, options.dtype);
-  }
-  const double bound = 1.0 / std::sqrt(static_cast<double>(std::max<Index>(options.inputs, 1)));
-  return random_uniform(shape, random, -bound, bound, options.dtype);
-}
-
-}  // namespace
-
-Linear::Linear(const LinearOptions& options, const RandomStream& random) {
-  require(options.inputs > 0 && options.outputs > 0, "[Linear] expected positive sizes, got ",
-          options.inputs, " inputs and ", options.outputs, " outputs");
-  weight = register_parameter(
-      "weight", linear_start({options.outputs, options.inputs}, options, random.fork(0)));
-  if (options.bias) {
-    bias = register_parameter("bias", linear_start({options.outputs}, options, random.fork(1)));
-  }
-}
-
-Tensor Linear::forward(const Tensor& x, const ForwardContext& context,
-                       const std::optional<NormParameters>& norm) const {
-  if (context.products != nullptr) {
-    return context.products->multiply(*this, norm ? normalize(x, *norm) : x);
-  }
-  return norm ? norm_linear(x, *norm, weight, bias, context.precision)
-              : linear(x, weight, bias, context.precision);
-}
 
 Embedding::Embedding(const Options& options, const RandomStream& random)
     : padding_index_(options.padding_index) {
@@ -90,6 +56,14 @@ Tensor LayerNorm::forward(const Tensor& x, ForwardHook* hook, const NormPoints& 
     result = forward(x);
   }
   return visited(hook, {points.normalized, points.layer}, result);
+}
+
+Tensor project(const Linear& linear, const Tensor& x, const ForwardContext& context,
+               const std::optional<NormParameters>& norm) {
+  if (norm && context.products == nullptr) {
+    return norm_linear(x, *norm, linear.weight, linear.bias, context.precision);
+  }
+  return linear.forward(norm ? normalize(x, *norm) : x, context);
 }
 
 BatchNorm1d::BatchNorm1d(const NormOptions& options, double momentum)
@@ -170,10 +144,10 @@ Tensor Mlp::forward(const Tensor& x, const ForwardContext& context,
                             .activation = activation_,
                             .precision = context.precision});
   }
-  const Tensor before = (c_gate_ ? *c_gate_ : c_fc_).forward(x, context, norm);
+  const Tensor before = project(c_gate_ ? *c_gate_ : c_fc_, x, context, norm);
   Tensor inner = activate(visited(context.hook, {Point::mlp_pre, layer_}, before), activation_);
   if (c_gate_) {
-    inner = inner * c_fc_.forward(x, context, norm);
+    inner = inner * project(c_fc_, x, context, norm);
   }
   return c_proj_.forward(visited(context.hook, {Point::mlp_post, layer_}, inner), context);
 }

@@ -1,5 +1,6 @@
+#include "headlight/ops/activation.h"
+
 #include "headlight/autograd/autograd.h"
-#include "headlight/ops/elementwise.h"
 #include "kernels/layers/activations.h"
 #include "ops/common.h"
 

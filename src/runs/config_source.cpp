@@ -380,17 +380,17 @@ TextFormat text_format_of(const TrainConfig& config) {
                     .separator = config.separator},
           .jsonl = config.jsonl,
           .token_dtype = parse_name<TokenDtype>("token_dtype", config.token_dtype),
-          .token_documents = config.batching != "packed"};
+          .token_documents = !is_named(config.batching, Batching::packed)};
 }
 
 void require_documents(const TrainConfig& config) {
   const bool may_be_documents =
-      config.documents != "none" || !config.jsonl.empty() ||
+      !is_named(config.documents, DocumentSplit::none) || !config.jsonl.empty() ||
       std::any_of(config.data.begin(), config.data.end(), [](const std::string& name) {
         const std::string path = split_weight(name).name;
         return is_json_lines_name(path) || !is_text_name(path);
       });
-  require_value(config.batching == "packed" || may_be_documents, "batching", config.batching,
+  require_value(is_named(config.batching, Batching::packed) || may_be_documents, "batching", config.batching,
                 " needs documents; set documents to line, blank_line or token");
 }
 

@@ -177,10 +177,10 @@ DataPlan plan_data(const DataCourse& before, const DataCourse& now, const Traini
     return {.start = same_steps ? state.history.data_start : next, .note = ""};
   }
   const bool same_way = have_same(before.config, now.config, {"batching"});
-  if (same_way && now.config.batching == "packed") {
+  if (same_way && is_named(now.config.batching, Batching::packed)) {
     return {.start = next, .note = data_note(before, now)};
   }
-  if (same_way && now.config.batching == "padded" && same_data &&
+  if (same_way && is_named(now.config.batching, Batching::padded) && same_data &&
       have_same(before.config, now.config, {"seed", "document_order"})) {
     return same_place(before, now, state.iteration);
   }

@@ -208,7 +208,7 @@ class Run {
                            iteration % config_.eval_interval == 0 &&
                            start_.state.evaluated != iteration;
     const bool best = evaluates && evaluate_now(result);
-    if (evaluates || (config_.on_nan == "rollback" && was_saved(-1))) {
+    if (evaluates || (is_named(config_.on_nan, OnNan::rollback) && was_saved(-1))) {
       save(best);
     }
   }
@@ -352,7 +352,8 @@ class Run {
 // Locks the run directory. Throws Error if a new run would overwrite another run or other files.
 void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bool resume) {
   directory.emplace(config.out_dir, SavePolicy{.keep = config.keep_checkpoints,
-                                               .stops_on_error = config.on_save_error == "stop"});
+                                               .stops_on_error = is_named(config.on_save_error,
+                                                                          OnSaveError::stop)});
   require(resume || !holds_run(config.out_dir), shown(config.out_dir),
           ": holds a run already; go on with --resume or choose another --out_dir");
   if (!resume) {

@@ -18,7 +18,7 @@ LineLog::Keep times_until(Index last) {
 
 RunLines::RunLines(const RunPlan& plan, std::string_view file,
                    const std::function<void(const std::string&)>& warn) {
-  const bool stops = plan.config.on_save_error == "stop";
+  const bool stops = is_named(plan.config.on_save_error, OnSaveError::stop);
   const auto on_failure = [stops, warn](const Error& error) {
     if (stops) {
       throw SaveError(error.what());

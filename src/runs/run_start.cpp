@@ -61,8 +61,8 @@ void note_new_end(const TrainConfig& past, RunStart& start) {
 // Keeps the finished warm-up of a wsd run, which a larger max_iters would otherwise lengthen.
 void keep_warmup(const TrainConfig& past, Index done, TrainConfig& config) {
   const Index warmed = past.resolved().warmup_iters;
-  if (config.lr_schedule == "wsd" && config.warmup_iters < 0 && done >= warmed &&
-      done < config.resolved().warmup_iters) {
+  if (is_named(config.lr_schedule, ScheduleKind::wsd) && config.warmup_iters < 0 &&
+      done >= warmed && done < config.resolved().warmup_iters) {
     config.warmup_iters = warmed;
   }
 }
@@ -142,7 +142,7 @@ LoadedModel initial_model(RunStart& start, Index processes) {
 
 void require_vocabulary(const TrainConfig& config, Index ids) {
   // bpe learns fewer tokens than vocab_size if the text has no more pairs.
-  const bool ran_out = config.tokenizer == "bpe" && ids < config.vocab_size;
+  const bool ran_out = is_named(config.tokenizer, NewTokenizer::bpe) && ids < config.vocab_size;
   require_value(config.vocab_size == 0 || config.vocab_size == ids || ran_out, "vocab_size",
                 "expected ", ids, ", which the tokenizer has, or 0, got ", config.vocab_size);
 }

@@ -40,14 +40,16 @@ std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const Tex
                                             std::vector<std::string>& notes) {
   const std::filesystem::path beside =
       std::filesystem::path(ids.path).replace_filename("tokenizer.json");
-  if (config.tokenizer == "char" && std::filesystem::is_regular_file(beside)) {
+  if (is_named(config.tokenizer, NewTokenizer::characters) &&
+      std::filesystem::is_regular_file(beside)) {
     notes.push_back("the tokenizer is that of tokenizer.json beside " + ids.name());
     return open_tokenizer(beside);
   }
-  auto tokenizer = config.tokenizer == "char" ? vocabulary_beside(ids.path) : nullptr;
+  auto tokenizer =
+      is_named(config.tokenizer, NewTokenizer::characters) ? vocabulary_beside(ids.path) : nullptr;
   require_value(tokenizer != nullptr, "tokenizer", ids.name(), " holds token ids, from which no ",
                 config.tokenizer, " tokenizer can be made",
-                config.tokenizer == "char"
+                is_named(config.tokenizer, NewTokenizer::characters)
                     ? ", and beside it is no tokenizer.json, nor meta.pkl of nanoGPT"
                     : "",
                 "; name the tokenizer that made them, or start from its model with init_from");
@@ -58,10 +60,11 @@ std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const Tex
 // Creates a tokenizer. Reads the files to learn one.
 std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector<TextFile>& files,
                                           std::vector<std::string>& notes) {
-  if (config.tokenizer == "byte") {
+  if (is_named(config.tokenizer, NewTokenizer::bytes)) {
     return std::make_unique<ByteTokenizer>();
   }
-  if (config.tokenizer != "char" && config.tokenizer != "bpe") {
+  if (!is_named(config.tokenizer, NewTokenizer::characters) &&
+      !is_named(config.tokenizer, NewTokenizer::bpe)) {
     return open_tokenizer(config.tokenizer);
   }
   if (const auto ids = std::find_if(files.begin(), files.end(), holds_token_ids);
@@ -69,7 +72,7 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector
     return tokenizer_of_ids(config, *ids, notes);
   }
   hold_standard_input(files);
-  if (config.tokenizer == "bpe") {
+  if (is_named(config.tokenizer, NewTokenizer::bpe)) {
     return learn_bpe(config, files, notes);
   }
   return std::make_unique<CharTokenizer>(learn_characters(files, text_format_of(config)));
@@ -215,9 +218,9 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
   if (!tokenizer->warning().empty()) {
     result.warnings.push_back(tokenizer->warning());
   }
-  tokenizer->set_reads_special(config.special_tokens == "on");
+  tokenizer->set_reads_special(is_named(config.special_tokens, SpecialNames::on));
   DatasetSplit split = SplitReader(config, *tokenizer, result.warnings).read(files);
-  if (config.batching != "packed" && !split.train.documents) {
+  if (!is_named(config.batching, Batching::packed) && !split.train.documents) {
     refuse_streams(config, files.train);
   }
   result.train = std::move(split.train);

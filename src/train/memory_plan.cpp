@@ -16,14 +16,15 @@ constexpr double kBytes = 4;  // bytes of a float32
 // memory of the activations, which are freed by then.
 double moments_of(const TrainConfig& config, const GptConfig& model) {
   const auto all = static_cast<double>(count_parameters(model).total());
-  if (config.optimizer == "sgd") {
+  const auto kind = parse_name<OptimizerKind>("optimizer", config.optimizer);
+  if (kind == OptimizerKind::sgd) {
     return config.resolved().momentum > 0 ? kBytes * all : 0;
   }
   double hidden = 0;
   for (const Weight& weight : weights_of(model)) {
     hidden += is_hidden_matrix(weight) ? static_cast<double>(numel(weight.shape)) : 0;
   }
-  return kBytes * (2 * all - (config.optimizer == "muon" ? hidden : 0));
+  return kBytes * (2 * all - (kind == OptimizerKind::muon ? hidden : 0));
 }
 
 // Returns the peak number of elements per token, measured with tools/bench/growth.sh. In a layer:

@@ -35,11 +35,6 @@ constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
 constexpr ConfigRange kShare{.least = 0, .most = 1};
 constexpr ConfigRange kShards{.least = 0, .most = 1024};
 
-constexpr std::array<std::string_view, 3> kOptimizers{"adamw", "sgd", "muon"};
-constexpr std::array<std::string_view, 2> kOnSaveError{"stop", "continue"};
-constexpr std::array<std::string_view, 2> kSwitch{"off", "on"};
-constexpr std::array<std::string_view, 3> kOnNan{"stop", "skip", "rollback"};
-
 constexpr std::array kFields{
     ConfigField{.key = "out_dir",
                 .member = &C::out_dir,
@@ -82,7 +77,7 @@ constexpr std::array kFields{
                 .member = &C::special_tokens,
                 .help = "on: read names of special tokens in texts as those tokens; off: read them "
                         "as plain text",
-                .choices = kSwitch},
+                .choices = kChoiceNames<SpecialNames>},
     ConfigField{.key = "token_dtype",
                 .member = &C::token_dtype,
                 .help = "Type of the ids in .bin files: uint16 (nanoGPT), uint32, or auto (from "
@@ -281,7 +276,7 @@ constexpr std::array kFields{
     ConfigField{.key = "optimizer",
                 .member = &C::optimizer,
                 .help = "adamw, sgd, or muon (for matrices inside layers; adamw for the rest)",
-                .choices = kOptimizers},
+                .choices = kChoiceNames<OptimizerKind>},
     ConfigField{.key = "learning_rate",
                 .member = &C::learning_rate,
                 .help = "Highest learning rate",
@@ -357,13 +352,13 @@ constexpr std::array kFields{
                 .help = "If a checkpoint cannot be written: stop (exit code 3), or continue and "
                         "try again at the next one",
                 .role = free,
-                .choices = kOnSaveError},
+                .choices = kChoiceNames<OnSaveError>},
     ConfigField{.key = "on_nan",
                 .member = &C::on_nan,
                 .help = "If a loss or gradient is not finite: stop, skip (leave the step out), or "
                         "rollback (return to the last checkpoint and continue with later data)",
                 .role = free,
-                .choices = kOnNan},
+                .choices = kChoiceNames<OnNan>},
     ConfigField{
         "skip_spikes", &C::skip_spikes,
         "Leave out steps whose loss is this many standard deviations above the last 128; 0: off",
@@ -472,7 +467,8 @@ void require_shards(Index shards) {
 
 // Accepts kinds, and paths even if they do not exist: a resumed run uses its own tokenizer.
 void require_tokenizer(const std::string& tokenizer) {
-  const bool known = tokenizer == "char" || tokenizer == "byte" || tokenizer == "bpe";
+  constexpr auto kNames = kChoiceNames<NewTokenizer>;
+  const bool known = std::find(kNames.begin(), kNames.end(), tokenizer) != kNames.end();
   const bool path = tokenizer.find('/') != std::string::npos || tokenizer.ends_with(".json");
   std::error_code error;
   require_value(known || path || std::filesystem::exists(tokenizer, error), "tokenizer",
@@ -620,7 +616,7 @@ void TrainConfig::validate() const {
   require_allowed_values(*this);
   require_batch(*this);
   require_shards(shards);
-  require_value(repeat_share == 0 || batching == "packed", "repeat_share",
+  require_value(repeat_share == 0 || is_named(batching, Batching::packed), "repeat_share",
                 "expected batching = packed beside it, got ", batching);
   require_value(repeat_share == 0 || block_size >= 4, "repeat_share",
                 "expected a block_size of 4 or more, got ", block_size);
@@ -640,7 +636,7 @@ TrainConfig TrainConfig::resolved() const {
   all.qkv_bias = qkv_bias.value_or(bias);
   all.attention_output_bias = attention_output_bias.value_or(bias);
   all.mlp_bias = mlp_bias.value_or(bias);
-  follow(all.momentum, optimizer == "muon" ? 0.95 : 0.9);
+  follow(all.momentum, is_named(optimizer, OptimizerKind::muon) ? 0.95 : 0.9);
   follow(all.min_lr, tenth_of(learning_rate));
   follow(all.lr_decay_iters, max_iters);
   follow(all.warmup_iters, std::min(kLongestWarmup, max_iters / kWarmupShare));
@@ -665,7 +661,7 @@ GptConfig TrainConfig::model(Index vocabulary) const {
     const auto head = static_cast<double>(model.elements_of_head());
     constexpr double kRounding = 1e-9;  // of the share, which may be a rounded quotient
     model.rope.width = static_cast<Index>(head * rotary_pct + kRounding);
-    require_value(model.rope.width > 0 || position != "rope", "rotary_pct",
+    require_value(model.rope.width > 0 || !is_named(position, PositionKind::rope), "rotary_pct",
                   "expected a share of at least two of ", head, " elements, got ", rotary_pct);
   }
   const Index window_layers = std::min(n_layer, kMostLayers);  // more layers fail in validate()

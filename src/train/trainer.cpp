@@ -22,14 +22,15 @@ constexpr std::uint64_t kDropoutStream = 2;
 std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config, const LanguageModel& model,
                                           const std::optional<TensorParts>& parts) {
   const double momentum = config.resolved().momentum;
-  if (config.optimizer == "sgd") {
+  const auto kind = parse_name<OptimizerKind>("optimizer", config.optimizer);
+  if (kind == OptimizerKind::sgd) {
     return std::make_unique<Sgd>(
         model.parameters(), SgdOptions{.momentum = momentum, .weight_decay = config.weight_decay},
         parts);
   }
   const AdamWOptions adamw{
       .beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
-  if (config.optimizer == "adamw") {
+  if (kind == OptimizerKind::adamw) {
     return std::make_unique<AdamW>(model.parameters(), adamw, parts);
   }
   const MuonOptions muon{
@@ -49,7 +50,7 @@ std::unique_ptr<ShardedGradients> make_sharded(const TrainConfig& config,
   }
   ShardedGradientsOptions options{.shards = shards};
   for (const HiddenMatrix& matrix : model.hidden_matrices()) {
-    if (config.optimizer == "muon") {
+    if (is_named(config.optimizer, OptimizerKind::muon)) {
       options.whole.push_back(matrix.name);
     }
   }
@@ -199,12 +200,13 @@ void Trainer::judge(StepMetrics& metrics) const {
   if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.gradient_norm)) {
     metrics.reason = concat_text("the loss (", metrics.loss, ") or the gradient norm (",
                                  metrics.gradient_norm, ") is not finite");
-    if (config_.on_nan == "stop") {
+    const auto reaction = parse_name<OnNan>("on_nan", config_.on_nan);
+    if (reaction == OnNan::stop) {
       throw DivergedError(
           concat_text("update ", iteration_, ": ", metrics.reason,
                       "; try a smaller learning_rate, or on_nan = skip or rollback"));
     }
-    metrics.outcome = config_.on_nan == "rollback" ? StepOutcome::unusable : StepOutcome::skipped;
+    metrics.outcome = reaction == OnNan::rollback ? StepOutcome::unusable : StepOutcome::skipped;
     return;
   }
   const double score =

@@ -26,7 +26,10 @@ TEST_CASE("a table gives values their names and names their values", "[base]") {
   CHECK(name_of(Side::both) == "both");
   for (const Choice<Side>& choice : kChoices<Side>) {
     CHECK(parse_name<Side>("side", choice.name) == choice.value);
+    CHECK(is_named(choice.name, choice.value));
   }
+  CHECK_FALSE(is_named("left", Side::right));
+  CHECK_FALSE(is_named("", Side::left));
 }
 
 TEST_CASE("a name that is not in a table is refused with those that are", "[base]") {

@@ -3,8 +3,8 @@
 #include <headlight/formats/model_directory.h>
 #include <headlight/generate/generator.h>
 #include <headlight/heads/effects/ablation.h>
+#include <headlight/nn/causal_self_attention.h>
 #include <headlight/nn/language_model.h>
-#include <headlight/nn/multi_head_attention.h>
 #include <headlight/runs/checkpoint.h>
 #include <headlight/text/char_tokenizer.h>
 #include <headlight/train/trainer.h>
@@ -37,18 +37,18 @@ class OneLayer : public LanguageModel {
   std::string model_type() const override { return "one_layer"; }
   Tensor logits(const Batch& batch, const ForwardContext& context) const override {
     const Tensor x = tokens_.forward(batch.tokens) + places_.forward(batch.positions);
-    return head_.forward(x + attention_.forward_ragged(x, batch.offsets, context));
+    return head_.forward(x + attention_.forward(x, batch.offsets, context));
   }
-  // With this the head tools work, too: MultiHeadAttention tells the context what they ask for.
+  // With this the head tools work, too: CausalSelfAttention tells the context what they ask for.
   HeadLayout heads() const override {
-    return {.numbers = {{0, 1}}, .head_width = attention_.head_width()};
+    return {.numbers = {{0, 1}}, .head_width = attention_.plan().head_width};
   }
 
  private:
   Index vocabulary_;
   Embedding tokens_;
   Embedding places_;
-  MultiHeadAttention attention_;
+  CausalSelfAttention attention_;
   Linear head_;
 };
 

@@ -34,7 +34,7 @@ inline TokenDataset small_documents() {
 
 // Sets a head's columns of c_proj to zero, which is equivalent to zero ablation.
 inline void silence(const Gpt& gpt, Index layer, Index head) {
-  const Index width = gpt.block(layer).attention().head_width();
+  const Index width = gpt.block(layer).attention().plan().head_width;
   for (auto [name, parameter] : gpt.parameters()) {
     if (name == concat_text("h.", layer, ".attn.c_proj.weight")) {
       Tensor weight = parameter.detach();

@@ -71,8 +71,8 @@ double frobenius(const Matrix& a) {
 
 // W_Q, W_K or W_V of a head, as [C, D].
 Matrix projection(const Gpt& model, HeadId head, Index part) {
-  const Index width = model.block(head.layer).attention().head_width();
-  const Index inner = model.block(head.layer).attention().inner_width();
+  const Index width = model.block(head.layer).attention().plan().head_width;
+  const Index inner = model.block(head.layer).attention().plan().inner_width();
   const Tensor weight = parameter_of(model, concat_text("h.", head.layer, ".attn.c_attn.weight"));
   const std::vector<double> values = weight.to_vector();
   Matrix result(static_cast<std::size_t>(weight.size(1)));
@@ -87,7 +87,7 @@ Matrix projection(const Gpt& model, HeadId head, Index part) {
 
 // W_O of a head, [D, C].
 Matrix output_matrix(const Gpt& model, HeadId head) {
-  const Index width = model.block(head.layer).attention().head_width();
+  const Index width = model.block(head.layer).attention().plan().head_width;
   const Tensor weight = parameter_of(model, concat_text("h.", head.layer, ".attn.c_proj.weight"));
   const std::vector<double> values = weight.to_vector();
   Matrix result(static_cast<std::size_t>(width));

@@ -86,49 +86,6 @@ TEST_CASE("a step of attention is the softmax of the scores times the values") {
   }
 }
 
-TEST_CASE("the parts of a step of attention are the whole") {
-  for (const Index length : {1, 33, 300}) {
-    const Index width = 20;
-    const Index hidden = length / 3;
-    const auto query = gaussians(width, 1);
-    const auto keys = gaussians(length * width, 2);
-    const auto values = gaussians(length * width, 3);
-    const BlocksOfOneHead memory(keys, values, length, width);
-    std::vector<float> scratch(static_cast<std::size_t>(length));
-    std::vector<float> maps(static_cast<std::size_t>(length));
-    std::vector<float> whole(static_cast<std::size_t>(width));
-    std::vector<float> output(static_cast<std::size_t>(width), -1);
-    kernels::AttentionStep step{.query = query.data(),
-                                .blocks = memory.starts.data(),
-                                .values = kernels::kAttentionBlock * width,
-                                .length = length,
-                                .hidden = hidden,
-                                .width = width,
-                                .scale = 0.75F,
-                                .scores = scratch.data(),
-                                .output = whole.data()};
-    kernels::attention_steps().attend(step);
-    step.scores = maps.data();
-    step.output = output.data();
-    kernels::attention_steps().scores(step);
-    for (Index t = 0; t < length; ++t) {
-      CHECK(std::isinf(maps[static_cast<std::size_t>(t)]) == (t < hidden));
-    }
-    kernels::attention_steps().weights(step);
-    double sum = 0;
-    for (Index t = 0; t < length; ++t) {
-      const float weight = maps[static_cast<std::size_t>(t)];
-      CHECK((weight == 0) == (t < hidden));
-      sum += static_cast<double>(weight);
-    }
-    CHECK(sum == Approx(1).margin(1e-6));
-    kernels::attention_steps().values(step);
-    for (std::size_t d = 0; d < output.size(); ++d) {
-      CHECK(static_cast<double>(output[d]) == Approx(static_cast<double>(whole[d])).margin(1e-6));
-    }
-  }
-}
-
 TEST_CASE("attention takes scores that exp alone could not") {
   const std::vector<float> query{1000};
   const std::vector<float> keys{1000, 999.9F, -1000};

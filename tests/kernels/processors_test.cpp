@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/affinity.h"
 #include "kernels/openmp.h"
 #include "support/catch.h"
 #include "support/program.h"

@@ -32,8 +32,7 @@ Tensor draw_mask(const Shape& shape, std::uint64_t stream) {
 }
 
 struct Setting {
-  MultiHeadAttention attention{
-      {.width = kWidth, .heads = kHeads, .fused = false, .dtype = DType::float64}};
+  MultiHeadAttention attention{{.width = kWidth, .heads = kHeads, .dtype = DType::float64}};
   Tensor query = random_uniform({kBatch, kQueries, kWidth}, {7, 1}, -1, 1, DType::float64);
   Tensor key = random_uniform({kBatch, kKeys, kWidth}, {7, 2}, -1, 1, DType::float64);
   Tensor value = random_uniform({kBatch, kKeys, kWidth}, {7, 3}, -1, 1, DType::float64);

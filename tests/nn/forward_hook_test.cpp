@@ -50,14 +50,6 @@ class Cut : public ForwardHook {
   Tensor visit(const Place&, const Tensor& z) override { return slice(z, 2, 0, 2); }
 };
 
-std::vector<Point> all_points() {
-  std::vector<Point> points;
-  for (const Choice<Point>& choice : kChoices<Point>) {
-    points.push_back(choice.value);
-  }
-  return points;
-}
-
 // Records the values at the wanted points.
 class Watcher : public ForwardHook {
  public:
@@ -77,28 +69,6 @@ class Watcher : public ForwardHook {
   std::vector<Point> wanted_;
 };
 
-// Multiplies the values at a point of a layer by factors that vary along the last axis.
-class Bend : public ForwardHook {
- public:
-  Bend(Point point, Index layer) : point_(point), layer_(layer) {}
-
-  bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
-  Tensor visit(const Place&, const Tensor& value) override {
-    if (items_of(point_) == PointItems::maps) {  // the number of columns grows with the text
-      return value * 0.75;
-    }
-    Tensor factors = Tensor::empty({value.size(-1)}, value.dtype());
-    for (Index i = 0; i < value.size(-1); ++i) {
-      factors.strided_view({1}, {1}, i).fill(i % 2 == 0 ? 0.5 : 1.5);
-    }
-    return mul(value, factors);
-  }
-
- private:
-  Point point_;
-  Index layer_;
-};
-
 class Refuses : public ForwardHook {
  public:
   bool wants(Point point, Index layer) const override {
@@ -106,32 +76,6 @@ class Refuses : public ForwardHook {
   }
   Tensor visit(const Place&, const Tensor&) override { throw Error("no further"); }
 };
-
-std::vector<GptConfig> all_kinds() {
-  std::vector<GptConfig> configs(7, small_config());
-  configs[1].norm = NormPosition::post;
-  configs[2].mlp = false;
-  configs[3].head_width = 5;  // pruned
-  configs[3].heads_per_layer = {1, 2, 2};
-  configs[4].activation = Activation::relu;
-  configs[4].norm = NormPosition::post;
-  configs[4].bias = false;
-  configs[5].norm_type = NormKind::rms;  // like Gemma; heads do not divide evenly among members
-  configs[5].norm_gain_plus_one = true;
-  configs[5].output_norms = true;
-  configs[5].qk_norm = true;
-  configs[5].position = PositionKind::rope;
-  configs[5].n_head = 3;
-  configs[5].n_kv_head = 1;
-  configs[5].head_width = 4;
-  configs[5].gated_mlp = true;
-  configs[5].embedding_scale = 2;
-  configs[6].position = PositionKind::rope;  // like GPT-NeoX
-  configs[6].head_width = 4;
-  configs[6].parallel_residual = true;
-  configs[6].shared_norm = true;
-  return configs;
-}
 
 Tensor loss_with(const Gpt& gpt, ForwardHook* hook) {
   ForwardContext context;
@@ -284,29 +228,8 @@ TEST_CASE("a hook is told the tokens and positions of the rows that it sees", "[
   CHECK(hook.text == "6@3 in 1; 6@3 in 1; ");
 }
 
-TEST_CASE("a prompt behind a cache and a step come by the same points", "[nn]") {
-  const Gpt gpt(small_config(), 3);
-  Decoder decoder(gpt);
-  KeyValueCache cache = gpt.make_cache();
-  Watcher prompt;
-  decoder.read({1, 2, 3}, cache, &prompt);
-  Watcher more;
-  decoder.read({4, 5}, cache, &more);
-  Watcher step;
-  const DecodeItem item{6, &cache};
-  decoder.step({&item, 1}, &step);
-  for (const Watcher* watcher : {&prompt, &more, &step}) {
-    REQUIRE(watcher->seen.size() == 3 * 18 + 4);
-  }
-  CHECK(prompt.seen[26] == "blocks.1.attn.hook_pattern [2, 3, 3]");
-  CHECK(more.seen[26] == "blocks.1.attn.hook_pattern [2, 2, 5]");
-  CHECK(step.seen[26] == "blocks.1.attn.hook_pattern [2, 1, 6]");
-  CHECK(step.seen[33] == "blocks.1.mlp.hook_pre [1, 24]");
-  CHECK(prompt.seen.back() == "logits [1, 13]");
-}
-
 TEST_CASE("looking changes no bit, but for patterns, which take whole matrices", "[nn]") {
-  for (const GptConfig& config : all_kinds()) {
+  for (const GptConfig& config : configs_of_all_kinds()) {
     const Gpt gpt(config, 3);
     randomize(gpt, 5);
     const Tensor plain = gpt.logits(small_batch());
@@ -320,51 +243,6 @@ TEST_CASE("looking changes no bit, but for patterns, which take whole matrices",
     }
     Watcher watcher(same_bits_points);
     CHECK(same_bits(gpt.logits(small_batch(), {.hook = &watcher}), plain));
-  }
-}
-
-TEST_CASE("a change does the same in a forward pass, behind a cache and step by step", "[nn]") {
-  const Ids tokens{1, 5, 3, 8, 2, 12, 7};
-  for (const auto& [threads, format, limit] :
-       {std::tuple{1, WeightFormat::float32, 2e-5}, std::tuple{2, WeightFormat::float32, 2e-5},
-        std::tuple{2, WeightFormat::int8, 5e-3}}) {
-    const ThreadScope scope(threads);
-    for (const GptConfig& config : all_kinds()) {
-      Gpt gpt(config, 3);
-      randomize(gpt, 5);
-      round_weights(gpt, format);
-      const Tensor plain = gpt.logits(make_batch({tokens}));
-      for (const Point point : all_points()) {
-        const Index layer = is_in_layer(point) ? 1 : 0;
-        Watcher watcher({point});
-        gpt.logits(make_batch({tokens}), {.hook = &watcher});
-        if (watcher.seen.empty()) {
-          continue;
-        }
-        INFO(point_name(point, layer));
-        Bend bend(point, layer);
-        const Tensor expected = gpt.logits(make_batch({tokens}), {.hook = &bend});  // [T, V]
-        // Without biases and with relu a layer scales with its input, and the next norm undoes it.
-        const bool is_undone =
-            point == Point::ln1_scale && config.norm == NormPosition::post && !config.bias;
-        CHECK((largest_difference(expected, plain) > 1e-4) != is_undone);
-        Decoder decoder(gpt, format);
-        KeyValueCache cache = gpt.make_cache();
-        const auto check = [&, most = limit](Index t) {
-          const Tensor logits = Tensor::from(decoder.logits(0), {1, 13});
-          CHECK(largest_difference(logits, slice(expected, 0, t, t + 1)) < most);
-        };
-        decoder.read({1, 5, 3}, cache, &bend);
-        check(2);
-        decoder.read({8, 2}, cache, &bend);
-        check(4);
-        for (const Index t : {5, 6}) {
-          const DecodeItem item{tokens[static_cast<std::size_t>(t)], &cache};
-          decoder.step({&item, 1}, &bend);
-          check(t);
-        }
-      }
-    }
   }
 }
 

@@ -231,8 +231,8 @@ TEST_CASE("pruned layers have projections of their own size and learn") {
   CHECK(parameter_of(gpt, "h.1.attn.c_attn.bias").shape() == Shape{48});
   CHECK(parameter_of(gpt, "h.1.attn.c_proj.weight").shape() == Shape{64, 16});
   CHECK(parameter_of(gpt, "h.2.attn.c_proj.weight").shape() == Shape{64, 48});
-  CHECK(gpt.block(1).attention().heads() == 1);
-  CHECK(gpt.block(2).attention().inner_width() == 48);
+  CHECK(gpt.block(1).attention().plan().heads == 1);
+  CHECK(gpt.block(2).attention().plan().inner_width() == 48);
   backward(gpt.loss(make_batch(seed_sequences())));
   for (const auto& [name, parameter] : gpt.parameters()) {
     INFO(name);

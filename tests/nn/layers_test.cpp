@@ -1,7 +1,9 @@
 #include "headlight/nn/layers.h"
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/ops/activation.h"
 #include "headlight/ops/elementwise.h"
+#include "headlight/ops/fused_layers.h"
 #include "headlight/ops/reduce.h"
 #include "nn/nn_support.h"
 #include "nn/reference_model.h"

@@ -5,9 +5,9 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
+#include "io/temporary_folder.h"
 #include "nn/nn_support.h"
 #include "nn/reference_model.h"
-#include "io/temporary_folder.h"
 #include "support/catch.h"
 #include "support/seed_sequences.h"
 
@@ -37,35 +37,20 @@ Matrix transposed(const Matrix& x) {
   return result;
 }
 
-Matrix stacked(std::initializer_list<Matrix> parts) {
-  Matrix result;
-  for (const Matrix& part : parts) {
-    result.insert(result.end(), part.begin(), part.end());
-  }
-  return result;
-}
-
 void set_weight(const Module& module, const std::string& name, const Matrix& rows) {
   parameter_of(module, name).copy_from(tensor_of(rows));
 }
 
 // Returns the worked example's attention, with biases 0.
-std::unique_ptr<MultiHeadAttention> worked_example(bool fused, DType dtype = kDouble) {
+std::unique_ptr<MultiHeadAttention> worked_example(DType dtype = kDouble) {
   auto attention = std::make_unique<MultiHeadAttention>(
-      MultiHeadAttentionOptions{.width = 4, .heads = 2, .fused = fused, .dtype = dtype});
+      MultiHeadAttentionOptions{.width = 4, .heads = 2, .dtype = dtype});
   for (auto& [name, parameter] : attention->parameters()) {
     parameter.fill(0);
   }
-  const Matrix query = transposed(kQueryWeight);
-  const Matrix key = transposed(kKeyWeight);
-  const Matrix value = transposed(kValueWeight);
-  if (fused) {
-    set_weight(*attention, "c_attn.weight", stacked({query, key, value}));
-  } else {
-    set_weight(*attention, "q_proj.weight", query);
-    set_weight(*attention, "k_proj.weight", key);
-    set_weight(*attention, "v_proj.weight", value);
-  }
+  set_weight(*attention, "q_proj.weight", transposed(kQueryWeight));
+  set_weight(*attention, "k_proj.weight", transposed(kKeyWeight));
+  set_weight(*attention, "v_proj.weight", transposed(kValueWeight));
   set_weight(*attention, "c_proj.weight", transposed(kOutputWeight));
   return attention;
 }
@@ -131,39 +116,35 @@ Tensor draw(const Shape& shape, std::uint64_t stream, DType dtype = kDouble) {
 }  // namespace
 
 TEST_CASE("two heads of a worked example give its weights and its output") {
-  for (const bool fused : {true, false}) {
-    const AttentionResult result = attend(*worked_example(fused), {});
-    CHECK(result.weights.shape() == Shape{1, 2, 3, 3});
-    check_values(
-        result.weights,
-        twice({.108383, .445808, .445808, .028705, .485648, .485648, .028705, .485648, .485648}),
-        1e-6);
-    CHECK(result.output.shape() == Shape{1, 3, 4});
-    check_values(result.output,
-                 {2.331288, 4.289370, 3, 4.566466, 2.271528, 4.628006, 3, 4.885182, 2.271528,
-                  4.628006, 3, 4.885182},
-                 1e-6);
-  }
+  const AttentionResult result = attend(*worked_example(), {});
+  CHECK(result.weights.shape() == Shape{1, 2, 3, 3});
+  check_values(
+      result.weights,
+      twice({.108383, .445808, .445808, .028705, .485648, .485648, .028705, .485648, .485648}),
+      1e-6);
+  CHECK(result.output.shape() == Shape{1, 3, 4});
+  check_values(result.output,
+               {2.331288, 4.289370, 3, 4.566466, 2.271528, 4.628006, 3, 4.885182, 2.271528,
+                4.628006, 3, 4.885182},
+               1e-6);
 }
 
 TEST_CASE("two masked heads of a worked example give its weights and its output") {
   const Tensor future = causal_mask(3);
-  for (const bool fused : {true, false}) {
-    for (const AttentionMasks& masks :
-         {AttentionMasks{.causal = true}, AttentionMasks{.mask = future}}) {
-      const AttentionResult result = attend(*worked_example(fused), masks);
-      check_values(result.weights, twice({1, 0, 0, .055807, .944193, 0, .028705, .485648, .485648}),
-                   1e-6);
-      check_values(
-          result.output,
-          {3, .5, 3, 1, 1.111614, 5.693060, 2.055807, 5.720964, 2.271528, 4.628006, 3, 4.885182},
-          1e-6);
-    }
+  for (const AttentionMasks& masks :
+       {AttentionMasks{.causal = true}, AttentionMasks{.mask = future}}) {
+    const AttentionResult result = attend(*worked_example(), masks);
+    check_values(result.weights, twice({1, 0, 0, .055807, .944193, 0, .028705, .485648, .485648}),
+                 1e-6);
+    check_values(
+        result.output,
+        {3, .5, 3, 1, 1.111614, 5.693060, 2.055807, 5.720964, 2.271528, 4.628006, 3, 4.885182},
+        1e-6);
   }
 }
 
 TEST_CASE("in float32 the worked example prints the digits of its notebook") {
-  const auto attention = worked_example(true, DType::float32);
+  const auto attention = worked_example(DType::float32);
   const AttentionResult free = attend(*attention, {}, DType::float32);
   CHECK(printed(free.output) == std::vector<std::string>{"2.3313", "4.2894", "3.0000", "4.5665",
                                                          "2.2715", "4.6280", "3.0000", "4.8852",
@@ -180,7 +161,7 @@ TEST_CASE("in float32 the worked example prints the digits of its notebook") {
 }
 
 TEST_CASE("the joined heads of the worked example pass through an identity projection unchanged") {
-  const auto attention = worked_example(true);
+  const auto attention = worked_example();
   set_weight(*attention, "c_proj.weight", {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}});
   check_values(attend(*attention, {}).output,
                {1.108383, 2.674850, 2.445808, 3.229041, 1.028705, 2.913886, 2.485648, 3.428239,
@@ -188,41 +169,10 @@ TEST_CASE("the joined heads of the worked example pass through an identity proje
                1e-6);
 }
 
-TEST_CASE("fused and separate projections with the same weights agree") {
-  const MultiHeadAttention fused({.width = 12, .heads = 3, .dtype = kDouble});
-  const MultiHeadAttention separate({.width = 12, .heads = 3, .fused = false, .dtype = kDouble});
-  randomize(separate, 3);
-  const auto joined = [&](const std::string& kind) {
-    std::vector<double> values;
-    for (const char* part : {"q_proj", "k_proj", "v_proj"}) {
-      const std::vector<double> own = parameter_of(separate, part + kind).to_vector();
-      values.insert(values.end(), own.begin(), own.end());
-    }
-    return values;
-  };
-  set_parameter(fused, "c_attn.weight", joined(".weight"));
-  set_parameter(fused, "c_attn.bias", joined(".bias"));
-  set_parameter(fused, "c_proj.weight", parameter_of(separate, "c_proj.weight").to_vector());
-  set_parameter(fused, "c_proj.bias", parameter_of(separate, "c_proj.bias").to_vector());
-  // Different inputs, so that swapping query, key and value is detected.
-  const Tensor query = draw({2, 5, 12}, 1);
-  const Tensor key = draw({2, 4, 12}, 2);
-  const Tensor value = draw({2, 4, 12}, 3);
-  const AttentionResult a = fused.forward(query, key, value);
-  const AttentionResult b = separate.forward(query, key, value);
-  CHECK(largest_difference(a.output, b.output) < 1e-13);
-  CHECK(largest_difference(a.weights, b.weights) < 1e-13);
-}
-
 TEST_CASE("cross-attention takes keys and values of another length and other widths") {
   for (const bool bias : {true, false}) {
-    const MultiHeadAttention attention({.width = 6,
-                                        .heads = 3,
-                                        .key_width = 5,
-                                        .value_width = 4,
-                                        .fused = false,
-                                        .bias = bias,
-                                        .dtype = kDouble});
+    const MultiHeadAttention attention(
+        {.width = 6, .heads = 3, .key_width = 5, .value_width = 4, .bias = bias, .dtype = kDouble});
     randomize(attention, 5);
     for (const bool causal : {false, true}) {
       check_against_reference(attention,
@@ -232,8 +182,7 @@ TEST_CASE("cross-attention takes keys and values of another length and other wid
 }
 
 TEST_CASE("the inner width of the heads need not equal the width of the model") {
-  const MultiHeadAttention attention(
-      {.width = 6, .heads = 3, .head_width = 5, .fused = false, .dtype = kDouble});
+  const MultiHeadAttention attention({.width = 6, .heads = 3, .head_width = 5, .dtype = kDouble});
   randomize(attention, 5);
   CHECK(attention.inner_width() == 15);
   CHECK(parameter_of(attention, "q_proj.weight").shape() == Shape{15, 6});
@@ -317,23 +266,7 @@ TEST_CASE("attention refuses sizes that do not fit") {
   CHECK_THROWS_WITH(MultiHeadAttention({.width = 0, .heads = 1}),
                     "[MultiHeadAttention] expected a positive width and number of heads, got 0 "
                     "and 1");
-  CHECK_THROWS_WITH(MultiHeadAttention({.width = 8, .heads = 2, .key_width = 6}),
-                    "[MultiHeadAttention] a fused projection needs equal widths, got query 8, key "
-                    "6, value 8");
   CHECK_THROWS_AS(MultiHeadAttention({.width = 8, .heads = 2, .head_width = -4}), Error);
-}
-
-TEST_CASE("a window hides the same keys in both ways through attention") {
-  const MultiHeadAttention attention({.width = 4, .heads = 2, .window = 2, .dtype = kDouble},
-                                     RandomStream{7});
-  const Tensor x = random_normal({5, 4}, RandomStream{8}, 0, 1, kDouble);
-  const Tensor batch = reshape(x, {1, 5, 4});
-  const AttentionResult whole = attention.forward(batch, batch, batch, {.causal = true});
-  CHECK(whole.weights.to_vector()[2 * 5] == 0);  // key 0 of query 2
-  const Tensor ragged = attention.forward_ragged(x, {0, 5}, {});
-  CHECK(largest_difference(reshape(whole.output, {5, 4}), ragged) < 1e-12);
-  CHECK(contains(error_of([&] { attention.forward(batch, batch, batch); }),
-                 "a window needs masks.causal"));
 }
 
 TEST_CASE("attention refuses inputs that do not fit") {
@@ -347,12 +280,6 @@ TEST_CASE("attention refuses inputs that do not fit") {
   CHECK_THROWS_AS(attention.forward(x, x, Tensor::ones({2, 4, 8})), Error);
   CHECK_THROWS_AS(attention.forward(Tensor::ones({2, 3, 6}), x, x), Error);
   CHECK_THROWS_AS(attention.forward(x, x, Tensor::ones({2, 3, 8}, kDouble)), Error);
-}
-
-TEST_CASE("ragged attention needs the fused projection") {
-  const MultiHeadAttention attention({.width = 8, .heads = 2, .fused = false});
-  CHECK_THROWS_WITH(attention.forward_ragged(Tensor::ones({3, 8}), {0, 3}, {}),
-                    "[MultiHeadAttention] forward_ragged needs the fused projection");
 }
 
 TEST_CASE("linear layers of attention start uniform within one over the root of their inputs") {

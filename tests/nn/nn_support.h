@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "headlight/nn/gpt.h"
+#include "headlight/nn/multi_head_attention.h"
+#include "headlight/ops/layout.h"
 #include "headlight/tensor/random.h"
 #include "support/tensors.h"
 
@@ -45,6 +47,23 @@ inline void randomize(const Module& module, std::uint64_t seed) {
 inline void copy_parameters(const Module& from, const Module& to) {
   for (auto& [name, parameter] : to.parameters()) {
     parameter.copy_from(parameter_of(from, name));
+  }
+}
+
+// Copies the projections of causal self-attention without shared key heads to the general module.
+inline void copy_projections(const CausalSelfAttention& from, const MultiHeadAttention& to) {
+  for (const auto& [name, joined] : from.parameters()) {
+    const std::string kind = name.substr(name.find('.'));
+    if (name.starts_with("c_proj")) {
+      parameter_of(to, name).copy_from(joined);
+      continue;
+    }
+    const Index rows = joined.size(0) / 3;
+    Index begin = 0;
+    for (const char* projection : {"q_proj", "k_proj", "v_proj"}) {
+      parameter_of(to, projection + kind).copy_from(slice(joined.detach(), 0, begin, begin + rows));
+      begin += rows;
+    }
   }
 }
 
@@ -136,6 +155,43 @@ inline Tensor next_logits(const Gpt& gpt, const Ids& tokens, KeyValueCache& cach
       gpt.logits(continue_sequences({tokens}, {cache.length()}), {.caches = caches});
   const Index width = logits.size(1);
   return logits.strided_view({width}, {1}, (logits.size(0) - 1) * width);
+}
+
+inline std::vector<Point> all_points() {
+  std::vector<Point> points;
+  for (const Choice<Point>& choice : kChoices<Point>) {
+    points.push_back(choice.value);
+  }
+  return points;
+}
+
+// Returns small configurations that together have every point of a layer and every order of its
+// steps.
+inline std::vector<GptConfig> configs_of_all_kinds() {
+  const GptConfig small{.vocab_size = 13, .block_size = 8, .n_layer = 3, .n_head = 2, .n_embd = 6};
+  std::vector<GptConfig> configs(7, small);
+  configs[1].norm = NormPosition::post;
+  configs[2].mlp = false;
+  configs[3].head_width = 5;  // pruned
+  configs[3].heads_per_layer = {1, 2, 2};
+  configs[4].activation = Activation::relu;
+  configs[4].norm = NormPosition::post;
+  configs[4].bias = false;
+  configs[5].norm_type = NormKind::rms;  // like Gemma; heads do not divide evenly among members
+  configs[5].norm_gain_plus_one = true;
+  configs[5].output_norms = true;
+  configs[5].qk_norm = true;
+  configs[5].position = PositionKind::rope;
+  configs[5].n_head = 3;
+  configs[5].n_kv_head = 1;
+  configs[5].head_width = 4;
+  configs[5].gated_mlp = true;
+  configs[5].embedding_scale = 2;
+  configs[6].position = PositionKind::rope;  // like GPT-NeoX
+  configs[6].head_width = 4;
+  configs[6].parallel_residual = true;
+  configs[6].shared_norm = true;
+  return configs;
 }
 
 }  // namespace headlight::test

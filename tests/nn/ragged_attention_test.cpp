@@ -1,6 +1,9 @@
 #include "headlight/autograd/autograd.h"
+#include "headlight/nn/causal_self_attention.h"
 #include "headlight/nn/multi_head_attention.h"
+#include "headlight/nn/recorder.h"
 #include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
 #include "headlight/ops/reduce.h"
 #include "nn/nn_support.h"
@@ -54,12 +57,21 @@ struct Sequences {
   Tensor padded;  // [B, T, C]
 };
 
-AttentionResult forward_padded(const MultiHeadAttention& attention, const Sequences& s) {
-  return attention.forward(s.padded, s.padded, s.padded,
-                           {.key_padding = padding_mask(s.lengths, s.longest), .causal = true});
-}
+// The general module with the weights of `attention`.
+class PaddedAttention : public MultiHeadAttention {
+ public:
+  explicit PaddedAttention(const CausalSelfAttention& attention)
+      : MultiHeadAttention({.width = kWidth, .heads = kHeads, .dtype = DType::float64}) {
+    copy_projections(attention, *this);
+  }
 
-MultiHeadAttentionOptions double_options() {
+  AttentionResult forward(const Sequences& s) const {
+    const AttentionMasks masks{.key_padding = padding_mask(s.lengths, s.longest), .causal = true};
+    return MultiHeadAttention::forward(s.padded, s.padded, s.padded, masks);
+  }
+};
+
+CausalSelfAttentionOptions double_options() {
   return {.width = kWidth, .heads = kHeads, .dtype = DType::float64};
 }
 
@@ -70,14 +82,30 @@ Tensor real_weights(const Tensor& weights, const Sequences& s, Index b) {
                               b * kHeads * s.longest * s.longest);
 }
 
+// Returns the gradients of the general module in the form of CausalSelfAttention's parameters:
+// those of queries, keys and values joined.
+std::vector<Tensor> joined_gradients(const MultiHeadAttention& attention) {
+  const auto gradient = [&](const std::string& name) {
+    return parameter_of(attention, name).grad();
+  };
+  std::vector<Tensor> gradients;
+  for (const std::string kind : {".weight", ".bias"}) {
+    gradients.push_back(concat(
+        {gradient("q_proj" + kind), gradient("k_proj" + kind), gradient("v_proj" + kind)}, 0));
+  }
+  gradients.push_back(gradient("c_proj.weight"));
+  gradients.push_back(gradient("c_proj.bias"));
+  return gradients;
+}
+
 }  // namespace
 
 TEST_CASE("ragged attention gives the real tokens what padded causal attention gives them") {
-  const MultiHeadAttention attention(double_options());
+  const CausalSelfAttention attention(double_options());
   randomize(attention, 2);
   const Sequences s(kLengths);
-  const Tensor ragged = attention.forward_ragged(s.flat, s.offsets, {});
-  const Tensor padded = forward_padded(attention, s).output;
+  const Tensor ragged = attention.forward(s.flat, s.offsets, {});
+  const Tensor padded = PaddedAttention(attention).forward(s).output;
   for (Index b = 0; b < static_cast<Index>(s.lengths.size()); ++b) {
     INFO("sequence " << b);
     CHECK(largest_difference(s.flat_rows(ragged, b), s.real_rows(padded, b)) < 1e-10);
@@ -85,7 +113,7 @@ TEST_CASE("ragged attention gives the real tokens what padded causal attention g
 }
 
 TEST_CASE("ragged and padded attention give the same gradients of parameters and inputs") {
-  MultiHeadAttention attention(double_options());
+  const CausalSelfAttention attention(double_options());
   randomize(attention, 2);
   Sequences s(kLengths);
   const Tensor factors = random_uniform(s.flat.shape(), {5, 2}, 0.5, 1.5, DType::float64);
@@ -95,11 +123,12 @@ TEST_CASE("ragged and padded attention give the same gradients of parameters and
   }
   s.flat.set_requires_grad();
   s.padded.set_requires_grad();
-  backward(sum(attention.forward_ragged(s.flat, s.offsets, {}) * factors));
+  backward(sum(attention.forward(s.flat, s.offsets, {}) * factors));
   const std::vector<Tensor> ragged = gradients_of(attention);
-  attention.zero_grad();
-  backward(sum(forward_padded(attention, s).output * padded_factors));
-  const std::vector<Tensor> padded = gradients_of(attention);
+  const PaddedAttention general(attention);
+  backward(sum(general.forward(s).output * padded_factors));
+  const std::vector<Tensor> padded = joined_gradients(general);
+  REQUIRE(ragged.size() == padded.size());
   for (std::size_t i = 0; i < ragged.size(); ++i) {
     CHECK(relative_difference(ragged[i], padded[i]) < 1e-10);
   }
@@ -109,15 +138,44 @@ TEST_CASE("ragged and padded attention give the same gradients of parameters and
   }
 }
 
+TEST_CASE("a window hides the keys before it, as a mask of the general module does") {
+  CausalSelfAttentionOptions options = double_options();
+  options.window = 2;
+  const CausalSelfAttention attention(options, RandomStream{7});
+  MultiHeadAttention general({.width = kWidth, .heads = kHeads, .dtype = DType::float64});
+  copy_projections(attention, general);
+  const Tensor x = random_normal({5, kWidth}, RandomStream{8}, 0, 1, DType::float64);
+  const Tensor batch = reshape(x, {1, 5, kWidth});
+  const Tensor before = convert(tril(Tensor::ones({5, 5}), -2), DType::boolean);
+  const AttentionResult whole =
+      general.forward(batch, batch, batch, {.mask = before, .causal = true});
+  CHECK(whole.weights.to_vector()[2 * 5] == 0);  // key 0 of query 2
+  CHECK(largest_difference(reshape(whole.output, {5, kWidth}), attention.forward(x, {0, 5})) <
+        1e-12);
+}
+
+TEST_CASE("causal self-attention refuses sizes that do not fit") {
+  CHECK_THROWS_WITH(CausalSelfAttention({.width = 512, .heads = 7}),
+                    "[CausalSelfAttention] a width of 512 does not divide into 7 heads");
+  CHECK_NOTHROW(CausalSelfAttention({.width = 512, .heads = 7, .head_width = 64}));
+  CHECK_THROWS_WITH(CausalSelfAttention({.width = 8, .heads = 4, .key_heads = 3}),
+                    "[CausalSelfAttention] 4 heads cannot share 3 key heads");
+  CHECK_NOTHROW(CausalSelfAttention({.width = 8, .heads = 4, .key_heads = 2, .key_ends = {3, 4}}));
+  CHECK_THROWS_WITH(CausalSelfAttention({.width = 0, .heads = 1}),
+                    "[CausalSelfAttention] expected a positive width and number of heads, got 0 "
+                    "and 1");
+  CHECK_THROWS_AS(CausalSelfAttention({.width = 8, .heads = 2, .head_width = -4}), Error);
+}
+
 TEST_CASE("a recorder collects the weights of every head as the general module returns them") {
-  const MultiHeadAttention attention(double_options());
+  const CausalSelfAttention attention(double_options());
   randomize(attention, 2);
   const Sequences s(kLengths);
   Recorder recorder;
-  const Tensor plain = attention.forward_ragged(s.flat, s.offsets, {});
-  const Tensor recorded = attention.forward_ragged(s.flat, s.offsets, {.recorder = &recorder});
+  const Tensor plain = attention.forward(s.flat, s.offsets, {});
+  const Tensor recorded = attention.forward(s.flat, s.offsets, {.recorder = &recorder});
   CHECK(same_bits(recorded, plain));
-  const Tensor expected = forward_padded(attention, s).weights;
+  const Tensor expected = PaddedAttention(attention).forward(s).weights;
   const std::vector<Tensor>& weights = recorder.sequences(0);
   REQUIRE(weights.size() == s.lengths.size());
   for (Index b = 0; b < static_cast<Index>(s.lengths.size()); ++b) {
@@ -129,14 +187,14 @@ TEST_CASE("a recorder collects the weights of every head as the general module r
 }
 
 TEST_CASE("the recorder pads weights to (B, H, T, T) with zeros for the pads") {
-  const MultiHeadAttention attention(double_options());
+  const CausalSelfAttention attention(double_options());
   randomize(attention, 2);
   const Sequences s({4, 1, 7, 2});
   Recorder recorder;
-  attention.forward_ragged(s.flat, s.offsets, {.recorder = &recorder});
+  attention.forward(s.flat, s.offsets, {.recorder = &recorder});
   const Tensor padded = recorder.padded(0);
   REQUIRE(padded.shape() == Shape{4, kHeads, 7, 7});
-  const Tensor expected = forward_padded(attention, s).weights;
+  const Tensor expected = PaddedAttention(attention).forward(s).weights;
   const std::vector<double> values = padded.to_vector();
   const std::vector<double> wanted = expected.to_vector();
   double furthest = 0;
@@ -155,10 +213,10 @@ TEST_CASE("the recorder pads weights to (B, H, T, T) with zeros for the pads") {
 }
 
 TEST_CASE("in float32 the padded recording has rows that sum to one and zero rows for pads") {
-  const MultiHeadAttention attention({.width = kWidth, .heads = kHeads}, {8, 8});
+  const CausalSelfAttention attention({.width = kWidth, .heads = kHeads}, {8, 8});
   const Sequences s({3, 5, 1}, DType::float32);
   Recorder recorder;
-  attention.forward_ragged(s.flat, s.offsets, {.recorder = &recorder});
+  attention.forward(s.flat, s.offsets, {.recorder = &recorder});
   const Tensor padded = recorder.padded(0);
   CHECK(padded.dtype() == DType::float32);
   const std::vector<double> sums = sum(padded, {.axes = {3}}).to_vector();  // [B, H, T]
@@ -170,30 +228,29 @@ TEST_CASE("in float32 the padded recording has rows that sum to one and zero row
 }
 
 TEST_CASE("a recorder takes the weights before dropout") {
-  MultiHeadAttentionOptions options = double_options();
+  CausalSelfAttentionOptions options = double_options();
   options.dropout = 0.5;
-  const MultiHeadAttention attention(options);
+  const CausalSelfAttention attention(options);
   const Sequences s({6, 9});
   Recorder evaluated;
   Recorder trained;
-  attention.forward_ragged(s.flat, s.offsets, {.recorder = &evaluated});
-  attention.forward_ragged(s.flat, s.offsets,
-                           {.training = true, .random = {3, 3}, .recorder = &trained});
+  attention.forward(s.flat, s.offsets, {.recorder = &evaluated});
+  attention.forward(s.flat, s.offsets, {.training = true, .random = {3, 3}, .recorder = &trained});
   CHECK(same_bits(trained.sequences(0), evaluated.sequences(0)));
 }
 
 TEST_CASE("a recorder keeps the layers it was asked for, under their own number") {
-  MultiHeadAttentionOptions options = double_options();
+  CausalSelfAttentionOptions options = double_options();
   options.layer = 3;
-  const MultiHeadAttention third(options);
+  const CausalSelfAttention third(options);
   options.layer = 5;
-  const MultiHeadAttention fifth(options);
+  const CausalSelfAttention fifth(options);
   const Sequences s({2, 3});
   Recorder some({5});
   Recorder all;
   for (Recorder* recorder : {&some, &all}) {
-    third.forward_ragged(s.flat, s.offsets, {.recorder = recorder});
-    fifth.forward_ragged(s.flat, s.offsets, {.recorder = recorder});
+    third.forward(s.flat, s.offsets, {.recorder = recorder});
+    fifth.forward(s.flat, s.offsets, {.recorder = recorder});
   }
   CHECK(some.layers().size() == 1);
   CHECK(some.layers().at(5).size() == 2);
@@ -204,18 +261,18 @@ TEST_CASE("a recorder keeps the layers it was asked for, under their own number"
 }
 
 TEST_CASE("dropout in ragged attention keeps the expected output") {
-  MultiHeadAttentionOptions options = double_options();
+  CausalSelfAttentionOptions options = double_options();
   options.dropout = 0.4;
-  const MultiHeadAttention attention(options);
+  const CausalSelfAttention attention(options);
   randomize(attention, 8);
   const Sequences s({5, 1});
-  const std::vector<double> plain = attention.forward_ragged(s.flat, s.offsets, {}).to_vector();
+  const std::vector<double> plain = attention.forward(s.flat, s.offsets, {}).to_vector();
   constexpr int kDraws = 4000;
   const ThreadScope one_thread(1);
   std::vector<double> mean(plain.size(), 0.0);
   for (std::uint64_t number = 0; number < kDraws; ++number) {
     const Tensor output =
-        attention.forward_ragged(s.flat, s.offsets, {.training = true, .random = {1, number}});
+        attention.forward(s.flat, s.offsets, {.training = true, .random = {1, number}});
     const std::vector<double> values = output.to_vector();
     for (std::size_t i = 0; i < mean.size(); ++i) {
       mean[i] += values[i] / kDraws;
@@ -229,11 +286,11 @@ TEST_CASE("dropout in ragged attention keeps the expected output") {
 }
 
 TEST_CASE("ragged attention refuses offsets that do not describe its input") {
-  const MultiHeadAttention attention(double_options());
+  const CausalSelfAttention attention(double_options());
   const Tensor x = Tensor::ones({5, kWidth}, DType::float64);
   for (const std::vector<Index>& offsets :
        {std::vector<Index>{}, {0, 4}, {1, 5}, {0, 6, 5}, {0, 3, 2, 5}}) {
-    CHECK_THROWS_AS(attention.forward_ragged(x, offsets, {}), Error);
+    CHECK_THROWS_AS(attention.forward(x, offsets, {}), Error);
   }
 }
 

@@ -1,3 +1,4 @@
+#include "headlight/ops/activation.h"
 #include "headlight/ops/fused_layers.h"
 
 #include <optional>

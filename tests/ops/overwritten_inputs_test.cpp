@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/ops/activation.h"
 #include "headlight/ops/attention.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/dropout.h"

@@ -95,6 +95,18 @@ Tensor laid_out(const Tensor& x, const std::string& view) {
   return x;
 }
 
+// Returns the name of the input whose thirds are the projections of query, key and value; empty if
+// the parameter is none of these.
+std::string joined_name(const std::string& name) {
+  for (const char* projection : {"q_proj", "k_proj", "v_proj"}) {
+    const std::size_t place = name.find(projection);
+    if (place != std::string::npos) {
+      return std::string(name).replace(place, std::string_view(projection).size(), "c_attn");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Case> read_cases(const std::filesystem::path& file) {
@@ -144,6 +156,14 @@ void Run::load(const Module& module, const std::string& prefix) {
     targets.push_back(buffer);
   }
   for (auto& [name, target] : targets) {
+    const std::string joined = joined_name(prefix + name);
+    if (inputs_.count(joined) > 0) {
+      std::vector<Tensor>& thirds = thirds_[joined];
+      const Index first = target.size(0) * std::ssize(thirds);
+      target.copy_from(slice(input(joined).detach(), 0, first, first + target.size(0)));
+      thirds.push_back(target);
+      continue;
+    }
     const Tensor values = input(prefix + name);
     require(values.defined(), "parity: ", subject_.name, " has no input ", prefix, name);
     require(values.shape() == target.shape(), "parity: ", prefix, name, " is ", target.shape(),
@@ -161,7 +181,13 @@ void Run::go_backward() {
     }
   }
   for (const auto& [name, expected] : subject_.gradients) {
-    if (gradients_.count(name) == 0) {
+    if (const auto joined = thirds_.find(name); joined != thirds_.end()) {
+      std::vector<Tensor> parts;
+      for (const Tensor& third : joined->second) {
+        parts.push_back(third.grad());
+      }
+      gradient(name, concat(parts, 0));
+    } else if (gradients_.count(name) == 0) {
       gradient(name, input(name).grad());
     }
   }

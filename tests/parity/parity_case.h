@@ -57,7 +57,8 @@ class Run {
     return attributes().value(name, fallback);
   }
   // Overwrites parameters and buffers with the inputs `prefix + name`. Their gradients then are the
-  // gradients that the case expects of these inputs. Throws Error if an input is missing.
+  // gradients that the case expects of these inputs. Throws Error if an input is missing. q_proj,
+  // k_proj and v_proj may be thirds of an input c_attn, as PyTorch joins them.
   void load(const Module& module, const std::string& prefix = "");
 
   bool expects(const std::string& output) const { return subject_.outputs.count(output) > 0; }
@@ -74,6 +75,7 @@ class Run {
  private:
   const Case& subject_;
   TensorMap inputs_;
+  std::map<std::string, std::vector<Tensor>> thirds_;  // parameters that share an input
   Results outputs_;
   Results gradients_;
 };

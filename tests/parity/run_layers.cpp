@@ -1,3 +1,4 @@
+#include "headlight/ops/activation.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/embedding.h"

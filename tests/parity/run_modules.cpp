@@ -7,22 +7,16 @@
 namespace headlight::parity {
 namespace {
 
-MultiHeadAttentionOptions attention_options(const Run& run) {
-  const Tensor query = run.input("query");
-  const bool fused = run.attribute("fused", true);
-  return {.width = query.size(2),
-          .heads = run.attribute("heads", Index{1}),
-          .key_width = fused ? 0 : run.input("key").size(2),
-          .value_width = fused ? 0 : run.input("value").size(2),
-          .fused = fused,
-          .bias = run.attribute("bias", true),
-          .dtype = query.dtype()};
-}
-
 void run_multi_head_attention(Run& run) {
-  const MultiHeadAttention attention(attention_options(run));
-  run.load(attention);
   const Tensor query = run.input("query");
+  const bool own_widths = !run.attribute("fused", true);
+  const MultiHeadAttention attention({.width = query.size(2),
+                                      .heads = run.attribute("heads", Index{1}),
+                                      .key_width = own_widths ? run.input("key").size(2) : 0,
+                                      .value_width = own_widths ? run.input("value").size(2) : 0,
+                                      .bias = run.attribute("bias", true),
+                                      .dtype = query.dtype()});
+  run.load(attention);
   const bool is_self = !run.input("key").defined();
   const AttentionResult result = attention.forward(query, is_self ? query : run.input("key"),
                                                    is_self ? query : run.input("value"),

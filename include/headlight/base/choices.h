@@ -66,4 +66,10 @@ constexpr std::string_view name_of(E value) {
   return "";
 }
 
+// Returns true if `text` is the name of the value. For texts that may also be a path or the like.
+template <HasChoices E>
+constexpr bool is_named(std::string_view text, E value) {
+  return text == name_of(value);
+}
+
 }  // namespace headlight

@@ -18,7 +18,10 @@ struct DecodeItem {
 // Computes the next tokens of one or several sequences. Copies the matrices once into the order in
 // which a step reads them, so that memory bandwidth limits the speed; several sequences share one
 // pass over the weights. Logits equal a Gpt's up to rounding. Their bits depend neither on the
-// number of threads nor on the other sequences. A hook sees and changes the same points as in Gpt.
+// number of threads nor on the other sequences.
+//
+// With a hook, given or attached to the model, a step is a pass of the model with the packed
+// matrices: slower, but the hook sees and changes the points of Gpt.
 //
 // The model itself reads prompts, as a matrix product with its float32 weights. To read prompts
 // with the rounded weights too, call round_weights() first. The packed matrices replace the model's

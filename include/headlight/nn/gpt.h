@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "headlight/nn/architecture.h"
+#include "headlight/nn/causal_self_attention.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/key_value_cache.h"
 #include "headlight/nn/language_model.h"
-#include "headlight/nn/multi_head_attention.h"
 
 namespace headlight {
 
@@ -28,7 +28,7 @@ class Block : public Module {
   Tensor forward(const Tensor& x, const std::vector<Index>& offsets,
                  const ForwardContext& context) const;
 
-  const MultiHeadAttention& attention() const { return attn_; }
+  const CausalSelfAttention& attention() const { return attn_; }
   // Returns the norm before a branch, or after the addition in a post-norm model.
   const LayerNorm& norm(Branch branch) const {
     return branch == Branch::attention || plan_.shared_norm ? ln_1_ : *ln_2_;
@@ -46,7 +46,7 @@ class Block : public Module {
   BlockPlan plan_;
   Index layer_;
   LayerNorm ln_1_;
-  MultiHeadAttention attn_;
+  CausalSelfAttention attn_;
   std::optional<LayerNorm> ln_1_out_;
   std::optional<LayerNorm> ln_2_;
   std::optional<Mlp> mlp_;

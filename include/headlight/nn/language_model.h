@@ -30,7 +30,7 @@ class LanguageModel : public Module {
   virtual bool is_changed() const { return false; }
   // Returns the attention heads. Passes must record their attention weights in
   // ForwardContext::recorder and show their outputs to ForwardContext::hook at Point::z, as
-  // MultiHeadAttention does. Empty: the head tools refuse the model.
+  // CausalSelfAttention does. Empty: the head tools refuse the model.
   virtual HeadLayout heads() const { return {}; }
   // Returns the matrices that Muon updates, by their names in parameters(); AdamW updates the rest.
   // Empty: optimizer = muon refuses the model.

@@ -2,44 +2,14 @@
 
 #include <optional>
 
+#include "headlight/kernels/activation.h"
 #include "headlight/nn/forward_hook.h"
-#include "headlight/nn/module.h"
+#include "headlight/nn/linear.h"
 #include "headlight/ops/elementwise.h"
-#include "headlight/ops/fused_layers.h"
 #include "headlight/ops/normalization.h"
 
-// Basic layers. Weights start as in PyTorch's modules of the same name.
+// Basic layers; linear.h holds Linear. Weights start as in PyTorch's modules of the same name.
 namespace headlight {
-
-struct LinearOptions {
-  Index inputs = 0;
-  Index outputs = 0;
-  bool bias = true;
-  DType dtype = DType::float32;
-  bool zeros = false;  // start from zeros, to be overwritten
-};
-
-class Linear;
-
-// Multiplies with weight matrices that are stored in another form.
-class WeightProducts {
- public:
-  virtual ~WeightProducts() = default;
-  // Returns linear.forward(x) up to rounding; x is [N, inputs].
-  virtual Tensor multiply(const Linear& linear, const Tensor& x) const = 0;
-};
-
-// Maps x [..., inputs] to [..., outputs]. Parameters: weight [outputs, inputs], bias [outputs].
-class Linear : public Module {
- public:
-  explicit Linear(const LinearOptions& options, const RandomStream& random = {});
-  // Normalises x first if `norm` is given.
-  Tensor forward(const Tensor& x, const ForwardContext& context = {},
-                 const std::optional<NormParameters>& norm = std::nullopt) const;
-
-  Tensor weight;
-  Tensor bias;  // undefined if bias is false
-};
 
 // Maps ids [...] int32 to [..., width]. Parameter: weight [count, width]; the row of padding_index
 // starts as zeros and gets no gradient.
@@ -98,6 +68,11 @@ class LayerNorm : public Module {
   NormKind kind_;
   bool gain_plus_one_;
 };
+
+// Returns linear.forward(normalize(x, norm)), computed by one op if possible; without a norm
+// linear.forward(x).
+Tensor project(const Linear& linear, const Tensor& x, const ForwardContext& context,
+               const std::optional<NormParameters>& norm);
 
 // Normalises x [N, width] or [N, width, L]. Parameters, when affine: weight, bias [width]; buffers:
 // running_mean, running_var [width].

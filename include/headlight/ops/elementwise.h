@@ -1,6 +1,5 @@
 #pragma once
 
-#include "headlight/kernels/activation.h"
 #include "headlight/tensor/tensor.h"
 
 // Elementwise functions. Shapes broadcast by NumPy's rule; both operands must have the same
@@ -36,23 +35,6 @@ Tensor tanh(const Tensor& x);
 
 // 1 / (1 + exp(-x))
 Tensor sigmoid(const Tensor& x);
-
-// max(x, 0), with gradient 0 at 0.
-Tensor relu(const Tensor& x);
-
-enum class GeluForm {
-  tanh,  // 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): GPT-2's "gelu_new"
-  erf,   // 0.5 x (1 + erf(x / sqrt(2))): exact
-};
-
-// Hendrycks and Gimpel, arXiv 1606.08415.
-Tensor gelu(const Tensor& x, GeluForm form = GeluForm::tanh);
-
-// x sigmoid(x). Elfwing et al., arXiv 1702.03118; Ramachandran et al., arXiv 1710.05941.
-Tensor silu(const Tensor& x);
-
-// Applies the given activation; see kernels/activation.h.
-Tensor activate(const Tensor& x, Activation activation);
 
 // Converts the elements to another floating type; backward converts the gradient back.
 Tensor cast(const Tensor& x, DType dtype);

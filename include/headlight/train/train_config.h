@@ -17,6 +17,42 @@ namespace headlight {
 // Value of a numeric key that was not given and is derived from others: see ConfigField::follows.
 inline constexpr int kFollows = -1;
 
+enum class OptimizerKind { adamw, sgd, muon };
+
+template <>
+inline constexpr auto kChoices<OptimizerKind> = std::to_array<Choice<OptimizerKind>>(
+    {{"adamw", OptimizerKind::adamw}, {"sgd", OptimizerKind::sgd}, {"muon", OptimizerKind::muon}});
+
+// Reaction to a loss or gradient that is not finite.
+enum class OnNan { stop, skip, rollback };
+
+template <>
+inline constexpr auto kChoices<OnNan> = std::to_array<Choice<OnNan>>(
+    {{"stop", OnNan::stop}, {"skip", OnNan::skip}, {"rollback", OnNan::rollback}});
+
+// Reaction to a checkpoint that cannot be written.
+enum class OnSaveError { stop, go_on };
+
+template <>
+inline constexpr auto kChoices<OnSaveError> = std::to_array<Choice<OnSaveError>>(
+    {{"stop", OnSaveError::stop}, {"continue", OnSaveError::go_on}});
+
+// Reading of the names of special tokens in texts.
+enum class SpecialNames { off, on };
+
+template <>
+inline constexpr auto kChoices<SpecialNames> =
+    std::to_array<Choice<SpecialNames>>({{"off", SpecialNames::off}, {"on", SpecialNames::on}});
+
+// A tokenizer that a run makes itself.
+enum class NewTokenizer { characters, bytes, bpe };
+
+template <>
+inline constexpr auto kChoices<NewTokenizer> =
+    std::to_array<Choice<NewTokenizer>>({{"char", NewTokenizer::characters},
+                                         {"byte", NewTokenizer::bytes},
+                                         {"bpe", NewTokenizer::bpe}});
+
 // Value of init_from that nanoGPT's configurations use for --resume.
 inline constexpr std::string_view kResume = "resume";
 
@@ -33,7 +69,7 @@ struct TrainConfig {
   std::string token_dtype = "auto";
   std::string jsonl;
   std::string special_tokens = "off";
-  std::string tokenizer = "char";
+  std::string tokenizer = "char";  // name of a NewTokenizer, or a path
   Index vocab_size = 0;
   std::string batching = "packed";
   std::string document_order = "computed";

@@ -4,14 +4,15 @@
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"
 #include "headlight/nn/architecture.h"
+#include "headlight/nn/causal_self_attention.h"
 #include "headlight/nn/gpt_config.h"
 #include "headlight/nn/multi_head_attention.h"
 
 namespace headlight::cli::lab {
 namespace {
 
-Index counted(const MultiHeadAttentionOptions& options) {
-  return MultiHeadAttention(options).parameter_count();
+Index counted(const CausalSelfAttentionOptions& options) {
+  return CausalSelfAttention(options).parameter_count();
 }
 
 Json count_layer(Index width, Index heads) {
@@ -20,7 +21,7 @@ Json count_layer(Index width, Index heads) {
       {"heads", heads},
       {"counted", counted({.width = width, .heads = heads, .zeros = true})},
       {"formula", 4 * width * width + 4 * width},
-      {"separate", counted({.width = width, .heads = heads, .fused = false, .zeros = true})},
+      {"separate", MultiHeadAttention({.width = width, .heads = heads}).parameter_count()},
       {"without_biases", counted({.width = width, .heads = heads, .bias = false, .zeros = true})}};
 }
 

@@ -10,7 +10,7 @@
 #include "cli/lab/tensor_text.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/batch.h"
-#include "headlight/nn/multi_head_attention.h"
+#include "headlight/nn/layers.h"
 #include "headlight/ops/attention.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"

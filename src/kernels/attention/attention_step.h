@@ -26,12 +26,6 @@ struct AttentionStep {
 
 struct AttentionSteps {
   void (*attend)(const AttentionStep& step);
-  // The three stages of attend(). scores(): `scores` = scaled scores, -infinity at hidden
-  // positions. weights(): their softmax, 0 at hidden positions. values(): output = sum of scores[t]
-  // values[t].
-  void (*scores)(const AttentionStep& step);
-  void (*weights)(const AttentionStep& step);
-  void (*values)(const AttentionStep& step);
 };
 
 const AttentionSteps& attention_steps();

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "headlight/base/choices.h"
 
 // Choice of the implementation of matrix products; see headlight/kernels/machine.h.
@@ -37,8 +35,5 @@ enum class ProductEngine {
 
 ProductEngine gemm_engine();
 ProductEngine attention_engine();
-
-// Returns one line if the chosen implementation is slow on this CPU, else an empty text.
-std::string products_warning();
 
 }  // namespace headlight::kernels

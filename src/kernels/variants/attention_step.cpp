@@ -206,26 +206,11 @@ void attend(const AttentionStep& step) {
   scale(step.output, step.width, 1.0F / sum);
 }
 
-void attend_scores(const AttentionStep& step) {
-  keep_scores(step);
-  for (Index t = 0; t < step.hidden; ++t) {
-    step.scores[t] = -__builtin_inff();
-  }
-}
-
-void attend_weights(const AttentionStep& step) {
-  const float sum = exponentials(step, hide(step));
-  scale(step.scores, step.length, 1.0F / sum);
-}
-
-void attend_values(const AttentionStep& step) { add_values(step); }
-
 }  // namespace
 
 namespace HEADLIGHT_VARIANT {
 
-const AttentionSteps kAttentionSteps = {
-    .attend = attend, .scores = attend_scores, .weights = attend_weights, .values = attend_values};
+const AttentionSteps kAttentionSteps = {.attend = attend};
 
 }  // namespace HEADLIGHT_VARIANT
 }  // namespace headlight::kernels

@@ -1,13 +1,20 @@
 #pragma once
 
-#include "kernels/attention/attention_step.h"
-#include "kernels/attention/weight_rows.h"
-#include "kernels/gemm/gemm_tile.h"
-#include "kernels/layers/activations.h"
-#include "kernels/loops.h"
-#include "kernels/panels/panels.h"
-
+// The tables of kernels of each instruction set. Their types are complete in the headers of their
+// users: kernels/loops.h, kernels/gemm/gemm_tile.h and so on.
 namespace headlight::kernels {
+
+template <class T>
+struct Loops;
+template <class T>
+struct Activations;
+template <class T>
+struct GemmTiles;
+struct DecodeLoops;
+struct AttentionSteps;
+struct Int8Panels;
+struct WeightRowLoops;
+
 namespace baseline {
 extern const Loops<float> kFloatLoops;
 extern const Activations<float> kFloatActivations;

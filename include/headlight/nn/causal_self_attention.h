@@ -1,0 +1,79 @@
+#pragma once
+
+#include "headlight/nn/architecture.h"
+#include "headlight/nn/layers.h"
+
+namespace headlight {
+
+struct CausalSelfAttentionOptions {
+  Index width = 0;                          // C
+  Index heads = 1;                          // H
+  Index key_heads = 0;                      // G; 0: H
+  std::vector<Index> key_ends = {};         // as in AttentionPlan
+  Index head_width = 0;                     // D; 0: C / H, which must divide
+  Index window = 0;                         // as in AttentionPlan
+  double scale = 0;                         // factor of the scores; 0: 1 / sqrt(D)
+  std::optional<NormOptions> qk_norm = {};  // over D, on queries and keys
+  std::optional<RopeOptions> rope = {};     // rotation after qk_norm
+  bool bias = true;                         // of queries, keys and values
+  std::optional<bool> output_bias = {};     // none: as `bias`
+  double dropout = 0;                       // on the attention weights
+  std::uint64_t dropout_label = 0;
+  Index layer = 0;  // layer number reported to a Recorder or ForwardHook
+  DType dtype = DType::float32;
+  bool zeros = false;  // as in LinearOptions
+};
+
+// The attention of a Block: each token attends to itself and the tokens before it in its sequence.
+// MultiHeadAttention is the general module, with any queries, keys, values and masks.
+//
+// Parameters, as in GPT-2: c_attn (rows: query, key, value, each head-major) and c_proj; with
+// qk_norm also q_norm and k_norm.
+class CausalSelfAttention : public Module {
+ public:
+  // Throws Error when the heads do not divide C and no head width is given, or when the key heads
+  // do not divide the heads and no key_ends are given.
+  explicit CausalSelfAttention(const CausalSelfAttentionOptions& options,
+                               const RandomStream& random = {});
+
+  // Maps x [N, C] to [N, C], with the sequences of a batch laid end to end. Normalises x first if
+  // `norm` is given. With context.caches, appends the new keys and values to the caches; queries
+  // also see the cached ones.
+  Tensor forward(const Tensor& x, const std::vector<Index>& offsets,
+                 const ForwardContext& context = {},
+                 const std::optional<NormParameters>& norm = std::nullopt) const;
+
+  // Returns each head's contribution to the output, [N, H, C], from the heads' outputs z [N, H, D],
+  // without the bias of c_proj.
+  Tensor results(const Tensor& z) const;
+  // Returns c_proj of z, [N, H, D] -> [N, C], as the sum of results() after a hook has seen them.
+  Tensor output_of(const Tensor& z, ForwardHook* hook) const;
+
+  const AttentionPlan& plan() const { return plan_; }
+
+ private:
+  Tensor parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
+                       ForwardHook* hook) const;
+  Tensor queries_and_keys_normalized(const Tensor& qkv) const;
+  Tensor queries_and_keys_turned(const Tensor& qkv, const std::vector<Index>& offsets,
+                                 const ForwardContext& context) const;
+  Tensor attend(const Tensor& qkv, const std::vector<Index>& offsets,
+                const ForwardContext& context) const;
+  Tensor attend_behind_caches(const Tensor& qkv, const std::vector<Index>& offsets,
+                              const ForwardContext& context) const;
+  Tensor attend_openly(const Tensor& qkv, const std::vector<Index>& offsets,
+                       const ForwardContext& context) const;
+  std::vector<Tensor>* recorded_weights(const ForwardContext& context) const;
+  double dropout_of(const ForwardContext& context) const { return context.training ? dropout_ : 0; }
+
+  AttentionPlan plan_;
+  Index layer_;
+  double dropout_;
+  std::uint64_t dropout_label_;
+  Linear c_attn_;
+  Linear c_proj_;
+  std::optional<LayerNorm> q_norm_;
+  std::optional<LayerNorm> k_norm_;
+};
+
+}  // namespace headlight

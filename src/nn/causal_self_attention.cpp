@@ -1,0 +1,246 @@
+#include "headlight/nn/causal_self_attention.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "headlight/nn/key_value_cache.h"
+#include "headlight/nn/recorder.h"
+#include "headlight/ops/attention.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+#include "headlight/ops/reduce.h"
+
+namespace headlight {
+namespace {
+
+AttentionPlan plan_of(const CausalSelfAttentionOptions& options) {
+  const Index heads = options.heads;
+  require(options.width > 0 && heads > 0,
+          "[CausalSelfAttention] expected a positive width and number of heads, got ",
+          options.width, " and ", heads);
+  require(options.head_width != 0 || options.width % heads == 0, "[CausalSelfAttention] a width of ",
+          options.width, " does not divide into ", heads, " heads");
+  const Index key_heads = options.key_heads > 0 ? options.key_heads : heads;
+  require(heads % key_heads == 0 || !options.key_ends.empty(), "[CausalSelfAttention] ", heads,
+          " heads cannot share ", key_heads, " key heads");
+  return {.heads = heads,
+          .key_heads = key_heads,
+          .head_width = options.head_width != 0 ? options.head_width : options.width / heads,
+          .window = options.window,
+          .scale = options.scale,
+          .rope = options.rope,
+          .key_ends = options.key_ends};
+}
+
+// Returns queries, keys or values (part 0, 1, 2) of rows of qkv [N, (H + 2 G) D]: [T, H or G, D].
+Tensor heads_of(const Tensor& qkv, Index part, Index begin, Index end, const AttentionPlan& plan) {
+  const Index first = plan.part_begin(part);
+  const Index heads = plan.part_heads(part);
+  const Tensor rows = slice(slice(qkv, 0, begin, end), 1, first, first + heads * plan.head_width);
+  return reshape(rows, {end - begin, heads, plan.head_width});
+}
+
+// [T, H, D] -> [H, T, D]
+Tensor by_head(const Tensor& x) { return transpose(x, 0, 1); }
+
+}  // namespace
+
+CausalSelfAttention::CausalSelfAttention(const CausalSelfAttentionOptions& options,
+                                         const RandomStream& random)
+    : plan_(plan_of(options)),
+      layer_(options.layer),
+      dropout_(options.dropout),
+      dropout_label_(options.dropout_label),
+      c_attn_({options.width, plan_.qkv_width(), options.bias, options.dtype, options.zeros},
+              random.fork(0)),
+      c_proj_({plan_.inner_width(), options.width, options.output_bias.value_or(options.bias),
+               options.dtype, options.zeros},
+              random.fork(1)) {
+  register_module("c_attn", c_attn_);
+  register_module("c_proj", c_proj_);
+  if (options.qk_norm) {
+    register_module("q_norm", q_norm_.emplace(*options.qk_norm));
+    register_module("k_norm", k_norm_.emplace(*options.qk_norm));
+  }
+}
+
+Tensor CausalSelfAttention::forward(const Tensor& x, const std::vector<Index>& offsets,
+                                    const ForwardContext& context,
+                                    const std::optional<NormParameters>& norm) const {
+  const Tensor qkv = project(c_attn_, x, context, norm);
+  const Tensor normalized =
+      queries_and_keys_normalized(parts_visited(qkv, {Point::q, Point::k, Point::v}, context.hook));
+  Tensor output = attend(queries_and_keys_turned(normalized, offsets, context), offsets,
+                         context);  // [N, H D]
+  if (wants_any(context.hook, {Point::z, Point::result}, layer_)) {
+    const Shape heads{output.size(0), plan_.heads, plan_.head_width};
+    const Tensor z = visited(context.hook, {Point::z, layer_}, reshape(output, heads));
+    if (context.hook->wants(Point::result, layer_)) {
+      return output_of(z, context.hook);
+    }
+    output = reshape(z, output.shape());
+  }
+  return c_proj_.forward(output, context);
+}
+
+Tensor CausalSelfAttention::results(const Tensor& z) const {
+  const Shape by_head{c_proj_.weight.size(0), plan_.heads, plan_.head_width};
+  const Tensor weights = permute(reshape(c_proj_.weight, by_head), {1, 2, 0});  // [H, D, C]
+  return transpose(matmul(transpose(z, 0, 1), weights), 0, 1);
+}
+
+Tensor CausalSelfAttention::output_of(const Tensor& z, ForwardHook* hook) const {
+  const Tensor output = sum(visited(hook, {Point::result, layer_}, results(z)), {.axes = {1}});
+  return c_proj_.bias.defined() ? output + c_proj_.bias : output;
+}
+
+// Shows queries, keys and values, or the first ones of these, to the hook at `points`.
+Tensor CausalSelfAttention::parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
+                                          ForwardHook* hook) const {
+  if (!wants_any(hook, points, layer_)) {
+    return qkv;
+  }
+  std::vector<Tensor> parts;
+  for (Index number = 0; number < 3; ++number) {
+    Tensor part = heads_of(qkv, number, 0, qkv.size(0), plan_);
+    if (number < std::ssize(points)) {
+      part = visited(hook, {points.begin()[number], layer_}, part);
+    }
+    parts.push_back(reshape(part, {qkv.size(0), part.size(1) * part.size(2)}));
+  }
+  return concat(parts, 1);
+}
+
+Tensor CausalSelfAttention::queries_and_keys_normalized(const Tensor& qkv) const {
+  if (!q_norm_) {
+    return qkv;
+  }
+  const auto rows = [&](const Tensor& part) {
+    return reshape(part, {qkv.size(0), part.size(1) * part.size(2)});
+  };
+  const auto part = [&](Index number) { return heads_of(qkv, number, 0, qkv.size(0), plan_); };
+  return concat({rows(q_norm_->forward(part(0))), rows(k_norm_->forward(part(1))), rows(part(2))},
+                1);
+}
+
+Tensor CausalSelfAttention::queries_and_keys_turned(const Tensor& qkv,
+                                                    const std::vector<Index>& offsets,
+                                                    const ForwardContext& context) const {
+  const std::initializer_list<Point> points{Point::rot_q, Point::rot_k};
+  if (!plan_.rope) {
+    return q_norm_ ? parts_visited(qkv, points, context.hook) : qkv;
+  }
+  std::vector<std::int32_t> positions(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    const Index first = context.caches.empty() ? 0 : context.caches[b]->length();
+    std::iota(positions.begin() + offsets[b], positions.begin() + offsets[b + 1],
+              static_cast<std::int32_t>(first));
+  }
+  const Index together = plan_.heads + plan_.key_heads;
+  const Shape heads{qkv.size(0), together + plan_.key_heads, plan_.head_width};
+  const Tensor turned = reshape(
+      rope(reshape(qkv, heads), Tensor::from(positions, {qkv.size(0)}), *plan_.rope, together),
+      qkv.shape());
+  return parts_visited(turned, points, context.hook);
+}
+
+// Returns the list for this layer's attention weights; null unless a recorder wants them.
+std::vector<Tensor>* CausalSelfAttention::recorded_weights(const ForwardContext& context) const {
+  const bool records = context.recorder != nullptr && context.recorder->wants(layer_);
+  return records ? &context.recorder->sequences(layer_) : nullptr;
+}
+
+Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& offsets,
+                                   const ForwardContext& context) const {
+  bool begins_here = true;
+  for (std::size_t b = 0; b < context.caches.size(); ++b) {
+    KeyValueCache& cache = *context.caches[b];
+    begins_here = begins_here && cache.length() == 0;
+    const Tensor fresh = qkv.detach();
+    cache.write(layer_, heads_of(fresh, 1, offsets[b], offsets[b + 1], plan_),
+                heads_of(fresh, 2, offsets[b], offsets[b + 1], plan_));
+  }
+  if (wants_any(context.hook, {Point::attn_scores, Point::pattern}, layer_)) {
+    return attend_openly(qkv, offsets, context);
+  }
+  if (!begins_here) {
+    return attend_behind_caches(qkv, offsets, context);
+  }
+  return ragged_attention(qkv, {.heads = plan_.heads,
+                                .key_heads = plan_.key_heads,
+                                .key_ends = plan_.key_ends,
+                                .window = plan_.window,
+                                .offsets = offsets,
+                                .scale = plan_.scale,
+                                .dropout = dropout_of(context),
+                                .random = context.random.fork(dropout_label_),
+                                .weights = recorded_weights(context),
+                                .precision = context.precision});
+}
+
+Tensor CausalSelfAttention::attend_behind_caches(const Tensor& qkv,
+                                                 const std::vector<Index>& offsets,
+                                                 const ForwardContext& context) const {
+  std::vector<Tensor>* weights = recorded_weights(context);
+  std::vector<Tensor> outputs;
+  for (std::size_t b = 0; b < context.caches.size(); ++b) {
+    const KeyValueCache& cache = *context.caches[b];
+    const Index length = cache.length() + offsets[b + 1] - offsets[b];
+    const Tensor query =
+        slice(slice(qkv, 0, offsets[b], offsets[b + 1]), 1, 0, plan_.inner_width());
+    const Tensor keys = cache.keys(layer_, length);
+    const Tensor values = cache.values(layer_, length);
+    outputs.push_back(cached_attention(query, {keys, values, length},
+                                       {.key_ends = plan_.key_ends,
+                                        .window = plan_.window,
+                                        .scale = plan_.scale,
+                                        .weights = weights}));
+  }
+  return concat(outputs, 0);
+}
+
+// Attends with complete weight matrices, which a hook may change.
+Tensor CausalSelfAttention::attend_openly(const Tensor& qkv, const std::vector<Index>& offsets,
+                                          const ForwardContext& context) const {
+  std::vector<Tensor>* weights = recorded_weights(context);
+  std::vector<Tensor> outputs;
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    const auto part = [&](Index number) {
+      return by_head(heads_of(qkv, number, offsets[b], offsets[b + 1], plan_));
+    };
+    const Index count = offsets[b + 1] - offsets[b];
+    Tensor keys = part(1);
+    Tensor values = part(2);
+    if (!context.caches.empty()) {
+      const KeyValueCache& cache = *context.caches[b];
+      keys = cache.keys(layer_, cache.length() + count);
+      values = cache.values(layer_, cache.length() + count);
+    }
+    const auto change = [&](Point point) -> std::function<Tensor(const Tensor&)> {
+      if (!context.hook->wants(point, layer_)) {
+        return {};
+      }
+      const Place place{point, layer_, static_cast<Index>(b)};
+      return [place, &context](const Tensor& map) { return visited(context.hook, place, map); };
+    };
+    const AttentionResult result =
+        scaled_dot_product_attention(part(0), keys, values,
+                                     {.causal = true,
+                                      .window = plan_.window,
+                                      .enable_gqa = plan_.key_heads < plan_.heads,
+                                      .scale = plan_.scale,
+                                      .dropout = dropout_of(context),
+                                      .random = context.random.fork(dropout_label_).fork(b),
+                                      .on_scores = change(Point::attn_scores),
+                                      .on_weights = change(Point::pattern),
+                                      .key_ends = plan_.key_ends});
+    if (weights != nullptr) {
+      weights->push_back(result.weights.detach());
+    }
+    outputs.push_back(reshape(by_head(result.output), {count, plan_.inner_width()}));
+  }
+  return concat(outputs, 0);
+}
+
+}  // namespace headlight

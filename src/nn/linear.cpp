@@ -1,0 +1,37 @@
+#include "headlight/nn/linear.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "headlight/ops/matmul.h"
+
+namespace headlight {
+namespace {
+
+// Returns uniform values in +-1 / sqrt(inputs), as torch.nn.Linear for weight and bias.
+Tensor linear_start(const Shape& shape, const LinearOptions& options, const RandomStream& random) {
+  if (options.zeros) {
+    return Tensor::zeros(shape, options.dtype);
+  }
+  const double bound = 1.0 / std::sqrt(static_cast<double>(std::max<Index>(options.inputs, 1)));
+  return random_uniform(shape, random, -bound, bound, options.dtype);
+}
+
+}  // namespace
+
+Linear::Linear(const LinearOptions& options, const RandomStream& random) {
+  require(options.inputs > 0 && options.outputs > 0, "[Linear] expected positive sizes, got ",
+          options.inputs, " inputs and ", options.outputs, " outputs");
+  weight = register_parameter(
+      "weight", linear_start({options.outputs, options.inputs}, options, random.fork(0)));
+  if (options.bias) {
+    bias = register_parameter("bias", linear_start({options.outputs}, options, random.fork(1)));
+  }
+}
+
+Tensor Linear::forward(const Tensor& x, const ForwardContext& context) const {
+  return context.products != nullptr ? context.products->multiply(*this, x)
+                                     : linear(x, weight, bias, context.precision);
+}
+
+}  // namespace headlight

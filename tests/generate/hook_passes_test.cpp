@@ -1,0 +1,227 @@
+#include <map>
+#include <tuple>
+
+#include "headlight/generate/decoder.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "nn/nn_support.h"
+#include "support/catch.h"
+
+// A hook in a pass over whole texts, and in a Decoder that reads prompts and goes on step by step.
+namespace hook_passes_test {
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+const std::vector<Ids> kTexts{{1, 5, 3, 8, 2, 12, 7}, {4, 9, 6, 0, 11, 3}};
+constexpr Index kPrompt = 4;    // tokens of each prompt
+constexpr Index kTogether = 2;  // tokens that both texts take in common steps
+constexpr double kRounding = 2e-5;
+
+struct Spot {
+  Point point = Point::embed;
+  Index layer = 0;
+  std::size_t text = 0;
+  Index position = 0;
+
+  auto operator<=>(const Spot&) const = default;
+};
+
+// Records the values of every point by text and position.
+class Values : public ForwardHook {
+ public:
+  void begin(const PassRows& rows) override { rows_ = rows; }
+  bool wants(Point, Index) const override { return true; }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    if (calls.empty() || calls.back() != std::pair{place.point, place.layer}) {
+      calls.emplace_back(place.point, place.layer);
+    }
+    if (items_of(place.point) == PointItems::maps) {
+      keep_map(place, value);
+    } else {
+      for (std::size_t b = 0; b + 1 < rows_.offsets.size(); ++b) {
+        for (Index n = rows_.offsets[b]; n < rows_.offsets[b + 1]; ++n) {
+          keep(place, b, n, slice(value, 0, n, n + 1));
+        }
+      }
+    }
+    return value;
+  }
+
+  std::size_t first_text = 0;                  // of the next pass
+  std::vector<std::pair<Point, Index>> calls;  // points and layers in order
+  std::map<Spot, std::vector<double>> values;
+
+ private:
+  // A map [H, T, S] shows each query the keys up to its own; the others are hidden.
+  void keep_map(const Place& place, const Tensor& map) {
+    const auto b = static_cast<std::size_t>(place.sequence);
+    for (Index t = 0; t < map.size(1); ++t) {
+      const Index position = map.size(2) - map.size(1) + t;
+      keep(place, b, rows_.offsets[b] + t, slice(slice(map, 1, t, t + 1), 2, 0, position + 1));
+    }
+  }
+
+  void keep(const Place& place, std::size_t b, Index row, const Tensor& value) {
+    const Index position = rows_.positions[static_cast<std::size_t>(row)];
+    CHECK(kTexts[first_text + b][static_cast<std::size_t>(position)] ==
+          rows_.tokens[static_cast<std::size_t>(row)]);
+    values[{place.point, place.layer, first_text + b, position}] = value.to_vector();
+  }
+
+  PassRows rows_;
+};
+
+// Multiplies the values at a point of a layer by factors that vary along the last axis.
+class Bend : public ForwardHook {
+ public:
+  Bend(Point point, Index layer) : point_(point), layer_(layer) {}
+
+  bool wants(Point point, Index layer) const override { return point == point_ && layer == layer_; }
+  Tensor visit(const Place&, const Tensor& value) override {
+    ++calls;
+    if (items_of(point_) == PointItems::maps) {  // the number of columns grows with the text
+      return value * 0.75;
+    }
+    Tensor factors = Tensor::empty({value.size(-1)}, value.dtype());
+    for (Index i = 0; i < value.size(-1); ++i) {
+      factors.strided_view({1}, {1}, i).fill(i % 2 == 0 ? 0.5 : 1.5);
+    }
+    return value * factors;
+  }
+
+  int calls = 0;
+
+ private:
+  Point point_;
+  Index layer_;
+};
+
+// Returns the logits [T, V] of a text in a pass over it alone.
+Tensor logits_of(const Gpt& gpt, std::size_t text, ForwardHook* hook) {
+  return gpt.logits(make_batch({kTexts[text]}), {.hook = hook});
+}
+
+// Reads both prompts and continues both texts in common steps. Calls begin(text) before it reads a
+// prompt, and check(text, position) when the decoder has the logits after that token.
+template <class Begin, class Check>
+void decode(Decoder& decoder, ForwardHook* hook, const Begin& begin, const Check& check) {
+  std::vector<KeyValueCache> caches;
+  for (std::size_t text = 0; text < kTexts.size(); ++text) {
+    caches.push_back(decoder.make_cache());
+    begin(text);
+    const auto at = kTexts[text].begin();
+    decoder.read({at, at + 3}, caches[text], hook);
+    decoder.read({at + 3, at + kPrompt}, caches[text], hook);
+    check(text, kPrompt - 1, 0);
+  }
+  begin(0);
+  for (Index t = kPrompt; t < kPrompt + kTogether; ++t) {
+    std::vector<DecodeItem> items;
+    for (std::size_t text = 0; text < kTexts.size(); ++text) {
+      items.push_back({kTexts[text][static_cast<std::size_t>(t)], &caches[text]});
+    }
+    decoder.step(items, hook);
+    for (std::size_t text = 0; text < kTexts.size(); ++text) {
+      check(text, t, static_cast<Index>(text));
+    }
+  }
+}
+
+double furthest(const std::vector<double>& a, const std::vector<double>& b) {
+  double largest = a.size() == b.size() ? 0 : 1e9;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    const double difference = std::abs(a[i] - b[i]) / std::max(1.0, std::abs(b[i]));
+    largest = difference <= largest ? largest : difference;  // NaN is kept
+  }
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("a hook sees the same values at every point in a pass and step by step", "[nn]") {
+  for (const int threads : {1, 2}) {
+    const ThreadScope scope(threads);
+    for (const GptConfig& config : configs_of_all_kinds()) {
+      const Gpt gpt(config, 3);
+      randomize(gpt, 5);
+      Values whole;
+      gpt.logits(make_batch(kTexts), {.hook = &whole});
+      Decoder decoder(gpt);
+      Values steps;
+      decode(
+          decoder, &steps,
+          [&](std::size_t text) {
+            steps.first_text = text;
+            steps.calls.clear();
+          },
+          [&](std::size_t text, Index position, Index) {
+            for (const auto& [point, layer] : whole.calls) {
+              INFO(point_name(point, layer) << ", position " << position);
+              CHECK(steps.values.count({point, layer, text, position}) == 1);
+            }
+          });
+      REQUIRE(steps.calls.size() == kTogether * whole.calls.size());
+      CHECK(std::equal(whole.calls.begin(), whole.calls.end(), steps.calls.begin()));
+      for (const auto& [spot, values] : steps.values) {
+        INFO(point_name(spot.point, spot.layer) << ", position " << spot.position);
+        CHECK(furthest(values, whole.values[spot]) < kRounding);
+      }
+    }
+  }
+}
+
+TEST_CASE("a replacement at any point does the same in a pass and step by step", "[nn]") {
+  for (const auto& [threads, format, limit] :
+       {std::tuple{1, WeightFormat::float32, kRounding},
+        std::tuple{2, WeightFormat::float32, kRounding}, std::tuple{2, WeightFormat::int8, 5e-3}}) {
+    const ThreadScope scope(threads);
+    for (const GptConfig& config : configs_of_all_kinds()) {
+      Gpt gpt(config, 3);
+      randomize(gpt, 5);
+      round_weights(gpt, format);
+      Decoder decoder(gpt, format);
+      const Tensor plain = logits_of(gpt, 0, nullptr);
+      for (const Point point : all_points()) {
+        const Index layer = is_in_layer(point) ? 1 : 0;
+        INFO(point_name(point, layer));
+        Bend bend(point, layer);
+        const std::vector<Tensor> expected{logits_of(gpt, 0, &bend), logits_of(gpt, 1, &bend)};
+        if (bend.calls == 0) {  // the model does not compute this point
+          continue;
+        }
+        // Without biases and with relu a layer scales with its input, and the next norm undoes it.
+        const bool is_undone =
+            point == Point::ln1_scale && config.norm == NormPosition::post && !config.bias;
+        CHECK((largest_difference(expected[0], plain) > 1e-4) != is_undone);
+        decode(
+            decoder, &bend, [](std::size_t) {},
+            [&, most = limit](std::size_t text, Index t, Index item) {
+              const Tensor logits = Tensor::from(decoder.logits(item), {1, config.vocab_size});
+              CHECK(largest_difference(logits, slice(expected[text], 0, t, t + 1)) < most);
+            });
+      }
+    }
+  }
+}
+
+TEST_CASE("an attached hook changes a step as a given one does", "[nn]") {
+  Gpt gpt(configs_of_all_kinds()[0], 3);
+  randomize(gpt, 5);
+  Decoder decoder(gpt);
+  const auto bend = std::make_shared<Bend>(Point::mlp_post, 1);
+  const Tensor expected = logits_of(gpt, 0, bend.get());
+  gpt.attach(bend);
+  decode(
+      decoder, nullptr, [](std::size_t) {},
+      [&](std::size_t text, Index t, Index item) {
+        if (text == 0) {
+          const Tensor logits = Tensor::from(decoder.logits(item), {1, 13});
+          CHECK(largest_difference(logits, slice(expected, 0, t, t + 1)) < kRounding);
+        }
+      });
+}
+
+}  // namespace hook_passes_test
