@@ -102,7 +102,7 @@ TEST_CASE("paths that the system refuses are named, with its reason", "[cli]") {
   CHECK(refusal({"eval", missing}) == missing + ": no such directory");
   const std::string file = given.folder.write("file", "x");
   CHECK(given.refused("attention", {"--text", "ab", "--out", file + "/maps"})
-            .rfind(file + "/maps: cannot be made a directory", 0) == 0);
+            .rfind(file + "/maps: cannot create this directory", 0) == 0);
 }
 
 TEST_CASE("a value is called an option only where it can come from nowhere else", "[cli]") {
@@ -207,8 +207,8 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
   const std::string ids = given.folder.write("ids.bin", std::string(8, '\1'));
   CHECK(given.refused("eval", {"--data", ids, "--documents", "line"}) ==
         "--documents: " + ids +
-            " holds one stream of token ids, expected none, or an index of its documents beside "
-            "it (.idx)");
+            " contains one stream of token ids; set documents = none, or add an index of its "
+            "documents (.idx)");
 }
 
 TEST_CASE("bench, export and info name what is missing or does not fit", "[cli]") {

@@ -215,7 +215,7 @@ TEST_CASE("values that are not finite are never saved", "[train]") {
     run.save(1);
     Tensor weight = run.model.parameters()[1].second;
     weight.data<float>()[3] = value;
-    CHECK_THROWS_WITH(run.save(2), contains_text("wpe.weight holds values that are not finite"));
+    CHECK_THROWS_WITH(run.save(2), contains_text("wpe.weight contains values that are not finite"));
     weight.data<float>()[3] = 0;
     run.optimizer.state()[0].second.data<float>()[0] = value;
     CHECK_THROWS_WITH(run.save(2), contains_text("exp_avg.wte.weight"));

@@ -341,7 +341,7 @@ TEST_CASE("a completion says which names of special tokens it read as characters
   Json request{{"prompt", "a<|endoftext|>"}, {"max_tokens", 1}};
   const Json plain = server.asked("/v1/completions", request);
   CHECK(plain["usage"]["prompt_tokens"].integer() == 14);
-  CHECK(plain["warnings"].front().text().starts_with("prompt: spells special tokens"));
+  CHECK(plain["warnings"].front().text().starts_with("prompt: names of special tokens"));
   request["stream"] = true;
   const std::vector<Json> events = events_of(server.post("/v1/completions", request.dump()).body);
   CHECK(events.front()["warnings"] == plain["warnings"]);

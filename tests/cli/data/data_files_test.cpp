@@ -118,7 +118,7 @@ TEST_CASE("what a folder has besides texts is said once, and so are tables read 
   }
   const std::string table = given.folder.write("texts/b.csv", rows);
   const std::string skipped = "warning: " + texts + ": read 1 file; skipped 1: 1 .csv";
-  const std::string look = "warning: " + table + ": looks like CSV and is read as plain text";
+  const std::string look = "warning: " + table + ": looks like CSV, but is read as plain text";
   CHECK(given.trained("run", {"--data", texts}).find(skipped + "\n") != std::string::npos);
   CHECK(given.trained("table", {"--data", given.a, table}).find(look) != std::string::npos);
   const std::string model = given.folder.at("run");
@@ -162,7 +162,7 @@ TEST_CASE("JSON lines are documents for training, whatever documents says", "[cl
   const std::string other = given.folder.write("d.jsonl", "{\"content\": \"one two\"}\n");
   CHECK(refusal(given.train("none", {"--data", other})) ==
         "error: " + other +
-            ": line 1: key \"text\" is missing; --jsonl chooses another, of \"content\"");
+            ": line 1: key \"text\" is missing; choose another with --jsonl: \"content\"");
   given.trained("content", {"--data", other, "--jsonl", "content", "--validation_fraction", "0"});
   CHECK(refusal(given.train("mixed", {"--data", given.a, "--batching", "padded"})) ==
         "error: batching: padded needs documents; set documents to line, blank_line or token");
@@ -257,10 +257,9 @@ TEST_CASE("a separator that is spelled out is told once, on one line", "[cli]") 
   const Given given;
   const std::string model = given.model();
   const std::string text = given.folder.write("eot.txt", "one two<|endoftext|>three four");
-  const std::string advice =
-      "warning: " + text +
-      ": '<|endoftext|>' in the text is spelled out in characters; --documents token cuts it into "
-      "documents there";
+  const std::string advice = "warning: " + text +
+                             ": '<|endoftext|>' in the text is read as plain text; --documents "
+                             "token splits the text there";
   const ProgramResult result = run_headlight({"eval", model, "--data", text});
   CHECK(result.messages() == std::vector<std::string>{advice});
   CHECK(run_headlight({"eval", model, "--data", text, "--documents", "token"}).err.empty());
@@ -300,7 +299,7 @@ TEST_CASE("a tokenizer learns from files without an option, and is replaced only
   CHECK(file_contents(bpe + "/tokenizer.json") != before);
   const std::string ids = given.folder.write("ids.bin", "abcd");
   CHECK(refusal({"tokenizer", "train", ids, "--vocab_size", "270", "--out", bpe, "--force"}) ==
-        "error: " + ids + ": holds token ids, expected text");
+        "error: " + ids + ": contains token ids, expected text");
 }
 
 TEST_CASE("encode turns documents into ids with the end of text behind each", "[cli]") {
@@ -342,7 +341,7 @@ TEST_CASE("files that cannot be meant are refused, and short ones trained on who
   const std::string model = given.model();
   const std::string ids = given.folder.write("ids.bin", std::string("a\0b\0", 4));
   CHECK(refusal({"tokenizer", "encode", model, ids}) ==
-        "error: " + ids + ": holds token ids, expected text");
+        "error: " + ids + ": contains token ids, expected text");
   CHECK(refusal({"eval", model, "--data", ","}) == "error: expected the names of files, got ','");
   CHECK(refusal({"eval", model, "--data", ""}) ==
         "error: expected the name of a file, got an empty one");

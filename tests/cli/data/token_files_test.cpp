@@ -111,7 +111,7 @@ TEST_CASE("a vocabulary that is not that of the ids is refused by train and eval
   const std::string data = nanogpt_folder(folder);
   const std::string text = folder.write("text.txt", small_text());
   output_of(train(text, folder.at("run")));
-  const std::string expected = "meta.pkl beside it says that id 0 is ";
+  const std::string expected = "made with another tokenizer: id 0 is ";
   check_refused({"eval", folder.at("run"), "--data", data + "/val.bin"}, {expected});
   check_refused(train(data, folder.at("tuned"), {"--init_from", folder.at("run")}), {expected});
   check_refused(train(data, folder.at("bytes"), {"--tokenizer", "byte"}), {expected});

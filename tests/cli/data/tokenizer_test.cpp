@@ -242,7 +242,7 @@ TEST_CASE("tokenizer refuses what does not fit by name", "[cli]") {
   CHECK(refusal({"tokenizer", "decode", bpe, "--ids", "1,300"}) ==
         "error: --ids: expected ids of 0 to 299, got 300");
   CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("odd.bin", "abc")}) ==
-        "error: " + folder.at("odd.bin") + ": 3 bytes are no whole number of 16-bit token ids");
+        "error: " + folder.at("odd.bin") + ": 3 bytes are not a whole number of 16-bit token ids");
   CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("ids", "1 x")}) ==
         "error: " + folder.at("ids") + ": expected ids between blanks or commas at byte 2");
   save_tokenizer(folder.at("char"), build_char_tokenizer("ab"));

@@ -235,7 +235,7 @@ TEST_CASE("token files without a tokenizer or with foreign ids are refused", "[c
                  "documents: "));
   const std::string odd = folder.write("odd.bin", "abc");
   CHECK(contains(refusal(train(odd, out, {"1", "--tokenizer", "byte"})),
-                 "odd.bin: 3 bytes are no whole number"));
+                 "odd.bin: 3 bytes are not a whole number"));
   std::filesystem::create_directory(folder.at("empty"));
   CHECK(contains(refusal(train(folder.at("empty"), out, {"1", "--tokenizer", "byte"})),
                  "nor token files (.bin)"));

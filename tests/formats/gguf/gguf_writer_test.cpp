@@ -136,7 +136,7 @@ TEST_CASE("what a GGUF file cannot hold is not written, and the file before stay
   CHECK(contains(tensor_error(Tensor::full({32}, std::nan("")), GgufType::q8_0), "holds nan"));
   CHECK(contains(error({{"", true}}, {}), "key of 0 bytes"));
   CHECK(contains(error({{"a\nb", true}}, {}), "control character"));
-  CHECK(contains(error({{"a", true}, {"a", true}}, {}), "metadata 'a' comes twice"));
+  CHECK(contains(error({{"a", true}, {"a", true}}, {}), "metadata 'a' appears twice"));
   CHECK(contains(error({{"a", GgufArray(std::monostate())}}, {}), "a list of lists"));
   CHECK(contains(error({{"general.alignment", std::uint32_t{12}}}, {}), "power of two"));
   CHECK(contains(error({{"general.alignment", 32}}, {}), "expected a uint32, got a int32"));
