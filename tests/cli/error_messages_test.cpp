@@ -262,7 +262,8 @@ TEST_CASE("a tokenizer of a model is not replaced by another", "[cli]") {
   const Given given;
   CHECK(refusal({"tokenizer", "train", "--data", given.text, "--vocab_size", "300", "--out",
                  given.model}) ==
-        given.model + ": holds a model, whose tokenizer must stay; choose another folder");
+        given.model +
+            ": contains a model, whose tokenizer must not be replaced; choose another folder");
 }
 
 TEST_CASE("output that nobody takes is a failure, whatever the command", "[cli]") {
@@ -314,7 +315,7 @@ TEST_CASE("train names what is missing or does not fit", "[cli]") {
   CHECK(train({"--out_dir", run + "\xFF"}) ==
         "--out_dir: invalid UTF-8 at byte " + std::to_string(run.size()));
   CHECK(train({"--tokenizer", "bpe"}) ==
-        "vocab_size: expected the number of tokens to learn, as tokenizer is bpe, got 0");
+        "vocab_size: expected the number of tokens to learn, because tokenizer is bpe, got 0");
   CHECK(train({"--resume"}).rfind(run + ": no such run directory", 0) == 0);
   const std::string one = given.folder.write("one.txt", "A");
   CHECK(
@@ -350,7 +351,7 @@ TEST_CASE("training that diverges is a failure, not bad input", "[cli]") {
                                               "0"});
   CHECK(result.exit_code == 1);
   REQUIRE(result.messages().size() == 1);
-  CHECK(result.messages()[0].starts_with("error: update "));
+  CHECK(result.messages()[0].starts_with("error: step "));
   CHECK(result.messages()[0].find("is not finite; try a smaller learning_rate") !=
         std::string::npos);
 }

@@ -196,7 +196,7 @@ TEST_CASE("a GGUF model that does not fit into memory is refused before it is re
   const std::string error = message({"generate", path, "--prompt", "a"});
   CAPTURE(error);
   CHECK(contains(error, "float32 needs memory of 4306 MB, and "));
-  CHECK(error.ends_with(" MB are free; no other fits"));
+  CHECK(error.ends_with(" MB are free; no other format fits"));
 }
 
 }  // namespace gguf_model_test

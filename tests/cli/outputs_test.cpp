@@ -54,7 +54,7 @@ TEST_CASE("characters that the tokenizer does not know are counted aloud", "[cli
   const ProgramResult result = run_headlight({"eval", given.model, "--data", text});
   CHECK(result.exit_code == 0);
   CHECK(result.err ==
-        "warning: " + text + ": 3 of 11 tokens are characters that the tokenizer does not know\n");
+        "warning: " + text + ": 3 of 11 tokens are characters that are not in the vocabulary\n");
   const nlohmann::json report = report_of({"eval", given.model, "--data", text});
   CHECK(report["bits_per_byte"].is_null());  // the lengths of unknown characters are lost
   CHECK(run_headlight({"eval", given.model, "--data", given.text}).err.empty());

@@ -157,7 +157,7 @@ TEST_CASE("files of GPT-2 that do not fit together are refused, naming the file"
   CHECK(refusal(files) == "dir: merges.txt: merge 161: \"zz\" is not in the vocabulary");
   files.merges = "#version: 0.2\na\n";
   CHECK(refusal(files) ==
-        "dir: merges.txt: merge 0: expected two tokens with a blank between, got \"a\"");
+        "dir: merges.txt: merge 0: expected two tokens with a space between, got \"a\"");
   files.merges = "a b c\n";
   CHECK(refusal(files).starts_with("dir: merges.txt: merge 0: expected two tokens"));
   files.merges = good.merges + "\n";

@@ -312,8 +312,8 @@ Index gguf_tensor_bytes(std::string_view where, GgufType type, const Shape& shap
   const GgufBlock block = gguf_block(type);
   const Index width = shape.rank() == 0 ? 1 : shape.back();
   require(width % block.elements == 0, where, ": rows of ", width,
-          " elements are not a whole number of blocks of ", block.elements, ", as ", name_of(type),
-          " has them");
+          " elements are not a whole number of blocks of ", block.elements, ", the block size of ",
+          name_of(type));
   const Index elements = *as_doubles / static_cast<Index>(sizeof(double));
   return elements / block.elements * block.bytes;
 }

@@ -103,8 +103,7 @@ void require_listed(const fs::path& token_file, Index tokens, const Tokenizer& t
                                   [&](const Shard& one) { return one.name == name; });
   require(!manifest->next, where,
           ": the encoding is not finished; run tokenizer encode with the same options to continue");
-  require(shard != manifest->shards.end(), shown(token_file), ": ", where,
-          " knows nothing of this file");
+  require(shard != manifest->shards.end(), shown(token_file), ": is not listed in ", where);
   require(shard->tokens == tokens, shown(token_file), ": has ", tokens, " tokens, ", where,
           " says ", shard->tokens);
   const std::string expected = json_string(manifest->settings, "vocabulary", where);

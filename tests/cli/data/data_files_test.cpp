@@ -189,13 +189,13 @@ TEST_CASE("standard input is read by training, but not by a run that goes on", "
   const Arguments resume{"train",       "--resume", "--out_dir", given.folder.at("piped"),
                          "--max_iters", "3"};
   CHECK(refusal(resume) ==
-        "error: --resume: data comes through standard input, which no run can go on with; name a "
+        "error: --resume: the data came from standard input, which cannot be read again; name a "
         "file with the same text (--data FILE)");
   Arguments with_file = resume;
   with_file.insert(with_file.end(), {"--data", given.a});
   CHECK(run_headlight(with_file).exit_code == 0);
   CHECK(refusal(given.train("none", {"--data", "-", "--validation_data", "-"})) ==
-        "error: validation_data: standard input can be read only once, and data has it");
+        "error: validation_data: standard input can be read only once, and data uses it");
   // Training reads the text twice: first it learns a tokenizer.
   Arguments learns{"train",
                    "--data",

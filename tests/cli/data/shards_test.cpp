@@ -82,7 +82,7 @@ TEST_CASE("shards bring their tokenizer, and need documents for batches of them"
     }
   }
   check_refused(changed(packed, {"--batching", "padded", "--out_dir", folder.at("padded")}),
-                {"batching: padded needs documents; ", "no index of documents (.idx) lies beside"});
+                {"batching: padded needs documents; ", "no index of documents (.idx) next to"});
 }
 
 }  // namespace shards_test

@@ -85,7 +85,7 @@ TEST_CASE("a folder of nanoGPT trains without a tokenizer being named, and gives
   const ScratchFolder folder;
   const std::string data = nanogpt_folder(folder);
   const std::string messages = messages_of(train(data, folder.at("run")));
-  CHECK(contains(messages, "the characters are those of meta.pkl beside " + data));
+  CHECK(contains(messages, "using the characters of meta.pkl next to " + data));
   CHECK(contains(messages, "vocabulary 22"));
   CHECK(contains(messages, "; the token ids stay in their file"));
   CHECK(output_of({"tokenizer", "encode", folder.at("run"), "--text", "ha 0"}) == "19 12 1 2\n");

@@ -225,10 +225,9 @@ TEST_CASE("token files without a tokenizer or with foreign ids are refused", "[c
   const ScratchFolder folder;
   const std::string out = folder.at("run");
   const std::string ids = folder.write("a.bin", ids_of("abcabc") + "\x01\x01");
-  CHECK(
-      contains(refusal(train(ids, out, {"1"})),
-               "from which no char tokenizer can be made, and beside it is no tokenizer.json, nor "
-               "meta.pkl of nanoGPT"));
+  CHECK(contains(refusal(train(ids, out, {"1"})),
+                 "from which no char tokenizer can be made, and there is no tokenizer.json or "
+                 "meta.pkl next to it"));
   CHECK(contains(refusal(train(ids, out, {"1", "--tokenizer", "byte"})),
                  "a.bin: token 6 is 257, but the tokenizer has the ids 0 to 256"));
   CHECK(contains(refusal(train(ids, out, {"1", "--tokenizer", "byte", "--documents", "line"})),
