@@ -173,13 +173,13 @@ void warn_about_prompt(const LoadedModel& loaded, const Prompt& prompt, bool is_
   const auto count = static_cast<Index>(prompt.ids.size());
   const Index block = loaded.model->config().block_size;
   if (count > block) {
-    log_warning(concat_text("the prompt has ", count, " tokens, more than the block of ", block,
-                            ": the model sees the last ", (block + 1) / 2));
+    log_warning(concat_text("the prompt has ", count, " tokens, more than the context length of ",
+                            block, ": the model reads the last ", (block + 1) / 2));
   }
   if (is_text && loaded.tokenizer->kind() == "bpe" && prompt.text.ends_with(' ')) {
     log_warning(
-        "the prompt ends in a blank, with which this tokenizer's words begin: the text mostly goes "
-        "on better without it");
+        "the prompt ends in a space, but words of this tokenizer begin with one: the text is "
+        "usually better without it");
   }
 }
 

@@ -98,8 +98,7 @@ void require_new_directory(const std::filesystem::path& path) {
   require(!std::filesystem::exists(path), path.string(),
           ": exists already, expected a new directory");
   require(!path.has_parent_path() || std::filesystem::is_directory(path.parent_path()),
-          path.string(), ": there is no directory ", path.parent_path().string(),
-          " for it to be made in");
+          path.string(), ": its parent directory ", path.parent_path().string(), " does not exist");
 }
 
 double loss_on(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& data,

@@ -133,7 +133,7 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
   CHECK(error({"--text", "a", "--max_documents", "-1"}) ==
         "--max_documents: expected a number from 0, got -1");
   CHECK(error({"--text", "a", "--layers", "0", "--heads", "0.1"}) ==
-        "--layers: expected none beside --heads 0.1, which names layers itself");
+        "--layers: cannot be combined with --heads 0.1, which names layers");
   CHECK(error({"--text", "a", "--heads", "9.0"}) ==
         "--heads: the model has layers 0 to 1, got 9.0");
   const std::string other = given.folder.write(
@@ -159,14 +159,14 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
   CHECK(
       given.refused("patch",
                     {"--clean", "abc", "--corrupt", "abd", "--answer", "a", "--wrong", "a"}) ==
-      "--wrong: expected another token than the answer, got 'a' for both; name them with --answer "
+      "--wrong: expected a token other than the answer, got 'a' for both; name them with --answer "
       "and --wrong");
   const std::string longer(40, 'a');
   CHECK(given.refused("attribute", {"--text", longer}) ==
-        "--text: expected up to 32 tokens, the block of the model, got 40");
+        "--text: expected up to 32 tokens, the context length of the model, got 40");
   CHECK(given.refused("patch",
                       {"--clean", longer, "--corrupt", longer, "--answer", "a", "--wrong", "b"}) ==
-        "--clean: expected up to 32 tokens, the block of the model, got 40");
+        "--clean: expected up to 32 tokens, the context length of the model, got 40");
   CHECK(given.refused("ablate", given.with_data({"--pairs", "1"})) ==
         "--pairs: expected 0 or at least 2 heads, got 1");
   CHECK(given.refused("ablate", given.with_data({"--heads", "9.9"})) ==
@@ -180,20 +180,20 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
   CHECK(given.refused("prune", {"--heads", "0.1", "--out", out, "--rounds", "2"}) ==
         "--rounds: expected --keep or --until_loss beside it");
   CHECK(given.refused("prune", {"--heads", "0.1", "--out", out + "/a/b"}) ==
-        out + "/a/b: there is no directory " + out + "/a for it to be made in");
+        out + "/a/b: its parent directory " + out + "/a does not exist");
   CHECK(given.refused("prune", given.with_data({"--keep", "2.5", "--out", out})) ==
         "--keep: expected a whole number or a share like 50%, got 2.5");
   CHECK(given.refused("eval", given.with_data({"--documents", "lines"})) ==
         "--documents: expected none, line, blank_line or token, got 'lines'");
   CHECK(given.refused("eval", given.with_data({"--separator", "x"})) ==
-        "--separator: expected --documents token beside it");
+        "--separator: needs --documents token");
   CHECK(given.refused("eval", given.with_data({"--documents", "token", "--separator", ""})) ==
         "--separator: expected a text, got none");
   CHECK(given.refused("eval", given.with_data({"--documents", "token", "--separator", "a\xFF"})) ==
         "--separator: invalid UTF-8 at byte 1");
   CHECK(given.refused("generate", {"--start", "a\xFF"}) == "--start: invalid UTF-8 at byte 1");
   CHECK(given.refused("info", {"--vocab_size", "7"}) ==
-        "--vocab_size: expected a configuration beside it, " + given.model + " is a model");
+        "--vocab_size: needs a configuration, " + given.model + " is a model");
   CHECK(given.refused("heads", given.with_data({"--columns", ""})) ==
         "--columns: expected names of columns, got none");
   CHECK(refusal({"lab", "params", "--seed", "-1"}) == "--seed: expected at least 0, got -1");
@@ -229,7 +229,7 @@ TEST_CASE("bench, export and info name what is missing or does not fit", "[cli]"
         "--to: expected hf, nanogpt, gguf, npz or safetensors");
   const std::string bpe = given.folder.write("bpe.toml", "tokenizer = \"bpe\"\n");
   CHECK(refusal({"info", bpe}) ==
-        "--vocab_size: needed, because the configuration's bpe does not say how many tokens");
+        "--vocab_size: needed, because tokenizer = bpe does not fix the number of tokens");
   CHECK(refusal({"info", nothing}) ==
         "--vocab_size: needed, because the configuration names no data");
 }

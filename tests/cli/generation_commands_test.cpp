@@ -129,8 +129,8 @@ TEST_CASE("generate warns when the model cannot see the whole prompt", "[cli]") 
   CHECK(result.exit_code == 0);
   REQUIRE(!result.messages().empty());
   CHECK(result.messages()[0] ==
-        "warning: the prompt has 33 tokens, more than the context length of 32: the model sees the "
-        "last 16");
+        "warning: the prompt has 33 tokens, more than the context length of 32: the model reads "
+        "the last 16");
 }
 
 TEST_CASE("generate refuses options out of range by name", "[cli]") {

@@ -35,7 +35,7 @@ TEST_CASE("a file of another kind is not written over", "[cli]") {
   const std::string weights = given.model + "/model.safetensors";
   const std::string before = file_contents(weights);
   CHECK(refusal({"eval", given.model, "--data", given.text, "--logits", weights}) ==
-        "error: --logits: " + weights + " is there and is no .npz file; choose another name");
+        "error: --logits: " + weights + " exists and is not a .npz file; choose another name");
   check_refused({"tokenizer", "encode", given.model, "--file", given.text, "--out", given.text},
                 {"--out", given.text, "no .bin file"});
   check_refused({"patch", given.model, "--clean", "abc", "--corrupt", "abd", "--answer", "a",
@@ -66,7 +66,7 @@ TEST_CASE("characters that the tokenizer does not know are counted aloud", "[cli
   CHECK(run_headlight({"generate", given.model, "--prompt", "aXbYc"})
             .err.rfind("warning: prompt: " + line, 0) == 0);
   check_refused({"attribute", given.model, "--text", "abc", "--token", "Z"},
-                {"--token: the tokenizer does not know 'Z'"});
+                {"--token: the tokenizer has no token for 'Z'"});
 }
 
 TEST_CASE("tokens that stand for no byte have no bits per byte", "[cli]") {

@@ -216,7 +216,7 @@ TEST_CASE("shards of other texts, settings or programs are refused", "[io]") {
                    encode_shards(folder / "other", texts.files(), ByteTokenizer(),
                                  options_of(1000));
                  }),
-                 "holds thesis.txt and no shards; choose another folder"));
+                 "contains thesis.txt and no shards; choose another folder"));
   write_bytes(out / "shards.json", "{\"version\": 2}");
   CHECK(contains(error_of([&] { encode(options_of(1000)); }), "shards.json: version: expected 1"));
 }

@@ -18,9 +18,8 @@
 namespace headlight::cli {
 namespace {
 
-constexpr double kRateSeconds = 0.05;  // for each product
-constexpr Index kStreamElements = Index{1}
-                                  << 26;  // 256 MiB: more than any cache holds
+constexpr double kRateSeconds = 0.05;              // for each product
+constexpr Index kStreamElements = Index{1} << 26;  // 256 MiB: more than any cache holds
 constexpr std::uint64_t kTokenSeed = 2718;
 
 kernels::Gemm<float> product_of(const Tensor& a, const Tensor& b, Tensor& c) {
@@ -98,7 +97,7 @@ double measure_read_rate() {
 
 void require_free_memory(double bytes, const std::string& what) {
   const double available = available_memory();
-  require(available == 0 || bytes <= available, what, " needs ", bytes_text(bytes), ", and ",
+  require(available == 0 || bytes <= available, what, " needs ", bytes_text(bytes), ", but ",
           bytes_text(available), " are free; choose smaller sizes");
 }
 

@@ -429,7 +429,7 @@ void show_path(const Options& options, const LoadedModel& loaded, const Patching
                 {"difference", cell.difference},
                 {"recovered", cell.recovered}});
   } else {
-    std::cout << "what " << head_name(path.from) << " writes into the " << name_of(path.into)
+    std::cout << "the output of " << head_name(path.from) << " through the " << name_of(path.into)
               << " of " << receiver << " recovers " << signed_number(cell.recovered, 3)
               << " (difference " << signed_number(cell.difference, 3) << ")\n";
   }

@@ -190,7 +190,7 @@ void write_shards(const Options& options, const Tokenizer& tokenizer, const Sour
   std::cout << escaped(folder) << ": " << grouped(result.tokens) << " tokens of "
             << grouped(result.documents) << " documents in " << grouped(std::ssize(result.shards))
             << " files";
-  std::cout << (result.found > 0 ? concat_text(", ", grouped(result.found), " were there already")
+  std::cout << (result.found > 0 ? concat_text(", ", grouped(result.found), " already existed")
                                  : "")
             << "\n";
 }
@@ -243,7 +243,7 @@ int tokenizer_encode_command(const Options& options) {
   const TextEncoder encoder(*tokenizer, special_tokens_option(options));
   const Source source = source_of(options, *tokenizer, encoder);
   if (options.given("shard_tokens")) {
-    require(options.given("out"), "--shard_tokens: expected --out FOLDER beside it");
+    require(options.given("out"), "--shard_tokens: needs --out FOLDER");
     write_shards(options, *tokenizer, source);
     return 0;
   }

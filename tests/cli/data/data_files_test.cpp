@@ -249,8 +249,8 @@ TEST_CASE("every command that reads text takes several files", "[cli]") {
                  "8", "--format", "json", "--out", given.folder.at("maps")});
   CHECK(maps["tokens"] == 16);
   CHECK(refusal({"eval", "--data", given.a, given.b, model}) ==
-        "error: --data: cannot tell which of its values is MODEL; write that first: headlight "
-        "eval MODEL --data ...");
+        "error: --data: it is unclear which of its values is MODEL; write it first: headlight eval "
+        "MODEL --data ...");
 }
 
 TEST_CASE("a separator that is spelled out is told once, on one line", "[cli]") {
@@ -291,7 +291,7 @@ TEST_CASE("a tokenizer learns from files without an option, and is replaced only
   const Json report = report_of(command);
   CHECK(report["bytes"] == 800 + 40 * 19);
   CHECK(refusal(command) ==
-        "error: " + bpe + "/tokenizer.json: is there already; --force replaces it");
+        "error: " + bpe + "/tokenizer.json: already exists; --force replaces it");
   const std::string before = file_contents(bpe + "/tokenizer.json");
   Arguments forced{"tokenizer", "train", "--data", given.b,  "--vocab_size",
                    "270",       "--out", bpe,      "--force"};

@@ -62,7 +62,8 @@ TEST_CASE("tokenizer train writes a tokenizer and says what it learned", "[cli]"
   CHECK(report["bytes"] == 20);
   CHECK(report["directory"] == out);
   REQUIRE(result.messages().size() == 1);
-  CHECK(result.messages()[0] == "warning: the text ran out of pairs: 267 tokens instead of 300");
+  CHECK(result.messages()[0] ==
+        "warning: the text has no more pairs to merge: 267 tokens instead of 300");
   const Json file = Json::parse(file_contents(out + "/tokenizer.json"));
   CHECK(file["model"]["vocab"]["hug"] == 258);
   CHECK(file["added_tokens"][0]["content"] == "<|endoftext|>");

@@ -135,7 +135,7 @@ TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]")
       contains(run_headlight({"attention", given.model, "--text", "ab", "--view", "terminal"}).out,
                "wrote"));
   CHECK(given.refusal({"--format", "text", "--json"}) ==
-        "error: --format text: expected none beside --json");
+        "error: --format text: cannot be combined with --json");
 }
 
 TEST_CASE("attention leaves no layer figure of an earlier dump beside its own", "[cli]") {

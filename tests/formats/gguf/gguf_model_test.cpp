@@ -249,7 +249,7 @@ TEST_CASE("only matrices become smaller types, and what has no blocks halves") {
     }
     REQUIRE(warnings.size() == (type == GgufType::q8_0 ? 1 : 0));
     if (type == GgufType::q8_0) {
-      CHECK(contains(warnings[0], "2 matrices, 'blk.0.ffn_down.weight' first, became F16"));
+      CHECK(contains(warnings[0], "2 matrices, 'blk.0.ffn_down.weight' first, are written as F16"));
     }
     CHECK(load_model(path, DType::float64).model->dtype() == DType::float64);
   }
