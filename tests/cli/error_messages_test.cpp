@@ -141,7 +141,7 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
   CHECK(
       error({"--text", "a", "--scores", other}) ==
       other +
-          ": tells of head 3.0, which the model does not have; expected the scores of this model");
+          ": contains head 3.0, which the model does not have; expected the scores of this model");
   CHECK(error({"--text", "a", "--documents", "foo"}) ==
         "--documents: expected none, line, blank_line or token, got 'foo'");
   CHECK(error({"--text", "a", "--view", "foo"}) ==

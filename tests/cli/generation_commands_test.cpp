@@ -218,8 +218,8 @@ TEST_CASE("attention refuses what does not fit by name", "[cli]") {
         "'gif'");
   CHECK(error("--file", "x") == "error: expected either --text or --file");
   CHECK(refusal({"attention", model, "--text", std::string(40, 'x')}) ==
-        "error: the text has 40 tokens, more than the 32 that the model reads at once: cut it with "
-        "max_tokens 32, or raise window where its block is longer");
+        "error: the text has 40 tokens, more than the 32 tokens of the context length: cut it with "
+        "max_tokens 32, or raise window up to block_size");
   CHECK(!std::filesystem::exists(folder.at("maps")));
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("characters that the tokenizer does not know are counted aloud", "[cli
   const nlohmann::json report = report_of({"eval", given.model, "--data", text});
   CHECK(report["bits_per_byte"].is_null());  // the lengths of unknown characters are lost
   CHECK(run_headlight({"eval", given.model, "--data", given.text}).err.empty());
-  const std::string line = "the model does not know 2 characters\n";
+  const std::string line = "not in the vocabulary: 2 characters\n";
   CHECK(run_headlight({"heads", given.model, "--text", "aXbYc"}).err == "warning: --text: " + line);
   CHECK(
       run_headlight({"attention", given.model, "--text", "aXbYc", "--out", given.folder.at("maps")})

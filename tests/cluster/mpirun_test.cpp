@@ -142,7 +142,7 @@ TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
   INFO(outcome.text);
   CHECK(outcome.text.find("second 4") != std::string::npos);
   CHECK(outcome.text.find("first 0") != std::string::npos);
-  CHECK(outcome.text.find("stopped after update") != std::string::npos);
+  CHECK(outcome.text.find("stopped after step") != std::string::npos);
   CHECK(outcome.errors().size() == 1);  // from the second job
 }
 

@@ -215,7 +215,7 @@ TEST_CASE("the commands on heads refuse bad input in one line", "[cli]") {
   check_refused({"patch", given.model, "--clean", "abc"}, {"--corrupt"});
   check_refused({"patch", given.model, "--clean", "abc", "--corrupt", "abd", "--answer", "ab",
                  "--wrong", "a"},
-                {"--wrong", "beginning of the other"});
+                {"--wrong", "must not begin with the other"});
   check_refused({"attribute", given.model}, {"--text"});
   check_refused({"attribute", given.model, "--text", "abc", "--position", "3"},
                 {"--position", "0 to 2", "3"});

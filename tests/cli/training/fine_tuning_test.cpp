@@ -286,7 +286,7 @@ TEST_CASE("a window is what eval and heads read at once", "[cli]") {
   CHECK(refusal({"eval", start, "--data", data, "--window", "-1"}) ==
         "error: --window: expected at least 0, got -1");
   CHECK(contains(refusal({"attention", start, "--text", "abcdefgh", "--window", "5"}),
-                 "the text has 8 tokens, more than the 5 that the model reads at once"));
+                 "the text has 8 tokens, more than the 5 tokens of the context length"));
   CHECK(run_headlight({"heads", start, "--data", data, "--window", "8"}).exit_code == 0);
 }
 

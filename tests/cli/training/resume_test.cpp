@@ -384,7 +384,7 @@ TEST_CASE("the run to go on with is named in several ways", "[cli]") {
   CHECK(weights_of(run) == weights);
   CHECK(contains(file_contents(run + "/config.toml"), "init_from = \"scratch\""));
 
-  CHECK(contains(refusal({"train", run}), "--resume goes on with a run"));
+  CHECK(contains(refusal({"train", run}), "continue a run with --resume"));
   CHECK(contains(refusal({"train", "--resume", run, run}), "expected one run directory"));
   CHECK(contains(refusal({"train", "--resume", run, "--out_dir", folder.at("x")}), "contradicts"));
   CHECK(contains(refusal({"train", "--resume", run + "/latest"}), "is a checkpoint"));
