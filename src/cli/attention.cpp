@@ -155,7 +155,7 @@ std::vector<std::string> read_documents(const Options& options) {
     documents = read_documents(find_texts(options.texts("file")), format, &warnings);
     log_warnings(warnings);
   } else if (options.given("ids")) {
-    refuse_options(options, {"documents", "separator", "jsonl"}, "does not go with --ids");
+    refuse_options(options, {"documents", "separator", "jsonl"}, "cannot be combined with --ids");
   } else {
     require(!options.text("text").empty(), "--text: expected a text, got an empty one");
     require_utf8(options.text("text"), "--text");

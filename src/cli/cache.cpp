@@ -134,7 +134,7 @@ ActivationFileOptions file_options(const Options& options) {
 ActivationContexts contexts_of_text(const Options& options, const LoadedModel& loaded) {
   const Index block = loaded.model->config().block_size;
   if (options.given("ids")) {
-    refuse_options(options, {"documents", "separator", "jsonl"}, "does not go with --ids");
+    refuse_options(options, {"documents", "separator", "jsonl"}, "cannot be combined with --ids");
     std::vector<std::vector<std::int32_t>> texts{ids_option(options, *loaded.tokenizer)};
     return ActivationContexts(std::move(texts), block);
   }

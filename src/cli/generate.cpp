@@ -275,7 +275,7 @@ std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& to
 
 int generate_command(const Options& options) {
   const bool stream = options.is_set("stream");
-  require(!options.json() || !stream, "--stream: does not go with --json");
+  require(!options.json() || !stream, "--stream: cannot be combined with --json");
   const GenerateOptions generation = generation_options(options);
   constexpr Index kMostTexts = 10'000;  // generated at once, each with its keys and values
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);

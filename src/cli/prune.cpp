@@ -85,11 +85,10 @@ void check_choice(const Options& options) {
   require(options.given("data") || options.given("finetune_data") || !finetunes,
           "--data: expected a text file to fine-tune on");
   if (!finetunes) {
-    refuse_options(options, {"finetune_data", "learning_rate", "seed"},
-                   "expected --finetune_iters beside it");
+    refuse_options(options, {"finetune_data", "learning_rate", "seed"}, "needs --finetune_iters");
   }
   if (!found) {
-    refuse_options(options, {"by", "rounds"}, "expected --keep or --until_loss beside it");
+    refuse_options(options, {"by", "rounds"}, "needs --keep or --until_loss");
   }
 }
 

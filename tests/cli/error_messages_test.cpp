@@ -174,11 +174,11 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
   CHECK(given.refused("heads", given.with_data({"--seed", "-5"})) ==
         "--seed: expected at least 0, got -5");
   CHECK(given.refused("heads", {"--text", "abc", "--documents", "line"}) ==
-        "--documents: expected --data beside it");
+        "--documents: needs --data");
   CHECK(given.refused("heads", {"--over_time", "--filter", "layer=0"}) ==
-        "--filter: does not go with --over_time");
+        "--filter: cannot be combined with --over_time");
   CHECK(given.refused("prune", {"--heads", "0.1", "--out", out, "--rounds", "2"}) ==
-        "--rounds: expected --keep or --until_loss beside it");
+        "--rounds: needs --keep or --until_loss");
   CHECK(given.refused("prune", {"--heads", "0.1", "--out", out + "/a/b"}) ==
         out + "/a/b: its parent directory " + out + "/a does not exist");
   CHECK(given.refused("prune", given.with_data({"--keep", "2.5", "--out", out})) ==
@@ -246,7 +246,7 @@ TEST_CASE("tokenizer names what is missing or does not fit", "[cli]") {
   CHECK(train({"--data", given.text, "--vocab_size", "300"}) ==
         "--out: expected a folder to write the tokenizer into");
   CHECK(refusal({"tokenizer", "encode", given.model, "--jsonl", "text", "--text", "a"}) ==
-        "--jsonl: expected a file beside it");
+        "--jsonl: needs a file");
   CHECK(refusal({"tokenizer", "encode", given.model, given.folder.at("none")}) ==
         given.folder.at("none") + ": No such file or directory");
   CHECK(refusal({"tokenizer", "encode", given.model, "--file",

@@ -150,7 +150,7 @@ TEST_CASE("generate refuses options out of range by name", "[cli]") {
   CHECK(refusal({"generate", model, "--prompt", "a\xFF"}) ==
         "error: --prompt: invalid UTF-8 at byte 1");
   CHECK(refusal({"generate", model, "--json", "--stream"}) ==
-        "error: --stream: does not go with --json");
+        "error: --stream: cannot be combined with --json");
 }
 
 TEST_CASE("attention writes arrays, tokens and pictures and says which", "[cli]") {

@@ -135,7 +135,7 @@ TEST_CASE("a pruned model can be trained on a text that only that needs", "[cli]
   CHECK(std::filesystem::exists(given.folder.at("pruned") + "/model.safetensors"));
   check_refused({"prune", given.model, "--heads", "0.0", "--out", given.folder.at("other"),
                  "--finetune_data", given.text},
-                {"--finetune_data: expected --finetune_iters beside it"});
+                {"--finetune_data: needs --finetune_iters"});
 }
 
 TEST_CASE("prune shows which head went too far and was put back", "[cli]") {

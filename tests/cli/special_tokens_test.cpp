@@ -172,7 +172,7 @@ TEST_CASE("ids that no text can have are refused", "[cli]") {
   CHECK(refused({"--ids", "1", "--text", "a"}) == "error: expected either --ids or --text");
   CHECK(refused({"--ids", "1", "--data", "a"}) == "error: expected either --ids or --data");
   CHECK(refusal({"attention", given.model, "--ids", "1,2", "--documents", "line"}) ==
-        "error: --documents: does not go with --ids");
+        "error: --documents: cannot be combined with --ids");
 }
 
 TEST_CASE("training reads special tokens on demand", "[cli]") {

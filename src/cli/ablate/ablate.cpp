@@ -208,8 +208,9 @@ void check_text_options(const Options& options) {
   const bool of_text = gives_text(options);
   require(!of_text || !options.given("data"), "expected either --text or --data");
   if (of_text) {
-    refuse_options(options, {"documents", "separator", "jsonl", "token_dtype"},
-                   options.given("ids") ? "does not go with --ids" : "does not go with --text");
+    refuse_options(
+        options, {"documents", "separator", "jsonl", "token_dtype"},
+        options.given("ids") ? "cannot be combined with --ids" : "cannot be combined with --text");
   }
 }
 

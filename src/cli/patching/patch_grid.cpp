@@ -33,9 +33,8 @@ void set_parts(const Options& options, PatchGridOptions& grid) {
   require(by == "layer" || by == "head" || grid.by_position || grid.by_group,
           "--by: expected layer, head, position, head,position, group or head,group, got '", by,
           "'");
-  require(grid.by_position || !options.given("positions"),
-          "--positions: expected --by position beside it");
-  require(grid.by_group || !options.given("group"), "--group: expected --by group beside it");
+  require(grid.by_position || !options.given("positions"), "--positions: needs --by position");
+  require(grid.by_group || !options.given("group"), "--group: needs --by group");
 }
 
 PatchGridOptions grid_options(const Options& options) {
@@ -369,14 +368,13 @@ bool asks_for_grid(const Options& options) {
     is_grid = is_grid || options.given(name);
   }
   require(!is_grid || !options.given("path"),
-          "--path: does not go with --pairs, --point, --by, --layers, --positions, --group, "
+          "--path: cannot be combined with --pairs, --point, --by, --layers, --positions, --group, "
           "--method and --noising");
   if (options.given("path")) {
     refuse_options(options, {"svg", "png", "npz", "html"},
-                   "does not go with --path, which gives a single number");
+                   "cannot be combined with --path, which gives a single number");
   }
-  require(is_grid || !options.given("limit"),
-          "--limit: expected --point, --by or --pairs beside it");
+  require(is_grid || !options.given("limit"), "--limit: needs --point, --by or --pairs");
   return is_grid;
 }
 

@@ -263,7 +263,8 @@ std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel
   if (!options.given("pairs")) {
     return {task_option(options, loaded)};
   }
-  refuse_options(options, {"clean", "corrupt", "answer", "wrong"}, "does not go with --pairs");
+  refuse_options(options, {"clean", "corrupt", "answer", "wrong"},
+                 "cannot be combined with --pairs");
   return read_pairs(options, loaded, with_groups);
 }
 

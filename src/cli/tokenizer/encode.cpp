@@ -81,7 +81,7 @@ Source source_of(const Options& options, const Tokenizer& tokenizer, const TextE
   names.insert(names.end(), more.begin(), more.end());
   require(names.empty() == options.given("text"), "expected either --text or files");
   if (names.empty()) {
-    refuse_options(options, {"jsonl", "documents", "shard_tokens"}, "expected a file beside it");
+    refuse_options(options, {"jsonl", "documents", "shard_tokens"}, "needs a file");
   }
   Source source{.files = find_texts(names), .format = text_format(options)};
   source.format.cut = encoder.encodes_in_parts() ? StreamCut::piece : StreamCut::end;

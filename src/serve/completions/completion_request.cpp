@@ -258,7 +258,7 @@ CompletionRequest read_chat(const CompletionModel& model, std::uint64_t fresh_se
   request.options.max_new_tokens = read_length(fields, "max_completion_tokens", older_name, 1);
   const bool logprobs = fields.boolean("logprobs", false);
   const Index top = fields.integer("top_logprobs", 0, 0, 20);
-  require_value(logprobs || top == 0, "top_logprobs", "expected \"logprobs\": true beside it");
+  require_value(logprobs || top == 0, "top_logprobs", "needs \"logprobs\": true");
   if (logprobs) {
     request.options.logprobs = top;
   }

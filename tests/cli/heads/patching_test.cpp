@@ -191,7 +191,7 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
         "probability [3, 8]");
   CHECK(file_contents(npz).find("token_labels.npy") != std::string::npos);
   check_refused(changed(command("patch", pair), {"--path", "0.1:1.0.k", "--svg", svg}),
-                {"--svg: does not go with --path"});
+                {"--svg: cannot be combined with --path"});
   check_refused(changed(command("circuit", pair), {"--npz", given.text}), {"--npz: ", "no .npz"});
 }
 
