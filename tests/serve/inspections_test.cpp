@@ -71,7 +71,7 @@ TEST_CASE("no question names a file", "[serve]") {
     const HttpClient::Answer answer =
         server.post("/api/ablate", Json{{"text", "abc"}, {"intervene", change}}.dump());
     CHECK(answer.status == 400);
-    CHECK(answer.body.find("requests name no files") != std::string::npos);
+    CHECK(answer.body.find("requests cannot name files") != std::string::npos);
   }
   CHECK(server.asked("/api/ablate", {{"text", "abc"}, {"intervene", "mean 0.1 from \"a text\""}})
             .is_object());

@@ -468,7 +468,7 @@ outlives_servers() {
   local port=${site##*:}
   stop_server
   wait "$server_pid" 2>/dev/null || true
-  wait_for "$(text_of '#train-problem') === 'The server does not answer: what is shown here is old.'"
+  wait_for "$(text_of '#train-problem') === 'The server does not answer: this page shows old data.'"
   sed -n '$s/"iteration":13/"iteration":14/p' "$work/runs/small/metrics.jsonl" >>"$work/runs/small/metrics.jsonl"
   serve_model "$work/runs/small" "$port"
   wait_for "$(text_of '#state-0') === '14 steps'"
