@@ -212,7 +212,7 @@ copied_command_writes() {
 writes_with_switches() {
   open_site '?text=The+cat&max_tokens=30&temperature=0.9&seed=5&changes=0.1:off,mlp.1:scale2'
   js "(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; })()" >/dev/null
-  expect 'the switches stand beside the text' "$(text_of '#write-switches')" 'Switches that text is written with: off 0.1; scale mlp.1 2'
+  expect 'the switches stand beside the text' "$(text_of '#write-switches')" 'Switches for generation: off 0.1; scale mlp.1 2'
   click '#go'
   wait_for "$(count_of .piece) > 10 && document.getElementById('go').hidden === false"
   local changed plain
