@@ -61,7 +61,8 @@ void check_targets(const Change& change, const Gpt& model, const PointValues& fo
                       change.kind == ChangeKind::freeze,
                   about, "expected off, scale or freeze for ", name, ", got ",
                   name_of(change.kind));
-    require_value(!is_map || !change.source.token, about, name, " of one token cannot be used at another");
+    require_value(!is_map || !change.source.token, about, name,
+                  " of one token cannot be used at another");
     const Index last = target.layers.last.value_or(target.layers.first);
     require_value(!is_in_layer(target.point) || last < layers, about, "the model has layers 0 to ",
                   layers - 1, ", got ", name, ".", last);
