@@ -222,8 +222,7 @@ Tensor root_gradient(const Tensor& root, const Tensor& given) {
 }  // namespace
 
 void backward(const Tensor& root, const BackwardOptions& options) {
-  require(root.requires_grad(),
-          "[backward] nothing that this tensor came from requires a gradient");
+  require(root.requires_grad(), "[backward] no input of this tensor requires a gradient");
   const NoGrad no_grad;
   Pending pending;
   pending[root.grad_node().get()] = root_gradient(root, options.gradient);

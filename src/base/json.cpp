@@ -123,7 +123,8 @@ Json::List::const_iterator Json::end() const { return list().end(); }
 
 const Json& Json::operator[](std::size_t place) const {
   const List& values = list();
-  require(place < values.size(), "[Json] place ", place, " of a list of ", values.size());
+  require(place < values.size(), "[Json] index ", place, " is past the end of a list of length ",
+          values.size());
   return values[place];
 }
 

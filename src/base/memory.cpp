@@ -44,7 +44,7 @@ std::string missing_memory(double bytes) {
   const auto megabytes = [](double count) {
     return std::to_string(static_cast<Index>(count / 1e6)) + " MB";
   };
-  return megabytes(bytes) + ", and " + megabytes(available) + " are free";
+  return megabytes(bytes) + ", but " + megabytes(available) + " are free";
 }
 
 double peak_memory() { return 1024 * number_after("/proc/self/status", "VmHWM"); }

@@ -15,7 +15,7 @@ void SharedLibrary::require_loaded(const std::string& hint) const {
 
 void* SharedLibrary::address(const char* name) const {
   void* found = ::dlsym(handle_, name);
-  require(found != nullptr, about_, file_, " lacks ", name);
+  require(found != nullptr, about_, file_, " does not contain ", name);
   return found;
 }
 

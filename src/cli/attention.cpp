@@ -134,8 +134,8 @@ HeadSet heads_option(const Options& options, const HeadLayout& layout) {
   if (heads.find_first_of(".:") == std::string::npos) {
     return HeadSet::of_layers(layout, layers, options.integers("heads"));
   }
-  require(layers.empty(), "--layers: expected none beside --heads ", heads,
-          ", which names layers itself");
+  require(layers.empty(), "--layers: cannot be combined with --heads ", heads,
+          ", which names layers");
   return HeadSet::parse(heads).or_all(layout);
 }
 
@@ -156,7 +156,7 @@ std::set<std::string> chosen_formats(const Options& options) {
   }
   require(!formats.empty(), "--format: expected some of ", listed(kFormats), ", got none");
   require(formats.count("text") == 0 || !options.json(),
-          "--format text: expected none beside --json");
+          "--format text: cannot be combined with --json");
   return formats;
 }
 
@@ -170,7 +170,7 @@ std::vector<std::string> read_documents(const Options& options) {
     documents = read_documents(find_texts(options.texts("file")), format, &warnings);
     log_warnings(warnings);
   } else if (options.given("ids")) {
-    refuse_options(options, {"documents", "separator", "jsonl"}, "does not go with --ids");
+    refuse_options(options, {"documents", "separator", "jsonl"}, "cannot be combined with --ids");
   } else {
     require(!options.text("text").empty(), "--text: expected a text, got an empty one");
     require_utf8(options.text("text"), "--text");
@@ -213,7 +213,7 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t pl
   }
   HeadScoreFile file = read_head_scores(files[place], model);
   if (!file.names_model) {
-    log_warning(escaped(files[place]) + ": does not say which model its scores are of");
+    log_warning(escaped(files[place]) + ": does not name the model of its scores");
   }
   return std::move(file.scores);
 }

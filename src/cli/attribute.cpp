@@ -120,11 +120,11 @@ std::int32_t only_token(const std::vector<std::int32_t>& answer, const char* key
 std::vector<AttributionTask> tasks_of(const Options& options, const LoadedModel& loaded,
                                       AttributionBy by) {
   if (!options.given("pairs")) {
-    refuse_options(options, {"group"}, "expected --pairs beside it");
+    refuse_options(options, {"group"}, "needs --pairs");
     return {text_task(options, loaded)};
   }
   refuse_options(options, {"text", "ids", "token", "against", "position"},
-                 "does not go with --pairs");
+                 "cannot be combined with --pairs");
   std::vector<AttributionTask> tasks;
   const bool with_groups = by == AttributionBy::source;
   for (PatchingTask& pair : read_pairs(options, loaded, with_groups)) {
@@ -138,8 +138,7 @@ std::vector<AttributionTask> tasks_of(const Options& options, const LoadedModel&
 
 int attribute_command(const Options& options) {
   const auto by = parse_name<AttributionBy>("by", options.text("by"));
-  require(by == AttributionBy::source || !options.given("group"),
-          "--group: expected --by source beside it");
+  require(by == AttributionBy::source || !options.given("group"), "--group: needs --by source");
   const Index limit = count_option(options, "limit", 0);
   const ResultFiles files(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);

@@ -116,7 +116,7 @@ void set_layers(std::vector<PointRange>& points, const NumberRange& layers) {
       is_used = true;
     }
   }
-  require_value(is_used, "layers", "expected a name of a layer in --names that does not say which");
+  require_value(is_used, "layers", "needs a name of a layer in --names without a layer number");
 }
 
 ActivationFileOptions file_options(const Options& options) {
@@ -143,7 +143,7 @@ ActivationFileOptions file_options(const Options& options) {
 ActivationContexts contexts_of_text(const Options& options, const LoadedModel& loaded) {
   const Index block = loaded.model->config().block_size;
   if (options.given("ids")) {
-    refuse_options(options, {"documents", "separator", "jsonl"}, "does not go with --ids");
+    refuse_options(options, {"documents", "separator", "jsonl"}, "cannot be combined with --ids");
     std::vector<std::vector<std::int32_t>> texts{ids_option(options, *loaded.tokenizer)};
     return ActivationContexts(std::move(texts), block);
   }
@@ -206,9 +206,9 @@ void warn_about_absent_points(const ActivationFiles& written) {
 void warn_about_lost_values(const ActivationFiles& written) {
   for (const ActivationArrayInfo& array : written.arrays) {
     if (array.lost.too_large > 0) {
-      log_warning(concat_text(array.name, ": ", array.lost.too_large, " of ", numel(array.shape),
-                              " values are beyond 65,504 and infinite as float16; --type bfloat16 "
-                              "or float32 holds them"));
+      log_warning(concat_text(
+          array.name, ": ", array.lost.too_large, " of ", numel(array.shape),
+          " values exceed 65,504 and become infinite in float16; use --type bfloat16 or float32"));
     }
     if (array.lost.not_numbers > 0) {
       log_warning(concat_text(array.name, ": ", array.lost.not_numbers, " of ", numel(array.shape),

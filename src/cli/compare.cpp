@@ -133,10 +133,10 @@ void warn(const Comparison& comparison) {
   const Comparability& same = comparison.comparability;
   if (!same.same_tokenizer) {
     log_warning(comparison.curves.bits_per_byte
-                    ? "the tokenizers differ, so that losses a token cannot be compared: the chart "
+                    ? "the tokenizers differ, so losses per token cannot be compared: the chart "
                       "shows bits per byte"
-                    : "the tokenizers differ and not every run knows its bits per byte: losses a "
-                      "token cannot be compared");
+                    : "the tokenizers differ and not every run has bits per byte: losses per token "
+                      "cannot be compared");
   }
   if (!same.same_validation) {
     log_warning(
@@ -146,7 +146,7 @@ void warn(const Comparison& comparison) {
   for (const ComparedRun& run : comparison.runs) {
     const RunHistory& history = run.history;
     if (history.settings.empty()) {
-      log_warning(escaped(run.name) + ": no config.toml: its settings are not known");
+      log_warning(escaped(run.name) + ": no config.toml: its settings are unknown");
     }
     if (history.damaged_lines > 1) {
       log_warning(escaped(run.name) + ": metrics.jsonl: " +
@@ -158,7 +158,7 @@ void warn(const Comparison& comparison) {
                   (has_losses
                        ? "does not say how many " + std::string(name_of(comparison.curves.axis)) +
                              " its losses took"
-                       : "holds no loss yet"));
+                       : "has no loss yet"));
     }
   }
 }
@@ -263,7 +263,7 @@ std::string figures_text(const Comparison& comparison) {
     return std::any_of(comparison.runs.begin(), comparison.runs.end(),
                        [&](const ComparedRun& run) { return run.history.*count > 0; });
   };
-  for (const auto& [title, figure] : {std::pair{"updates left out", &RunHistory::skipped},
+  for (const auto& [title, figure] : {std::pair{"skipped steps", &RunHistory::skipped},
                                       std::pair{"rollbacks", &RunHistory::rollbacks}}) {
     if (any(figure)) {
       figures.add(title,

@@ -96,12 +96,12 @@ EvaluationOptions evaluation_options(const Options& options) {
 // Options of the token report; none without --per_token.
 std::optional<TokenReport::Options> report_options(const Options& options) {
   if (!options.is_set("per_token")) {
-    refuse_options(options, {"view", "limit"}, "expected --per_token beside it");
+    refuse_options(options, {"view", "limit"}, "needs --per_token");
   }
   const std::string view = options.text("view");
   require(!options.given("view") || view == "table" || view == "text",
           "--view: expected table or text, got '", view, "'");
-  require(!options.given("view") || !options.json(), "--view: does not go with --json");
+  require(!options.given("view") || !options.json(), "--view: cannot be combined with --json");
   if (!options.is_set("per_token")) {
     return std::nullopt;
   }

@@ -271,7 +271,7 @@ Exported export_tensors(const fs::path& source, const std::string& format, const
   const Arrays arrays = read_arrays(source);
   for (const auto& [name, list] : arrays.texts) {
     require(format == "npz", source.string(), ": '", name,
-            "' holds texts, which a safetensors file cannot");
+            "' contains texts, which a safetensors file cannot");
   }
   Exported report{.tensors = std::ssize(arrays.tensors) + std::ssize(arrays.texts)};
   if (out.extension() == suffix) {
@@ -322,7 +322,8 @@ int export_command(const Options& options) {
     fail_choice("--to", kExportFormats, format);
   }
   require(format == "gguf" || !options.given("type"), "--type: only for --to gguf");
-  require(options.given("out") && !options.text("out").empty(), "--out: expected what to write");
+  require(options.given("out") && !options.text("out").empty(),
+          "--out: expected the name of the output");
   print(run(format, options.positional(), options), format, options.json());
   return 0;
 }

@@ -181,13 +181,13 @@ void warn_about_prompt(const LoadedModel& loaded, const Prompt& prompt, bool is_
   const auto count = static_cast<Index>(prompt.ids.size());
   const Index block = loaded.model->config().block_size;
   if (count > block) {
-    log_warning(concat_text("the prompt has ", count, " tokens, more than the block of ", block,
-                            ": the model sees the last ", (block + 1) / 2));
+    log_warning(concat_text("the prompt has ", count, " tokens, more than the context length of ",
+                            block, ": the model reads the last ", (block + 1) / 2));
   }
   if (is_text && loaded.tokenizer->kind() == "bpe" && prompt.text.ends_with(' ')) {
     log_warning(
-        "the prompt ends in a blank, with which this tokenizer's words begin: the text mostly goes "
-        "on better without it");
+        "the prompt ends in a space, but words of this tokenizer begin with one: the text is "
+        "usually better without it");
   }
 }
 
@@ -283,7 +283,7 @@ std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& to
 
 int generate_command(const Options& options) {
   const bool stream = options.is_set("stream");
-  require(!options.json() || !stream, "--stream: does not go with --json");
+  require(!options.json() || !stream, "--stream: cannot be combined with --json");
   const GenerateOptions generation = generation_options(options);
   constexpr Index kMostTexts = 10'000;  // generated at once, each with its keys and values
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);

@@ -276,11 +276,11 @@ std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& s
 // Throws Error for options that need --data.
 void check_text_options(const Options& options) {
   if (!options.given("data")) {
-    refuse_options(options, {"annotations", "documents"}, "expected --data beside it");
+    refuse_options(options, {"annotations", "documents"}, "needs --data");
   }
   // Annotations count characters, and a special token replaces the characters of its name.
   require(!options.given("annotations") || !special_tokens_option(options),
-          "--annotations: does not go with --special_tokens on");
+          "--annotations: cannot be combined with --special_tokens on");
 }
 
 // Throws Error for invalid columns, filters or orders before the computation starts.
@@ -298,7 +298,7 @@ void check_display(const Options& options) {
 int heads_command(const Options& options) {
   if (options.is_set("over_time")) {
     refuse_options(options, {"text", "ids", "data", "heads", "filter", "sort", "intervene"},
-                   "does not go with --over_time");
+                   "cannot be combined with --over_time");
     show_heads_over_time(options);
     return 0;
   }

@@ -72,7 +72,7 @@ std::vector<Birth> births_of(const HeadHistory& history, const std::vector<std::
 LinePlot score_panel(const HeadHistory& history, const std::string& score) {
   LinePlot plot{
       .title = score + " of every head",
-      .x_label = "updates",
+      .x_label = "steps",
       .y_label = score,
       .y_from_zero = true,
   };
@@ -98,19 +98,19 @@ std::string picture(const HeadHistory& history, const std::vector<std::string>& 
   }
   if (has_numbers(history.loss)) {
     panels.push_back({.title = "Training loss",
-                      .x_label = "updates",
+                      .x_label = "steps",
                       .y_label = "nats a token",
                       .series = {{"", history.iterations, history.loss}}});
   }
   if (has_numbers(history.in_context)) {
     panels.push_back({.title = "Loss on random tokens and on their repetition",
-                      .x_label = "updates",
+                      .x_label = "steps",
                       .y_label = "nats a token",
                       .series = {{"first copy", history.iterations, history.first_copy},
                                  {"second copy", history.iterations, history.second_copy},
                                  {"second - first", history.iterations, history.in_context}}});
   }
-  require(!panels.empty(), "[heads_over_time] heads.jsonl holds no number of these scores");
+  require(!panels.empty(), "[heads_over_time] heads.jsonl contains no number of these scores");
   const auto first = std::find_if(births.begin(), births.end(), [&](const Birth& birth) {
     return birth.score == scores.front() && birth.birth.settled;
   });
@@ -137,7 +137,7 @@ std::string charts(const HeadHistory& history, const std::vector<std::string>& s
     const std::size_t best = heads_by_last(history, score).front();
     const std::string head = head_name(history.heads[best]);
     add(korean ? "마지막에 가장 큰 헤드 " + head + "의 " + score
-               : score + " of head " + head + ", which has most of it at the end",
+               : score + " of head " + head + ", the highest at the end",
         history.scores.at(score)[best]);
   }
   add(korean ? "학습 손실" : "training loss", history.loss);
@@ -164,7 +164,7 @@ std::string births_caution(const HeadHistory& history, const std::vector<Birth>&
                            " of ", births.size(), " births (marked ?)");
 }
 
-// "1.2: induction reaches 0.50 by update 550, at a training loss of 2.9"
+// "1.2: induction reaches 0.50 by step 550, at a training loss of 2.9"
 std::string birth_text(const HeadHistory& history, const Birth& birth, Language language) {
   const bool korean = language == Language::korean;
   const std::string head = head_name(birth.birth.head);
@@ -174,7 +174,7 @@ std::string birth_text(const HeadHistory& history, const Birth& birth, Language 
   std::string text =
       korean ? head + ": " + birth.score + " 점수가 업데이트 " + update + "까지 " + threshold +
                    "에 이릅니다"
-             : head + ": " + birth.score + " reaches " + threshold + " by update " + update;
+             : head + ": " + birth.score + " reaches " + threshold + " by step " + update;
   if (std::isfinite(loss)) {
     text += (korean ? ", 그때 학습 손실 " : ", at a training loss of ") + fixed_number(loss, 3);
   }
@@ -205,7 +205,8 @@ std::string times_text(const HeadHistory& history, Language language) {
   const std::string last = updates_text(history.iterations.back());
   return language == Language::korean
              ? "헤드 " + heads + "개, 업데이트 " + first + "부터 " + last + "까지 " + times + "번\n"
-             : heads + " heads, " + times + " times from update " + first + " to " + last + "\n";
+             : heads + " heads, " + times + " measurements from step " + first + " to " + last +
+                   "\n";
 }
 
 // Births as JSON. NaN becomes null.

@@ -126,7 +126,7 @@ std::vector<ResultGrid> grids_of(const Measures& measures) {
 }
 
 ResultPage page_of(const Measures& measures, std::vector<ResultGrid> grids) {
-  return {.title = "Which heads the loss depends on",
+  return {.title = "Importance of each head for the loss",
           .note = concat_text("The loss is ", fixed_number(measures.gates.loss, 4),
                               " nats a token over ", measures.gates.tokens, " tokens."),
           .graph = "",

@@ -73,7 +73,7 @@ Index vocabulary_of(const TrainConfig& config, const Options& options) {
     return open_tokenizer(config.tokenizer)->vocab_size();
   }
   require(config.tokenizer != "bpe",
-          "--vocab_size: needed, because the configuration's bpe does not say how many tokens");
+          "--vocab_size: needed, because tokenizer = bpe does not fix the number of tokens");
   require(!config.data.empty(), "--vocab_size: needed, because the configuration names no data");
   std::vector<TextFile> files;
   for (const WeightedFiles& source : find_weighted_files(config.data)) {
@@ -84,7 +84,7 @@ Index vocabulary_of(const TrainConfig& config, const Options& options) {
   if (ids != files.end()) {
     const auto tokenizer = vocabulary_beside(ids->path);
     require(tokenizer != nullptr, "--vocab_size: needed, because ", ids->name(),
-            " holds token ids, and beside them is no meta.pkl");
+            " contains token ids, and there is no meta.pkl next to it");
     return tokenizer->vocab_size();
   }
   return learn_characters(files, text_format_of(config)).vocab_size();
@@ -99,8 +99,8 @@ struct Subject {
 Subject read_subject(const Options& options) {
   const std::filesystem::path path = options.positional();
   if (std::filesystem::is_directory(path)) {
-    require(!options.given("vocab_size"), "--vocab_size: expected a configuration beside it, ",
-            path.string(), " is a model");
+    require(!options.given("vocab_size"), "--vocab_size: needs a configuration, ", path.string(),
+            " is a model");
     return {.model = read_settled_config(find_model_directory(path), log_warning)};
   }
   TrainConfig config;
@@ -132,15 +132,16 @@ std::vector<std::string> warnings_for(const GptConfig& config) {
   const Index width = head_width(config);
   if (width < kNarrowHead) {
     warnings.push_back("heads of width " + std::to_string(width) +
-                       " are narrow: each can tell little apart, and heads tend to repeat one "
+                       " are narrow: each has little capacity, and heads tend to duplicate one "
                        "another; 32 to 128 works well (try n_head = " +
                        std::to_string(std::max<Index>(1, config.n_embd / 64)) + ")");
   }
   if (width > kWideHead) {
-    warnings.push_back("heads of width " + std::to_string(width) +
-                       " are wide: few heads see few kinds of relation; 32 to 128 works well (try "
-                       "n_head = " +
-                       std::to_string(config.n_embd / 64) + ")");
+    warnings.push_back(
+        "heads of width " + std::to_string(width) +
+        " are wide: few heads learn few kinds of relation; 32 to 128 works well (try "
+        "n_head = " +
+        std::to_string(config.n_embd / 64) + ")");
   }
   return warnings;
 }
@@ -274,7 +275,7 @@ void print_text(const Subject& subject, const ParameterCounts& counts) {
   std::printf("%-20s %15s   weights, gradients, two moments; activations come on top\n",
               "training state", bytes_text(memory.training).c_str());
   if (subject.run) {
-    std::printf("%-20s %15s   in all; beside it 4 bytes a token of text, none of .bin\n",
+    std::printf("%-20s %15s   in total; plus 4 bytes a token of text, none for .bin\n",
                 "training run", bytes_text(subject.run->total()).c_str());
   }
   const double flops = training_flops_per_token(config);
@@ -300,7 +301,7 @@ std::optional<Subject> model_in_file(const std::filesystem::path& path) {
   try {
     return Subject{.model = read_settled_config(path)};
   } catch (const Error& error) {
-    log_warning(concat_text(error.what(), "; listed as tensors alone"));
+    log_warning(concat_text(error.what(), "; only its tensors are listed"));
     return std::nullopt;
   }
 }
@@ -328,7 +329,7 @@ void show_file(const std::filesystem::path& path, bool json) {
 int info_command(const Options& options) {
   if (is_tensor_file(options.positional()) &&
       !std::filesystem::is_directory(options.positional())) {
-    require(!options.given("vocab_size"), "--vocab_size: expected a configuration beside it, ",
+    require(!options.given("vocab_size"), "--vocab_size: needs a configuration, ",
             options.positional(), " is a file of tensors");
     show_file(options.positional(), options.json());
     return 0;

@@ -79,9 +79,9 @@ void check_source(const Options& options) {
   if (of_text) {
     refuse_options(options,
                    {"documents", "separator", "jsonl", "token_dtype", "batch_size", "max_batches"},
-                   "expected --data beside it");
+                   "needs --data");
   } else {
-    refuse_options(options, {"positions", "target", "top_k"}, "expected --text beside it");
+    refuse_options(options, {"positions", "target", "top_k"}, "needs --text");
   }
 }
 

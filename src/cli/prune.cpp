@@ -90,11 +90,10 @@ void check_choice(const Options& options) {
   require(options.given("data") || options.given("finetune_data") || !finetunes,
           "--data: expected a text file to fine-tune on");
   if (!finetunes) {
-    refuse_options(options, {"finetune_data", "learning_rate", "seed"},
-                   "expected --finetune_iters beside it");
+    refuse_options(options, {"finetune_data", "learning_rate", "seed"}, "needs --finetune_iters");
   }
   if (!found) {
-    refuse_options(options, {"by", "rounds"}, "expected --keep or --until_loss beside it");
+    refuse_options(options, {"by", "rounds"}, "needs --keep or --until_loss");
   }
 }
 
@@ -103,8 +102,7 @@ void require_new_directory(const std::filesystem::path& path) {
   require(!std::filesystem::exists(path), path.string(),
           ": exists already, expected a new directory");
   require(!path.has_parent_path() || std::filesystem::is_directory(path.parent_path()),
-          path.string(), ": there is no directory ", path.parent_path().string(),
-          " for it to be made in");
+          path.string(), ": its parent directory ", path.parent_path().string(), " does not exist");
 }
 
 double loss_on(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset& data,

@@ -69,8 +69,8 @@ std::string key_option(const Options& options) {
   std::string key = read_text_file(file);
   constexpr fs::perms kOthers = fs::perms::group_write | fs::perms::others_write;
   require((fs::status(file).permissions() & kOthers) == fs::perms::none,
-          "--api_key_file: expected a file that its owner alone may write, got ", file,
-          ", which others may write, too: chmod go-w ", file);
+          "--api_key_file: expected a file that only its owner can write, got ", file,
+          ", which others can write as well: run chmod go-w ", file);
   const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
   while (!key.empty() && is_blank(key.back())) {
     key.pop_back();

@@ -169,7 +169,7 @@ void TokenReport::finish() {
   }
   if (options_.limit > 0 && count_ > options_.limit) {
     std::cout << "... and " << counted(count_ - options_.limit, "more token")
-              << ", counted in what follows\n";
+              << ", included in the totals below\n";
   }
   std::cout << "\n";
 }

@@ -134,7 +134,7 @@ Places places_of(const Options& options, bool resume) {
   for (const std::string& path : options.positionals()) {
     const bool is_file = is_config_file(path, resume);
     require(is_file || resume, shown(path),
-            ": expected a configuration file, got a directory; --resume goes on with a run");
+            ": expected a configuration file, got a directory; continue a run with --resume");
     std::string& place = is_file ? places.file : places.run;
     require(place.empty(),
             is_file ? "expected one configuration file, got " : "expected one run directory, got ",
@@ -270,8 +270,8 @@ void train(const Task& task, Processes& processes, bool json) {
     log_info("\n" + progress.loss_curve());
   }
   if (result.stopped) {
-    log_info("stopped after update " + std::to_string(result.iterations) +
-             "; go on with --resume " + result.directory.string());
+    log_info("stopped after step " + std::to_string(result.iterations) +
+             "; continue with --resume " + result.directory.string());
   }
   print_result(result, progress, json);
 }

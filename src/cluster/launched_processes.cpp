@@ -83,8 +83,8 @@ Loaded load() {
     }
     return {.plug_in = plug_in, .problem = ""};
   }
-  return {.problem = "this build has no MPI (no " + looked +
-                     "): install libopenmpi-dev and build again"};
+  return {.problem =
+              "this build has no MPI (no " + looked + "): install libopenmpi-dev and build again"};
 }
 
 }  // namespace
@@ -104,12 +104,12 @@ std::unique_ptr<Processes> launched_processes() {
   const Loaded loaded = load();
   require_in_all(loaded.plug_in != nullptr,
                  concat_text("a launcher has started ", launch.count,
-                             " processes, which cannot work together: ", loaded.problem));
+                             " processes, which cannot be connected: ", loaded.problem));
   std::unique_ptr<Processes> processes = loaded.plug_in->open();
   const auto count = static_cast<std::uint64_t>(processes->count());
   require_in_all(std::has_single_bit(count),
                  concat_text("expected 1, 2, 4, 8 ... processes, got ", count, "; ",
-                             std::bit_floor(count), " or ", std::bit_ceil(count), " go"));
+                             std::bit_floor(count), " or ", std::bit_ceil(count), " are possible"));
   return processes;
 }
 

@@ -34,7 +34,7 @@ TokenSequence begun_with(std::int32_t first, TokenSequence ids) {
 }  // namespace
 
 TokenDataset stream_dataset(TokenSequence ids) {
-  require(!ids.empty(), "[stream_dataset] the stream has no token");
+  require(!ids.empty(), "[stream_dataset] the stream has no tokens");
   TokenDataset dataset;
   dataset.token_count = ids.size();
   dataset.sequences.push_back(std::move(ids));
@@ -42,9 +42,7 @@ TokenDataset stream_dataset(TokenSequence ids) {
 }
 
 std::int32_t DocumentEnds::document_end() const {
-  require(end >= 0,
-          "documents: the tokenizer has no special token that ends them; expected one "
-          "stream (documents = none)");
+  require(end >= 0, "documents: the tokenizer has no end-of-text token; set documents = none");
   return end;
 }
 

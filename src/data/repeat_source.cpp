@@ -41,7 +41,8 @@ class RepeatSource final : public BatchSource {
       : options_(options), others_(std::move(others)), ids_(ids_of(dataset)) {
     require(options.block_size >= 2 * kShortestPiece, "[Batcher] repeat_share needs a block of ",
             2 * kShortestPiece, " tokens or more, got ", options.block_size);
-    require(!ids_.empty(), "[Batcher] repeat_share needs a text that is more than ends of text");
+    require(!ids_.empty(),
+            "[Batcher] repeat_share needs a text with tokens other than end-of-text");
   }
 
   Index batches_per_epoch() const override { return others_->batches_per_epoch(); }

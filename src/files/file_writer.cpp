@@ -72,7 +72,7 @@ void make_folder(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   require(!error && std::filesystem::is_directory(path, error), shown(path),
-          ": cannot be made a directory", error ? ": " + error.message() : "");
+          ": cannot create this directory", error ? ": " + error.message() : "");
 }
 
 }  // namespace headlight

@@ -116,7 +116,7 @@ void write_manifest(const fs::path& directory) {
   try {
     text = manifest.dump(2, Json::BadUtf8::refused) + "\n";
   } catch (const Error&) {
-    fail(shown(directory), ": holds a file name that is not UTF-8");
+    fail(shown(directory), ": contains a file name that is not UTF-8");
   }
   FileWriter writer(directory / kManifestName);
   writer.write(text);
@@ -135,14 +135,14 @@ void verify_manifest(const fs::path& directory, std::span<const std::string_view
   const fs::path path = directory / kManifestName;
   const std::string name = shown(path);
   const Json manifest = parse_json(read_whole_file(path, kMaxManifestBytes), name);
-  require(manifest.is_object() && manifest.contains("version"), name, ": lacks a version");
+  require(manifest.is_object() && manifest.contains("version"), name, ": has no version");
   require(manifest["version"] == kManifestVersion, name, ": version ", manifest["version"].dump(),
           ", expected ", kManifestVersion);
   require(manifest.size() == 2 && manifest.contains("files") && manifest["files"].is_object(), name,
           ": expected exactly version and files");
   for (const std::string_view file : required) {
     require(manifest["files"].contains(file), name, ": files: expected an entry for ", file,
-            ", got none; take a whole copy of ", shown(directory));
+            ", got none; use a complete copy of ", shown(directory));
   }
   for (const auto& [file, entry] : manifest["files"].members()) {
     check_relative(file, name);

@@ -99,8 +99,8 @@ NamedTensors saved_tensors(const LanguageModel& model) {
 }
 
 constexpr std::string_view kPickle =
-    "a Python pickle, is not read; save the model for transformers, as config.json and "
-    "model.safetensors";
+    "a Python pickle, is not supported; save the model as config.json and model.safetensors with "
+    "transformers";
 
 bool is_pickle_name(const fs::path& path) {
   return path.extension() == ".pt" || path.extension() == ".pth" ||
@@ -118,7 +118,7 @@ bool is_pickle_name(const fs::path& path) {
     require(start != kGgufMagic, shown(path), ": is a GGUF file; rename it to ",
             in_quotes(path.filename().string() + ".gguf"));
   }
-  fail(shown(path), ": is no directory; expected that of a model, or a FILE.gguf");
+  fail(shown(path), ": is not a directory; expected a model directory or a FILE.gguf");
 }
 
 // Throws Error for a directory without config.json. The message names a GGUF or pickle file found
@@ -131,7 +131,7 @@ bool is_pickle_name(const fs::path& path) {
   std::sort(files.begin(), files.end());
   const auto gguf = std::find_if(files.begin(), files.end(), is_gguf_file);
   if (gguf != files.end()) {
-    fail(shown(path), ": no model here but a GGUF file; give ", shown(*gguf));
+    fail(shown(path), ": no model here, but a GGUF file; use ", shown(*gguf));
   }
   const auto pickle = std::find_if(files.begin(), files.end(), is_pickle_name);
   if (pickle != files.end()) {

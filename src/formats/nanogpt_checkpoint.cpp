@@ -124,7 +124,7 @@ void require_nanogpt(const GptConfig& config) {
     require(good, "nanogpt: ", what, " cannot be expressed: ", reason);
   };
   refuse_unless(config.n_inner == 0, "n_inner", "nanoGPT's MLPs are 4 n_embd wide");
-  refuse_unless(config.tie_weights, "a head that is not tied",
+  refuse_unless(config.tie_weights, "an untied output head",
                 "nanoGPT shares it with the token embedding");
   refuse_unless(
       config.activation == Activation::gelu_tanh || config.activation == Activation::gelu_erf,

@@ -70,7 +70,8 @@ std::string rest_of(const Json& file, const char* name, std::span<const std::str
         std::find(kept.begin(), kept.end(), key) != kept.end() || (is_padding && !padding.empty());
     const bool has_others = key == "chat_template" && value.is_array() && value.size() > 1;
     if ((!is_kept || has_others) && says_something(value)) {
-      keys += (keys.empty() ? "" : ", ") + escaped(key) + (has_others ? " (but the default)" : "");
+      keys +=
+          (keys.empty() ? "" : ", ") + escaped(key) + (has_others ? " (except the default)" : "");
     }
   }
   return keys.empty() ? "" : concat_text(name, ": ", keys);

@@ -23,8 +23,9 @@ constexpr Index kLargestFile = Index{1} << 28;  // bytes
 void require_readable_kind(const fs::path& directory) {
   require(fs::exists(directory / "tokenizer.json") || fs::exists(directory / "vocab.json") ||
               !fs::exists(directory / "tokenizer.model"),
-          shown(directory / "tokenizer.model"), ": SentencePiece's own format is not read; ",
-          "AutoTokenizer of transformers saves it as tokenizer.json with save_pretrained()");
+          shown(directory / "tokenizer.model"),
+          ": SentencePiece's own format is not supported; save it as tokenizer.json with "
+          "AutoTokenizer and save_pretrained() of transformers");
 }
 
 // Reads a tokenizer.json or, if that is missing, vocab.json and merges.txt.
@@ -84,7 +85,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
 
 void require_no_model(const fs::path& directory) {
   require(!model_in(directory), shown(directory),
-          ": holds a model, whose tokenizer must stay; choose another folder");
+          ": contains a model, whose tokenizer must not be replaced; choose another folder");
 }
 
 void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {

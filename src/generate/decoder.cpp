@@ -33,7 +33,7 @@ struct Decoder::State {
 
   const DecoderModel& steps() const {
     require(packed.has_value(), "[Decoder] a model of type '", whole.model_type(),
-            "' has no steps, expected a Gpt");
+            "' cannot decode token by token, expected a Gpt");
     return *packed;
   }
   // Returns the products for a prompt of this many tokens; null: the model multiplies.

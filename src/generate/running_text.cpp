@@ -59,9 +59,9 @@ RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
 
 std::int32_t RunningText::choose(std::span<const float> logits) {
   if (request_->has_hook) {
-    require_finite_logits(logits,
-                          "an intervention may make values too large; try smaller factors, or the "
-                          "same text without it");
+    require_finite_logits(
+        logits,
+        "an intervention may make values too large; try smaller factors, or no intervention");
   }
   return sampler_.next(logits, history_);
 }

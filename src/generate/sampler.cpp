@@ -34,7 +34,7 @@ template <class T>
 void check_scores(std::span<const T> scores, std::string_view cause) {
   require(!scores.empty(), "[Sampler] expected logits [V]");
   const auto bad = std::find_if_not(scores.begin(), scores.end(), is_score);
-  require(bad == scores.end(), "[Sampler] the logits are not finite, that of token ",
+  require(bad == scores.end(), "[Sampler] the logits are not finite: the logit of token ",
           bad - scores.begin(), " is ",
           bad != scores.end() && std::isnan(*bad) ? "NaN" : "infinite", ": ", cause);
 }

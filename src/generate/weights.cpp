@@ -34,7 +34,7 @@ void require_decoder_memory(const GptConfig& config, WeightFormat format) {
     }
   }
   fail_value("weights", name_of(format), " needs memory of ", missing, "; ",
-             others.empty() ? "no other fits" : listed(others) + " would fit");
+             others.empty() ? "no other format fits" : listed(others) + " would fit");
 }
 
 void round_weights(Gpt& model, WeightFormat format) {

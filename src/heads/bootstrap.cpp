@@ -119,7 +119,7 @@ std::string few_documents_caution(Index documents) {
              ? "caution: a single sequence gives no interval: its figures (marked ?) may be chance"
              : concat_text("caution: intervals over ", documents,
                            " sequences are too narrow (from ", kEnoughDocuments,
-                           " on they hold): their figures (marked ?) may be chance");
+                           " on they are reliable): their figures (marked ?) may be chance");
 }
 
 Interval bounded_mean(double mean, double count, double level) {

@@ -52,7 +52,7 @@ std::array<Index, 4> read_pair(const Json& entry, Index length, const std::strin
   }
   require(0 <= ends[0] && ends[0] < ends[1] && ends[1] <= ends[2] && ends[2] < ends[3] &&
               ends[3] <= length,
-          where, ": expected two spans one after the other within ", length, " places, got ",
+          where, ": expected two spans one after the other within ", length, " positions, got ",
           quoted_text(entry.dump()));
   return ends;
 }
@@ -145,7 +145,7 @@ std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
     const TokenPlaces places(texts[i], tokenizer);
     require(length.is_integer() && length.integer() == places.length(), where,
             ": expected the length of document ", i + 1, ", ", places.length(), ", got ",
-            quoted_text(length.dump()), "; cut the text as the annotations do");
+            quoted_text(length.dump()), "; split the text as in the annotations");
     all.push_back(read_pairs(counted, places, leading, where));
   }
   return all;

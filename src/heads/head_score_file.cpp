@@ -51,10 +51,10 @@ HeadScoreFile read_head_scores(const std::filesystem::path& path, const Language
     const std::string expected = fingerprint(model.parameters());
     require(own == expected, path.string(),
             ": expected the scores of this model, with the fingerprint ", expected,
-            ", got those of another one, ", own, "; headlight heads writes them anew");
+            ", got those of another one, ", own, "; run headlight heads again");
   }
   for (const auto& [id, score] : result.scores) {
-    require(model.heads().place(id.layer, id.head).has_value(), path.string(), ": tells of head ",
+    require(model.heads().place(id.layer, id.head).has_value(), path.string(), ": contains head ",
             head_name(id), ", which the model does not have; expected the scores of this model");
   }
   return result;

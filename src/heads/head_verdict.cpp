@@ -25,8 +25,8 @@ std::vector<VerdictRule> pattern_rules() {
        {"induction"},
        kHalf,
        0,
-       "{head} is an induction head: in repeated random text {score} of its weight goes to what "
-       "followed the same token before",
+       "{head} is an induction head: in repeated random text {score} of its weight is on the token "
+       "that followed the same token before",
        "{head}: 귀납 헤드. 무작위 글이 되풀이될 때 같은 토큰의 다음 자리에 가중치의 {score}만큼을 "
        "둡니다"},
       {"duplicate_token",
@@ -35,7 +35,7 @@ std::vector<VerdictRule> pattern_rules() {
        {"duplicate_token"},
        kHalf,
        0,
-       "{head} looks at earlier occurrences of the same token: {score} of its weight",
+       "{head} attends to earlier occurrences of the same token: {score} of its weight",
        "{head}: 앞에 나온 같은 토큰을 봅니다. 가중치의 {score}"},
       {"delimiter",
        "delimiter",
@@ -43,7 +43,7 @@ std::vector<VerdictRule> pattern_rules() {
        {"quote", "quote_ahead", "bracket", "bracket_ahead"},
        kHalf,
        0,
-       "{head} looks from {meaning}: {score} of its weight there",
+       "{head} attends from {meaning}: {score} of its weight there",
        "{head}: 닫는 따옴표나 괄호의 짝을 찾습니다. 그 자리에서 가중치의 {score}"},
       {"agreement",
        "agreement",
@@ -51,7 +51,7 @@ std::vector<VerdictRule> pattern_rules() {
        {"agreement", "agreement_ahead"},
        kHalf,
        0,
-       "{head} looks from {meaning}: {score} of its weight there",
+       "{head} attends from {meaning}: {score} of its weight there",
        "{head}: 동사에서 그 주어를 봅니다. 그 자리에서 가중치의 {score}"},
       {"name_mover",
        "name mover",
@@ -59,7 +59,7 @@ std::vector<VerdictRule> pattern_rules() {
        {"name", "name_ahead", "names_ahead"},
        kHalf,
        0,
-       "{head} looks from {meaning}: {score} of its weight there",
+       "{head} attends from {meaning}: {score} of its weight there",
        "{head}: 이름이 나올 자리에서 앞에 나온 이름을 봅니다. 그 자리에서 가중치의 {score}"},
       {"previous_token",
        "previous token",
@@ -67,7 +67,7 @@ std::vector<VerdictRule> pattern_rules() {
        {"previous_token"},
        kHalf,
        0,
-       "{head} looks at the previous token: {score} of its weight",
+       "{head} attends to the previous token: {score} of its weight",
        "{head}: 바로 앞 토큰을 봅니다. 가중치의 {score}"},
       {"same_token",
        "same token",
@@ -75,7 +75,7 @@ std::vector<VerdictRule> pattern_rules() {
        {"same_token"},
        kHalf,
        0,
-       "{head} looks at the token itself: {score} of its weight",
+       "{head} attends to the token itself: {score} of its weight",
        "{head}: 자기 자리를 봅니다. 가중치의 {score}"}};
 }
 
@@ -86,7 +86,7 @@ std::vector<VerdictRule> other_rules() {
            {"offset_share"},
            kPositional,
            1,
-           "{head} looks {offset} back: its largest weight is there for {score} of the queries",
+           "{head} attends {offset} back: its largest weight is there for {score} of the queries",
            "{head}: {offset}칸 앞을 봅니다. 쿼리의 {score}에서 가장 큰 가중치가 그곳에 있습니다"},
           {"first_token",
            "first token",
@@ -94,15 +94,15 @@ std::vector<VerdictRule> other_rules() {
            {"first_token"},
            kHalf,
            1,
-           "{head} rests on the first token: {score} of its weight",
-           "{head}: 첫 토큰에 머뭅니다. 가중치의 {score}"},
+           "{head} attends mostly to the first token: {score} of its weight",
+           "{head}: 첫 토큰에 집중합니다. 가중치의 {score}"},
           {"local",
            "local",
            "가까운 곳",
            {"near"},
            kLocal,
            2,
-           "{head} looks around nearby: {score} of its weight on the last 8 tokens",
+           "{head} attends to nearby tokens: {score} of its weight on the last 8 tokens",
            "{head}: 가까운 곳을 둘러봅니다. 마지막 8개 토큰에 가중치의 {score}"},
           {"diffuse",
            "diffuse",
@@ -110,15 +110,15 @@ std::vector<VerdictRule> other_rules() {
            {"spread"},
            kDiffuse,
            2,
-           "{head} looks at everything alike: its entropy is {score} of the largest possible",
-           "{head}: 모두를 고르게 봅니다. 엔트로피가 가능한 최댓값의 {score}"},
+           "{head} attends evenly to all tokens: its entropy is {score} of the largest possible",
+           "{head}: 모든 토큰을 고르게 봅니다. 엔트로피가 가능한 최댓값의 {score}"},
           {"mixed",
            "mixed",
            "패턴 없음",
            {},
            0,
            3,
-           "{head} fits no pattern; nearest is '{name}' with {score}",
+           "{head} matches no pattern; the nearest is '{name}' with {score}",
            "{head}: 맞는 패턴이 없습니다. 가장 가까운 것은 '{name}' ({score})"}};
 }
 
@@ -293,7 +293,7 @@ std::string even_weights_text(const ScoredHead& head, Language language) {
     return "";
   }
   return language == Language::korean ? ", 고른 가중치라면 " + number_text(even)
-                                      : ", where even weights give " + number_text(even);
+                                      : ", where uniform attention gives " + number_text(even);
 }
 
 std::string verdict_caution(const std::vector<ScoredHead>& heads, Language language) {

@@ -11,7 +11,7 @@ namespace headlight {
 std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model) {
   std::vector<Tensor>& weights = recorder.sequences(layer);
   require(!weights.empty(), "a model of type '", model.model_type(),
-          "' gives no Recorder the attention weights of layer ", layer);
+          "' does not pass to Recorder the attention weights of layer ", layer);
   return weights;
 }
 

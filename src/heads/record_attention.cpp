@@ -38,8 +38,8 @@ std::vector<RecordedDocument> prepared(std::vector<RecordedDocument> documents,
     const std::string name = documents.size() == 1 ? "the text" : concat_text("document ", i + 1);
     require(length > 0, name, " is empty, expected at least one token");
     require(static_cast<Index>(length) <= block, name, " has ", length, " tokens, more than the ",
-            block, " that the model reads at once: cut it with max_tokens ", block,
-            ", or raise window where its block is longer");
+            block, " tokens of the context length: cut it with max_tokens ", block,
+            ", or raise window up to block_size");
   }
   return documents;
 }
@@ -167,7 +167,7 @@ void add_vectors(RecordedLayer& layer, const KeepVectors& hook, const LanguageMo
                  const std::vector<Index>& places, const RecordedAttention& recorded) {
   require(hook.queries.contains(layer.layer) && hook.keys.contains(layer.layer),
           "a model of type '", model.model_type(),
-          "' gives no ForwardHook the queries and keys of layer ", layer.layer);
+          "' does not pass to ForwardHook the queries and keys of layer ", layer.layer);
   const HeadLayout layout = model.heads();
   std::vector<Index> key_places;
   for (const Index place : places) {

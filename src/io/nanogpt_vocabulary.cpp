@@ -56,7 +56,7 @@ class PickleReader {
       }
       run(operation);
       require(std::max(stack_.size(), memo_.size()) <= kMostValues, name_,
-              ": more than a vocabulary of characters");
+              ": more values than a vocabulary of characters needs");
     }
     require(rest_.empty(), name_, ": ", rest_.size(), " bytes follow its end");
     require(stack_.size() == 1 && stack_[0].kind == Value::Kind::dictionary, name_,
@@ -142,7 +142,7 @@ class PickleReader {
   }
 
   void recall(Index number) {
-    require(number < std::ssize(memo_), name_, ": refers to what it does not have");
+    require(number < std::ssize(memo_), name_, ": refers to a missing value");
     const Value& value = memo_[static_cast<std::size_t>(number)];
     const bool is_text = value.kind == Value::Kind::character || value.kind == Value::Kind::key;
     require(is_text, name_, ": refers to a dictionary twice");
@@ -165,7 +165,8 @@ class PickleReader {
         begin > 0 && count % 2 == 0 && stack_[begin - 1].kind == Value::Kind::dictionary;
     require(fits, name_, ": is damaged: expected a dictionary and pairs for it");
     Dictionary& items = dictionaries_[static_cast<std::size_t>(stack_[begin - 1].number)];
-    require(items.size() + count <= kMostValues, name_, ": more than a vocabulary of characters");
+    require(items.size() + count <= kMostValues, name_,
+            ": more values than a vocabulary of characters needs");
     for (std::size_t i = begin; i < stack_.size(); i += 2) {
       items.emplace_back(stack_[i], stack_[i + 1]);
     }
@@ -232,7 +233,7 @@ std::vector<Index> characters_by_id(const Dictionary& itos, std::string_view nam
                       id.number < std::ssize(itos) && character.kind == Value::Kind::character;
     require(fits, name, ": itos: expected a character for each of the ids 0 to ", itos.size() - 1);
     Index& place = characters[static_cast<std::size_t>(id.number)];
-    require(place == kMissing, name, ": itos: id ", id.number, " comes twice");
+    require(place == kMissing, name, ": itos: id ", id.number, " appears twice");
     place = character.number;
   }
   return characters;
@@ -247,7 +248,7 @@ std::vector<bool> known_ids(const Dictionary& stoi, const std::vector<Index>& ch
                       character.number != kNoCharacter && id.kind == Value::Kind::number &&
                       id.number >= 0 && id.number < std::ssize(characters) &&
                       characters[static_cast<std::size_t>(id.number)] == character.number;
-    require(fits, name, ": stoi does not say the same as itos");
+    require(fits, name, ": stoi and itos differ");
     known[static_cast<std::size_t>(id.number)] = true;
   }
   return known;
@@ -351,10 +352,10 @@ void require_same_vocabulary(const fs::path& data, const Tokenizer& tokenizer) {
     const bool same =
         !other->special_name(id).empty() ||
         (id < tokenizer.vocab_size() && other->token_bytes(id) == tokenizer.token_bytes(id));
-    require(same, shown(data), ": meta.pkl beside it says that id ", id, " is ",
-            in_quotes(other->token_label(id)), ", the tokenizer says ",
-            id < tokenizer.vocab_size() ? in_quotes(tokenizer.token_label(id)) : "nothing of it",
-            "; its ids are those of another tokenizer");
+    require(same, shown(data), ": made with another tokenizer: id ", id, " is ",
+            in_quotes(other->token_label(id)), " in meta.pkl, ",
+            id < tokenizer.vocab_size() ? in_quotes(tokenizer.token_label(id)) : "missing",
+            " in the tokenizer");
   }
 }
 

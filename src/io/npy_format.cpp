@@ -64,7 +64,7 @@ class DictionaryParser {
     }
     skip_spaces();
     check(rest_ == "\n", "does not end with one line break");
-    check(has_type() && row_major_ && shape_.has_value(), "lacks a key");
+    check(has_type() && row_major_ && shape_.has_value(), "has a missing key");
     return {type_ == nullptr ? DType::float32 : type_->dtype, *shape_,
             type_ != nullptr && type_->half, characters_};
   }
@@ -99,7 +99,7 @@ class DictionaryParser {
     if (type_ == nullptr && name.starts_with("<U")) {
       characters_ = read_number<std::size_t>(name.substr(2)).value_or(0);
       check(characters_ > 0 && characters_ <= kMostCharacters,
-            "has texts of no length, or too long");
+            "has strings that are empty or too long");
     }
     require(has_type(), where_, ": element type ", in_quotes(name),
             " is not <f4, <f2, <f8, <i4, |b1 or <U");
@@ -109,8 +109,8 @@ class DictionaryParser {
     constexpr std::string_view kFalse = "False";
     skip_spaces();
     check(!rest_.starts_with("True"),
-          "says fortran_order True; write numpy.ascontiguousarray(array) instead");
-    check(rest_.starts_with(kFalse), "says other than fortran_order False");
+          "has fortran_order True; write numpy.ascontiguousarray(array) instead");
+    check(rest_.starts_with(kFalse), "has a fortran_order other than False");
     rest_.remove_prefix(kFalse.size());
     return true;
   }
@@ -146,7 +146,8 @@ class DictionaryParser {
   // Parses a text between two quotes of the same kind, without escapes.
   std::string_view parse_string() {
     skip_spaces();
-    check(rest_.starts_with('\'') || rest_.starts_with('"'), "lacks a quoted string");
+    check(rest_.starts_with('\'') || rest_.starts_with('"'),
+          "has no quoted string where one is expected");
     const std::size_t end = rest_.find(rest_.front(), 1);
     check(end != std::string_view::npos, "has a string without end");
     const std::string_view result = rest_.substr(1, end - 1);
@@ -164,7 +165,7 @@ class DictionaryParser {
   }
 
   void expect(char expected) {
-    require(accept(expected), where_, ": the header lacks a '", expected, "'");
+    require(accept(expected), where_, ": the header has no '", expected, "'");
   }
 
   std::string_view rest_;

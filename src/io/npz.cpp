@@ -90,7 +90,7 @@ class MemberReader {
   void expect_end() {
     std::byte beyond{};
     const zip_int64_t count = ::zip_fread(file_, &beyond, 1);
-    require(count == 0, where_, ": ", count < 0 ? reason() : "is longer than it says");
+    require(count == 0, where_, ": ", count < 0 ? reason() : "is longer than its header says");
   }
 
  private:
@@ -140,7 +140,7 @@ NpyHeader read_header(MemberReader& reader, const Member& member) {
       checked_byte_count(header.shape, static_cast<Index>(header.element_bytes()));
   require(expected.has_value() && static_cast<std::size_t>(*expected) == member.bytes - start,
           where, ": ", header.half ? "float16" : name_of(header.dtype), " ", header.shape,
-          " does not take the ", member.bytes - start, " bytes there are");
+          " does not match its ", member.bytes - start, " bytes of data");
   return header;
 }
 
@@ -179,7 +179,7 @@ std::string read_text(MemberReader& reader, std::size_t width, const std::string
   std::string text;
   for (const char32_t point : points) {
     require(point < 0xD800 || (point > 0xDFFF && point <= 0x10FFFF), where, ": ",
-            static_cast<std::uint32_t>(point), " is no character of a text");
+            static_cast<std::uint32_t>(point), " is not a Unicode character");
     append_utf8(point, text);
   }
   return text;
@@ -187,8 +187,8 @@ std::string read_text(MemberReader& reader, std::size_t width, const std::string
 
 std::vector<std::string> read_texts(MemberReader& reader, const NpyHeader& header,
                                     const std::string& where) {
-  require(header.shape.rank() == 1, where, ": texts of shape ", header.shape,
-          ", expected a list of them");
+  require(header.shape.rank() == 1, where, ": strings of shape ", header.shape,
+          ", expected one axis");
   std::vector<std::string> texts(static_cast<std::size_t>(header.shape[0]));
   for (std::string& text : texts) {
     text = read_text(reader, header.characters, where);

@@ -141,7 +141,7 @@ class EntryParser {
 
   Index parse_integer(const Json& value, std::string_view key, Index max) const {
     require(value.is_natural() && value.natural() <= static_cast<std::uint64_t>(max), where_, ": ",
-            key, " holds something other than an integer from 0 to ", max);
+            key, " contains something other than an integer from 0 to ", max);
     return value.integer();
   }
 
@@ -164,7 +164,7 @@ void check_layout(const std::vector<SafetensorsEntry>& entries, Index data_start
     position = entry.info.end;
   }
   require(position == file.size(), name, ": ", file.size() - position,
-          " bytes behind the last tensor");
+          " bytes after the last tensor");
 }
 
 // Returns the checked entries in the order of their data. Stores __metadata__ in `metadata`.

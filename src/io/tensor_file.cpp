@@ -43,7 +43,7 @@ void check_tensor_name(const std::filesystem::path& path, std::string_view name)
   };
   check(!name.empty(), "is empty");
   check(name.size() <= kMaxNameBytes, "is longer than 1024 bytes");
-  check(std::none_of(name.begin(), name.end(), is_control), "holds a control character");
+  check(std::none_of(name.begin(), name.end(), is_control), "contains a control character");
   check(name.front() != '/' && !leaves_folder(name), "is not usable as a file name");
 }
 

@@ -132,9 +132,9 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
   });
   look.add_to(warnings);
   if (separator.found()) {
-    warnings.push_back(concat_text(file.name(), ": ", in_quotes(format.split.separator),
-                                   " in the text is spelled out in characters; --documents token "
-                                   "cuts it into documents there"));
+    warnings.push_back(
+        concat_text(file.name(), ": ", in_quotes(format.split.separator),
+                    " in the text is read as plain text; --documents token splits the text there"));
   }
   if (std::string warning = names.warning(file.name()); !warning.empty()) {
     warnings.push_back(std::move(warning));
@@ -163,8 +163,8 @@ TokenDataset read_dataset(const TextFile& file, const TextFormat& format,
     const bool is_split = format.split.mode != DocumentSplit::none;
     const bool has_index = has_documents(file.path);
     require_value(!is_split || has_index, "documents", file.name(),
-                  " holds one stream of token ids, expected none, or an index of its documents "
-                  "beside it (.idx)");
+                  " contains one stream of token ids; set documents = none, or add an index of its "
+                  "documents (.idx)");
     if (has_index && (is_split || format.token_documents)) {
       return token_file_documents(file.path, tokenizer, format.token_dtype, warnings, format.begin);
     }

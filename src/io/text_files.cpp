@@ -299,7 +299,7 @@ WeightedName split_weight(const std::string& name) {
       is_short ? std::stoll(std::string(whole)) * kMillion + std::stoll(fraction) : 0;
   require(weight > 0 && weight <= kMillion * kMillion, shown(name),
           ": expected a weight above 0, of at most ", kMillion,
-          " and with at most 6 digits behind the point, got ", digits);
+          " and with at most 6 digits after the point, got ", digits);
   return {.name = name.substr(0, colon), .weight = weight};
 }
 

@@ -88,8 +88,8 @@ bool has_decomposed_hangul(std::string_view text) {
 
 std::string decomposed_hangul_line(std::string_view name) {
   return concat_text(name,
-                     ": has Hangul in single letters (NFD), which most models have not learned; "
-                     "uconv -x nfc makes syllables of them");
+                     ": contains decomposed Hangul (NFD), which most models have not learned; "
+                     "compose it with uconv -x nfc");
 }
 
 TextLook::TextLook(const TextFile& file, const TextFormat& format)
@@ -111,10 +111,10 @@ void TextLook::look_at(std::string_view part) {
 void TextLook::add_to(std::vector<std::string>& warnings) const {
   const std::string_view look = is_plain_ ? look_of(ending_, beginning_) : "";
   if (!look.empty()) {
-    warnings.push_back(concat_text(
-        name_, ": looks like ", look,
-        " and is read as plain text, its marks too; for its texts alone, write them as JSON lines "
-        "and name their key with --jsonl KEY"));
+    warnings.push_back(
+        concat_text(name_, ": looks like ", look,
+                    ", but is read as plain text, markup included; to read its texts alone, "
+                    "convert them to JSON lines and name their key with --jsonl KEY"));
   }
   if (decomposed_) {
     warnings.push_back(decomposed_hangul_line(name_));

@@ -200,13 +200,13 @@ void require_room(const std::string& name, const TextFormat& format, std::size_t
     return;
   }
   const bool documents = format.split.mode != DocumentSplit::none;
-  require(documents || format.cut == StreamCut::end, name, ": no word ends in the ", kLongestPart,
-          " bytes from byte ", used, " on, expected a text that can be read in parts");
-  require(!documents, name, ": no document ends in the ", kLongestPart, " bytes from byte ", used,
-          " on; documents = none takes the text as a stream");
+  require(documents || format.cut == StreamCut::end, name, ": no word ends within ", kLongestPart,
+          " bytes after byte ", used, ", so the text cannot be read in parts");
+  require(!documents, name, ": no document ends within ", kLongestPart, " bytes after byte ", used,
+          "; documents = none reads the text as one stream");
   const std::string missing = missing_memory(2.0 * static_cast<double>(length));
   require(missing.empty(), name, ": cannot be read in parts and does not fit in memory: ", length,
-          " bytes are read, going on takes ", missing);
+          " bytes are read, the rest needs ", missing);
 }
 
 void read_plain(const TextFile& file, const TextFormat& format, const UseText& use) {
@@ -253,7 +253,7 @@ std::string text_of_line(std::string_view line, const std::string& key, const st
     if (found == nullptr) {
       const std::string keys = keys_of(value);
       fail(where, ": key ", quoted_text(key), " is missing",
-           keys.empty() ? "" : "; --jsonl chooses another, of " + keys);
+           keys.empty() ? "" : "; choose another with --jsonl: " + keys);
     }
     require(found->is_string(), where, ": ", quoted_text(key), " must be a string, got ",
             found->type_name());
@@ -305,7 +305,7 @@ bool TextFormat::gives_documents(const TextFile& file) const {
 }
 
 void read_text(const TextFile& file, const TextFormat& format, const UseText& use) {
-  require(!is_token_file(file.path), file.name(), ": holds token ids, expected text");
+  require(!is_token_file(file.path), file.name(), ": contains token ids, expected text");
   format.is_json_lines(file) ? read_json_lines(file, format, use) : read_plain(file, format, use);
 }
 

@@ -215,7 +215,7 @@ Layout layout_of(const InputFile& file, const Header& header, TokenDtype wanted)
   const Index bytes = file.size() - kHeaderBytes;
   require(header.count >= 0 && bytes == header.count * id_bytes(header.dtype), name,
           ": expected the ", header.count, " ", name_of(header.dtype),
-          " ids that llm.c's header says, got ", bytes, " bytes after it");
+          " ids of llm.c's header, got ", bytes, " bytes after the header");
   return {.dtype = header.dtype, .begin = kHeaderBytes, .count = header.count, .hint = ""};
 }
 
@@ -296,8 +296,8 @@ TokenDtype likely_dtype(const InputFile& file, const Survey& seen) {
   const bool enough = seen.words >= kFewWords && 2 * seen.zero_low <= seen.words;
   if (seen.zero_high == seen.words) {
     require(enough, shown(file.path()),
-            ": ids of 16 or of 32 bits? it could be both; say token_dtype = uint16 (as nanoGPT "
-            "writes them) or uint32");
+            ": the ids can have 16 or 32 bits; set token_dtype = uint16 (as nanoGPT writes them) "
+            "or uint32");
     return TokenDtype::uint32;
   }
   // A file of 32-bit ids from a larger vocabulary should fail as out of range, rather than be read
@@ -316,14 +316,14 @@ Layout plain_layout(const InputFile& file, const Survey& seen, TokenDtype wanted
   }
   const bool wide = layout.dtype == TokenDtype::uint32;
   if (wide && wanted == TokenDtype::automatic) {
-    layout.hint = concat_text(" (the ids were taken for 32-bit ones, as ",
+    layout.hint = concat_text(" (the ids were read as 32-bit ones because ",
                               vocab_size > kUint16Ids ? "the vocabulary is above 65536"
                                                       : "most second 16-bit numbers are 0",
                               "; token_dtype = uint16 reads 16-bit ones)");
   }
   const Index width = id_bytes(layout.dtype);
   require(file.size() % width == 0, shown(file.path()), ": ", file.size(),
-          " bytes are no whole number of ", 8 * width, "-bit token ids", layout.hint);
+          " bytes are not a whole number of ", 8 * width, "-bit token ids", layout.hint);
   layout.count = file.size() / width;
   return layout;
 }
@@ -346,7 +346,7 @@ TokenFile open_with_index(const std::filesystem::path& path, const Tokenizer& to
   const bool is_told = index != nullptr || header || dtype != TokenDtype::automatic;
   if (wide && !is_told && vocab_size <= kUint16Ids) {
     result.note = shown(path) +
-                  ": read as 32-bit ids, since every second 16-bit number is 0 (token_dtype = "
+                  ": read as 32-bit ids, because every second 16-bit number is 0 (token_dtype = "
                   "uint16 reads 16-bit ones)";
   }
   result.ids = TokenSequence(std::make_shared<FileTokens>(file, layout, vocab_size));

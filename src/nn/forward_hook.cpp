@@ -33,8 +33,8 @@ Tensor visited(ForwardHook* hook, const Place& place, const Tensor& value) {
   }
   Tensor result = hook->visit(place, value);
   require(result.defined() && result.shape() == value.shape() && result.dtype() == value.dtype(),
-          "[ForwardHook] ", point_name(place.point, place.layer), ": expected ", value.shape(), " ",
-          name_of(value.dtype()), " in return, as it was given");
+          "[ForwardHook] ", point_name(place.point, place.layer), ": expected the hook to return ",
+          value.shape(), " ", name_of(value.dtype()), ", as it was given");
   return result;
 }
 

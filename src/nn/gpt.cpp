@@ -69,7 +69,7 @@ void Gpt::list_weights() {
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const auto& [name, tensor] = tensors[i];
     require(name == weights[i].name && tensor.shape() == weights[i].shape, "[Gpt] parameter ", name,
-            " ", tensor.shape(), " stands for ", weights[i].name, " ", weights[i].shape);
+            " ", tensor.shape(), " does not match ", weights[i].name, " ", weights[i].shape);
     weights_.push_back({std::move(weights[i]), tensor});
   }
 }
@@ -152,7 +152,7 @@ Tensor Gpt::residual(const Batch& batch, Index layer, const ForwardContext& cont
     const auto place = static_cast<std::size_t>(b);
     const Index length = batch.offsets[place + 1] - batch.offsets[place];
     require(length <= config_.block_size, "[Gpt] sequence ", b, " has ", length,
-            " tokens, more than the block of ", config_.block_size);
+            " tokens, more than the context length of ", config_.block_size);
   }
   if (!context.caches.empty()) {
     prepare_caches(batch, context);
@@ -221,8 +221,8 @@ void Gpt::check_cache(const KeyValueCache& cache, Index count) const {
             "[Gpt] expected a cache of ", plan.key_heads, " heads of width ", plan.head_width,
             " in layer ", layer, ", got ", own.key_heads, " of width ", own.head_width);
   }
-  require(cache.length() + count <= config_.block_size, "[Gpt] a block of ", config_.block_size,
-          " positions cannot take ", count, " more after ", cache.length());
+  require(cache.length() + count <= config_.block_size, "[Gpt] a context of ", config_.block_size,
+          " positions has no room for ", count, " more after ", cache.length());
 }
 
 }  // namespace headlight

@@ -41,7 +41,7 @@ void check_numbers(const GptConfig& config, const char* name,
                   ", got ", numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       require_value(numbers[i] >= 0 && numbers[i] < most && (i == 0 || numbers[i - 1] < numbers[i]),
-                    name, "expected rising numbers from 0 to ", most - 1, " for layer ", layer,
+                    name, "expected increasing numbers from 0 to ", most - 1, " for layer ", layer,
                     ", got ", numbers[i]);
     }
   }
@@ -81,7 +81,7 @@ void check_key_heads(const GptConfig& config) {
   require_value(key_heads == 0 || (key_heads > 0 && heads % key_heads == 0), "n_kv_head",
                 "expected a divisor of ", heads, " heads, got ", key_heads);
   require_value(key_heads == 0 || key_heads == heads || config.heads_per_layer.empty(), "n_kv_head",
-                "expected ", heads, " where layers have different heads, got ", key_heads);
+                "expected ", heads, " because layers have different heads, got ", key_heads);
   const auto& layers = config.key_groups;
   require_value(layers.empty() || (std::ssize(layers) == config.n_layer && key_heads == 0),
                 "key_groups", "expected ", config.n_layer, " lists, and no n_kv_head");
@@ -93,7 +93,7 @@ void check_key_heads(const GptConfig& config) {
       sum += size;
     }
     const Index expected = config.heads(static_cast<Index>(layer));
-    require_value(sum == expected, "key_groups", "expected ", expected, " heads in all in layer ",
+    require_value(sum == expected, "key_groups", "expected ", expected, " heads in total in layer ",
                   layer, ", got ", sum);
   }
 }
@@ -248,12 +248,10 @@ void GptConfig::validate() const {
   }
   check_head_numbers(*this);
   require_value(!parallel_residual || (norm == NormPosition::pre && mlp), "parallel_residual",
-                "expected norm = pre and MLPs beside it");
-  require_value(!shared_norm || parallel_residual, "shared_norm",
-                "expected parallel_residual beside it");
-  require_value(!output_norms || norm == NormPosition::pre, "output_norms",
-                "expected norm = pre beside it");
-  require_value(!gated_mlp || mlp, "gated_mlp", "expected MLPs beside it");
+                "needs norm = pre and MLPs");
+  require_value(!shared_norm || parallel_residual, "shared_norm", "needs parallel_residual");
+  require_value(!output_norms || norm == NormPosition::pre, "output_norms", "needs norm = pre");
+  require_value(!gated_mlp || mlp, "gated_mlp", "needs MLPs");
   require_value(embedding_scale >= 0 && embedding_scale <= 1e6, "embedding_scale",
                 "expected 0 to 1e6, got ", embedding_scale);
   check_rope(*this);

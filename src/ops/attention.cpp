@@ -70,7 +70,8 @@ Tensor whole_mask(const AttentionOptions& options, Index query_count, Index key_
 // Repeats every head of x [..., G, S, D] `heads` / G times in a row.
 Tensor repeated_heads(const Tensor& x, Index heads) {
   require(x.rank() >= 3 && x.size(-3) > 0 && heads % x.size(-3) == 0,
-          "[scaled_dot_product_attention] ", heads, " heads cannot share those of ", x.shape());
+          "[scaled_dot_product_attention] ", heads, " query heads cannot share the key heads of ",
+          x.shape());
   Shape apart = x.shape();  // [..., G, 1, S, D]
   apart.insert(x.rank() - 2, 1);
   Shape copies = apart;

@@ -48,7 +48,7 @@ Equation parse(std::string_view text) {
   for (const char label : result.output) {
     require(std::any_of(result.operands.begin(), result.operands.end(),
                         [label](const Labels& labels) { return has(labels, label); }),
-            "[einsum] '", text, "': output label ", label, " stands in no operand");
+            "[einsum] '", text, "': output label ", label, " is in no operand");
   }
   return result;
 }

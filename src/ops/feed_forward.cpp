@@ -43,7 +43,7 @@ void check_feed_forward(const Tensor& x, const FeedForwardParameters& p) {
   if (p.gate_weight.defined()) {
     check_layer(x, p.gate_weight, p.gate_bias, {inner, x.size(-1)}, "gate");
   } else {
-    require(!p.gate_bias.defined(), "[feed_forward] gate_bias: expected a gate_weight beside it");
+    require(!p.gate_bias.defined(), "[feed_forward] gate_bias: needs a gate_weight");
   }
 }
 

@@ -53,7 +53,7 @@ void check_groups(Index heads, Index key_heads, const std::vector<Index>& key_en
       std::adjacent_find(key_ends.begin(), key_ends.end(), std::greater_equal()) == key_ends.end();
   require(key_ends.empty() || (std::ssize(key_ends) == key_heads && rises && key_ends.front() > 0 &&
                                key_ends.back() == heads),
-          "[", where, "] expected ", key_heads, " key_ends that rise to ", heads);
+          "[", where, "] expected ", key_heads, " increasing key_ends up to ", heads);
 }
 
 Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
@@ -162,14 +162,14 @@ void check_cache(const Tensor& query, const KeyValueView& cache) {
             kWhere, "] expected keys and values [G, S, D] for query ", query.shape(), ", got ",
             x.defined() ? x.shape() : Shape{});
     require(x.strides()[2] == 1 && x.strides()[1] == x.size(2), "[", kWhere,
-            "] expected the rows of a head one after the other");
+            "] expected contiguous rows of each head");
     require(x.shape() == cache.keys.shape() && x.strides()[0] == cache.keys.strides()[0], "[",
             kWhere, "] expected keys and values of one layout, got ", cache.keys.shape(), " and ",
             x.shape());
     require_same_type(x, query, kWhere);
   }
   require(cache.length <= cache.keys.size(1), "[", kWhere, "] ", cache.length,
-          " keys cannot be in use, got keys and values ", cache.keys.shape());
+          " keys in use do not fit keys and values ", cache.keys.shape());
   require(cache.length >= query.size(0), "[", kWhere,
           "] expected at least as many keys in use as queries, got ", cache.length, " for query ",
           query.shape());

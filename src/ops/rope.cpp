@@ -24,7 +24,7 @@ void check_options(const RopeOptions& options, Index width, Index head_width) {
   if (options.scaling == RopeScaling::llama3) {
     require(options.low_freq_factor > 0 && options.high_freq_factor > options.low_freq_factor &&
                 std::isfinite(options.high_freq_factor),
-            "[rope] low_freq_factor and high_freq_factor: expected positive numbers that rise, "
+            "[rope] low_freq_factor and high_freq_factor: expected increasing positive numbers, "
             "got ",
             options.low_freq_factor, " and ", options.high_freq_factor);
     require(options.original_max_position_embeddings > 0,

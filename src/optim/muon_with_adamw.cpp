@@ -12,12 +12,12 @@ MuonWithAdamW::Parameters MuonWithAdamW::parameters_of(const LanguageModel& mode
     const auto found = std::find_if(others.begin(), others.end(),
                                     [&](const auto& item) { return item.first == hidden.name; });
     require_value(found != others.end(), "optimizer", "muon: hidden_matrices() names '",
-                  hidden.name, "', which is no parameter of the model, or names it twice");
+                  hidden.name, "', which is not a parameter of the model or is named twice");
     parameters.hidden.push_back({hidden.name, found->second, hidden.blocks});
     others.erase(found);
   }
   require_value(!parameters.hidden.empty(), "optimizer", "muon: a model of type '",
-                model.model_type(), "' does not say which of its parameters are hidden matrices");
+                model.model_type(), "' does not name its hidden matrices");
   return parameters;
 }
 

@@ -51,7 +51,7 @@ void require_usable(const Checkpoint& entry) {
   require(has_manifest(entry.path), shown(entry.path), ": MANIFEST.json is missing");
   verify_manifest(entry.path, kCheckpointFiles);
   const Index iteration = read_training_state(entry.path).iteration;
-  require(iteration == entry.iteration, shown(entry.path), ": its state.json is of update ",
+  require(iteration == entry.iteration, shown(entry.path), ": its state.json belongs to step ",
           iteration);
 }
 
@@ -107,7 +107,7 @@ void require_sound(const NamedTensors& moments, const std::string& where) {
       });
       require(bad == end, where, ": tensor ", name, ": expected finite numbers",
               is_square ? " of at least 0" : "", ", got ", bad == end ? zero : *bad,
-              "; remove this checkpoint to go on from an older one");
+              "; remove this checkpoint to resume from an older one");
     });
   }
 }

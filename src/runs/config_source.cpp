@@ -356,7 +356,7 @@ AppliedConfig apply_config_file(TrainConfig& config, const fs::path& path) {
   in_place(shown(path) + ": ", [&] {
     for (const ConfigEntry& entry : entries) {
       if (set_config_entry(own, entry) == ConfigOutcome::ignored) {
-        applied.warnings.push_back(entry.key + " means nothing here and is ignored");
+        applied.warnings.push_back(entry.key + " has no effect here and is ignored");
       } else {
         applied.keys.push_back(canonical_key(entry.key));
       }

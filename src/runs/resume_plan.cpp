@@ -47,7 +47,7 @@ bool is_same(const ConfigField& field, const TrainConfig& before, const TrainCon
 // Throws Error for another optimizer, because moments cannot be converted.
 void require_same_optimizer(const TrainConfig& before, const TrainConfig& now) {
   require_value(before.optimizer == now.optimizer, "optimizer", "the run has ", before.optimizer,
-                ", got ", now.optimizer, "; go on with --optimizer ", before.optimizer,
+                ", got ", now.optimizer, "; continue with --optimizer ", before.optimizer,
                 ", or start a new run from its weights: --init_from ", shown(now.out_dir),
                 " and another --out_dir");
 }
@@ -71,7 +71,7 @@ std::string data_note(const DataCourse& before, const DataCourse& now) {
   if (before.position.tokens_are(now.position)) {
     return "";
   }
-  return concat_text("data: other text than the run has learned from so far, ",
+  return concat_text("data: different text than the run has trained on so far: ",
                      before.position.tokens, " tokens before, now ", now.position.tokens);
 }
 
@@ -88,8 +88,8 @@ DataPlan same_place(const DataCourse& before, const DataCourse& now, Index updat
   return {.start = {.update = update, .batch = old.epoch * now.position.batches_per_epoch + batch},
           .note = again == 0
                       ? ""
-                      : concat_text("data: epoch ", old.epoch + 1, " goes on after ", done - again,
-                                    " sequences; ", again, " of them come a second time")};
+                      : concat_text("data: epoch ", old.epoch + 1, " continues after ",
+                                    done - again, " sequences; ", again, " of them are repeated")};
 }
 
 DataPlan next_epoch(const DataCourse& before, const DataCourse& now, Index update) {
@@ -98,11 +98,11 @@ DataPlan next_epoch(const DataCourse& before, const DataCourse& now, Index updat
   return {
       .start = {.update = update, .batch = epoch * now.position.batches_per_epoch},
       .note = joined(data_note(before, now),
-                     old.batch == 0 ? ""
-                                    : concat_text("epoch ", old.epoch + 1,
-                                                  " of the data ends after ", old.batch, " of its ",
-                                                  old.batches_per_epoch, " batches; epoch ",
-                                                  epoch + 1, " begins, in an order of its own"))};
+                     old.batch == 0
+                         ? ""
+                         : concat_text("epoch ", old.epoch + 1, " of the data ends after ",
+                                       old.batch, " of its ", old.batches_per_epoch,
+                                       " batches; epoch ", epoch + 1, " begins in a new order"))};
 }
 
 }  // namespace
@@ -142,9 +142,8 @@ std::vector<SettingChange> changed_settings(const TrainConfig& before, const Tra
     changes.push_back(change);
   }
   require(refused.empty(),
-          "--resume: a run keeps its model, its tokenizer and what it started "
-          "from: ",
-          refused, "; start a new run with another --out_dir");
+          "--resume: a run cannot change its model, its tokenizer or its starting point: ", refused,
+          "; start a new run with another --out_dir");
   require_same_optimizer(before, now);
   return changes;
 }
@@ -155,7 +154,7 @@ std::vector<std::string> lines_of(const std::vector<SettingChange>& changes) {
     const SettingChange& change = changes[i];
     const bool begins = i == 0 || changes[i - 1].iteration != change.iteration;
     if (begins) {
-      lines.push_back(concat_text("after update ", change.iteration, ": "));
+      lines.push_back(concat_text("after step ", change.iteration, ": "));
     }
     lines.back() +=
         (begins ? "" : ", ") + change.key + " = " + change.after + " (was " + change.before + ")";

@@ -64,8 +64,8 @@ Processes& processes_of(const RunOptions& options) {
 
 // Returns the text of config.toml, with the changed settings as comments.
 std::string settings_text(const RunStart& start) {
-  std::string text =
-      "# Lines of keys that were not given follow from the others.\n" + to_toml(start.config);
+  std::string text = "# Settings that were not given are comments: they follow from the others.\n" +
+                     to_toml(start.config);
   for (const std::string& line : lines_of(start.state.changes)) {
     text += "# " + line + "\n";
   }
@@ -131,7 +131,8 @@ class Run {
       return;
     }
     for (const fs::path& swept : directory_->sweep()) {
-      start_.notes.push_back("removed " + shown(swept) + ", which a killed process had left");
+      start_.notes.push_back("removed " + shown(swept) +
+                             ", which a killed process had left behind");
     }
     directory_->begin(settings_text(start_));
     log_.emplace(directory_->path() / kRunMetrics, start_.state, [this](const Error& error) {
@@ -315,9 +316,9 @@ class Run {
     rollbacks_ = start_.state.iteration == rollback_target_ ? rollbacks_ + 1 : 1;
     rollback_target_ = start_.state.iteration;
     if (rollbacks_ > config_.max_bad_updates) {
-      throw DivergedError(concat_text("update ", failed.iteration, ": ", failed.reason, ", after ",
+      throw DivergedError(concat_text("step ", failed.iteration, ": ", failed.reason, ", after ",
                                       config_.max_bad_updates,
-                                      " returns to the checkpoint of update ", rollback_target_,
+                                      " returns to the checkpoint of step ", rollback_target_,
                                       " (max_bad_updates); try a smaller learning_rate"));
     }
   }
@@ -355,7 +356,7 @@ void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bo
                                                .stops_on_error = is_named(config.on_save_error,
                                                                           OnSaveError::stop)});
   require(resume || !holds_run(config.out_dir), shown(config.out_dir),
-          ": holds a run already; go on with --resume or choose another --out_dir");
+          ": contains a run already; continue it with --resume, or choose another --out_dir");
   if (!resume) {
     directory->require_no_foreign_files();
   }

@@ -33,7 +33,7 @@ TrainConfig read_past(RunStart& start) {
   const fs::path run = start.config.out_dir;
   if (!holds_run(run)) {
     require(fs::exists(run / kRunConfig), shown(run),
-            ": no run to go on with: expected checkpoints or a config.toml");
+            ": no run to resume: expected checkpoints or a config.toml");
     start.notes.push_back(shown(run) + " has no checkpoint yet: starting from the beginning");
     return read_run_config(run);
   }
@@ -51,10 +51,11 @@ void note_new_end(const TrainConfig& past, RunStart& start) {
   const LearningRateSchedule schedule = config.schedule();
   if (config.max_iters > past.max_iters && config.lr_decay_iters >= 0 &&
       schedule.kind != ScheduleKind::constant && schedule.decay_steps < config.max_iters) {
-    start.notes.push_back(concat_text("from update ", schedule.decay_steps, " to ",
-                                      config.max_iters, " the learning rate is min_lr, ",
-                                      schedule.min_learning_rate, ": lr_decay_iters is given; ",
-                                      "--lr_decay_iters ", config.max_iters, " stretches it"));
+    start.notes.push_back(
+        concat_text("from step ", schedule.decay_steps, " to ", config.max_iters,
+                    " the learning rate is min_lr, ", schedule.min_learning_rate,
+                    ", because lr_decay_iters is given; extend the schedule with ",
+                    "--lr_decay_iters ", config.max_iters));
   }
 }
 
@@ -79,7 +80,7 @@ void warn_of_rise(const TrainConfig& past, RunStart& start) {
     return;
   }
   start.warnings.push_back(concat_text(
-      "the learning rate rises again: at update ", done, " the old schedule has ", before.at(done),
+      "the learning rate rises again: at step ", done, " the old schedule has ", before.at(done),
       ", the new one ", now.at(done),
       has_new_end ? concat_text("; --lr_decay_iters ", before.decay_steps, " --warmup_iters ",
                                 before.warmup_steps, " keeps the old one")
@@ -110,12 +111,13 @@ TrainConfig go_on(RunStart& start) {
   const Index done = start.state.iteration;
   keep_warmup(past, done, config);
   const std::vector<SettingChange> changes = changed_settings(past, config, done);
-  require_value(config.max_iters >= done, "max_iters", "expected at least ", done, ", which ",
-                shown(start.checkpoint), " has done, got ", config.max_iters);
+  require_value(config.max_iters >= done, "max_iters", "expected at least ", done, " (",
+                shown(start.checkpoint), " has made these steps), got ", config.max_iters);
   if (!start.checkpoint.empty()) {
-    start.notes.push_back(
-        "resuming from " + shown(start.checkpoint) +
-        (done == config.max_iters ? ", where the run is done; a larger max_iters goes on" : ""));
+    start.notes.push_back("resuming from " + shown(start.checkpoint) +
+                          (done == config.max_iters
+                               ? ", where the run is finished; a larger max_iters continues it"
+                               : ""));
   }
   append(start.notes, lines_of(changes));
   note_new_end(past, start);
@@ -144,7 +146,7 @@ void require_vocabulary(const TrainConfig& config, Index ids) {
   // bpe learns fewer tokens than vocab_size if the text has no more pairs.
   const bool ran_out = is_named(config.tokenizer, NewTokenizer::bpe) && ids < config.vocab_size;
   require_value(config.vocab_size == 0 || config.vocab_size == ids || ran_out, "vocab_size",
-                "expected ", ids, ", which the tokenizer has, or 0, got ", config.vocab_size);
+                "expected ", ids, " (the size of the tokenizer) or 0, got ", config.vocab_size);
 }
 
 // Throws Error for unusable validation data at the start, not at the first evaluation.
@@ -210,15 +212,14 @@ void go_on_with_validation(const TrainConfig& past, RunStart& start) {
   }
   std::string note;
   if (!before.validation_is(now)) {
-    note =
-        concat_text("validation: other text than before, ", before.validation_tokens,
-                    " tokens, now ", now.validation_tokens, ", which the run may have trained on");
+    note = concat_text("validation: different text than before: ", before.validation_tokens,
+                       " tokens, now ", now.validation_tokens, "; the run may have trained on it");
   } else if ((past.batch_size != config.batch_size || past.eval_iters != config.eval_iters) &&
              !(evaluates_all(past, validation) && evaluates_all(config, validation))) {
-    note = "validation: batch_size and eval_iters choose other batches than before";
+    note = "validation: batch_size and eval_iters select different batches than before";
   }
   if (!note.empty()) {
-    start.notes.push_back(note + ": the best loss counts anew");
+    start.notes.push_back(note + ": the best loss is reset");
     start.state.best_validation_loss = std::numeric_limits<double>::infinity();
   }
 }

@@ -168,7 +168,7 @@ class Consistency {
   template <class... Expected>
   void expect(bool holds, const char* member, Index got, const Expected&... expected) const {
     require(holds, where_, ": ", member, ": expected ", expected..., ", got ", got,
-            "; take a checkpoint that is not damaged");
+            "; use a checkpoint that is not damaged");
   }
 
   void expect_at_most(Index most, const char* what, const char* member, Index got) const {
@@ -184,7 +184,7 @@ class Consistency {
     expect_at_most(done, "iteration", "history: recent_losses: count",
                    std::ssize(history_.recent_losses));
     require(state_.learning_rate >= 0, where_, ": learning_rate: expected at least 0, got ",
-            state_.learning_rate, "; take a checkpoint that is not damaged");
+            state_.learning_rate, "; use a checkpoint that is not damaged");
   }
 
   // After a rollback to before a change, the change stays, with a later step than the state's.
@@ -196,7 +196,7 @@ class Consistency {
     for (const SettingChange& change : state_.changes) {
       expect_at_most(state_.iteration, "iteration", "changes: iteration", change.iteration);
       expect(change.iteration >= earliest, "changes: iteration", change.iteration, "at least ",
-             earliest, ", which the change before has");
+             earliest, ", that of the change before it");
       earliest = change.iteration;
     }
   }
@@ -251,11 +251,11 @@ class Consistency {
   // `batches`: batches of a step.
   void check_position(Index batches) const {
     constexpr const char* kReason =
-        ", as iteration, data_start, data_shift and gradient_accumulation_steps of config say";
+        ", by iteration, data_start, data_shift and gradient_accumulation_steps of config";
     const DataPosition& data = state_.data;
     const Index updates = updates_of_data();
     expect(updates == 0 || batches <= kLargestStored / updates, "history: data_shift",
-           history_.data_shift, "a number of updates that a run can make");
+           history_.data_shift, "a number of steps that a run can make");
     const Index next = history_.data_start.batch + updates * batches;
     const Index epoch = next / data.batches_per_epoch;
     expect(data.epoch == epoch, "data: epoch", data.epoch, epoch, kReason);

@@ -20,8 +20,7 @@ bool holds_token_ids(const TextFile& file) { return is_token_file(file.path); }
 std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vector<TextFile>& files,
                                      std::vector<std::string>& notes) {
   require_value(config.vocab_size > 0, "vocab_size",
-                "expected the number of tokens to learn, as tokenizer "
-                "is bpe, got 0");
+                "expected the number of tokens to learn, because tokenizer is bpe, got 0");
   BpeTrainer trainer({.vocab_size = config.vocab_size});
   for (const TextFile& file : files) {
     read_text(file, text_format_of(config), [&](const TextPart& part) { trainer.feed(part.text); });
@@ -29,7 +28,7 @@ std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vecto
   auto tokenizer = std::make_unique<BpeTokenizer>(trainer.finish());
   std::string note = concat_text("learned ", tokenizer->vocab_size(), " tokens from the text");
   if (tokenizer->vocab_size() < config.vocab_size) {
-    note += concat_text(", which ran out of pairs: vocab_size asks for ", config.vocab_size);
+    note += concat_text(", which has no more pairs to merge: vocab_size is ", config.vocab_size);
   }
   notes.push_back(std::move(note));
   return tokenizer;
@@ -40,20 +39,18 @@ std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const Tex
                                             std::vector<std::string>& notes) {
   const std::filesystem::path beside =
       std::filesystem::path(ids.path).replace_filename("tokenizer.json");
-  if (is_named(config.tokenizer, NewTokenizer::characters) &&
-      std::filesystem::is_regular_file(beside)) {
-    notes.push_back("the tokenizer is that of tokenizer.json beside " + ids.name());
+  const bool characters = is_named(config.tokenizer, NewTokenizer::characters);
+  if (characters && std::filesystem::is_regular_file(beside)) {
+    notes.push_back("using tokenizer.json next to " + ids.name());
     return open_tokenizer(beside);
   }
-  auto tokenizer =
-      is_named(config.tokenizer, NewTokenizer::characters) ? vocabulary_beside(ids.path) : nullptr;
-  require_value(tokenizer != nullptr, "tokenizer", ids.name(), " holds token ids, from which no ",
-                config.tokenizer, " tokenizer can be made",
-                is_named(config.tokenizer, NewTokenizer::characters)
-                    ? ", and beside it is no tokenizer.json, nor meta.pkl of nanoGPT"
-                    : "",
-                "; name the tokenizer that made them, or start from its model with init_from");
-  notes.push_back("the characters are those of meta.pkl beside " + ids.name());
+  auto tokenizer = characters ? vocabulary_beside(ids.path) : nullptr;
+  require_value(
+      tokenizer != nullptr, "tokenizer", ids.name(), " contains token ids, from which no ",
+      config.tokenizer, " tokenizer can be made",
+      characters ? ", and there is no tokenizer.json or meta.pkl next to it" : "",
+      "; set tokenizer to the one that made them, or start from its model with init_from");
+  notes.push_back("using the characters of meta.pkl next to " + ids.name());
   return tokenizer;
 }
 
@@ -101,7 +98,7 @@ DataFiles find_files(const TrainConfig& config, std::vector<std::string>& warnin
   const auto is_input = [](const TextFile& file) { return file.is_standard_input(); };
   require_value(std::none_of(files.train.begin(), files.train.end(), is_input) ||
                     std::none_of(files.validation.begin(), files.validation.end(), is_input),
-                "validation_data", "standard input can be read only once, and data has it");
+                "validation_data", "standard input can be read only once, and data uses it");
   return files;
 }
 
@@ -122,11 +119,10 @@ void refuse_streams(const TrainConfig& config, const std::vector<TextFile>& file
     return is_token_file(file.path) && !has_documents(file.path);
   });
   require_value(false, "batching", config.batching, " needs documents; ",
-                stream == files.end()
-                    ? "set documents to line, blank_line or token"
-                    : stream->name() +
-                          " holds one stream of token ids, and no index of documents "
-                          "(.idx) lies beside it");
+                stream == files.end() ? "set documents to line, blank_line or token"
+                                      : stream->name() +
+                                            " contains one stream of token ids, and there is no "
+                                            "index of documents (.idx) next to it");
 }
 
 // Reads data and splits it into training and validation parts.
@@ -204,7 +200,7 @@ void require_lasting_data(const TrainConfig& config) {
   };
   for (const auto* names : {&config.data, &config.validation_data}) {
     require(std::none_of(names->begin(), names->end(), is_input),
-            "--resume: data comes through standard input, which no run can go on with; name a file "
+            "--resume: the data came from standard input, which cannot be read again; name a file "
             "with the same text (--data FILE)");
   }
 }
@@ -229,7 +225,7 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
     if (const Index unknown = count_token(*data, tokenizer->unknown()); unknown > 0) {
       result.notes.push_back(concat_text(unknown, " of the ", data->token_count, " tokens to ",
                                          data == &result.train ? "train" : "evaluate",
-                                         " on are characters that the tokenizer does not know"));
+                                         " on are characters that are not in the vocabulary"));
     }
   }
   // A model with its own begin token keeps the beginning of its prompts.

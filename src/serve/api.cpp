@@ -186,7 +186,7 @@ void Api::get_file(const HttpRequest& request, const Exchange& exchange) {
 
 void Api::get_health(const HttpRequest&, const Exchange& exchange) {
   if (closing_) {
-    throw ApiError(503, "closing", "the server ends");
+    throw ApiError(503, "closing", "the server is shutting down");
   }
   exchange->send(response_of({{"status", "ok"}}));
 }

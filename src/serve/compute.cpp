@@ -247,7 +247,7 @@ void Compute::serve_others(Urgency urgency) {
     const bool has_texts = step_all();
     run_next_jobs(before);
     const std::lock_guard lock(mutex_);
-    require(!stopping_, "the server ends");
+    require(!stopping_, "the server is shutting down");
     const bool is_wanted = has_jobs(before) || (has_texts && urgency == Urgency::background);
     has_more = is_wanted && others.seconds() < kShare * part;
   }

@@ -95,7 +95,7 @@ void Fields::refuse_others() const {
   for (const auto& [key, value] : body_.members()) {
     if (known_.count(key) == 0 && !value.is_null()) {
       const std::string near = nearest_name(key, {known_.begin(), known_.end()});
-      fail_value(escaped(key), "this server does not know it here",
+      fail_value(escaped(key), "is not a key of this request",
                  near.empty() ? "" : "; did you mean '" + near + "'?");
     }
   }

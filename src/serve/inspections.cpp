@@ -363,7 +363,7 @@ std::string lens(const ServedModel& model, RequestTexts& texts, Work& work) {
   const Index readings = (count_in(task.view.layers, question.gpt().config().n_layer) + 2) *
                          count_in(task.positions, std::ssize(task.text));
   require_value(readings * task.top_k <= kMostChoices, "top_k", "expected at most ", kMostChoices,
-                " tokens in an answer, got a question for ", readings * task.top_k);
+                " tokens in an answer, got a request for ", readings * task.top_k);
   const ModelChanges changes = question.changes();
   question.begin(std::ssize(task.text) + readings);
   question.change(changes);

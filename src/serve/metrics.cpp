@@ -54,23 +54,22 @@ std::string Metrics::text(const ComputeStatus& compute, Index connections) const
   add("headlight_connections", "gauge", "Open connections", connections);
   add("headlight_requests", "gauge", "Completions that run or wait", compute.requests);
   add("headlight_jobs", "gauge", "Analyses that run or wait", compute.jobs);
-  add("headlight_slices_total", "counter", "Parts of analyses between which texts take a token",
-      compute.slices);
+  add("headlight_slices_total", "counter", "Time slices of analyses", compute.slices);
   add_value(text, "headlight_analysed_tokens_total", "counter",
-            "Tokens that analyses have read, times passes", compute.job_tokens);
-  add("headlight_texts", "gauge", "Texts that are being made", engines.texts);
+            "Tokens read by analyses, multiplied by passes", compute.job_tokens);
+  add("headlight_texts", "gauge", "Texts that are being generated", engines.texts);
   add("headlight_prompt_tokens_total", "counter", "Tokens of prompts", engines.prompt_tokens);
-  add("headlight_prompt_tokens_reused_total", "counter", "Of those, read for earlier requests",
-      engines.reused_prompt_tokens);
-  add("headlight_tokens_total", "counter", "Tokens that were chosen", engines.tokens);
-  add("headlight_context_tokens", "gauge", "Room for keys and values", compute.context_tokens);
-  add("headlight_context_tokens_reserved", "gauge", "Of that, promised to texts",
+  add("headlight_prompt_tokens_reused_total", "counter",
+      "Prompt tokens reused from earlier requests", engines.reused_prompt_tokens);
+  add("headlight_tokens_total", "counter", "Generated tokens", engines.tokens);
+  add("headlight_context_tokens", "gauge", "Capacity for keys and values in tokens",
+      compute.context_tokens);
+  add("headlight_context_tokens_reserved", "gauge", "Capacity reserved for texts in tokens",
       engines.reserved_tokens);
-  add("headlight_context_tokens_kept", "gauge", "Of that, beginnings of prompts",
+  add("headlight_context_tokens_kept", "gauge", "Capacity of kept beginnings of prompts in tokens",
       engines.kept_tokens);
   add_steps(text, compute);
-  add_value(text, "headlight_peak_memory_bytes", "gauge", "Most memory that was in use",
-            peak_memory());
+  add_value(text, "headlight_peak_memory_bytes", "gauge", "Peak memory use", peak_memory());
   const std::lock_guard lock(mutex_);
   text +=
       "# HELP headlight_http_requests_total Requests by path\n"

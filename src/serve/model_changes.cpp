@@ -56,7 +56,7 @@ ModelChanges read_model_changes(RequestTexts& texts, const std::string& name) {
   for (const Change& change : result.changes) {
     targets += change.targets.size() + change.classes.size();
     require_value(change.source.file.empty(), name,
-                  "expected texts in quotes: requests name no files");
+                  "expected texts in quotes: requests cannot name files");
     for (const std::string& source : {change.source.text, change.source.less}) {
       tokens += source.empty() ? 0 : std::ssize(texts.encode_prompt(source, name));
     }

@@ -132,8 +132,9 @@ void RunFeed::watch(const std::vector<std::string>& runs, std::shared_ptr<HttpEx
   }
   const std::lock_guard lock(mutex_);
   if (closing_ || watching_ + arriving_.size() >= kMostWatchers) {
-    throw ApiError(closing_ ? 503 : 429, "",
-                   closing_ ? "the server ends" : "too many watch already");
+    throw ApiError(
+        closing_ ? 503 : 429, "",
+        closing_ ? "the server is shutting down" : "too many clients are watching already");
   }
   arriving_.push_back(std::move(watcher));
   if (!thread_.joinable()) {

@@ -59,10 +59,10 @@ void check_models(const std::vector<ServedModel>& models, const ServeOptions& op
 
 // Throws Error unless `origin` has the exact form that browsers send. Others never match.
 void check_origin(const std::string& origin) {
-  require_value(origin.find('*') == std::string::npos, "allow_origin",
-                "expected pages by name, such as https://example.org, got '", escaped(origin),
-                "', which would let every page that a browser shows use this server, with the key "
-                "that the browser keeps for it");
+  require_value(
+      origin.find('*') == std::string::npos, "allow_origin",
+      "expected pages by name, such as https://example.org, got '", escaped(origin),
+      "', which would let every web page use this server with the key that the browser has stored");
   const std::size_t scheme = origin.find("://");
   const bool is_whole = scheme != std::string::npos && scheme + 3 < origin.size() &&
                         origin.find_first_of("/?# ", scheme + 3) == std::string::npos;
@@ -170,8 +170,8 @@ void ServeOptions::validate() const {
   require_value(api_key.empty() || std::ssize(api_key) >= kShortestKey, "api_key_file",
                 "expected a key of at least ", kShortestKey, " characters, got ", api_key.size());
   require_value(!api_key.empty() || is_loopback(host), "api_key_file",
-                "expected a file with a key beside --host ", host,
-                ", which others than this machine can reach");
+                "expected a file with a key, because --host ", host,
+                " can be reached from other machines");
   for (const std::string& origin : allowed_origins) {
     check_origin(origin);
   }

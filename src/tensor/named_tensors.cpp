@@ -32,7 +32,7 @@ void require_finite(const NamedTensors& tensors, const std::string& where) {
       return std::all_of(values, values + elements.numel(),
                          [](auto value) { return std::isfinite(value); });
     });
-    require(finite, where, name, " holds values that are not finite");
+    require(finite, where, name, " contains values that are not finite");
   }
 }
 

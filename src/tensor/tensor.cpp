@@ -126,7 +126,7 @@ bool Tensor::is_contiguous() const {
 
 void* Tensor::raw_data(DType expected) const {
   require(defined(), "[data] the tensor is undefined");
-  require(expected == dtype_, "[data] the tensor holds ", dtype_, ", ", expected, " was asked for");
+  require(expected == dtype_, "[data] the tensor has type ", dtype_, ", expected ", expected);
   return static_cast<std::byte*>(storage_->data()) +
          static_cast<std::size_t>(offset_) * element_size(dtype_);
 }

@@ -39,7 +39,7 @@ std::unordered_map<std::string_view, std::int32_t> ids_by_bytes(const BpeVocabul
   for (std::size_t id = 0; id < vocabulary.tokens.size(); ++id) {
     const std::string& token = vocabulary.tokens[id];
     require(token.empty() == special[id], name, ": token ", id,
-            token.empty() ? " is empty" : " is special, but stands for bytes");
+            token.empty() ? " is empty" : " is special, but has bytes");
     const bool added = token.empty() || ids.emplace(token, id).second;
     if (!added) {
       fail(name, ": tokens ", ids[token], " and ", id, " are both ", in_quotes(byte_name(token)));
@@ -91,7 +91,7 @@ struct BpeState {
       require(!token.empty(), name, ": a special token has no name");
       require_utf8(token, concat_text(name, ": special token ", id));
       require(names.emplace(token, id).second, name, ": special token ", in_quotes(token),
-              " comes twice");
+              " appears twice");
       // Tokenizer files list special and other tokens by name in one object.
       const auto bytes = bytes_of_name(token);
       require(!bytes || !ids.contains(*bytes), name, ": special token ", in_quotes(token),
@@ -103,7 +103,7 @@ struct BpeState {
     for (std::size_t byte = 0; byte < model.byte_ids.size(); ++byte) {
       const char character = static_cast<char>(byte);
       const auto found = ids.find(std::string_view(&character, 1));
-      require(found != ids.end(), name, ": byte ", byte, " is no token");
+      require(found != ids.end(), name, ": byte ", byte, " is not a token");
       model.byte_ids[byte] = found->second;
     }
   }
@@ -115,14 +115,14 @@ struct BpeState {
       for (const std::int32_t id : {merge.left, merge.right}) {
         const bool inside = id >= 0 && static_cast<std::size_t>(id) < vocabulary.tokens.size();
         require(inside && !vocabulary.tokens[static_cast<std::size_t>(id)].empty(), name,
-                ": merge ", rank, ": id ", id, " is no token of bytes");
+                ": merge ", rank, ": id ", id, " is not a token of bytes");
       }
       joined = vocabulary.tokens[static_cast<std::size_t>(merge.left)];
       joined += vocabulary.tokens[static_cast<std::size_t>(merge.right)];
       const auto result = ids.find(joined);
       if (result == ids.end()) {
         fail(name, ": merge ", rank, " gives ", in_quotes(byte_name(joined)),
-             ", which is no token");
+             ", which is not a token");
       }
       // A repeated merge has its last rank, as in Hugging Face tokenizers.
       model.merges.set(merge, {rank, result->second});

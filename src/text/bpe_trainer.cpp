@@ -455,10 +455,10 @@ void BpeTrainerOptions::validate() const {
   for (const std::string& name : special_tokens) {
     require_value(!name.empty(), "special_tokens", "expected names, got an empty one");
     require_utf8_value(name, "special_tokens");
-    require_value(seen.insert(name).second, "special_tokens", in_quotes(name), " comes twice");
+    require_value(seen.insert(name).second, "special_tokens", in_quotes(name), " appears twice");
     require_value(!is_one_piece(name) && !is_one_piece(bytes_of_name(name).value_or("")),
                   "special_tokens", in_quotes(name),
-                  " could be learned from text as well; choose a name like <|pad|>");
+                  " could also be learned from text; choose a name like <|pad|>");
   }
   require_value(seen.count(std::string(kEndOfTextName)) > 0, "special_tokens", "expected ",
                 kEndOfTextName, " among them");

@@ -27,7 +27,7 @@ CharTokenizer::CharTokenizer(std::vector<char32_t> characters, SpecialTokens pla
     const auto id = static_cast<std::int32_t>(ids_.size()) + first_character_;
     const bool added = ids_.emplace(character, id).second;
     require(added, "[CharTokenizer] character ", static_cast<std::uint32_t>(character),
-            " comes twice");
+            " appears twice");
   }
 }
 

@@ -63,8 +63,8 @@ std::string SpecialNameCount::warning(std::string_view where, std::string_view o
     }
   }
   names += named > kNamed ? concat_text(" and ", named - kNamed, " more names") : "";
-  return concat_text(where, ": spells special tokens out in characters: ", names, "; ", option,
-                     " reads them as tokens");
+  return concat_text(where, ": names of special tokens are read as plain text: ", names, "; ",
+                     option, " reads them as tokens");
 }
 
 }  // namespace headlight

@@ -61,17 +61,14 @@ std::optional<std::int32_t> Tokenizer::begin_token() const {
 }
 
 std::int32_t Tokenizer::end_of_text() const {
-  require(!ends_.empty(),
-          "the tokenizer has no special token that ends a text: expected one "
-          "stream (documents = none)");
+  require(!ends_.empty(), "the tokenizer has no end-of-text token: set documents = none");
   return ends_.front();
 }
 
 std::int32_t Tokenizer::begin_of_text() const {
   const std::optional<std::int32_t> id = begin_token();
   require(id.has_value(),
-          "the tokenizer has no special token that begins a text: expected a text "
-          "that is not empty");
+          "the tokenizer has no token that begins a text: give a text that is not empty");
   return *id;
 }
 

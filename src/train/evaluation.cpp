@@ -70,7 +70,7 @@ void require_logits_fit(Index tokens, Index vocabulary) {
   const std::string missing =
       missing_memory(4.0 * static_cast<double>(tokens) * static_cast<double>(vocabulary));
   require(missing.empty(), "logits: ", tokens, " tokens x ", vocabulary, " ids need ", missing,
-          "; look at fewer batches");
+          "; use fewer batches");
 }
 
 // Computes the evaluation. loss_of(index, batch) returns the sum of the negative log-likelihoods of
@@ -198,7 +198,7 @@ NamedTensors evaluation_logits(const LanguageModel& model, const TokenDataset& d
   }
   const Index tokens = ends.back();
   require(tokens <= std::numeric_limits<std::int32_t>::max(), "logits: ", tokens,
-          " tokens are more than can be counted; look at fewer batches");
+          " tokens are too many to count; use fewer batches");
   require_logits_fit(tokens, model.vocab_size());
   const std::vector<std::int32_t> offsets(ends.begin(), ends.end());
   Tensor inputs = Tensor::empty({tokens}, DType::int32);

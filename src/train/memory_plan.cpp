@@ -62,17 +62,17 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index 
 void require_memory(const MemoryPlan& plan) {
   const bool activations_most = plan.activations > plan.total() / 2;
   const bool data_most = plan.data > plan.total() / 2;
-  require(plan.available == 0 || plan.total() <= plan.available, "training ",
-          static_cast<Index>(plan.weights / kBytes), " parameters needs about ",
-          megabytes(plan.total()), " of memory (", megabytes(plan.activations),
-          " for the activations of a batch, ", megabytes(plan.data), " for the data), and ",
-          megabytes(plan.available), " are available; ",
-          data_most
-              ? "turn the data into a .bin file first (headlight tokenizer encode), whose ids "
-                "stay there"
-          : activations_most
-              ? "choose a smaller batch_size (with more gradient_accumulation_steps) or block_size"
-              : "choose a smaller n_layer, n_embd or vocab_size");
+  require(
+      plan.available == 0 || plan.total() <= plan.available, "training ",
+      static_cast<Index>(plan.weights / kBytes), " parameters needs about ",
+      megabytes(plan.total()), " of memory (", megabytes(plan.activations),
+      " for the activations of a batch, ", megabytes(plan.data), " for the data), but ",
+      megabytes(plan.available), " are available; ",
+      data_most
+          ? "turn the data into a .bin file first (headlight tokenizer encode), which stays on disk"
+      : activations_most
+          ? "choose a smaller batch_size (with more gradient_accumulation_steps) or block_size"
+          : "choose a smaller n_layer, n_embd or vocab_size");
 }
 
 }  // namespace headlight

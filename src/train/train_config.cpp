@@ -454,7 +454,7 @@ void require_batch(const TrainConfig& config) {
                 " sequences of ", block);
   require_value(config.gradient_accumulation_steps <= kLargestBatch / (config.batch_size * block),
                 "gradient_accumulation_steps", "expected at most ", kLargestBatch,
-                " tokens in an update, got ", config.gradient_accumulation_steps, " batches of ",
+                " tokens in a step, got ", config.gradient_accumulation_steps, " batches of ",
                 config.batch_size * block);
 }
 
@@ -462,7 +462,7 @@ void require_shards(Index shards) {
   const auto number = static_cast<std::uint64_t>(shards);
   require_value(shards == 0 || std::has_single_bit(number), "shards",
                 "expected a power of two (1, 2, 4 ...), got ", shards, "; ", std::bit_floor(number),
-                " or ", std::bit_ceil(number), " go");
+                " or ", std::bit_ceil(number), " are possible");
 }
 
 // Accepts kinds, and paths even if they do not exist: a resumed run uses its own tokenizer.
@@ -617,7 +617,7 @@ void TrainConfig::validate() const {
   require_batch(*this);
   require_shards(shards);
   require_value(repeat_share == 0 || is_named(batching, Batching::packed), "repeat_share",
-                "expected batching = packed beside it, got ", batching);
+                "needs batching = packed, got ", batching);
   require_value(repeat_share == 0 || block_size >= 4, "repeat_share",
                 "expected a block_size of 4 or more, got ", block_size);
   model(1).validate();
@@ -706,15 +706,15 @@ std::vector<std::string> contradictions(const TrainConfig& config) {
   const bool decays = schedule.kind != ScheduleKind::constant;
   std::vector<std::string> lines;
   if (decays && config.min_lr > config.learning_rate) {
-    lines.push_back(concat_text("min_lr ", config.min_lr, " lies above learning_rate ",
+    lines.push_back(concat_text("min_lr ", config.min_lr, " is above learning_rate ",
                                 config.learning_rate, ": the rate rises to it"));
   }
   if (config.warmup_iters > 0 && config.max_iters > 0 &&
       schedule.warmup_steps >= config.max_iters) {
-    lines.push_back(concat_text(
-        "warmup_iters ", config.warmup_iters, " is not shorter than the run, max_iters ",
-        config.max_iters, ": its last update has a rate of ", schedule.at(config.max_iters - 1),
-        ", not learning_rate ", config.learning_rate));
+    lines.push_back(concat_text("warmup_iters ", config.warmup_iters,
+                                " is not shorter than the run, max_iters ", config.max_iters,
+                                ": its last step has a rate of ", schedule.at(config.max_iters - 1),
+                                ", not learning_rate ", config.learning_rate));
   }
   if (decays && schedule.warmup_steps > 0 && config.lr_decay_iters >= 0 &&
       config.lr_decay_iters <= schedule.warmup_steps && schedule.warmup_steps < config.max_iters) {

@@ -203,7 +203,7 @@ void Trainer::judge(StepMetrics& metrics) const {
     const auto reaction = parse_name<OnNan>("on_nan", config_.on_nan);
     if (reaction == OnNan::stop) {
       throw DivergedError(
-          concat_text("update ", iteration_, ": ", metrics.reason,
+          concat_text("step ", iteration_, ": ", metrics.reason,
                       "; try a smaller learning_rate, or on_nan = skip or rollback"));
     }
     metrics.outcome = reaction == OnNan::rollback ? StepOutcome::unusable : StepOutcome::skipped;
@@ -212,8 +212,8 @@ void Trainer::judge(StepMetrics& metrics) const {
   const double score =
       config_.skip_spikes > 0 ? spike_score(history_.recent_losses, metrics.loss) : 0;
   if (score > config_.skip_spikes) {
-    metrics.reason = concat_text("the loss (", metrics.loss, ") lies ", score,
-                                 " standard deviations above the recent ones");
+    metrics.reason = concat_text("the loss (", metrics.loss, ") is ", score,
+                                 " standard deviations above the recent losses");
     metrics.outcome = StepOutcome::skipped;
   }
 }
@@ -223,8 +223,8 @@ void Trainer::leave_out(const StepMetrics& metrics) {
   ++history_.skipped_in_row;
   if (history_.skipped_in_row > config_.max_bad_updates) {
     throw DivergedError(concat_text(
-        "update ", iteration_, ": ", metrics.reason, ", and so for the ", config_.max_bad_updates,
-        " updates before (max_bad_updates); try a smaller learning_rate"));
+        "step ", iteration_, ": ", metrics.reason, ", as in the ", config_.max_bad_updates,
+        " steps before (max_bad_updates); try a smaller learning_rate"));
   }
 }
 

@@ -183,7 +183,7 @@ TEST_CASE("bench refuses what it cannot measure", "[cli]") {
   CHECK(refusal_of({"attention", "--lengths", ""}).find("--lengths") != std::string::npos);
   CHECK(
       refusal_of({"train", "--batching", "padded", "--gradient_accumulation_steps", "10000000000"})
-          .find("tokens in an update") != std::string::npos);
+          .find("tokens in a step") != std::string::npos);
   CHECK(refusal_of({"train", "--batching", "padded", "--gradient_accumulation_steps", "1000000",
                     "--steps", "100000"})
             .find("free") != std::string::npos);

@@ -102,7 +102,7 @@ TEST_CASE("paths that the system refuses are named, with its reason", "[cli]") {
   CHECK(refusal({"eval", missing}) == missing + ": no such directory");
   const std::string file = given.folder.write("file", "x");
   CHECK(given.refused("attention", {"--text", "ab", "--out", file + "/maps"})
-            .rfind(file + "/maps: cannot be made a directory", 0) == 0);
+            .rfind(file + "/maps: cannot create this directory", 0) == 0);
 }
 
 TEST_CASE("a value is called an option only where it can come from nowhere else", "[cli]") {
@@ -133,7 +133,7 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
   CHECK(error({"--text", "a", "--max_documents", "-1"}) ==
         "--max_documents: expected a number from 0, got -1");
   CHECK(error({"--text", "a", "--layers", "0", "--heads", "0.1"}) ==
-        "--layers: expected none beside --heads 0.1, which names layers itself");
+        "--layers: cannot be combined with --heads 0.1, which names layers");
   CHECK(error({"--text", "a", "--heads", "9.0"}) ==
         "--heads: the model has layers 0 to 1, got 9.0");
   const std::string other = given.folder.write(
@@ -141,7 +141,7 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
   CHECK(
       error({"--text", "a", "--scores", other}) ==
       other +
-          ": tells of head 3.0, which the model does not have; expected the scores of this model");
+          ": contains head 3.0, which the model does not have; expected the scores of this model");
   CHECK(error({"--text", "a", "--documents", "foo"}) ==
         "--documents: expected none, line, blank_line or token, got 'foo'");
   CHECK(error({"--text", "a", "--view", "foo"}) ==
@@ -159,14 +159,14 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
   CHECK(
       given.refused("patch",
                     {"--clean", "abc", "--corrupt", "abd", "--answer", "a", "--wrong", "a"}) ==
-      "--wrong: expected another token than the answer, got 'a' for both; name them with --answer "
+      "--wrong: expected a token other than the answer, got 'a' for both; name them with --answer "
       "and --wrong");
   const std::string longer(40, 'a');
   CHECK(given.refused("attribute", {"--text", longer}) ==
-        "--text: expected up to 32 tokens, the block of the model, got 40");
+        "--text: expected up to 32 tokens, the context length of the model, got 40");
   CHECK(given.refused("patch",
                       {"--clean", longer, "--corrupt", longer, "--answer", "a", "--wrong", "b"}) ==
-        "--clean: expected up to 32 tokens, the block of the model, got 40");
+        "--clean: expected up to 32 tokens, the context length of the model, got 40");
   CHECK(given.refused("ablate", given.with_data({"--pairs", "1"})) ==
         "--pairs: expected 0 or at least 2 heads, got 1");
   CHECK(given.refused("ablate", given.with_data({"--heads", "9.9"})) ==
@@ -174,26 +174,26 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
   CHECK(given.refused("heads", given.with_data({"--seed", "-5"})) ==
         "--seed: expected at least 0, got -5");
   CHECK(given.refused("heads", {"--text", "abc", "--documents", "line"}) ==
-        "--documents: expected --data beside it");
+        "--documents: needs --data");
   CHECK(given.refused("heads", {"--over_time", "--filter", "layer=0"}) ==
-        "--filter: does not go with --over_time");
+        "--filter: cannot be combined with --over_time");
   CHECK(given.refused("prune", {"--heads", "0.1", "--out", out, "--rounds", "2"}) ==
-        "--rounds: expected --keep or --until_loss beside it");
+        "--rounds: needs --keep or --until_loss");
   CHECK(given.refused("prune", {"--heads", "0.1", "--out", out + "/a/b"}) ==
-        out + "/a/b: there is no directory " + out + "/a for it to be made in");
+        out + "/a/b: its parent directory " + out + "/a does not exist");
   CHECK(given.refused("prune", given.with_data({"--keep", "2.5", "--out", out})) ==
         "--keep: expected a whole number or a share like 50%, got 2.5");
   CHECK(given.refused("eval", given.with_data({"--documents", "lines"})) ==
         "--documents: expected none, line, blank_line or token, got 'lines'");
   CHECK(given.refused("eval", given.with_data({"--separator", "x"})) ==
-        "--separator: expected --documents token beside it");
+        "--separator: needs --documents token");
   CHECK(given.refused("eval", given.with_data({"--documents", "token", "--separator", ""})) ==
         "--separator: expected a text, got none");
   CHECK(given.refused("eval", given.with_data({"--documents", "token", "--separator", "a\xFF"})) ==
         "--separator: invalid UTF-8 at byte 1");
   CHECK(given.refused("generate", {"--start", "a\xFF"}) == "--start: invalid UTF-8 at byte 1");
   CHECK(given.refused("info", {"--vocab_size", "7"}) ==
-        "--vocab_size: expected a configuration beside it, " + given.model + " is a model");
+        "--vocab_size: needs a configuration, " + given.model + " is a model");
   CHECK(given.refused("heads", given.with_data({"--columns", ""})) ==
         "--columns: expected names of columns, got none");
   CHECK(refusal({"lab", "params", "--seed", "-1"}) == "--seed: expected at least 0, got -1");
@@ -207,8 +207,8 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
   const std::string ids = given.folder.write("ids.bin", std::string(8, '\1'));
   CHECK(given.refused("eval", {"--data", ids, "--documents", "line"}) ==
         "--documents: " + ids +
-            " holds one stream of token ids, expected none, or an index of its documents beside "
-            "it (.idx)");
+            " contains one stream of token ids; set documents = none, or add an index of its "
+            "documents (.idx)");
 }
 
 TEST_CASE("bench, export and info name what is missing or does not fit", "[cli]") {
@@ -229,7 +229,7 @@ TEST_CASE("bench, export and info name what is missing or does not fit", "[cli]"
         "--to: expected hf, nanogpt, gguf, npz or safetensors");
   const std::string bpe = given.folder.write("bpe.toml", "tokenizer = \"bpe\"\n");
   CHECK(refusal({"info", bpe}) ==
-        "--vocab_size: needed, because the configuration's bpe does not say how many tokens");
+        "--vocab_size: needed, because tokenizer = bpe does not fix the number of tokens");
   CHECK(refusal({"info", nothing}) ==
         "--vocab_size: needed, because the configuration names no data");
 }
@@ -246,7 +246,7 @@ TEST_CASE("tokenizer names what is missing or does not fit", "[cli]") {
   CHECK(train({"--data", given.text, "--vocab_size", "300"}) ==
         "--out: expected a folder to write the tokenizer into");
   CHECK(refusal({"tokenizer", "encode", given.model, "--jsonl", "text", "--text", "a"}) ==
-        "--jsonl: expected a file beside it");
+        "--jsonl: needs a file");
   CHECK(refusal({"tokenizer", "encode", given.model, given.folder.at("none")}) ==
         given.folder.at("none") + ": No such file or directory");
   CHECK(refusal({"tokenizer", "encode", given.model, "--file",
@@ -262,7 +262,8 @@ TEST_CASE("a tokenizer of a model is not replaced by another", "[cli]") {
   const Given given;
   CHECK(refusal({"tokenizer", "train", "--data", given.text, "--vocab_size", "300", "--out",
                  given.model}) ==
-        given.model + ": holds a model, whose tokenizer must stay; choose another folder");
+        given.model +
+            ": contains a model, whose tokenizer must not be replaced; choose another folder");
 }
 
 TEST_CASE("output that nobody takes is a failure, whatever the command", "[cli]") {
@@ -314,7 +315,7 @@ TEST_CASE("train names what is missing or does not fit", "[cli]") {
   CHECK(train({"--out_dir", run + "\xFF"}) ==
         "--out_dir: invalid UTF-8 at byte " + std::to_string(run.size()));
   CHECK(train({"--tokenizer", "bpe"}) ==
-        "vocab_size: expected the number of tokens to learn, as tokenizer is bpe, got 0");
+        "vocab_size: expected the number of tokens to learn, because tokenizer is bpe, got 0");
   CHECK(train({"--resume"}).rfind(run + ": no such run directory", 0) == 0);
   const std::string one = given.folder.write("one.txt", "A");
   CHECK(
@@ -350,7 +351,7 @@ TEST_CASE("training that diverges is a failure, not bad input", "[cli]") {
                                               "0"});
   CHECK(result.exit_code == 1);
   REQUIRE(result.messages().size() == 1);
-  CHECK(result.messages()[0].starts_with("error: update "));
+  CHECK(result.messages()[0].starts_with("error: step "));
   CHECK(result.messages()[0].find("is not finite; try a smaller learning_rate") !=
         std::string::npos);
 }

@@ -121,7 +121,7 @@ TEST_CASE("info lists the metadata and the tensors of a GGUF file", "[cli]") {
   const ProgramResult result = run_headlight({"info", path});
   REQUIRE(result.messages().size() == 1);
   CHECK(result.messages()[0].starts_with("warning: " + path + ": "));
-  CHECK(result.messages()[0].ends_with("; listed as tensors alone"));
+  CHECK(result.messages()[0].ends_with("; only its tensors are listed"));
   const std::string& text = result.out;
   CHECK(contains(text, "w  Q8_0 [2, 32]\nb  F32 [3]\n"));
   CHECK(contains(text, "2 tensors, 67 elements\n"));
@@ -289,7 +289,7 @@ TEST_CASE("export says what a format cannot express", "[cli]") {
   }
   SECTION("a head of its own, relu, another epsilon") {
     config.tie_weights = false;
-    CHECK(contains(refused("nanogpt"), "a head that is not tied cannot be expressed"));
+    CHECK(contains(refused("nanogpt"), "an untied output head cannot be expressed"));
     config.tie_weights = true;
     config.activation = Activation::relu;
     CHECK(contains(refused("nanogpt"), "activation = relu cannot be expressed"));

@@ -129,7 +129,8 @@ TEST_CASE("generate warns when the model cannot see the whole prompt", "[cli]") 
   CHECK(result.exit_code == 0);
   REQUIRE(!result.messages().empty());
   CHECK(result.messages()[0] ==
-        "warning: the prompt has 33 tokens, more than the block of 32: the model sees the last 16");
+        "warning: the prompt has 33 tokens, more than the context length of 32: the model reads "
+        "the last 16");
 }
 
 TEST_CASE("generate refuses options out of range by name", "[cli]") {
@@ -149,7 +150,7 @@ TEST_CASE("generate refuses options out of range by name", "[cli]") {
   CHECK(refusal({"generate", model, "--prompt", "a\xFF"}) ==
         "error: --prompt: invalid UTF-8 at byte 1");
   CHECK(refusal({"generate", model, "--json", "--stream"}) ==
-        "error: --stream: does not go with --json");
+        "error: --stream: cannot be combined with --json");
 }
 
 TEST_CASE("attention writes arrays, tokens and pictures and says which", "[cli]") {
@@ -217,8 +218,8 @@ TEST_CASE("attention refuses what does not fit by name", "[cli]") {
         "'gif'");
   CHECK(error("--file", "x") == "error: expected either --text or --file");
   CHECK(refusal({"attention", model, "--text", std::string(40, 'x')}) ==
-        "error: the text has 40 tokens, more than the 32 that the model reads at once: cut it with "
-        "max_tokens 32, or raise window where its block is longer");
+        "error: the text has 40 tokens, more than the 32 tokens of the context length: cut it with "
+        "max_tokens 32, or raise window up to block_size");
   CHECK(!std::filesystem::exists(folder.at("maps")));
 }
 

@@ -173,8 +173,7 @@ TEST_CASE("info describes a GGUF file as a model and as tensors", "[cli]") {
   CHECK(text.starts_with(output_of({"info", given.model})));
   CHECK(contains(text, "\ntoken_embd.weight  F32 [257, "));
   CHECK(refusal({"info", given.gguf, "--vocab_size", "3"}) ==
-        "error: --vocab_size: expected a configuration beside it, " + given.gguf +
-            " is a file of tensors");
+        "error: --vocab_size: needs a configuration, " + given.gguf + " is a file of tensors");
 }
 
 TEST_CASE("a GGUF model that does not fit into memory is refused before it is read", "[cli]") {
@@ -196,7 +195,7 @@ TEST_CASE("a GGUF model that does not fit into memory is refused before it is re
   const std::string error = message({"generate", path, "--prompt", "a"});
   CAPTURE(error);
   CHECK(contains(error, "float32 needs memory of 4306 MB, and "));
-  CHECK(error.ends_with(" MB are free; no other fits"));
+  CHECK(error.ends_with(" MB are free; no other format fits"));
 }
 
 }  // namespace gguf_model_test

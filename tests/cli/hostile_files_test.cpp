@@ -137,8 +137,9 @@ TEST_CASE("a model whose weights are not numbers generates nothing", "[cli]") {
     const char* complaint;
   };
   for (const auto& [value, complaint] :
-       {Weights{std::nan(""), "wte.weight holds values that are not finite"},
-        Weights{HUGE_VAL, "wte.weight holds values that are not finite"}, Weights{3e38, "NaN"}}) {
+       {Weights{std::nan(""), "wte.weight contains values that are not finite"},
+        Weights{HUGE_VAL, "wte.weight contains values that are not finite"},
+        Weights{3e38, "NaN"}}) {
     NamedTensors tensors = read_safetensors(victim.weights());
     for (auto& [name, tensor] : tensors) {
       tensor = Tensor::full(tensor.shape(), value);

@@ -35,7 +35,7 @@ TEST_CASE("a file of another kind is not written over", "[cli]") {
   const std::string weights = given.model + "/model.safetensors";
   const std::string before = file_contents(weights);
   CHECK(refusal({"eval", given.model, "--data", given.text, "--logits", weights}) ==
-        "error: --logits: " + weights + " is there and is no .npz file; choose another name");
+        "error: --logits: " + weights + " exists and is not a .npz file; choose another name");
   check_refused({"tokenizer", "encode", given.model, "--file", given.text, "--out", given.text},
                 {"--out", given.text, "no .bin file"});
   check_refused({"patch", given.model, "--clean", "abc", "--corrupt", "abd", "--answer", "a",
@@ -54,11 +54,11 @@ TEST_CASE("characters that the tokenizer does not know are counted aloud", "[cli
   const ProgramResult result = run_headlight({"eval", given.model, "--data", text});
   CHECK(result.exit_code == 0);
   CHECK(result.err ==
-        "warning: " + text + ": 3 of 11 tokens are characters that the tokenizer does not know\n");
+        "warning: " + text + ": 3 of 11 tokens are characters that are not in the vocabulary\n");
   const nlohmann::json report = report_of({"eval", given.model, "--data", text});
   CHECK(report["bits_per_byte"].is_null());  // the lengths of unknown characters are lost
   CHECK(run_headlight({"eval", given.model, "--data", given.text}).err.empty());
-  const std::string line = "the model does not know 2 characters\n";
+  const std::string line = "not in the vocabulary: 2 characters\n";
   CHECK(run_headlight({"heads", given.model, "--text", "aXbYc"}).err == "warning: --text: " + line);
   CHECK(
       run_headlight({"attention", given.model, "--text", "aXbYc", "--out", given.folder.at("maps")})
@@ -66,7 +66,7 @@ TEST_CASE("characters that the tokenizer does not know are counted aloud", "[cli
   CHECK(run_headlight({"generate", given.model, "--prompt", "aXbYc"})
             .err.rfind("warning: prompt: " + line, 0) == 0);
   check_refused({"attribute", given.model, "--text", "abc", "--token", "Z"},
-                {"--token: the tokenizer does not know 'Z'"});
+                {"--token: the tokenizer has no token for 'Z'"});
 }
 
 TEST_CASE("tokens that stand for no byte have no bits per byte", "[cli]") {
@@ -135,7 +135,7 @@ TEST_CASE("a pruned model can be trained on a text that only that needs", "[cli]
   CHECK(std::filesystem::exists(given.folder.at("pruned") + "/model.safetensors"));
   check_refused({"prune", given.model, "--heads", "0.0", "--out", given.folder.at("other"),
                  "--finetune_data", given.text},
-                {"--finetune_data: expected --finetune_iters beside it"});
+                {"--finetune_data: needs --finetune_iters"});
 }
 
 TEST_CASE("prune shows which head went too far and was put back", "[cli]") {

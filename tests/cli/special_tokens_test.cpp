@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 const std::string kChat = "<|im_start|>hi<|im_end|>";
 const std::string kChatIds = "257,104,105,258";
 const std::string kWarning =
-    ": spells special tokens out in characters: '<|im_start|>' (1), '<|im_end|>' (1); "
+    ": names of special tokens are read as plain text: '<|im_start|>' (1), '<|im_end|>' (1); "
     "--special_tokens on reads them as tokens";
 
 // Byte-level BPE of 256 bytes, <|endoftext|> (256), <|im_start|> (257) and <|im_end|> (258).
@@ -149,10 +149,11 @@ TEST_CASE("pairs of texts and changes from texts read special tokens, too", "[cl
   const std::string pairs = given.folder.write(
       "pairs.jsonl",
       R"({"clean": "<|im_start|>ab", "corrupt": "<|im_start|>cd", "answer": "a", "wrong": "b"})");
-  CHECK(has(given.messages_of({"patch", given.model, "--pairs", pairs}),
-            "warning: " + pairs +
-                ": spells special tokens out in characters: '<|im_start|>' (2); --special_tokens "
-                "on reads them as tokens"));
+  CHECK(has(
+      given.messages_of({"patch", given.model, "--pairs", pairs}),
+      "warning: " + pairs +
+          ": names of special tokens are read as plain text: '<|im_start|>' (2); --special_tokens "
+          "on reads them as tokens"));
   CHECK(has(given.messages_of({"lens", given.model, "--text", "ab", "--intervene",
                                "freeze z.0 from \"" + kChat + "\""}),
             "warning: --intervene" + kWarning));
@@ -171,7 +172,7 @@ TEST_CASE("ids that no text can have are refused", "[cli]") {
   CHECK(refused({"--ids", "1", "--text", "a"}) == "error: expected either --ids or --text");
   CHECK(refused({"--ids", "1", "--data", "a"}) == "error: expected either --ids or --data");
   CHECK(refusal({"attention", given.model, "--ids", "1,2", "--documents", "line"}) ==
-        "error: --documents: does not go with --ids");
+        "error: --documents: cannot be combined with --ids");
 }
 
 TEST_CASE("training reads special tokens on demand", "[cli]") {
@@ -213,10 +214,10 @@ TEST_CASE("training reads special tokens on demand", "[cli]") {
   };
   const std::string warning =
       file +
-      ": spells special tokens out in characters: '<|im_start|>' (30), '<|im_end|>' (30); "
+      ": names of special tokens are read as plain text: '<|im_start|>' (30), '<|im_end|>' (30); "
       "--special_tokens on reads them as tokens";
   CHECK(trained("off", "off").find(warning) != std::string::npos);
-  CHECK(trained("on", "on").find("spells special tokens") == std::string::npos);
+  CHECK(trained("on", "on").find("names of special tokens") == std::string::npos);
   CHECK(file_contents(given.folder.at("on") + "/config.toml").find("special_tokens = \"on\"") !=
         std::string::npos);
 }

@@ -56,7 +56,7 @@ TEST_CASE("a stream is one sequence without special tokens") {
   CHECK(dataset.token_count == 3);
   CHECK_FALSE(dataset.documents);
   CHECK(dataset.end_of_text == -1);
-  CHECK_THROWS_WITH(stream_dataset({}), "[stream_dataset] the stream has no token");
+  CHECK_THROWS_WITH(stream_dataset({}), "[stream_dataset] the stream has no tokens");
 }
 
 TEST_CASE("every document begins and ends with the end of text, empty ones are dropped") {

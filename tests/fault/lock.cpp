@@ -37,7 +37,8 @@ void judge_race(const std::vector<Ending>& endings, const TrainingCase& training
     tally.count("ended with exit code " + std::to_string(ending.code));
     const std::string manners = bad_manners(ending);
     // A late program finds the finished run of the winner.
-    const bool late = ending.code == 2 && ending.err.find("holds a run already") != ending.err.npos;
+    const bool late =
+        ending.code == 2 && ending.err.find("contains a run already") != ending.err.npos;
     if (!manners.empty() || (ending.code != 0 && ending.code != kLocked && !late)) {
       tally.problem(ending.summary());
     }

@@ -113,7 +113,7 @@ TEST_CASE("a manifest that leaves out a required file is refused") {
   CHECK(error("a.txt") == "no Error");
   for (const std::string name : {"b.txt", "c.txt"}) {
     CHECK(error(name) == (folder / "MANIFEST.json").string() + ": files: expected an entry for " +
-                             name + ", got none; take a whole copy of " + folder.path().string());
+                             name + ", got none; use a complete copy of " + folder.path().string());
   }
 }
 
@@ -164,8 +164,8 @@ TEST_CASE("a manifest that cannot be used is an error that says why") {
   CHECK(error_of_manifest(R"({"version": 1, "files": {"a.txt": )" + entry + "}}") == "no Error");
   const std::vector<std::pair<std::string, std::string>> cases{
       {"", "invalid JSON"},
-      {"[]", "lacks a version"},
-      {R"({"files": {}})", "lacks a version"},
+      {"[]", "has no version"},
+      {R"({"files": {}})", "has no version"},
       {R"({"version": 2, "files": {}})", "version 2, expected 1"},
       {R"({"version": "1", "files": {}})", "version \"1\", expected 1"},
       {R"({"version": 1})", "expected exactly version and files"},

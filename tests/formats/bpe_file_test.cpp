@@ -157,13 +157,13 @@ TEST_CASE("files of GPT-2 that do not fit together are refused, naming the file"
   CHECK(refusal(files) == "dir: merges.txt: merge 161: \"zz\" is not in the vocabulary");
   files.merges = "#version: 0.2\na\n";
   CHECK(refusal(files) ==
-        "dir: merges.txt: merge 0: expected two tokens with a blank between, got \"a\"");
+        "dir: merges.txt: merge 0: expected two tokens with a space between, got \"a\"");
   files.merges = "a b c\n";
   CHECK(refusal(files).starts_with("dir: merges.txt: merge 0: expected two tokens"));
   files.merges = good.merges + "\n";
   CHECK(refusal(files).starts_with("dir: merges.txt: merge 161: expected two tokens"));
   files.merges = "q z\n";
-  CHECK(refusal(files) == "dir: merge 0 gives 'qz', which is no token");
+  CHECK(refusal(files) == "dir: merge 0 gives 'qz', which is not a token");
   files.vocab = json::object();
   CHECK(refusal(files) == "dir: vocab.json: key \"<|endoftext|>\" is missing");
   files.vocab = json::array();
@@ -202,9 +202,9 @@ TEST_CASE("malformed merges are refused, naming the first") {
   CHECK(refusal("/model/merges/3", "a ") ==
         "t.json: model.merges: merge 3: \"\" is not in the vocabulary");
   CHECK(refusal("/model/merges/3", "<|end|> a") ==
-        "t.json: model: merge 3: id 1 is no token of bytes");
+        "t.json: model: merge 3: id 1 is not a token of bytes");
   CHECK(refusal("/model/merges/3", "q z") ==
-        "t.json: model: merge 3 gives 'qz', which is no token");
+        "t.json: model: merge 3 gives 'qz', which is not a token");
 }
 
 TEST_CASE("of a merge of GPT-2's kind that comes twice the last rank counts") {
@@ -237,7 +237,7 @@ TEST_CASE("malformed BPE vocabularies are refused") {
   json file = hf_file();
   file["model"]["vocab"].erase("q");
   file["model"]["vocab"]["qqq"] = 83;
-  CHECK(refusal(file) == "t.json: model: byte 113 is no token");
+  CHECK(refusal(file) == "t.json: model: byte 113 is not a token");
 }
 
 TEST_CASE("a tokenizer without special tokens is read, and names the lack where one is needed") {

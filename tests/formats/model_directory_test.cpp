@@ -138,7 +138,7 @@ TEST_CASE("tensor names may lack their prefix and stand beside causal masks") {
 
   tensors.emplace_back("transformer.ln_f.bias", Tensor::zeros({9}));
   write_tensors(directory, tensors);
-  CHECK(contains(load_error(directory), "ln_f.bias': its weight has come before"));
+  CHECK(contains(load_error(directory), "ln_f.bias': its weight appears twice"));
 }
 
 TEST_CASE("weights of other types become float32") {
@@ -194,7 +194,7 @@ TEST_CASE("shards are read where their index says") {
     const std::string gone = tensors.back().first;
     tensors.pop_back();
     write_safetensors(directory / first, tensors);
-    CHECK(contains(load_error(directory), "does not fit config.json: missing '" + gone + "'"));
+    CHECK(contains(load_error(directory), "does not match config.json: missing '" + gone + "'"));
   }
   SECTION("a tensor that the index does not list is refused") {
     nlohmann::json changed = index;
@@ -262,9 +262,10 @@ TEST_CASE("tensors outside of layers that are no weights are left out with a war
   std::vector<std::string> warnings;
   const auto warn = [&](const std::string& line) { warnings.push_back(line); };
   check_same_parameters(*load_weights(directory, {.warn = warn}), *model);
-  CHECK(warnings == std::vector<std::string>{(directory / "model.safetensors").string() +
-                                             ": left out 'score.weight', 'v_head.summary.weight': "
-                                             "no weights of this model"});
+  CHECK(warnings ==
+        std::vector<std::string>{
+            (directory / "model.safetensors").string() +
+            ": ignored 'score.weight', 'v_head.summary.weight': not weights of this model"});
   read_settled_config(directory, warn);
   CHECK(warnings.size() == 2);
   CHECK(load_error(directory) == "no Error");
@@ -280,7 +281,7 @@ TEST_CASE("tensors that do not fit config.json are named in one line") {
     }
     write_tensors(directory, tensors);
     CHECK(contains(load_error(directory),
-                   "does not fit config.json: missing 'transformer.ln_f.bias'; unexpected "
+                   "does not match config.json: missing 'transformer.ln_f.bias'; unexpected "
                    "'transformer.ln_g.bias'"));
   }
   SECTION("a whole layer too few") {
@@ -312,16 +313,18 @@ TEST_CASE("what is no model that can be read says what it is and what to do") {
   const std::string place = folder.path().string();
   CHECK(error_at(folder / "none") == place + "/none: no such directory");
   write_bytes(folder / "ckpt.pt", "PK");
-  CHECK(contains(error_at(folder / "ckpt.pt"), "/ckpt.pt, a Python pickle, is not read; save"));
-  CHECK(contains(error_at(folder.path()), "/ckpt.pt, a Python pickle, is not read; save"));
+  CHECK(
+      contains(error_at(folder / "ckpt.pt"), "/ckpt.pt, a Python pickle, is not supported; save"));
+  CHECK(contains(error_at(folder.path()), "/ckpt.pt, a Python pickle, is not supported; save"));
   write_bytes(folder / "weights", "GGUF and more");
   CHECK(error_at(folder / "weights") ==
         place + "/weights: is a GGUF file; rename it to 'weights.gguf'");
   write_bytes(folder / "a.gguf", "GGUF");
   CHECK(error_at(folder.path()) ==
-        place + ": no model here but a GGUF file; give " + place + "/a.gguf");
+        place + ": no model here, but a GGUF file; use " + place + "/a.gguf");
   write_bytes(folder / "text", "text");
-  CHECK(contains(error_at(folder / "text"), "/text: is no directory; expected that of a model"));
+  CHECK(
+      contains(error_at(folder / "text"), "/text: is not a directory; expected a model directory"));
 }
 
 TEST_CASE("files that stand for what is missing say so") {
@@ -342,7 +345,8 @@ TEST_CASE("files that stand for what is missing say so") {
   SECTION("shards without their index") {
     shard(directory);
     fs::remove(directory / "model.safetensors.index.json");
-    CHECK(contains(load_error(directory), "is one of several; model.safetensors.index.json, "));
+    CHECK(
+        contains(load_error(directory), "is one of several files; model.safetensors.index.json, "));
   }
   SECTION("a tokenizer of SentencePiece alone") {
     fs::remove(directory / "tokenizer.json");

@@ -216,7 +216,7 @@ TEST_CASE("shards of other texts, settings or programs are refused", "[io]") {
                    encode_shards(folder / "other", texts.files(), ByteTokenizer(),
                                  options_of(1000));
                  }),
-                 "holds thesis.txt and no shards; choose another folder"));
+                 "contains thesis.txt and no shards; choose another folder"));
   write_bytes(out / "shards.json", "{\"version\": 2}");
   CHECK(contains(error_of([&] { encode(options_of(1000)); }), "shards.json: version: expected 1"));
 }
@@ -232,7 +232,7 @@ TEST_CASE("shards are read only as the manifest beside them tells of them", "[io
   trainer.feed("aaaa aaaa aaaa");
   const BpeTokenizer other(trainer.finish());
   CHECK(contains(error_of([&] { open_token_file(first, other); }),
-                 "shard_000000.bin: its ids are those of another tokenizer"));
+                 "shard_000000.bin: its ids belong to another tokenizer"));
   fs::resize_file(first, 1000);
   CHECK(contains(error_of([&] { open_token_file(first, ByteTokenizer()); }),
                  "shard_000000.bin: expected the "));
@@ -241,7 +241,7 @@ TEST_CASE("shards are read only as the manifest beside them tells of them", "[io
                  "shard_000000.bin: has 500 tokens, "));
   fs::copy_file(first, folder / "out" / "more.bin");
   CHECK(contains(error_of([&] { open_token_file(folder / "out" / "more.bin", ByteTokenizer()); }),
-                 "knows nothing of this file"));
+                 "is not listed in "));
   ShardOptions options = options_of(1000);
   options.on_shard = [](const Shard&) { throw Killed(); };
   CHECK_THROWS_AS(encode_shards(folder / "half", texts.files(), ByteTokenizer(), options), Killed);

@@ -245,11 +245,11 @@ TEST_CASE("a decoder refuses what does not fit and leaves the caches alone") {
   CHECK_THROWS_WITH(step({{-1, &cache}}),
                     "[Decoder] expected ids from 0 to 52, got -1 for sequence 0");
   CHECK_THROWS_WITH(step({{1, &cache}, {1, &full}}),
-                    "[Gpt] a block of 40 positions cannot take 1 more after 40");
+                    "[Gpt] a context of 40 positions has no room for 1 more after 40");
   CHECK(cache.length() == 39);
   step({{1, &cache}});
   CHECK_THROWS_WITH(step({{1, &cache}}),
-                    "[Gpt] a block of 40 positions cannot take 1 more after 40");
+                    "[Gpt] a context of 40 positions has no room for 1 more after 40");
   const Gpt wide(small_config(), 1, DType::float64);
   CHECK_THROWS_WITH(Decoder(wide), "[Decoder] expected a float32 model, got float64");
 }

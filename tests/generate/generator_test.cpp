@@ -258,10 +258,10 @@ TEST_CASE("a model with damaged weights gives an error, not a text") {
       parameter.data<float>()[16 * 30] = std::numeric_limits<float>::quiet_NaN();
     }
   }
-  CHECK(error_of([&] {
-          generate(*model, ByteTokenizer(), "a");
-        }).rfind("[Sampler] the logits are not finite, that of token 30 is NaN: the model's "
-                 "weights", 0) == 0);
+  CHECK(error_of([&] { generate(*model, ByteTokenizer(), "a"); })
+            .rfind("[Sampler] the logits are not finite: the logit of token 30 is NaN: the model's "
+                   "weights",
+                   0) == 0);
 }
 
 TEST_CASE("weights so large that their squares are infinite give an error, not a text") {
@@ -277,8 +277,9 @@ TEST_CASE("weights so large that their squares are infinite give an error, not a
   for (const bool use_cache : {true, false}) {
     GenerateOptions options = greedy(5);
     options.use_cache = use_cache;
-    CHECK(error_of([&] { generate(model, ByteTokenizer(), "a", options); })
-              .find("the logits are not finite") != std::string::npos);
+    CHECK(error_of([&] {
+            generate(model, ByteTokenizer(), "a", options);
+          }).find("the logits are not finite") != std::string::npos);
   }
 }
 

@@ -234,10 +234,12 @@ TEST_CASE("float32 logits give the same choice as float64") {
 
 TEST_CASE("logits that are not numbers are refused by name") {
   CHECK(error_of({}, tensor_of({1, std::nan(""), 2})) ==
-        "[Sampler] the logits are not finite, that of token 1 is NaN: the model's weights may be "
+        "[Sampler] the logits are not finite: the logit of token 1 is NaN: the model's weights may "
+        "be "
         "damaged");
   CHECK(error_of({.temperature = 0}, tensor_of({1, 2, kInfinity})) ==
-        "[Sampler] the logits are not finite, that of token 2 is infinite: the model's weights may "
+        "[Sampler] the logits are not finite: the logit of token 2 is infinite: the model's "
+        "weights may "
         "be damaged");
   CHECK(error_of({}, Tensor::zeros({2, 2})) == "[Sampler] expected logits [V]");
   CHECK(error_of({}, Tensor::zeros({0})) == "[Sampler] expected logits [V]");

@@ -355,7 +355,7 @@ TEST_CASE("files of another number take the place of those before", "[activation
   CHECK(write(20).size() == 4);
   CHECK(write(0) == one);
   write_bytes(folder / "acts.json", "{}");
-  CHECK(contains(error_of([&] { write(12); }), "acts.json: is there and lists no"));
+  CHECK(contains(error_of([&] { write(12); }), "acts.json: exists but does not list"));
   CHECK(read_bytes(folder / "acts.json") == "{}");
 }
 

@@ -83,9 +83,9 @@ TEST_CASE("heads that were planted are called what they are, with scores of at l
   CHECK(even.verdict.name == "diffuse");
   CHECK(even.score("spread").value.mean == Approx(1));
   CHECK(head_sentence(head_of(scores, "0.0")) ==
-        "0.0 looks at the previous token: 1.00 of its weight");
+        "0.0 attends to the previous token: 1.00 of its weight");
   CHECK(head_sentence(head_of(scores, "1.1")) ==
-        "1.1 looks 2 tokens back: its largest weight is there for 1.00 of the queries");
+        "1.1 attends 2 tokens back: its largest weight is there for 1.00 of the queries");
 }
 
 TEST_CASE("random weights are not given the names of planted heads", "[heads]") {
@@ -379,7 +379,7 @@ TEST_CASE("scores of even weights stand beside those of the heads", "[heads]") {
   ScoredHead near = head;
   near.verdict.measure = "name_ahead";
   near.verdict.leans = "name_mover";
-  CHECK(even_weights_text(near) == ", where even weights give 0.40");
+  CHECK(even_weights_text(near) == ", where uniform attention gives 0.40");
   near.verdict.leans = {};
   CHECK(even_weights_text(near).empty());
 }

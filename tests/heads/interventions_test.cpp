@@ -131,9 +131,8 @@ TEST_CASE("what is no change is refused in one line that quotes it", "[heads]") 
   CHECK(refusal("of 5.1").starts_with("intervene: expected off, scale, add, mean, freeze or"));
   CHECK(refusal("off") == "intervene: 'off': expected a target such as 5.1, mlp.3 or resid_post.6");
   CHECK(refusal("off 5.1,").ends_with("expected a target such as 5.1, mlp.3 or resid_post.6"));
-  CHECK(refusal("off 5.1 6.2") ==
-        "intervene: 'off 5.1 6.2': expected nothing behind it, got '6.2'");
-  CHECK(refusal("scale 5.1").ends_with("expected a factor behind the targets: scale 7.2 0.5"));
+  CHECK(refusal("off 5.1 6.2") == "intervene: 'off 5.1 6.2': expected nothing after it, got '6.2'");
+  CHECK(refusal("scale 5.1").ends_with("expected a factor after the targets: scale 7.2 0.5"));
   CHECK(refusal("scale 5.1 nan").ends_with("expected a factor such as 0.5, got 'nan'"));
   CHECK(refusal("add z.1 v.npz")
             .ends_with("expected add TARGETS FILE.npz:ARRAY or add TARGETS "
@@ -142,8 +141,8 @@ TEST_CASE("what is no change is refused in one line that quotes it", "[heads]") 
   CHECK(refusal("add z.1 \"a").ends_with("expected a text in quotation marks"));
   CHECK(refusal("mean z.1 book.txt").ends_with("expected mean TARGETS from \"TEXT\" or from FILE"));
   CHECK(refusal("freeze z.1 from \"\"").ends_with("expected a text that is not empty"));
-  CHECK(refusal("freeze z.1 from 'a' at -1").ends_with("of a token behind 'at', got '-1'"));
-  CHECK(refusal("mean z.1 from 'a' at 1").ends_with("expected nothing behind it, got 'at 1'"));
+  CHECK(refusal("freeze z.1 from 'a' at -1").ends_with("of a token after 'at', got '-1'"));
+  CHECK(refusal("mean z.1 from 'a' at 1").ends_with("expected nothing after it, got 'at 1'"));
   CHECK(refusal("off z.1 @x").ends_with("such as 3, 4-8 or 4-, got 'x'"));
 }
 
@@ -237,7 +236,7 @@ TEST_CASE("each change does what its name says", "[heads]") {
                 })));
     CHECK(mentions(f.refusal("freeze mlp.0 from \"abc\" at 3"), {"0 to 2, got 3"}));
     CHECK(mentions(f.refusal("freeze pattern.0.1 from \"abc\" at 1"),
-                   {"pattern is at one token means nothing at another"}));
+                   {"pattern of one token cannot be used at another"}));
   }
   SECTION("several changes at one point come one after the other") {
     CHECK(close(f.logits("scale mlp.1 3; scale mlp.1 0.5; off 1.0"),
@@ -247,8 +246,7 @@ TEST_CASE("each change does what its name says", "[heads]") {
 
 TEST_CASE("classes of heads are targets where scores are given", "[heads]") {
   Fixture f;
-  CHECK(mentions(f.refusal("off induction"),
-                 {"class of heads with --scores beside it, got induction"}));
+  CHECK(mentions(f.refusal("off induction"), {"class of heads with --scores, got induction"}));
   f.scores[{0, 1}] = {.name = "previous token", .score = 0.9};
   f.scores[{2, 0}] = {.name = "previous token", .score = 0.8};
   f.scores[{1, 0}] = {.name = "previous token", .score = 0.7, .settled = false};
@@ -265,9 +263,9 @@ TEST_CASE("targets that a model does not have are refused", "[heads]") {
   CHECK(f.refusal("off 2.1-2") == "intervene: blocks.2.attn.hook_z has numbers 0 to 1, got 2");
   CHECK(f.refusal("off resid_pre.0.6") ==
         "intervene: blocks.0.hook_resid_pre has numbers 0 to 5, got 6");
-  CHECK(f.refusal("off mlp.1") == "intervene: this model computes no mlp_out");
-  CHECK(f.refusal("off rot_q") == "intervene: this model computes no rot_q");
-  CHECK(f.refusal("off logits").starts_with("intervene: logits are what comes out"));
+  CHECK(f.refusal("off mlp.1") == "intervene: this model does not compute mlp_out");
+  CHECK(f.refusal("off rot_q") == "intervene: this model does not compute rot_q");
+  CHECK(f.refusal("off logits").starts_with("intervene: logits cannot be changed"));
   CHECK(f.refusal("mean pattern.1 from \"abc\"") ==
         "intervene: expected off, scale or freeze for pattern, got mean");
 }

@@ -116,14 +116,16 @@ class SilentModel final : public LanguageModel {
 TEST_CASE("a model that keeps its heads to itself is refused, not measured as nothing", "[heads]") {
   const SilentModel model;
   const TokenDataset data = document_dataset(kTexts, 0);
-  const auto no_weights =
-      contains_text("a model of type 'custom' gives no Recorder the attention weights of layer 0");
-  const auto no_outputs = contains_text("gives no ForwardHook what the heads of layer 0 put out");
+  const auto no_weights = contains_text(
+      "a model of type 'custom' does not pass to Recorder the attention weights of layer 0");
+  const auto no_outputs =
+      contains_text("does not pass to ForwardHook the outputs of the heads of layer 0");
   CHECK_THROWS_WITH(score_heads(model, kTexts), no_weights);
   CHECK_THROWS_WITH(record_attention(model, build_char_tokenizer("ab"), "ab"), no_weights);
   CHECK_THROWS_WITH(ablate_heads(model, data), no_outputs);
-  CHECK_THROWS_WITH(head_importance(model, data),
-                    contains_text("gives no ForwardHook what the heads of every layer put out"));
+  CHECK_THROWS_WITH(
+      head_importance(model, data),
+      contains_text("does not pass to ForwardHook the outputs of the heads of every layer"));
 }
 
 }  // namespace own_model_test

@@ -204,13 +204,13 @@ TEST_CASE("parts that make no sense are refused", "[heads]") {
   CHECK(each(*gpt, "neuron.3") == "each: the model has layers 0 to 2, got mlp_post.3");
   CHECK(each(*gpt, "neuron.0-1") == "each: expected the neurons of one layer, got neuron.0-1");
   CHECK(each(*gpt, "neuron.1.48") == "each: blocks.1.mlp.hook_post has numbers 0 to 47, got 48");
-  CHECK(each(*bare, "neuron.1") == "each: this model computes no mlp_post");
+  CHECK(each(*bare, "neuron.1") == "each: this model does not compute mlp_post");
   const auto off = [&](const Gpt& model, const char* text, AblationMode mode) {
     return error_of([&] { ablate_parts(model, small_documents(), {part(text)}, {.mode = mode}); });
   };
   CHECK(off(*gpt, "mlp.3", AblationMode::zero) ==
         "off: the model has layers 0 to 2, got mlp_out.3");
-  CHECK(off(*bare, "layer.1", AblationMode::mean) == "off: this model computes no mlp_out");
+  CHECK(off(*bare, "layer.1", AblationMode::mean) == "off: this model does not compute mlp_out");
   CHECK(off(*gpt, "pattern.1", AblationMode::mean) ==
         "off: expected off, scale or freeze for pattern, got mean");
   CHECK(off(*gpt, "0.1", AblationMode::resample) ==
@@ -218,7 +218,7 @@ TEST_CASE("parts that make no sense are refused", "[heads]") {
   CHECK(error_of([&] { ablate_parts(*gpt, small_documents(), {}); }) ==
         "off: expected parts to ablate, got none");
   CHECK(error_of([] { parse_targets("off", "5.1 6.2"); }) ==
-        "off: '5.1 6.2': expected nothing behind it, got '6.2'");
+        "off: '5.1 6.2': expected nothing after it, got '6.2'");
   CHECK(error_of([] { parse_targets("off", " "); }) ==
         "off: '': expected a target such as 5.1, mlp.3 or resid_post.6");
 }

@@ -253,7 +253,7 @@ TEST_CASE("a path carries what the sender alone writes into the receiver", "[hea
   const auto refused = [&](const PatchPath& path) {
     return error_of([&] { patch_path(*gpt, kTask, path); });
   };
-  CHECK(mentions(refused({{1, 0}, {1, 1}}), {"path: ", "behind layer 1", "1.1"}));
+  CHECK(mentions(refused({{1, 0}, {1, 1}}), {"path: ", "after layer 1", "1.1"}));
   CHECK(mentions(refused({{0, 0}, {1, 1}, Point::z}), {"path: ", "q, k or v", "z"}));
   CHECK(mentions(refused({{0, 7}, {1, 1}}), {"0.7"}));
 }
@@ -264,7 +264,7 @@ TEST_CASE("grids refuse points and ranges that are not there", "[heads]") {
     return error_of([&] { patch_grid(*gpt, kTask, options); });
   };
   CHECK(refused({.point = Point::embed}) == "point: expected a point of layers, got embed");
-  CHECK(refused({.point = Point::rot_q}) == "point: this model computes no rot_q");
+  CHECK(refused({.point = Point::rot_q}) == "point: this model does not compute rot_q");
   CHECK(refused({.layers = {3, 4}}) == "layers: expected layers 0 to 2, got none of them");
   CHECK(refused({.by_position = true, .positions = {5}}) ==
         "layers: expected layers 0 to 2 and positions 0 to 4, got none of them");

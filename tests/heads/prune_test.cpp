@@ -166,7 +166,7 @@ TEST_CASE("groups of keys that no pruning leaves cannot be filled up") {
   GptConfig config = three_layers();
   config.key_groups = {{1, 2}, {1, 2}, {1, 2}};
   CHECK(mentions(error_of([&] { fill_up_heads(*random_gpt(config), 3); }),
-                 {"key_groups", "no even groups"}));
+                 {"key_groups", "do not form even groups"}));
 }
 
 }  // namespace prune_test

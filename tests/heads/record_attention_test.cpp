@@ -384,11 +384,11 @@ TEST_CASE("recording refuses what does not fit by name") {
     return error_of([&] { record_attention_batch(model(), tokenizer, texts, options); });
   };
   CHECK(error({std::string(25, 'x')}) ==
-        "the text has 25 tokens, more than the 24 that the model reads at once: cut it with "
-        "max_tokens 24, or raise window where its block is longer");
+        "the text has 25 tokens, more than the 24 tokens of the context length: cut it with "
+        "max_tokens 24, or raise window up to block_size");
   CHECK(error({"a", std::string(26, 'x')}) ==
-        "document 2 has 26 tokens, more than the 24 that the model reads at once: cut it with "
-        "max_tokens 24, or raise window where its block is longer");
+        "document 2 has 26 tokens, more than the 24 tokens of the context length: cut it with "
+        "max_tokens 24, or raise window up to block_size");
   CHECK(error({std::string(24, 'x')}) == "no Error");
   CHECK(error({""}) == "the text is empty, expected at least one token");
   CHECK(error({}) == "[record_attention] expected at least one document, got none");

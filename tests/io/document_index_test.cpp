@@ -138,11 +138,12 @@ TEST_CASE("more documents than are looked at at once are read", "[io]") {
 
 TEST_CASE("an index that is damaged or belongs to another file is refused", "[io]") {
   const Shard shard;
-  CHECK(contains(shard.error_with(0, "X"), "a.idx: is no index of documents as Megatron-LM"));
+  CHECK(contains(shard.error_with(0, "X"),
+                 "a.idx: is not an index of documents in Megatron-LM's format"));
   CHECK(contains(shard.error_with(9, number(2, 8)), "a.idx: version 2 is not supported"));
   CHECK(contains(shard.error_with(17, number(7, 1)), "a.idx: expected ids of type 8 (uint16)"));
   for (const Index count : {Index{0}, Index{3}, Index{-1}, Index{1} << 60}) {
-    CHECK(contains(shard.error_with(18, number(count, 8)), "a.idx: says that it has "));
+    CHECK(contains(shard.error_with(18, number(count, 8)), "a.idx: claims "));
   }
   CHECK(
       contains(shard.error_with(26, number(2, 8)),
@@ -156,7 +157,7 @@ TEST_CASE("an index that is damaged or belongs to another file is refused", "[io
   CHECK(contains(error_of([&] { shard.read(TokenDtype::uint32); }),
                  "a.idx: says uint16 ids, token_dtype says uint32"));
   fs::resize_file(shard.index(), 40);
-  CHECK(contains(error_of([&] { shard.read(); }), "a.idx: says that it has 1 documents in 40"));
+  CHECK(contains(error_of([&] { shard.read(); }), "a.idx: claims 1 documents in 40"));
   fs::remove(shard.index());
   CHECK_FALSE(has_documents(shard.ids()));
   CHECK(contains(error_of([&] { shard.read(); }), "a.idx"));
@@ -188,7 +189,7 @@ TEST_CASE("an index or a token file that changes under its reader is an error", 
     fs::last_write_time(path, later);
     CHECK(contains(error_of([&] { dataset.sequences[1].tokens(0, 4); }),
                    path.filename().string() +
-                       ": has changed while it was in use: somebody has written to it"));
+                       ": has changed while it was in use: another program has written to it"));
     fs::resize_file(path, fs::file_size(path) + 2);
     CHECK(contains(error_of([&] { dataset.sequences[1].tokens(0, 4); }),
                    path.filename().string() + ": has changed while it was in use: it had "));

@@ -100,11 +100,11 @@ TEST_CASE("a pickle that is not nanoGPT's vocabulary is refused in one line") {
   CHECK(contains(refusal(good + "x"), "1 bytes follow its end"));
   CHECK(contains(refusal(replaced(good, "K\x02X", "K\x03X")), "vocab_size says 3, itos has 2"));
   CHECK(contains(refusal(replaced(good, std::string("K\x01X", 3), std::string("K\0X", 3))),
-                 "itos: id 0 comes twice"));
+                 "itos: id 0 appears twice"));
   CHECK(contains(refusal(replaced(good, std::string("K\x01X", 3), std::string("K\x07X", 3))),
                  "itos: expected a character for each of the ids 0 to 1"));
   CHECK(contains(refusal(replaced(good, std::string("bK\x01", 3), std::string("bK\0", 3))),
-                 "stoi does not say the same as itos"));
+                 "stoi and itos differ"));
   CHECK(contains(
       refusal(replaced(good, std::string("\x01\0\0\0a", 5), std::string("\x02\0\0\0ac", 6))),
       "'ac' is neither a single character nor vocab_size, itos or stoi"));

@@ -266,24 +266,25 @@ TEST_CASE("a malicious npy header is refused in one line") {
       {npy_text("<i8", "False", "(2,)"), "element type '<i8'"},
       {npy_text("|O", "False", "(2,)"), "element type '|O'"},
       {npy_text("<f4\n", "False", "(2,)"), "element type '<f4\\x0a'"},
-      {npy_text("<f4", "False", "[2]"), "lacks a '('"},
-      {npy_text("<f4", "False", "(2 3)"), "lacks a ')'"},
+      {npy_text("<f4", "False", "[2]"), "has no '('"},
+      {npy_text("<f4", "False", "(2 3)"), "has no ')'"},
       {npy_text("<f4", "False", "(-2,)"), "not a number"},
-      {npy_text("<f4", "False", "(2.0,)"), "lacks a ')'"},
+      {npy_text("<f4", "False", "(2.0,)"), "has no ')'"},
       {npy_text("<f4", "False", "(,)"), "not a number"},
       {npy_text("<f4", "False", "(1099511627777,)"), "too long"},
       {npy_text("<f4", "False", "(" + std::string(60000, '9') + ",)"), "too long"},
       {npy_text("<f4", "False", "(1, 1, 1, 1, 1, 1, 1, 1, 1)"), "too many axes"},
       {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}\n",
        "repeated key 'descr'"},
-      {"{'descr': '<f4', 'shape': ()}\n", "lacks a key"},
+      {"{'descr': '<f4', 'shape': ()}\n", "has a missing key"},
       {"{'descr': '<f4', 'fortran_order': False, 'shape': (), 'x': 1}\n", "repeated key 'x'"},
       {"{'descr: 1}\n", "string without end"},
-      {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}\n", "lacks a quoted string"},
+      {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}\n",
+       "has no quoted string where one is expected"},
       {good + "x", "does not end"},
       {good + "\n", "does not end"},
-      {std::string(65535, '{'), "lacks a quoted string"},
-      {std::string(65535, ' '), "lacks a '{'"},
+      {std::string(65535, '{'), "has no quoted string where one is expected"},
+      {std::string(65535, ' '), "has no '{'"},
   };
   for (const auto& [text, expected] : cases) {
     CAPTURE(text.substr(0, 100), expected);
@@ -306,14 +307,14 @@ TEST_CASE("a malicious archive is refused in one line") {
       {replaced(good, "aaaa.npy", "aaaa.txt"), "does not end in .npy"},
       {replaced(good, "aaaa.npy", "../a.npy"), "is not usable as a file name"},
       {replaced(good, "aaaa.npy", "/aaa.npy"), "is not usable as a file name"},
-      {replaced(good, "aaaa.npy", "aa\na.npy"), "holds a control character"},
+      {replaced(good, "aaaa.npy", "aa\na.npy"), "contains a control character"},
       {replaced(pair, "bbbb.npy", "aaaa.npy"), "File already exists"},
       {with_field(good, 8, 10, 8), "compressed or encrypted"},
       {with_field(good, 22, 24, 1), "bytes do not fit the file"},
       {with_field(good, 6, 8, 1), "compressed or encrypted"},
       {replaced(good, "NUMPY\x01", "NUMPY\x02"), "not a version 1.0 .npy file"},
-      {replaced(good, "(2,)", "(3,)"), "does not take the 2 bytes"},
-      {replaced(good, "'|b1'", "'<f4'"), "does not take the 2 bytes"},
+      {replaced(good, "(2,)", "(3,)"), "does not match its 2 bytes"},
+      {replaced(good, "'|b1'", "'<f4'"), "does not match its 2 bytes"},
       {replaced(good, "\n\x01\x01", "\n\x01\x02"), "CRC error"},
   };
   for (const auto& [bytes, expected] : cases) {
@@ -335,10 +336,10 @@ TEST_CASE("an array with a right checksum but wrong content is refused") {
   CHECK(contains(read_error(archive_of("\x93NUMPY\x01")), "7 bytes are too few"));
   CHECK(contains(read_error(archive_of(std::string("\x93NUMPY\x01\0\xFF\xFF", 10))),
                  "header of 65535 bytes in 10"));
-  CHECK(contains(read_error(archive_of(booleans)), "does not take the 0 bytes"));
+  CHECK(contains(read_error(archive_of(booleans)), "does not match its 0 bytes"));
   CHECK(contains(
       read_error(archive_of(format_npy_header({DType::boolean, {Index{1} << 40, Index{1} << 40}}))),
-      "does not take the 0 bytes"));
+      "does not match its 0 bytes"));
 }
 
 TEST_CASE("names of axes stand beside the numbers, as NumPy's texts of four bytes a character") {
@@ -366,9 +367,9 @@ TEST_CASE("names of axes stand beside the numbers, as NumPy's texts of four byte
                    write_npz(folder / "b.npz", tensors, NamedTexts{{"a", {}}});
                  }),
                  "a"));
-  CHECK(contains(text_error(npy_text("<U0", "False", "(3,)")), "texts of no length"));
+  CHECK(contains(text_error(npy_text("<U0", "False", "(3,)")), "strings that are empty"));
   CHECK(contains(text_error(npy_text("<U99999999", "False", "(3,)")), "too long"));
-  CHECK(contains(text_error(npy_text("<Ux", "False", "(3,)")), "texts of no length"));
+  CHECK(contains(text_error(npy_text("<Ux", "False", "(3,)")), "strings that are empty"));
 }
 
 TEST_CASE("texts that are no list, or no characters, are refused by whoever reads them") {
@@ -380,8 +381,8 @@ TEST_CASE("texts that are no list, or no characters, are refused by whoever read
     NamedTexts texts;
     return error_of([&] { read_npz(folder / "a.npz", &texts); });
   };
-  CHECK(contains(error({1, 1}, std::string("a\0\0\0", 4)), "expected a list"));
-  CHECK(contains(error({1}, std::string("\0\xD8\0\0", 4)), "55296 is no character"));
+  CHECK(contains(error({1, 1}, std::string("a\0\0\0", 4)), "expected one axis"));
+  CHECK(contains(error({1}, std::string("\0\xD8\0\0", 4)), "55296 is not a Unicode character"));
   CHECK(error({1}, std::string("a\0\0\0", 4)) == "no Error");
 }
 

@@ -100,14 +100,14 @@ TEST_CASE("documents begin as prompts of the model do", "[io]") {
 TEST_CASE("a separator that is spelled out is told, where it is not cut at", "[io]") {
   const std::string text = "one<|endoftext|>two";
   const std::vector<std::string> advice{
-      "a.txt: '<|endoftext|>' in the text is spelled out in characters; --documents token cuts it "
-      "into documents there"};
+      "a.txt: '<|endoftext|>' in the text is read as plain text; --documents token splits the text "
+      "there"};
   CHECK(warnings_of("a.txt", text, DocumentSplit::none) == advice);
   CHECK(warnings_of("a.txt", text, DocumentSplit::line) == advice);
   CHECK(warnings_of("a.txt", text, DocumentSplit::token).empty());
   CHECK(warnings_of("a.txt", "one<|endof|>two", DocumentSplit::none).empty());
   CHECK(warnings_of("a.jsonl", "\"<|endoftext|>\"", DocumentSplit::none) ==
-        std::vector<std::string>{"a.jsonl: spells special tokens out in characters: "
+        std::vector<std::string>{"a.jsonl: names of special tokens are read as plain text: "
                                  "'<|endoftext|>' (1); --special_tokens on reads them as tokens"});
   // The separator crosses the border between two reads.
   const std::string before((std::size_t{4} << 20) - 5, 'x');
@@ -137,12 +137,14 @@ TEST_CASE("names of special tokens in a text are read where the tokenizer reads 
 
 TEST_CASE("tables that are read as plain text get one line", "[io]") {
   const auto check = [](const std::string& name, const std::string& text, const std::string& look) {
-    const std::string line = name + ": looks like " + look +
-                             " and is read as plain text, its marks too; for its texts alone, "
-                             "write them as JSON lines and name their key with --jsonl KEY";
+    const std::string line =
+        name + ": looks like " + look +
+        ", but is read as plain text, markup included; to read its texts alone, convert them to "
+        "JSON lines and name their key with --jsonl KEY";
     for (const DocumentSplit mode : {DocumentSplit::none, DocumentSplit::line}) {
       const std::vector<std::string> expected{line};
-      CHECK(warnings_of(name, text, mode) == (look.empty() ? std::vector<std::string>() : expected));
+      CHECK(warnings_of(name, text, mode) ==
+            (look.empty() ? std::vector<std::string>() : expected));
     }
   };
   check("a.json", "[\n  {\"text\": \"b\"}\n]\n", "a JSON array");
@@ -154,8 +156,8 @@ TEST_CASE("tables that are read as plain text get one line", "[io]") {
   check("a.csv.gz.csv", "one two", "CSV");
   check("a.tsv", "one\ttwo", "a table with tabs");
   check("a.txt", "id,\"text\"\r\n1,\"a, b\"\r\n", "CSV");
-  for (const char* text : {"[Chapter 1]\n", "[[link]]", "{x}", "one, two\nthree, four\n",
-                           "one,two", "one,two\nthree\n", "a\nb,c\n"}) {
+  for (const char* text : {"[Chapter 1]\n", "[[link]]", "{x}", "one, two\nthree, four\n", "one,two",
+                           "one,two\nthree\n", "a\nb,c\n"}) {
     check("a.txt", text, "");
   }
   check("a.jsonl", "{\"text\": \"b\"}\n", "");
@@ -167,8 +169,8 @@ TEST_CASE("Hangul in single letters gets one line", "[io]") {
     return warnings_of("a.txt", text, DocumentSplit::none);
   };
   CHECK(lines("a " + decomposed) ==
-        std::vector<std::string>{"a.txt: has Hangul in single letters (NFD), which most models "
-                                 "have not learned; uconv -x nfc makes syllables of them"});
+        std::vector<std::string>{"a.txt: contains decomposed Hangul (NFD), which most models have "
+                                 "not learned; compose it with uconv -x nfc"});
   CHECK(lines("\ud55c\u3131\u3161\u1ea5").empty());  // a syllable, single letters
   CHECK(warnings_of("a.jsonl", "\"" + decomposed + "\"", DocumentSplit::none).size() == 1);
 }
@@ -180,8 +182,8 @@ TEST_CASE("token files are a stream, whatever stands beside them", "[io]") {
   CHECK(read(file).sequences == std::vector<TokenSequence>{{'a', 'b'}});
   CHECK(error_of([&] { read(file, {.split = {DocumentSplit::line}}); }) ==
         "documents: " + file.path +
-            " holds one stream of token ids, expected none, or an index of its documents beside "
-            "it (.idx)");
+            " contains one stream of token ids; set documents = none, or add an index of its "
+            "documents (.idx)");
 }
 
 TEST_CASE("files without a token are left out, unless there is no other", "[io]") {

@@ -245,7 +245,7 @@ TEST_CASE("JSON lines that cannot be used are refused by line", "[io]") {
     return error_of([&] { parts_of(file_of("a.jsonl", lines), {}); });
   };
   CHECK(refusal("\"a\"\n\n{\"id\": 3, \"content\": \"x\", \"title\": \"y\"}\n") ==
-        "a.jsonl: line 3: key \"text\" is missing; --jsonl chooses another, of \"content\", "
+        "a.jsonl: line 3: key \"text\" is missing; choose another with --jsonl: \"content\", "
         "\"title\"");
   CHECK(refusal("{}") == "a.jsonl: line 1: key \"text\" is missing");
   CHECK(refusal("{\"text\": 3}") == "a.jsonl: line 1: \"text\" must be a string, got number");
@@ -321,10 +321,10 @@ TEST_CASE("a small file that becomes gigabytes is refused where a part must fit"
     return error_of([&] { parts_of(file, format); });
   };
   CHECK(refusal({}) ==
-        "bomb.gz: no word ends in the 134217728 bytes from byte 0 on, expected a "
-        "text that can be read in parts");
+        "bomb.gz: no word ends within 134217728 bytes after byte 0, so the text cannot be read in "
+        "parts");
   CHECK(
-      contains(refusal(cut_at(DocumentSplit::line)), "bomb.gz: no document ends in the 134217728"));
+      contains(refusal(cut_at(DocumentSplit::line)), "bomb.gz: no document ends within 134217728"));
   CHECK(contains(refusal(with_key("text")), "bomb.gz: line 1: longer than 134217728 bytes"));
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("ids of 32 bits are known by every second half being 0, and it is said
       open_token_file(file.path(wide(kTen)), AnyTokenizer(10), TokenDtype::automatic);
   CHECK(found.ids == TokenSequence(kTen));
   CHECK(found.dtype == TokenDtype::uint32);
-  CHECK(contains(found.note, "a.bin: read as 32-bit ids, since every second 16-bit number is 0"));
+  CHECK(contains(found.note, "a.bin: read as 32-bit ids, because every second 16-bit number is 0"));
   const TokenFile usual = open_token_file(file.path(narrow(kTen)), AnyTokenizer(10));
   CHECK(usual.ids == TokenSequence(kTen));
   CHECK(usual.note.empty());
@@ -116,9 +116,10 @@ TEST_CASE("a vocabulary above 65,536 means ids of 32 bits") {
   CHECK(file.read(narrow(kTen), 128256, TokenDtype::uint16) == kTen);
   CHECK(contains(file.error(narrow(kTen), 128256),
                  "a.bin: token 0 is 589829, but the tokenizer has the ids 0 to 128255 (the ids "
-                 "were taken for 32-bit ones, as the vocabulary is above 65536; token_dtype = "
+                 "were read as 32-bit ones because the vocabulary is above 65536; token_dtype = "
                  "uint16 reads 16-bit ones)"));
-  CHECK(contains(file.error("abcdef", 128256), "6 bytes are no whole number of 32-bit token ids"));
+  CHECK(
+      contains(file.error("abcdef", 128256), "6 bytes are not a whole number of 32-bit token ids"));
 }
 
 TEST_CASE("ids of 32 bits from a larger vocabulary are refused as such") {
@@ -127,7 +128,7 @@ TEST_CASE("ids of 32 bits from a larger vocabulary are refused as such") {
   ids[3] = 70000;
   CHECK(contains(file.error(wide(ids), 10),
                  "token 3 is 70000, but the tokenizer has the ids 0 to "
-                 "9 (the ids were taken for 32-bit ones"));
+                 "9 (the ids were read as 32-bit ones"));
   CHECK(contains(file.error(wide(ids), 65536), "token 3 is 70000"));
 }
 
@@ -135,8 +136,8 @@ TEST_CASE("a file whose width cannot be told is refused, but read as it is said 
   const Written file;
   for (const std::string& bytes : {wide({5, 6}), std::string(64, '\0')}) {
     CHECK(contains(file.error(bytes, 10),
-                   "a.bin: ids of 16 or of 32 bits? it could be both; say "
-                   "token_dtype = uint16 (as nanoGPT writes them) or"));
+                   "a.bin: the ids can have 16 or 32 bits; set token_dtype = uint16 (as nanoGPT "
+                   "writes them) or"));
     CHECK(file.read(bytes, 10, TokenDtype::uint16).size() == bytes.size() / 2);
     CHECK(file.read(bytes, 10, TokenDtype::uint32).size() == bytes.size() / 4);
   }
@@ -152,7 +153,7 @@ TEST_CASE("the header of llm.c says width and number of the ids") {
   CHECK(file.read(header(20240801, 7, 2) + wide({5, 6}), 10) == Ids{5, 6});
   CHECK(file.read(header(20240520, 1, 0), 10).empty());
   CHECK(contains(file.error(header(20240520, 1, 9) + narrow(kTen), 10),
-                 "expected the 9 uint16 ids that llm.c's header says, got 20 bytes after it"));
+                 "expected the 9 uint16 ids of llm.c's header, got 20 bytes after the header"));
   CHECK(contains(file.error(header(20240801, 7, -1) + wide(kTen), 10), "expected the -1 uint32"));
   CHECK(contains(file.error(header(20240520, 2, 10) + narrow(kTen), 10),
                  "a.bin: version 2 of llm.c's token files is not supported, expected 1"));
@@ -165,7 +166,7 @@ TEST_CASE("the header of llm.c says width and number of the ids") {
 TEST_CASE("a token file that does not fit is refused in one line") {
   const Written file;
   const std::string two = narrow({5, 9});
-  CHECK(contains(file.error(two + "x", 10), "a.bin: 5 bytes are no whole number of 16-bit"));
+  CHECK(contains(file.error(two + "x", 10), "a.bin: 5 bytes are not a whole number of 16-bit"));
   CHECK(contains(file.error(two, 9), "a.bin: token 1 is 9, but the tokenizer has the ids 0 to 8"));
   CHECK(contains(file.error(wide({5, -1, 6}), 10, TokenDtype::uint32), "token 1 is 4294967295"));
   CHECK(file.error(two, 10) == "no Error");
@@ -210,8 +211,9 @@ TEST_CASE("a token file that changes while it is in use is an error, not a signa
       contains_text("a.bin: has changed while it was in use: it had 10000 bytes, now 1000"));
   file.path(narrow(Ids(5000, 10)));
   std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() + 1h);
-  CHECK_THROWS_WITH(found.ids.tokens(400, 200),
-                    contains_text("a.bin: has changed while it was in use: somebody has written"));
+  CHECK_THROWS_WITH(
+      found.ids.tokens(400, 200),
+      contains_text("a.bin: has changed while it was in use: another program has written"));
 }
 
 TEST_CASE("ids that meta.pkl beside them gives to other characters are refused") {
@@ -222,8 +224,8 @@ TEST_CASE("ids that meta.pkl beside them gives to other characters are refused")
   write_bytes(path, narrow({0, 1, 2}));
   CHECK(open_token_file(path, other).ids == TokenSequence{0, 1, 2});
   CHECK(contains(error_of([&] { open_token_file(path, build_char_tokenizer("abc")); }),
-                 "train.bin: meta.pkl beside it says that id 0 is 'a', the tokenizer says "
-                 "'<|endoftext|>'; its ids are those of another tokenizer"));
+                 "train.bin: made with another tokenizer: id 0 is 'a' in meta.pkl, '<|endoftext|>' "
+                 "in the tokenizer"));
   CHECK(contains(error_of([&] { open_token_file(path, CharTokenizer({U'a'})); }), "id 0 is 'a'"));
   write_bytes(folder / "meta.pkl", "of somebody else");
   CHECK(open_token_file(path, build_char_tokenizer("abc")).ids.size() == 3);

@@ -136,11 +136,11 @@ TEST_CASE("a full cache refuses more tokens and says how many are there") {
   KeyValueCache cache = gpt.make_cache();
   next_logits(gpt, draw_ids(20, 50), cache);
   CHECK_THROWS_WITH(next_logits(gpt, draw_ids(5, 50), cache),
-                    "[Gpt] a block of 24 positions cannot take 5 more after 20");
+                    "[Gpt] a context of 24 positions has no room for 5 more after 20");
   CHECK(cache.length() == 20);
   CHECK_NOTHROW(next_logits(gpt, draw_ids(4, 50), cache));
   CHECK_THROWS_WITH(next_logits(gpt, {1}, cache),
-                    "[Gpt] a block of 24 positions cannot take 1 more after 24");
+                    "[Gpt] a context of 24 positions has no room for 1 more after 24");
 }
 
 TEST_CASE("refused tokens leave the cache as it was") {

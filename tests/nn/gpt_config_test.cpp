@@ -177,9 +177,9 @@ TEST_CASE("numbers of heads must fit the heads and rise") {
   refused({{0, 1}}, "head_numbers: expected 2 lists, got 1");
   refused({{0, 1}, {0}}, "head_numbers: expected 2 for layer 1, got 1");
   refused({{0, 1}, {1, 1}},
-          "head_numbers: expected rising numbers from 0 to 524287 for layer 1, got 1");
+          "head_numbers: expected increasing numbers from 0 to 524287 for layer 1, got 1");
   refused({{-1, 1}, {0, 1}},
-          "head_numbers: expected rising numbers from 0 to 524287 for layer 0, got -1");
+          "head_numbers: expected increasing numbers from 0 to 524287 for layer 0, got -1");
   refused({{0, 524288}, {0, 1}}, "from 0 to 524287 for layer 0, got 524288");
 }
 

@@ -269,7 +269,7 @@ TEST_CASE("a GPT refuses sequences longer than its block") {
   const Gpt gpt(small_config());
   CHECK_NOTHROW(gpt.logits(make_batch({draw_ids(20, 100)})));
   CHECK_THROWS_WITH(gpt.logits(make_batch({{1, 2}, draw_ids(21, 100)})),
-                    "[Gpt] sequence 1 has 21 tokens, more than the block of 20");
+                    "[Gpt] sequence 1 has 21 tokens, more than the context length of 20");
   CHECK_THROWS_AS(gpt.loss(make_batch({draw_ids(21, 100)})), Error);
 }
 

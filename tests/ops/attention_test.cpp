@@ -209,7 +209,7 @@ TEST_CASE("cached attention names what does not fit") {
   CHECK(mentions(cached(query, {room, Tensor(), 3}), {"[cached_attention]"}));
   CHECK(mentions(cached(query, {transpose(room), room, 3}), {"[cached_attention]"}));
   CHECK(mentions(cached(query, {transpose(Tensor::zeros({2, 2, 5})), room, 3}),
-                 {"[cached_attention]", "one after the other"}));
+                 {"[cached_attention]", "contiguous rows"}));
   CHECK(mentions(cached(query, {Tensor::zeros({2, 5, 2}, DType::float64), room, 3}),
                  {"[cached_attention]", "float64"}));
 }

@@ -103,7 +103,7 @@ TEST_CASE("Muon takes any model that names its hidden matrices, and refuses wron
   CHECK_THROWS_WITH(MuonWithAdamW(Claiming({})),
                     contains_text("optimizer: muon: a model of type 'custom' does not say"));
   CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{"h.0"}})), contains_text("names 'h.0', which is no"));
-  CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{inner}, {inner}})), contains_text("names it twice"));
+  CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{inner}, {inner}})), contains_text("is named twice"));
   CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{"inner.ln_f.weight"}})),
                     contains_text("[Muon] inner.ln_f.weight: expected a matrix"));
 }

@@ -141,7 +141,7 @@ TEST_CASE("a checkpoint under the name of another update is skipped", "[train]")
   std::vector<std::string> skipped;
   CHECK(find_latest_checkpoint(run.folder.path(), skipped).filename() == "step_00000003");
   REQUIRE(skipped.size() == 1);
-  CHECK(skipped[0].find("is of update 3") != std::string::npos);
+  CHECK(skipped[0].find("belongs to step 3") != std::string::npos);
   run.save(9);
   CHECK(read_training_state(run.folder.path() / "step_00000009").iteration == 9);
 }
@@ -194,7 +194,7 @@ TEST_CASE("moments that no update leaves behind are refused by file and tensor",
     return std::string();
   };
   const std::string where = (path / kCheckpointMoments).string() + ": tensor ";
-  const std::string remedy = "; remove this checkpoint to go on from an older one";
+  const std::string remedy = "; remove this checkpoint to resume from an older one";
   CHECK(refusal("exp_avg.wte.weight", -1).empty());
   CHECK(refusal("exp_avg_sq.wte.weight", 1).empty());
   CHECK(refusal("exp_avg_sq.wte.weight", -0.5F) ==
@@ -215,7 +215,7 @@ TEST_CASE("values that are not finite are never saved", "[train]") {
     run.save(1);
     Tensor weight = run.model.parameters()[1].second;
     weight.data<float>()[3] = value;
-    CHECK_THROWS_WITH(run.save(2), contains_text("wpe.weight holds values that are not finite"));
+    CHECK_THROWS_WITH(run.save(2), contains_text("wpe.weight contains values that are not finite"));
     weight.data<float>()[3] = 0;
     run.optimizer.state()[0].second.data<float>()[0] = value;
     CHECK_THROWS_WITH(run.save(2), contains_text("exp_avg.wte.weight"));

@@ -79,7 +79,7 @@ TEST_CASE("what is found nowhere stays as it was written", "[train]") {
       apply_config_file(config, folder.write("a.toml", "data = \"none/x.txt\"\ncompile = true\n"));
   CHECK_FALSE(contains(value_of(config, "data"), folder.path().string()));
   CHECK(applied.notes.empty());
-  CHECK(applied.warnings == std::vector<std::string>{"compile means nothing here and is ignored"});
+  CHECK(applied.warnings == std::vector<std::string>{"compile has no effect here and is ignored"});
   CHECK_THROWS_WITH(read_run_config(folder.path()), contains_text("config.toml"));
 }
 

@@ -52,7 +52,7 @@ TEST_CASE("what does not change the model may change, and is told", "[train]") {
   const auto changes = changed_settings(before, now, 12);
   CHECK(
       lines_of(changes) ==
-      std::vector<std::string>{"after update 12: batch_size = 13 (was 12), dropout = 0.25 (was 0), "
+      std::vector<std::string>{"after step 12: batch_size = 13 (was 12), dropout = 0.25 (was 0), "
                                "attention_dropout = 0.25 (was 0), residual_dropout = 0.25 (was 0), "
                                "embedding_dropout = 0.25 (was 0), momentum = 0.5 (was 0.9), "
                                "save_interval = 3 (was 0)"});
@@ -68,7 +68,7 @@ TEST_CASE("settings that follow from others count by what they come to", "[train
   now = before;
   now.max_iters = 4000;
   CHECK(lines_of(changed_settings(before, now, 5)) ==
-        std::vector<std::string>{"after update 5: warmup_iters = 200 (was 100), lr_decay_iters = "
+        std::vector<std::string>{"after step 5: warmup_iters = 200 (was 100), lr_decay_iters = "
                                  "4000 (was 2000), max_iters = 4000 (was 2000)"});
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("a run keeps its model, its tokenizer and what it started from", "[tra
   now.tokenizer = "byte";
   now.batch_size = 1;
   const std::string message = refusal(before, now);
-  CHECK_THAT(message, contains_text("--resume: a run keeps its model") &&
+  CHECK_THAT(message, contains_text("--resume: a run cannot change its model") &&
                           contains_text("tokenizer was \"char\", is now \"byte\"; n_layer was 12, "
                                         "is now 3; start a new run"));
   CHECK(message.find("batch_size") == std::string::npos);
@@ -101,7 +101,7 @@ TEST_CASE("a run keeps its optimizer", "[train]") {
     now.out_dir = "runs/a";
     CHECK(refusal(before, now) ==
           std::string("optimizer: the run has adamw, got ") + other +
-              "; go on with --optimizer adamw, or start a new run from its weights: --init_from "
+              "; continue with --optimizer adamw, or start a new run from its weights: --init_from "
               "runs/a and another --out_dir");
   }
 }
@@ -140,7 +140,7 @@ TEST_CASE("padded batches of another size go on at the same place of the epoch",
   standing.present.batches_per_epoch = 15;
   CHECK(standing.plan().start == DataStart{.update = 47, .batch = 2 * 15 + 5});
   CHECK(standing.plan().note ==
-        "data: epoch 3 goes on after 40 sequences; 2 of them come a second time");
+        "data: epoch 3 continues after 40 sequences; 2 of them are repeated");
 }
 
 TEST_CASE("packed batches of another size are drawn on", "[train]") {
@@ -150,12 +150,12 @@ TEST_CASE("packed batches of another size are drawn on", "[train]") {
   standing.present = {.batches_per_epoch = 15, .tokens = 1000};
   CHECK(standing.plan().start == DataStart{.update = 47, .batch = 47});
   CHECK(standing.plan().note ==
-        "data: other text than the run has learned from so far, 900 tokens before, now 1000");
+        "data: different text than the run has trained on so far: 900 tokens before, now 1000");
 }
 
 TEST_CASE("other data, orders and ways of batching begin the next epoch", "[train]") {
   const std::string ends =
-      "epoch 3 of the data ends after 7 of its 20 batches; epoch 4 begins, in an order of its own";
+      "epoch 3 of the data ends after 7 of its 20 batches; epoch 4 begins in a new order";
   Standing seed;
   seed.now.seed = 1;
   CHECK(seed.plan().start == DataStart{.update = 47, .batch = 60});
@@ -167,7 +167,7 @@ TEST_CASE("other data, orders and ways of batching begin the next epoch", "[trai
   data.present = {.batches_per_epoch = 30, .tokens = 1400};
   CHECK(data.plan().start == DataStart{.update = 47, .batch = 90});
   CHECK(data.plan().note ==
-        "data: other text than the run has learned from so far, 900 tokens before, now 1400; " +
+        "data: different text than the run has trained on so far: 900 tokens before, now 1400; " +
             ends);
   Standing beginning;
   beginning.old.batch = 0;

@@ -171,9 +171,9 @@ TEST_CASE("a state that makes no sense is refused by member", "[train]") {
 
 TEST_CASE("numbers of a run's state that contradict each other are refused by name", "[train]") {
   CHECK(refusal_of_change([](TrainingState&) {}).empty());
-  const std::string remedy = "; take a checkpoint that is not damaged";
+  const std::string remedy = "; use a checkpoint that is not damaged";
   const std::string position =
-      ", as iteration, data_start, data_shift and gradient_accumulation_steps of config say, got ";
+      ", by iteration, data_start, data_shift and gradient_accumulation_steps of config, got ";
   const auto check = [&](const auto& change, const std::string& expected) {
     CHECK(refusal_of_change(change) == "s: " + expected + remedy);
   };
@@ -196,7 +196,7 @@ TEST_CASE("numbers of a run's state that contradict each other are refused by na
   check([](auto& state) { state.changes[0].iteration = 8; },
         "changes: iteration: expected at most 7, which is iteration, got 8");
   check([](auto& state) { state.changes.push_back({.iteration = 2}); },
-        "changes: iteration: expected at least 3, which the change before has, got 2");
+        "changes: iteration: expected at least 3, that of the change before it, got 2");
   check([](auto& state) { state.history.data_start.update = 8; },
         "history: data_start: update: expected at most 7, which is iteration and data_shift, "
         "got 8");
@@ -241,7 +241,7 @@ TEST_CASE("very large numbers in a state are refused, not computed with", "[trai
   CHECK(refusal_of_change([](TrainingState& state) {
           state.history.data_shift = kLarge;
           state.history.rollbacks = 1;
-        }).starts_with("s: history: data_shift: expected a number of updates that a run can"));
+        }).starts_with("s: history: data_shift: expected a number of steps that a run can"));
 }
 
 TEST_CASE("another build, CPU variant or products are noticed", "[train]") {

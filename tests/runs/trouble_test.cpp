@@ -168,7 +168,7 @@ TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train
   config.max_bad_updates = 2;
   config.learning_rate = config.min_lr = 1e37;
   config.decay_lr = false;
-  CHECK_THROWS_WITH(run_training(config), contains_text("2 returns to the checkpoint of update 0"));
+  CHECK_THROWS_WITH(run_training(config), contains_text("2 returns to the checkpoint of step 0"));
 }
 
 TEST_CASE("updates are left out until there are too many in a row", "[train]") {
@@ -179,7 +179,7 @@ TEST_CASE("updates are left out until there are too many in a row", "[train]") {
   config.eval_interval = 100;
   Poison poison({1});
   CHECK_THROWS_WITH(run_training(config, {.observers = {&poison}}),
-                    contains_text("update 5: ") && contains_text("for the 3 updates before"));
+                    contains_text("step 5: ") && contains_text("in the 3 steps before"));
   CHECK(poison.skipped == 3);
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("a loss that is not finite stops a run by default and its checkpoint s
   const TrainConfig config = small_config(folder, "a");
   Poison poison({5});
   CHECK_THROWS_WITH(run_training(config, {.observers = {&poison}}),
-                    contains_text("update 6: the loss ("));
+                    contains_text("step 6: the loss ("));
   std::vector<std::string> skipped;
   CHECK(find_latest_checkpoint(config.out_dir, skipped).filename() == "step_00000004");
 }

@@ -119,8 +119,8 @@ TEST_CASE("a key that others may have written is refused", "[serve]") {
   const fs::perms own = fs::perms::owner_read | fs::perms::owner_write;
   for (const fs::perms others : {fs::perms::group_write, fs::perms::others_write}) {
     CHECK(asked(own | others) ==
-          "error: --api_key_file: expected a file that its owner alone may write, got " + file +
-              ", which others may write, too: chmod go-w " + file);
+          "error: --api_key_file: expected a file that only its owner can write, got " + file +
+              ", which others can write as well: run chmod go-w " + file);
   }
   CHECK(asked(own | fs::perms::group_read).find("no_model") != std::string::npos);
 }

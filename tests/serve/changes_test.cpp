@@ -107,7 +107,7 @@ TEST_CASE("what no request can ask to be changed is refused", "[serve]") {
   const auto mentions = [](const std::string& text, const char* what) {
     return text.find(what) != std::string::npos;
   };
-  CHECK(mentions(refusal(request_with("mean 0.1 from /etc/passwd")), "requests name no files"));
+  CHECK(mentions(refusal(request_with("mean 0.1 from /etc/passwd")), "requests cannot name files"));
   CHECK(mentions(refusal(request_with("off 7.1")), "the model has layers 0 to 1"));
   CHECK(mentions(refusal(request_with("of 0.1")), "expected off, scale"));
   CHECK(mentions(refusal(request_with("off induction")), "a class of heads"));

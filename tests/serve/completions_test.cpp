@@ -250,7 +250,7 @@ TEST_CASE("a prompt and its answer end where the block does", "[serve]") {
   CHECK(error["param"].text() == "prompt");
   CHECK(error["code"].text() == "context_length_exceeded");
   CHECK(error["message"].text() ==
-        "prompt: expected at most the 64 tokens of the model's block, got 65");
+        "prompt: expected at most 64 tokens, the context length of the model, got 65");
   const HttpClient::Answer asked =
       server.post("/api/ablate", Json{{"text", std::string(65, 'x')}}.dump());
   CHECK(parse_json(asked.body, "answer")["error"]["code"].text() == "context_length_exceeded");
@@ -341,7 +341,7 @@ TEST_CASE("a completion says which names of special tokens it read as characters
   Json request{{"prompt", "a<|endoftext|>"}, {"max_tokens", 1}};
   const Json plain = server.asked("/v1/completions", request);
   CHECK(plain["usage"]["prompt_tokens"].integer() == 14);
-  CHECK(plain["warnings"].front().text().starts_with("prompt: spells special tokens"));
+  CHECK(plain["warnings"].front().text().starts_with("prompt: names of special tokens"));
   request["stream"] = true;
   const std::vector<Json> events = events_of(server.post("/v1/completions", request.dump()).body);
   CHECK(events.front()["warnings"] == plain["warnings"]);

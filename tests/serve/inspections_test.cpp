@@ -71,7 +71,7 @@ TEST_CASE("no question names a file", "[serve]") {
     const HttpClient::Answer answer =
         server.post("/api/ablate", Json{{"text", "abc"}, {"intervene", change}}.dump());
     CHECK(answer.status == 400);
-    CHECK(answer.body.find("requests name no files") != std::string::npos);
+    CHECK(answer.body.find("requests cannot name files") != std::string::npos);
   }
   CHECK(server.asked("/api/ablate", {{"text", "abc"}, {"intervene", "mean 0.1 from \"a text\""}})
             .is_object());
@@ -178,7 +178,8 @@ TEST_CASE("requests choose how names of special tokens are read, and hear of tho
   const RunningServer server;
   const std::string text = "ab<|endoftext|>c";
   const std::string warning =
-      "text: spells special tokens out in characters: '<|endoftext|>' (1); \"special_tokens\": "
+      "text: names of special tokens are read as plain text: '<|endoftext|>' (1); "
+      "\"special_tokens\": "
       "true reads them as tokens";
   const Json plain = server.asked("/api/ablate", {{"text", text}});
   CHECK(plain["tokens"].size() == text.size());
@@ -194,7 +195,7 @@ TEST_CASE("requests choose how names of special tokens are read, and hear of tho
   // The text of a change follows the same rule.
   const Json changed = server.asked(
       "/api/ablate", {{"text", "abc"}, {"intervene", "mean 0.1 from \"a<|endoftext|>\""}});
-  CHECK(changed["warnings"].front().text().starts_with("intervene: spells special tokens"));
+  CHECK(changed["warnings"].front().text().starts_with("intervene: names of special tokens"));
   CHECK(server.asked("/api/ablate", {{"text", "abc"},
                                      {"intervene", "mean 0.1 from \"a<|endoftext|>\""},
                                      {"special_tokens", true}})["after"] != changed["after"]);

@@ -190,10 +190,10 @@ std::vector<HostileFile> bad_offsets() {
       {"empty behind a hole", layout_bytes({{0, 4}, {5, 5}}, 5), "data starts at byte 5"},
       {"beyond the file", layout_bytes({{0, 5}}, 4), "data ends at byte"},
       {"no data at all", layout_bytes({{0, 5}}, 0), "data ends at byte"},
-      {"one byte left over", layout_bytes({{0, 4}}, 5), "1 bytes behind the last tensor"},
+      {"one byte left over", layout_bytes({{0, 4}}, 5), "1 bytes after the last tensor"},
       {"archive appended", layout_bytes({{0, 4}}, 4) + "PK\x05\x06" + std::string(18, '\0'),
-       "22 bytes behind the last tensor"},
-      {"data without tensors", file_bytes("{}", 8), "8 bytes behind the last tensor"},
+       "22 bytes after the last tensor"},
+      {"data without tensors", file_bytes("{}", 8), "8 bytes after the last tensor"},
   };
   std::string many = "{\"t0\":" + std::string(R"({"dtype":"U8","shape":[0],"data_offsets":[0,0]})");
   for (int i = 1; i <= 65536; ++i) {
@@ -209,9 +209,9 @@ std::vector<HostileFile> bad_names() {
   };
   return {
       {"empty name", named(""), "is empty"},
-      {"zero byte", named("a\\u0000b"), "tensor name 'a\\x00b' holds a control character"},
-      {"line break", named("a\\nb"), "tensor name 'a\\x0ab' holds a control character"},
-      {"terminal escape", named("\\u001b[2J"), "'\\x1b[2J' holds a control character"},
+      {"zero byte", named("a\\u0000b"), "tensor name 'a\\x00b' contains a control character"},
+      {"line break", named("a\\nb"), "tensor name 'a\\x0ab' contains a control character"},
+      {"terminal escape", named("\\u001b[2J"), "'\\x1b[2J' contains a control character"},
       {"parent folder", named("../../etc/passwd"), "is not usable as a file name"},
       {"absolute path", named("/etc/passwd"), "is not usable as a file name"},
       {"10 MB name", named(std::string(10000000, 'n')), "is longer than 65536 bytes"},

@@ -185,9 +185,9 @@ TEST_CASE("options that no vocabulary fits are refused by name", "[text]") {
   CHECK(refusal({.special_tokens = {}}) == "special_tokens: expected <|endoftext|> among them");
   CHECK(refusal({.special_tokens = {end, ""}}) ==
         "special_tokens: expected names, got an empty one");
-  CHECK(refusal({.special_tokens = {end, end}}) == "special_tokens: '<|endoftext|>' comes twice");
+  CHECK(refusal({.special_tokens = {end, end}}) == "special_tokens: '<|endoftext|>' appears twice");
   CHECK(refusal({.special_tokens = {end, "\xFF!"}}) == "special_tokens: invalid UTF-8 at byte 0");
-  const std::string learnable = " could be learned from text as well; choose a name like <|pad|>";
+  const std::string learnable = " could also be learned from text; choose a name like <|pad|>";
   CHECK(refusal({.special_tokens = {end, "pad"}}) == "special_tokens: 'pad'" + learnable);
   // The token " ." in byte characters.
   CHECK(refusal({.special_tokens = {end, "\xC4\xA0."}}) ==

@@ -39,14 +39,17 @@ TEST_CASE("names of special tokens that a text spells out are counted on one lin
   const BpeTokenizer tokenizer = chat_tokenizer();
   CHECK(warning_of(tokenizer, {"", "<|im_start", "plain"}).empty());
   CHECK(warning_of(tokenizer, {"<|im_start|>user\nhi<|im_end|>", "<|im_start|>x"}) ==
-        "--text: spells special tokens out in characters: '<|im_start|>' (2), '<|im_end|>' (1); "
+        "--text: names of special tokens are read as plain text: '<|im_start|>' (2), '<|im_end|>' "
+        "(1); "
         "--special_tokens on reads them as tokens");
   // The longest name counts; the name `without`, which has its own warning, does not.
   CHECK(warning_of(tokenizer, {"<|im_end|>2<|endoftext|>"}, "<|endoftext|>") ==
-        "--text: spells special tokens out in characters: '<|im_end|>2' (1); --special_tokens on "
+        "--text: names of special tokens are read as plain text: '<|im_end|>2' (1); "
+        "--special_tokens on "
         "reads them as tokens");
   CHECK(warning_of(tokenizer, {"<a><|im_end|>2<|im_end|><|im_start|><|endoftext|>"}) ==
-        "--text: spells special tokens out in characters: '<|endoftext|>' (1), '<|im_start|>' (1), "
+        "--text: names of special tokens are read as plain text: '<|endoftext|>' (1), "
+        "'<|im_start|>' (1), "
         "'<|im_end|>' (1) and 2 more names; --special_tokens on reads them as tokens");
   CHECK(warning_of(ByteTokenizer(), {"<|endoftext|>"}).starts_with("--text: spells"));
 }

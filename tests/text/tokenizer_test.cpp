@@ -157,7 +157,8 @@ TEST_CASE("several tokens may end a text, of which the first is special") {
 }
 
 TEST_CASE("a character tokenizer refuses characters that come twice or do not exist") {
-  CHECK_THROWS_WITH(CharTokenizer({U'a', U'b', U'a'}), "[CharTokenizer] character 97 comes twice");
+  CHECK_THROWS_WITH(CharTokenizer({U'a', U'b', U'a'}),
+                    "[CharTokenizer] character 97 appears twice");
   CHECK_THROWS_AS(CharTokenizer({char32_t{0xD800}}), Error);
 }
 

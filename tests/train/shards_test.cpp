@@ -183,7 +183,7 @@ TEST_CASE("more processes than shards are refused", "[train][cluster]") {
                     "processes, or set shards = 4");
   task.config.shards = 6;
   CHECK_THROWS_WITH(task.config.validate(),
-                    "shards: expected a power of two (1, 2, 4 ...), got 6; 4 or 8 go");
+                    "shards: expected a power of two (1, 2, 4 ...), got 6; 4 or 8 are possible");
 }
 
 }  // namespace shards_test

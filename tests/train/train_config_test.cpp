@@ -156,7 +156,7 @@ TEST_CASE("rates and lengths that contradict one another are told in a line each
   config.warmup_iters = 2000;
   const std::vector<std::string> lines = contradictions(config);
   REQUIRE(lines.size() == 2);
-  CHECK(lines[0] == "min_lr 6e-05 lies above learning_rate 3e-05: the rate rises to it");
+  CHECK(lines[0] == "min_lr 6e-05 is above learning_rate 3e-05: the rate rises to it");
   CHECK(lines[1].starts_with("warmup_iters 2000 is not shorter than the run, max_iters 200: "));
   config.decay_lr = false;
   CHECK(contradictions(config).size() == 1);
@@ -296,7 +296,7 @@ TEST_CASE("repeats need room for two copies and batches that hold nothing else",
   CHECK(refusal("block_size", "3", config) ==
         "repeat_share: expected a block_size of 4 or more, got 3");
   CHECK(refusal("batching", "padded", config) ==
-        "repeat_share: expected batching = packed beside it, got padded");
+        "repeat_share: needs batching = packed, got padded");
 }
 
 }  // namespace train_config_test

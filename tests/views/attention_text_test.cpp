@@ -46,7 +46,7 @@ TEST_CASE("A map with room for values prints per cents under the labels of the k
                                        {1, 0, 0, 0.25F, 0.75F, 0,  //
                                         0.004F, 0.126F, 0.87F});
   REQUIRE(text_of(maps) ==
-          "model head 2.7  rows look at columns; per cent of the row\n"
+          "model head 2.7  rows are queries, columns keys; per cent of the row\n"
           "         a ·한  🙂 \n"
           "0 a    100\n"
           "1 ·한   25  75\n"

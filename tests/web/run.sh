@@ -55,7 +55,7 @@ model_view() {
   click '.table-box summary'
   expect 'a table holds the links' "$(count_of '.table-box table tbody tr')" 8
   click '#receives'
-  expect 'the direction turns' "$(text_of '.reading h3')" '·cat 5 is looked at by 0.84 in sum over all queries'
+  expect 'the direction turns' "$(text_of '.reading h3')" '·cat 5 is attended to by 0.84 in sum over all queries'
   press down
   expect 'an arrow moves to the next layer' "$(text_of '#name')" 'Layer 1 · Head 1'
   press escape
@@ -73,7 +73,7 @@ head_view() {
     "[...document.querySelectorAll('.tokens.left')][0].textContent" '<b>·하늘🙂⏎·cat·cat⇥</script>'
   click '.tokens.left [data-token="4"]'
   expect 'a click chooses a query' "$(text_of '.tokens.left .chosen')" '·cat'
-  expect 'the table names it' "$(text_of '.table-box caption')" 'What ·cat at 4 looks at, by head'
+  expect 'the table names it' "$(text_of '.table-box caption')" 'What ·cat at 4 attends to, by head'
   expect 'the table has a row for each head' "$(count_of 'section:first-child .table-box tbody tr')" 3
   click '.chip:nth-child(2)'
   expect 'a chip hides its head' "$(count_of 'section:first-child .table-box tbody tr')" 2
@@ -82,7 +82,7 @@ head_view() {
   expect 'an arrow chooses the next token' "$(text_of '.tokens.left .chosen')" '·cat'
   expect 'and the address follows' 'location.hash' '#head/0.0/5'
   click '.tokens.right [data-token="1"]'
-  expect 'a key can be chosen, too' "$(text_of '.table-box caption')" 'Who looks at ·하늘 at 1, by head'
+  expect 'a key can be chosen, too' "$(text_of '.table-box caption')" 'What attends to ·하늘 at 1, by head'
   js "(() => { const select = document.querySelector('#tools .picker select'); select.value = 1;
     select.dispatchEvent(new Event('change')); })()" >/dev/null
   expect 'the picker changes the layer' 'location.hash' '#head/1.0/1/receives'

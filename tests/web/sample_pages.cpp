@@ -125,7 +125,7 @@ ResultPage results() {
   MatrixPlot list{.title = "Loss", .row_title = "layer", .rows = numbers_to(3), .columns = {""}};
   list.values = {3.5, 2.25, 1};
   return {.title = "What <resid_pre> carries",
-          .note = "logit of 'a' less that of 'b': clean +2.000, corrupt -1.000.",
+          .note = "logit of 'a' minus that of 'b': clean +2.000, corrupt -1.000.",
           .graph = circuit_svg(circuit, "Circuit", "4 edges"),
           .grids = {{"recovered", shares}, {"wide", wide}, {"loss", list}}};
 }

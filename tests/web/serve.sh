@@ -212,7 +212,7 @@ copied_command_writes() {
 writes_with_switches() {
   open_site '?text=The+cat&max_tokens=30&temperature=0.9&seed=5&changes=0.1:off,mlp.1:scale2'
   js "(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; })()" >/dev/null
-  expect 'the switches stand beside the text' "$(text_of '#write-switches')" 'Switches that text is written with: off 0.1; scale mlp.1 2'
+  expect 'the switches stand beside the text' "$(text_of '#write-switches')" 'Switches for generation: off 0.1; scale mlp.1 2'
   click '#go'
   wait_for "$(count_of .piece) > 10 && document.getElementById('go').hidden === false"
   local changed plain
@@ -225,7 +225,7 @@ writes_with_switches() {
   check_access 'writing with switches'
   click '#write-release'
   expect 'without switches the text that is there says what it was written with' "$(text_of '#write-switches')" \
-    'Written with: off 0.1; scale mlp.1 2'
+    'Generated with: off 0.1; scale mlp.1 2'
   expect 'and they leave the address' "new URLSearchParams(location.search).get('changes')" null
   click '#go'
   wait_for "$(count_of .piece) > 10 && document.getElementById('go').hidden === false && $(text_of '#write-switches') === ''"
@@ -340,7 +340,7 @@ misses_the_server() {
   click '#go'
   wait_for "$(text_of '#write-problem') !== ''"
   expect 'a server that is gone is named' "$(text_of '#write-problem')" \
-    'That did not work: The server does not answer. Check that headlight serve is running, then try again.'
+    'Failed: The server does not answer. Check that headlight serve is running, then try again.'
 }
 
 # Does not end the script, so that the log shows which way of opening the view failed.
@@ -399,7 +399,7 @@ patches() {
   js "(() => { const box = document.getElementById('carried'); box.value = 'resid_post'; box.dispatchEvent(new Event('change')); })()" >/dev/null
   wait_for "$(count_of '#pair-grid td') === 30"
   drag '#clean-strip button:nth-child(9)' '#corrupt-strip button:nth-child(3)'
-  wait_for "$(text_of '#carried-result h2') === 'stream behind layer 0: 8 c → 2 e' && $(count_of '#carried-result .likely') === 12"
+  wait_for "$(text_of '#carried-result h2') === 'stream after layer 0: 8 c → 2 e' && $(count_of '#carried-result .likely') === 12"
   js "document.querySelector('#clean-strip button:nth-child(15)').focus()" >/dev/null
   js "(() => { const box = document.getElementById('carry-layer'); box.value = '1'; })()" >/dev/null
   press enter
@@ -407,7 +407,7 @@ patches() {
   expect 'a token is taken by keys' "document.querySelector('#clean-strip [aria-pressed=true]').title" 14
   js "document.querySelector('#corrupt-strip button:nth-child(15)').focus()" >/dev/null
   press enter
-  wait_for "$(text_of '#carried-result h2') === 'stream behind layer 1: 14 t → 14 t' && $(count_of '#carried-result .likely') === 12"
+  wait_for "$(text_of '#carried-result h2') === 'stream after layer 1: 14 t → 14 t' && $(count_of '#carried-result .likely') === 12"
   expect 'the stream at the last token is all there is' "$(text_of '#carried-result .recovered b')" 1.00
   js 'location.reload()' >/dev/null
   wait_for "document.documentElement.dataset.ready && $(text_of '#carried-result .recovered b') === '1.00'"
@@ -419,7 +419,7 @@ patches() {
   wait_for "/tokens/.test($(text_of '#pair-problem')) && $(count_of '#clean-strip button') === 13"
   drag '#clean-strip button:nth-child(13)' '#corrupt-strip button:nth-child(15)'
   wait_for "$(count_of '#carried-result .likely') === 12"
-  expect 'texts of other lengths can be dragged from' "$(text_of '#carried-result h2')" 'stream behind layer 1: 12 t → 14 t'
+  expect 'texts of other lengths can be dragged from' "$(text_of '#carried-result h2')" 'stream after layer 1: 12 t → 14 t'
   expect 'and wholly' "$(text_of '#carried-result .recovered b')" 1.00
   expect 'that there is no map is still told' "/tokens/.test($(text_of '#pair-problem'))" true
   js 'location.reload()' >/dev/null
@@ -450,11 +450,11 @@ forgets_old_texts() {
 watches() {
   open_part train
   wait_for "$(count_of '#chart .curve') === 2"
-  expect 'the run and how far it is' "$(text_of '#state-0')" '12 updates'
+  expect 'the run and how far it is' "$(text_of '#state-0')" '12 steps'
   check_access 'training'
   echo '{"iteration":13,"loss":2.5,"learning_rate":0.001,"gradient_norm":1.0,"tokens":100,"seconds":0.1,"elapsed_seconds":2.0}' \
     >>"$work/runs/small/metrics.jsonl"
-  wait_for "$(text_of '#state-0') === '13 updates'"
+  wait_for "$(text_of '#state-0') === '13 steps'"
   echo '{"iteration":13,"text":"The cat sat"}' >>"$work/runs/small/samples.jsonl"
   wait_for "$(text_of '#sample-list blockquote') === 'The cat sat'"
 }
@@ -468,10 +468,10 @@ outlives_servers() {
   local port=${site##*:}
   stop_server
   wait "$server_pid" 2>/dev/null || true
-  wait_for "$(text_of '#train-problem') === 'The server does not answer: what is shown here is old.'"
+  wait_for "$(text_of '#train-problem') === 'The server does not answer: this page shows old data.'"
   sed -n '$s/"iteration":13/"iteration":14/p' "$work/runs/small/metrics.jsonl" >>"$work/runs/small/metrics.jsonl"
   serve_model "$work/runs/small" "$port"
-  wait_for "$(text_of '#state-0') === '14 updates'"
+  wait_for "$(text_of '#state-0') === '14 steps'"
   expect 'a server that is back is followed again' "$(text_of '#train-problem')" ''
 }
 

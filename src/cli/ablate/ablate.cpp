@@ -185,7 +185,8 @@ std::vector<ResultGrid> grids_of(const AblationResult& result) {
   if (!result.pairs.empty()) {
     grids.push_back(
         pair_grid(result, "pair_rise", "Rise of the loss without both heads", &PairEffect::rise));
-    grids.push_back(pair_grid(result, "pair_beyond", "What a pair costs beyond both heads alone",
+    grids.push_back(pair_grid(result, "pair_beyond",
+                              "Rise of the loss without a pair beyond that of both heads alone",
                               &PairEffect::beyond));
   }
   return grids;
@@ -206,16 +207,17 @@ void check_text_options(const Options& options) {
   const bool of_text = gives_text(options);
   require(!of_text || !options.given("data"), "expected either --text or --data");
   if (of_text) {
-    refuse_options(options, {"documents", "separator", "jsonl", "token_dtype"},
-                   options.given("ids") ? "does not go with --ids" : "does not go with --text");
+    refuse_options(
+        options, {"documents", "separator", "jsonl", "token_dtype"},
+        options.given("ids") ? "cannot be combined with --ids" : "cannot be combined with --text");
   }
 }
 
 ResultPage page_of(const Interval& loss, Index sequences, std::vector<ResultGrid> grids) {
-  return {.title = "What the loss loses without parts",
+  return {.title = "Loss without each part",
           .note = concat_text("The loss of the whole model is ", fixed_number(loss.mean, 4),
                               " nats a token over ", counted(sequences, "sequence"),
-                              "; a rise means that the part is missed."),
+                              "; a rise means that the model needs the part."),
           .graph = "",
           .grids = std::move(grids)};
 }

@@ -86,11 +86,10 @@ bool asks_for_parts(const Options& options) {
   const bool is_each = options.given("each");
   require(!is_off || !is_each, "expected either --off or --each");
   if (is_off || is_each) {
-    refuse_options(options, {"heads", "all", "pairs"}, "does not go with --off and --each");
+    refuse_options(options, {"heads", "all", "pairs"}, "cannot be combined with --off and --each");
   }
-  require(is_off || !options.given("scores"), "--scores: expected --off beside it");
-  require(is_of_neurons(options) || !options.given("limit"),
-          "--limit: expected --each neuron.L beside it");
+  require(is_off || !options.given("scores"), "--scores: needs --off");
+  require(is_of_neurons(options) || !options.given("limit"), "--limit: needs --each neuron.L");
   return is_off || is_each;
 }
 

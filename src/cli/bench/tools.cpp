@@ -86,7 +86,7 @@ double measure_read_rate() {
 
 void require_free_memory(double bytes, const std::string& what) {
   const double available = available_memory();
-  require(available == 0 || bytes <= available, what, " needs ", bytes_text(bytes), ", and ",
+  require(available == 0 || bytes <= available, what, " needs ", bytes_text(bytes), ", but ",
           bytes_text(available), " are free; choose smaller sizes");
 }
 

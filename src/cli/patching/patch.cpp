@@ -110,11 +110,10 @@ ResultGrid grid_of(const PatchingResult& result, const std::string& name,
   MatrixPlot plot = head_plot(heads);
   plot.title = name == "recovered" ? "Recovered by each head" : "Difference with each head patched";
   plot.limit = name == "recovered" ? 1.0 : 0.0;
-  plot.note = strength == TaskStrength::none
-                  ? "The model does not do this task: these are shares of nothing"
-              : strength == TaskStrength::weak
-                  ? "The model hardly does this task: the shares may be chance"
-                  : "";
+  plot.note =
+      strength == TaskStrength::none ? "The model does not do this task: the shares have no meaning"
+      : strength == TaskStrength::weak ? "The model hardly does this task: the shares may be chance"
+                                       : "";
   plot.doubtful = strength != TaskStrength::clear;
   return {name, std::move(plot)};
 }
@@ -201,7 +200,7 @@ void show_heads(const Options& options, const LoadedModel& loaded, const Patchin
                .arrays = [&] { return arrays_of(grids); },
                .page =
                    [&] {
-                     return ResultPage{.title = "What heads carry",
+                     return ResultPage{.title = "Effect of patching heads",
                                        .note = differences_text(result, task, *loaded.tokenizer),
                                        .graph = "",
                                        .grids = grids};

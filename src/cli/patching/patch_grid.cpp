@@ -33,9 +33,8 @@ void set_parts(const Options& options, PatchGridOptions& grid) {
   if (std::find(kPatchParts.begin(), kPatchParts.end(), by) == kPatchParts.end()) {
     fail_choice("--by", kPatchParts, by);
   }
-  require(grid.by_position || !options.given("positions"),
-          "--positions: expected --by position beside it");
-  require(grid.by_group || !options.given("group"), "--group: expected --by group beside it");
+  require(grid.by_position || !options.given("positions"), "--positions: needs --by position");
+  require(grid.by_group || !options.given("group"), "--group: needs --by group");
 }
 
 PatchGridOptions grid_options(const Options& options) {
@@ -370,14 +369,13 @@ bool asks_for_grid(const Options& options) {
     is_grid = is_grid || options.given(name);
   }
   require(!is_grid || !options.given("path"),
-          "--path: does not go with --pairs, --point, --by, --layers, --positions, --group, "
+          "--path: cannot be combined with --pairs, --point, --by, --layers, --positions, --group, "
           "--method and --noising");
   if (options.given("path")) {
     refuse_options(options, {"svg", "png", "npz", "html"},
-                   "does not go with --path, which gives a single number");
+                   "cannot be combined with --path, which gives a single number");
   }
-  require(is_grid || !options.given("limit"),
-          "--limit: expected --point, --by or --pairs beside it");
+  require(is_grid || !options.given("limit"), "--limit: needs --point, --by or --pairs");
   return is_grid;
 }
 
@@ -430,7 +428,7 @@ void show_path(const Options& options, const LoadedModel& loaded, const Patching
                 {"difference", cell.difference},
                 {"recovered", cell.recovered}});
   } else {
-    std::cout << "what " << head_name(path.from) << " writes into the " << name_of(path.into)
+    std::cout << "the output of " << head_name(path.from) << " through the " << name_of(path.into)
               << " of " << receiver << " recovers " << signed_number(cell.recovered, 3)
               << " (difference " << signed_number(cell.difference, 3) << ")\n";
   }

@@ -72,8 +72,8 @@ std::pair<std::size_t, std::size_t> span_of(const std::string& wanted, const std
   }
   require(!found.empty(), "expected a part of the clean text, or positions of tokens, got '", text,
           "'");
-  require(is_numbered || found.size() == 1, "'", text, "' stands ", found.size(),
-          " times in the clean text; name the one that is meant, as '", text, "#1'");
+  require(is_numbered || found.size() == 1, "'", text, "' appears ", found.size(),
+          " times in the clean text; choose one, as '", text, "#1'");
   const std::size_t number = is_numbered ? std::stoul(wanted.substr(sign + 1)) : 1;
   require(number >= 1 && number <= found.size(), "expected '", text, "#1' to #", found.size(),
           ", got #", number);
@@ -226,7 +226,7 @@ PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
   };
   task.answer = answer("answer", task.clean);
   task.wrong = answer("wrong", task.corrupt);
-  require(task.answer != task.wrong, "--wrong: expected another token than the answer, got '",
+  require(task.answer != task.wrong, "--wrong: expected a token other than the answer, got '",
           answer_label(task.wrong, tokenizer), "' for both; name them with --answer and --wrong");
   add_groups(groups_option(options), task, tokenizer);
   return task;
@@ -267,7 +267,8 @@ std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel
   if (!options.given("pairs")) {
     return {task_option(options, loaded)};
   }
-  refuse_options(options, {"clean", "corrupt", "answer", "wrong"}, "does not go with --pairs");
+  refuse_options(options, {"clean", "corrupt", "answer", "wrong"},
+                 "cannot be combined with --pairs");
   return read_pairs(options, loaded, with_groups);
 }
 
@@ -298,7 +299,7 @@ std::string measured_name(const std::vector<PatchingTask>& tasks, const Tokenize
     return is_one ? "'" + answer_label(answer, tokenizer) + "'" : otherwise;
   };
   return std::string(has_several(tasks) ? "log-probability" : "logit") + " of " +
-         name(tasks[0].answer, "the answer") + " less that of " +
+         name(tasks[0].answer, "the answer") + " minus that of " +
          name(tasks[0].wrong, "the wrong one");
 }
 

@@ -183,7 +183,7 @@ std::size_t Options::read_option(const std::vector<std::string>& arguments, std:
       !has_value && i + 1 < arguments.size() && (!may_stand_alone || is_boolean(arguments[i + 1]));
   require(has_value || takes_next || may_stand_alone, "--", name, ": expected a value");
   if (is_ignored(name)) {
-    log_warning("--" + name + " means nothing here and is ignored");
+    log_warning("--" + name + " has no effect here and is ignored");
   } else {
     add_value(name, has_value    ? argument.substr(equals + 1)
                     : takes_next ? arguments[i + 1]
@@ -217,9 +217,10 @@ bool Options::is_positional(const Word& word, const std::vector<Word>& words) co
   const auto elsewhere = std::count_if(words.begin(), words.end(),
                                        [](const Word& other) { return other.option.empty(); });
   const auto behind = static_cast<std::ptrdiff_t>(words.size()) - elsewhere;
-  require(elsewhere > 0 || behind == 1, "--", word.option, ": cannot tell which of its values is ",
-          info_.positional, "; write that first: headlight ", info_.name, " ", info_.positional,
-          " --", word.option, " ...");
+  require(elsewhere > 0 || behind == 1, "--", word.option,
+          ": it is unclear which of its values is ", info_.positional,
+          "; write it first: headlight ", info_.name, " ", info_.positional, " --", word.option,
+          " ...");
   return elsewhere == 0;
 }
 
@@ -384,7 +385,7 @@ std::string output_file(const Options& options, const std::string& name,
   std::error_code ignored;
   require(!path.has_extension() || path.extension() == extension ||
               !std::filesystem::exists(path, ignored),
-          "--", name, ": ", text, " is there and is no ", extension, " file; choose another name");
+          "--", name, ": ", text, " exists and is not a ", extension, " file; choose another name");
   return text;
 }
 

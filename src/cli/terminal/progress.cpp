@@ -109,7 +109,7 @@ void TrainProgress::on_start(const RunPlan& plan) {
 void TrainProgress::on_step(const StepMetrics& metrics) {
   tokens_ += metrics.tokens;
   if (metrics.outcome != StepOutcome::updated) {
-    on_warning("update " + std::to_string(metrics.iteration) + " is left out: " + metrics.reason);
+    on_warning("step " + std::to_string(metrics.iteration) + " is skipped: " + metrics.reason);
     return;
   }
   losses_.add(metrics.loss);
@@ -154,7 +154,7 @@ std::string TrainProgress::loss_curve() const {
   const int columns = columns_of(Stream::errors).value_or(kUsualColumns) - kAxis;
   return line_chart(losses_.points(),
                     {.width = std::clamp(columns, 1, kWidest),
-                     .x_label = "training loss, updates " + grouped(first_iteration_ + 1) + " to " +
+                     .x_label = "training loss, steps " + grouped(first_iteration_ + 1) + " to " +
                                 grouped(last_iteration_ + 1)});
 }
 
@@ -170,9 +170,9 @@ void TrainProgress::on_checkpoint(const std::filesystem::path& path) {
 }
 
 void TrainProgress::on_rollback(const RollbackMetrics& metrics) {
-  on_warning("update " + std::to_string(metrics.from) + " cannot be made: " + metrics.reason +
-             "; back to the checkpoint of update " + std::to_string(metrics.iteration) +
-             ", and on with other data");
+  on_warning("step " + std::to_string(metrics.from) + " failed: " + metrics.reason +
+             "; returning to the checkpoint of step " + std::to_string(metrics.iteration) +
+             " and continuing with other data");
 }
 
 void TrainProgress::on_warning(const std::string& text) {

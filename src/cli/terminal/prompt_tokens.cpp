@@ -58,7 +58,7 @@ void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer
   const auto unknown = std::count_if(tokens.begin(), tokens.end(),
                                      [&](std::int32_t id) { return id == tokenizer.unknown(); });
   if (unknown > 0) {
-    log_warning(where + ": the model does not know " + counted(unknown, "character"));
+    log_warning(where + ": not in the vocabulary: " + counted(unknown, "character"));
   }
 }
 
@@ -84,7 +84,8 @@ std::vector<std::int32_t> block_tokens(const Options& options, const std::string
   std::vector<std::int32_t> tokens = text_tokens(options, name, *loaded.tokenizer);
   const Index block = loaded.model->config().block_size;
   require(std::ssize(tokens) <= block, "--", options.given(name) ? name : "ids",
-          ": expected up to ", block, " tokens, the block of the model, got ", tokens.size());
+          ": expected up to ", block, " tokens, the context length of the model, got ",
+          tokens.size());
   return tokens;
 }
 
@@ -117,10 +118,10 @@ std::int32_t token_of(const std::string& text, const std::string& about,
   const bool one_after_blank = ids.size() != 1 && is_one_behind_blank(text, tokenizer);
   require(ids.size() == 1, about, ": expected the text of one token, or its number as #42, got ",
           ids.size(), " tokens in '", text, "'",
-          one_after_blank ? concat_text("; with the blank before a word, ' ", text, "', it is one")
+          one_after_blank ? concat_text("; with a leading space, ' ", text, "', it is one")
                           : std::string());
   require(ids[0] != tokenizer.unknown() || text == tokenizer.special_name(ids[0]), about,
-          ": the tokenizer does not know '", text, "'");
+          ": the tokenizer has no token for '", text, "'");
   return ids[0];
 }
 
@@ -143,10 +144,10 @@ std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& 
   }
   require(!ids.empty(), about, ": expected a text, got none");
   require(std::count(ids.begin(), ids.end(), tokenizer.unknown()) == 0, about,
-          ": the tokenizer does not know all of '", text, "'");
+          ": the tokenizer has no tokens for all of '", text, "'");
   if (is_one_behind_blank(text, tokenizer)) {
     log_warning(concat_text(place, about, ": '", text, "' is ", ids.size(),
-                            " tokens; with the blank before a word, ' ", text, "', it is one"));
+                            " tokens; with a leading space, ' ", text, "', it is one"));
   }
   return ids;
 }

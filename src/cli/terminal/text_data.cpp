@@ -91,7 +91,7 @@ TextFormat text_format(const Options& options) {
                 .separator = options.text("separator")},
       .jsonl = options.text("jsonl")};
   require(format.split.mode == DocumentSplit::token || !options.given("separator"),
-          "--separator: expected --documents token beside it");
+          "--separator: needs --documents token");
   format.split.validate();
   require(!format.jsonl.empty() || !options.given("jsonl"), "--jsonl: expected a key, got none");
   return format;
@@ -135,7 +135,7 @@ TokenDataset read_text_data(const Options& options, const std::vector<TextFile>&
           data.token_count);
   if (const Index unknown = count_token(data, tokenizer.unknown()); unknown > 0) {
     log_warning(concat_text(names_of(files), ": ", unknown, " of ", data.token_count,
-                            " tokens are characters that the tokenizer does not know"));
+                            " tokens are characters that are not in the vocabulary"));
   }
   return data;
 }

@@ -79,7 +79,7 @@ Source source_of(const Options& options, const Tokenizer& tokenizer, const TextE
   names.insert(names.end(), more.begin(), more.end());
   require(names.empty() == options.given("text"), "expected either --text or files");
   if (names.empty()) {
-    refuse_options(options, {"jsonl", "documents", "shard_tokens"}, "expected a file beside it");
+    refuse_options(options, {"jsonl", "documents", "shard_tokens"}, "needs a file");
   }
   Source source{.files = find_texts(names), .format = text_format(options)};
   source.format.cut = encoder.encodes_in_parts() ? StreamCut::piece : StreamCut::end;
@@ -188,7 +188,7 @@ void write_shards(const Options& options, const Tokenizer& tokenizer, const Sour
   std::cout << escaped(folder) << ": " << grouped(result.tokens) << " tokens of "
             << grouped(result.documents) << " documents in " << grouped(std::ssize(result.shards))
             << " files";
-  std::cout << (result.found > 0 ? concat_text(", ", grouped(result.found), " were there already")
+  std::cout << (result.found > 0 ? concat_text(", ", grouped(result.found), " already existed")
                                  : "")
             << "\n";
 }
@@ -241,7 +241,7 @@ int tokenizer_encode_command(const Options& options) {
   const TextEncoder encoder(*tokenizer, special_tokens_option(options));
   const Source source = source_of(options, *tokenizer, encoder);
   if (options.given("shard_tokens")) {
-    require(options.given("out"), "--shard_tokens: expected --out FOLDER beside it");
+    require(options.given("out"), "--shard_tokens: needs --out FOLDER");
     write_shards(options, *tokenizer, source);
     return 0;
   }

@@ -97,7 +97,7 @@ void require_no_tokenizer(const std::filesystem::path& directory) {
   for (const char* name : {"tokenizer.json", "vocab.json"}) {
     std::error_code ignored;
     require(!std::filesystem::exists(directory / name, ignored), (directory / name).string(),
-            ": is there already; --force replaces it");
+            ": already exists; --force replaces it");
   }
 }
 
@@ -149,8 +149,8 @@ int tokenizer_train_command(const Options& options) {
   report.vocab_size = tokenizer.vocab_size();
   report.merges = tokenizer.vocabulary().merges.size();
   if (report.vocab_size < wanted.vocab_size) {
-    log_warning(concat_text("the text ran out of pairs: ", report.vocab_size, " tokens instead of ",
-                            wanted.vocab_size));
+    log_warning(concat_text("the text has no more pairs to merge: ", report.vocab_size,
+                            " tokens instead of ", wanted.vocab_size));
   }
   save_tokenizer(report.directory, tokenizer);
   report.seconds = watch.seconds();

@@ -103,7 +103,7 @@ void GgufFile::add_part(const std::filesystem::path& path) {
           " of ", count, ", got part ", place.number + 1, " of ", place.count);
   for (GgufTensor& tensor : header.tensors) {
     require(header_.names.emplace(tensor.name, header_.tensors.size()).second, shown(path),
-            ": tensor ", in_quotes(tensor.name), " is in another part, too");
+            ": tensor ", in_quotes(tensor.name), " is in another part as well");
     tensor.part = part;
     header_.tensors.push_back(std::move(tensor));
   }

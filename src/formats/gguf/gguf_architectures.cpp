@@ -220,8 +220,7 @@ std::string refusal_of_fixed(const GptConfig& config, std::string_view name, Act
   return has_factors || config.rope.scaling != RopeScaling::llama3
              ? ""
              : concat_text(
-                   "rope_scaling = llama3 cannot be expressed: of llama.cpp's, llama alone "
-                   "has it");
+                   "rope_scaling = llama3 cannot be expressed: in llama.cpp only llama has it");
 }
 
 std::string refusal_of_llama(const GptConfig& config) {
@@ -283,7 +282,7 @@ std::string refusal_of_gptneox(const GptConfig& config) {
   }
   return block_plan(config, 0).qkv_bias
              ? refusal_of_fixed(config, "gptneox", Activation::gelu_erf, false)
-             : "these biases cannot be expressed: gptneox of llama.cpp has all";
+             : "these biases cannot be expressed: gptneox of llama.cpp has all of them";
 }
 
 // Writes the bounds of Llama 3's scaling. llama.cpp only needs the tensor of factors.
@@ -470,7 +469,7 @@ const GgufArchitecture& gguf_architecture_for(const GptConfig& config) {
     }
   }
   require(!kGptNeo.refusal(config).empty(),
-          "gguf: llama.cpp has no architecture for GPT-Neo; --to hf writes it");
+          "gguf: llama.cpp has no architecture for GPT-Neo; use --to hf");
   // Reports the reason of the closest architecture.
   const auto nearest = [&](const GgufArchitecture& architecture) {
     return architecture.name == (config.norm_type != NormKind::rms

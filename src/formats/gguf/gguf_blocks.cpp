@@ -45,7 +45,7 @@ struct F16 {
   static void read(const Byte* block, float* values) { *values = read_half(block); }
   static void write(const float* values, Byte* block) {
     const std::uint16_t half = float_to_half(*values);
-    require(!std::isfinite(*values) || std::isfinite(half_to_float(half)), "holds ", *values,
+    require(!std::isfinite(*values) || std::isfinite(half_to_float(half)), "contains ", *values,
             ", which is too large for F16");
     write_word(block, half);
   }
@@ -72,12 +72,13 @@ struct Q8_0 {
   static void write(const float* values, Byte* block) {
     float largest = 0;
     for (int i = 0; i < 32; ++i) {
-      require(std::isfinite(values[i]), "holds ", values[i], ", which Q8_0 cannot express");
+      require(std::isfinite(values[i]), "contains ", values[i], ", which Q8_0 cannot express");
       largest = std::max(largest, std::abs(values[i]));
     }
     const float scale = largest / 127;
     const std::uint16_t half = float_to_half(scale);
-    require(std::isfinite(half_to_float(half)), "holds ", largest, ", which is too large for Q8_0");
+    require(std::isfinite(half_to_float(half)), "contains ", largest,
+            ", which is too large for Q8_0");
     write_word(block, half);
     const float inverse = 1 / scale;  // infinite for 0 and for the smallest numbers
     for (int i = 0; i < 32; ++i) {

@@ -165,7 +165,7 @@ void read_metadata(HeaderBytes& bytes, std::uint64_t count, GgufHeader& header) 
     check_gguf_key(bytes.place(), key);
     bytes.set_place("metadata " + in_quotes(key));
     require(header.keys.emplace(key, header.metadata.size()).second, bytes.place(),
-            ": the key comes twice");
+            ": the key appears twice");
     GgufValue value = read_value(bytes);
     header.metadata.emplace_back(std::move(key), std::move(value));
   }
@@ -217,7 +217,7 @@ GgufTensor read_tensor(HeaderBytes& bytes, std::string name, Index alignment) {
   require(offset <= kMaxOffset && length <= static_cast<Index>(kMaxOffset), bytes.place(), ": ",
           length, " bytes at offset ", offset, " are not in the file");
   require(offset % static_cast<std::uint64_t>(alignment) == 0, bytes.place(), ": offset ", offset,
-          " is no multiple of the alignment, ", alignment);
+          " is not a multiple of the alignment, ", alignment);
   tensor.begin = static_cast<Index>(offset);
   tensor.end = tensor.begin + length;
   return tensor;
@@ -232,7 +232,7 @@ void read_tensors(HeaderBytes& bytes, const InputFile& file, std::uint64_t count
     require_utf8(name, bytes.place());
     bytes.set_place("tensor " + in_quotes(name));
     require(header.names.emplace(name, header.tensors.size()).second, bytes.place(),
-            ": the name comes twice");
+            ": the name appears twice");
     header.tensors.push_back(read_tensor(bytes, std::move(name), alignment));
   }
 }
@@ -243,7 +243,7 @@ void place_tensors(const InputFile& file, Index data_start, std::vector<GgufTens
   for (GgufTensor& tensor : tensors) {
     require(tensor.end <= file.size() - data_start, shown(file.path()), ": tensor ",
             in_quotes(tensor.name), ": ", tensor.end - tensor.begin, " bytes at offset ",
-            tensor.begin, " behind byte ", data_start, " of a file of ", file.size());
+            tensor.begin, " after byte ", data_start, " of a file of ", file.size());
     tensor.begin += data_start;
     tensor.end += data_start;
     order.push_back(&tensor);
@@ -286,7 +286,7 @@ std::uint64_t read_count(HeaderBytes& bytes, std::string_view what, std::size_t 
 void check_gguf_key(std::string_view where, std::string_view key) {
   require(!key.empty() && key.size() <= kMaxKeyBytes, where, ": key of ", key.size(),
           " bytes, expected 1 to ", kMaxKeyBytes);
-  require(escaped(key) == key, where, ": key ", in_quotes(key), " holds a control character");
+  require(escaped(key) == key, where, ": key ", in_quotes(key), " contains a control character");
   require_utf8(key, where);
 }
 
@@ -312,8 +312,8 @@ Index gguf_tensor_bytes(std::string_view where, GgufType type, const Shape& shap
   const GgufBlock block = gguf_block(type);
   const Index width = shape.rank() == 0 ? 1 : shape.back();
   require(width % block.elements == 0, where, ": rows of ", width,
-          " elements are no whole number of blocks of ", block.elements, ", as ", name_of(type),
-          " has them");
+          " elements are not a whole number of blocks of ", block.elements, ", the block size of ",
+          name_of(type));
   const Index elements = *as_doubles / static_cast<Index>(sizeof(double));
   return elements / block.elements * block.bytes;
 }

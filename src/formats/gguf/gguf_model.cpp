@@ -83,8 +83,8 @@ void add_warnings(const GgufArchitecture& architecture, const std::vector<std::s
                   std::vector<std::string>& warnings) {
   if (!halves.empty()) {
     warnings.push_back(concat_text(halves.size(), " matrices, ", in_quotes(halves.front()),
-                                   " first, became F16: their rows are no whole number of Q8_0's "
-                                   "blocks of 32"));
+                                   " first, are written as F16: the length of their rows is not a "
+                                   "multiple of Q8_0's block size, 32"));
   }
   if (architecture.name == "gptneox") {
     warnings.emplace_back(

@@ -78,7 +78,7 @@ RopeOptions read_gguf_rope(GgufKeys& keys, const GgufFile& file, Index head_widt
     return rope;
   }
   require_value(rope.scaling == RopeScaling::none && rope.width == 0, kGgufRopeFactors,
-                "factors beside another scaling are not supported");
+                "factors together with another scaling are not supported");
   const std::vector<float> values = read_factors(file, *factors, head_width);
   const bool idle = std::all_of(values.begin(), values.end(), [](float x) { return x == 1; });
   return idle ? rope : with_factors(keys, rope, values, head_width);

@@ -187,7 +187,8 @@ Json template_of(const TokenizerKeys& keys, const GgufTokens& tokens, bool other
   if (!keys.flag("add_bos_token", otherwise)) {
     return nullptr;
   }
-  require(tokens.begin >= 0, keys.at("bos_token_id"), ": is missing, texts begin with it");
+  require(tokens.begin >= 0, keys.at("bos_token_id"),
+          ": is missing, but texts begin with this token");
   const std::string name(tokens.names[static_cast<std::size_t>(tokens.begin)]);
   const Json first = {{"SpecialToken", {{"id", name}, {"type_id", 0}}}};
   const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
@@ -389,8 +390,8 @@ std::string warning_about(const TokenizerKeys& keys) {
     return "";
   }
   return keys.at("pre") +
-         " names no model: texts are cut as GPT-2 does it, which is wrong for many others, as "
-         "Llama 3; convert the model anew, or take the tokenizer.json that it came with";
+         " names no model: texts are split as in GPT-2, which is wrong for many other models, such "
+         "as Llama 3; convert the model again, or use its own tokenizer.json";
 }
 
 }  // namespace

@@ -136,8 +136,8 @@ GgufMetadata byte_level_keys(const Tokenizer& tokenizer, const Json& root) {
   const bool in_characters = tokenizer.kind() == "char";
   const std::string pieces = in_characters ? "gpt-2" : name_of_pieces(root);
   require(!pieces.empty() && has_known_normalizer(root), kCannot,
-          "llama.cpp has SentencePiece's with bytes, and of byte-level BPE the pieces of GPT-2, "
-          "SmolLM, Llama 3 and Qwen 2");
+          "llama.cpp has SentencePiece with byte tokens, and byte-level BPE with the patterns of "
+          "GPT-2, SmolLM, Llama 3 and Qwen 2");
   return {{"tokenizer.ggml.model", std::string("gpt2")},
           {"tokenizer.ggml.pre", pieces},
           {"tokenizer.ggml.merges",
@@ -248,7 +248,7 @@ class MergeScores {
       return;  // an added token is found before any merge
     }
     require(is_new || id == last_, kCannot, "llama.cpp has one score for all pairs that make ",
-            quoted_text(name), ", whose merges have others between them");
+            quoted_text(name), ", but other merges come between them");
     scores_[id] = -static_cast<float>(is_new ? made_++ : made_ - 1);
     last_ = id;
   }
@@ -266,7 +266,7 @@ class MergeScores {
       count += begins && is_piece(name.substr(0, i)) && is_piece(name.substr(i)) ? 1 : 0;
     }
     require(count == pairs_[id], kCannot, "llama.cpp makes ", quoted_text(name), " of ", count,
-            " pairs of tokens, its merges of ", pairs_[id]);
+            " pairs of tokens, the merges of this tokenizer of ", pairs_[id]);
     if (count == 0) {  // a single character needs no merge
       scores_[id] = -static_cast<float>(made_ + id);
     }
@@ -298,7 +298,7 @@ GgufMetadata sentencepiece_keys(const Json& model, const MarkStyle& style, Token
   for (const auto& [name, id] : places) {
     const bool crosses = scores.makes(id) && name.find(kMark, 1) != name.npos;
     require(!style.alone || !crosses, kCannot, "llama.cpp makes ", quoted_text(name),
-            ", where pieces begin at marks");
+            ", but pieces of this tokenizer begin at marks");
     // Added tokens are searched in the unchanged text, which has blanks.
     if (tokens.types[id] == kUserDefined && scores.makes(id) && marks_of(name) > 0) {
       tokens.names[id] = std::string(marks_of(name), ' ');
@@ -398,7 +398,7 @@ GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
   }
   if (marks && marks->differs) {
     result.warnings.emplace_back(
-        "llama.cpp puts a blank before text that begins with one or follows a special token, too");
+        "llama.cpp also puts a space before text that begins with one or follows a special token");
   }
   if (ends.size() > kEndKeys.size()) {
     result.warnings.push_back(concat_text("GGUF has keys for ", kEndKeys.size(), " of the ",

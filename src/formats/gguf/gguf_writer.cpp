@@ -92,7 +92,7 @@ void add_metadata(const std::filesystem::path& path, const GgufMetadata& metadat
   for (const auto& entry : metadata) {
     const std::string& key = entry.first;
     check_gguf_key(shown(path), key);
-    require(keys.insert(key).second, shown(path), ": metadata ", in_quotes(key), " comes twice");
+    require(keys.insert(key).second, shown(path), ": metadata ", in_quotes(key), " appears twice");
     header.text(key);
     in_place(shown(path) + ": metadata " + in_quotes(key) + ": ",
              [&] { header.value(entry.second); });

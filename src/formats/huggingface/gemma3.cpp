@@ -99,7 +99,7 @@ std::string refusal(const GptConfig& config) {
   const bool has_biases = plan.qkv_bias == plan.attention_output_bias && !plan.mlp_bias;
   return has_layers && has_positions && has_biases
              ? ""
-             : "these layers cannot be expressed: they are no Gemma's";
+             : "these layers cannot be expressed: Gemma 3 has others";
 }
 
 Json config_json(const GptConfig& config) {

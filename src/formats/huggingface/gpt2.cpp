@@ -116,7 +116,7 @@ GptConfig read_headlight_config(const ConfigReader& reader) {
 
 std::string refusal_of_gpt2(const GptConfig& config) {
   if (config.norm == NormPosition::post) {
-    return "norm = post cannot be expressed: GPT-2 has its norms in front";
+    return "norm = post cannot be expressed: GPT-2 has its norms before attention and MLP";
   }
   if (!config.mlp) {
     return "layers without an MLP cannot be expressed: GPT-2 has one in every layer";
@@ -127,7 +127,7 @@ std::string refusal_of_gpt2(const GptConfig& config) {
   }
   if (config.norm_type != NormKind::layer || config.norm_gain_plus_one || config.output_norms ||
       config.qk_norm) {
-    return "these norms cannot be expressed: GPT-2 has layer norms in front of attention and MLP";
+    return "these norms cannot be expressed: GPT-2 has layer norms before attention and MLP";
   }
   if (config.embedding_scale > 0) {
     return "embedding_scale cannot be expressed: GPT-2 has none";
@@ -139,7 +139,7 @@ std::string refusal_of_gpt2(const GptConfig& config) {
     return "parallel_residual cannot be expressed: GPT-2's MLPs follow attention";
   }
   if (config.qkv_bias || config.attention_output_bias || config.mlp_bias) {
-    return "biases of some layers alone cannot be expressed: GPT-2 has all";
+    return "biases in only some layers cannot be expressed: GPT-2 has all of them";
   }
   const bool has_plain_heads = config.heads_per_layer.empty() && config.head_width == 0 &&
                                config.head_numbers.empty() && config.n_kv_head == 0 &&
@@ -149,8 +149,8 @@ std::string refusal_of_gpt2(const GptConfig& config) {
            "every layer, each with keys of its own";
   }
   if (!config.windows.empty() || config.attention_scale != 0) {
-    return "this attention cannot be expressed: GPT-2's sees all tokens before, at the usual "
-           "scale";
+    return "this attention cannot be expressed: GPT-2 attends to all earlier tokens, with the "
+           "scale 1 / sqrt(head_width)";
   }
   return "";
 }

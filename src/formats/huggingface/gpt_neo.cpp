@@ -19,7 +19,7 @@ std::vector<bool> local_layers(const ConfigReader& reader) {
   for (const Json& group : types) {
     require_value(group.is_array() && group.size() == 2 && group[0].is_array() &&
                       !group[0].empty() && group[1].is_integer() && group[1].integer() >= 0,
-                  kKey, "expected lists of kinds and how often they come");
+                  kKey, "expected lists of kinds with the number of repetitions");
     for (Index time = 0; time < group[1].integer(); ++time) {
       for (const Json& kind : group[0]) {
         require_value(kind.is_string() && (kind.text() == "global" || kind.text() == "local"), kKey,
@@ -68,7 +68,7 @@ std::string refusal_of_gpt_neo(const GptConfig& config) {
     return why;
   }
   if (config.attention_scale != 1 || block_plan(config, 0).qkv_bias || !config.bias) {
-    return "this attention: GPT-Neo has no scale of scores, and biases but for q, k and v";
+    return "this attention: GPT-Neo has no attention_scale, and no biases on q, k and v";
   }
   return !config.windows.empty() && common_window(config) == 0
              ? "windows: GPT-Neo has the same in all layers that have one"

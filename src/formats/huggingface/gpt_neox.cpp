@@ -48,12 +48,13 @@ std::string refusal_of_gpt_neox(const GptConfig& config) {
   }
   const BlockPlan block = block_plan(config, 0);
   if (!config.bias || block.qkv_bias != block.attention_output_bias) {
-    return "these biases cannot be expressed: GPT-NeoX has all, or all but those of attention";
+    return "these biases cannot be expressed: GPT-NeoX has all of them, or all except those of "
+           "attention";
   }
   const bool fits = config.position == PositionKind::rope &&
                     config.rope.style == RotaryStyle::half && config.rope_local_theta == 0 &&
                     !config.shared_norm && config.residual_dropout == config.embedding_dropout;
-  return fits ? "" : "these positions cannot be expressed: GPT-NeoX turns parts of heads";
+  return fits ? "" : "these positions cannot be expressed: GPT-NeoX rotates a part of each head";
 }
 
 Json gpt_neox_json(const GptConfig& config) {

@@ -102,13 +102,14 @@ bool has_plain_heads(const GptConfig& config) {
 std::string refusal_of_layers(const GptConfig& config) {
   if (config.norm == NormPosition::post || config.norm_type != NormKind::rms ||
       config.norm_gain_plus_one || config.output_norms) {
-    return "these norms cannot be expressed: Llama has RMS norms in front of attention and MLP";
+    return "these norms cannot be expressed: Llama has RMS norms before attention and MLP";
   }
   const bool has_plain_rope = config.position == PositionKind::rope && config.rope.width == 0 &&
                               config.rope.style == RotaryStyle::half &&
                               config.rope_local_theta == 0;
   if (!has_plain_rope) {
-    return "these positions cannot be expressed: Llama turns whole heads, the same in all layers";
+    return "these positions cannot be expressed: Llama rotates whole heads, in the same way in all "
+           "layers";
   }
   if (!config.mlp || !config.gated_mlp || config.parallel_residual) {
     return "this MLP cannot be expressed: Llama's have a gate and follow attention";
@@ -116,10 +117,9 @@ std::string refusal_of_layers(const GptConfig& config) {
   if (config.embedding_scale > 0) {
     return "embedding_scale cannot be expressed: Llama has none";
   }
-  return has_plain_heads(config)
-             ? ""
-             : "these heads cannot be expressed: Llama has the same number in every layer, and no "
-               "scale of its own";
+  return has_plain_heads(config) ? ""
+                                 : "these heads cannot be expressed: Llama has the same number in "
+                                   "every layer, and no attention_scale";
 }
 
 // True if biases are exactly on queries, keys and values (`qkv`) or nowhere.

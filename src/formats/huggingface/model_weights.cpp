@@ -135,7 +135,7 @@ ModelWeights::ModelWeights(WeightFiles files, const WeightLayout& layout)
     const auto ends_it = [&](std::string_view end) { return name.ends_with(end); };
     if (std::none_of(layout.buffers.begin(), layout.buffers.end(), ends_it)) {
       require(tensors_.emplace(name, &tensor).second, files_.where, ": tensor ",
-              in_quotes(tensor.name), ": its weight has come before");
+              in_quotes(tensor.name), ": its weight appears twice");
     }
   }
 }
@@ -186,13 +186,13 @@ std::string ModelWeights::check(const GptConfig& config) const {
       harmless = harmless && !name.starts_with(layout_.layers);
     }
   }
-  require(missing.empty() && (unexpected.empty() || harmless), files_.where, ": does not fit ",
+  require(missing.empty() && (unexpected.empty() || harmless), files_.where, ": does not match ",
           files_.described_by, ":", missing.empty() ? "" : " missing " + first_of(missing),
           missing.empty() || unexpected.empty() ? "" : ";",
           unexpected.empty() ? "" : " unexpected " + first_of(unexpected));
   return unexpected.empty() ? ""
-                            : concat_text(files_.where, ": left out ", first_of(unexpected),
-                                          ": no weights of this model");
+                            : concat_text(files_.where, ": ignored ", first_of(unexpected),
+                                          ": not weights of this model");
 }
 
 void ModelWeights::fill(const Weight& weight, const GptConfig& config, Tensor& parameter) const {

@@ -45,8 +45,9 @@ void add_shards(const fs::path& index, WeightFiles& files) {
 void require_no_shards(const fs::path& directory) {
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename().string();
-    require(!name.starts_with("model-") || !name.ends_with(".safetensors"), shown(entry.path()),
-            ": is one of several; model.safetensors.index.json, which names them all, is missing");
+    require(
+        !name.starts_with("model-") || !name.ends_with(".safetensors"), shown(entry.path()),
+        ": is one of several files; model.safetensors.index.json, which lists them, is missing");
   }
 }
 
@@ -63,7 +64,8 @@ WeightFiles safetensors_weights(const fs::path& directory) {
     return files;
   }
   require(fs::exists(whole, ignored) || !fs::exists(directory / "pytorch_model.bin", ignored),
-          shown(directory), ": pytorch_model.bin, a Python pickle, is not read; save the model as ",
+          shown(directory),
+          ": pytorch_model.bin, a Python pickle, is not supported; save the model as ",
           "model.safetensors");
   if (!fs::exists(whole, ignored)) {
     require_no_shards(directory);

@@ -128,7 +128,7 @@ void require_same_sources(const std::vector<ShardSource>& before,
             shown(before[i].path), " as text ", i + 1, ", now ", shown(now[i].path),
             "; choose another folder");
     require(before[i] == now[i], shown(now[i].path), ": has changed since ", where, ", from ",
-            before[i].bytes, " bytes to ", now[i].bytes, ", or was written anew");
+            before[i].bytes, " bytes to ", now[i].bytes, ", or was rewritten");
   }
 }
 
@@ -151,7 +151,7 @@ void require_empty(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     require(name.starts_with('.') || is_of_tokenizer(name) || is_shard_name(name), shown(folder),
-            ": holds ", shown(name), " and no shards; choose another folder");
+            ": contains ", shown(name), " and no shards; choose another folder");
   }
 }
 
@@ -176,8 +176,8 @@ ShardManifest begin_or_go_on(const fs::path& folder, const std::vector<TextFile>
   require_same_settings(before->settings, present.settings, where);
   const bool has_input = std::any_of(files.begin(), files.end(),
                                      [](const TextFile& file) { return file.is_standard_input(); });
-  require(!has_input, "standard input: cannot be read again, and ", where,
-          " tells of shards made of it; choose another folder");
+  require(!has_input, "standard input: cannot be read again, and the shards in ", where,
+          " were made from it; choose another folder");
   require_same_sources(before->sources, present.sources, where);
   require_complete(folder, before->shards, options.format.token_dtype);
   return std::move(*before);

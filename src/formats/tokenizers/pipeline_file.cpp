@@ -347,7 +347,7 @@ class PipelineReader {
     if (first) {
       parts_.first = special_id(*first);
       require(parts_.first.has_value(), at("post_processor"), ": ", quoted_text(*first),
-              " is no special token");
+              " is not a special token");
     }
   }
 

@@ -139,7 +139,7 @@ void read_byte_level(const Json& step, const std::string& where, PreTokenizerSte
 void read_pre_tokenizer_step(const Json& step, const std::string& where,
                              PreTokenizerSteps& result) {
   const std::string type = json_string(step, "type", where);
-  require(!result.byte_level, where, ": ", quoted_text(type), " behind ByteLevel is not supported");
+  require(!result.byte_level, where, ": ", quoted_text(type), " after ByteLevel is not supported");
   if (type == "ByteLevel") {
     read_byte_level(step, where, result);
   } else if (type == "Split") {
@@ -182,7 +182,7 @@ void read_decoder_step(const Json& step, const std::string& where, DecoderStage&
                        DecoderSteps& result) {
   const std::string type = json_string(step, "type", where);
   const auto enter = [&](DecoderStage allowed, DecoderStage next) {
-    require(stage <= allowed, where, ": ", type, " is not supported where it stands");
+    require(stage <= allowed, where, ": ", type, " is not supported at this position");
     stage = next;
   };
   if (type == "Replace") {
@@ -219,7 +219,7 @@ std::optional<std::string> read_template(const Json& step, const std::string& wh
                      single[single.size() - 1].is_object() &&
                      single[single.size() - 1].contains("Sequence") &&
                      single[single.size() - 1]["Sequence"].value("id", Json()) == Json("A");
-  require(known, where, ".single: expected the text, perhaps behind one special token, got ",
+  require(known, where, ".single: expected the text, optionally after one special token, got ",
           quoted_text(single.dump()));
   if (single.size() == 1) {
     return std::nullopt;

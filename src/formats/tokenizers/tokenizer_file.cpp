@@ -173,7 +173,7 @@ class BpeVocabularyBuilder {
     const std::size_t blank = pair.find(' ');
     if (blank == std::string_view::npos || pair.find(' ', blank + 1) != std::string_view::npos) {
       fail(where, ": merge ", result_.merges.size(),
-           ": expected two tokens with a blank between, got ", quoted_text(pair));
+           ": expected two tokens with a space between, got ", quoted_text(pair));
     }
     add_merge(pair.substr(0, blank), pair.substr(blank + 1), where);
   }

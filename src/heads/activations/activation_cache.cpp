@@ -49,7 +49,7 @@ ActivationContexts::ActivationContexts(std::vector<std::vector<std::int32_t>> te
     const std::string name = texts_.size() == 1 ? "the text" : concat_text("document ", i + 1);
     require(length > 0, name, " is empty, expected at least one token");
     require(length <= block_size, name, " has ", length, " tokens, more than the ", block_size,
-            " that the model reads at once");
+            " tokens of the context length");
   }
 }
 

@@ -141,7 +141,7 @@ Json index_json(const ActivationFiles& files, const std::vector<ContextSpan>& sp
 void remove_old_index(const fs::path& path) {
   const fs::path index = index_path(path);
   require(!fs::exists(index) || fs::exists(shard_path(path, 0)), shown(index),
-          ": is there and lists no ", shown(shard_path(path, 0)), "; choose another name");
+          ": exists but does not list ", shown(shard_path(path, 0)), "; choose another name");
   fs::remove(index);
 }
 

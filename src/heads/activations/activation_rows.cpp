@@ -262,8 +262,8 @@ std::vector<ContextSpan> context_spans(const ActivationPlan& plan,
     span->end = i + 1;
     span->rows += rows;
   }
-  require_value(spans.front().rows > 0, "positions", "expected places that tokens stand at, got ",
-                options.positions.range.first, "-, and the longest text ends before");
+  require_value(spans.front().rows > 0, "positions", "expected positions inside the texts, got ",
+                options.positions.range.first, "-, after the end of the longest text");
   return spans;
 }
 

@@ -22,8 +22,8 @@ void check_answer(const std::vector<std::int32_t>& answer, const LanguageModel& 
   }
   const std::size_t read = length + answer.size() - 1;
   require_value(answer.size() == 1 || static_cast<Index>(read) <= model.block_size(), name,
-                "expected it to fit the block of ", model.block_size(), " tokens behind a text of ",
-                length, ", got ", answer.size(), " tokens");
+                "expected it to fit the context length of ", model.block_size(),
+                " tokens after a text of ", length, ", got ", answer.size(), " tokens");
 }
 
 void check_task(const PatchingTask& task, const LanguageModel& model) {
@@ -35,12 +35,12 @@ void check_task(const PatchingTask& task, const LanguageModel& model) {
   check_answer(task.wrong, model, "wrong", task.clean.size());
   const auto [answer, wrong] =
       std::mismatch(task.answer.begin(), task.answer.end(), task.wrong.begin(), task.wrong.end());
-  require_value(task.answer != task.wrong, "wrong", "expected another token than the answer, got ",
+  require_value(task.answer != task.wrong, "wrong", "expected a token other than the answer, got ",
                 task.wrong.front(), task.wrong.size() > 1 ? " and so on" : "", " for both");
   require_value(answer != task.answer.end() && wrong != task.wrong.end(), "wrong",
-                "expected no answer that is the beginning of the other one: of ",
-                task.answer.size(), " and ", task.wrong.size(), " tokens the first ",
-                answer - task.answer.begin(), " are the same");
+                "one answer must not begin with the other: of ", task.answer.size(), " and ",
+                task.wrong.size(), " tokens the first ", answer - task.answer.begin(),
+                " are the same");
 }
 
 // The text plus the answer without its last token: the input that predicts the whole answer.

@@ -32,10 +32,10 @@ Tensor row_of(const Tensor& x, Index row) { return slice(x, 0, row, row + 1); }
 
 Index check(const AttributionTask& task, const Gpt& model, AttributionBy by) {
   require(model.config().norm == NormPosition::pre,
-          "attribution needs a model with norm = pre: behind other norms the residual stream is no "
-          "sum of parts");
+          "attribution needs a model with norm = pre: after other norms the residual stream is not "
+          "a sum of parts");
   require_value(by != AttributionBy::neuron || model.config().mlp, "by",
-                "expected another than neuron: the layers of this model have no MLP");
+                "cannot be neuron: the layers of this model have no MLP");
   const auto length = static_cast<Index>(task.text.size());
   require_value(length > 0, "text", "expected at least one token");
   const Index position = task.position.value_or(length - 1);
@@ -390,11 +390,11 @@ Index visible_of(const AttributionTask& task) {
 
 void check_lengths(const std::vector<AttributionTask>& tasks) {
   for (std::size_t i = 1; i < tasks.size(); ++i) {
-    require_value(visible_of(tasks[i]) == visible_of(tasks[0]), "pairs",
-                  "source tokens of texts of the same length can be compared, or groups of them, "
-                  "got ",
-                  visible_of(tasks[0]), " tokens in prompt 1 and ", visible_of(tasks[i]),
-                  " in prompt ", i + 1, " and no groups");
+    require_value(
+        visible_of(tasks[i]) == visible_of(tasks[0]), "pairs",
+        "source tokens can be compared only between texts of the same length, or by groups, got ",
+        visible_of(tasks[0]), " tokens in prompt 1 and ", visible_of(tasks[i]), " in prompt ",
+        i + 1, " and no groups");
   }
 }
 
@@ -551,8 +551,9 @@ std::string attribution_caution(const AttributionResult& result, const std::stri
            "': the parts (marked ?) explain a choice that it does not make";
   }
   if (result.visible < kEnoughTokens) {
-    return concat_text("caution: only ", result.visible, result.visible == 1 ? " token" : " tokens",
-                       " to look at: what heads add here (marked ?) may be other in a longer text");
+    return concat_text(
+        "caution: only ", result.visible, result.visible == 1 ? " token" : " tokens",
+        " to attend to: the contributions of heads (marked ?) may differ in a longer text");
   }
   return "";
 }

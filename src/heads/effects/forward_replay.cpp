@@ -68,7 +68,7 @@ ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHoo
   }
   for (std::size_t layer = 0; layer < outputs_.size(); ++layer) {
     require(outputs_[layer].defined(), "a model of type '", model.model_type(),
-            "' gives no ForwardHook what the heads of layer ", layer, " put out");
+            "' does not pass to ForwardHook the outputs of the heads of layer ", layer);
   }
   if (batch_.targets.defined()) {
     losses_ = losses_of(ends_);

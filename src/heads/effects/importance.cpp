@@ -141,7 +141,7 @@ ImportanceResult head_importance(const LanguageModel& model, const TokenDataset&
     backward(loss);
     clear_gradients(model);  // the backward pass fills them too
     require(hook.was_asked(), "a model of type '", model.model_type(),
-            "' gives no ForwardHook what the heads of every layer put out");
+            "' does not pass to ForwardHook the outputs of the heads of every layer");
     add_gradients(hook, layout, batch, sums);
     result.loss += loss.item();
     result.tokens += batch.target_count;

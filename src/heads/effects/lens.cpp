@@ -29,11 +29,10 @@ void check_point(const GptConfig& config, Point point) {
     fail_choice("point", kLensPointNames, name_of(point));
   }
   require_value(point != Point::mlp_out || config.mlp, "point",
-                "expected another than mlp_out: the layers of this model have no MLP");
-  require_value(
-      point != Point::resid_mid || !config.parallel_residual, "point",
-      "expected another than resid_mid: attention and MLP of this model's layers read the "
-      "same stream, and nothing lies between them");
+                "cannot be mlp_out: the layers of this model have no MLP");
+  require_value(point != Point::resid_mid || !config.parallel_residual, "point",
+                "cannot be resid_mid: attention and MLP of this model's layers read the "
+                "same stream, and there is no point between them");
 }
 
 // The numbers from 0 to `count` - 1 that are in a range, as [begin, end).
@@ -46,8 +45,8 @@ std::pair<Index, Index> bounds_of(const char* name, const NumberRange& range, In
 
 std::vector<Source> sources_of(const GptConfig& config, const LensView& view) {
   require(config.norm == NormPosition::pre,
-          "the lens needs a model with norm = pre: behind other norms there is no last one to read "
-          "the layers with");
+          "the lens needs a model with norm = pre: models with other norms have no final norm to "
+          "read the layers with");
   check_point(config, view.point);
   const auto [first, end] = bounds_of("layers", view.layers, config.n_layer);
   std::vector<Source> sources;

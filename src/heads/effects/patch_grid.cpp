@@ -212,7 +212,7 @@ std::vector<PatchCell> PatchRun::cells() const {
       }
     }
   }
-  require_value(!others_.empty(), "point", "this model computes no ", name_of(options_.point));
+  require_value(!others_.empty(), "point", "this model does not compute ", name_of(options_.point));
   require_value(
       !cells.empty(), "layers", "expected layers 0 to ", model_.config().n_layer - 1,
       options_.by_position ? concat_text(" and positions 0 to ", std::ssize(base_) - 1) : "",

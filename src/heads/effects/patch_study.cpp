@@ -61,7 +61,7 @@ PatchGrid grid_of_pair(const Gpt& model, const std::vector<PatchingTask>& tasks,
                        const PatchGridOptions& options) {
   PatchingTask task = tasks[pair];
   require_value(!options.by_position || task.clean.size() == tasks[0].clean.size(), "pairs",
-                "positions of texts of the same length can be compared, got ",
+                "positions can be compared only between texts of the same length, got ",
                 tasks[0].clean.size(), " tokens in pair 1 and ", task.clean.size(), " in pair ",
                 pair + 1);
   if (options.by_group) {

@@ -60,7 +60,7 @@ std::string patching_caution(const PatchingResult& result, const std::string& an
       return "";
     case TaskStrength::weak:
       return "caution: the model hardly does this task: after one of the texts the right token is "
-             "less than twice as likely as the other, so that the shares (marked ?) may be chance";
+             "less than twice as likely as the other, so the shares (marked ?) may be chance";
     case TaskStrength::none:
       break;
   }
@@ -72,7 +72,7 @@ std::string patching_caution(const PatchingResult& result, const std::string& an
           : "it prefers '" + wrong_label + "' after the clean text and '" + answer_label +
                 "' after the corrupt one";
   return "caution: the model does not do this task: " + preferred +
-         ", so that the shares (marked ?) are shares of nothing";
+         ", so the shares (marked ?) have no meaning";
 }
 
 std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text) {

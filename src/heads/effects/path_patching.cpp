@@ -60,7 +60,7 @@ PatchCell patch_path(const Gpt& model, const PatchingTask& task, const PatchPath
                 "expected q, k or v of the receiver, got ", name_of(path.into));
   const Index place = place_of(path.to, model.heads());
   place_of(path.from, model.heads());
-  require_value(path.from.layer < path.to.layer, "path", "expected a receiver behind layer ",
+  require_value(path.from.layer < path.to.layer, "path", "expected a receiver after layer ",
                 path.from.layer, ", got ", head_name(path.to));
   const double clean = difference_of(model, contrast, task.clean, nullptr);
   const double corrupt = difference_of(model, contrast, task.corrupt, nullptr);

@@ -55,14 +55,14 @@ void check_targets(const Change& change, const Gpt& model, const PointValues& fo
   for (const PointRange& target : change.targets) {
     const std::string_view name = name_of(target.point);
     require_value(target.point != Point::logits, about,
-                  "logits are what comes out; change ln_final or what stands before it");
+                  "logits cannot be changed; change ln_final or an earlier point");
     const bool is_map = items_of(target.point) == PointItems::maps;
     require_value(!is_map || change.kind == ChangeKind::off || change.kind == ChangeKind::scale ||
                       change.kind == ChangeKind::freeze,
                   about, "expected off, scale or freeze for ", name, ", got ",
                   name_of(change.kind));
-    require_value(!is_map || !change.source.token, about, "what ", name,
-                  " is at one token means nothing at another");
+    require_value(!is_map || !change.source.token, about, name,
+                  " of one token cannot be used at another");
     const Index last = target.layers.last.value_or(target.layers.first);
     require_value(!is_in_layer(target.point) || last < layers, about, "the model has layers 0 to ",
                   layers - 1, ", got ", name, ".", last);
@@ -73,7 +73,7 @@ void check_targets(const Change& change, const Gpt& model, const PointValues& fo
         places_of(target, spot.second, {spot.first, value.shape()}, model.heads(), about);
       }
     }
-    require_value(is_there, about, "this model computes no ", name);
+    require_value(is_there, about, "this model does not compute ", name);
   }
 }
 
@@ -300,7 +300,7 @@ Change with_heads_of_classes(Change change, const std::map<HeadId, HeadScore>& s
       }
     }
     require_value(is_there, about, "expected a point such as resid_post.5, or a class of heads",
-                  scores.empty() ? " with --scores beside it" : "", ", got ", name);
+                  scores.empty() ? " with --scores" : "", ", got ", name);
   }
   change.classes.clear();
   return change;

@@ -78,7 +78,7 @@ struct ChangeReader {
   }
   void expect_end() const {
     if (!is_done()) {
-      refuse("nothing behind it, got '" + std::string(rest) + "'");
+      refuse("nothing after it, got '" + std::string(rest) + "'");
     }
   }
   double factor(std::string_view text) const {
@@ -184,7 +184,7 @@ Index read_token(ChangeReader& reader) {
   const std::string_view word = reader.word();
   const Index number = read_number<Index>(word).value_or(-1);
   if (number < 0) {
-    reader.refuse("the number of a token behind 'at', got '" + std::string(word) + "'");
+    reader.refuse("the number of a token after 'at', got '" + std::string(word) + "'");
   }
   return number;
 }
@@ -216,7 +216,7 @@ Change parse_change(std::string_view text) {
       break;
     case ChangeKind::scale:
       if (reader.is_done()) {
-        reader.refuse("a factor behind the targets: scale 7.2 0.5");
+        reader.refuse("a factor after the targets: scale 7.2 0.5");
       }
       change.factor = reader.factor(reader.word());
       break;

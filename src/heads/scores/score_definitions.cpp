@@ -158,7 +158,7 @@ std::vector<ScoreDefinition> positional_scores() {
           {{"first_token", "first", group, "weight on the first token (sink)", 0, 1, true, "첫"},
            ScoreSource::text,
            first_token},
-          {{"same_token", "self", group, "weight on the query's own place", 0, 1, true, "자기"},
+          {{"same_token", "self", group, "weight on the query's own position", 0, 1, true, "자기"},
            ScoreSource::text,
            at_offset<0>},
           {{"offset_share", "offset", group,
@@ -169,23 +169,25 @@ std::vector<ScoreDefinition> positional_scores() {
 
 std::vector<ScoreDefinition> content_scores() {
   const std::string_view group = "content";
-  return {{{"duplicate_token", "dupl", group, "weight on earlier occurrences of the query's token",
-            0, 1, true, "중복"},
-           ScoreSource::text,
-           duplicate_token},
-          {{"induction", "indu", group,
-            "weight on what followed the query's token earlier, in repeated random tokens", 0, 1,
-            true, "귀납"},
-           ScoreSource::repeats,
-           induction},
-          {{"copying", "copy", group,
-            "sum of the eigenvalues of W_E W_V W_O W_U over that of their sizes: 1 copies", -1, 1,
-            true, "복사"},
-           ScoreSource::weights},
-          {{"k_composition", "k-comp", group,
-            "largest K-composition with a head of an earlier layer (Elhage et al. 2021)", 0, 1,
-            false, "K합성"},
-           ScoreSource::weights}};
+  return {
+      {{"duplicate_token", "dupl", group, "weight on earlier occurrences of the query's token", 0,
+        1, true, "중복"},
+       ScoreSource::text,
+       duplicate_token},
+      {{"induction", "indu", group,
+        "weight on the token that followed the query's token earlier, in repeated random tokens", 0,
+        1, true, "귀납"},
+       ScoreSource::repeats,
+       induction},
+      {{"copying", "copy", group,
+        "sum of the eigenvalues of W_E W_V W_O W_U over the sum of their magnitudes: 1 means "
+        "copying",
+        -1, 1, true, "복사"},
+       ScoreSource::weights},
+      {{"k_composition", "k-comp", group,
+        "largest K-composition with a head of an earlier layer (Elhage et al. 2021)", 0, 1, false,
+        "K합성"},
+       ScoreSource::weights}};
 }
 
 std::vector<ScoreDefinition> structure_scores() {
@@ -225,8 +227,8 @@ std::vector<ScoreDefinition> structure_scores() {
         1, false, "이름들>"},
        text,
        names_ahead},
-      {{"phrase", "phrase", group, "inside a repeated phrase to what came next the first time", 0,
-        1, true, "구절"},
+      {{"phrase", "phrase", group,
+        "inside a repeated phrase to the token that came next the first time", 0, 1, true, "구절"},
        text,
        phrase}};
 }
@@ -234,29 +236,29 @@ std::vector<ScoreDefinition> structure_scores() {
 std::vector<ScoreDefinition> shape_scores() {
   const std::string_view group = "shape";
   const auto text = ScoreSource::text;
-  return {{{"entropy", "entr", group, "entropy of the weights, in nats", kUnbounded, kUnbounded,
-            true, "엔트로피"},
-           text,
-           entropy},
-          {{"spread", "spread", group, "entropy over the largest that is possible", 0, 1, false,
-            "퍼짐"},
-           text,
-           spread},
-          {{"mean_distance", "dist", group, "tokens back, weighted (Vig and Belinkov 2019)",
-            kUnbounded, kUnbounded, true, "거리"},
-           text,
-           mean_distance},
-          {{"near", "near", group, "weight on the last 8 tokens, its own place included", 0, 1,
-            false, "근처"},
-           text,
-           near},
-          {{"confidence", "conf", group, "largest weight of a query", 0, 1, true, "최대"},
-           text,
-           confidence},
-          {{"sparsity", "sparse", group,
-            "share of visible tokens with less than a tenth of an even share", 0, 1, false, "희소"},
-           text,
-           sparsity}};
+  return {
+      {{"entropy", "entr", group, "entropy of the weights, in nats", kUnbounded, kUnbounded, true,
+        "엔트로피"},
+       text,
+       entropy},
+      {{"spread", "spread", group, "entropy divided by the largest possible", 0, 1, false, "퍼짐"},
+       text,
+       spread},
+      {{"mean_distance", "dist", group, "tokens back, weighted (Vig and Belinkov 2019)", kUnbounded,
+        kUnbounded, true, "거리"},
+       text,
+       mean_distance},
+      {{"near", "near", group, "weight on the last 8 tokens, the query included", 0, 1, false,
+        "근처"},
+       text,
+       near},
+      {{"confidence", "conf", group, "largest weight of a query", 0, 1, true, "최대"},
+       text,
+       confidence},
+      {{"sparsity", "sparse", group,
+        "share of visible tokens with less than a tenth of a uniform weight", 0, 1, false, "희소"},
+       text,
+       sparsity}};
 }
 
 }  // namespace

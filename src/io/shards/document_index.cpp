@@ -45,7 +45,7 @@ DocumentIndex::DocumentIndex(const std::filesystem::path& path) : file_(path) {
     file_.read(0, header);
   }
   require(is_long && std::memcmp(header.data(), kMagic.data(), kMagic.size()) == 0, name,
-          ": is no index of documents as Megatron-LM writes it");
+          ": is not an index of documents in Megatron-LM's format");
   const auto version = number_at<std::uint64_t>(header, 9);
   require(version == kVersion, name, ": version ", version, " is not supported, expected ",
           kVersion);
@@ -56,8 +56,8 @@ DocumentIndex::DocumentIndex(const std::filesystem::path& path) : file_(path) {
   count_ = number_at<Index>(header, 18);
   const auto ends = number_at<Index>(header, 26);
   const Index most = (file_.size() - kHeaderBytes) / (kLengthBytes + 2 * kPlaceBytes);
-  require(count_ >= 1 && count_ <= most, name, ": says that it has ", count_, " documents in ",
-          file_.size(), " bytes");
+  require(count_ >= 1 && count_ <= most, name, ": claims ", count_, " documents in ", file_.size(),
+          " bytes");
   require(ends == count_ + 1, name, ": expected documents of one sequence each, got ", count_,
           " sequences and ", ends - 1, " documents");
   add_up();
@@ -76,7 +76,7 @@ void DocumentIndex::add_up() {
               lengths_here[i], " tokens, expected at least 1");
       require(places[i] == token_count_ * id_bytes(dtype_), shown(path()), ": document ", document,
               " begins at byte ", places[i], ", expected ", token_count_ * id_bytes(dtype_),
-              ", where the one before ends");
+              ", where the previous document ends");
       token_count_ += lengths_here[i];
     }
   }

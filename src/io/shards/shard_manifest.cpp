@@ -102,14 +102,13 @@ void require_listed(const fs::path& token_file, Index tokens, const Tokenizer& t
   const auto shard = std::find_if(manifest->shards.begin(), manifest->shards.end(),
                                   [&](const Shard& one) { return one.name == name; });
   require(!manifest->next, where,
-          ": the encoding is not done; tokenizer encode with the same options goes on with it");
-  require(shard != manifest->shards.end(), shown(token_file), ": ", where,
-          " knows nothing of this file");
+          ": the encoding is not finished; run tokenizer encode with the same options to continue");
+  require(shard != manifest->shards.end(), shown(token_file), ": is not listed in ", where);
   require(shard->tokens == tokens, shown(token_file), ": has ", tokens, " tokens, ", where,
           " says ", shard->tokens);
   const std::string expected = json_string(manifest->settings, "vocabulary", where);
   require(expected == fingerprint_of_vocabulary(tokenizer), shown(token_file),
-          ": its ids are those of another tokenizer, by ", where);
+          ": its ids belong to another tokenizer, according to ", where);
 }
 
 }  // namespace headlight

@@ -72,7 +72,7 @@ void read_common(const CompletionModel& model, std::uint64_t fresh_seed,
   request.stream = fields.boolean("stream", false);
   if (const Json* options = fields.find("stream_options")) {
     require_value(request.stream && options->is_object(), "stream_options",
-                  "expected an object beside \"stream\": true");
+                  "expected an object, and \"stream\": true");
     const Json* usage = options->find("include_usage");
     require_value(usage == nullptr || usage->is_boolean(), "stream_options",
                   "expected include_usage true or false");
@@ -84,8 +84,8 @@ void check_prompt(const std::vector<std::int32_t>& prompt, const std::string& na
                   Index block_size) {
   if (std::ssize(prompt) > block_size) {
     throw ApiError(400, kContextExceeded,
-                   concat_text("expected at most the ", block_size,
-                               " tokens of the model's block, got ", prompt.size()),
+                   concat_text("expected at most ", block_size,
+                               " tokens, the context length of the model, got ", prompt.size()),
                    name);
   }
 }
@@ -189,12 +189,12 @@ void refuse_features(Fields& fields) {
     const bool is_nothing =
         value == nullptr || value->empty() ||
         (value->is_string() && (value->text() == "none" || value->text() == "auto"));
-    require_value(is_nothing, name, "this server does not have it");
+    require_value(is_nothing, name, "is not supported");
   }
   if (const Json* format = fields.find("response_format")) {
     const Json* type = format->find("type");
     require_value(type != nullptr && type->is_string() && type->text() == "text", "response_format",
-                  "expected {\"type\": \"text\"}: this server has no other");
+                  "expected {\"type\": \"text\"}: nothing else is supported");
   }
   fields.ignore({"parallel_tool_calls", "reasoning_effort", "verbosity"});
 }
@@ -233,8 +233,8 @@ CompletionRequest read_completion(const CompletionModel& model, std::uint64_t fr
   request.token_ids = fields.boolean("return_token_ids", false);
   const Index best_of = fields.integer("best_of", request.samples, 1, kMostChoices);
   require_value(best_of == request.samples, "best_of", "expected as many as n, ", request.samples,
-                ": all are answered, got ", best_of);
-  require_value(fields.text("suffix", "").empty(), "suffix", "this server does not have it");
+                ", because all are returned, got ", best_of);
+  require_value(fields.text("suffix", "").empty(), "suffix", "is not supported");
   require_value(request.choices() <= kMostChoices, "n", "expected at most ", kMostChoices,
                 " choices of all prompts together, got ", request.choices());
   check_logprobs(request, model.block_size);
@@ -258,7 +258,7 @@ CompletionRequest read_chat(const CompletionModel& model, std::uint64_t fresh_se
   request.options.max_new_tokens = read_length(fields, "max_completion_tokens", older_name, 1);
   const bool logprobs = fields.boolean("logprobs", false);
   const Index top = fields.integer("top_logprobs", 0, 0, 20);
-  require_value(logprobs || top == 0, "top_logprobs", "expected \"logprobs\": true beside it");
+  require_value(logprobs || top == 0, "top_logprobs", "needs \"logprobs\": true");
   if (logprobs) {
     request.options.logprobs = top;
   }

@@ -64,13 +64,12 @@ std::string_view cookie_of(std::string_view cookies, std::string_view name) {
 }
 
 HttpHeaders sharing_headers(const std::string& origin) {
-  return {
-      {"Access-Control-Allow-Origin", origin},
-      {"Vary", "Origin"},
-      // Clients send headers of their own, such as X-Stainless-OS. * excludes Authorization.
-      {"Access-Control-Allow-Headers", "Authorization, Content-Type, *"},
-      {"Access-Control-Allow-Methods", "GET, POST"},
-      {"Access-Control-Max-Age", "600"}};
+  return {{"Access-Control-Allow-Origin", origin},
+          {"Vary", "Origin"},
+          // Clients send headers of their own, such as X-Stainless-OS. * excludes Authorization.
+          {"Access-Control-Allow-Headers", "Authorization, Content-Type, *"},
+          {"Access-Control-Allow-Methods", "GET, POST"},
+          {"Access-Control-Max-Age", "600"}};
 }
 
 }  // namespace
@@ -124,7 +123,7 @@ Admission Access::check(const HttpRequest& head) const {
   const std::string* host = head.header("host");
   if (host == nullptr || !is_host_allowed(*host)) {
     return {.refusal = error_response(403,
-                                      "this name is not the server's: expected localhost, an "
+                                      "unknown host name: expected localhost, an "
                                       "address or a name of --allow_host")};
   }
   HttpHeaders headers;
@@ -132,14 +131,15 @@ Admission Access::check(const HttpRequest& head) const {
     if (contains(options_.allowed_origins, *origin)) {
       headers = sharing_headers(*origin);
     } else if (!is_own_origin(*origin, *host)) {
-      return {.refusal = error_response(403, "pages of other servers may not ask this one")};
+      return {.refusal =
+                  error_response(403, "requests from pages of other servers are not allowed")};
     }
     if (head.method == "OPTIONS" && !headers.empty()) {
       return {.refusal = HttpResponse{.status = 204}, .headers = std::move(headers)};
     }
   } else if (const std::string* site = head.header("sec-fetch-site");
              site != nullptr && head.path != "/" && *site != "same-origin" && *site != "none") {
-    return {.refusal = error_response(403, "pages of other servers may not ask this one")};
+    return {.refusal = error_response(403, "requests from pages of other servers are not allowed")};
   }
   if (!has_key(head)) {
     HttpResponse refusal = wrong_key("expected the server's key: Authorization: Bearer KEY");

@@ -27,7 +27,7 @@ std::string_view message_of(int status) {
     case 501:
       return "expected a body with Content-Length, or Transfer-Encoding: chunked alone";
     case 503:
-      return "the server is busy or ends";
+      return "the server is busy or shutting down";
     default:
       return "expected an HTTP/1.1 request";
   }

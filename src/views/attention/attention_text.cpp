@@ -185,9 +185,10 @@ std::string header(const Layout& layout) {
 }
 
 std::string note(const Layout& layout) {
-  std::string text = layout.cell == kValueCell ? "rows look at columns; per cent of the row"
-                     : layout.colours          ? "rows look at columns"
-                                               : "rows look at columns; tenths, . is under 0.05";
+  std::string text = layout.cell == kValueCell
+                         ? "rows are queries, columns keys; per cent of the row"
+                     : layout.colours ? "rows are queries, columns keys"
+                                      : "rows are queries, columns keys; tenths, . is under 0.05";
   if (layout.block > 1) {
     const std::string block = std::to_string(layout.block);
     text += "; each cell the largest of " + block + " x " + block;

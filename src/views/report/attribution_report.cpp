@@ -48,13 +48,13 @@ std::string heading(const AttributionReport& report) {
   const AttributionStudy& study = report.study;
   const AttributionTask& first = report.tasks.front();
   if (!report.is_one()) {
-    return concat_text("logit of the answer less that of the wrong token: ",
+    return concat_text("logit of the answer minus that of the wrong token: ",
                        change_text(study.logit, kEnoughDocuments), " (mean of ",
                        study.prompts.size(), " prompts; the model does ", study.clear,
                        " clearly)\n\n");
   }
   return "logit of " + quoted_label(first.target, report.tokenizer) +
-         (first.against ? " less that of " + quoted_label(*first.against, report.tokenizer) : "") +
+         (first.against ? " minus that of " + quoted_label(*first.against, report.tokenizer) : "") +
          ": " + signed_number(study.logit.mean, 3) + "; its probability " +
          fixed_number(study.prompts.front().probability, 3) + "\n\n";
 }
@@ -192,11 +192,11 @@ Grid Grid::of(const AttributionReport& report) {
 std::string title_of(const AttributionReport& report) {
   const AttributionTask& first = report.tasks.front();
   if (!report.is_one()) {
-    return concat_text("Logit of the answer less the wrong one, mean of ", report.tasks.size(),
-                       " prompts");
+    return concat_text("Logit of the answer minus that of the wrong one, mean of ",
+                       report.tasks.size(), " prompts");
   }
   return "Logit of " + quoted_label(first.target, report.tokenizer) +
-         (first.against ? " less " + quoted_label(*first.against, report.tokenizer) : "");
+         (first.against ? " minus " + quoted_label(*first.against, report.tokenizer) : "");
 }
 
 // Returns layers by attention and MLP, or layers by heads with an MLP column.

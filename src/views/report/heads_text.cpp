@@ -118,12 +118,14 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
     });
   }
   if (options.legend) {
-    text += painted(in(language,
-                       "by: the score behind does; weight in shares, entropy in nats, distance in "
-                       "tokens",
-                       "근거: 판정의 바탕이 된 점수. 가중치는 비율, 엔트로피는 nat, 거리는 토큰"),
-                    kDim, options.colour) +
-            "\n";
+    text +=
+        painted(
+            in(language,
+               "by: the score behind the verdict; weight in shares, entropy in nats, distance in "
+               "tokens",
+               "근거: 판정의 바탕이 된 점수. 가중치는 비율, 엔트로피는 nat, 거리는 토큰"),
+            kDim, options.colour) +
+        "\n";
   }
   if (shape.left_out > 0) {
     const std::string note =
@@ -220,8 +222,7 @@ std::string measured_on(const HeadsReport& report) {
     return (report.random_tokens ? "글이 없어 되풀이되는 무작위 토큰으로 쟀습니다: " : "") +
            tokens + "개 토큰, 시퀀스 " + sequences + "개\n";
   }
-  return (report.random_tokens ? "no text given, so measured on random tokens that are repeated: "
-                               : "") +
+  return (report.random_tokens ? "no text given, measured on repeated random tokens: " : "") +
          tokens + " tokens in " + sequences +
          (report.scores.sequences == 1 ? " sequence\n" : " sequences\n");
 }
@@ -240,7 +241,8 @@ std::vector<std::string> cluster_warnings(const HeadsReport& report) {
                            ? "겹치는 패턴: " + names + " 헤드는 같은 곳을 봅니다 (평균 거리 " +
                                  distance + ", 최대 1)"
                            : "duplicated patterns: " + names +
-                                 " look at the same places (mean distance " + distance + " of 1)");
+                                 " attend to the same positions (mean distance " + distance +
+                                 " of 1)");
   }
   return warnings;
 }

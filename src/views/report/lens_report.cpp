@@ -271,7 +271,7 @@ std::vector<ResultGrid> lens_grids(const LensResult& result, const LensView& vie
   add("rank", "Rank of the actual next token (1: the likeliest)",
       [](const LensReading& reading) { return static_cast<double>(reading.rank); });
   add("entropy", "Entropy, nats", [](const LensReading& reading) { return reading.entropy; });
-  add("kl", "KL from what the model itself says, nats",
+  add("kl", "KL divergence from the output of the model, nats",
       [](const LensReading& reading) { return reading.divergence; });
   return grids;
 }
@@ -336,14 +336,14 @@ std::vector<ResultGrid> lens_means_grids(const LensMeansResult& result) {
     grids.push_back({name, std::move(plot)});
   };
   add("loss", "Loss, nats a token", &LensMeans::loss);
-  add("accuracy", "Share of tokens held for likeliest", &LensMeans::accuracy);
+  add("accuracy", "Share of tokens predicted correctly", &LensMeans::accuracy);
   add("entropy", "Entropy, nats", &LensMeans::entropy);
-  add("kl", "KL from what the model itself says, nats", &LensMeans::divergence);
+  add("kl", "KL divergence from the output of the model, nats", &LensMeans::divergence);
   return grids;
 }
 
 std::string lens_means_svg(const LensMeansResult& result) {
-  LinePlot nats{.title = "Logit lens: what each layer would say",
+  LinePlot nats{.title = "Logit lens: predictions after each layer",
                 .x_label = layer_axis(result),
                 .y_label = "nats a token",
                 .y_from_zero = true,
@@ -351,7 +351,7 @@ std::string lens_means_svg(const LensMeansResult& result) {
   nats.series = {series_of(result, "loss", &LensMeans::loss),
                  series_of(result, "entropy", &LensMeans::entropy),
                  series_of(result, "KL to the output", &LensMeans::divergence)};
-  LinePlot hits{.title = "Share of tokens that the layer holds for likeliest",
+  LinePlot hits{.title = "Share of tokens that the layer predicts correctly",
                 .x_label = layer_axis(result),
                 .y_label = "accuracy",
                 .y_from_zero = true,

@@ -29,7 +29,7 @@ std::string curve_svg(const std::vector<PrunePoint>& points) {
     series.x.push_back(static_cast<double>(point->kept));
     series.y.push_back(point->loss);
   }
-  return line_plot_svg({.title = "Loss against the heads that are left",
+  return line_plot_svg({.title = "Loss by number of remaining heads",
                         .x_label = "heads",
                         .y_label = "loss (nats a token)",
                         .series = {series},

@@ -90,7 +90,7 @@ void check_streamed(const ProgramResult& result) {
 TEST_CASE("ten gigabytes of zero bytes are refused in one line and little memory", "[cli]") {
   const Texts texts;
   const std::string file = texts.sparse("large.txt", std::uintmax_t{10} << 30);
-  const std::string place = file + ": no word ends in the 134217728 bytes from byte 0 on";
+  const std::string place = file + ": no word ends within 134217728 bytes after byte 0";
   for (const ProgramResult& result : {texts.encode("bpe", file), texts.learn(file)}) {
     check_refused(result, place);
     check_streamed(result);
@@ -196,7 +196,7 @@ TEST_CASE("a file that shrinks while it is read is an error that says where it e
   CHECK(file.size() == 5000);
   fs::resize_file(path, 1000);
   std::vector<std::byte> bytes(5000);
-  CHECK_THROWS_WITH(file.read(0, bytes), path + ": ends at byte 1000, more was expected");
+  CHECK_THROWS_WITH(file.read(0, bytes), path + ": ends at byte 1000, expected more");
 }
 
 }  // namespace awkward_text_test

@@ -118,7 +118,7 @@ TEST_CASE("what a folder has besides texts is said once, and so are tables read 
   }
   const std::string table = given.folder.write("texts/b.csv", rows);
   const std::string skipped = "warning: " + texts + ": read 1 file; skipped 1: 1 .csv";
-  const std::string look = "warning: " + table + ": looks like CSV and is read as plain text";
+  const std::string look = "warning: " + table + ": looks like CSV, but is read as plain text";
   CHECK(given.trained("run", {"--data", texts}).find(skipped + "\n") != std::string::npos);
   CHECK(given.trained("table", {"--data", given.a, table}).find(look) != std::string::npos);
   const std::string model = given.folder.at("run");
@@ -162,7 +162,7 @@ TEST_CASE("JSON lines are documents for training, whatever documents says", "[cl
   const std::string other = given.folder.write("d.jsonl", "{\"content\": \"one two\"}\n");
   CHECK(refusal(given.train("none", {"--data", other})) ==
         "error: " + other +
-            ": line 1: key \"text\" is missing; --jsonl chooses another, of \"content\"");
+            ": line 1: key \"text\" is missing; choose another with --jsonl: \"content\"");
   given.trained("content", {"--data", other, "--jsonl", "content", "--validation_fraction", "0"});
   CHECK(refusal(given.train("mixed", {"--data", given.a, "--batching", "padded"})) ==
         "error: batching: padded needs documents; set documents to line, blank_line or token");
@@ -189,13 +189,13 @@ TEST_CASE("standard input is read by training, but not by a run that goes on", "
   const Arguments resume{"train",       "--resume", "--out_dir", given.folder.at("piped"),
                          "--max_iters", "3"};
   CHECK(refusal(resume) ==
-        "error: --resume: data comes through standard input, which no run can go on with; name a "
+        "error: --resume: the data came from standard input, which cannot be read again; name a "
         "file with the same text (--data FILE)");
   Arguments with_file = resume;
   with_file.insert(with_file.end(), {"--data", given.a});
   CHECK(run_headlight(with_file).exit_code == 0);
   CHECK(refusal(given.train("none", {"--data", "-", "--validation_data", "-"})) ==
-        "error: validation_data: standard input can be read only once, and data has it");
+        "error: validation_data: standard input can be read only once, and data uses it");
   // Training reads the text twice: first it learns a tokenizer.
   Arguments learns{"train",
                    "--data",
@@ -249,18 +249,17 @@ TEST_CASE("every command that reads text takes several files", "[cli]") {
                  "8", "--format", "json", "--out", given.folder.at("maps")});
   CHECK(maps["tokens"] == 16);
   CHECK(refusal({"eval", "--data", given.a, given.b, model}) ==
-        "error: --data: cannot tell which of its values is MODEL; write that first: headlight "
-        "eval MODEL --data ...");
+        "error: --data: it is unclear which of its values is MODEL; write it first: headlight eval "
+        "MODEL --data ...");
 }
 
 TEST_CASE("a separator that is spelled out is told once, on one line", "[cli]") {
   const Given given;
   const std::string model = given.model();
   const std::string text = given.folder.write("eot.txt", "one two<|endoftext|>three four");
-  const std::string advice =
-      "warning: " + text +
-      ": '<|endoftext|>' in the text is spelled out in characters; --documents token cuts it into "
-      "documents there";
+  const std::string advice = "warning: " + text +
+                             ": '<|endoftext|>' in the text is read as plain text; --documents "
+                             "token splits the text there";
   const ProgramResult result = run_headlight({"eval", model, "--data", text});
   CHECK(result.messages() == std::vector<std::string>{advice});
   CHECK(run_headlight({"eval", model, "--data", text, "--documents", "token"}).err.empty());
@@ -292,7 +291,7 @@ TEST_CASE("a tokenizer learns from files without an option, and is replaced only
   const Json report = report_of(command);
   CHECK(report["bytes"] == 800 + 40 * 19);
   CHECK(refusal(command) ==
-        "error: " + bpe + "/tokenizer.json: is there already; --force replaces it");
+        "error: " + bpe + "/tokenizer.json: already exists; --force replaces it");
   const std::string before = file_contents(bpe + "/tokenizer.json");
   Arguments forced{"tokenizer", "train", "--data", given.b,  "--vocab_size",
                    "270",       "--out", bpe,      "--force"};
@@ -300,7 +299,7 @@ TEST_CASE("a tokenizer learns from files without an option, and is replaced only
   CHECK(file_contents(bpe + "/tokenizer.json") != before);
   const std::string ids = given.folder.write("ids.bin", "abcd");
   CHECK(refusal({"tokenizer", "train", ids, "--vocab_size", "270", "--out", bpe, "--force"}) ==
-        "error: " + ids + ": holds token ids, expected text");
+        "error: " + ids + ": contains token ids, expected text");
 }
 
 TEST_CASE("encode turns documents into ids with the end of text behind each", "[cli]") {
@@ -342,7 +341,7 @@ TEST_CASE("files that cannot be meant are refused, and short ones trained on who
   const std::string model = given.model();
   const std::string ids = given.folder.write("ids.bin", std::string("a\0b\0", 4));
   CHECK(refusal({"tokenizer", "encode", model, ids}) ==
-        "error: " + ids + ": holds token ids, expected text");
+        "error: " + ids + ": contains token ids, expected text");
   CHECK(refusal({"eval", model, "--data", ","}) == "error: expected the names of files, got ','");
   CHECK(refusal({"eval", model, "--data", ""}) ==
         "error: expected the name of a file, got an empty one");

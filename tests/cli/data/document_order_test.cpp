@@ -104,7 +104,7 @@ TEST_CASE("a run may be given another order, with which an epoch begins", "[cli]
       run_headlight({"train", "--resume", "--out_dir", folder.at("run"), "--max_iters", "12",
                      "--document_order", "listed", "--log_level", "info"});
   CHECK(resumed.err.find("document_order = \"listed\" (was \"computed\")") != std::string::npos);
-  CHECK(resumed.err.find("begins, in an order of its own") != std::string::npos);
+  CHECK(resumed.err.find("begins in a new order") != std::string::npos);
   CHECK(state_of(folder.at("run")).find("\"data_order\": 1,") != std::string::npos);
 }
 

@@ -69,20 +69,20 @@ TEST_CASE("shards bring their tokenizer, and need documents for batches of them"
             .starts_with(folder.at("ids") + ": "));
   CHECK(output_of({"tokenizer", "encode", folder.at("bpe"), text, "--out", folder.at("ids"),
                    "--shard_tokens", "500"})
-            .find("were there already") != std::string::npos);
+            .find("already existed") != std::string::npos);
   Arguments packed = train(folder.at("ids"), folder.at("run"), "packed");
   packed = changed(packed, {"--tokenizer", "char"});
   output_of(packed);
   CHECK(report_of({"info", folder.at("run")})["vocab_size"] == 260);
   check_refused(train(folder.at("ids"), folder.at("other"), "packed"),
-                {"shard_000000.bin: its ids are those of another tokenizer"});
+                {"shard_000000.bin: its ids belong to another tokenizer"});
   for (const auto& entry : fs::directory_iterator(folder.at("ids"))) {
     if (entry.path().extension() == ".idx") {
       fs::remove(entry.path());
     }
   }
   check_refused(changed(packed, {"--batching", "padded", "--out_dir", folder.at("padded")}),
-                {"batching: padded needs documents; ", "no index of documents (.idx) lies beside"});
+                {"batching: padded needs documents; ", "no index of documents (.idx) next to"});
 }
 
 }  // namespace shards_test

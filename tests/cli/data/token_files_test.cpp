@@ -85,7 +85,7 @@ TEST_CASE("a folder of nanoGPT trains without a tokenizer being named, and gives
   const ScratchFolder folder;
   const std::string data = nanogpt_folder(folder);
   const std::string messages = messages_of(train(data, folder.at("run")));
-  CHECK(contains(messages, "the characters are those of meta.pkl beside " + data));
+  CHECK(contains(messages, "using the characters of meta.pkl next to " + data));
   CHECK(contains(messages, "vocabulary 22"));
   CHECK(contains(messages, "; the token ids stay in their file"));
   CHECK(output_of({"tokenizer", "encode", folder.at("run"), "--text", "ha 0"}) == "19 12 1 2\n");
@@ -111,7 +111,7 @@ TEST_CASE("a vocabulary that is not that of the ids is refused by train and eval
   const std::string data = nanogpt_folder(folder);
   const std::string text = folder.write("text.txt", small_text());
   output_of(train(text, folder.at("run")));
-  const std::string expected = "meta.pkl beside it says that id 0 is ";
+  const std::string expected = "made with another tokenizer: id 0 is ";
   check_refused({"eval", folder.at("run"), "--data", data + "/val.bin"}, {expected});
   check_refused(train(data, folder.at("tuned"), {"--init_from", folder.at("run")}), {expected});
   check_refused(train(data, folder.at("bytes"), {"--tokenizer", "byte"}), {expected});

@@ -62,7 +62,8 @@ TEST_CASE("tokenizer train writes a tokenizer and says what it learned", "[cli]"
   CHECK(report["bytes"] == 20);
   CHECK(report["directory"] == out);
   REQUIRE(result.messages().size() == 1);
-  CHECK(result.messages()[0] == "warning: the text ran out of pairs: 267 tokens instead of 300");
+  CHECK(result.messages()[0] ==
+        "warning: the text has no more pairs to merge: 267 tokens instead of 300");
   const Json file = Json::parse(file_contents(out + "/tokenizer.json"));
   CHECK(file["model"]["vocab"]["hug"] == 258);
   CHECK(file["added_tokens"][0]["content"] == "<|endoftext|>");
@@ -242,7 +243,7 @@ TEST_CASE("tokenizer refuses what does not fit by name", "[cli]") {
   CHECK(refusal({"tokenizer", "decode", bpe, "--ids", "1,300"}) ==
         "error: --ids: expected ids of 0 to 299, got 300");
   CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("odd.bin", "abc")}) ==
-        "error: " + folder.at("odd.bin") + ": 3 bytes are no whole number of 16-bit token ids");
+        "error: " + folder.at("odd.bin") + ": 3 bytes are not a whole number of 16-bit token ids");
   CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("ids", "1 x")}) ==
         "error: " + folder.at("ids") + ": expected ids between blanks or commas at byte 2");
   save_tokenizer(folder.at("char"), build_char_tokenizer("ab"));
@@ -293,8 +294,9 @@ TEST_CASE("training says what is wrong with the tokenizer it is to use", "[cli]"
   };
   CHECK(train("bytes", "0") ==
         "error: tokenizer: expected char, byte, bpe or the path of a tokenizer, got 'bytes'");
-  CHECK(train("bpe", "0") ==
-        "error: vocab_size: expected the number of tokens to learn, as tokenizer is bpe, got 0");
+  CHECK(
+      train("bpe", "0") ==
+      "error: vocab_size: expected the number of tokens to learn, because tokenizer is bpe, got 0");
   CHECK(train("bpe", "100") ==
         "error: vocab_size: expected at least 257 (256 bytes and 1 special tokens), got 100");
   CHECK(train(folder.at("none.json"), "0") ==

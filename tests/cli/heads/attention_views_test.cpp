@@ -125,7 +125,8 @@ TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]")
   const Material given;
   const ProgramResult result = given.run({"--view", "terminal", "--heads", "1.0"});
   CHECK(result.exit_code == 0);
-  CHECK(contains(result.out, "model head 1.0  rows look at columns; per cent of the row\n"));
+  CHECK(contains(result.out,
+                 "model head 1.0  rows are queries, columns keys; per cent of the row\n"));
   CHECK(contains(result.out, "\n0 a  100\n1 b"));
   CHECK_FALSE(contains(result.out, "\x1b"));
   CHECK(contains(result.out, "wrote " + given.out + "/attention.txt"));
@@ -135,7 +136,7 @@ TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]")
       contains(run_headlight({"attention", given.model, "--text", "ab", "--view", "terminal"}).out,
                "wrote"));
   CHECK(given.refusal({"--format", "text", "--json"}) ==
-        "error: --format text: expected none beside --json");
+        "error: --format text: cannot be combined with --json");
 }
 
 TEST_CASE("attention leaves no layer figure of an earlier dump beside its own", "[cli]") {

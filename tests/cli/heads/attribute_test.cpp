@@ -251,7 +251,8 @@ TEST_CASE("attribute refuses what does not go together in one line", "[cli]") {
   const Given given;
   check_refused(changed(given.base, {"--by", "token"}),
                 {"--by: expected layer, head, source, neuron or stream, got 'token'"});
-  check_refused(changed(given.base, {"--pairs", "x.jsonl"}), {"--text: does not go with --pairs"});
+  check_refused(changed(given.base, {"--pairs", "x.jsonl"}),
+                {"--text: cannot be combined with --pairs"});
   check_refused({"attribute", given.model, "--pairs", given.folder.at("none.jsonl")},
                 {"none.jsonl"});
   const std::string bad = given.folder.write("bad.jsonl", "{\"clean\": \"a\"}\n");

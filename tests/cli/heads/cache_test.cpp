@@ -136,7 +136,7 @@ TEST_CASE("cache refuses what it cannot write in one line", "[cli]") {
   CHECK(refused({"--data", given.text}) == "expected either --text or --data");
   CHECK(given.refused({"--text", ""}) == "--text: expected a text, got an empty one");
   CHECK(given.refused({"--text", "a text of more than 16 tokens"}) ==
-        "the text has 29 tokens, more than the 16 that the model reads at once");
+        "the text has 29 tokens, more than the 16 tokens of the context length");
   CHECK(refused({"--names", "resid_pots"}) ==
         "--names: expected a point such as resid_post.5, z.5.1 or mlp_post.3.17, got "
         "'resid_pots'; did you mean resid_post?");
@@ -144,13 +144,13 @@ TEST_CASE("cache refuses what it cannot write in one line", "[cli]") {
   CHECK(refused({"--names", "resid_post.3"}) == "resid_post: the model has layers 0 to 2, got 3");
   CHECK(refused({"--layers", "1-12"}) == "--layers: the model has layers 0 to 2, got 1-12");
   CHECK(refused({"--names", "embed,z.1", "--layers", "1"}) ==
-        "--layers: expected a name of a layer in --names that does not say which");
+        "--layers: needs a name of a layer in --names without a layer number");
   CHECK(refused({"--names", "z.1.2"}) == "blocks.1.attn.hook_z: there are heads 0 to 1, got 2");
   CHECK(refused({"--positions", "first"}) ==
         "--positions: expected a number or a range such as 3, 4-8 or 4-, got 'first'");
   CHECK(refused({"--positions", "6-"}) ==
-        "--positions: expected places that tokens stand at, got 6-, and the longest text ends "
-        "before");
+        "--positions: expected positions inside the texts, got 6-, after the end of the longest "
+        "text");
   CHECK(refused({"--type", "bfloat16"}) ==
         "--type: NumPy has no bfloat16; choose float16, or --out with a name that ends in "
         ".safetensors");

@@ -215,7 +215,7 @@ TEST_CASE("the commands on heads refuse bad input in one line", "[cli]") {
   check_refused({"patch", given.model, "--clean", "abc"}, {"--corrupt"});
   check_refused({"patch", given.model, "--clean", "abc", "--corrupt", "abd", "--answer", "ab",
                  "--wrong", "a"},
-                {"--wrong", "beginning of the other"});
+                {"--wrong", "must not begin with the other"});
   check_refused({"attribute", given.model}, {"--text"});
   check_refused({"attribute", given.model, "--text", "abc", "--position", "3"},
                 {"--position", "0 to 2", "3"});
@@ -343,7 +343,8 @@ TEST_CASE("patch replaces parts of any point, for many pairs, and along a path",
   check_refused(changed(one, {"--by", "token"}), {"--by: expected layer, head, position"});
   check_refused(changed(one, {"--method", "x"}), {"--method: expected patch, attribution or both"});
   check_refused(changed(one, {"--path", "0.1:1.0"}), {"--path: "});
-  check_refused(changed(one, {"--path", "0.1:1.0.k", "--noising"}), {"--path: does not go with"});
+  check_refused(changed(one, {"--path", "0.1:1.0.k", "--noising"}),
+                {"--path: cannot be combined with"});
   check_refused(changed(one, {"--point", "resid_pots"}), {"--point: ", "did you mean resid_post?"});
   check_refused(changed(one, {"--layers", "7"}), {"--layers: expected layers 0 to 1"});
   check_refused({"patch", given.model, "--clean", "a"}, {"--corrupt: is missing"});
@@ -371,7 +372,8 @@ TEST_CASE("circuit tells the edges of a task, how faithful they are, and draws t
   check_refused(changed(base, {"--faithfulness", "0"}),
                 {"--faithfulness: expected a number above"});
   check_refused(changed(base, {"--steps", "0"}), {"--steps"});
-  check_refused(changed(base, {"--pairs", "x.jsonl"}), {"--clean: does not go with --pairs"});
+  check_refused(changed(base, {"--pairs", "x.jsonl"}),
+                {"--clean: cannot be combined with --pairs"});
 }
 
 TEST_CASE("ablate takes any parts, several at once or each of a kind", "[cli]") {
@@ -434,15 +436,14 @@ TEST_CASE("ablate refuses parts that make no sense in one line", "[cli]") {
       refused({"--each", "mlp", "--mode", "resample"}).starts_with("error: --mode: expected zero"));
   CHECK(refused({"--each", "mlp", "--off", "0.1"}) == "error: expected either --off or --each");
   CHECK(refused({"--each", "mlp", "--pairs", "2"}) ==
-        "error: --pairs: does not go with --off and --each");
-  CHECK(refused({"--each", "mlp", "--limit", "2"}) ==
-        "error: --limit: expected --each neuron.L beside it");
-  CHECK(refused({"--scores", "heads.json"}) == "error: --scores: expected --off beside it");
+        "error: --pairs: cannot be combined with --off and --each");
+  CHECK(refused({"--each", "mlp", "--limit", "2"}) == "error: --limit: needs --each neuron.L");
+  CHECK(refused({"--scores", "heads.json"}) == "error: --scores: needs --off");
   CHECK(refused({"--text", "abc"}) == "error: expected either --text or --data");
   CHECK(refusal({"ablate", given.model, "--text", "a"}) ==
         "error: --text: expected two tokens or more, got 1");
   CHECK(refusal({"ablate", given.model, "--text", "abc", "--documents", "line"}) ==
-        "error: --documents: does not go with --text");
+        "error: --documents: cannot be combined with --text");
   CHECK(refused({"--svg", given.text}).find("is no .svg file") != std::string::npos);
 }
 

@@ -244,8 +244,7 @@ TEST_CASE("heads without a text measures on random tokens that are repeated", "[
     CHECK(head["duplicate_token"].is_number());
     CHECK(head["previous_token"].is_number());
   }
-  CHECK(output_of({"heads", given.model}).find("random tokens that are repeated") !=
-        std::string::npos);
+  CHECK(output_of({"heads", given.model}).find("repeated random tokens") != std::string::npos);
 }
 
 TEST_CASE("heads speaks Korean in tables as well", "[cli]") {
@@ -300,7 +299,7 @@ TEST_CASE("scores of heads are refused for another model, and doubted without it
   const ProgramResult result = run_headlight(doubted);
   CHECK(result.exit_code == 0);
   REQUIRE(result.messages().size() == 1);
-  CHECK(result.messages()[0].find("does not say which model") != std::string::npos);
+  CHECK(result.messages()[0].find("does not name the model") != std::string::npos);
 }
 
 }  // namespace heads_test

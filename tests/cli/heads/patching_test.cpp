@@ -44,7 +44,7 @@ TEST_CASE("patch measures answers of several tokens", "[cli]") {
   CHECK(heads["answer"]["token"] == "xyz");
   CHECK_FALSE(heads["answer"].contains("id"));
   CHECK(heads["wrong"]["token"] == "x9");
-  CHECK(output_of(one).find("log-probability of 'xyz' less that of 'x9': clean ") !=
+  CHECK(output_of(one).find("log-probability of 'xyz' minus that of 'x9': clean ") !=
         std::string::npos);
   const Json grid = report_of(changed(one, {"--by", "head"}));
   CHECK(grid["clean_difference"].get<double>() ==
@@ -104,7 +104,7 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
   CHECK(by_text["cells"] == by_place["cells"]);
   CHECK(report_of(with_group("a=0,last"))["by"] == "group");
   check_refused(with_group("owl"), {"--group: expected NAME=TEXT or NAME=POSITIONS, got 'owl'"});
-  check_refused(with_group("a=owl"), {"--group: 'owl' stands 2 times", "'owl#1'"});
+  check_refused(with_group("a=owl"), {"--group: 'owl' appears 2 times", "'owl#1'"});
   check_refused(with_group("a=owl#3"), {"--group: expected 'owl#1' to #2, got #3"});
   check_refused(with_group("a=cat"), {"--group: expected a part of the clean text", "'cat'"});
   check_refused(with_group("a=5-17"), {"--group: expected positions from 0 to 16, got 5-17"});
@@ -191,7 +191,7 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
         "probability [3, 8]");
   CHECK(file_contents(npz).find("token_labels.npy") != std::string::npos);
   check_refused(changed(command("patch", pair), {"--path", "0.1:1.0.k", "--svg", svg}),
-                {"--svg: does not go with --path"});
+                {"--svg: cannot be combined with --path"});
   check_refused(changed(command("circuit", pair), {"--npz", given.text}), {"--npz: ", "no .npz"});
 }
 

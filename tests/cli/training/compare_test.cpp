@@ -122,7 +122,7 @@ TEST_CASE("compare reads runs that are damaged, empty or in the making", "[compa
   std::filesystem::remove(given.two + "/config.toml");
   const ProgramResult result = run_headlight({"compare", given.one, given.two});
   CHECK(result.exit_code == 0);
-  CHECK(holds(result.err, "holds no loss yet"));
+  CHECK(holds(result.err, "has no loss yet"));
   CHECK(holds(result.err, "no config.toml"));
   CHECK_FALSE(holds(result.err, "differ"));  // unknown without config.toml
   const ProgramResult refused =

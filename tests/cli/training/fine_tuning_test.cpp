@@ -225,17 +225,16 @@ TEST_CASE("token files without a tokenizer or with foreign ids are refused", "[c
   const ScratchFolder folder;
   const std::string out = folder.at("run");
   const std::string ids = folder.write("a.bin", ids_of("abcabc") + "\x01\x01");
-  CHECK(
-      contains(refusal(train(ids, out, {"1"})),
-               "from which no char tokenizer can be made, and beside it is no tokenizer.json, nor "
-               "meta.pkl of nanoGPT"));
+  CHECK(contains(refusal(train(ids, out, {"1"})),
+                 "from which no char tokenizer can be made, and there is no tokenizer.json or "
+                 "meta.pkl next to it"));
   CHECK(contains(refusal(train(ids, out, {"1", "--tokenizer", "byte"})),
                  "a.bin: token 6 is 257, but the tokenizer has the ids 0 to 256"));
   CHECK(contains(refusal(train(ids, out, {"1", "--tokenizer", "byte", "--documents", "line"})),
                  "documents: "));
   const std::string odd = folder.write("odd.bin", "abc");
   CHECK(contains(refusal(train(odd, out, {"1", "--tokenizer", "byte"})),
-                 "odd.bin: 3 bytes are no whole number"));
+                 "odd.bin: 3 bytes are not a whole number"));
   std::filesystem::create_directory(folder.at("empty"));
   CHECK(contains(refusal(train(folder.at("empty"), out, {"1", "--tokenizer", "byte"})),
                  "nor token files (.bin)"));
@@ -287,7 +286,7 @@ TEST_CASE("a window is what eval and heads read at once", "[cli]") {
   CHECK(refusal({"eval", start, "--data", data, "--window", "-1"}) ==
         "error: --window: expected at least 0, got -1");
   CHECK(contains(refusal({"attention", start, "--text", "abcdefgh", "--window", "5"}),
-                 "the text has 8 tokens, more than the 5 that the model reads at once"));
+                 "the text has 8 tokens, more than the 5 tokens of the context length"));
   CHECK(run_headlight({"heads", start, "--data", data, "--window", "8"}).exit_code == 0);
 }
 

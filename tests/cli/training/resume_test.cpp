@@ -113,7 +113,7 @@ TEST_CASE("a run goes on with other settings, and its files say since when", "[c
   const ProgramResult resumed = succeed(
       {"train", "--resume", run, "--max_iters", "18", "--batch_size", "6", "--learning_rate",
        "0.02", "--dropout", "0.1", "--weight_decay", "0", "--threads", "1"});
-  CHECK(contains(resumed.err, "after update 12: batch_size = 6 (was 4), dropout = 0.1 (was 0), "));
+  CHECK(contains(resumed.err, "after step 12: batch_size = 6 (was 4), dropout = 0.1 (was 0), "));
   CHECK(contains(resumed.err, "learning_rate = 0.02 (was 0.01), min_lr = 0.002 (was 0.001), "));
   CHECK(contains(resumed.err,
                  "lr_decay_iters = 18 (was 12), max_iters = 18 (was 12), "
@@ -126,13 +126,13 @@ TEST_CASE("a run goes on with other settings, and its files say since when", "[c
   const std::string settings = file_contents(run + "/config.toml");
   CHECK(contains(settings, "\nbatch_size = 6\n"));
   CHECK(contains(settings, "\n# lr_decay_iters = 18  # not given: max_iters\n"));
-  CHECK(contains(settings, "\n# after update 12: batch_size = 6 (was 4), "));
+  CHECK(contains(settings, "\n# after step 12: batch_size = 6 (was 4), "));
 
   succeed({"train", "--resume", "--out_dir", run, "--max_iters", "20", "--seed", "5"});
   CHECK(changes_of(run).size() == 2);
   const std::string later = file_contents(run + "/config.toml");
-  CHECK(contains(later, "\n# after update 12: batch_size = 6 (was 4), "));
-  CHECK(contains(later, "\n# after update 18: "));
+  CHECK(contains(later, "\n# after step 12: batch_size = 6 (was 4), "));
+  CHECK(contains(later, "\n# after step 18: "));
   CHECK(contains(later, "seed = 5 (was 1337)"));
   CHECK(json_lines(run + "/metrics.jsonl").size() >= 20 + 3 + 2);
 }
@@ -255,7 +255,7 @@ TEST_CASE("batches of another size meet the documents that the epoch has left", 
   const ProgramResult resumed =
       succeed({"train", "--resume", run, "--batch_size", "7", "--max_iters", "11"});
   // 40 documents are done: the last 5 of them are in the sixth batch of 7.
-  CHECK(contains(resumed.err, "data: epoch 1 goes on after 35 sequences; 5 of them come a "));
+  CHECK(contains(resumed.err, "data: epoch 1 continues after 35 sequences; 5 of them are "));
   const Json state = Json::parse(file_contents(fs::path(run) / "latest/state.json"));
   CHECK(state["data"]["epoch"] == 0);
   CHECK(state["data"]["batch"] == 6);
@@ -269,9 +269,9 @@ TEST_CASE("other data begins a new epoch, and the best loss counts anew", "[cli]
   const std::string other = folder.write("other.txt", corpus() + "Birds sing.\n\nBirds sleep.\n");
   const ProgramResult resumed =
       succeed({"train", "--resume", run, "--data", other, "--max_iters", "16"});
-  CHECK(contains(resumed.err, "data: other text than the run has learned from so far, "));
+  CHECK(contains(resumed.err, "data: different text than the run has trained on so far: "));
   CHECK(contains(resumed.err, "epoch 1 of the data ends after 10 of its "));
-  CHECK(contains(resumed.err, "the best loss counts anew"));
+  CHECK(contains(resumed.err, "the best loss is reset"));
   CHECK(contains(resumed.err, "iter 12: validation loss"));
   CHECK(contains(resumed.err, "(best)"));
   CHECK(contains(file_contents(run + "/config.toml"), "other.txt"));
@@ -287,7 +287,7 @@ TEST_CASE("another optimizer is refused, and the run stays as it was", "[cli]") 
   for (const char* optimizer : {"muon", "sgd"}) {
     check_refused({"train", "--resume", run, "--optimizer", optimizer, "--max_iters", "14"},
                   {"optimizer: the run has adamw, got ", optimizer,
-                   "; go on with --optimizer adamw, or start a new run from its weights: "
+                   "; continue with --optimizer adamw, or start a new run from its weights: "
                    "--init_from " +
                        run + " and another --out_dir"});
     CHECK(file_contents(run + "/config.toml") == settings);
@@ -307,7 +307,7 @@ TEST_CASE("a run whose config.toml has another optimizer goes on with its own", 
   REQUIRE(contains(settings, own));
   settings.replace(settings.find(own), own.size(), "optimizer = \"muon\"");
   folder.write("run/config.toml", settings);
-  CHECK(contains(refusal({"train", "--resume", run}), "go on with --optimizer adamw"));
+  CHECK(contains(refusal({"train", "--resume", run}), "continue with --optimizer adamw"));
   succeed({"train", "--resume", run, "--optimizer", "adamw", "--max_iters", "14"});
   CHECK(contains(file_contents(run + "/config.toml"), own));
 }
@@ -360,7 +360,7 @@ TEST_CASE("a run that was killed before its first checkpoint starts from the beg
 
   fs::create_directory(folder.path() / "empty");
   CHECK(contains(refusal({"train", "--resume", folder.at("empty")}),
-                 "no run to go on with: expected checkpoints or a config.toml"));
+                 "no run to resume: expected checkpoints or a config.toml"));
 }
 
 TEST_CASE("the run to go on with is named in several ways", "[cli]") {
@@ -375,7 +375,8 @@ TEST_CASE("the run to go on with is named in several ways", "[cli]") {
                                                      {"--init_from", "resume", "--out_dir", run}}) {
     Arguments arguments{"train"};
     arguments = changed(std::move(arguments), way);
-    CHECK(contains(succeed(arguments).err, "where the run is done; a larger max_iters goes on"));
+    CHECK(contains(succeed(arguments).err,
+                   "where the run is finished; a larger max_iters continues it"));
   }
   const std::string file =
       folder.write("again.toml", "init_from = \"resume\"\nout_dir = \"" + run + "\"\n");
@@ -383,7 +384,7 @@ TEST_CASE("the run to go on with is named in several ways", "[cli]") {
   CHECK(weights_of(run) == weights);
   CHECK(contains(file_contents(run + "/config.toml"), "init_from = \"scratch\""));
 
-  CHECK(contains(refusal({"train", run}), "--resume goes on with a run"));
+  CHECK(contains(refusal({"train", run}), "continue a run with --resume"));
   CHECK(contains(refusal({"train", "--resume", run, run}), "expected one run directory"));
   CHECK(contains(refusal({"train", "--resume", run, "--out_dir", folder.at("x")}), "contradicts"));
   CHECK(contains(refusal({"train", "--resume", run + "/latest"}), "is a checkpoint"));
@@ -396,8 +397,8 @@ TEST_CASE("more updates than the schedule was given for are pointed out", "[cli]
   succeed(training(folder, run, {"--lr_decay_iters", "12"}));
   const ProgramResult resumed = succeed({"train", "--resume", run, "--max_iters", "14"});
   CHECK(contains(resumed.err,
-                 "from update 12 to 14 the learning rate is min_lr, 0.001: "
-                 "lr_decay_iters is given; --lr_decay_iters 14 stretches it"));
+                 "from step 12 to 14 the learning rate is min_lr, 0.001, because lr_decay_iters "
+                 "is given; extend the schedule with --lr_decay_iters 14"));
   const ProgramResult follows =
       succeed({"train", "--resume", run, "--max_iters", "20", "--lr_decay_iters", "-1"});
   CHECK(contains(follows.err, "lr_decay_iters = 20 (was 12)"));
@@ -419,7 +420,7 @@ TEST_CASE("a longer run with warm-up, stable, decay goes on as if it had been pl
   const ProgramResult fallen =
       succeed({"train", "--resume", run, "--max_iters", "80", "--lr_decay_iters", "80"});
   CHECK(contains(fallen.err,
-                 "warning: the learning rate rises again: at update 40 the old schedule has 0.001, "
+                 "warning: the learning rate rises again: at step 40 the old schedule has 0.001, "
                  "the new one 0.01; --lr_decay_iters 40 --warmup_iters 2 keeps the old one"));
 }
 
@@ -430,7 +431,7 @@ TEST_CASE("a longer run whose rate had fallen is warned that it rises again", "[
   const ProgramResult longer = succeed({"train", "--resume", run, "--max_iters", "24"});
   // The midpoint of a cosine from 0.01 to 0.001.
   CHECK(contains(longer.err,
-                 "warning: the learning rate rises again: at update 12 the old schedule has 0.001, "
+                 "warning: the learning rate rises again: at step 12 the old schedule has 0.001, "
                  "the new one 0.0055; --lr_decay_iters 12 --warmup_iters 0 keeps the old one"));
   CHECK(json_lines(run + "/metrics.jsonl").back()["iteration"] == 24);
   const ProgramResult kept = succeed(
@@ -444,7 +445,7 @@ TEST_CASE("a stable rate does not fall back into a longer warm-up", "[cli]") {
   succeed(training(folder, run, {"--lr_schedule", "wsd"}));
   const ProgramResult resumed =
       succeed({"train", "--resume", run, "--max_iters", "400", "--eval_only"});
-  CHECK(contains(resumed.err, "after update 12: lr_decay_iters = 400 (was 12), max_iters = 400"));
+  CHECK(contains(resumed.err, "after step 12: lr_decay_iters = 400 (was 12), max_iters = 400"));
 }
 
 TEST_CASE("eval_only evaluates once and writes nothing", "[cli]") {
@@ -489,7 +490,7 @@ TEST_CASE("settings that contradict one another get a line of warning", "[cli]")
   const ScratchFolder folder;
   const ProgramResult result =
       succeed(training(folder, folder.at("run"), {"--min_lr", "0.5", "--warmup_iters", "12"}));
-  CHECK(contains(result.err, "warning: min_lr 0.5 lies above learning_rate 0.01: the rate rises"));
+  CHECK(contains(result.err, "warning: min_lr 0.5 is above learning_rate 0.01: the rate rises"));
   CHECK(contains(result.err, "warning: warmup_iters 12 is not shorter than the run, max_iters 12"));
 }
 
@@ -520,7 +521,7 @@ TEST_CASE("a run and a preset find their data from any folder", "[cli]") {
   }
   const ProgramResult resumed =
       succeed({"train", "--resume", folder.at("share/runs/small"), "--max_iters", "3"});
-  CHECK(contains(resumed.err, "after update 2: lr_decay_iters = 3 (was 2), max_iters = 3 (was 2)"));
+  CHECK(contains(resumed.err, "after step 2: lr_decay_iters = 3 (was 2), max_iters = 3 (was 2)"));
   const InFolder here(folder.path() / "share/runs/small");
   succeed({"train", "--resume", ".", "--max_iters", "4"});
 }
@@ -534,11 +535,12 @@ TEST_CASE("other data of as many tokens is other data, and unasked for a warning
   const std::string other = folder.write("other.txt", text);
   const ProgramResult asked =
       succeed({"train", "--resume", run, "--data", other, "--max_iters", "12"});
-  CHECK(contains(asked.err, "\ndata: other text than the run has learned from so far, "));
+  CHECK(contains(asked.err, "\ndata: different text than the run has trained on so far: "));
   CHECK(contains(asked.err, "epoch 1 of the data ends after 10 of its "));
   folder.write("other.txt", corpus());
   const ProgramResult unasked = succeed({"train", "--resume", run, "--max_iters", "14"});
-  CHECK(contains(unasked.err, "warning: data: other text than the run has learned from so far, "));
+  CHECK(
+      contains(unasked.err, "warning: data: different text than the run has trained on so far: "));
   // Equal text under another name counts as the same data.
   const std::string copy = folder.write("copy.txt", corpus());
   const ProgramResult moved =

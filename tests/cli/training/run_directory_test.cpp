@@ -51,7 +51,7 @@ TEST_CASE("a new run does not replace files that no run has written", "[cli]") {
     for (int attempt = 0; attempt < 2; ++attempt) {
       CHECK(refusal(train(folder, folder.at("mine"))) ==
             "error: " + file +
-                ": no run has written it, and one would replace it; choose another --out_dir");
+                ": was not written by a run, which would replace it; choose another --out_dir");
     }
     CHECK(file_contents(file) == "# mine");
     CHECK(std::distance(fs::directory_iterator(folder.path() / "mine"), fs::directory_iterator()) ==

@@ -132,7 +132,7 @@ TEST_CASE("a run that is killed goes on to the same bits and the same log", "[cl
   const ProgramResult result = run_headlight(training(data, run, resumed));
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
-  CHECK(result.err.find("which a killed process had left") != std::string::npos);
+  CHECK(result.err.find("which a killed process had left behind") != std::string::npos);
   const std::string whole = folder.at("whole");
   REQUIRE(run_headlight(training(data, whole, rest)).exit_code == 0);
   CHECK(weights_of(run) == weights_of(whole));

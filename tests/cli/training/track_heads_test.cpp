@@ -192,9 +192,9 @@ TEST_CASE("heads over time draws scores and losses for the terminal and as a fig
       run_headlight({"heads", run.path, "--over_time", "--out", run.folder.at("figures")});
   INFO(result.err);
   REQUIRE(result.exit_code == 0);
-  for (const char* part : {"2 heads, 4 times from update 0 to 6", "induction of head 0.1",
+  for (const char* part : {"2 heads, 4 measurements from step 0 to 6", "induction of head 0.1",
                            "training loss", "second copy minus first", "0.900 │", "-3.500 │",
-                           "0.1: induction reaches 0.50 by update 4, at a training loss of 2.500",
+                           "0.1: induction reaches 0.50 by step 4, at a training loss of 2.500",
                            "no head reaches previous_token 0.50"}) {
     INFO(part);
     CHECK(holds(result.out, part));

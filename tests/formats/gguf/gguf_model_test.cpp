@@ -249,7 +249,7 @@ TEST_CASE("only matrices become smaller types, and what has no blocks halves") {
     }
     REQUIRE(warnings.size() == (type == GgufType::q8_0 ? 1 : 0));
     if (type == GgufType::q8_0) {
-      CHECK(contains(warnings[0], "2 matrices, 'blk.0.ffn_down.weight' first, became F16"));
+      CHECK(contains(warnings[0], "2 matrices, 'blk.0.ffn_down.weight' first, are written as F16"));
     }
     CHECK(load_model(path, DType::float64).model->dtype() == DType::float64);
   }
@@ -328,7 +328,7 @@ TEST_CASE("parts of a GGUF model that are missing or mixed up are refused by nam
   contents.set("split.no", std::uint16_t{2});
   contents.set("split.count", std::uint16_t{3});
   write_gguf(part(3), contents.metadata, contents.tensors);
-  CHECK(contains(refusal(part(1)), "is in another part, too"));
+  CHECK(contains(refusal(part(1)), "is in another part as well"));
   contents.set("split.count", std::uint16_t{2000});
   write_gguf(part(1), contents.metadata, {});
   CHECK(refusal(part(1)) ==
@@ -357,7 +357,7 @@ TEST_CASE("models that llama.cpp does not compute are refused by name") {
   config.attention_scale = 1;
   config.qkv_bias = false;
   config.windows = {0, 3};
-  CHECK(refused(config) == "gguf: llama.cpp has no architecture for GPT-Neo; --to hf writes it");
+  CHECK(refused(config) == "gguf: llama.cpp has no architecture for GPT-Neo; use --to hf");
   config = gemma_config();
   config.windows = {3, 0, 3, 0, 3, 0, 3};
   CHECK(contains(refused(config), "gguf: these windows cannot be expressed"));
@@ -424,7 +424,7 @@ TEST_CASE("metadata of a GGUF model that cannot be is refused with its key") {
   CHECK(error_with("llama.attention.layer_norm_rms_epsilon", 2.0F) ==
         "llama.attention.layer_norm_rms_epsilon: expected above 0 and below 1, got 2");
   CHECK(contains(error_with("llama.block_count", number(4096)),
-                 "does not fit its metadata: missing 'blk.2.attn_norm.weight'"));
+                 "does not match its metadata: missing 'blk.2.attn_norm.weight'"));
 }
 
 TEST_CASE("keys that change nothing, and lists of one number, are taken") {

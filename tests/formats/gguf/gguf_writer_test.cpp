@@ -130,13 +130,13 @@ TEST_CASE("what a GGUF file cannot hold is not written, and the file before stay
   CHECK(contains(tensor_error(one, GgufType::q4_0), "expected F32, F16, BF16 or Q8_0, got Q4_0"));
   CHECK(contains(tensor_error(Tensor::ones({32, 3}), GgufType::q8_0), "rows of 3 elements"));
   CHECK(contains(tensor_error(Tensor::full({32}, 65520), GgufType::f16),
-                 "tensor 't': holds 65520, which is too large for F16"));
+                 "tensor 't': contains 65520, which is too large for F16"));
   CHECK(contains(tensor_error(Tensor::full({32}, 1e9), GgufType::q8_0), "too large for Q8_0"));
   CHECK(contains(tensor_error(Tensor::full({32}, kInfinity), GgufType::q8_0), "holds inf"));
   CHECK(contains(tensor_error(Tensor::full({32}, std::nan("")), GgufType::q8_0), "holds nan"));
   CHECK(contains(error({{"", true}}, {}), "key of 0 bytes"));
   CHECK(contains(error({{"a\nb", true}}, {}), "control character"));
-  CHECK(contains(error({{"a", true}, {"a", true}}, {}), "metadata 'a' comes twice"));
+  CHECK(contains(error({{"a", true}, {"a", true}}, {}), "metadata 'a' appears twice"));
   CHECK(contains(error({{"a", GgufArray(std::monostate())}}, {}), "a list of lists"));
   CHECK(contains(error({{"general.alignment", std::uint32_t{12}}}, {}), "power of two"));
   CHECK(contains(error({{"general.alignment", 32}}, {}), "expected a uint32, got a int32"));

@@ -13,7 +13,7 @@ const listed = (name) => {
 test('a token lists what it looks at, the most first', () => {
   openSample();
   view.token = 3;
-  equal(listed('0.1'), ['⏎ 3 looks at', '·sat 20.750', '⏎ 30.250']);
+  equal(listed('0.1'), ['⏎ 3 attends to', '·sat 20.750', '⏎ 30.250']);
 });
 
 test('a token lists who looks at it, and how much in sum', () => {
@@ -21,7 +21,7 @@ test('a token lists who looks at it, and how much in sum', () => {
   view.token = 1;
   view.direction = 'receives';
   equal(listed('0.1'),
-        ['·cat 1 is looked at by 1.00 in sum over all queries', '·sat 20.750', '·cat 10.250']);
+        ['·cat 1 is attended to by 1.00 in sum over all queries', '·sat 20.750', '·cat 10.250']);
   equal(listed('0.0').length, 2);
 });
 

@@ -6,8 +6,7 @@ namespace headlight {
 
 Regex::Regex(std::string_view expression, std::string_view where) {
   fail(where, ": pattern ", quoted_text(expression),
-       " is none that Headlight matches itself, and this program was built without PCRE2 (Debian: "
-       "libpcre2-dev)");
+       " needs PCRE2, and this program was built without it (Debian: libpcre2-dev)");
 }
 
 std::vector<TextSpan> Regex::matches(std::string_view /*text*/) const { return {}; }

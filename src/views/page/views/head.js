@@ -145,7 +145,7 @@ function drawLinks(canvas, doc, scroller) {
 function headTable(doc) {
   const gives = view.direction === 'gives';
   const token = `${doc.labels[focusToken(doc)]} at ${focusToken(doc)}`;
-  return tableOf(gives ? `What ${token} looks at, by head` : `Who looks at ${token}, by head`,
+  return tableOf(gives ? `What ${token} attends to, by head` : `What attends to ${token}, by head`,
     ['Head', 'Strongest', 'Second', 'Third'],
     visibleHeads(doc).map((head) => {
       const links = strongest(doc.count, (i) => linkWeight(head, i), 3);

@@ -19,8 +19,8 @@ export const english = {
   cell: (query, key, hidden) =>
     `position ${query} → ${key}${hidden ? ', first token hidden' : ''}`,
 
-  gives: ' looks at',
-  receives: ' is looked at by',
+  gives: ' attends to',
+  receives: ' is attended to by',
   givesNothing: ' gives no weight to show',
   receivesNothing: ' receives no weight to show',
   sumOverQueries: (sum) => `${sum} in sum over all queries`,
@@ -47,12 +47,12 @@ export const english = {
   goToHead: 'Go to a head',
   allHeads: ' All heads',
 
-  modelHint: 'Rows of a map are queries, columns are keys. Choose a head to read it beside the ' +
+  modelHint: 'Rows of a map are queries, columns are keys. Choose a head to read it next to the ' +
     'text.',
   gridHint: 'Rows are queries, columns are keys.',
-  headHint: 'Queries on the left look at keys on the right. Point at a token to see its links ' +
+  headHint: 'Queries on the left attend to keys on the right. Point at a token to see its links ' +
     'alone; click to keep it, click again to see all.',
-  neuronHint: 'How the weights of one query come about: its vector times the vector of each key, ' +
+  neuronHint: 'How the weights of one query are computed: its vector times the vector of each key, ' +
     'summed, divided by the square root of their length, and put through the softmax. Blue is ' +
     'above 0, orange below. Choose the query in the text.',
   headsToDraw: 'Heads to draw',
@@ -70,6 +70,6 @@ export const english = {
   neuronErrorEnd: '.',
   lessThan: (bound) => `less than ${bound}`,
   atMost: (bound) => `at most ${bound}`,
-  noVectors: 'This page holds no queries and keys of this head: “headlight attention” writes them ' +
-    'with --neurons.',
+  noVectors: 'This page contains no queries and keys of this head: write them with “headlight attention ' +
+    '--neurons”.',
 };

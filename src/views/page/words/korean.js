@@ -8,8 +8,8 @@ export const korean = {
   counts: (heads, layers, tokens) => `${layers}개 층, 헤드 ${heads}개, 토큰 ${tokens}개의 어텐션`,
   tokensOf: (text) => `${text}의 토큰`,
   noHead: (name) => `이 글에 없는 헤드입니다: ${name}`,
-  heatMap: (name) => `헤드 ${name}의 열지도. 가장 강한 연결은 아래 표에 있습니다`,
-  heatMapOnly: (name) => `헤드 ${name}의 열지도`,
+  heatMap: (name) => `헤드 ${name}의 히트맵. 가장 강한 연결은 아래 표에 있습니다`,
+  heatMapOnly: (name) => `헤드 ${name}의 히트맵`,
   openHead: (name) => `헤드 ${name} 열기`,
   query: '쿼리',
   key: '키',
@@ -43,7 +43,7 @@ export const korean = {
   goToHead: '헤드로 가기',
   allHeads: ' 모든 헤드',
 
-  modelHint: '지도의 행은 쿼리, 열은 키입니다. 헤드를 고르면 글과 나란히 볼 수 있습니다.',
+  modelHint: '히트맵의 행은 쿼리, 열은 키입니다. 헤드를 고르면 글과 나란히 볼 수 있습니다.',
   gridHint: '행은 쿼리, 열은 키입니다.',
   headHint: '왼쪽의 쿼리가 오른쪽의 키를 봅니다. 토큰을 가리키면 그 연결만 보이고, 누르면 그대로 ' +
     '남습니다. 다시 누르면 모두 보입니다.',

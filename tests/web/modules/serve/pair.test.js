@@ -24,6 +24,6 @@ test('the share that is recovered', () => {
 });
 
 test('what was carried is told with its tokens', () => {
-  equal(carryName({part: 'resid_post.1', from: 1, to: 0}, ['a', ' key'], [' hat']), 'stream behind layer 1: 1 ·key → 0 ·hat');
+  equal(carryName({part: 'resid_post.1', from: 1, to: 0}, ['a', ' key'], [' hat']), 'stream after layer 1: 1 ·key → 0 ·hat');
   equal(carryName({part: '0.1', from: null, to: null}, [], []), 'head 0.1');
 });

@@ -53,7 +53,7 @@ test('chips hide heads; a double click leaves one', () => {
 test('a click on a token tells its links by head', () => {
   openLines();
   stage.querySelector('.tokens.left [data-token="2"]').click();
-  equal(stage.querySelector('caption').textContent, 'What ·sat at 2 looks at, by head');
+  equal(stage.querySelector('caption').textContent, 'What ·sat at 2 attends to, by head');
   equal([...stage.querySelector('tbody').rows].map((row) => row.cells[1].textContent),
         ['·sat 2 1.000', '·cat 1 0.750', 'the 0 0.750']);
   stage.querySelector('.tokens.left [data-token="2"]').click();

@@ -23,7 +23,7 @@ test('an open head stands beside the text, with its links', () => {
   openModel({...sampleData(), beside: -1}, {open: true, head: '0.1', token: 2});
   equal([stage.querySelectorAll('.heat').length, stage.querySelectorAll('.thumbnails').length],
         [1, 0]);
-  equal(stage.querySelector('h3').textContent.trim(), '·sat 2 looks at');
+  equal(stage.querySelector('h3').textContent.trim(), '·sat 2 attends to');
   equal(stage.querySelectorAll('.links li').length, 2);
   equal(document.getElementById('name').textContent, 'Layer 0 · Head 1');
 });
