@@ -7,7 +7,7 @@
 set -euo pipefail
 
 # The CMake package of libzip-dev requires zipcmp, zipmerge and ziptool.
-build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-dev
+build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-dev libcxxopts-dev
   libtomlplusplus-dev nlohmann-json3-dev libzip-dev zipcmp zipmerge ziptool libxxhash-dev libutfcpp-dev
   zlib1g-dev libzstd-dev libpcre2-dev pkg-config librsvg2-dev libboost-dev)
 # chromium, its driver, curl and jq test the pages in a browser; MPI tests several processes.

@@ -31,7 +31,7 @@ constexpr const char* kLabDetails =
 
 Options lab_options() {
   std::vector<std::string> names;
-  for (const Experiment& experiment : lab::experiments()) {
+  for (const Experiment& experiment : lab::kExperiments) {
     names.emplace_back(experiment.name);
   }
   Options options({.name = "lab",

@@ -101,7 +101,7 @@ constexpr std::array kFields{
                 .help = "packed: blocks of one token stream; padded: one document per sequence; "
                         "bucketed: also batches documents of similar length",
                 .choices = kChoiceNames<Batching>,
-                .group = "Batches"},
+                .group = "Batch"},
     ConfigField{.key = "document_order",
                 .member = &C::document_order,
                 .help = "padded, bucketed: computed (constant memory), or listed (a list in "
@@ -328,7 +328,7 @@ constexpr std::array kFields{
                 .help = "Evaluate every N steps",
                 .role = free,
                 .range = kFromOne,
-                .group = "Evaluation, logs and checkpoints"},
+                .group = "Evaluation, log and checkpoint"},
     ConfigField{"eval_iters", &C::eval_iters,
                 "Evaluate on this number of validation batches; 0: all", free, kCount},
     ConfigField{"eval_only", &C::eval_only,

@@ -75,6 +75,7 @@ bool is_own(const std::string& target) {
 const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/gemm/openblas"},
                                                      {"omp.h", "src/kernels/openmp"},
                                                      {"boost/", "src/serve/http/"},
+                                                     {"cxxopts", "src/cli/"},
                                                      {"spdlog", "src/cli/"},
                                                      {"toml++", "src/files/config_file"},
                                                      {"nlohmann", "src/base/json"},

@@ -17,7 +17,7 @@ if(DPKG_QUERY)
   add_custom_command(
     OUTPUT ${sbom}
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tools/sbom.sh $<TARGET_FILE:headlight_cli> headlight
-            ${PROJECT_VERSION} libboost-dev libspdlog-dev libtomlplusplus-dev libutfcpp-dev
+            ${PROJECT_VERSION} libboost-dev libcxxopts-dev libspdlog-dev libtomlplusplus-dev libutfcpp-dev
             nlohmann-json3-dev ${optional_packages} > ${sbom}
     DEPENDS headlight_cli ${CMAKE_CURRENT_SOURCE_DIR}/tools/sbom.sh
     COMMENT "Listing what the program is made of"

@@ -1,6 +1,7 @@
 #include "cli/terminal/command_help.h"
 
 #include <algorithm>
+#include <cxxopts.hpp>
 #include <sstream>
 
 #include "views/report/terminal_text.h"
@@ -11,7 +12,6 @@ namespace {
 using Takes = OptionInfo::Takes;
 
 constexpr std::size_t kColumns = 80;
-constexpr std::size_t kNameColumns = 26;
 constexpr std::ptrdiff_t kLongHelp = 80;  // lines
 
 constexpr std::string_view kModelHelp =
@@ -33,29 +33,23 @@ std::string value_name(const OptionInfo& option) {
                                                    : value;
 }
 
-std::string option_lines(const OptionInfo& option) {
-  const std::string value = value_name(option);
-  const std::string name = "  --" + option.name + (value.empty() ? "" : " " + value);
-  const std::string help =
-      option.help + (option.fallback.empty() ? "" : " (default: " + option.fallback + ")");
-  std::istringstream lines(wrapped(help, kColumns - kNameColumns));
-  std::string text;
-  std::string left = name.size() < kNameColumns ? name : name + "\n";
-  for (std::string line; std::getline(lines, line); left.clear()) {
-    const std::size_t used = left.ends_with('\n') ? 0 : left.size();
-    text += left + std::string(kNameColumns - used, ' ') + line + "\n";
-  }
-  return text;
-}
-
-// Lists options under their headings.
+// Lists options under their headings. cxxopts lays out names, defaults and wrapped help texts.
 std::string option_list(const std::vector<OptionInfo>& options) {
+  cxxopts::Options layout("");
+  layout.set_width(kColumns).custom_help("");
+  for (const OptionInfo& option : options) {
+    const auto value =
+        option.takes == Takes::nothing ? cxxopts::value<bool>() : cxxopts::value<std::string>();
+    layout.add_options(option.group)(
+        option.name, option.help,
+        option.fallback.empty() ? value : value->default_value(option.fallback),
+        value_name(option));
+  }
   std::string text;
   for (const std::string& group : option_groups(options)) {
-    text += "\n" + (group.empty() ? "Options" : group) + ":\n";
-    for (const OptionInfo& option : options) {
-      text += option.group == group ? option_lines(option) : "";
-    }
+    std::string list = layout.help({group}, false);
+    list.erase(0, list.find_first_not_of('\n'));
+    text += "\n" + (group.empty() ? "Options:\n" + list : list.substr(1));
   }
   return text;
 }

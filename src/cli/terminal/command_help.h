@@ -31,7 +31,7 @@ struct OptionInfo {
   std::string help;
   Takes takes = Takes::nothing;
   std::string fallback = {};              // default value; empty: none
-  std::string group = {};                 // heading in the help
+  std::string group = {};                 // "Run and data": its heading ends with " options"
   std::vector<std::string> choices = {};  // values that shells offer
   bool is_path = false;                   // shells offer files
   bool is_basic = false;                  // in the short help of a command with many options
@@ -43,8 +43,8 @@ enum class HelpForm { usual, all, man, bash, zsh, fish };
 // Returns the form with this name; none for other words.
 std::optional<HelpForm> help_form(std::string_view word);
 
-// Heading of the options that every command has. They come last.
-inline constexpr std::string_view kCommonGroup = "Options of every command";
+// Group of the options that every command has. It comes last.
+inline constexpr std::string_view kCommonGroup = "Common";
 
 // Paragraph, or consecutive lines that keep their layout.
 struct TextBlock {

@@ -68,7 +68,7 @@ std::string option_entry(const OptionInfo& option) {
 std::string options_of(const std::vector<OptionInfo>& options) {
   std::string text = ".SH OPTIONS\n";
   for (const std::string& group : option_groups(options)) {
-    text += group.empty() ? "" : ".SS " + roff(group) + "\n";
+    text += group.empty() ? "" : ".SS " + roff(group) + " options\n";
     for (const OptionInfo& option : options) {
       text += option.group == group ? option_entry(option) : "";
     }
