@@ -212,7 +212,7 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t pl
     return {};
   }
   HeadScoreFile file = read_head_scores(files[place], model);
-  if (!file.names_model) {
+  if (!file.fingerprint_matches) {
     log_warning(escaped(files[place]) + ": does not name the model of its scores");
   }
   return std::move(file.scores);
@@ -291,7 +291,7 @@ bool on_light_ground(const Options& options) {
   const std::string ground = options.text("ground");
   require(std::find(kGrounds.begin(), kGrounds.end(), ground) != kGrounds.end(),
           "--ground: expected ", listed(kGrounds), ", got '", ground, "'");
-  return ground == "auto" ? has_light_ground() : ground == "light";
+  return ground == "auto" ? has_light_background() : ground == "light";
 }
 
 void print_maps(const Options& options, const std::vector<AttentionMaps>& documents) {

@@ -111,7 +111,7 @@ std::vector<std::string> files_in(const fs::path& directory) {
 }
 
 // Adds missing heads and MLPs with zero weights. The model computes the same function.
-std::unique_ptr<Gpt> at_full_size(std::unique_ptr<Gpt> model) {
+std::unique_ptr<Gpt> with_zero_heads_and_mlps(std::unique_ptr<Gpt> model) {
   const GptConfig& config = model->config();
   // Formats with RMS norms store the head width, so they need no other number of heads.
   const bool has_odd_width = config.head_width > 0 && (config.norm_type != NormKind::rms ||
@@ -125,8 +125,8 @@ std::unique_ptr<Gpt> at_full_size(std::unique_ptr<Gpt> model) {
 }
 
 Exported export_hf(const fs::path& model, const fs::path& out) {
-  LoadedModel loaded = load_model_aloud(model, {.adjust = simplify_heads});
-  loaded.model = at_full_size(std::move(loaded.model));
+  LoadedModel loaded = load_model_with_warnings(model, {.adjust = simplify_heads});
+  loaded.model = with_zero_heads_and_mlps(std::move(loaded.model));
   require_exportable(loaded.model->config());
   AtomicDirectory directory(out);
   write_model_files(directory.path(), *loaded.model, *loaded.tokenizer);
@@ -164,8 +164,8 @@ std::vector<std::string> dropped_by_nanogpt(const fs::path& source, const Tokeni
 
 Exported export_nanogpt(const fs::path& model, const fs::path& out) {
   const fs::path source = find_model_directory(model);
-  const std::unique_ptr<Gpt> weights =
-      at_full_size(load_weights(source, {.adjust = simplify_heads, .warn = log_warning}));
+  const std::unique_ptr<Gpt> weights = with_zero_heads_and_mlps(
+      load_weights(source, {.adjust = simplify_heads, .warn = log_warning}));
   require_nanogpt(weights->config());
   Exported report{.tensors = static_cast<Index>(weights->parameters().size()) + 1};
   AtomicDirectory directory(out);
@@ -217,8 +217,8 @@ bool is_of_tokenizer(std::string_view gguf_key) { return gguf_key.starts_with("t
 Exported export_gguf(const fs::path& model, const fs::path& out, GgufType type) {
   require(out.extension() == ".gguf", "--out: expected the name of a .gguf file, got '",
           out.string(), "'");
-  LoadedModel loaded = load_model_aloud(model, {.adjust = simplify_heads});
-  loaded.model = at_full_size(std::move(loaded.model));
+  LoadedModel loaded = load_model_with_warnings(model, {.adjust = simplify_heads});
+  loaded.model = with_zero_heads_and_mlps(std::move(loaded.model));
   Exported report{.files = {out.string()}};
   report.warnings = write_gguf_model(out, *loaded.model, *loaded.tokenizer,
                                      {.type = type,

@@ -101,7 +101,7 @@ Subject read_subject(const Options& options) {
   if (std::filesystem::is_directory(path)) {
     require(!options.given("vocab_size"), "--vocab_size: needs a configuration, ", path.string(),
             " is a model");
-    return {.model = read_settled_config(find_model_directory(path), log_warning)};
+    return {.model = read_effective_config(find_model_directory(path), log_warning)};
   }
   TrainConfig config;
   apply_config_file(config, path);
@@ -299,7 +299,7 @@ std::optional<Subject> model_in_file(const std::filesystem::path& path) {
     return std::nullopt;
   }
   try {
-    return Subject{.model = read_settled_config(path)};
+    return Subject{.model = read_effective_config(path)};
   } catch (const Error& error) {
     log_warning(concat_text(error.what(), "; only its tensors are listed"));
     return std::nullopt;

@@ -99,7 +99,7 @@ int dispatch(const std::vector<std::string>& arguments) {
 }
 
 // Logs an exception of the command. Returns its exit code.
-int tell(const std::exception_ptr& thrown) {
+int report_failure(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const SaveError& error) {
@@ -140,7 +140,7 @@ int guarded(const std::vector<std::string>& arguments) {
   } catch (const OthersFailed&) {  // another process reports it
   } catch (...) {
     if (!is_told_by_others()) {
-      return tell(std::current_exception());
+      return report_failure(std::current_exception());
     }
   }
   // A launcher ends all processes when one fails. Only the reporting process may fail, so return 0.

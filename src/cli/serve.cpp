@@ -114,7 +114,7 @@ ServedModel open_model(const std::string& argument, WeightFormat weights) {
   ServedModel model{
       .name = has_name ? argument.substr(0, sign)
                        : (last.extension() == ".gguf" ? last.stem() : last.filename()).string(),
-      .loaded = load_model_aloud(
+      .loaded = load_model_with_warnings(
           path,
           {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, weights); },
            .warn = log_warning}),

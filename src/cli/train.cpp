@@ -215,7 +215,7 @@ void print_result(const RunResult& result, const TrainProgress& progress, bool j
 }
 
 // Progress of an evaluation without training. Results go to stdout, so it does not log them.
-class StartProgress : public TrainProgress {
+class EvaluationProgress : public TrainProgress {
  public:
   using TrainProgress::TrainProgress;
   void on_evaluation(const EvaluationMetrics& /*metrics*/) override {}
@@ -234,7 +234,7 @@ void note_processes(const TrainConfig& config, const Processes& processes) {
 }
 
 void evaluate_start(const Task& task, Processes& processes, bool json) {
-  StartProgress progress(task.note);
+  EvaluationProgress progress(task.note);
   std::vector<TrainObserver*> observers;
   if (processes.leads()) {
     observers = {&progress};

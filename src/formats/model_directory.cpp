@@ -161,7 +161,7 @@ fs::path find_model_directory(const fs::path& path) {
 
 GptConfig read_model_config(const fs::path& directory) { return read_config(directory).config; }
 
-GptConfig read_settled_config(const fs::path& path, const WarningSink& warn) {
+GptConfig read_effective_config(const fs::path& path, const WarningSink& warn) {
   StoredModel model = open_model(path);
   model.weights.settle(model.config);
   check(model, warn);

@@ -69,7 +69,7 @@ std::string rest_of(const Json& file, const char* name, std::span<const std::str
     const bool is_kept =
         std::find(kept.begin(), kept.end(), key) != kept.end() || (is_padding && !padding.empty());
     const bool has_others = key == "chat_template" && value.is_array() && value.size() > 1;
-    if ((!is_kept || has_others) && says_something(value)) {
+    if ((!is_kept || has_others) && has_value(value)) {
       keys +=
           (keys.empty() ? "" : ", ") + escaped(key) + (has_others ? " (except the default)" : "");
     }
@@ -77,7 +77,7 @@ std::string rest_of(const Json& file, const char* name, std::span<const std::str
   return keys.empty() ? "" : concat_text(name, ": ", keys);
 }
 
-bool says_something(const GgufValue& value) {
+bool has_value(const GgufValue& value) {
   const auto* flag = std::get_if<bool>(&value);
   const auto* text = std::get_if<std::string>(&value);
   return (flag == nullptr || *flag) && (text == nullptr || !text->empty());
@@ -103,7 +103,7 @@ std::string rest_of_gguf(const fs::path& path) {
         key.starts_with("tokenizer.")
             ? !is_used
             : describes_model(key) && key != "general.name" && key != "general.type";
-    if (is_rest && says_something(value)) {
+    if (is_rest && has_value(value)) {
       keys += (keys.empty() ? "" : ", ") + escaped(key);
     }
   }
@@ -112,7 +112,7 @@ std::string rest_of_gguf(const fs::path& path) {
 
 }  // namespace
 
-bool says_something(const Json& value) {
+bool has_value(const Json& value) {
   const bool is_list = value.is_array() || value.is_object();
   return !value.is_null() && value != Json(false) && value != Json("") &&
          !(is_list && value.empty());
@@ -177,7 +177,7 @@ std::optional<std::int32_t> TokenSettings::special(const std::string& role,
 }
 
 void TokenSettings::apply(Tokenizer& tokenizer) const {
-  tokenizer.suggest_ends(special("eos", tokenizer), ids("eos_token_id", tokenizer));
+  tokenizer.suggest_stop_tokens(special("eos", tokenizer), ids("eos_token_id", tokenizer));
   tokenizer.suggest_begin_of_text(special("bos", tokenizer));
   tokenizer.set_padding(special("pad", tokenizer));
 }
@@ -193,7 +193,7 @@ std::vector<std::string> TokenSettings::dropped(const Tokenizer& tokenizer) cons
 }
 
 Json token_id_keys(const Tokenizer& tokenizer) {
-  const std::vector<std::int32_t>& ends = tokenizer.ends();
+  const std::vector<std::int32_t>& ends = tokenizer.stop_tokens();
   Json keys{{"bos_token_id", tokenizer.begin_of_text()},
             {"eos_token_id", ends.size() == 1 ? Json(ends.front()) : Json(ends)}};
   if (tokenizer.padding()) {

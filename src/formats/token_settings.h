@@ -39,7 +39,7 @@ class TokenSettings {
 };
 
 // False for null, false, and an empty text, list or object.
-bool says_something(const Json& value);
+bool has_value(const Json& value);
 
 // True for a key like general.license, which describes the model; false for general.file_type.
 bool describes_model(std::string_view gguf_key);

@@ -93,7 +93,7 @@ void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
   make_folder(directory);
   write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
   write_tokenizer_config(directory, tokenizer);
-  if (tokenizer.ends().size() > 1) {
+  if (tokenizer.stop_tokens().size() > 1) {
     write_generation_config(directory, tokenizer);
   }
 }

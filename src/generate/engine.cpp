@@ -177,7 +177,7 @@ Index Engine::State::free_places(RequestId id) const {
   const auto others = std::count_if(waiting.begin(), waiting.end(), [&](const auto& request) {
     return !request->is_read && (request->prompt || request->id < id);
   });
-  return options.together - std::ssize(texts) - others;
+  return options.max_batch - std::ssize(texts) - others;
 }
 
 // Returns the requests whose prompts may be read, in order of arrival, as far as places and memory
@@ -313,8 +313,8 @@ Engine::Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions
   const Index known = tokenizer.vocab_size();
   const Index all = decoder.model().vocab_size();
   require(known <= all, "[generate] the tokenizer has ", known, " ids, the model only ", all);
-  require_value(options.together >= 1, "together", "expected a number from 1, got ",
-                options.together);
+  require_value(options.max_batch >= 1, "max_batch", "expected a number from 1, got ",
+                options.max_batch);
   require_value(ends_with_blocks(options.prompt_chunk), "prompt_chunk",
                 "expected a multiple or a divisor of ", KeyValueCache::kBlock, ", got ",
                 options.prompt_chunk);

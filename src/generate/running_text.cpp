@@ -20,7 +20,7 @@ std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Toke
     excluded.push_back(*tokenizer.unknown());
   }
   if (options.ignore_end_of_text) {
-    const std::vector<std::int32_t>& ends = tokenizer.ends();
+    const std::vector<std::int32_t>& ends = tokenizer.stop_tokens();
     excluded.insert(excluded.end(), ends.begin(), ends.end());
     excluded.insert(excluded.end(), options.end_tokens.begin(), options.end_tokens.end());
   }
@@ -115,7 +115,7 @@ bool RunningText::is_end(std::int32_t id) const {
   const auto is_in = [&](const std::vector<std::int32_t>& ends) {
     return std::find(ends.begin(), ends.end(), id) != ends.end();
   };
-  return is_in(request_->tokenizer->ends()) || is_in(options().end_tokens);
+  return is_in(request_->tokenizer->stop_tokens()) || is_in(options().end_tokens);
 }
 
 bool RunningText::must_end(std::int32_t id) {

@@ -46,8 +46,8 @@ HeadScoreFile read_head_scores(const std::filesystem::path& path, const Language
          "as headlight heads writes it: ",
          error.what());
   }
-  result.names_model = !own.empty();
-  if (result.names_model) {
+  result.fingerprint_matches = !own.empty();
+  if (result.fingerprint_matches) {
     const std::string expected = fingerprint(model.parameters());
     require(own == expected, path.string(),
             ": expected the scores of this model, with the fingerprint ", expected,

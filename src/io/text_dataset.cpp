@@ -7,7 +7,7 @@
 #include "headlight/base/error.h"
 #include "headlight/base/memory.h"
 #include "headlight/io/token_file.h"
-#include "io/text_look.h"
+#include "io/input_format_check.h"
 #include "text/special_names.h"
 #include "text/text_encoder.h"
 
@@ -50,7 +50,7 @@ class Finder {
  public:
   explicit Finder(std::string wanted) : wanted_(std::move(wanted)) {}
 
-  void look_at(std::string_view part) {
+  void add(std::string_view part) {
     const std::size_t kept = wanted_.size() - 1;
     const std::string border = end_ + std::string(part.substr(0, kept));
     found_ = found_ || border.find(wanted_) != std::string::npos ||
@@ -116,12 +116,12 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
   const bool looks = looks_for_separator(file, format, tokenizer);
   Finder separator(format.split.separator);
   SpecialNameCount names(tokenizer, looks ? format.split.separator : "");
-  TextLook look(file, format);
+  InputFormatCheck look(file, format);
   std::vector<Ids> parts;
   read_text(file, format, [&](const TextPart& part) {
-    look.look_at(part.text);
+    look.add(part.text);
     if (looks) {
-      separator.look_at(part.text);
+      separator.add(part.text);
     }
     names.add(part.text);
     Ids ids = tokenizer.encode(part.text);

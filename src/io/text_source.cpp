@@ -13,7 +13,7 @@
 #include "headlight/base/memory.h"
 #include "headlight/base/utf8.h"
 #include "headlight/text/bpe_pattern.h"
-#include "io/text_look.h"
+#include "io/input_format_check.h"
 
 namespace headlight {
 namespace {
@@ -315,9 +315,9 @@ std::vector<std::string> read_documents(const std::vector<TextFile>& files, Text
   std::vector<std::string> documents;
   for (const TextFile& file : files) {
     const bool is_stream = !format.gives_documents(file);
-    TextLook look(file, format);
+    InputFormatCheck look(file, format);
     read_text(file, format, [&](const TextPart& part) {
-      look.look_at(part.text);
+      look.add(part.text);
       if (is_stream && part.number > 0) {
         documents.back() += part.text;
       } else if (!part.text.empty()) {

@@ -339,7 +339,7 @@ TokenFile open_with_index(const std::filesystem::path& path, const Tokenizer& to
   const Layout layout = index != nullptr ? layout_of(*file, *index, dtype)
                         : header         ? layout_of(*file, *header, dtype)
                                          : plain_layout(*file, seen, dtype, vocab_size);
-  require_listed(path, layout.count, tokenizer);
+  verify_against_manifest(path, layout.count, tokenizer);
   const bool wide = layout.dtype == TokenDtype::uint32;
   const Index largest = wide ? seen.largest_word : seen.largest_half;
   TokenFile result{.ids = {}, .dtype = layout.dtype, .note = ""};
@@ -384,7 +384,7 @@ DocumentEnds document_ends(const Tokenizer& tokenizer, BeginToken begin) {
   const std::optional<std::int32_t> first = tokenizer.begin_token();
   const std::optional<std::int32_t> last = tokenizer.end_token();
   const bool begins = begin == BeginToken::automatic
-                          ? first == last || tokenizer.prepends_end_of_text()
+                          ? first == last || tokenizer.prepends_begin_token()
                           : begin == BeginToken::on;
   return {begins ? first : std::nullopt, last.value_or(-1)};
 }

@@ -102,7 +102,7 @@ ThreadPool& ThreadPool::instance() {
 }
 
 ThreadPool::ThreadPool() {
-  places_[0] = std::make_unique<Place>();
+  places_[0] = std::make_unique<ThreadState>();
   pthread_atfork(nullptr, nullptr, [] { instance().forget_threads(); });
 }
 
@@ -143,7 +143,7 @@ ThreadPool::Ticket ThreadPool::offer(Index units, Index threads) {
   pending_.store(static_cast<std::uint32_t>(units), std::memory_order_relaxed);
   const Ticket ticket = next_ticket(threads, false);
   for (Index thread = 0; thread < threads; ++thread) {
-    Place& place = *places_[static_cast<std::size_t>(thread)];
+    ThreadState& place = *places_[static_cast<std::size_t>(thread)];
     place.end = units * (thread + 1) / threads;
     place.left.store(units_left(ticket, place.end - units * thread / threads),
                      std::memory_order_release);
@@ -170,7 +170,7 @@ bool ThreadPool::run_team(Index threads, Index work, TeamFunction function, cons
   body_ = body;
   const Ticket ticket = next_ticket(threads, true);
   for (Index thread = 1; thread < threads; ++thread) {
-    Place& place = *places_[static_cast<std::size_t>(thread)];
+    ThreadState& place = *places_[static_cast<std::size_t>(thread)];
     place.left.store(units_left(ticket, 1), std::memory_order_release);
     call(thread, ticket);
   }
@@ -197,7 +197,7 @@ Index ThreadPool::start_threads(Index threads) {
     try {
       for (; started_ < threads; ++started_) {
         auto& place = places_[static_cast<std::size_t>(started_)];
-        place = std::make_unique<Place>();
+        place = std::make_unique<ThreadState>();
         std::thread thread([this, number = started_] { serve(number); });
         pthread_getcpuclockid(thread.native_handle(), &place->computed);
         thread.detach();
@@ -243,7 +243,7 @@ void ThreadPool::work(Ticket ticket, Index thread) {
   const Index threads = threads_of(ticket);
   std::uint32_t done = 0;
   for (Index i = 0; i < threads; ++i) {
-    Place& place = *places_[static_cast<std::size_t>((thread + i) % threads)];
+    ThreadState& place = *places_[static_cast<std::size_t>((thread + i) % threads)];
     while (const Index left = take(place.left, ticket)) {
       run_unit(place.end - left, thread);
       ++done;
@@ -274,7 +274,7 @@ void ThreadPool::run_unit(Index unit, Index thread) {
 // size of the team, caller included.
 Index ThreadPool::gather(Ticket ticket, Index threads, Clock::duration patience) {
   const auto is_awaited = [&](Index thread) {
-    const Place& place = *places_[static_cast<std::size_t>(thread)];
+    const ThreadState& place = *places_[static_cast<std::size_t>(thread)];
     return units_of(place.left.load(std::memory_order_acquire)) > 0;
   };
   Index came = 1;
@@ -289,7 +289,7 @@ Index ThreadPool::gather(Ticket ticket, Index threads, Clock::duration patience)
   }
   team_size_ = 1;
   for (Index thread = 1; thread < threads; ++thread) {
-    Place& place = *places_[static_cast<std::size_t>(thread)];
+    ThreadState& place = *places_[static_cast<std::size_t>(thread)];
     if (take(place.left, ticket) == 0) {  // 0: it arrived; else it is excluded
       place.seat = team_size_++;
     }
@@ -301,7 +301,7 @@ Index ThreadPool::gather(Ticket ticket, Index threads, Clock::duration patience)
 }
 
 void ThreadPool::join(Ticket ticket, Index thread) {
-  Place& place = *places_[static_cast<std::size_t>(thread)];
+  ThreadState& place = *places_[static_cast<std::size_t>(thread)];
   const std::uint32_t before = begun_.load(std::memory_order_acquire);
   if (take(place.left, ticket) == 0) {
     return;

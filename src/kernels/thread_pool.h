@@ -46,7 +46,7 @@ class ThreadPool {
   using Ticket = std::uint32_t;
 
   // State of one thread; number 0 is the thread that started the loop.
-  struct Place {
+  struct ThreadState {
     // High half: ticket; low half: number of units of the share that are not taken yet.
     alignas(64) std::atomic<std::uint64_t> left{0};
     Index end = 0;           // end of the share, in units
@@ -113,7 +113,7 @@ class ThreadPool {
   bool weighs_team_ = false;  // measures the loss over the whole team, not at each wait
   alignas(64) std::atomic<std::uint32_t> begun_{0};  // number of teams so far
 
-  std::array<std::unique_ptr<Place>, kMostThreads> places_;
+  std::array<std::unique_ptr<ThreadState>, kMostThreads> places_;
 };
 
 }  // namespace headlight::kernels

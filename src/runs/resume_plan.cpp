@@ -61,13 +61,13 @@ bool have_same(const TrainConfig& before, const TrainConfig& now,
   });
 }
 
-bool is_same_data(const DataCourse& before, const DataCourse& now) {
+bool is_same_data(const BatchingState& before, const BatchingState& now) {
   return before.position.tokens_are(now.position) &&
          have_same(before.config, now.config,
                    {"documents", "separator", "jsonl", "special_tokens"});
 }
 
-std::string data_note(const DataCourse& before, const DataCourse& now) {
+std::string data_note(const BatchingState& before, const BatchingState& now) {
   if (before.position.tokens_are(now.position)) {
     return "";
   }
@@ -80,7 +80,7 @@ std::string joined(const std::string& first, const std::string& second) {
 }
 
 // Returns the same position in the epoch's order, which does not depend on the batch size.
-DataPlan same_place(const DataCourse& before, const DataCourse& now, Index update) {
+DataPlan same_place(const BatchingState& before, const BatchingState& now, Index update) {
   const DataPosition& old = before.position;
   const Index done = old.batch * before.config.batch_size;  // sequences of the epoch already used
   const Index batch = done / now.config.batch_size;
@@ -92,7 +92,7 @@ DataPlan same_place(const DataCourse& before, const DataCourse& now, Index updat
                                     done - again, " sequences; ", again, " of them are repeated")};
 }
 
-DataPlan next_epoch(const DataCourse& before, const DataCourse& now, Index update) {
+DataPlan next_epoch(const BatchingState& before, const BatchingState& now, Index update) {
   const DataPosition& old = before.position;
   const Index epoch = old.epoch + (old.batch > 0 ? 1 : 0);
   return {
@@ -162,7 +162,8 @@ std::vector<std::string> lines_of(const std::vector<SettingChange>& changes) {
   return lines;
 }
 
-DataPlan plan_data(const DataCourse& before, const DataCourse& now, const TrainingState& state) {
+DataPlan plan_data(const BatchingState& before, const BatchingState& now,
+                   const TrainingState& state) {
   const DataPosition& old = before.position;
   const DataStart next{.update = state.iteration,
                        .batch = old.epoch * old.batches_per_epoch + old.batch};

@@ -23,7 +23,7 @@ std::vector<SettingChange> changed_settings(const TrainConfig& before, const Tra
 std::vector<std::string> lines_of(const std::vector<SettingChange>& changes);
 
 // How a run makes its batches, before or after a change of settings.
-struct DataCourse {
+struct BatchingState {
   const TrainConfig& config;
   DataPosition position;  // after the change: batches_per_epoch, tokens, content
 };
@@ -38,7 +38,8 @@ struct DataPlan {
   DataStart start;
   std::string note;
 };
-DataPlan plan_data(const DataCourse& before, const DataCourse& now, const TrainingState& state);
+DataPlan plan_data(const BatchingState& before, const BatchingState& now,
+                   const TrainingState& state);
 
 // Returns a warning for each difference between this program and the checkpoint's that may change
 // rounding.

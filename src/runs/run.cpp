@@ -136,7 +136,7 @@ class Run {
     }
     directory_->begin(settings_text(start_));
     log_.emplace(directory_->path() / kRunMetrics, start_.state, [this](const Error& error) {
-      directory_->judge(error);
+      directory_->handle_write_error(error);
       warn(error.what());
     });
     if (!start_.checkpoint.empty()) {
@@ -166,7 +166,7 @@ class Run {
     if (directory_ == nullptr) {
       return;
     }
-    for (const SaveEvent& event : directory_->settle(wait)) {
+    for (const SaveEvent& event : directory_->take_events(wait)) {
       if (event.checkpoint.empty()) {
         warn(event.warning);
       } else {

@@ -216,7 +216,7 @@ std::string RunDirectory::write(const CheckpointParts& parts,
   return "";
 }
 
-std::vector<SaveEvent> RunDirectory::settle(bool wait) {
+std::vector<SaveEvent> RunDirectory::take_events(bool wait) {
   if (wait || (written_.valid() &&
                written_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)) {
     collect();
@@ -255,11 +255,11 @@ void RunDirectory::give_up(const Error& error) {
                     : "; the last complete one is " + shown(path_ / checkpoint_name(complete_));
   const Error problem(concat_text("cannot save ", shown(path), ", which takes ", bytes_,
                                   " bytes: ", error.what(), last));
-  judge(problem);
+  handle_write_error(problem);
   events_.push_back({.warning = problem.what()});
 }
 
-void RunDirectory::judge(const Error& error) const {
+void RunDirectory::handle_write_error(const Error& error) const {
   if (policy_.stops_on_error) {
     throw SaveError(error.what());
   }

@@ -64,11 +64,11 @@ class RunDirectory {
   void save(const CheckpointParts& parts, bool best, std::function<void()> first);
   // Returns the results of saving since the last call. Includes the checkpoint in progress if it is
   // complete; `wait` waits for it. Throws as save() does.
-  std::vector<SaveEvent> settle(bool wait);
+  std::vector<SaveEvent> take_events(bool wait);
   // Waits for the checkpoint in progress and ignores its result.
   void quiesce() const;
   // Throws `error` as SaveError if the policy is to stop. Otherwise returns, and the caller warns.
-  void judge(const Error& error) const;
+  void handle_write_error(const Error& error) const;
 
   // Returns the step of the newest checkpoint, complete or in progress; -1: none.
   Index last_saved() const { return begun_ >= 0 ? begun_ : complete_; }

@@ -26,7 +26,7 @@ void require_same(const ConfigField& field, const TrainConfig& run, const TrainC
 void require_same_model(const TrainConfig& run, const TrainConfig& model, Index vocabulary) {
   GptConfig wanted = run.model(vocabulary);
   wanted.validate();
-  const TrainConfig once = described(wanted.canonical()).resolved();
+  const TrainConfig once = train_config_of(wanted.canonical()).resolved();
   for (const ConfigField& field : config_fields()) {
     if (field.role == ConfigRole::architecture) {
       require_same(field, once, model.resolved());
@@ -56,8 +56,8 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
   if (is_given("tokenizer")) {
     require_same_tokenizer(config, directory);
   }
-  const GptConfig of_file = read_settled_config(directory).canonical();
-  const TrainConfig model = described(of_file);
+  const GptConfig of_file = read_effective_config(directory).canonical();
+  const TrainConfig model = train_config_of(of_file);
   std::vector<std::string> adopted;
   for (const ConfigField& field : config_fields()) {
     if (field.role == ConfigRole::architecture && !is_given(field.key)) {
@@ -69,7 +69,7 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
 }
 
 void fit_to_run(GptConfig& model, const TrainConfig& config) {
-  require_same_model(config, described(model.canonical()), model.vocab_size);
+  require_same_model(config, train_config_of(model.canonical()), model.vocab_size);
   const GptConfig wanted = config.model(model.vocab_size);
   // Shorter training sequences do not change a model's context length. Only a table of learned
   // positions is cut, because its last rows would not be trained.

@@ -230,7 +230,7 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
   }
   // A model with its own begin token keeps the beginning of its prompts.
   if (tokenizer->end_token() && tokenizer->begin_token() == tokenizer->end_token()) {
-    tokenizer->set_prepends_end_of_text(result.train.documents);
+    tokenizer->set_prepends_begin_token(result.train.documents);
   }
   result.tokenizer = std::move(tokenizer);
   return result;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headlight/serve/server.h"
+#include "serve/body_reader.h"
 #include "serve/completions/chat_format.h"
 #include "serve/completions/completion_answer.h"
 #include "serve/compute.h"
@@ -13,7 +14,6 @@
 #include "serve/http/access.h"
 #include "serve/http/http.h"
 #include "serve/metrics.h"
-#include "serve/reader.h"
 #include "serve/run_feed.h"
 #include "serve/work.h"
 
@@ -30,7 +30,7 @@ class Api {
   };
   struct Parts {
     Compute& compute;
-    Reader& reader;
+    BodyReader& reader;
     Access& access;
     Metrics& metrics;
   };
@@ -98,7 +98,7 @@ class Api {
   std::vector<Model> models_;
   Options options_;
   Compute& compute_;
-  Reader& reader_;
+  BodyReader& reader_;
   Access& access_;
   Metrics& metrics_;
   RunFeed runs_;

@@ -41,7 +41,7 @@ Compute::~Compute() { stop(); }
 void Compute::make_engine(std::size_t model) {
   models_[model].engine =
       std::make_unique<Engine>(models_[model].decoder, *served_[model].loaded.tokenizer,
-                               EngineOptions{.together = options_.slots,
+                               EngineOptions{.max_batch = options_.slots,
                                              .prompt_chunk = kPromptChunk,
                                              .context_tokens = options_.context_tokens});
 }

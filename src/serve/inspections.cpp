@@ -35,9 +35,9 @@ std::size_t most_bytes(Index most_tokens) {
 }
 
 // Members of a request to an inspection, and its access to the model.
-class Question {
+class InspectionRequest {
  public:
-  Question(const ServedModel& served, RequestTexts& texts, Work& work)
+  InspectionRequest(const ServedModel& served, RequestTexts& texts, Work& work)
       : served_(served), texts_(texts), fields_(texts.fields()), work_(work) {
     fields_.ignore({"model"});
   }
@@ -109,8 +109,8 @@ Index count_in(const NumberRange& range, Index count) {
   return std::max<Index>(last - range.first + 1, 0);
 }
 
-void Question::check_length(const std::vector<std::int32_t>& tokens,
-                            const std::string& name) const {
+void InspectionRequest::check_length(const std::vector<std::int32_t>& tokens,
+                                     const std::string& name) const {
   const Index most = std::min(gpt().block_size(), kMostTokens);
   if (tokens.empty() || std::ssize(tokens) > most) {
     throw ApiError(400, tokens.empty() ? "" : kContextExceeded,
@@ -118,7 +118,7 @@ void Question::check_length(const std::vector<std::int32_t>& tokens,
   }
 }
 
-std::vector<std::int32_t> Question::text_or_tokens() {
+std::vector<std::int32_t> InspectionRequest::text_or_tokens() {
   if (fields_.find("tokens") == nullptr) {
     return tokens("text");
   }
@@ -127,7 +127,7 @@ std::vector<std::int32_t> Question::text_or_tokens() {
   return tokens;
 }
 
-std::optional<std::int32_t> Question::token(const std::string& name) {
+std::optional<std::int32_t> InspectionRequest::token(const std::string& name) {
   const Json* value = fields_.find(name);
   if (value == nullptr) {
     return std::nullopt;
@@ -145,7 +145,7 @@ std::optional<std::int32_t> Question::token(const std::string& name) {
 }
 
 std::string attention(const ServedModel& model, RequestTexts& texts, Work& work) {
-  Question question(model, texts, work);
+  InspectionRequest question(model, texts, work);
   Fields& fields = question.fields();
   const std::vector<std::int32_t> text = question.tokens("text");
   RecordAttentionOptions options;
@@ -164,7 +164,7 @@ std::string attention(const ServedModel& model, RequestTexts& texts, Work& work)
 }
 
 // Returns the tokens of `text`, cut into sequences of `sequence_tokens` if given.
-std::vector<std::vector<std::int32_t>> read_sequences(Question& question) {
+std::vector<std::vector<std::int32_t>> read_sequences(InspectionRequest& question) {
   const Index length =
       question.fields().integer("sequence_tokens", 0, 0, question.gpt().block_size());
   if (length == 0) {
@@ -201,7 +201,7 @@ Json verdict_labels() {
 }
 
 std::string scores(const ServedModel& model, RequestTexts& texts, Work& work) {
-  Question question(model, texts, work);
+  InspectionRequest question(model, texts, work);
   Fields& fields = question.fields();
   const std::vector<std::vector<std::int32_t>> sequences = read_sequences(question);
   HeadScoreOptions options;
@@ -246,7 +246,7 @@ Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
 }
 
 std::string ablate(const ServedModel& model, RequestTexts& texts, Work& work) {
-  Question question(model, texts, work);
+  InspectionRequest question(model, texts, work);
   Fields& fields = question.fields();
   const std::vector<std::int32_t> text = question.tokens("text");
   TextScoreOptions options{.likeliest = fields.integer("top_k", 10, 1, kMostLikeliest)};
@@ -294,7 +294,7 @@ Json cell_json(const PatchCell& cell) {
 }
 
 std::string patch(const ServedModel& model, RequestTexts& texts, Work& work) {
-  Question question(model, texts, work);
+  InspectionRequest question(model, texts, work);
   Fields& fields = question.fields();
   PatchingTask task{.clean = question.tokens("clean"),
                     .corrupt = question.tokens("corrupt"),
@@ -330,7 +330,7 @@ std::string patch(const ServedModel& model, RequestTexts& texts, Work& work) {
 }
 
 std::string attribute(const ServedModel& model, RequestTexts& texts, Work& work) {
-  Question question(model, texts, work);
+  InspectionRequest question(model, texts, work);
   Fields& fields = question.fields();
   AttributionReport report{
       .by = parse_name<AttributionBy>("by", fields.text("by", "head")),
@@ -350,7 +350,7 @@ std::string attribute(const ServedModel& model, RequestTexts& texts, Work& work)
 }
 
 std::string lens(const ServedModel& model, RequestTexts& texts, Work& work) {
-  Question question(model, texts, work);
+  InspectionRequest question(model, texts, work);
   Fields& fields = question.fields();
   LensTask task{.text = question.tokens("text")};
   task.view.point = parse_name<Point>("point", fields.text("point", "resid_post"));

@@ -8,12 +8,12 @@
 #include "headlight/base/memory.h"
 #include "serve/api.h"
 #include "serve/api_error.h"
+#include "serve/body_reader.h"
 #include "serve/compute.h"
 #include "serve/http/access.h"
 #include "serve/http/address.h"
 #include "serve/http/http.h"
 #include "serve/metrics.h"
-#include "serve/reader.h"
 
 namespace headlight {
 namespace {
@@ -103,14 +103,14 @@ struct Server::State {
   // answers, so they end before `http`. The reader ends first: it hands requests to both.
   std::unique_ptr<Api> api;
   std::unique_ptr<Compute> compute;
-  std::unique_ptr<Reader> reader;
+  std::unique_ptr<BodyReader> reader;
 };
 
 Server::State::State(std::vector<ServedModel> given, const ServeOptions& options_given)
     : options(options_given), models(std::move(given)), http(http_options()) {
   access = std::make_unique<Access>(access_options());
   compute = std::make_unique<Compute>(models, compute_options(models, options));
-  reader = std::make_unique<Reader>(kMostUnread);
+  reader = std::make_unique<BodyReader>(kMostUnread);
   api = std::make_unique<Api>(models,
                               Api::Options{.default_tokens = options.default_tokens,
                                            .max_work = options.max_work,

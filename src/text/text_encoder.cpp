@@ -31,7 +31,7 @@ std::vector<std::int32_t> TextEncoder::encode(std::string_view text) const {
 }
 
 std::vector<std::int32_t> TextEncoder::encode_prompt(std::string_view text) const {
-  return tokenizer_.begun(encode(text));
+  return tokenizer_.with_begin_token(encode(text));
 }
 
 }  // namespace headlight

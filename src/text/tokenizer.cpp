@@ -53,7 +53,7 @@ std::optional<std::int32_t> Tokenizer::special_id(std::string_view name) const {
 }
 
 std::optional<std::int32_t> Tokenizer::end_token() const {
-  return ends_.empty() ? std::nullopt : std::optional(ends_.front());
+  return stop_tokens_.empty() ? std::nullopt : std::optional(stop_tokens_.front());
 }
 
 std::optional<std::int32_t> Tokenizer::begin_token() const {
@@ -61,8 +61,8 @@ std::optional<std::int32_t> Tokenizer::begin_token() const {
 }
 
 std::int32_t Tokenizer::end_of_text() const {
-  require(!ends_.empty(), "the tokenizer has no end-of-text token: set documents = none");
-  return ends_.front();
+  require(!stop_tokens_.empty(), "the tokenizer has no end-of-text token: set documents = none");
+  return stop_tokens_.front();
 }
 
 std::int32_t Tokenizer::begin_of_text() const {
@@ -72,7 +72,7 @@ std::int32_t Tokenizer::begin_of_text() const {
   return *id;
 }
 
-void Tokenizer::set_ends(const std::vector<std::int32_t>& ids) {
+void Tokenizer::set_stop_tokens(const std::vector<std::int32_t>& ids) {
   std::vector<std::int32_t> ends;
   for (const std::int32_t id : ids) {
     require_id(id);
@@ -81,19 +81,20 @@ void Tokenizer::set_ends(const std::vector<std::int32_t>& ids) {
     }
   }
   require(!ends.empty() && !special_name(ends.front()).empty(),
-          "[set_ends] expected a special token first");
-  ends_ = std::move(ends);
+          "[set_stop_tokens] expected a special token first");
+  stop_tokens_ = std::move(ends);
 }
 
-void Tokenizer::suggest_ends(std::optional<std::int32_t> first, std::vector<std::int32_t> others) {
+void Tokenizer::suggest_stop_tokens(std::optional<std::int32_t> first,
+                                    std::vector<std::int32_t> others) {
   if (const auto id = first ? first : end_token()) {
     others.insert(others.begin(), *id);
-    set_ends(others);
+    set_stop_tokens(others);
   }
 }
 
 void Tokenizer::suggest_begin_of_text(std::optional<std::int32_t> id) {
-  if (id && !prepends_end_of_text_) {
+  if (id && !prepends_begin_token_) {
     set_begin_of_text(*id);
   }
 }
@@ -141,11 +142,11 @@ std::string Tokenizer::token_label(std::int32_t id) const {
 }
 
 std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text) const {
-  return begun(encode(text));
+  return with_begin_token(encode(text));
 }
 
-std::vector<std::int32_t> Tokenizer::begun(std::vector<std::int32_t> ids) const {
-  if (prepends_end_of_text_) {
+std::vector<std::int32_t> Tokenizer::with_begin_token(std::vector<std::int32_t> ids) const {
+  if (prepends_begin_token_) {
     ids.insert(ids.begin(), begin_of_text());
   }
   return ids;

@@ -589,7 +589,7 @@ void require_allowed_values(const TrainConfig& config) {
   }
 }
 
-TrainConfig described(const GptConfig& model) {
+TrainConfig train_config_of(const GptConfig& model) {
   TrainConfig config;
   for_each_model_key([&](auto run, auto of_model) { config.*run = model.*of_model; });
   config.norm = name_of(model.norm);

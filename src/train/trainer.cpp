@@ -196,7 +196,7 @@ void Trainer::compute_shards(StepMetrics& metrics, const std::vector<Batch>& bat
 }
 
 // Sets the outcome of the step: non-finite numbers and loss spikes prevent an update.
-void Trainer::judge(StepMetrics& metrics) const {
+void Trainer::set_outcome(StepMetrics& metrics) const {
   if (!std::isfinite(metrics.loss) || !std::isfinite(metrics.gradient_norm)) {
     metrics.reason = concat_text("the loss (", metrics.loss, ") or the gradient norm (",
                                  metrics.gradient_norm, ") is not finite");
@@ -238,7 +238,7 @@ StepMetrics Trainer::step() {
   metrics.phases.data = clock.lap();
   sharded_ == nullptr ? compute_gradients(metrics, batches) : compute_shards(metrics, batches);
   clock.lap();
-  judge(metrics);
+  set_outcome(metrics);
   if (metrics.outcome == StepOutcome::updated) {
     optimizer_->step(metrics.learning_rate, clip_scale(metrics.gradient_norm, config_.grad_clip));
     if (sharded_ != nullptr) {

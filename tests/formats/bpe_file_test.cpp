@@ -98,7 +98,7 @@ TEST_CASE("ids of a tokenizer that Hugging Face trained are those of Hugging Fac
 TEST_CASE("a BPE file read and written says the same, with merges as strings") {
   BpeTokenizer tokenizer = read(hf_file());
   for (const bool prepends : {false, true}) {
-    tokenizer.set_prepends_end_of_text(prepends);
+    tokenizer.set_prepends_begin_token(prepends);
     const std::string text = to_tokenizer_json(tokenizer);
     const json file = json::parse(text);
     json expected = hf_file();
@@ -109,7 +109,7 @@ TEST_CASE("a BPE file read and written says the same, with merges as strings") {
     CHECK(file["model"]["merges"][0] == expected["model"]["merges"][0][0].get<std::string>() + " " +
                                             expected["model"]["merges"][0][1].get<std::string>());
     const BpeTokenizer back = read(file);
-    CHECK(back.prepends_end_of_text() == prepends);
+    CHECK(back.prepends_begin_token() == prepends);
     CHECK(to_tokenizer_json(back) == text);
     CHECK(back.encode_prompt("They say") == tokenizer.encode_prompt("They say"));
   }
@@ -245,7 +245,7 @@ TEST_CASE("a tokenizer without special tokens is read, and names the lack where 
   file["added_tokens"] = json::array();
   REQUIRE(refusal(file).empty());
   const std::unique_ptr<Tokenizer> tokenizer = parse_tokenizer_json(file.dump(), "t.json");
-  CHECK(tokenizer->ends().empty());
+  CHECK(tokenizer->stop_tokens().empty());
   CHECK_FALSE(tokenizer->end_token());
   CHECK_FALSE(tokenizer->begin_token());
   CHECK(tokenizer->decode(tokenizer->encode("a cat")) == "a cat");

@@ -234,13 +234,13 @@ TEST_CASE("a head that differs from the embedding is a head of its own") {
   const LoadedModel untied = load_model(directory);
   CHECK_FALSE(untied.model->config().tie_weights);
   CHECK(untied.model->head_weight().to_vector() == head.to_vector());
-  CHECK_FALSE(read_settled_config(directory).tie_weights);
+  CHECK_FALSE(read_effective_config(directory).tie_weights);
 }
 
 TEST_CASE("biases that a model without them has learned elsewhere are kept") {
   const TemporaryFolder folder;
   const fs::path directory = written(folder, *model_of(true, false));
-  CHECK_FALSE(read_settled_config(directory).bias);
+  CHECK_FALSE(read_effective_config(directory).bias);
   NamedTensors tensors = file_tensors(directory);
   find(tensors, "transformer.h.1.mlp.c_proj.bias")->data<float>()[2] = 0.5F;
   write_tensors(directory, tensors);
@@ -266,7 +266,7 @@ TEST_CASE("tensors outside of layers that are no weights are left out with a war
         std::vector<std::string>{
             (directory / "model.safetensors").string() +
             ": ignored 'score.weight', 'v_head.summary.weight': not weights of this model"});
-  read_settled_config(directory, warn);
+  read_effective_config(directory, warn);
   CHECK(warnings.size() == 2);
   CHECK(load_error(directory) == "no Error");
 }

@@ -122,7 +122,7 @@ TEST_CASE("the file of another model's tokenizer is written as it was read") {
     const std::string file = entry["tokenizer"].dump(1);
     const auto tokenizer = parse_tokenizer_json(file, "t.json");
     CHECK(to_tokenizer_json(*tokenizer) == file);
-    tokenizer->set_prepends_end_of_text(!tokenizer->prepends_end_of_text());
+    tokenizer->set_prepends_begin_token(!tokenizer->prepends_begin_token());
     const auto changed = parse_tokenizer_json(to_tokenizer_json(*tokenizer), "t.json");
     CHECK(changed->encode_prompt("The end") == tokenizer->encode_prompt("The end"));
   }

@@ -97,10 +97,10 @@ using Ids = std::vector<std::int32_t>;
 
 void check_chat_tokenizer(const Tokenizer& tokenizer) {
   CHECK(tokenizer.begin_of_text() == kTurnBegin);
-  CHECK(tokenizer.ends() == Ids{kTurnEnd, kEndOfText});
+  CHECK(tokenizer.stop_tokens() == Ids{kTurnEnd, kEndOfText});
   CHECK(tokenizer.padding() == kPad);
   CHECK(tokenizer.chat_template() == "{{ messages }}");
-  CHECK_FALSE(tokenizer.prepends_end_of_text());
+  CHECK_FALSE(tokenizer.prepends_begin_token());
   CHECK(tokenizer.special_name(kTurnBegin) == "<|im_start|>");
   CHECK(tokenizer.special_name(kPad) == "<pad>");
   CHECK(tokenizer.encode("abc1") == Ids{260, 'c', '1'});
@@ -216,16 +216,16 @@ TEST_CASE("a GGUF file of another program that passes through a folder keeps its
 TEST_CASE("names come before ids, and generation_config.json before config.json") {
   const ChatFolder chat(false);
   chat.write("tokenizer_config.json", nlohmann::json::object());
-  CHECK(load_tokenizer(chat.path())->ends() == Ids{kEndOfText, kTurnEnd});
+  CHECK(load_tokenizer(chat.path())->stop_tokens() == Ids{kEndOfText, kTurnEnd});
   chat.write("special_tokens_map.json", {{"eos_token", "<|im_end|>"}});
-  CHECK(load_tokenizer(chat.path())->ends() == Ids{kTurnEnd, kEndOfText});
+  CHECK(load_tokenizer(chat.path())->stop_tokens() == Ids{kTurnEnd, kEndOfText});
   chat.remove("special_tokens_map.json");
   nlohmann::json config = chat.json_in("config.json");
   config["eos_token_id"] = kTurnEnd;
   chat.write("config.json", config);
   chat.write("generation_config.json", {{"eos_token_id", nullptr}});
   const auto tokenizer = load_tokenizer(chat.path());
-  CHECK(tokenizer->ends() == Ids{kTurnEnd});
+  CHECK(tokenizer->stop_tokens() == Ids{kTurnEnd});
   CHECK(tokenizer->end_of_text() == kTurnEnd);
   const fs::path again = write_folder(chat.at("again"), *tokenizer);
   CHECK(nlohmann::json::parse(file_contents(again / "config.json"))["eos_token_id"] == kTurnEnd);
@@ -237,7 +237,7 @@ TEST_CASE("ids that are no tokens end nothing, and a plain token ends texts behi
   chat.write("generation_config.json",
              {{"bos_token_id", 'x'}, {"eos_token_id", {50256, -1, 'a', "b", kTurnEnd}}});
   const auto tokenizer = load_tokenizer(chat.path());
-  CHECK(tokenizer->ends() == Ids{kTurnEnd, 'a'});
+  CHECK(tokenizer->stop_tokens() == Ids{kTurnEnd, 'a'});
   CHECK(tokenizer->begin_of_text() == kTurnEnd);
 }
 

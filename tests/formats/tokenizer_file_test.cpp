@@ -93,7 +93,7 @@ TEST_CASE("a byte tokenizer file writes bytes as the printable characters of GPT
 
 TEST_CASE("a tokenizer read back from its file gives the same ids and text") {
   CharTokenizer characters = build_char_tokenizer(kMixed + std::string(1, '\0'));
-  characters.set_prepends_end_of_text(true);
+  characters.set_prepends_begin_token(true);
   const ByteTokenizer bytes;
   const std::vector<const Tokenizer*> both = {&characters, &bytes};
   for (const Tokenizer* tokenizer : both) {
@@ -109,7 +109,7 @@ TEST_CASE("a tokenizer read back from its file gives the same ids and text") {
 
 TEST_CASE("prepending the end of text is a template in the file") {
   ByteTokenizer tokenizer;
-  tokenizer.set_prepends_end_of_text(true);
+  tokenizer.set_prepends_begin_token(true);
   const json file = json::parse(to_tokenizer_json(tokenizer));
   const json& step = file["post_processor"];
   CHECK(step["type"] == "TemplateProcessing");
@@ -117,8 +117,8 @@ TEST_CASE("prepending the end of text is a template in the file") {
       step["single"].dump() ==
       R"([{"SpecialToken":{"id":"<|endoftext|>","type_id":0}},{"Sequence":{"id":"A","type_id":0}}])");
   CHECK(step["special_tokens"]["<|endoftext|>"]["ids"] == json::array({256}));
-  CHECK(parse_tokenizer_json(file.dump(), "t.json")->prepends_end_of_text());
-  CHECK_FALSE(parse_tokenizer_json(byte_file().dump(), "t.json")->prepends_end_of_text());
+  CHECK(parse_tokenizer_json(file.dump(), "t.json")->prepends_begin_token());
+  CHECK_FALSE(parse_tokenizer_json(byte_file().dump(), "t.json")->prepends_begin_token());
 }
 
 TEST_CASE("files of GPT-2's kind end and begin texts with the tokens that are named") {
@@ -130,7 +130,7 @@ TEST_CASE("files of GPT-2's kind end and begin texts with the tokens that are na
   vocabulary.special = {{"<|endoftext|>", 256}, {"<|im_start|>", 257}, {"<|im_end|>", 258}};
   BpeTokenizer tokenizer(vocabulary);
   tokenizer.set_begin_of_text(257);
-  tokenizer.set_prepends_end_of_text(true);
+  tokenizer.set_prepends_begin_token(true);
   const std::string file = to_tokenizer_json(tokenizer);
   const auto chat = parse_tokenizer_json(file, "t.json", "<|im_end|>");
   CHECK(chat->end_of_text() == 258);
@@ -147,7 +147,7 @@ TEST_CASE("a template of the text alone prepends nothing") {
                             {"single", json::parse(R"([{"Sequence":{"id":"A","type_id":0}}])")},
                             {"special_tokens", json::object()}};
   const auto tokenizer = parse_tokenizer_json(file.dump(), "t.json");
-  CHECK_FALSE(tokenizer->prepends_end_of_text());
+  CHECK_FALSE(tokenizer->prepends_begin_token());
   CHECK(tokenizer->vocab_size() == 257);
 }
 
@@ -286,7 +286,7 @@ TEST_CASE("steps whose ids Headlight would not reproduce are refused, naming the
 
 TEST_CASE("a template other than the one that Headlight writes is refused") {
   ByteTokenizer tokenizer;
-  tokenizer.set_prepends_end_of_text(true);
+  tokenizer.set_prepends_begin_token(true);
   const json file = json::parse(to_tokenizer_json(tokenizer));
   json single = file["post_processor"]["single"];
   single.push_back(single[0]);
@@ -303,7 +303,7 @@ TEST_CASE("a template other than the one that Headlight writes is refused") {
 
 TEST_CASE("any value of a wrong type anywhere is refused or has no meaning, but never crashes") {
   ByteTokenizer bytes;
-  bytes.set_prepends_end_of_text(true);
+  bytes.set_prepends_begin_token(true);
   int refused = 0;
   for (const json& file : {char_file(), json::parse(to_tokenizer_json(bytes))}) {
     const json leaves = file.flatten();

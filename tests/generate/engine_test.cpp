@@ -118,7 +118,7 @@ TEST_CASE("requests that are mixed get what each gets alone, bit for bit", "[eng
     for (const Index together : {1, 3, 32}) {
       std::vector<Outcome> mixed;
       const ByteTokenizer tokenizer;
-      Engine engine(decoder, tokenizer, {.together = together});
+      Engine engine(decoder, tokenizer, {.max_batch = together});
       for (Request& request : varied_requests(mixed, hook)) {
         engine.begin(std::move(request));
         engine.step();  // earlier requests are ahead
@@ -157,7 +157,7 @@ TEST_CASE("a cancelled request ends with what it has, and one that waits does no
   const auto model = lively_model(257, 48);
   Decoder decoder(*model);
   const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.together = 2});
+  Engine engine(decoder, tokenizer, {.max_batch = 2});
   std::vector<Outcome> outcomes(4);
   const RequestId first = engine.begin(request_of("a", drawing(1, 1000), outcomes[0]));
   Request self = request_of("b", drawing(2, 1000), outcomes[1]);
@@ -259,7 +259,7 @@ TEST_CASE("an engine refuses options that are out of range", "[engine]") {
   CHECK_THROWS_WITH(engine.begin({.samples = -1}), "num_samples: expected a number from 0, got -1");
   engine.begin({.samples = 0});
   CHECK_FALSE(engine.step());
-  CHECK_THROWS_WITH(Engine(decoder, tokenizer, {.together = 0}),
+  CHECK_THROWS_WITH(Engine(decoder, tokenizer, {.max_batch = 0}),
                     "together: expected a number from 1, got 0");
 }
 

@@ -44,7 +44,7 @@ TEST_CASE("generation follows the model until it ends the text") {
 TEST_CASE("each token that ends texts ends a generated text, and none is chosen to go on") {
   const auto model = scripted_model(257, script_of("hel;lo"));
   ByteTokenizer tokenizer;
-  tokenizer.set_ends({kEnd, ';'});
+  tokenizer.set_stop_tokens({kEnd, ';'});
   const GenerateResult result = generate(*model, tokenizer, "?", greedy(100));
   CHECK(result.text == "hel");
   CHECK(result.finish_reason == FinishReason::end_of_text);
@@ -59,7 +59,7 @@ TEST_CASE("a prompt of ids is continued as it is") {
   ByteTokenizer tokenizer;
   Decoder decoder(*model);
   const GenerateResult text = generate(decoder, tokenizer, "ab", greedy(5));
-  tokenizer.set_prepends_end_of_text(true);
+  tokenizer.set_prepends_begin_token(true);
   const GenerateResult ids =
       generate(decoder, tokenizer, std::vector<std::int32_t>{'a', 'b'}, greedy(5));
   CHECK(ids.tokens == text.tokens);
@@ -155,7 +155,7 @@ TEST_CASE("an empty prompt starts from the end of a text") {
   const GenerateResult empty = generate(*model, plain, "", greedy(30));
   CHECK(empty.prompt_tokens == 1);
   ByteTokenizer documents;
-  documents.set_prepends_end_of_text(true);
+  documents.set_prepends_begin_token(true);
   const GenerateResult document = generate(*model, documents, "", greedy(30));
   CHECK(document.prompt_tokens == 1);
   CHECK(empty.tokens == document.tokens);

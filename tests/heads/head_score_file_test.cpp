@@ -25,13 +25,14 @@ TEST_CASE("scores of heads are read with their names, and whether they are settl
   const ScratchFolder folder;
   const HeadScoreFile file =
       read_head_scores(folder.write("heads.json", file_of(fingerprint(gpt->parameters()))), *gpt);
-  CHECK(file.names_model);
+  CHECK(file.fingerprint_matches);
   REQUIRE(file.scores.size() == 2);
   CHECK(file.scores.at({0, 1}).name == "first token");
   CHECK_FALSE(file.scores.at({0, 1}).settled);
   CHECK(file.scores.at({2, 0}).score == 0.25);
   CHECK(file.scores.at({2, 0}).settled);
-  CHECK_FALSE(read_head_scores(folder.write("old.json", R"({"heads": []})"), *gpt).names_model);
+  CHECK_FALSE(
+      read_head_scores(folder.write("old.json", R"({"heads": []})"), *gpt).fingerprint_matches);
 }
 
 TEST_CASE("scores of another model, or no scores, are refused in one line", "[heads]") {

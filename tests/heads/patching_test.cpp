@@ -194,7 +194,7 @@ TEST_CASE("attribution says when the model does not choose what is taken apart")
   const auto best = likeliest_next(*gpt, kClean);
   const std::int32_t other = best == 4 ? 5 : 4;
   const AttributionResult chosen = attribute_logit(*gpt, {.text = kClean, .target = best});
-  CHECK(chosen.is_choice);
+  CHECK(chosen.target_is_likeliest);
   CHECK(chosen.visible == 5);
   CHECK(mentions(attribution_caution(chosen, "a", "a"), {"only 5 tokens"}));
   const AttributionResult refused = attribute_logit(*gpt, {.text = kClean, .target = other});

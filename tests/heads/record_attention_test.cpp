@@ -334,7 +334,7 @@ TEST_CASE("keys of heads that were pruned without sharing keep the heads' number
 TEST_CASE("one text gives the maps of its tokens") {
   ByteTokenizer tokenizer;
   CHECK(record_attention(model(), tokenizer, "ab").tokens == std::vector<std::string>{"a", "b"});
-  tokenizer.set_prepends_end_of_text(true);
+  tokenizer.set_prepends_begin_token(true);
   const AttentionMaps maps = record_attention(model(), tokenizer, "ab", {.heads = {{1, 0}}});
   CHECK(maps.tokens == std::vector<std::string>{"<|endoftext|>", "a", "b"});
   REQUIRE(maps.layers.size() == 1);
@@ -345,7 +345,7 @@ TEST_CASE("one text gives the maps of its tokens") {
 TEST_CASE("documents of ids are recorded as they are") {
   ByteTokenizer tokenizer;
   const RecordedAttention text = record_attention_batch(model(), tokenizer, {std::string("ab")});
-  tokenizer.set_prepends_end_of_text(true);
+  tokenizer.set_prepends_begin_token(true);
   const RecordedAttention ids = record_attention_of_ids(model(), tokenizer, {{'a', 'b'}});
   CHECK(ids.documents[0].tokens == text.documents[0].tokens);
   CHECK(ids.documents[0].text == "ab");

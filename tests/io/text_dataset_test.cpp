@@ -91,7 +91,7 @@ TEST_CASE("documents begin as prompts of the model do", "[io]") {
   CHECK(ids(BeginToken::automatic, DocumentSplit::line) == without);
   CHECK(ids(BeginToken::on, DocumentSplit::line) == with);
   CHECK(ids(BeginToken::on, DocumentSplit::none) == stream);
-  tokenizer.set_prepends_end_of_text(true);
+  tokenizer.set_prepends_begin_token(true);
   CHECK(ids(BeginToken::automatic, DocumentSplit::line) == with);
   CHECK(ids(BeginToken::off, DocumentSplit::line) == without);
   CHECK(ids(BeginToken::automatic, DocumentSplit::none) == stream);

@@ -70,13 +70,13 @@ TEST_CASE("what is saved is what was there when it was asked for", "[train]") {
   learner.save(directory, 1, true);
   CHECK(directory.last_saved() == 1);
   learner.weight() = before + 1;
-  const std::vector<SaveEvent> events = directory.settle(kWait);
+  const std::vector<SaveEvent> events = directory.take_events(kWait);
   REQUIRE(events.size() == 1);
   CHECK(events[0].checkpoint == directory.path() / "step_00000001");
-  CHECK(directory.settle(kWait).empty());
+  CHECK(directory.take_events(kWait).empty());
   learner.save(directory, 2);
   learner.save(directory, 3);
-  CHECK(directory.settle(kWait).size() == 2);
+  CHECK(directory.take_events(kWait).size() == 2);
   CHECK(fs::read_symlink(directory.path() / "latest") == "step_00000003");
   CHECK(fs::read_symlink(directory.path() / "best") == "step_00000001");
   CHECK(!fs::exists(directory.path() / "step_00000002"));
@@ -92,14 +92,14 @@ TEST_CASE("a checkpoint that fails stops the run or is a warning", "[train]") {
     directory.begin("");
     Learner learner;
     learner.save(directory, 1);
-    CHECK(directory.settle(kWait).size() == 1);
+    CHECK(directory.take_events(kWait).size() == 1);
     learner.weight() = std::numeric_limits<float>::infinity();
     learner.save(directory, 2);
     const std::string warning = "cannot save " + (directory.path() / "step_00000002").string();
     if (stops) {
-      CHECK_THROWS_AS(directory.settle(kWait), SaveError);
+      CHECK_THROWS_AS(directory.take_events(kWait), SaveError);
     } else {
-      const std::vector<SaveEvent> events = directory.settle(kWait);
+      const std::vector<SaveEvent> events = directory.take_events(kWait);
       REQUIRE(events.size() == 1);
       CHECK(events[0].checkpoint.empty());
       CHECK_THAT(events[0].warning,
@@ -130,7 +130,7 @@ TEST_CASE("a run that goes on passes over what is damaged, and sets the links ri
   CHECK(directory.last_saved() == 2);
   CHECK(fs::read_symlink(run / "latest") == "step_00000002");
   learner.save(directory, 4);
-  directory.settle(kWait);
+  directory.take_events(kWait);
   CHECK(!fs::exists(run / "step_00000001"));
   CHECK(fs::exists(run / "step_00000002"));
   CHECK(!fs::exists(run / "step_00000003"));

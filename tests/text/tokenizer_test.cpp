@@ -122,9 +122,9 @@ TEST_CASE("labels name special tokens and write stray bytes in hexadecimal") {
 
 TEST_CASE("a prompt begins with the end of text only when the tokenizer says so") {
   ByteTokenizer tokenizer;
-  CHECK_FALSE(tokenizer.prepends_end_of_text());
+  CHECK_FALSE(tokenizer.prepends_begin_token());
   CHECK(tokenizer.encode_prompt("Hi") == Ids{72, 105});
-  tokenizer.set_prepends_end_of_text(true);
+  tokenizer.set_prepends_begin_token(true);
   CHECK(tokenizer.encode_prompt("Hi") == Ids{256, 72, 105});
   CHECK(tokenizer.encode_prompt("") == Ids{256});
   CHECK(tokenizer.encode("Hi") == Ids{72, 105});
@@ -143,15 +143,15 @@ TEST_CASE("a character tokenizer may have its special tokens behind the characte
 
 TEST_CASE("several tokens may end a text, of which the first is special") {
   ByteTokenizer tokenizer;
-  CHECK(tokenizer.ends() == Ids{256});
-  tokenizer.set_ends({256, 'a', 256, 'b', 'a'});
-  CHECK(tokenizer.ends() == Ids{256, 'a', 'b'});
+  CHECK(tokenizer.stop_tokens() == Ids{256});
+  tokenizer.set_stop_tokens({256, 'a', 256, 'b', 'a'});
+  CHECK(tokenizer.stop_tokens() == Ids{256, 'a', 'b'});
   CHECK(tokenizer.end_of_text() == 256);
-  CHECK_THROWS_AS(tokenizer.set_ends({}), Error);
-  CHECK_THROWS_AS(tokenizer.set_ends({'a', 256}), Error);
-  CHECK_THROWS_AS(tokenizer.set_ends({256, 257}), Error);
+  CHECK_THROWS_AS(tokenizer.set_stop_tokens({}), Error);
+  CHECK_THROWS_AS(tokenizer.set_stop_tokens({'a', 256}), Error);
+  CHECK_THROWS_AS(tokenizer.set_stop_tokens({256, 257}), Error);
   CHECK_THROWS_AS(tokenizer.set_begin_of_text('a'), Error);
-  CHECK(tokenizer.ends() == Ids{256, 'a', 'b'});
+  CHECK(tokenizer.stop_tokens() == Ids{256, 'a', 'b'});
   CHECK(tokenizer.special_id("<|endoftext|>") == 256);
   CHECK_FALSE(tokenizer.special_id("").has_value());
 }

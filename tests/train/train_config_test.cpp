@@ -250,7 +250,7 @@ TEST_CASE("what describes a model makes that model again", "[train]") {
                         .norm = NormPosition::post,
                         .activation = Activation::relu,
                         .mlp = false};
-  const GptConfig again = described(model).model(9);
+  const GptConfig again = train_config_of(model).model(9);
   CHECK(again.block_size == 7);
   CHECK(again.n_layer == 3);
   CHECK(again.n_head == 2);
@@ -274,7 +274,7 @@ TEST_CASE("the bounds of Llama 3's rotary embeddings are keys", "[train]") {
                             .low_freq_factor = 2,
                             .high_freq_factor = 5.5,
                             .original_max_position_embeddings = 64});
-  CHECK(described(config.model(9)).model(9).rope == rope);
+  CHECK(train_config_of(config.model(9)).model(9).rope == rope);
   CHECK(refusal("low_freq_factor", "0", config) ==
         "low_freq_factor: expected above 0 to 1e+12, got 0");
   CHECK(refusal("high_freq_factor", "2", config) ==

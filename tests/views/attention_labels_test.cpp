@@ -38,21 +38,21 @@ TEST_CASE("Attention colours keep one hue and change lightness evenly") {
   for (int i = 1; i < 32; ++i) {
     const double before = (i - 1) / 31.0;
     const double after = i / 31.0;
-    for (const Ground ground : {Ground::light, Ground::dark}) {
+    for (const Background ground : {Background::light, Background::dark}) {
       const double step =
           luma(attention_colour(after, ground)) - luma(attention_colour(before, ground));
       INFO("step " << i << " changes luma by " << step);
-      REQUIRE((ground == Ground::light ? -step : step) > 2.5);
+      REQUIRE((ground == Background::light ? -step : step) > 2.5);
       REQUIRE(std::abs(step) < 12.0);
       const Colour colour = attention_colour(after, ground);
       REQUIRE(colour.blue > colour.green);
       REQUIRE(colour.green > colour.red);
     }
   }
-  REQUIRE(needs_white_text(attention_colour(1.0, Ground::light)));
-  REQUIRE_FALSE(needs_white_text(attention_colour(0.0, Ground::light)));
-  REQUIRE(needs_white_text(attention_colour(0.0, Ground::dark)));
-  REQUIRE_FALSE(needs_white_text(attention_colour(1.0, Ground::dark)));
+  REQUIRE(needs_white_text(attention_colour(1.0, Background::light)));
+  REQUIRE_FALSE(needs_white_text(attention_colour(0.0, Background::light)));
+  REQUIRE(needs_white_text(attention_colour(0.0, Background::dark)));
+  REQUIRE_FALSE(needs_white_text(attention_colour(1.0, Background::dark)));
 }
 
 }  // namespace attention_labels_test

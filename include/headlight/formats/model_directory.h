@@ -71,7 +71,7 @@ GptConfig read_model_config(const std::filesystem::path& directory);
 // weights override config.json or the metadata: a head that differs from the token embedding is not
 // tied, and non-zero biases mean that the model has biases. Throws Error if the weights do not fit
 // the configuration.
-GptConfig read_settled_config(const std::filesystem::path& model, const WarningSink& warn = {});
+GptConfig read_effective_config(const std::filesystem::path& model, const WarningSink& warn = {});
 
 // Throws Error with the reason for a model that no family of Hugging Face can express: norm = post,
 // layers without MLPs, pruned heads and others.

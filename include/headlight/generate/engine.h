@@ -37,7 +37,7 @@ struct Request {
 struct EngineOptions {
   // Maximum number of texts in one pass over the weights: enough to hide the time for reading the
   // weights, few enough for the memory of their caches. Other texts wait.
-  Index together = 32;
+  Index max_batch = 32;
   // Prompts are read in chunks that end at multiples of this position, one chunk a step, so that
   // other texts do not wait long; 0: whole prompts. Must be a multiple or a divisor of 64. The
   // oldest prompt and the one with the least left alternate. Changes the last bits of the results.

@@ -30,7 +30,7 @@ struct GenerateOptions {
   std::vector<std::string> stop = {};  // the text ends before the first of these texts
   // Further tokens that end the text, for example the end of a turn in a chat.
   std::vector<std::int32_t> end_tokens = {};
-  // Never choose a token of ends() or end_tokens, so that the text has max_new_tokens.
+  // Never choose a token of stop_tokens() or end_tokens, so that the text has max_new_tokens.
   bool ignore_end_of_text = false;
   bool use_cache = true;  // false: compute the whole window for every token; slower
   Index sample = 0;       // number of the text among several with one seed
@@ -45,7 +45,7 @@ struct GenerateOptions {
 
 enum class FinishReason {
   length,       // max_new_tokens were generated
-  end_of_text,  // the model chose one of the tokenizer's ends() or of end_tokens
+  end_of_text,  // the model chose one of the tokenizer's stop_tokens() or of end_tokens
   stop,         // a stop text occurred
   cancelled,    // Engine::cancel() was called
 };

@@ -10,7 +10,7 @@ namespace headlight {
 
 struct HeadScoreFile {
   std::map<HeadId, HeadScore> scores;
-  bool names_model = false;  // the file's fingerprint matches the model
+  bool fingerprint_matches = false;  // the file's fingerprint matches the model
 };
 
 // Reads head classes from heads.json, as written by `headlight heads --out`: {"model_fingerprint":

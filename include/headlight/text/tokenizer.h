@@ -80,17 +80,17 @@ class Tokenizer {
   // Returns end_of_text(), or null for a tokenizer without special tokens.
   std::optional<std::int32_t> end_token() const;
   // All ids that end a generated text, end_of_text() first. Chat turns may have their own.
-  const std::vector<std::int32_t>& ends() const { return ends_; }
+  const std::vector<std::int32_t>& stop_tokens() const { return stop_tokens_; }
   // Ignores repeated ids. Throws Error unless all ids are in range and the first is special.
-  void set_ends(const std::vector<std::int32_t>& ids);
-  // Token that begins texts if prepends_end_of_text(). Equals end_of_text() unless set. Throws
+  void set_stop_tokens(const std::vector<std::int32_t>& ids);
+  // Token that begins texts if prepends_begin_token(). Equals end_of_text() unless set. Throws
   // Error if the tokenizer has neither; see begin_token().
   std::int32_t begin_of_text() const;
   // Returns begin_of_text(), or null for a tokenizer without special tokens.
   std::optional<std::int32_t> begin_token() const;
-  // Sets ends() as a model's files do: `first`, or end_of_text() if that is null, then `others`.
-  // Without both tokens nothing changes. Throws Error as set_ends().
-  void suggest_ends(std::optional<std::int32_t> first, std::vector<std::int32_t> others);
+  // Sets stop_tokens() as a model's files do: `first`, or end_of_text() if that is null, then
+  // `others`. Without both tokens nothing changes. Throws Error as set_stop_tokens().
+  void suggest_stop_tokens(std::optional<std::int32_t> first, std::vector<std::int32_t> others);
   // Throws Error unless the id is special.
   void set_begin_of_text(std::int32_t id);
   // Sets begin_of_text() unless the tokenizer's file has set it. Null: no change.
@@ -101,8 +101,8 @@ class Tokenizer {
 
   // True if the model was trained on documents that begin with begin_of_text(), usually
   // <|endoftext|>; prompts then must begin with it, too. Kept in the tokenizer file.
-  bool prepends_end_of_text() const { return prepends_end_of_text_; }
-  void set_prepends_end_of_text(bool value) { prepends_end_of_text_ = value; }
+  bool prepends_begin_token() const { return prepends_begin_token_; }
+  void set_prepends_begin_token(bool value) { prepends_begin_token_ = value; }
   // Chat template of the model, in Jinja; "": none.
   const std::string& chat_template() const { return chat_template_; }
   void set_chat_template(std::string text) { chat_template_ = std::move(text); }
@@ -114,15 +114,15 @@ class Tokenizer {
   // kept in any file.
   bool reads_special() const { return reads_special_; }
   void set_reads_special(bool value) { reads_special_ = value; }
-  // Returns encode(text), after begin_of_text() if prepends_end_of_text().
+  // Returns encode(text), after begin_of_text() if prepends_begin_token().
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
   // Returns `ids` with the first token that encode_prompt() adds.
-  std::vector<std::int32_t> begun(std::vector<std::int32_t> ids) const;
+  std::vector<std::int32_t> with_begin_token(std::vector<std::int32_t> ids) const;
 
  protected:
   explicit Tokenizer(std::optional<std::int32_t> end_of_text) {
     if (end_of_text) {
-      ends_.push_back(*end_of_text);
+      stop_tokens_.push_back(*end_of_text);
     }
   }
   Tokenizer(const Tokenizer&) = default;
@@ -133,10 +133,10 @@ class Tokenizer {
   void require_id(std::int32_t id) const;
 
  private:
-  std::vector<std::int32_t> ends_;
+  std::vector<std::int32_t> stop_tokens_;
   std::optional<std::int32_t> begin_of_text_ = {};
   std::optional<std::int32_t> padding_ = {};
-  bool prepends_end_of_text_ = false;
+  bool prepends_begin_token_ = false;
   bool reads_special_ = false;
   std::string chat_template_;
   std::string warning_;

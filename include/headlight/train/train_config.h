@@ -230,7 +230,7 @@ bool is_boolean(const ConfigField& field);
 bool is_following(const TrainConfig& config, const ConfigField& field);
 
 // Returns the keys that describe `model`; others have defaults. Inverse of TrainConfig::model().
-TrainConfig described(const GptConfig& model);
+TrainConfig train_config_of(const GptConfig& model);
 
 // Returns a line for each pair of given settings that contradict each other but still allow a run.
 std::vector<std::string> contradictions(const TrainConfig& config);

@@ -94,7 +94,7 @@ class Trainer {
   void compute_gradients(StepMetrics& metrics, const std::vector<Batch>& batches);
   void compute_shards(StepMetrics& metrics, const std::vector<Batch>& batches);
   double compute_shard(Index shard, StepMetrics& metrics, const std::vector<Batch>& batches);
-  void judge(StepMetrics& metrics) const;
+  void set_outcome(StepMetrics& metrics) const;
   void leave_out(const StepMetrics& metrics);
 
   const TrainConfig& config_;

@@ -14,7 +14,8 @@ void warn_about(const Tokenizer& tokenizer) {
 
 }  // namespace
 
-LoadedModel load_model_aloud(const std::filesystem::path& path, const LoadOptions& options) {
+LoadedModel load_model_with_warnings(const std::filesystem::path& path,
+                                     const LoadOptions& options) {
   LoadOptions aloud = options;
   aloud.warn = log_warning;
   LoadedModel loaded = load_model(path, aloud);

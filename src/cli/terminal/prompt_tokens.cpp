@@ -6,7 +6,7 @@
 #include "base/read_number.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/utf8.h"
-#include "io/text_look.h"
+#include "io/input_format_check.h"
 #include "text/special_names.h"
 #include "views/report/numbers.h"
 

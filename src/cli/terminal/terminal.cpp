@@ -15,7 +15,7 @@ int descriptor_of(Stream stream) {
 }
 
 // True if the terminal supports escape codes. TERM=dumb, as in editor shells, does not.
-bool knows_codes() {
+bool supports_escape_codes() {
   const char* kind = std::getenv("TERM");
   return kind == nullptr || std::string_view(kind) != "dumb";
 }
@@ -24,7 +24,7 @@ bool knows_codes() {
 
 bool is_terminal(Stream stream) { return ::isatty(descriptor_of(stream)) == 1; }
 
-bool can_redraw(Stream stream) { return is_terminal(stream) && knows_codes(); }
+bool can_redraw(Stream stream) { return is_terminal(stream) && supports_escape_codes(); }
 
 std::optional<int> columns_of(Stream stream) {
   winsize size{};
@@ -39,7 +39,7 @@ bool has_colours(Stream stream) {
 
 // Reads "15;0" or "0;default;15": the last number is the background colour. Of 16 colours, 7 and 9
 // to 15 are light.
-bool has_light_ground() {
+bool has_light_background() {
   const char* colours = std::getenv("COLORFGBG");
   const std::string_view text(colours == nullptr ? "" : colours);
   const std::string_view ground = text.substr(text.find_last_of(';') + 1);

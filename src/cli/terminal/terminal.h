@@ -23,6 +23,6 @@ std::optional<int> columns_of(Stream stream);
 bool has_colours(Stream stream);
 
 // True if COLORFGBG names a light background. Most terminals do not set it and are dark.
-bool has_light_ground();
+bool has_light_background();
 
 }  // namespace headlight::cli

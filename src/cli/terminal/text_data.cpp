@@ -51,7 +51,7 @@ bool special_tokens_option(const Options& options) {
 LoadedModel load_text_model(const std::filesystem::path& path, const Options& options,
                             const LoadOptions& loading) {
   const bool reads_special = special_tokens_option(options);
-  LoadedModel loaded = load_model_aloud(path, loading);
+  LoadedModel loaded = load_model_with_warnings(path, loading);
   loaded.tokenizer->set_reads_special(reads_special);
   return loaded;
 }
@@ -75,7 +75,7 @@ LoadedModel load_windowed_model(const std::filesystem::path& path, const Options
         config.block_size = window == 0 ? config.block_size : std::min(config.block_size, window);
       }});
   if (begin != BeginToken::automatic) {
-    loaded.tokenizer->set_prepends_end_of_text(begin == BeginToken::on);
+    loaded.tokenizer->set_prepends_begin_token(begin == BeginToken::on);
   }
   return loaded;
 }

@@ -13,7 +13,7 @@
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/shards/shards.h"
 #include "headlight/io/text_source.h"
-#include "io/text_look.h"
+#include "io/input_format_check.h"
 #include "text/text_encoder.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -105,9 +105,9 @@ std::size_t encode_source(const Options& options, const Source& source, const Te
   std::vector<std::string> warnings;
   for (const TextFile& file : source.files) {
     const bool documents = source.format.gives_documents(file);
-    TextLook look(file, source.format);
+    InputFormatCheck look(file, source.format);
     read_text(file, source.format, [&](const TextPart& part) {
-      look.look_at(part.text);
+      look.add(part.text);
       use(encoder.encode(part.text), documents || part.number == 0);
       bytes += part.text.size();
     });

@@ -24,7 +24,7 @@ Options tokenizer_info_options() {
                   ", as in Hugging Face tokenizers.\n\n"
                   "JSON keys: kind (char, byte or bpe), vocab_size, merges, special_tokens (ids by "
                   "name), end_of_text and begin_of_text (ids), ends (all ids that end a text), "
-                  "longest_token, longest_bytes, prepends_end_of_text (whether a prompt begins "
+                  "longest_token, longest_bytes, prepends_begin_token (whether a prompt begins "
                   "with begin_of_text).",
        .examples = {"headlight tokenizer info runs/bpe",
                     "headlight tokenizer info runs/toy --json"}});
@@ -71,10 +71,10 @@ Json json_of(const Tokenizer& tokenizer, const Summary& summary) {
           {"special_tokens", special},
           {"end_of_text", id_or_null(tokenizer.end_token())},
           {"begin_of_text", id_or_null(tokenizer.begin_token())},
-          {"ends", tokenizer.ends()},
+          {"ends", tokenizer.stop_tokens()},
           {"longest_token", tokenizer.token_label(summary.longest)},
           {"longest_bytes", summary.longest_bytes},
-          {"prepends_end_of_text", tokenizer.prepends_end_of_text()}};
+          {"prepends_begin_token", tokenizer.prepends_begin_token()}};
 }
 
 const char* description(std::string_view kind) {
@@ -97,12 +97,12 @@ void print_text(const Tokenizer& tokenizer, const Summary& summary) {
               static_cast<int>(summary.longest));
   std::printf(
       "%-16s %s\n", "a prompt begins",
-      tokenizer.prepends_end_of_text()
+      tokenizer.prepends_begin_token()
           ? concat_text("with ", display_label(tokenizer.special_name(tokenizer.begin_of_text())))
                 .c_str()
           : "with its text");
   std::string ends;
-  for (const std::int32_t id : tokenizer.ends()) {
+  for (const std::int32_t id : tokenizer.stop_tokens()) {
     ends += (ends.empty() ? "" : ", ") + display_label(tokenizer.token_label(id));
   }
   std::printf("%-16s %s\n", "a text ends",

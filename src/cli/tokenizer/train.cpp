@@ -12,7 +12,7 @@
 #include "headlight/io/text_source.h"
 #include "headlight/io/token_file.h"
 #include "headlight/text/bpe_trainer.h"
-#include "io/text_look.h"
+#include "io/input_format_check.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
 
@@ -82,9 +82,9 @@ StreamCut cut_of(const Options& options) {
 std::size_t feed_file(BpeTrainer& trainer, const TextFile& file, const TextFormat& format,
                       std::vector<std::string>& warnings) {
   std::size_t bytes = 0;
-  TextLook look(file, format);
+  InputFormatCheck look(file, format);
   read_text(file, format, [&](const TextPart& part) {
-    look.look_at(part.text);
+    look.add(part.text);
     format.cut == StreamCut::line ? trainer.feed_lines(part.text) : trainer.feed(part.text);
     bytes += part.text.size();
   });

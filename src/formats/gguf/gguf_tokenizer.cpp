@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/printable.h"
-#include "formats/gguf/gguf_pieces.h"
+#include "formats/gguf/gguf_pre_tokenizer.h"
 #include "formats/gguf/gguf_token_types.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
@@ -222,7 +222,7 @@ Json split_by(std::string_view regex) {
 }
 
 // Returns the steps that cut a text, as a sequence even if there is one step.
-Json pre_tokenizer(const GgufPieces& pieces) {
+Json pre_tokenizer(const GgufPreTokenizer& pieces) {
   Json steps = Json::array();
   if (pieces.digits) {
     steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
@@ -253,7 +253,8 @@ Json written_merges(const TokenizerKeys& keys) {
 }
 
 Json byte_level_json(const TokenizerKeys& keys, const GgufTokens& tokens) {
-  const GgufPieces& pieces = gguf_pieces(keys.at("pre"), keys.text("pre", kDefaultPieces));
+  const GgufPreTokenizer& pieces =
+      gguf_pre_tokenizer(keys.at("pre"), keys.text("pre", kDefaultPieces));
   Json root = {{"version", "1.0"}, {"added_tokens", added_tokens(tokens)}};
   root["normalizer"] = pieces.nfc ? Json({{"type", "NFC"}}) : Json();
   root["pre_tokenizer"] = pre_tokenizer(pieces);

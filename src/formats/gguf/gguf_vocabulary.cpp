@@ -337,7 +337,7 @@ void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
       ends.push_back(*id);
     }
   }
-  tokenizer.suggest_ends(special(kEndKeys[0]), std::move(ends));
+  tokenizer.suggest_stop_tokens(special(kEndKeys[0]), std::move(ends));
   tokenizer.suggest_begin_of_text(special("bos_token_id"));
   tokenizer.set_padding(special("padding_token_id"));
 }
@@ -382,14 +382,14 @@ GgufVocabulary gguf_vocabulary(const Tokenizer& tokenizer, Index vocab_size) {
   if (const std::optional<std::int32_t> begin = tokenizer.begin_token()) {
     add("bos_token_id", id(*begin));
   }
-  const std::vector<std::int32_t>& ends = tokenizer.ends();
+  const std::vector<std::int32_t>& ends = tokenizer.stop_tokens();
   for (std::size_t i = 0; i < std::min(ends.size(), kEndKeys.size()); ++i) {
     add(kEndKeys[i], id(ends[i]));
   }
   if (tokenizer.padding()) {
     add("padding_token_id", id(*tokenizer.padding()));
   }
-  add("add_bos_token", tokenizer.prepends_end_of_text());
+  add("add_bos_token", tokenizer.prepends_begin_token());
   if (!tokenizer.chat_template().empty()) {
     result.keys.emplace_back("tokenizer.chat_template", tokenizer.chat_template());
   }

@@ -84,7 +84,7 @@ std::vector<std::string> unread_keys(const Json& json, const AskedKeys& asked) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.members()) {
     const bool idle = std::find(kIdle.begin(), kIdle.end(), key) != kIdle.end();
-    if (!idle && !asked.contains(key) && says_something(value)) {
+    if (!idle && !asked.contains(key) && has_value(value)) {
       keys.push_back(key);
     }
   }

@@ -15,8 +15,8 @@
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "io/fingerprint.h"
+#include "io/input_format_check.h"
 #include "io/shards/shard_manifest.h"
-#include "io/text_look.h"
 #include "kernels/parallel.h"
 #include "text/text_encoder.h"
 
@@ -184,12 +184,13 @@ ShardManifest begin_or_go_on(const fs::path& folder, const std::vector<TextFile>
 }
 
 // Encodes a text from part `first.part` on.
-TextLook encode_source(const TextFile& file, const ShardSource& source, const SourcePlace& first,
-                       const TextFormat& format, OrderedEncoder& encoder) {
+InputFormatCheck encode_source(const TextFile& file, const ShardSource& source,
+                               const SourcePlace& first, const TextFormat& format,
+                               OrderedEncoder& encoder) {
   const bool documents = format.gives_documents(file);
-  TextLook look(file, format);
+  InputFormatCheck look(file, format);
   read_text(file, format, [&](const TextPart& part) {
-    look.look_at(part.text);
+    look.add(part.text);
     if (part.number >= first.part) {
       const bool goes_on = part.number == first.part;
       encoder.add(part.text,

@@ -114,7 +114,7 @@ PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
       raw_tokens_(tokens_where(parts_, false)),
       normalized_tokens_(tokens_where(parts_, true)) {
   if (parts_.first) {
-    set_prepends_end_of_text(true);
+    set_prepends_begin_token(true);
     set_begin_of_text(*parts_.first);
   }
 }

@@ -372,7 +372,7 @@ Json added_tokens(const Tokenizer& tokenizer) {
 
 // Returns the step that adds begin_of_text() before a text, or null.
 Json post_processor(const Tokenizer& tokenizer) {
-  if (!tokenizer.prepends_end_of_text()) {
+  if (!tokenizer.prepends_begin_token()) {
     return nullptr;
   }
   const std::string name(tokenizer.special_name(tokenizer.begin_of_text()));
@@ -472,7 +472,7 @@ bool has_own_ids(const Json& vocab, const Json& added) {
 }
 
 // True for files like Headlight's own and GPT-2's, which are read with strict checks.
-bool is_own_kind(const Json& root) {
+bool is_headlight_format(const Json& root) {
   const Json& model = root["model"];
   const Json* added = root.find("added_tokens");
   if (!is_null(root, "normalizer") || model.value("ignore_merges", Json()) == Json(true)) {
@@ -494,9 +494,9 @@ bool is_own_kind(const Json& root) {
          has_own_ids(model.value("vocab", Json()), *added);
 }
 
-// Returns the tokenizer's file, changed if prepends_end_of_text() has changed.
+// Returns the tokenizer's file, changed if prepends_begin_token() has changed.
 std::string pipeline_json(const PipelineTokenizer& tokenizer) {
-  if (tokenizer.prepends_end_of_text() == tokenizer.file_prepends()) {
+  if (tokenizer.prepends_begin_token() == tokenizer.file_prepends()) {
     return tokenizer.file();
   }
   Json root = parse_json(tokenizer.file(), "tokenizer.json");
@@ -512,7 +512,7 @@ std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::stri
   const Json root = parse_json(text, name);
   const Json& model = json_member(root, "model", name);
   require_bpe_model(model, name);
-  if (!is_own_kind(root)) {
+  if (!is_headlight_format(root)) {
     return read_pipeline_tokenizer(root, text, end_name, name);
   }
   const Json& vocab = json_member(model, "vocab", at(name, "model"));
@@ -523,10 +523,10 @@ std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::stri
   auto tokenizer = is_null(root, "pre_tokenizer") ? char_tokenizer(root, vocabulary, name)
                                                   : byte_level_tokenizer(root, vocabulary, name);
   if (const auto end = tokenizer->special_id(end_name)) {
-    tokenizer->set_ends({*end});
+    tokenizer->set_stop_tokens({*end});
   }
   if (const auto first = read_post_processor(root, *tokenizer, name)) {
-    tokenizer->set_prepends_end_of_text(true);
+    tokenizer->set_prepends_begin_token(true);
     tokenizer->set_begin_of_text(*first);
   }
   return tokenizer;

@@ -324,7 +324,7 @@ void take_choice(const Vector& logits, std::int32_t target, AttributionResult& r
       logits[static_cast<std::size_t>(target)] - logits[static_cast<std::size_t>(best.id)];
   result.probability = best.probability * std::exp(behind);
   result.likeliest = best.id;
-  result.is_choice = behind >= 0;
+  result.target_is_likeliest = behind >= 0;
 }
 
 // Part for an intervention after the last layer: the change of the logit that no other part has.
@@ -478,7 +478,7 @@ std::vector<std::string> source_groups(const std::vector<AttributionTask>& tasks
 }  // namespace
 
 bool AttributionResult::is_clear() const {
-  return has_against ? logit >= kTwiceAsLikely : is_choice;
+  return has_against ? logit >= kTwiceAsLikely : target_is_likeliest;
 }
 
 AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task, AttributionBy by,
@@ -546,7 +546,7 @@ std::string attribution_caution(const AttributionResult& result, const std::stri
     return "caution: the model hardly prefers '" + target_label + "' to '" + other_label +
            "' here (less than twice as likely): the parts (marked ?) may be chance";
   }
-  if (!result.has_against && !result.is_choice) {
+  if (!result.has_against && !result.target_is_likeliest) {
     return "caution: the model's next token here is '" + other_label + "', not '" + target_label +
            "': the parts (marked ?) explain a choice that it does not make";
   }

@@ -13,7 +13,7 @@ RepeatOptions repeats_of_text(const Tokenizer& tokenizer, Index vocab_size) {
       repeats.tokens.push_back(id);
     }
   }
-  if (tokenizer.prepends_end_of_text()) {
+  if (tokenizer.prepends_begin_token()) {
     repeats.first = tokenizer.begin_of_text();
   }
   return repeats;

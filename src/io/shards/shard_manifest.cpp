@@ -91,7 +91,7 @@ std::optional<ShardManifest> read_shard_manifest(const fs::path& folder) {
   return parse_manifest(read_whole_file(path, kLargestManifest), shown(path));
 }
 
-void require_listed(const fs::path& token_file, Index tokens, const Tokenizer& tokenizer) {
+void verify_against_manifest(const fs::path& token_file, Index tokens, const Tokenizer& tokenizer) {
   const fs::path folder = parent_folder(token_file);
   const std::optional<ShardManifest> manifest = read_shard_manifest(folder);
   if (!manifest) {

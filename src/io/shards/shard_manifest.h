@@ -44,7 +44,7 @@ std::optional<ShardManifest> read_shard_manifest(const std::filesystem::path& fo
 // Checks a token file against the manifest of its folder, if there is one. Throws Error naming the
 // file if the encoding is not done or used another vocabulary than `tokenizer`, or if the manifest
 // does not list the file with this number of tokens.
-void require_listed(const std::filesystem::path& token_file, Index tokens,
-                    const Tokenizer& tokenizer);
+void verify_against_manifest(const std::filesystem::path& token_file, Index tokens,
+                             const Tokenizer& tokenizer);
 
 }  // namespace headlight

@@ -1,5 +1,5 @@
 #include "views/attention/attention_page_data.h"
-#include "views/attention/attention_view.h"
+#include "views/attention/layer_weights.h"
 #include "views/html/filled_page.h"
 #include "views/plot/colour_scale.h"
 
@@ -158,7 +158,7 @@ std::string embedded_vectors(const Tensor& vectors, Index head) {
   return out + "\"}";
 }
 
-Json palette(Ground ground) {
+Json palette(Background ground) {
   std::string colours;
   std::string white_text;
   for (int i = 0; i < kPaletteColours; ++i) {
@@ -183,10 +183,10 @@ std::string embedded_layer(const CheckedDocument& document, std::size_t l, bool 
   if (layer.queries.defined()) {
     const Tensor queries = to_contiguous(layer.queries);
     const Tensor keys = to_contiguous(layer.keys);
-    out += concat_text(",\n\"width\":", queries.size(2), ",\"scale\":",
-                       layer.scale > 0 ? layer.scale
-                                       : 1 / std::sqrt(static_cast<double>(queries.size(2))),
-                       ",\"window\":", layer.window, ",\"vectors\":[");
+    out += concat_text(
+        ",\n\"width\":", queries.size(2), ",\"scale\":",
+        layer.scale > 0 ? layer.scale : 1 / std::sqrt(static_cast<double>(queries.size(2))),
+        ",\"window\":", layer.window, ",\"vectors\":[");
     for (Index h = 0; h < weights.heads(); ++h) {
       out += std::string(h == 0 ? "\n" : ",\n") + "{\"queries\":" + embedded_vectors(queries, h) +
              ",\"keys\":" + embedded_vectors(keys, h) + "}";
@@ -241,8 +241,8 @@ std::string attention_page_data(const std::vector<AttentionMaps>& documents,
   out += ",\n\"view\":\"" + std::string(kViews[static_cast<int>(options.view)]) + "\"";
   out += concat_text(",\n\"beside\":", options.beside);
   out += concat_text(",\n\"linear_tokens\":", kLinearScaleTokens);
-  out += ",\n\"light\":" + palette(Ground::light).dump();
-  out += ",\n\"dark\":" + palette(Ground::dark).dump() + ",\n\"documents\":[\n";
+  out += ",\n\"light\":" + palette(Background::light).dump();
+  out += ",\n\"dark\":" + palette(Background::dark).dump() + ",\n\"documents\":[\n";
   for (std::size_t d = 0; d < checked.size(); ++d) {
     out += (d == 0 ? "" : ",\n") + embedded_document(checked[d], coarse, pause);
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/display_text.h"
-#include "views/attention/attention_view.h"
+#include "views/attention/layer_weights.h"
 #include "views/plot/colour_scale.h"
 #include "views/plot/svg.h"
 #include "views/report/numbers.h"
@@ -236,7 +236,7 @@ Index colour_level(double weight, const PanelLayout& layout) {
 
 Colour level_colour(Index level) {
   return attention_colour(static_cast<double>(level) / static_cast<double>(kColourLevels - 1),
-                          Ground::light);
+                          Background::light);
 }
 
 // Returns one path for each colour level except 0, which is the background.
@@ -414,7 +414,7 @@ std::string legend(const Figure& figure) {
     out += "<rect shape-rendering=\"crispEdges\" x=\"" +
            svg_number(static_cast<double>(level) * step) + "\" y=\"16\" width=\"" +
            svg_number(step) + "\" height=\"10\" fill=\"#" +
-           hex_digits(attention_colour(strength, Ground::light)) + "\"/>\n";
+           hex_digits(attention_colour(strength, Background::light)) + "\"/>\n";
   }
   const std::array<double, 5> linear = {0.0, 0.25, 0.5, 0.75, 1.0};
   const std::array<double, 5> root = {0.0, 0.05, 0.25, 0.5, 1.0};

@@ -6,7 +6,7 @@
 
 #include "base/display_text.h"
 #include "headlight/base/terminal_width.h"
-#include "views/attention/attention_view.h"
+#include "views/attention/layer_weights.h"
 #include "views/report/terminal_text.h"
 
 namespace headlight {

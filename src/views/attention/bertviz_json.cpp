@@ -5,7 +5,7 @@
 
 #include "base/display_text.h"
 #include "base/json.h"
-#include "views/attention/attention_view.h"
+#include "views/attention/layer_weights.h"
 
 namespace headlight {
 namespace {

@@ -72,8 +72,8 @@ double linear_value(std::uint8_t byte) {
 
 }  // namespace
 
-Colour attention_colour(double strength, Ground ground) {
-  const ScaleShape& shape = ground == Ground::light ? kLightShape : kDarkShape;
+Colour attention_colour(double strength, Background ground) {
+  const ScaleShape& shape = ground == Background::light ? kLightShape : kDarkShape;
   const double t = std::clamp(strength, 0.0, 1.0);
   const double lightness = std::lerp(shape.lightness_of_zero, shape.lightness_of_one, t);
   const double chroma = std::lerp(shape.chroma_of_zero, shape.chroma_of_one, t) +

@@ -6,7 +6,7 @@
 namespace headlight {
 
 // Background of the colours. Higher weights are darker on a light one, brighter on a dark one.
-enum class Ground { light, dark };
+enum class Background { light, dark };
 
 struct Colour {
   std::uint8_t red = 0;
@@ -16,7 +16,7 @@ struct Colour {
 
 // Returns the colour of a strength in [0, 1]. All have one hue; perceived lightness is linear in
 // the strength (OKLab; Ottosson, "A perceptual color space for image processing", 2020).
-Colour attention_colour(double strength, Ground ground);
+Colour attention_colour(double strength, Background ground);
 
 // Returns the colour as "1f2a6b".
 std::string hex_digits(Colour colour);

@@ -158,7 +158,7 @@ TEST_CASE("JSON lines are documents for training, whatever documents says", "[cl
         expected);
   given.trained("bucketed", {"--data", given.json, "--batching", "bucketed"});
   // Prompts begin as the documents of the training did.
-  CHECK(headlight::open_tokenizer(given.folder.at("plain"))->prepends_end_of_text());
+  CHECK(headlight::open_tokenizer(given.folder.at("plain"))->prepends_begin_token());
   const std::string other = given.folder.write("d.jsonl", "{\"content\": \"one two\"}\n");
   CHECK(refusal(given.train("none", {"--data", other})) ==
         "error: " + other +

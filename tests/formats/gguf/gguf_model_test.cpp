@@ -168,7 +168,7 @@ std::string error_after(const Change& change) {
   CAPTURE(error);
   CHECK(error.starts_with(path.string() + ": "));
   CHECK_FALSE(contains(error, "\n"));
-  CHECK(error_of([&] { read_settled_config(path); }) != "");
+  CHECK(error_of([&] { read_effective_config(path); }) != "");
   return error.substr(path.string().size() + 2);
 }
 

@@ -83,11 +83,11 @@ struct AttributionResult {
   // The parts sum to `logit`, in the model's order of addition. With AttributionBy::stream the last
   // part equals `logit`.
   std::vector<LogitPart> parts;
-  double probability = 0;      // probability of the target at the position
-  std::int32_t likeliest = 0;  // token with the largest logit at the position
-  bool is_choice = false;      // the target has the largest logit (ties included)
-  bool has_against = false;    // `logit` is a difference
-  Index visible = 0;           // tokens visible to heads at the position
+  double probability = 0;            // probability of the target at the position
+  std::int32_t likeliest = 0;        // token with the largest logit at the position
+  bool target_is_likeliest = false;  // the target has the largest logit (ties included)
+  bool has_against = false;          // `logit` is a difference
+  Index visible = 0;                 // tokens visible to heads at the position
 
   // Whether the model does the task: the target is the most likely token or, with `against`, at
   // least twice as likely as that token.

@@ -8,8 +8,8 @@
 #include "cli/terminal/progress.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/dataset.h"
-#include "headlight/heads/scores/repeat_loss.h"
 #include "headlight/formats/model_directory.h"
+#include "headlight/heads/scores/repeat_loss.h"
 #include "headlight/nn/recorder.h"
 #include "headlight/ops/layout.h"
 #include "headlight/tensor/random.h"
@@ -113,7 +113,7 @@ void train(const TrainConfig& config, const TokenDataset& text, Subject& subject
 }  // namespace
 
 Subject read_subject(const std::string& path) {
-  LoadedModel loaded = load_model_aloud(path);
+  LoadedModel loaded = load_model_with_warnings(path);
   return {.model = std::move(loaded.model), .tokenizer = std::move(loaded.tokenizer)};
 }
 

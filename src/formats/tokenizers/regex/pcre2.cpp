@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "base/json.h"
+#include "formats/tokenizers/regex/newer_characters.h"
 #include "formats/tokenizers/regex/regex.h"
-#include "formats/tokenizers/regex/younger.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 

@@ -1,4 +1,4 @@
-#include "views/attention/attention_view.h"
+#include "views/attention/layer_weights.h"
 
 #include <set>
 

@@ -1,4 +1,4 @@
-#include "formats/gguf/gguf_pieces.h"
+#include "formats/gguf/gguf_pre_tokenizer.h"
 
 #include <algorithm>
 #include <array>
@@ -45,40 +45,40 @@ constexpr std::array kViking{kBloom[0], Pattern(R"(\p{N})")};
 // jais-2, exaone-moe, tiny_aya, superbpe) or not regular expressions (kimi-k2, afmoe), and for
 // models of other kinds.
 constexpr std::array kPieces{
-    GgufPieces{kDefaultPieces},
-    GgufPieces{"gpt-2 phi-2 jina-es jina-de jina-v1-en jina-v2-es jina-v2-de jina-v2-code "
-               "roberta-bpe gigachat a.x-4.0 mellum exaone4 jais trillion granite-docling"},
-    GgufPieces{.names = "olmo mpt modern-bert", .nfc = true},
-    GgufPieces{.names = "smollm starcoder refact codeshell exaone minerva-7b mellum2",
-               .digits = true},
-    GgufPieces{.names = "command-r", .digits = true, .nfc = true},
-    GgufPieces{.names = "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 "
-                        "jina-v5-nano",
-               .patterns = kLlama3,
-               .whole = true,
-               .begins = true},
-    GgufPieces{"smaug-bpe dbrx glm4 chatglm-bpe", kLlama3},
-    GgufPieces{
+    GgufPreTokenizer{kDefaultPieces},
+    GgufPreTokenizer{"gpt-2 phi-2 jina-es jina-de jina-v1-en jina-v2-es jina-v2-de jina-v2-code "
+                     "roberta-bpe gigachat a.x-4.0 mellum exaone4 jais trillion granite-docling"},
+    GgufPreTokenizer{.names = "olmo mpt modern-bert", .nfc = true},
+    GgufPreTokenizer{.names = "smollm starcoder refact codeshell exaone minerva-7b mellum2",
+                     .digits = true},
+    GgufPreTokenizer{.names = "command-r", .digits = true, .nfc = true},
+    GgufPreTokenizer{.names = "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 "
+                              "jina-v5-nano",
+                     .patterns = kLlama3,
+                     .whole = true,
+                     .begins = true},
+    GgufPreTokenizer{"smaug-bpe dbrx glm4 chatglm-bpe", kLlama3},
+    GgufPreTokenizer{
         .names = "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez", .patterns = kQwen2, .nfc = true},
-    GgufPieces{"stablelm2 hunyuan solar-open grok-2", kQwen2},
-    GgufPieces{.names = "qwen35", .patterns = kQwen35, .nfc = true},
-    GgufPieces{.names = "tekken", .patterns = kTekken, .whole = true, .begins = true},
-    GgufPieces{"gpt-4o llama4 kanana2 talkie minimax-m2", kGpt4o},
-    GgufPieces{"deepseek-coder", kDeepSeekCoder},
-    GgufPieces{"deepseek-v3 hunyuan-dense joyai-llm", kDeepSeekV3},
-    GgufPieces{"seed-coder", kSeedCoder},
-    GgufPieces{"bailingmoe bailingmoe2 llada-moe", kBailing},
-    GgufPieces{.names = "minicpm5", .patterns = kMiniCpm5, .whole = true},
-    GgufPieces{"laguna", kLaguna},
-    GgufPieces{"poro-chat bloom gpt3-finnish", kBloom},
-    GgufPieces{"viking", kViking},
+    GgufPreTokenizer{"stablelm2 hunyuan solar-open grok-2", kQwen2},
+    GgufPreTokenizer{.names = "qwen35", .patterns = kQwen35, .nfc = true},
+    GgufPreTokenizer{.names = "tekken", .patterns = kTekken, .whole = true, .begins = true},
+    GgufPreTokenizer{"gpt-4o llama4 kanana2 talkie minimax-m2", kGpt4o},
+    GgufPreTokenizer{"deepseek-coder", kDeepSeekCoder},
+    GgufPreTokenizer{"deepseek-v3 hunyuan-dense joyai-llm", kDeepSeekV3},
+    GgufPreTokenizer{"seed-coder", kSeedCoder},
+    GgufPreTokenizer{"bailingmoe bailingmoe2 llada-moe", kBailing},
+    GgufPreTokenizer{.names = "minicpm5", .patterns = kMiniCpm5, .whole = true},
+    GgufPreTokenizer{"laguna", kLaguna},
+    GgufPreTokenizer{"poro-chat bloom gpt3-finnish", kBloom},
+    GgufPreTokenizer{"viking", kViking},
 };
 
 }  // namespace
 
-const GgufPieces& gguf_pieces(std::string_view about, std::string_view name) {
+const GgufPreTokenizer& gguf_pre_tokenizer(std::string_view about, std::string_view name) {
   std::vector<std::string_view> known;
-  for (const GgufPieces& pieces : kPieces) {
+  for (const GgufPreTokenizer& pieces : kPieces) {
     for (std::string_view rest = pieces.names; !rest.empty();) {
       const std::string_view word = rest.substr(0, rest.find(' '));
       if (word == name) {

@@ -1,4 +1,4 @@
-#include "serve/reader.h"
+#include "serve/body_reader.h"
 
 #include <atomic>
 #include <future>
@@ -11,7 +11,7 @@ namespace reader_test {
 
 using namespace headlight;
 using namespace headlight::test;
-using serve::Reader;
+using serve::BodyReader;
 
 namespace {
 
@@ -41,7 +41,7 @@ class WaitingTokenizer final : public Tokenizer {
 }  // namespace
 
 TEST_CASE("bodies are read one after the other, and only so many may wait", "[serve]") {
-  Reader reader(2);
+  BodyReader reader(2);
   std::promise<void> has_begun;
   std::promise<void> may_end;
   std::vector<int> order;

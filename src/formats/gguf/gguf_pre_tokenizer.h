@@ -7,7 +7,7 @@ namespace headlight {
 
 // How byte-level BPE cuts texts into pieces for a name under tokenizer.ggml.pre. It matches the
 // tokenizer.json of the models with that name.
-struct GgufPieces {
+struct GgufPreTokenizer {
   std::string_view names;  // separated by blanks
   // Each pattern cuts the pieces of the patterns before. Empty: GPT-2's pattern.
   std::span<const std::string_view> patterns = {};
@@ -21,6 +21,6 @@ struct GgufPieces {
 inline constexpr std::string_view kDefaultPieces = "default";
 
 // Returns the pieces for a name. Throws Error, "ABOUT: expected NAMES, got ...", if it is unknown.
-const GgufPieces& gguf_pieces(std::string_view about, std::string_view name);
+const GgufPreTokenizer& gguf_pre_tokenizer(std::string_view about, std::string_view name);
 
 }  // namespace headlight

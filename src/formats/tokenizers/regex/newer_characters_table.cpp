@@ -1,11 +1,12 @@
-#include "formats/tokenizers/regex/younger.h"
+#include "formats/tokenizers/regex/newer_characters.h"
 
 namespace headlight {
 namespace {
 
-// Categories that Unicode 16.0.0 has and 14.0.0 has not, written by tools/unicode_younger.py.
+// Categories that Unicode 16.0.0 has and 14.0.0 has not, written by
+// tools/unicode_newer_characters.py.
 // clang-format off
-constexpr YoungerRun kRuns[] = {
+constexpr NewerCharacterRun kRuns[] = {
 {0x897, 0x897, 0x898}, {0xCF3, 0xCF3, 0xD02}, {0xECE, 0xECE, 0xECD},
 {0x1B4E, 0x1B4F, 0x1B5A}, {0x1B7F, 0x1B7F, 0x1B7E}, {0x1C89, 0x1C89, 0x1C90},
 {0x1C8A, 0x1C8A, 0x1C88}, {0x2427, 0x2429, 0x2426}, {0x2FFC, 0x2FFF, 0x2FFB},
@@ -54,6 +55,6 @@ constexpr YoungerRun kRuns[] = {
 
 }  // namespace
 
-std::span<const YoungerRun> younger_runs() { return kRuns; }
+std::span<const NewerCharacterRun> newer_character_runs() { return kRuns; }
 
 }  // namespace headlight

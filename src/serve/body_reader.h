@@ -12,13 +12,13 @@ namespace headlight::serve {
 
 // Thread that parses request bodies and encodes their texts, so that neither the network thread nor
 // the computing thread waits for them. run() is thread-safe and returns at once.
-class Reader {
+class BodyReader {
  public:
   // `most`: limit of waiting jobs.
-  explicit Reader(Index most);
-  ~Reader();
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+  explicit BodyReader(Index most);
+  ~BodyReader();
+  BodyReader(const BodyReader&) = delete;
+  BodyReader& operator=(const BodyReader&) = delete;
 
   // Queues a job; jobs run in order and must not throw. Throws ApiError (429) when too many wait.
   void run(std::function<void()> job);

@@ -14,12 +14,12 @@ bool has_decomposed_hangul(std::string_view text);
 std::string decomposed_hangul_line(std::string_view name);
 
 // Detects unlikely input: JSON or a table read as plain text, and Hangul in single letters.
-class TextLook {
+class InputFormatCheck {
  public:
-  TextLook(const TextFile& file, const TextFormat& format);
+  InputFormatCheck(const TextFile& file, const TextFormat& format);
 
   // Takes the next part of the text.
-  void look_at(std::string_view part);
+  void add(std::string_view part);
 
   // Adds one line for each finding, with the name of the file.
   void add_to(std::vector<std::string>& warnings) const;

@@ -1,4 +1,4 @@
-#include "io/text_look.h"
+#include "io/input_format_check.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -92,7 +92,7 @@ std::string decomposed_hangul_line(std::string_view name) {
                      "compose it with uconv -x nfc");
 }
 
-TextLook::TextLook(const TextFile& file, const TextFormat& format)
+InputFormatCheck::InputFormatCheck(const TextFile& file, const TextFormat& format)
     : name_(file.name()),
       is_plain_(!format.is_json_lines(file)),
       has_documents_(format.gives_documents(file)) {
@@ -100,7 +100,7 @@ TextLook::TextLook(const TextFile& file, const TextFormat& format)
   ending_ = path.extension().string();
 }
 
-void TextLook::look_at(std::string_view part) {
+void InputFormatCheck::add(std::string_view part) {
   decomposed_ = decomposed_ || has_decomposed_hangul(part);
   if (is_plain_ && beginning_.size() < kBeginning) {
     beginning_ += part.substr(0, kBeginning);
@@ -108,7 +108,7 @@ void TextLook::look_at(std::string_view part) {
   }
 }
 
-void TextLook::add_to(std::vector<std::string>& warnings) const {
+void InputFormatCheck::add_to(std::vector<std::string>& warnings) const {
   const std::string_view look = is_plain_ ? look_of(ending_, beginning_) : "";
   if (!look.empty()) {
     warnings.push_back(

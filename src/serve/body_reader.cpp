@@ -1,4 +1,4 @@
-#include "serve/reader.h"
+#include "serve/body_reader.h"
 
 #include <utility>
 
@@ -6,11 +6,11 @@
 
 namespace headlight::serve {
 
-Reader::Reader(Index most) : most_(most), thread_([this] { work(); }) {}
+BodyReader::BodyReader(Index most) : most_(most), thread_([this] { work(); }) {}
 
-Reader::~Reader() { stop(); }
+BodyReader::~BodyReader() { stop(); }
 
-void Reader::run(std::function<void()> job) {
+void BodyReader::run(std::function<void()> job) {
   const std::lock_guard lock(mutex_);
   if (std::ssize(jobs_) >= most_ || stopping_) {
     throw ApiError(429, "queue_full", "too many requests are being read: try again later");
@@ -19,7 +19,7 @@ void Reader::run(std::function<void()> job) {
   wake_.notify_one();
 }
 
-void Reader::stop() {
+void BodyReader::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -30,7 +30,7 @@ void Reader::stop() {
   }
 }
 
-void Reader::work() {
+void BodyReader::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });

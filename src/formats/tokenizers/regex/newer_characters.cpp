@@ -1,4 +1,4 @@
-#include "formats/tokenizers/regex/younger.h"
+#include "formats/tokenizers/regex/newer_characters.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace headlight {
 namespace {
 
 // Returns the run of a code point; null if the character is not replaced.
-const YoungerRun* run_of(char32_t code_point) {
-  const std::span<const YoungerRun> runs = younger_runs();
+const NewerCharacterRun* run_of(char32_t code_point) {
+  const std::span<const NewerCharacterRun> runs = newer_character_runs();
   const auto next =
       std::upper_bound(runs.begin(), runs.end(), code_point,
-                       [](char32_t c, const YoungerRun& run) { return c < run.first; });
+                       [](char32_t c, const NewerCharacterRun& run) { return c < run.first; });
   return next == runs.begin() || code_point > std::prev(next)->last ? nullptr : &*std::prev(next);
 }
 
@@ -29,7 +29,7 @@ std::string with_older_characters(std::string_view text) {
     }
     const Utf8Character character = first_character(text.substr(i, 4));
     const auto length = static_cast<std::size_t>(character.length);
-    if (const YoungerRun* run = run_of(character.code_point); run != nullptr) {
+    if (const NewerCharacterRun* run = run_of(character.code_point); run != nullptr) {
       if (result.empty()) {
         result = text;
       }

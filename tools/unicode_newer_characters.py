@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes src/formats/tokenizers/regex/younger_table.cpp: older characters in the place of younger ones.
+"""Writes src/formats/tokenizers/regex/newer_characters_table.cpp: older characters in the place of younger ones.
 
 PCRE2 classes characters by the Unicode version that it was built with, at least 14; patterns of
 tokenizers mean version 16 (see unicode_classes.py). Each character that has another category in 16
 is given to PCRE2 as the nearest one that has this category in both, with as many bytes in UTF-8.
 
   python3.11 -m pip install unicodedata2==16.0.0   (Python 3.11 itself has Unicode 14)
-  python3.11 tools/unicode_younger.py [--check]
+  python3.11 tools/unicode_newer_characters.py [--check]
 
 --check writes nothing and fails when the file is not what the script would write.
 """
@@ -19,19 +19,19 @@ import unicodedata
 import unicodedata2
 
 OLD, NEW = "14.0.0", "16.0.0"
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/formats/tokenizers/regex/younger_table.cpp"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/formats/tokenizers/regex/newer_characters_table.cpp"
 LAST = 0x10FFFF
 PER_LINE = 3
 
 HEAD = f"""\
-#include "formats/tokenizers/regex/younger.h"
+#include "formats/tokenizers/regex/newer_characters.h"
 
 namespace headlight {{
 namespace {{
 
-// Categories that Unicode {NEW} has and {OLD} has not, written by tools/unicode_younger.py.
+// Categories that Unicode {NEW} has and {OLD} has not, written by tools/unicode_newer_characters.py.
 // clang-format off
-constexpr YoungerRun kRuns[] = {{
+constexpr NewerCharacterRun kRuns[] = {{
 """
 TAIL = """\
 };
@@ -39,7 +39,7 @@ TAIL = """\
 
 }  // namespace
 
-std::span<const YoungerRun> younger_runs() { return kRuns; }
+std::span<const NewerCharacterRun> newer_character_runs() { return kRuns; }
 
 }  // namespace headlight
 """
