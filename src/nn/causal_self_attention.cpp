@@ -19,8 +19,9 @@ AttentionPlan plan_of(const CausalSelfAttentionOptions& options) {
   require(options.width > 0 && heads > 0,
           "[CausalSelfAttention] expected a positive width and number of heads, got ",
           options.width, " and ", heads);
-  require(options.head_width != 0 || options.width % heads == 0, "[CausalSelfAttention] a width of ",
-          options.width, " does not divide into ", heads, " heads");
+  require(options.head_width != 0 || options.width % heads == 0,
+          "[CausalSelfAttention] a width of ", options.width, " does not divide into ", heads,
+          " heads");
   const Index key_heads = options.key_heads > 0 ? options.key_heads : heads;
   require(heads % key_heads == 0 || !options.key_ends.empty(), "[CausalSelfAttention] ", heads,
           " heads cannot share ", key_heads, " key heads");

@@ -390,8 +390,8 @@ void require_documents(const TrainConfig& config) {
         const std::string path = split_weight(name).name;
         return is_json_lines_name(path) || !is_text_name(path);
       });
-  require_value(is_named(config.batching, Batching::packed) || may_be_documents, "batching", config.batching,
-                " needs documents; set documents to line, blank_line or token");
+  require_value(is_named(config.batching, Batching::packed) || may_be_documents, "batching",
+                config.batching, " needs documents; set documents to line, blank_line or token");
 }
 
 }  // namespace headlight

@@ -62,8 +62,7 @@ HttpResponse current_error_response() {
   } catch (const ApiError& error) {
     HttpResponse response =
         error_response(error.status(), error.what(), error.about(), error.code());
-    response.headers.insert(response.headers.end(), error.headers().begin(),
-                            error.headers().end());
+    response.headers.insert(response.headers.end(), error.headers().begin(), error.headers().end());
     return response;
   } catch (const Error& error) {
     return error_response(400, error.what(), error.about());

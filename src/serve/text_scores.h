@@ -13,15 +13,15 @@ namespace headlight::serve {
 struct TextScores {
   std::vector<TokenChoice> tokens;        // [T]; the first has no prediction
   std::vector<TokenLogProbability> next;  // most likely tokens after the text
-  std::vector<double> asked;  // log-probabilities of the tokens asked, nats
-  double loss = 0;            // mean over all tokens but the first, nats; 0: none
+  std::vector<double> asked;              // log-probabilities of the tokens asked, nats
+  double loss = 0;                        // mean over all tokens but the first, nats; 0: none
 };
 
 struct TextScoreOptions {
   Index likeliest = 0;                   // most likely tokens, per position and after the text
   std::vector<std::int32_t> asked = {};  // tokens to score after the text
   ForwardHook* hook = nullptr;           // attached for this pass alone
-  std::function<void()> pause = {};  // called after every 32 positions
+  std::function<void()> pause = {};      // called after every 32 positions
   // With a pause the text is also processed in these parts, which changes the last bits; `whole`:
   // process it in one pass.
   bool whole = false;

@@ -18,7 +18,7 @@ class Work {
     Index most = 0;  // tokens times passes
     // Called after every slice, with the changes detached; lets others compute. May throw.
     std::function<void()> give_way = {};
-    std::function<void(double share)> tell = {};      // completed share, 0 to 1
+    std::function<void(double share)> tell = {};     // completed share, 0 to 1
     std::function<void(double tokens)> on_end = {};  // tokens times passes computed
   };
 
@@ -38,6 +38,7 @@ class Work {
   // Ends a slice outside a layer.
   void give_way();
   void tell(double share) const;
+
  private:
   void attach(bool mine);
   void count(Index rows);

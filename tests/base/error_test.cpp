@@ -34,11 +34,14 @@ class OwnError : public Error {
 
 TEST_CASE("text from outside cannot steer a terminal") {
   CHECK(escaped("a\x1b[2J\x7f") == "a\\x1b[2J\\x7f");
-  CHECK(escaped("\xC2\x9B" "31m") == "\\xc2\\x9b31m");       // C1: begins a sequence
-  CHECK(escaped("\x9B" "31m") == "\\x9b31m");                  // the same in Latin-1
-  CHECK(escaped("\xE2\x80\xAE" "txt") == "\\xe2\\x80\\xaetxt");  // right-to-left override
-  CHECK(escaped("\xE2\x81\xA6") == "\\xe2\\x81\\xa6");           // isolate
-  CHECK(escaped("\xE2\x80\xA8") == "\\xe2\\x80\\xa8");           // line separator
+  CHECK(escaped("\xC2\x9B"
+                "31m") == "\\xc2\\x9b31m");  // C1: begins a sequence
+  CHECK(escaped("\x9B"
+                "31m") == "\\x9b31m");  // the same in Latin-1
+  CHECK(escaped("\xE2\x80\xAE"
+                "txt") == "\\xe2\\x80\\xaetxt");        // right-to-left override
+  CHECK(escaped("\xE2\x81\xA6") == "\\xe2\\x81\\xa6");  // isolate
+  CHECK(escaped("\xE2\x80\xA8") == "\\xe2\\x80\\xa8");  // line separator
   const std::string plain = "한글 é \xF0\x9F\x99\x82 \xC2\xA0";
   CHECK(escaped(plain) == plain);
 }

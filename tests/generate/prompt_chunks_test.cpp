@@ -143,7 +143,7 @@ TEST_CASE("short prompts that keep coming do not stop a long one", "[engine]") {
   const auto model = lively_model(257, 1024);
   Decoder decoder(*model);
   const ByteTokenizer tokenizer;
-  Engine engine(decoder, tokenizer, {.together = 4, .prompt_chunk = kChunk});
+  Engine engine(decoder, tokenizer, {.max_batch = 4, .prompt_chunk = kChunk});
   const auto begin = [&](std::size_t length, Index samples, std::function<void()> on_first) {
     Request request{.prompt = std::vector<std::int32_t>(length, 65),
                     .options = {.max_new_tokens = 1, .ignore_end_of_text = true},

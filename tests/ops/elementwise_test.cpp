@@ -1,5 +1,5 @@
-#include "headlight/ops/activation.h"
 #include "headlight/ops/elementwise.h"
+#include "headlight/ops/activation.h"
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
-#include "headlight/ops/activation.h"
 #include "headlight/ops/fused_layers.h"
+#include "headlight/ops/activation.h"
 
 #include <optional>
 

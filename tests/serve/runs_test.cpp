@@ -90,8 +90,7 @@ TEST_CASE("who watches a run gets its complete lines, and those that come", "[se
   const Json third = next_event(client, rest);
   CHECK(third["reset"].boolean());
   CHECK(third["metrics"][0]["loss"].number() == 3.0);
-  REQUIRE(third["heads"].size() ==
-          1);  // log unchanged, but sent again after a reset
+  REQUIRE(third["heads"].size() == 1);  // log unchanged, but sent again after a reset
   CHECK(third["heads"][0]["iteration"].integer() == 7);
   server.stop();  // ends the stream instead of waiting for the client
   while (!client.receive_some().empty()) {

@@ -40,9 +40,9 @@ struct DocumentEnds {
 struct TokenDataset {
   // Documents with their DocumentEnds, or a single stream of ids.
   TokenSequences sequences;
-  Index token_count = 0;                  // all sequences, separators included
-  bool documents = false;                 // false: `sequences` holds one stream
-  std::int32_t end_of_text = -1;          // last token of every document; -1: none
+  Index token_count = 0;          // all sequences, separators included
+  bool documents = false;         // false: `sequences` holds one stream
+  std::int32_t end_of_text = -1;  // last token of every document; -1: none
   // First token of every window of a long sequence and of a stream; see SequencePieces. -1: none.
   std::int32_t window_begin = -1;
   std::vector<DatasetShare> shares = {};  // weighted parts for training; none: no weights
@@ -90,8 +90,8 @@ std::vector<std::vector<std::int32_t>> token_ids(TokenDataset dataset);
 
 // Cuts sequences of more than `window` ids into windows: `begin` and the next `window` - 1 ids.
 // Cuts nothing if `begin` is -1 or `window` is below 2.
-std::vector<std::vector<std::int32_t>> cut_windows(
-    std::vector<std::vector<std::int32_t>> sequences, std::int32_t begin, Index window);
+std::vector<std::vector<std::int32_t>> cut_windows(std::vector<std::vector<std::int32_t>> sequences,
+                                                   std::int32_t begin, Index window);
 
 // Memory of the dataset's ids in bytes. Ids left in files take none.
 Index bytes_in_memory(const TokenDataset& dataset);

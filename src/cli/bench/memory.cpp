@@ -5,8 +5,7 @@
 namespace headlight::cli {
 namespace {
 
-constexpr Index kElements = Index{1}
-                            << 25;  // elements of each array; two arrays exceed any cache
+constexpr Index kElements = Index{1} << 25;  // elements of each array; two arrays exceed any cache
 constexpr double kArrayBytes = 4.0 * static_cast<double>(kElements);
 constexpr double kPassSeconds = 0.2;  // for each measurement
 

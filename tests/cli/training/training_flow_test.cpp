@@ -170,12 +170,31 @@ TEST_CASE("a terminal of any width gets lines that fit it, and colours unless re
   const ScratchFolder folder;
   const std::string text = folder.write("text.txt", "one two three four five six seven eight nine");
   const auto shown = [&](int columns, const Arguments& environment) {
-    const ProgramResult result = run_headlight_on_terminal(
-        columns,
-        {"train", "--data", text, "--out_dir", folder.at(std::to_string(columns)), "--tokenizer",
-         "byte", "--n_layer", "1", "--n_head", "1", "--n_embd", "8", "--block_size", "8",
-         "--batch_size", "1", "--max_iters", "3", "--eval_iters", "1", "--warmup_iters", "9"},
-        environment);
+    const ProgramResult result = run_headlight_on_terminal(columns,
+                                                           {"train",
+                                                            "--data",
+                                                            text,
+                                                            "--out_dir",
+                                                            folder.at(std::to_string(columns)),
+                                                            "--tokenizer",
+                                                            "byte",
+                                                            "--n_layer",
+                                                            "1",
+                                                            "--n_head",
+                                                            "1",
+                                                            "--n_embd",
+                                                            "8",
+                                                            "--block_size",
+                                                            "8",
+                                                            "--batch_size",
+                                                            "1",
+                                                            "--max_iters",
+                                                            "3",
+                                                            "--eval_iters",
+                                                            "1",
+                                                            "--warmup_iters",
+                                                            "9"},
+                                                           environment);
     INFO(result.err);
     CHECK(result.exit_code == 0);
     return result.err;
