@@ -212,8 +212,8 @@ bool Json::equals(const Json& other) const {
   }
   return is_string()    ? text() == other.text()
          : is_boolean() ? boolean() == other.boolean()
-         : is_natural() ? natural() == other.natural()
          : is_integer() ? integer() == other.integer()
+         : is_natural() ? natural() == other.natural()
                         : is_null() || number() == other.number();
 }
 

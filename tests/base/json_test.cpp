@@ -162,6 +162,7 @@ TEST_CASE("bytes that are not UTF-8 are replaced or refused") {
 TEST_CASE("equal values have equal numbers and members in any order") {
   CHECK(Json(1) == Json(1.0));
   CHECK(Json(-1) != Json(18446744073709551615U));
+  CHECK(Json(1) != Json(-1));
   CHECK(Json{{"a", 1}, {"b", {1, 2}}} == Json{{"b", {1.0, 2}}, {"a", 1U}});
   CHECK(Json{{"a", 1}} != Json{{"b", 1}});
   CHECK(Json{{"a", nullptr}} != Json::object());

@@ -37,10 +37,10 @@ TEST_CASE("a file of another kind is not written over", "[cli]") {
   CHECK(refusal({"eval", given.model, "--data", given.text, "--logits", weights}) ==
         "error: --logits: " + weights + " exists and is not a .npz file; choose another name");
   check_refused({"tokenizer", "encode", given.model, "--file", given.text, "--out", given.text},
-                {"--out", given.text, "no .bin file"});
+                {"--out", given.text, "is not a .bin file"});
   check_refused({"patch", given.model, "--clean", "abc", "--corrupt", "abd", "--answer", "a",
                  "--wrong", "b", "--svg", given.model + "/config.json"},
-                {"--svg", "config.json", "no .svg file"});
+                {"--svg", "config.json", "is not a .svg file"});
   CHECK(file_contents(weights) == before);
   CHECK(file_contents(given.text) == "abc defgh abc abc defgh");
   for (int time = 0; time < 2; ++time) {

@@ -229,8 +229,7 @@ TEST_CASE("malformed BPE vocabularies are refused") {
   CHECK(refusal("/model/vocab/\xEB\x82\x98", 420) ==
         "t.json: model.vocab: \"\xEB\x82\x98\" is not written in GPT-2's byte characters");
   CHECK(refusal("/model/vocab/<0x-1>", 4294967296) ==
-        "t.json: model.vocab: id 4294967296 of \"<0x-1>\" is out of range, expected 0 ... 420 "
-        "without gaps");
+        "t.json: model.vocab: id of \"<0x-1>\": expected 0 ... 420, got \"4294967296\"");
   CHECK(refusal("/model/vocab/<0x-1>", 420).empty());  // six plain characters, no escape
   CHECK(refusal("/model/vocab/a b", 420) ==
         "t.json: model.vocab: \"a b\" is not written in GPT-2's byte characters");
@@ -280,6 +279,7 @@ TEST_CASE(
     for (json::json_pointer place(leaf.key()); !place.empty(); place.pop_back()) {
       for (const json& value : {json(), json(-7), json("x"), json::array(), json::object()}) {
         const std::string message = refusal(place.to_string().c_str(), value);
+        INFO(place.to_string() << " = " << value << ": " << message);
         REQUIRE((message.empty() || message.starts_with("t.json: ")));
         refused += message.empty() ? 0 : 1;
       }

@@ -301,7 +301,7 @@ TEST_CASE("tensors that do not fit config.json are named in one line") {
   }
   SECTION("pickles of PyTorch") {
     fs::rename(directory / "model.safetensors", directory / "pytorch_model.bin");
-    CHECK(contains(load_error(directory), "pytorch_model.bin, a Python pickle, is not read"));
+    CHECK(contains(load_error(directory), "pytorch_model.bin, a Python pickle, is not supported"));
   }
 }
 

@@ -247,7 +247,7 @@ TEST_CASE("shards are read only as the manifest beside them tells of them", "[io
   CHECK_THROWS_AS(encode_shards(folder / "half", texts.files(), ByteTokenizer(), options), Killed);
   CHECK(contains(
       error_of([&] { open_token_file(folder / "half" / "shard_000000.bin", ByteTokenizer()); }),
-      "shards.json: the encoding is not done"));
+      "shards.json: the encoding is not finished"));
 }
 
 }  // namespace shards_test

@@ -311,6 +311,7 @@ TEST_CASE("any value of a wrong type anywhere is refused or has no meaning, but 
       for (json::json_pointer place(leaf.key()); !place.empty(); place.pop_back()) {
         for (const json& value : {json(), json(-7), json("x"), json::array(), json::object()}) {
           const std::string message = refusal(file, place.to_string().c_str(), value);
+          INFO(place.to_string() << " = " << value << ": " << message);
           REQUIRE((message.empty() || message.starts_with("t.json: ")));
           refused += message.empty() ? 0 : 1;
         }

@@ -260,7 +260,7 @@ TEST_CASE("an engine refuses options that are out of range", "[engine]") {
   engine.begin({.samples = 0});
   CHECK_FALSE(engine.step());
   CHECK_THROWS_WITH(Engine(decoder, tokenizer, {.max_batch = 0}),
-                    "together: expected a number from 1, got 0");
+                    "max_batch: expected a number from 1, got 0");
 }
 
 }  // namespace engine_test

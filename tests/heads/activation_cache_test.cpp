@@ -259,7 +259,7 @@ TEST_CASE("what cannot be cached is said in one line", "[activations]") {
   CHECK(refusal({"mlp_post.1.64-"}) ==
         "blocks.1.mlp.hook_post: there are elements 0 to 63, got 64-");
   CHECK(refusal({"rot_q.1"}) == "blocks.1.attn.hook_rot_q: the model does not compute it");
-  CHECK(contains(refusal({"embed"}, {.range = {.first = 12}}), "positions: expected places"));
+  CHECK(contains(refusal({"embed"}, {.range = {.first = 12}}), "positions: expected positions"));
   const TokenDataset many =
       document_dataset(std::vector<std::vector<std::int32_t>>(65, byte_ids("ab")), 256);
   const ActivationContexts contexts(many, kBlock);

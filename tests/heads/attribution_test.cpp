@@ -306,7 +306,7 @@ TEST_CASE("a study names the prompt that cannot be read, and what its means are 
   CHECK(mentions(error_of([&] {
                    attribute_prompts(*gpt, {kTask, {.text = Ids(9, 1)}});
                  }),
-                 {"prompt 2", "block of 8"}));
+                 {"prompt 2", "context length of 8"}));
   GptConfig config = three_layers();
   config.mlp = false;
   CHECK(mentions(

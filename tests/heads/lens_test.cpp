@@ -290,7 +290,7 @@ TEST_CASE("a lens refuses models without a last norm, and what is not there") {
   CHECK(mentions(refusal({.text = kText, .top_k = -1}), {"top_k", "-1"}));
   CHECK(mentions(refusal({.text = kText, .top_k = Index{1} << 50}), {"top_k", "5 positions"}));
   CHECK(mentions(refusal({}), {"text"}));
-  CHECK(mentions(refusal({.text = Ids(9, 1)}), {"block of 8"}));
+  CHECK(mentions(refusal({.text = Ids(9, 1)}), {"context length of 8"}));
   const auto broken = random_gpt(three_layers());
   broken->weight(Part::final_norm).fill(std::nan(""));
   CHECK(

@@ -98,12 +98,13 @@ TEST_CASE("patching refuses texts and tokens that cannot be compared") {
   CHECK(mentions(refusal({kClean, kCorrupt, {3}, {3}}), {"wrong", "3"}));
   CHECK(mentions(refusal({kClean, kCorrupt, {11}, {3}}), {"answer", "0 to 10", "11"}));
   CHECK(mentions(refusal({kClean, kClean, {3}, {8}}), {"corrupt"}));
-  CHECK(mentions(refusal({kClean, kCorrupt, {3, 4}, {3}}), {"wrong", "beginning", "2 and 1", "1"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, {3, 4}, {3}}), {"wrong", "begin", "2 and 1", "1"}));
   CHECK(mentions(refusal({kClean, kCorrupt, {3, 4}, {3, 4}}), {"wrong", "3 and so on", "both"}));
   CHECK(mentions(refusal({kClean, kCorrupt, {}, {3}}), {"answer", "at least one token"}));
   CHECK(mentions(refusal({kClean, kCorrupt, {3}, {4, 11}}), {"wrong", "0 to 10", "11"}));
-  CHECK(mentions(refusal({kClean, kCorrupt, Ids(5, 1), {3}}), {"answer", "block of 8", "5"}));
-  CHECK(mentions(refusal({Ids(9, 1), Ids(9, 2), {3}, {8}}), {"block of 8"}));
+  CHECK(mentions(refusal({kClean, kCorrupt, Ids(5, 1), {3}}),
+                 {"answer", "context length of 8", "5"}));
+  CHECK(mentions(refusal({Ids(9, 1), Ids(9, 2), {3}, {8}}), {"context length of 8"}));
 }
 
 TEST_CASE("the likeliest next token is the one with the highest logit") {

@@ -125,8 +125,9 @@ TEST_CASE("Muon refuses a model of one's own that names no hidden matrices", "[t
   Setup setup;
   setup.config.optimizer = "muon";
   OwnModel own(setup.shape, 1);
-  CHECK_THROWS_WITH(Trainer(setup.config, own, setup.dataset),
-                    contains_text("optimizer: muon: a model of type 'custom' does not say"));
+  CHECK_THROWS_WITH(
+      Trainer(setup.config, own, setup.dataset),
+      contains_text("optimizer: muon: a model of type 'custom' does not name its hidden matrices"));
 }
 
 TEST_CASE("what holds another model's weights is not read into a model of one's own", "[train]") {

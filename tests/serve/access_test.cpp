@@ -98,7 +98,7 @@ TEST_CASE("origins that no page has, or every page, are refused at the start", "
     options.validate();
   };
   CHECK_THROWS_WITH(allowing("*"), Catch::Matchers::StartsWith("allow_origin: expected pages by"));
-  CHECK_THROWS_WITH(allowing("https://*.example"), contains_text("every page"));
+  CHECK_THROWS_WITH(allowing("https://*.example"), contains_text("every web page"));
   for (const char* wrong : {"example.org", "https://", "https://example.org/", "http://a b", ""}) {
     INFO(wrong);
     CHECK_THROWS_WITH(allowing(wrong), contains_text("expected scheme, host and port alone"));

@@ -455,6 +455,9 @@ bool has_plain_names(const Json& added) {
 // True if the ids of the vocabulary have no gap, and added tokens have their ids from it or the
 // next ids in file order.
 bool has_own_ids(const Json& vocab, const Json& added) {
+  if (!vocab.is_object()) {
+    return true;
+  }
   std::size_t next = vocab.size();
   for (const auto& [token, id] : vocab.members()) {
     if (id.is_natural() && id.natural() >= next) {

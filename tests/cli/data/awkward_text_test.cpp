@@ -110,7 +110,7 @@ TEST_CASE("a text that fits in memory without its tokens is refused before it is
     const std::string file = texts.sparse("tokens.txt", std::uintmax_t{300} << 20);
     check_refused(texts.train(file), file +
                                          ": its 314572800 tokens do not fit in memory: they take "
-                                         "1258 MB, and ");
+                                         "1258 MB, but ");
   }
 }
 

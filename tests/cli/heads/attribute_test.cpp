@@ -225,9 +225,9 @@ TEST_CASE("attribute compares sources of texts of different lengths by groups", 
   const std::string text = output_of(many);
   CHECK(contains(text, "all heads from group"));
   CHECK(contains(text, "(others)"));
-  check_refused(changed(many, {"--by", "head"}), {"--group: expected --by source"});
+  check_refused(changed(many, {"--by", "head"}), {"--group: needs --by source"});
   check_refused(changed(given.base, {"--by", "source", "--group", "a=0"}),
-                {"--group: expected --pairs"});
+                {"--group: needs --pairs"});
   check_refused({"attribute", given.model, "--pairs", given.pairs("two in it"), "--by", "source",
                  "--group", "a=0", "--group", "b=0"},
                 {"token 0 in 'a' and 'b'"});
@@ -262,7 +262,7 @@ TEST_CASE("attribute refuses what does not go together in one line", "[cli]") {
     check_refused(changed(given.base, {option, bad}), {option, "bad.jsonl"});
   }
   const std::string longer = given.pairs(std::string(400, 'a'));
-  check_refused({"attribute", given.model, "--pairs", longer}, {"prompt 2", "block of"});
+  check_refused({"attribute", given.model, "--pairs", longer}, {"prompt 2", "context length of"});
 }
 
 }  // namespace attribute_test

@@ -265,7 +265,7 @@ TEST_CASE("patch and attribute say first when the model does not do what is aske
   CHECK(done <= 1);
   const Json attribution = report_of({"attribute", given.model, "--text", "abcde"});
   CHECK(attribution["token"] == attribution["likeliest"]);
-  CHECK(attribution["caution"].get<std::string>().find("tokens to look at") != std::string::npos);
+  CHECK(attribution["caution"].get<std::string>().find("tokens to attend to") != std::string::npos);
   const std::string other = attribution["token"]["id"] == 'f' ? "#121" : "#102";
   const std::string text =
       output_of({"attribute", given.model, "--text", "abcde", "--token", other});
@@ -444,7 +444,7 @@ TEST_CASE("ablate refuses parts that make no sense in one line", "[cli]") {
         "error: --text: expected two tokens or more, got 1");
   CHECK(refusal({"ablate", given.model, "--text", "abc", "--documents", "line"}) ==
         "error: --documents: cannot be combined with --text");
-  CHECK(refused({"--svg", given.text}).find("is no .svg file") != std::string::npos);
+  CHECK(refused({"--svg", given.text}).find("is not a .svg file") != std::string::npos);
 }
 
 }  // namespace head_commands_test

@@ -135,7 +135,7 @@ TEST_CASE("lens refuses bad input in one line", "[cli]") {
   refused({"--positions", "0", "--target", "d"}, {"--target", "last token"});
   refused({"--target", "de"}, {"--target", "one token"});
   refused({"--top_k", "0"}, {"--top_k"});
-  refused({"--svg", given.model + "/config.json"}, {"--svg", "no .svg file"});
+  refused({"--svg", given.model + "/config.json"}, {"--svg", "is not a .svg file"});
 }
 
 }  // namespace lens_test

@@ -57,7 +57,8 @@ TEST_CASE("patch measures answers of several tokens", "[cli]") {
   check_refused(changed(one, {"--answer", "#1 2"}),
                 {"--answer: expected numbers of tokens", "#1 2"});
   check_refused(changed(one, {"--answer", "#999"}), {"--answer: expected a token from #0"});
-  check_refused(changed(one, {"--answer", std::string(40, 'q')}), {"--answer: ", "block of"});
+  check_refused(changed(one, {"--answer", std::string(40, 'q')}),
+                {"--answer: ", "context length of"});
 }
 
 TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli]") {
@@ -109,7 +110,7 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
   check_refused(with_group("a=cat"), {"--group: expected a part of the clean text", "'cat'"});
   check_refused(with_group("a=5-17"), {"--group: expected positions from 0 to 16, got 5-17"});
   check_refused(changed(one, {"--by", "group"}), {"--group: expected groups of tokens, got none"});
-  check_refused(changed(with_group("a=1"), {"--by", "head"}), {"--group: expected --by group"});
+  check_refused(changed(with_group("a=1"), {"--by", "head"}), {"--group: needs --by group"});
   const std::string bad = given.folder.write(
       "bad.jsonl", line +
                        "{\"clean\": \"a\", \"corrupt\": \"b\", \"answer\": \"x\", \"wrong\": "
@@ -137,7 +138,7 @@ TEST_CASE("patch names the heads that share a key", "[cli]") {
                        "b line", "--answer", "x",       "--wrong", "y"};
   CHECK(report_of(changed(base, {"--path", "0.1:1.3.k"}))["to"] == "1.2-3");
   CHECK(report_of(changed(base, {"--path", "0.1:1.3.q"}))["to"] == "1.3");
-  CHECK(output_of(changed(base, {"--path", "0.1:1.0.v"})).find("into the v of 1.0-1 recovers") !=
+  CHECK(output_of(changed(base, {"--path", "0.1:1.0.v"})).find("through the v of 1.0-1 recovers") !=
         std::string::npos);
 }
 
@@ -192,7 +193,8 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
   CHECK(file_contents(npz).find("token_labels.npy") != std::string::npos);
   check_refused(changed(command("patch", pair), {"--path", "0.1:1.0.k", "--svg", svg}),
                 {"--svg: cannot be combined with --path"});
-  check_refused(changed(command("circuit", pair), {"--npz", given.text}), {"--npz: ", "no .npz"});
+  check_refused(changed(command("circuit", pair), {"--npz", given.text}),
+                {"--npz: ", "is not a .npz file"});
 }
 
 }  // namespace patching_test

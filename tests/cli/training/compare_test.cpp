@@ -106,7 +106,7 @@ TEST_CASE("compare writes the chart as an SVG figure", "[compare]") {
   CHECK(holds(figure, ">seconds<"));
   CHECK(holds(figure, "<circle"));
   const std::string text = given.folder.write("notes.txt", "mine");
-  check_refused({"compare", given.one, "--svg", text}, {"--svg", "no .svg file"});
+  check_refused({"compare", given.one, "--svg", text}, {"--svg", "is not a .svg file"});
   CHECK(file_contents(text) == "mine");
 }
 

@@ -380,7 +380,7 @@ TEST_CASE("the run to go on with is named in several ways", "[cli]") {
   }
   const std::string file =
       folder.write("again.toml", "init_from = \"resume\"\nout_dir = \"" + run + "\"\n");
-  CHECK(contains(succeed({"train", file}).err, "where the run is done"));
+  CHECK(contains(succeed({"train", file}).err, "where the run is finished"));
   CHECK(weights_of(run) == weights);
   CHECK(contains(file_contents(run + "/config.toml"), "init_from = \"scratch\""));
 

@@ -136,7 +136,7 @@ TEST_CASE("a run keeps the tokenizer of its model", "[cli]") {
   CHECK(run_headlight(with("char")).exit_code == 0);
   check_refused(
       {"tokenizer", "train", "--data", folder.at("data.txt"), "--vocab_size", "260", "--out", run},
-      {run, "holds a model"});
+      {run, "contains a model"});
 }
 
 TEST_CASE("resuming a run that is in use says so, whatever it started from", "[cli]") {

@@ -132,8 +132,8 @@ TEST_CASE("what a GGUF file cannot hold is not written, and the file before stay
   CHECK(contains(tensor_error(Tensor::full({32}, 65520), GgufType::f16),
                  "tensor 't': contains 65520, which is too large for F16"));
   CHECK(contains(tensor_error(Tensor::full({32}, 1e9), GgufType::q8_0), "too large for Q8_0"));
-  CHECK(contains(tensor_error(Tensor::full({32}, kInfinity), GgufType::q8_0), "holds inf"));
-  CHECK(contains(tensor_error(Tensor::full({32}, std::nan("")), GgufType::q8_0), "holds nan"));
+  CHECK(contains(tensor_error(Tensor::full({32}, kInfinity), GgufType::q8_0), "contains inf"));
+  CHECK(contains(tensor_error(Tensor::full({32}, std::nan("")), GgufType::q8_0), "contains nan"));
   CHECK(contains(error({{"", true}}, {}), "key of 0 bytes"));
   CHECK(contains(error({{"a\nb", true}}, {}), "control character"));
   CHECK(contains(error({{"a", true}, {"a", true}}, {}), "metadata 'a' appears twice"));
