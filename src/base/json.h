@@ -77,7 +77,7 @@ class Json {
     }
   }
   template <JsonMap T>
-  Json(const T& map) : value_(Held(Object())) {
+  Json(const T& map) : Json(object()) {
     for (const auto& [key, value] : map) {
       add(key, value);
     }
