@@ -146,13 +146,11 @@ double multiplied_weights(const GptConfig& config) {
   return count;
 }
 
-// Returns the sum of H D over all layers.
-double inner_widths(const GptConfig& config) {
-  double sum = 0;
-  for (Index layer = 0; layer < config.n_layer; ++layer) {
-    sum += static_cast<double>(block_plan(config, layer).attention.inner_width());
-  }
-  return sum;
+// Returns the number of pairs of a query and a key that it sees: its own and those before it, at
+// most `window` (0: all).
+double visible_pairs(double length, Index window) {
+  const double seen = window == 0 ? length : std::min(length, static_cast<double>(window));
+  return seen * (seen + 1) / 2 + (length - seen) * seen;
 }
 
 // Returns the running sums of `sizes`.
@@ -292,18 +290,28 @@ ParameterCounts count_parameters(const GptConfig& config) {
 }
 
 double training_flops(const GptConfig& config, const std::vector<Index>& offsets) {
-  double pairs = 0;  // each query sees itself and the tokens before it
-  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
-    const auto length = static_cast<double>(offsets[b + 1] - offsets[b]);
-    pairs += length * (length + 1) / 2;
-  }
   const auto tokens = static_cast<double>(offsets.empty() ? 0 : offsets.back());
-  return 6 * multiplied_weights(config) * tokens + 12 * inner_widths(config) * pairs;
+  double flops = 6 * multiplied_weights(config) * tokens;
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    const AttentionPlan plan = block_plan(config, layer).attention;
+    double pairs = 0;
+    for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+      pairs += visible_pairs(static_cast<double>(offsets[b + 1] - offsets[b]), plan.window);
+    }
+    flops += 12 * static_cast<double>(plan.inner_width()) * pairs;
+  }
+  return flops;
 }
 
 double training_flops_per_token(const GptConfig& config) {
-  return 6 * multiplied_weights(config) +
-         12 * inner_widths(config) * static_cast<double>(config.block_size);
+  double flops = 6 * multiplied_weights(config);
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    const AttentionPlan plan = block_plan(config, layer).attention;
+    const Index keys =
+        plan.window == 0 ? config.block_size : std::min(plan.window, config.block_size);
+    flops += 12 * static_cast<double>(plan.inner_width()) * static_cast<double>(keys);
+  }
+  return flops;
 }
 
 }  // namespace headlight

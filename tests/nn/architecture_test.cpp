@@ -55,12 +55,16 @@ TEST_CASE("weights of a configuration that does not validate are refused") {
 }
 
 TEST_CASE("a training step costs 6 FLOPs a weight and token and 12 H D a visible pair", "[nn]") {
-  const GptConfig config{
+  GptConfig config{
       .vocab_size = 11, .block_size = 8, .n_layer = 2, .n_head = 2, .n_embd = 16, .bias = false};
   // Weights in products: 2 layers x 12 x 16^2 + 11 x 16 = 6320. Sequences of 8, 1 and 3 tokens have
   // 36 + 1 + 6 = 43 visible pairs.
   CHECK(training_flops(config, {0, 8, 9, 12}) == 6.0 * 6320 * 12 + 12.0 * 16 * 2 * 43);
   CHECK(training_flops(config, {0}) == 0);
+  // With a window of 3 tokens in one layer, the sequences have 21 + 1 + 6 = 28 pairs there.
+  config.windows = {0, 3};
+  CHECK(training_flops(config, {0, 8, 9, 12}) == 6.0 * 6320 * 12 + 12.0 * 16 * (43 + 28));
+  CHECK(training_flops_per_token(config) == 6.0 * 6320 + 12.0 * 16 * (8 + 3));
 }
 
 TEST_CASE("biases, norms and tying do not change the FLOPs of a step", "[nn]") {

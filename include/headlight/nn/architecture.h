@@ -140,12 +140,12 @@ ParameterCounts count_parameters(const GptConfig& config);
 
 // Returns the floating-point operations of the matrix products of one training step; a multiply-add
 // counts as two. They are 6 W N for the W weights of matrices, plus 12 H D P a layer for attention.
-// P is the number of causal pairs of query and key; windows are ignored (Chowdhery et al., arXiv
-// 2204.02311, appendix B, but only causal pairs). offsets [B + 1] as in Batch: only real tokens
-// count. Throws Error for an invalid configuration.
+// P is the number of pairs of query and visible key (Chowdhery et al., arXiv 2204.02311, appendix
+// B, but without pairs that masks and windows exclude). offsets [B + 1] as in Batch: only real
+// tokens count. Throws Error for an invalid configuration.
 double training_flops(const GptConfig& config, const std::vector<Index>& offsets);
 
-// Returns the operations for one token that attends to block_size tokens.
+// Returns the operations for one token that attends to block_size tokens, or to its window's.
 double training_flops_per_token(const GptConfig& config);
 
 }  // namespace headlight
