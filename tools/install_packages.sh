@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs the packages that Headlight is built from, if any is missing (Debian 12 or newer, Ubuntu).
-# usage: install_packages.sh [build|test|fuzz]
+# usage: install_packages.sh [build|test|fuzz|style]
 #   build   packages for the program
 #   test    packages of build and for the tests
 #   fuzz    packages of test, and Clang with its sanitizers and OpenMP
+#   style   packages of fuzz, clang-format and clang-tidy
 set -euo pipefail
 
 # The CMake package of libzip-dev requires zipcmp, zipmerge and ziptool.
@@ -12,13 +13,15 @@ build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-de
   zlib1g-dev libzstd-dev libpcre2-dev pkg-config librsvg2-dev libboost-dev)
 # chromium, its driver, curl and jq test the pages in a browser; MPI tests several processes.
 test_packages=(catch2 python3 python3-venv chromium chromium-driver curl jq libopenmpi-dev openmpi-bin)
-fuzz_packages=(clang libclang-rt-14-dev libomp-dev)
+fuzz_packages=(clang libclang-rt-dev libomp-dev)
+style_packages=(clang-format clang-tidy)
 
 case ${1:-build} in
   build) wanted=("${build_packages[@]}") ;;
   test) wanted=("${build_packages[@]}" "${test_packages[@]}") ;;
   fuzz) wanted=("${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}") ;;
-  *) echo "usage: $0 [build|test|fuzz]" >&2; exit 2 ;;
+  style) wanted=("${build_packages[@]}" "${test_packages[@]}" "${fuzz_packages[@]}" "${style_packages[@]}") ;;
+  *) echo "usage: $0 [build|test|fuzz|style]" >&2; exit 2 ;;
 esac
 
 # With packages of several architectures, dpkg-query prints a line for each.

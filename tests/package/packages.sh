@@ -32,7 +32,7 @@ asks_for() {
   [ -s "$work/states" ] || fail "found no package in tools/install_packages.sh"
   sed -i "${CHANGE:-}" "$work/states"
   PATH="$work/bin:$PATH" ASKED="$work/asked" STATES="$work/states" \
-    "$source_dir/tools/install_packages.sh" fuzz 2>/dev/null
+    "$source_dir/tools/install_packages.sh" style 2>/dev/null
   sed -n 's/^install .*--no-install-recommends //p' "$work/asked"
 }
 
