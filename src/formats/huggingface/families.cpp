@@ -5,6 +5,7 @@
 
 #include "base/printable.h"
 #include "formats/token_settings.h"
+#include "formats/word_list.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -32,59 +33,22 @@ void refuse_quantization(const ConfigReader& reader) {
 
 // Keys of transformers that do not change a model's function: its origin and storage, special
 // tokens (see TokenSettings), heads for other tasks.
-constexpr auto kIdle = std::to_array<std::string_view>({"model_type",
-                                                        "architectures",
-                                                        "torch_dtype",
-                                                        "dtype",
-                                                        "transformers_version",
-                                                        "_name_or_path",
-                                                        "name_or_path",
-                                                        "_commit_hash",
-                                                        "transformers.js_config",
-                                                        "auto_map",
-                                                        "unsloth_version",
-                                                        "unsloth_fixed",
-                                                        "attn_implementation",
-                                                        "_attn_implementation",
-                                                        "_attn_implementation_autoset",
-                                                        "use_cache",
-                                                        "cache_implementation",
-                                                        "gradient_checkpointing",
-                                                        "initializer_range",
-                                                        "bos_token_id",
-                                                        "eos_token_id",
-                                                        "pad_token_id",
-                                                        "sep_token_id",
-                                                        "decoder_start_token_id",
-                                                        "tokenizer_class",
-                                                        "prefix",
-                                                        "problem_type",
-                                                        "finetuning_task",
-                                                        "task_specific_params",
-                                                        "id2label",
-                                                        "label2id",
-                                                        "num_labels",
-                                                        "return_dict",
-                                                        "output_scores",
-                                                        "classifier_dropout",
-                                                        "summary_type",
-                                                        "summary_use_proj",
-                                                        "summary_activation",
-                                                        "summary_proj_to_labels",
-                                                        "summary_first_dropout",
-                                                        "reorder_and_upcast_attn",
-                                                        "attention_layers",
-                                                        "pretraining_tp",
-                                                        "is_llama_config",
-                                                        "rope_interleaved",
-                                                        "_sliding_window_pattern"});
+constexpr std::string_view kIdle =
+    "model_type architectures torch_dtype dtype transformers_version _name_or_path name_or_path "
+    "_commit_hash transformers.js_config auto_map unsloth_version unsloth_fixed "
+    "attn_implementation _attn_implementation _attn_implementation_autoset use_cache "
+    "cache_implementation gradient_checkpointing initializer_range bos_token_id eos_token_id "
+    "pad_token_id sep_token_id decoder_start_token_id tokenizer_class prefix problem_type "
+    "finetuning_task task_specific_params id2label label2id num_labels return_dict output_scores "
+    "classifier_dropout summary_type summary_use_proj summary_activation summary_proj_to_labels "
+    "summary_first_dropout reorder_and_upcast_attn attention_layers pretraining_tp "
+    "is_llama_config rope_interleaved _sliding_window_pattern";
 
 // Returns keys with values that were not looked up and may have a meaning.
 std::vector<std::string> unread_keys(const Json& json, const AskedKeys& asked) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.members()) {
-    const bool idle = std::find(kIdle.begin(), kIdle.end(), key) != kIdle.end();
-    if (!idle && !asked.contains(key) && has_value(value)) {
+    if (!has_word(kIdle, key) && !asked.contains(key) && has_value(value)) {
       keys.push_back(key);
     }
   }
