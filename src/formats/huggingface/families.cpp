@@ -156,21 +156,30 @@ Index common_window(const GptConfig& config) {
   return is_common ? widest : 0;
 }
 
-std::string name_in_layer(const Weight& weight, const std::string& name) {
-  const std::string layer =
-      weight.layer == kNoLayer ? "" : "layers." + std::to_string(weight.layer) + ".";
-  return layer + name + (weight.is_bias ? ".bias" : ".weight");
+std::vector<StoredTensor> named_tensors(const Weight& weight, const GptConfig& config,
+                                        std::string_view layers,
+                                        std::span<const Choice<Part>> names) {
+  const auto found = std::ranges::find(names, weight.part, &Choice<Part>::value);
+  if (found == names.end()) {
+    return {{.name = weight.name, .rows = weight.shape[0]}};
+  }
+  const std::string layer = weight.layer == kNoLayer ? "" : concat_text(layers, weight.layer, ".");
+  std::vector<StoredTensor> tensors;
+  for (const std::string_view name : words_of(found->name)) {
+    tensors.push_back({.name = concat_text(layer, name, weight.is_bias ? ".bias" : ".weight"),
+                       .rows = weight.shape[0]});
+  }
+  for (std::size_t part = 0; tensors.size() == 3 && part < 3; ++part) {
+    const AttentionPlan plan = block_plan(config, weight.layer).attention;
+    tensors[part].rows = plan.part_heads(static_cast<Index>(part)) * plan.head_width;
+  }
+  return tensors;
 }
 
-std::vector<StoredTensor> query_key_value_tensors(const Weight& weight, const GptConfig& config,
-                                                  const std::vector<std::string>& names) {
-  const AttentionPlan plan = block_plan(config, weight.layer).attention;
-  std::vector<StoredTensor> parts;
-  for (Index part = 0; part < 3; ++part) {
-    parts.push_back({.name = names[static_cast<std::size_t>(part)],
-                     .rows = plan.part_heads(part) * plan.head_width});
-  }
-  return parts;
+std::string first_refusal(const std::vector<Refusal>& refusals) {
+  const auto found = std::ranges::find_if(
+      refusals, [](const Refusal& refusal) { return refusal.holds && !refusal.text.empty(); });
+  return found == refusals.end() ? "" : found->text;
 }
 
 }  // namespace headlight

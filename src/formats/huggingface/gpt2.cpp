@@ -115,47 +115,33 @@ GptConfig read_headlight_config(const ConfigReader& reader) {
 }
 
 std::string refusal_of_gpt2(const GptConfig& config) {
-  if (config.norm == NormPosition::post) {
-    return "norm = post cannot be expressed: GPT-2 has its norms before attention and MLP";
-  }
-  if (!config.mlp) {
-    return "layers without an MLP cannot be expressed: GPT-2 has one in every layer";
-  }
-  if (config.position != PositionKind::learned) {
-    return "position = " + std::string(name_of(config.position)) +
-           " cannot be expressed: GPT-2 has learned positions";
-  }
-  if (config.norm_type != NormKind::layer || config.norm_gain_plus_one || config.output_norms ||
-      config.qk_norm) {
-    return "these norms cannot be expressed: GPT-2 has layer norms before attention and MLP";
-  }
-  if (config.embedding_scale > 0) {
-    return "embedding_scale cannot be expressed: GPT-2 has none";
-  }
-  if (config.gated_mlp) {
-    return "gated_mlp cannot be expressed: GPT-2's MLPs have no gate";
-  }
-  if (config.parallel_residual) {
-    return "parallel_residual cannot be expressed: GPT-2's MLPs follow attention";
-  }
-  if (config.qkv_bias || config.attention_output_bias || config.mlp_bias) {
-    return "biases in only some layers cannot be expressed: GPT-2 has all of them";
-  }
-  const bool has_plain_heads = config.heads_per_layer.empty() && config.head_width == 0 &&
-                               config.head_numbers.empty() && config.n_kv_head == 0 &&
-                               config.key_groups.empty();
-  if (!has_plain_heads) {
-    return "these heads cannot be expressed: GPT-2 has n_head heads of width n_embd / n_head in "
-           "every layer, each with keys of its own";
-  }
-  if (!config.windows.empty() || config.attention_scale != 0) {
-    return "this attention cannot be expressed: GPT-2 attends to all earlier tokens, with the "
-           "scale 1 / sqrt(head_width)";
-  }
-  return "";
+  const bool has_norms = config.norm_type == NormKind::layer && !config.norm_gain_plus_one &&
+                         !config.output_norms && !config.qk_norm;
+  const bool has_heads = config.heads_per_layer.empty() && config.head_width == 0 &&
+                         config.head_numbers.empty() && config.n_kv_head == 0 &&
+                         config.key_groups.empty();
+  return first_refusal(
+      {{config.norm == NormPosition::post,
+        "norm = post cannot be expressed: GPT-2 has its norms before attention and MLP"},
+       {!config.mlp, "layers without an MLP cannot be expressed: GPT-2 has one in every layer"},
+       {config.position != PositionKind::learned,
+        concat_text("position = ", name_of(config.position),
+                    " cannot be expressed: GPT-2 has learned positions")},
+       {!has_norms,
+        "these norms cannot be expressed: GPT-2 has layer norms before attention and MLP"},
+       {config.embedding_scale > 0, "embedding_scale cannot be expressed: GPT-2 has none"},
+       {config.gated_mlp, "gated_mlp cannot be expressed: GPT-2's MLPs have no gate"},
+       {config.parallel_residual,
+        "parallel_residual cannot be expressed: GPT-2's MLPs follow attention"},
+       {config.qkv_bias || config.attention_output_bias || config.mlp_bias,
+        "biases in only some layers cannot be expressed: GPT-2 has all of them"},
+       {!has_heads,
+        "these heads cannot be expressed: GPT-2 has n_head heads of width n_embd / n_head in "
+        "every layer, each with keys of its own"},
+       {!config.windows.empty() || config.attention_scale != 0,
+        "this attention cannot be expressed: GPT-2 attends to all earlier tokens, with the scale "
+        "1 / sqrt(head_width)"}});
 }
-
-std::string no_refusal(const GptConfig&) { return ""; }
 
 Json gpt2_json(const GptConfig& config) {
   return {{"architectures", {"GPT2LMHeadModel"}},
@@ -242,26 +228,23 @@ std::vector<StoredTensor> gpt2_tensors(const Weight& weight, const GptConfig&) {
 
 }  // namespace
 
+const WeightLayout kGpt2Layout{.prefix = "transformer.",
+                               .head = "lm_head.weight",
+                               .buffers = {".attn.bias", ".attn.masked_bias"},
+                               .layers = "h.",
+                               .tensors_of = gpt2_tensors,
+                               .has_all_biases = true};
+
 const ModelFamily kGpt2{.type = "gpt2",
-                        .layout = {.prefix = "transformer.",
-                                   .head = "lm_head.weight",
-                                   .buffers = {".attn.bias", ".attn.masked_bias"},
-                                   .layers = "h.",
-                                   .tensors_of = gpt2_tensors,
-                                   .has_all_biases = true},
+                        .layout = kGpt2Layout,
                         .read_config = read_gpt2,
                         .refusal = refusal_of_gpt2,
                         .config_json = gpt2_json};
 
 const ModelFamily kHeadlight{.type = "headlight",
-                             .layout = {.prefix = "transformer.",
-                                        .head = "lm_head.weight",
-                                        .buffers = {".attn.bias", ".attn.masked_bias"},
-                                        .layers = "h.",
-                                        .tensors_of = gpt2_tensors,
-                                        .has_all_biases = true},
+                             .layout = kGpt2Layout,
                              .read_config = read_headlight_config,
-                             .refusal = no_refusal,
+                             .refusal = [](const GptConfig&) { return std::string(); },
                              .config_json = headlight_config_json};
 
 }  // namespace headlight
