@@ -123,17 +123,18 @@ Index read_window(const ConfigReader& reader, Index usual) {
 std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,
                                  Index window) {
   constexpr const char* kKey = "layer_types";
-  const std::vector<std::string> types = reader.texts(kKey);
+  const Json::List types = reader.list(kKey, &Json::is_string, "texts");
   require_value(types.empty() || types.size() == sliding.size(), kKey, "expected ", sliding.size(),
                 " texts, got ", types.size());
   std::vector<Index> windows;
   for (std::size_t layer = 0; layer < sliding.size(); ++layer) {
     bool is_sliding = sliding[layer];
     if (!types.empty()) {
-      is_sliding = types[layer] == kSliding;
-      require_value((is_sliding && window > 0) || types[layer] == kWhole, kKey, "expected ", kWhole,
+      const std::string& type = types[layer].text();
+      is_sliding = type == kSliding;
+      require_value((is_sliding && window > 0) || type == kWhole, kKey, "expected ", kWhole,
                     window > 0 ? " or sliding_attention" : ", as there is no window", ", got ",
-                    in_quotes(types[layer]));
+                    in_quotes(type));
     }
     windows.push_back(is_sliding ? window : 0);
   }
