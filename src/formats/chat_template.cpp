@@ -13,8 +13,7 @@ constexpr Index kLargestTemplate = Index{1} << 26;  // bytes
 
 std::string gguf_template(const fs::path& path) {
   const GgufFile file(path);
-  const GgufValue* value = file.find_value("tokenizer.chat_template");
-  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  const auto* text = std::get_if<std::string>(file.find_value("tokenizer.chat_template"));
   return text == nullptr ? "" : *text;
 }
 

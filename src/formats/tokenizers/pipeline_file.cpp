@@ -7,6 +7,7 @@
 
 #include "formats/tokenizers/pipeline_steps.h"
 #include "formats/tokenizers/pipeline_tokenizer.h"
+#include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/choices.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
@@ -17,7 +18,6 @@ namespace {
 
 using TokenIds = std::unordered_map<std::string_view, std::int32_t>;
 
-constexpr std::string_view kMark = "\u2581";  // replaces blanks
 constexpr std::array<std::string_view, 8> kEndNames{kEndOfTextName, "</s>",       "<|end_of_text|>",
                                                     "<eos>",        "<|im_end|>", "<|eot_id|>",
                                                     "[EOS]",        "<|end|>"};
@@ -52,10 +52,7 @@ class PipelineReader {
   std::string at(std::string_view key) const { return concat_text(name_, ": ", key); }
 
   bool model_flag(std::string_view key) const {
-    const Json value = model_.value(key, Json(false));
-    require(value.is_boolean(), at("model."), key, ": expected true or false, got ",
-            quoted_text(value.dump()));
-    return value.boolean();
+    return json_flag(model_, key, false, at("model."));
   }
 
   void check_model() const {
@@ -87,10 +84,7 @@ class PipelineReader {
             ": expected tokens of at most ", AddedTokenMatcher::kLongest, " bytes, got one of ",
             token.content.size());
     const auto flag = [&](std::string_view name) {
-      const Json value = entry.value(name, Json(false));
-      require(value.is_boolean(), key, ": ", name, ": expected true or false, got ",
-              quoted_text(value.dump()));
-      return value.boolean();
+      return json_flag(entry, name, false, key + ": ");
     };
     token.special = flag("special");
     token.single_word = flag("single_word");
@@ -312,11 +306,6 @@ class PipelineReader {
       model.unknown = found->second;
     }
     model.fuse_unknown = model_flag("fuse_unk");
-  }
-
-  static std::string byte_token(std::size_t byte) {
-    constexpr std::string_view kDigits = "0123456789ABCDEF";
-    return concat_text("<0x", kDigits[byte >> 4], kDigits[byte & 15], ">");
   }
 
   void fill_bytes(const DecoderSteps& decoder) {
