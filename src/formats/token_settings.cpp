@@ -59,6 +59,19 @@ std::string rest_of(const Json& file, const char* name, std::string_view kept,
   return keys.empty() ? "" : concat_text(name, ": ", keys);
 }
 
+// Returns the chat template: a text, or the "default" in a list of {"name", "template"}; else "".
+std::string template_in(const Json& config) {
+  const Json value = config.value("chat_template", Json());
+  const Json::List named = value.is_array() ? value.list() : Json::List();
+  for (const Json& one : named) {
+    const Json text = one.value("template", Json());
+    if (one.value("name", Json()) == Json("default") && text.is_string()) {
+      return text.text();
+    }
+  }
+  return value.is_string() ? value.text() : "";
+}
+
 bool has_value(const GgufValue& value) {
   const auto* flag = std::get_if<bool>(&value);
   const auto* text = std::get_if<std::string>(&value);
@@ -116,7 +129,8 @@ std::string dropped_settings(const fs::path& model, const Tokenizer& tokenizer) 
 }
 
 TokenSettings::TokenSettings(const fs::path& folder)
-    : tokenizer_config_(json_in(folder, "tokenizer_config.json")),
+    : folder_(folder),
+      tokenizer_config_(json_in(folder, "tokenizer_config.json")),
       special_tokens_map_(json_in(folder, "special_tokens_map.json")),
       generation_config_(json_in(folder, "generation_config.json")),
       config_(json_in(folder, "config.json")) {}
@@ -158,6 +172,9 @@ void TokenSettings::apply(Tokenizer& tokenizer) const {
   tokenizer.suggest_stop_tokens(special("eos", tokenizer), ids("eos_token_id", tokenizer));
   tokenizer.suggest_begin_of_text(special("bos", tokenizer));
   tokenizer.set_padding(special("pad", tokenizer));
+  const fs::path file = folder_ / "chat_template.jinja";
+  tokenizer.set_chat_template(fs::is_regular_file(file) ? read_whole_file(file, kLargestSettings)
+                                                        : template_in(tokenizer_config_));
 }
 
 std::vector<std::string> TokenSettings::dropped(const Tokenizer& tokenizer) const {

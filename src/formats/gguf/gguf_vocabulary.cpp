@@ -318,7 +318,7 @@ std::optional<std::int32_t> token_under(const GgufFile& file, const Tokenizer& t
              : std::nullopt;
 }
 
-// Sets the tokens that begin, end and pad texts from the file's ids.
+// Sets the chat template, and the tokens that begin, end and pad texts from the file's ids.
 void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
   const auto special = [&](const char* key) {
     const std::optional<std::int32_t> id = token_under(file, tokenizer, key);
@@ -333,6 +333,9 @@ void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
   tokenizer.suggest_stop_tokens(special(kEndKeys[0]), std::move(ends));
   tokenizer.suggest_begin_of_text(special("bos_token_id"));
   tokenizer.set_padding(special("padding_token_id"));
+  if (const auto* text = std::get_if<std::string>(file.find_value("tokenizer.chat_template"))) {
+    tokenizer.set_chat_template(*text);
+  }
 }
 
 // Returns the name of the token that ends a text; "" if the file has none.
