@@ -138,23 +138,17 @@ class BpeVocabularyBuilder {
     for (std::size_t id = 0; id < names.size(); ++id) {
       ids_.emplace(names[id], static_cast<std::int32_t>(id));
     }
+    std::vector<bool> is_special(names.size());
     for (const std::string& special : vocabulary.specials) {
       result_.special.push_back({special, ids_.at(special)});
-    }
-    result_.tokens.resize(names.size());
-    std::vector<bool> special(names.size(), false);
-    for (const SpecialToken& token : result_.special) {
-      special[static_cast<std::size_t>(token.id)] = true;
+      is_special[static_cast<std::size_t>(ids_.at(special))] = true;
     }
     for (std::size_t id = 0; id < names.size(); ++id) {
-      if (special[id]) {
-        continue;
-      }
-      auto bytes = bytes_of_name(names[id]);
+      auto bytes = is_special[id] ? std::string() : bytes_of_name(names[id]);
       if (!bytes) {
         fail(vocab_key, ": ", quoted_text(names[id]), " is not written in GPT-2's byte characters");
       }
-      result_.tokens[id] = std::move(*bytes);
+      result_.tokens.push_back(std::move(*bytes));
     }
   }
 
