@@ -1,7 +1,6 @@
 #include "headlight/formats/model_directory.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 

@@ -1,7 +1,6 @@
 #include "formats/gguf/gguf_blocks.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <map>

@@ -53,7 +53,6 @@ class TokenizerKeys {
     const auto* value = find<std::string>(key, "a text");
     return value == nullptr ? std::string(otherwise) : *value;
   }
-
   bool flag(std::string_view key, bool otherwise) const {
     const bool* value = find<bool>(key, "true or false");
     return value == nullptr ? otherwise : *value;

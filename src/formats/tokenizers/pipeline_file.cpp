@@ -1,5 +1,3 @@
-#include "formats/tokenizers/pipeline_file.h"
-
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -8,7 +6,6 @@
 #include "formats/tokenizers/pipeline_steps.h"
 #include "formats/tokenizers/pipeline_tokenizer.h"
 #include "formats/tokenizers/tokenizer_json.h"
-#include "headlight/base/choices.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "text/byte_characters.h"
@@ -192,33 +189,19 @@ class PipelineReader {
     }
   }
 
-  // Reads a merge: "LEFT RIGHT" or ["LEFT", "RIGHT"].
-  std::pair<std::string_view, std::string_view> pair_of(const Json& merge) const {
-    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
-      return {merge[0].text(), merge[1].text()};
-    }
-    const std::string_view text = merge.is_string() ? std::string_view(merge.text()) : "";
-    const std::size_t blank = text.find(' ');
-    if (blank == text.npos || text.find(' ', blank + 1) != text.npos) {
-      fail(at("model.merges"), ": expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"], got ",
-           quoted_text(merge.dump()));
-    }
-    return {text.substr(0, blank), text.substr(blank + 1)};
-  }
-
   void read_merges(const Json& merges) {
+    const std::string key = at("model.merges");
     std::int32_t rank = 0;
     const auto find = [&](std::string_view token) {
       const auto found = ids_.find(token);
       if (found == ids_.end()) {
-        fail(at("model.merges"), ": merge ", rank, ": ", quoted_text(token),
-             " is not in the vocabulary");
+        fail(key, ": merge ", rank, ": ", quoted_text(token), " is not in the vocabulary");
       }
       return found->second;
     };
     std::string joined;
     for (const Json& merge : merges) {
-      const auto [left, right] = pair_of(merge);
+      const auto [left, right] = merge_pair(merge, key);
       joined = left;
       joined += right;
       const std::int32_t left_id = find(left);

@@ -10,12 +10,10 @@
 #include <vector>
 
 #include "files/lfs_pointer.h"
-#include "formats/tokenizers/pipeline_file.h"
 #include "formats/tokenizers/pipeline_tokenizer.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "headlight/text/bpe_pattern.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
@@ -76,20 +74,18 @@ Vocabulary read_vocabulary(const Json& vocab, const Json& added, std::string_vie
   const auto tokens = all_tokens(vocab, added, vocab_key, added_key);
   Vocabulary result;
   result.tokens.resize(tokens.size());
-  std::vector<bool> taken(tokens.size(), false);
   for (const auto& [token, id] : tokens) {
     require(!token.empty(), vocab_key, ": a token is empty");
     if (id >= tokens.size()) {
       fail(vocab_key, ": id ", id, " of ", quoted_text(token), " is out of range, expected 0 ... ",
            tokens.size() - 1, " without gaps");
     }
-    const auto place = static_cast<std::size_t>(id);
-    if (taken[place]) {
-      fail(vocab_key, ": ", quoted_text(token), " and ", quoted_text(result.tokens[place]),
-           " have the same id ", id);
+    std::string& place = result.tokens[static_cast<std::size_t>(id)];
+    if (!place.empty()) {
+      fail(vocab_key, ": ", quoted_text(token), " and ", quoted_text(place), " have the same id ",
+           id);
     }
-    taken[place] = true;
-    result.tokens[place] = token;
+    place = token;
   }
   for (const Json& entry : added) {
     result.specials.push_back(entry["content"].text());
@@ -188,15 +184,10 @@ void add_merges(const Json& merges, BpeVocabularyBuilder& builder, std::string_v
   for (const Json& merge : merges) {
     if (merge.is_string()) {
       builder.add_merge(merge.text(), key);
-      continue;
+    } else {
+      const auto [left, right] = merge_pair(merge, key);
+      builder.add_merge(left, right, key);
     }
-    const bool pair =
-        merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string();
-    if (!pair) {
-      fail(key, ": expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"], got ",
-           quoted_text(merge.dump()));
-    }
-    builder.add_merge(merge[0].text(), merge[1].text(), key);
   }
 }
 

@@ -24,6 +24,20 @@ bool json_flag(const Json& object, std::string_view key, bool otherwise, std::st
   return value->boolean();
 }
 
+std::pair<std::string_view, std::string_view> merge_pair(const Json& merge,
+                                                         std::string_view where) {
+  if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
+    return {merge[0].text(), merge[1].text()};
+  }
+  const std::string_view text = merge.is_string() ? std::string_view(merge.text()) : "";
+  const std::size_t blank = text.find(' ');
+  if (blank == text.npos || text.find(' ', blank + 1) != text.npos) {
+    fail(where, ": expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"], got ",
+         quoted_text(merge.dump()));
+  }
+  return {text.substr(0, blank), text.substr(blank + 1)};
+}
+
 std::string byte_token(std::size_t byte) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   return concat_text("<0x", kDigits[byte >> 4], kDigits[byte & 15], ">");

@@ -17,6 +17,10 @@ bool is_null(const Json& object, std::string_view key);
 // Returns a boolean member; `otherwise` if the key is missing. Messages begin with "WHEREKEY: ".
 bool json_flag(const Json& object, std::string_view key, bool otherwise, std::string_view where);
 
+// Reads a merge: "LEFT RIGHT" or ["LEFT", "RIGHT"]. Throws Error that begins with `where` for
+// others.
+std::pair<std::string_view, std::string_view> merge_pair(const Json& merge, std::string_view where);
+
 // Returns the name of the token of a byte: "<0x41>".
 std::string byte_token(std::size_t byte);
 
