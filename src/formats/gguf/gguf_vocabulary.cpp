@@ -92,7 +92,8 @@ std::vector<std::string> merges_of_characters(const Tokenizer& tokenizer) {
 std::vector<std::string> merges_of_file(const Json& root) {
   std::vector<std::string> merges;
   for (const Json& merge : root["model"]["merges"]) {
-    merges.push_back(merge.is_string() ? merge.text() : merge[0].text() + " " + merge[1].text());
+    const auto [left, right] = merge_pair(merge, "model.merges");
+    merges.push_back(concat_text(left, " ", right));
   }
   return merges;
 }
@@ -232,10 +233,8 @@ class MergeScores {
 
  private:
   void add(const Json& merge) {
-    std::string name = merge.is_string() ? merge.text() : merge[0].text() + merge[1].text();
-    if (merge.is_string()) {
-      name.erase(name.find(' '), 1);
-    }
+    const auto [left, right] = merge_pair(merge, "model.merges");
+    const std::string name = concat_text(left, right);
     const std::size_t id = places_.at(name);
     const bool is_new = pairs_[id]++ == 0;
     if (tokens_.types[id] != kNormal) {
