@@ -14,12 +14,12 @@ versions only add characters, which are left out here.
 import argparse
 import pathlib
 import sys
+import textwrap
 
 import unicodedata2
 
 UNICODE = "16.0.0"
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/formats/tokenizers/nfc_table.cpp"
-PER_LINE = 10
 # Characters with a combining class or a decomposition that are newer than Unicode 9.0.
 LATER = [
     (0x7FD, 0x7FD), (0x897, 0x89F), (0x8CA, 0x8D3), (0x9FE, 0x9FE), (0xC3C, 0xC3C),
@@ -44,26 +44,17 @@ HEAD = """\
 namespace headlight {
 namespace {
 
-// Each entry is a code point times 256 plus its canonical combining class, which is not 0.
 // clang-format off
-constexpr std::uint32_t kClasses[] = {
-"""
-MIDDLE = """\
-};
-
-// Four numbers an entry: a code point, the one or two of its canonical decomposition (0: no second)
-// and whether they compose to it.
-constexpr std::uint32_t kDecompositions[] = {
 """
 TAIL = """\
-};
 // clang-format on
 
 }  // namespace
 
-std::span<const std::uint32_t> nfc_classes() { return kClasses; }
-
-std::span<const std::uint32_t> nfc_decompositions() { return kDecompositions; }
+const NfcData& nfc_data() {
+  static constexpr NfcData kData{kClasses, kSingles, kPairs, kExclusions};
+  return kData;
+}
 
 }  // namespace headlight
 """
@@ -75,24 +66,59 @@ def code_points():
             yield code_point
 
 
-def lines(numbers):
-    texts = [f"0x{number:X}," for number in numbers]
-    return "".join(" ".join(texts[i : i + PER_LINE]) + "\n" for i in range(0, len(texts), PER_LINE))
+def table(name, numbers):
+    text = textwrap.fill(" ".join(f"0x{number:X}," for number in numbers), 100)
+    return f"constexpr std::uint32_t {name}[] = {{\n{text}\n}};\n"
+
+
+def class_runs():
+    """Yields the first code point of each run of one class, times 256, plus the class."""
+    last = 0
+    for code_point in range(0x110000):
+        known = not any(first <= code_point <= end for first, end in LATER)
+        combining = unicodedata2.combining(chr(code_point)) if known else 0
+        if combining != last:
+            yield code_point * 256 + combining
+            last = combining
+
+
+def runs_of_singles(singles):
+    """Yields, for each run of adjacent code points, the first, the count and their targets."""
+    run = []
+    for code_point, target in singles:
+        if run and code_point != first + len(run):
+            yield from (first, len(run), *run)
+            run = []
+        first = code_point if not run else first
+        run.append(target)
+    yield from (first, len(run), *run)
 
 
 def source():
-    classes, decompositions = [], []
+    singles, groups, exclusions = [], {}, []
     for code_point in code_points():
         character = chr(code_point)
-        combining = unicodedata2.combining(character)
-        if combining:
-            classes.append(code_point * 256 + combining)
         mapping = unicodedata2.decomposition(character)
-        if mapping and not mapping.startswith("<"):
-            parts = [int(part, 16) for part in mapping.split()]
-            composes = len(parts) == 2 and unicodedata2.normalize("NFC", character) == character
-            decompositions += [code_point, *parts, *[0] * (2 - len(parts)), int(composes)]
-    return HEAD + lines(classes) + MIDDLE + lines(decompositions) + TAIL
+        if not mapping or mapping.startswith("<"):
+            continue
+        first, *second = (int(part, 16) for part in mapping.split())
+        if not second:
+            singles.append((code_point, first))
+            continue
+        groups.setdefault(second[0], []).append((code_point, first))
+        if unicodedata2.normalize("NFC", character) != character:
+            exclusions.append(code_point)
+    pairs = []
+    for second, group in groups.items():
+        pairs += [second, len(group), *(number for entry in group for number in entry)]
+    return (
+        HEAD
+        + table("kClasses", class_runs())
+        + table("kSingles", runs_of_singles(singles))
+        + table("kPairs", pairs)
+        + table("kExclusions", exclusions)
+        + TAIL
+    )
 
 
 def main():

@@ -1,7 +1,6 @@
 #include "headlight/formats/model_directory.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 
@@ -159,8 +158,6 @@ fs::path find_model_directory(const fs::path& path) {
   return *found;
 }
 
-GptConfig read_model_config(const fs::path& directory) { return read_config(directory).config; }
-
 GptConfig read_effective_config(const fs::path& path, const WarningSink& warn) {
   StoredModel model = open_model(path);
   model.weights.settle(model.config);
@@ -258,10 +255,8 @@ std::unique_ptr<Gpt> with_zero_mlps(const Gpt& model) {
   config.mlp = true;
   // A blank model has zeros in its matrices and norms that neither scale nor shift.
   std::unique_ptr<Gpt> result = Gpt::blank(config, model.dtype());
-  std::map<std::string, Tensor> into;
-  for (const auto& [name, tensor] : result->parameters()) {
-    into.emplace(name, tensor);
-  }
+  const NamedTensors parameters = result->parameters();
+  std::map<std::string, Tensor> into(parameters.begin(), parameters.end());
   for (const auto& [name, tensor] : model.parameters()) {
     into.at(name).copy_from(tensor);
   }

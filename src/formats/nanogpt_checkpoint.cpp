@@ -1,8 +1,5 @@
 #include "headlight/formats/nanogpt_checkpoint.h"
 
-#include <deque>
-#include <map>
-
 #include "files/zip_archive.h"
 #include "formats/huggingface/families.h"
 #include "io/pickle_writer.h"
@@ -12,36 +9,6 @@ namespace headlight {
 namespace {
 
 constexpr double kEpsilon = 1e-5;  // epsilon of nanoGPT's layer norms
-
-// Returns the state dictionary of nanoGPT's GPT. Its matrices are [outputs, inputs], as ours, and
-// the tied head is under both names.
-NamedTensors nanogpt_tensors(const Gpt& model) {
-  NamedTensors result;
-  for (const auto& [weight, tensor] : model.weights()) {
-    const bool is_head = weight.part == Part::head;
-    result.emplace_back(is_head ? weight.name : "transformer." + weight.name, tensor.detach());
-  }
-  result.emplace_back("lm_head.weight", model.head_weight().detach());
-  return result;
-}
-
-// Storages of tensors. Several names may share one storage.
-class Storages {
- public:
-  // Returns the index of a contiguous tensor's storage.
-  std::size_t number_of(const Tensor& tensor) {
-    const auto [place, is_new] = numbers_.emplace(tensor.data<float>(), tensors_.size());
-    if (is_new) {
-      tensors_.push_back(tensor);
-    }
-    return place->second;
-  }
-  const std::deque<Tensor>& tensors() const { return tensors_; }
-
- private:
-  std::map<const float*, std::size_t> numbers_;
-  std::deque<Tensor> tensors_;
-};
 
 // torch._utils._rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks)
 void write_tensor(PickleWriter& pickle, const Tensor& tensor, std::size_t storage) {
@@ -85,16 +52,19 @@ void write_model_arguments(PickleWriter& pickle, const GptConfig& config) {
   pickle.end_dictionary();
 }
 
+// `tensors` are nanoGPT's but for the tied head, which shares the storage of the token embedding.
 std::string checkpoint_pickle(const NamedTensors& tensors, const GptConfig& config,
-                              const NanoGptDetails& details, Storages& storages) {
+                              const NanoGptDetails& details) {
   PickleWriter pickle;
   pickle.begin_dictionary();
   pickle.text("model");
   pickle.begin_dictionary();
-  for (const auto& [name, tensor] : tensors) {
-    pickle.text(name);
-    write_tensor(pickle, tensor, storages.number_of(tensor));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    pickle.text("transformer." + tensors[i].first);
+    write_tensor(pickle, tensors[i].second, i);
   }
+  pickle.text("lm_head.weight");
+  write_tensor(pickle, tensors[0].second, 0);
   pickle.end_dictionary();
   pickle.text("model_args");
   write_model_arguments(pickle, config);
@@ -140,15 +110,13 @@ void write_nanogpt_checkpoint(const std::filesystem::path& path, const Gpt& mode
   require_nanogpt(model.config());
   require(model.dtype() == DType::float32, "nanogpt: only float32 weights can be written, got ",
           model.dtype());
-  Storages storages;
-  const std::string program =
-      checkpoint_pickle(nanogpt_tensors(model), model.config(), details, storages);
+  const NamedTensors tensors = model.parameters();  // matrices are [outputs, inputs], as nanoGPT's
+  const std::string program = checkpoint_pickle(tensors, model.config(), details);
   replace_zip(path, [&](ZipArchive& archive) {
     archive.add("ckpt/data.pkl", bytes_of_text(program));
     archive.add("ckpt/byteorder", bytes_of_text("little"));
-    std::size_t number = 0;
-    for (const Tensor& tensor : storages.tensors()) {
-      archive.add("ckpt/data/" + std::to_string(number++), bytes_of(tensor));
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      archive.add("ckpt/data/" + std::to_string(i), bytes_of(tensors[i].second));
     }
     archive.add("ckpt/version", bytes_of_text("3\n"));
     archive.close();

@@ -13,6 +13,18 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "step_";
 constexpr std::size_t kDigits = 8;  // at least
 
+// Returns the first of `path`, its best and its latest checkpoint that holds one of these files.
+std::optional<fs::path> folder_with(const fs::path& path,
+                                    std::initializer_list<std::string_view> files) {
+  for (const fs::path& folder : {path, path / kBestLink, path / kLatestLink}) {
+    if (std::any_of(files.begin(), files.end(),
+                    [&](std::string_view file) { return fs::exists(folder / file); })) {
+      return folder;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string checkpoint_name(Index iteration) {
@@ -26,17 +38,6 @@ std::optional<Index> iteration_of_checkpoint(std::string_view name) {
   const Index iteration = read_number<Index>(name.substr(kPrefix.size())).value_or(-1);
   return iteration >= 0 && name == checkpoint_name(iteration) ? std::optional(iteration)
                                                               : std::nullopt;
-}
-
-std::optional<fs::path> folder_with(const fs::path& path,
-                                    std::initializer_list<std::string_view> files) {
-  for (const fs::path& folder : {path, path / kBestLink, path / kLatestLink}) {
-    if (std::any_of(files.begin(), files.end(),
-                    [&](std::string_view file) { return fs::exists(folder / file); })) {
-      return folder;
-    }
-  }
-  return std::nullopt;
 }
 
 std::optional<fs::path> model_in(const fs::path& path) {

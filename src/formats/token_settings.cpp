@@ -1,11 +1,10 @@
 #include "formats/token_settings.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
 #include <string_view>
 
 #include "files/input_file.h"
+#include "formats/word_list.h"
 #include "headlight/base/error.h"
 #include "headlight/formats/gguf/gguf.h"
 
@@ -17,30 +16,14 @@ namespace fs = std::filesystem;
 constexpr Index kLargestSettings = Index{1} << 28;  // bytes
 
 // Keys of tokenizer_config.json that are kept, stored in tokenizer.json, or without effect.
-constexpr auto kKeptOfTokenizer = std::to_array<std::string_view>({"bos_token",
-                                                                   "eos_token",
-                                                                   "chat_template",
-                                                                   "model_max_length",
-                                                                   "tokenizer_class",
-                                                                   "added_tokens_decoder",
-                                                                   "additional_special_tokens",
-                                                                   "extra_special_tokens",
-                                                                   "add_bos_token",
-                                                                   "add_prefix_space",
-                                                                   "name_or_path",
-                                                                   "tokenizer_file",
-                                                                   "special_tokens_map_file",
-                                                                   "use_fast",
-                                                                   "backend",
-                                                                   "is_local",
-                                                                   "legacy",
-                                                                   "errors",
-                                                                   "sp_model_kwargs",
-                                                                   "processor_class"});
-constexpr auto kKeptOfMap =
-    std::to_array<std::string_view>({"bos_token", "eos_token", "additional_special_tokens"});
-constexpr auto kKeptOfGeneration = std::to_array<std::string_view>(
-    {"bos_token_id", "eos_token_id", "transformers_version", "_from_model_config"});
+constexpr std::string_view kKeptOfTokenizer =
+    "bos_token eos_token chat_template model_max_length tokenizer_class added_tokens_decoder "
+    "additional_special_tokens extra_special_tokens add_bos_token add_prefix_space name_or_path "
+    "tokenizer_file special_tokens_map_file use_fast backend is_local legacy errors "
+    "sp_model_kwargs processor_class";
+constexpr std::string_view kKeptOfMap = "bos_token eos_token additional_special_tokens";
+constexpr std::string_view kKeptOfGeneration =
+    "bos_token_id eos_token_id transformers_version _from_model_config";
 
 // Reads a JSON file of the folder; null if it is missing or not JSON.
 Json json_in(const fs::path& folder, const char* file) {
@@ -59,15 +42,14 @@ std::string name_of(const Json* token) {
 }
 
 // Returns "FILE: KEY, KEY" for the keys that are not kept; "" if all are kept.
-std::string rest_of(const Json& file, const char* name, std::span<const std::string_view> kept,
+std::string rest_of(const Json& file, const char* name, std::string_view kept,
                     std::string_view padding) {
   std::string keys;
   const Json::Object none;
   for (const auto& [key, value] : file.is_object() ? file.members() : none) {
     const bool is_padding =
         key == "pad_token_id" || (key == "pad_token" && name_of(&value) == padding);
-    const bool is_kept =
-        std::find(kept.begin(), kept.end(), key) != kept.end() || (is_padding && !padding.empty());
+    const bool is_kept = has_word(kept, key) || (is_padding && !padding.empty());
     const bool has_others = key == "chat_template" && value.is_array() && value.size() > 1;
     if ((!is_kept || has_others) && has_value(value)) {
       keys +=
@@ -77,6 +59,19 @@ std::string rest_of(const Json& file, const char* name, std::span<const std::str
   return keys.empty() ? "" : concat_text(name, ": ", keys);
 }
 
+// Returns the chat template: a text, or the "default" in a list of {"name", "template"}; else "".
+std::string template_in(const Json& config) {
+  const Json value = config.value("chat_template", Json());
+  const Json::List named = value.is_array() ? value.list() : Json::List();
+  for (const Json& one : named) {
+    const Json text = one.value("template", Json());
+    if (one.value("name", Json()) == Json("default") && text.is_string()) {
+      return text.text();
+    }
+  }
+  return value.is_string() ? value.text() : "";
+}
+
 bool has_value(const GgufValue& value) {
   const auto* flag = std::get_if<bool>(&value);
   const auto* text = std::get_if<std::string>(&value);
@@ -84,24 +79,22 @@ bool has_value(const GgufValue& value) {
 }
 
 // Keys of a GGUF file that the tokenizer uses.
-constexpr auto kUsedOfGguf = std::to_array<std::string_view>(
-    {"tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.ggml.tokens",
-     "tokenizer.ggml.token_type", "tokenizer.ggml.scores", "tokenizer.ggml.merges",
-     "tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
-     "tokenizer.ggml.eom_token_id", "tokenizer.ggml.padding_token_id",
-     "tokenizer.ggml.unknown_token_id", "tokenizer.ggml.add_bos_token",
-     "tokenizer.ggml.add_space_prefix", "tokenizer.chat_template", "tokenizer.huggingface.json"});
+constexpr std::string_view kUsedOfGguf =
+    "tokenizer.ggml.model tokenizer.ggml.pre tokenizer.ggml.tokens tokenizer.ggml.token_type "
+    "tokenizer.ggml.scores tokenizer.ggml.merges tokenizer.ggml.bos_token_id "
+    "tokenizer.ggml.eos_token_id tokenizer.ggml.eot_token_id tokenizer.ggml.eom_token_id "
+    "tokenizer.ggml.padding_token_id tokenizer.ggml.unknown_token_id "
+    "tokenizer.ggml.add_bos_token tokenizer.ggml.add_space_prefix tokenizer.chat_template "
+    "tokenizer.huggingface.json";
 
 // Returns "FILE: KEY, KEY" for the keys of a GGUF file that a folder lacks; "" if there are none.
 std::string rest_of_gguf(const fs::path& path) {
   std::string keys;
   const GgufFile file(path);
   for (const auto& [key, value] : file.metadata()) {
-    const bool is_used =
-        std::find(kUsedOfGguf.begin(), kUsedOfGguf.end(), key) != kUsedOfGguf.end();
     const bool is_rest =
         key.starts_with("tokenizer.")
-            ? !is_used
+            ? !has_word(kUsedOfGguf, key)
             : describes_model(key) && key != "general.name" && key != "general.type";
     if (is_rest && has_value(value)) {
       keys += (keys.empty() ? "" : ", ") + escaped(key);
@@ -119,11 +112,9 @@ bool has_value(const Json& value) {
 }
 
 bool describes_model(std::string_view gguf_key) {
-  constexpr auto kOfFile =
-      std::to_array<std::string_view>({"general.architecture", "general.file_type",
-                                       "general.quantization_version", "general.alignment"});
-  return gguf_key.starts_with("general.") &&
-         std::find(kOfFile.begin(), kOfFile.end(), gguf_key) == kOfFile.end();
+  constexpr std::string_view kOfFile =
+      "general.architecture general.file_type general.quantization_version general.alignment";
+  return gguf_key.starts_with("general.") && !has_word(kOfFile, gguf_key);
 }
 
 std::string dropped_settings(const fs::path& model, const Tokenizer& tokenizer) {
@@ -138,7 +129,8 @@ std::string dropped_settings(const fs::path& model, const Tokenizer& tokenizer) 
 }
 
 TokenSettings::TokenSettings(const fs::path& folder)
-    : tokenizer_config_(json_in(folder, "tokenizer_config.json")),
+    : folder_(folder),
+      tokenizer_config_(json_in(folder, "tokenizer_config.json")),
       special_tokens_map_(json_in(folder, "special_tokens_map.json")),
       generation_config_(json_in(folder, "generation_config.json")),
       config_(json_in(folder, "config.json")) {}
@@ -180,6 +172,9 @@ void TokenSettings::apply(Tokenizer& tokenizer) const {
   tokenizer.suggest_stop_tokens(special("eos", tokenizer), ids("eos_token_id", tokenizer));
   tokenizer.suggest_begin_of_text(special("bos", tokenizer));
   tokenizer.set_padding(special("pad", tokenizer));
+  const fs::path file = folder_ / "chat_template.jinja";
+  tokenizer.set_chat_template(fs::is_regular_file(file) ? read_whole_file(file, kLargestSettings)
+                                                        : template_in(tokenizer_config_));
 }
 
 std::vector<std::string> TokenSettings::dropped(const Tokenizer& tokenizer) const {

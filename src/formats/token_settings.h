@@ -20,8 +20,9 @@ class TokenSettings {
 
   // Returns the token name under a key, for example "eos_token"; "" if there is none.
   std::string name(const std::string& key) const;
-  // Sets the end, begin and padding tokens of the folder's tokenizer. A begin token from
-  // tokenizer.json stays. Ids without a token are ignored.
+  // Sets the end, begin and padding tokens of the folder's tokenizer, and the chat template of
+  // chat_template.jinja or tokenizer_config.json. A begin token from tokenizer.json stays. Ids
+  // without a token are ignored.
   void apply(Tokenizer& tokenizer) const;
   // Returns "FILE: KEY, KEY" for each file with settings that a model written by Headlight lacks.
   std::vector<std::string> dropped(const Tokenizer& tokenizer) const;
@@ -32,6 +33,7 @@ class TokenSettings {
   // Returns the token under "ROLE_token", else under "ROLE_token_id".
   std::optional<std::int32_t> special(const std::string& role, const Tokenizer& tokenizer) const;
 
+  std::filesystem::path folder_;
   Json tokenizer_config_;
   Json special_tokens_map_;
   Json generation_config_;

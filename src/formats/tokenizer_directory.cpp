@@ -7,7 +7,6 @@
 #include "formats/token_settings.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
-#include "headlight/formats/chat_template.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
 #include "headlight/io/nanogpt_vocabulary.h"
@@ -41,24 +40,19 @@ std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const std::stri
                                shown(directory));
 }
 
-// Loads a tokenizer with the settings and the chat template beside it.
+// Loads a tokenizer with the settings beside it.
 std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& file) {
   const TokenSettings settings(file.parent_path());
   std::unique_ptr<Tokenizer> tokenizer = read_vocabulary(file, settings.name("eos_token"));
   settings.apply(*tokenizer);
-  tokenizer->set_chat_template(read_chat_template(file.parent_path()));
   return tokenizer;
 }
 
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
-  if (!is_gguf_file(directory)) {
-    return read_tokenizer(directory / "tokenizer.json");
-  }
-  std::unique_ptr<Tokenizer> tokenizer = read_gguf_vocabulary(GgufFile(directory));
-  tokenizer->set_chat_template(read_chat_template(directory));
-  return tokenizer;
+  return is_gguf_file(directory) ? read_gguf_vocabulary(GgufFile(directory))
+                                 : read_tokenizer(directory / "tokenizer.json");
 }
 
 std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
@@ -66,11 +60,8 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
   if (path.extension() == ".pkl") {
     return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
   }
-  if (is_gguf_file(path)) {
-    return load_tokenizer(path);
-  }
   if (!fs::is_directory(path)) {
-    return read_tokenizer(path);
+    return is_gguf_file(path) ? load_tokenizer(path) : read_tokenizer(path);
   }
   if (const std::optional<fs::path> folder = tokenizer_in(path)) {
     return load_tokenizer(*folder);

@@ -64,9 +64,6 @@ void write_model_files(const std::filesystem::path& directory, const LanguageMod
 // with another model type or other tensors.
 void load_parameters(const std::filesystem::path& path, LanguageModel& model);
 
-// Reads the configuration from `directory`/config.json.
-GptConfig read_model_config(const std::filesystem::path& directory);
-
 // Returns the configuration that load_model would use for a model directory or a GGUF file. The
 // weights override config.json or the metadata: a head that differs from the token embedding is not
 // tied, and non-zero biases mean that the model has biases. Throws Error if the weights do not fit

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <filesystem>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,11 +38,6 @@ inline constexpr std::array<std::string_view, 5> kCheckpointFiles{
 std::string checkpoint_name(Index iteration);
 // Returns the step in a checkpoint's name; nothing for any other name.
 std::optional<Index> iteration_of_checkpoint(std::string_view name);
-
-// Returns the first folder that holds one of these files: `path` itself, its best checkpoint, or
-// its latest checkpoint. Nothing if none does.
-std::optional<std::filesystem::path> folder_with(const std::filesystem::path& path,
-                                                 std::initializer_list<std::string_view> files);
 
 // Returns the first of `path`, its best and its latest checkpoint that holds a model; nothing if
 // none does.

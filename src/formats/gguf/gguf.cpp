@@ -43,13 +43,10 @@ struct SplitPlace {
 
 std::size_t split_key(const GgufHeader& header, std::string_view key, std::string_view where,
                       std::size_t otherwise) {
-  const auto found = header.keys.find(key);
-  if (found == header.keys.end()) {
-    return otherwise;
-  }
-  const auto* value = std::get_if<std::uint16_t>(&header.metadata[found->second].second);
-  require(value != nullptr, where, ": ", key, ": expected a uint16");
-  return *value;
+  const GgufValue* value = header.find_value(key);
+  const auto* number = std::get_if<std::uint16_t>(value);
+  require(value == nullptr || number != nullptr, where, ": ", key, ": expected a uint16");
+  return value == nullptr ? otherwise : *number;
 }
 
 SplitPlace split_place(const GgufHeader& header, std::string_view where) {
@@ -111,9 +108,9 @@ void GgufFile::add_part(const std::filesystem::path& path) {
 
 const std::filesystem::path& GgufFile::path() const { return files_[0]->path(); }
 
-const GgufValue* GgufFile::find_value(std::string_view key) const {
-  const auto found = header_.keys.find(key);
-  return found == header_.keys.end() ? nullptr : &header_.metadata[found->second].second;
+const GgufValue* GgufHeader::find_value(std::string_view key) const {
+  const auto found = keys.find(key);
+  return found == keys.end() ? nullptr : &metadata[found->second].second;
 }
 
 const GgufTensor* GgufFile::find_tensor(std::string_view name) const {

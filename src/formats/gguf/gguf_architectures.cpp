@@ -6,102 +6,14 @@
 
 #include "base/printable.h"
 #include "formats/gguf/gguf_rope.h"
-#include "formats/huggingface/families.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
-namespace {
-
-constexpr std::string_view kEmbedding = "token_embd.weight";
-constexpr std::string_view kHead = "output.weight";
-
-// Returns the name of a part, without the layer.
-const char* name_of_part(Part part) {
-  switch (part) {
-    case Part::token_embedding:
-      return "token_embd";
-    case Part::position_embedding:
-      return "position_embd";
-    case Part::attention_norm:
-      return "attn_norm";
-    case Part::query_key_value:
-      return "attn_qkv";
-    case Part::attention_output:
-      return "attn_output";
-    case Part::query_norm:
-      return "attn_q_norm";
-    case Part::key_norm:
-      return "attn_k_norm";
-    case Part::attention_output_norm:
-      return "post_attention_norm";
-    case Part::mlp_norm:
-      return "ffn_norm";
-    case Part::mlp_in:
-      return "ffn_up";
-    case Part::mlp_gate:
-      return "ffn_gate";
-    case Part::mlp_out:
-      return "ffn_down";
-    case Part::mlp_output_norm:
-      return "post_ffw_norm";
-    case Part::final_norm:
-      return "output_norm";
-    case Part::head:
-      return "output";
-  }
-  return "";
-}
-
-std::string tensor_name(const Weight& weight, const std::string& name) {
-  const std::string layer =
-      weight.layer == kNoLayer ? "" : "blk." + std::to_string(weight.layer) + ".";
-  return layer + name + (weight.is_bias ? ".bias" : ".weight");
-}
-
-std::vector<StoredTensor> fused_tensors(const Weight& weight, const GptConfig&) {
-  return {{.name = tensor_name(weight, name_of_part(weight.part)), .rows = weight.shape[0]}};
-}
-
-// Returns tensors with separate queries, keys and values.
-std::vector<StoredTensor> split_tensors(const Weight& weight, const GptConfig& config) {
-  if (weight.part != Part::query_key_value) {
-    return fused_tensors(weight, config);
-  }
-  return query_key_value_tensors(weight, config,
-                                 {tensor_name(weight, "attn_q"), tensor_name(weight, "attn_k"),
-                                  tensor_name(weight, "attn_v")});
-}
-
-// llama.cpp's Llama rotates neighbouring elements of a head together; ours are half a head apart.
-std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config) {
-  std::vector<StoredTensor> tensors = split_tensors(weight, config);
-  if (weight.part == Part::query_key_value) {
-    const AttentionPlan plan = block_plan(config, weight.layer).attention;
-    for (const Index part : {0, 1}) {
-      tensors[static_cast<std::size_t>(part)].order = {
-          .outer = plan.part_heads(part), .first = plan.head_width / 2, .second = 2};
-    }
-  }
-  return tensors;
-}
-
-bool is_norm(Part part) {
-  return part == Part::attention_norm || part == Part::query_norm || part == Part::key_norm ||
-         part == Part::attention_output_norm || part == Part::mlp_norm ||
-         part == Part::mlp_output_norm || part == Part::final_norm;
-}
-
-// Stores gains as the factors 1 + w.
-std::vector<StoredTensor> gemma_tensors(const Weight& weight, const GptConfig& config) {
-  std::vector<StoredTensor> tensors = split_tensors(weight, config);
-  tensors[0].shift = is_norm(weight.part) ? 1 : 0;
-  return tensors;
-}
 
 // Adds keys of one architecture to metadata.
-class KeyWriter {
+class GgufKeyWriter {
  public:
-  KeyWriter(std::string_view architecture, GgufMetadata& metadata)
+  GgufKeyWriter(std::string_view architecture, GgufMetadata& metadata)
       : prefix_(std::string(architecture) + "."), metadata_(metadata) {}
 
   void size(const char* key, Index value) { add(key, static_cast<std::uint32_t>(value)); }
@@ -114,6 +26,56 @@ class KeyWriter {
   std::string prefix_;
   GgufMetadata& metadata_;
 };
+
+namespace {
+
+constexpr std::string_view kEmbedding = "token_embd.weight";
+constexpr std::string_view kHead = "output.weight";
+
+constexpr Choice<Part> kGgufNames[] = {{"token_embd", Part::token_embedding},
+                                       {"position_embd", Part::position_embedding},
+                                       {"attn_norm", Part::attention_norm},
+                                       {"attn_qkv", Part::query_key_value},
+                                       {"attn_output", Part::attention_output},
+                                       {"attn_q_norm", Part::query_norm},
+                                       {"attn_k_norm", Part::key_norm},
+                                       {"post_attention_norm", Part::attention_output_norm},
+                                       {"ffn_norm", Part::mlp_norm},
+                                       {"ffn_up", Part::mlp_in},
+                                       {"ffn_gate", Part::mlp_gate},
+                                       {"ffn_down", Part::mlp_out},
+                                       {"post_ffw_norm", Part::mlp_output_norm},
+                                       {"output_norm", Part::final_norm},
+                                       {"output", Part::head}};
+constexpr Choice<Part> kSplitName[] = {{"attn_q attn_k attn_v", Part::query_key_value}};
+
+std::vector<StoredTensor> fused_tensors(const Weight& weight, const GptConfig& config) {
+  return named_tensors(weight, config, "blk.", kGgufNames);
+}
+
+// Returns tensors with separate queries, keys and values.
+std::vector<StoredTensor> split_tensors(const Weight& weight, const GptConfig& config) {
+  return weight.part == Part::query_key_value ? named_tensors(weight, config, "blk.", kSplitName)
+                                              : fused_tensors(weight, config);
+}
+
+// llama.cpp's Llama rotates neighbouring elements of a head together; ours are half a head apart.
+std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config) {
+  std::vector<StoredTensor> tensors = split_tensors(weight, config);
+  if (weight.part == Part::query_key_value) {
+    const AttentionPlan plan = block_plan(config, weight.layer).attention;
+    tensors[0].order = {.outer = plan.heads, .first = plan.head_width / 2, .second = 2};
+    tensors[1].order = {.outer = plan.key_heads, .first = plan.head_width / 2, .second = 2};
+  }
+  return tensors;
+}
+
+// Stores gains as the factors 1 + w.
+std::vector<StoredTensor> gemma_tensors(const Weight& weight, const GptConfig& config) {
+  std::vector<StoredTensor> tensors = split_tensors(weight, config);
+  tensors[0].shift = tensors[0].name.ends_with("_norm.weight") ? 1 : 0;
+  return tensors;
+}
 
 Index head_width_of(const GptConfig& config) { return block_plan(config, 0).attention.head_width; }
 
@@ -210,83 +172,44 @@ void read_gptneox(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
   config.parallel_residual = keys.boolean("use_parallel_residual", true);
 }
 
-// Returns the reason if llama.cpp's architecture fixes another activation or lacks llama3 scaling.
-std::string refusal_of_fixed(const GptConfig& config, std::string_view name, Activation activation,
-                             bool has_factors) {
-  if (config.activation != activation) {
-    return concat_text("activation = ", name_of(config.activation), " cannot be expressed: ", name,
-                       " of llama.cpp has ", name_of(activation));
-  }
-  return has_factors || config.rope.scaling != RopeScaling::llama3
-             ? ""
-             : concat_text(
-                   "rope_scaling = llama3 cannot be expressed: in llama.cpp only llama has it");
-}
-
-std::string refusal_of_llama(const GptConfig& config) {
-  const std::string why = kLlama.refusal(config);
-  return why.empty() ? refusal_of_fixed(config, "llama", Activation::silu, true) : why;
-}
-
 std::string refusal_of_qwen2(const GptConfig& config) {
-  const std::string why = kQwen2.refusal(config);
-  if (!why.empty() || !config.windows.empty()) {
-    return why.empty() ? "windows cannot be expressed: qwen2 of llama.cpp has none" : why;
-  }
-  return head_width_of(config) * config.n_head == config.n_embd
-             ? refusal_of_fixed(config, "qwen2", Activation::silu, false)
-             : "this head_width cannot be expressed: qwen2 of llama.cpp has n_embd / n_head";
+  return first_refusal(
+      {{!config.windows.empty(), "windows cannot be expressed: qwen2 of llama.cpp has none"},
+       {head_width_of(config) * config.n_head != config.n_embd,
+        "this head_width cannot be expressed: qwen2 of llama.cpp has n_embd / n_head"}});
 }
 
 std::string refusal_of_qwen3(const GptConfig& config) {
-  const std::string why = kQwen3.refusal(config);
-  if (!why.empty() || !config.windows.empty()) {
-    return why.empty() ? "windows cannot be expressed: qwen3 of llama.cpp has none" : why;
-  }
-  return block_plan(config, 0).qkv_bias
-             ? "biases of attention cannot be expressed: qwen3 of llama.cpp has none"
-             : refusal_of_fixed(config, "qwen3", Activation::silu, false);
+  return first_refusal(
+      {{!config.windows.empty(), "windows cannot be expressed: qwen3 of llama.cpp has none"},
+       {block_plan(config, 0).qkv_bias,
+        "biases of attention cannot be expressed: qwen3 of llama.cpp has none"}});
 }
 
 std::string refusal_of_gemma3(const GptConfig& config) {
-  const std::string why = kGemma3.refusal(config);
-  if (!why.empty()) {
-    return why;
-  }
-  const Index window = common_window(config);
-  if (!config.windows.empty() &&
-      config.windows != gemma_windows(config.n_layer, window, kGemmaPattern)) {
-    return "these windows cannot be expressed: gemma3 of llama.cpp has them in five layers of six";
-  }
+  const std::vector<Index> usual_windows =
+      gemma_windows(config.n_layer, common_window(config), kGemmaPattern);
   const double scale = block_plan(config, 0).attention.scale;
   const double usual = gemma_scale(config);
-  if ((scale > 0 && std::abs(scale - usual) > 1e-6 * usual) ||
-      (scale == 0 && config.n_layer == 62)) {
-    return concat_text("attention_scale = ", scale,
-                       " cannot be expressed: gemma3 of llama.cpp has ", usual);
-  }
-  return block_plan(config, 0).qkv_bias
-             ? "biases of attention cannot be expressed: gemma3 of llama.cpp has none"
-             : refusal_of_fixed(config, "gemma3", Activation::gelu_tanh, false);
-}
-
-std::string refusal_of_gpt2(const GptConfig& config) {
-  const std::string why = kGpt2.refusal(config);
-  return why.empty() ? refusal_of_fixed(config, "gpt2", Activation::gelu_tanh, false) : why;
+  const bool has_other_scale =
+      scale > 0 ? std::abs(scale - usual) > 1e-6 * usual : scale == 0 && config.n_layer == 62;
+  return first_refusal(
+      {{!config.windows.empty() && config.windows != usual_windows,
+        "these windows cannot be expressed: gemma3 of llama.cpp has them in five layers of six"},
+       {has_other_scale, concat_text("attention_scale = ", scale,
+                                     " cannot be expressed: gemma3 of llama.cpp has ", usual)},
+       {block_plan(config, 0).qkv_bias,
+        "biases of attention cannot be expressed: gemma3 of llama.cpp has none"}});
 }
 
 std::string refusal_of_gptneox(const GptConfig& config) {
-  const std::string why = kGptNeoX.refusal(config);
-  if (!why.empty()) {
-    return why;
-  }
   return block_plan(config, 0).qkv_bias
-             ? refusal_of_fixed(config, "gptneox", Activation::gelu_erf, false)
+             ? ""
              : "these biases cannot be expressed: gptneox of llama.cpp has all of them";
 }
 
 // Writes the bounds of Llama 3's scaling. llama.cpp only needs the tensor of factors.
-void write_llama3_bounds(const RopeOptions& rope, KeyWriter& keys) {
+void write_llama3_bounds(const RopeOptions& rope, GgufKeyWriter& keys) {
   const RopeOptions usual;
   if (rope.low_freq_factor != usual.low_freq_factor ||
       rope.high_freq_factor != usual.high_freq_factor ||
@@ -297,7 +220,7 @@ void write_llama3_bounds(const RopeOptions& rope, KeyWriter& keys) {
   }
 }
 
-void write_rope(const GptConfig& config, KeyWriter& keys) {
+void write_rope(const GptConfig& config, GgufKeyWriter& keys) {
   const Index width = config.rope.width > 0 ? config.rope.width : head_width_of(config);
   keys.size("rope.dimension_count", width);
   keys.number("rope.freq_base", config.rope.theta);
@@ -310,21 +233,14 @@ void write_rope(const GptConfig& config, KeyWriter& keys) {
   }
 }
 
-void write_rms_layers(const GptConfig& config, KeyWriter& keys) {
+void write_rms_layers(const GptConfig& config, GgufKeyWriter& keys) {
   keys.size("attention.key_length", head_width_of(config));
   keys.size("attention.value_length", head_width_of(config));
   keys.number("attention.layer_norm_rms_epsilon", config.layer_norm_epsilon);
   write_rope(config, keys);
 }
 
-template <const char* kName>
-void write_llama(const GptConfig& config, GgufMetadata& metadata) {
-  KeyWriter keys(kName, metadata);
-  write_rms_layers(config, keys);
-}
-
-void write_gemma3(const GptConfig& config, GgufMetadata& metadata) {
-  KeyWriter keys("gemma3", metadata);
+void write_gemma3(const GptConfig& config, GgufKeyWriter& keys) {
   write_rms_layers(config, keys);
   if (!config.windows.empty()) {
     keys.size("attention.sliding_window", common_window(config));
@@ -334,59 +250,77 @@ void write_gemma3(const GptConfig& config, GgufMetadata& metadata) {
   }
 }
 
-void write_gpt2(const GptConfig& config, GgufMetadata& metadata) {
-  KeyWriter("gpt2", metadata).number("attention.layer_norm_epsilon", config.layer_norm_epsilon);
+void write_gpt2(const GptConfig& config, GgufKeyWriter& keys) {
+  keys.number("attention.layer_norm_epsilon", config.layer_norm_epsilon);
 }
 
-void write_gptneox(const GptConfig& config, GgufMetadata& metadata) {
-  KeyWriter keys("gptneox", metadata);
+void write_gptneox(const GptConfig& config, GgufKeyWriter& keys) {
   keys.number("attention.layer_norm_epsilon", config.layer_norm_epsilon);
   keys.add("use_parallel_residual", config.parallel_residual);
   write_rope(config, keys);
 }
 
-constexpr char kLlamaName[] = "llama";
-constexpr char kQwen2Name[] = "qwen2";
-constexpr char kQwen3Name[] = "qwen3";
-
 const std::array kArchitectures{
     GgufArchitecture{
-        .name = kLlamaName,
+        .name = "llama",
         .layout = {.head = kHead, .buffers = {kGgufRopeFactors}, .tensors_of = llama_tensors},
+        .family = kLlama,
+        .activation = Activation::silu,
         .read = read_llama,
-        .refusal = refusal_of_llama,
-        .write = write_llama<kLlamaName>},
-    GgufArchitecture{.name = kQwen2Name,
+        .write = write_rms_layers},
+    GgufArchitecture{.name = "qwen2",
                      .layout = {.head = kHead, .tensors_of = split_tensors},
+                     .family = kQwen2,
+                     .activation = Activation::silu,
+                     .own_refusal = refusal_of_qwen2,
                      .read = read_llama,
-                     .refusal = refusal_of_qwen2,
-                     .write = write_llama<kQwen2Name>},
-    GgufArchitecture{.name = kQwen3Name,
+                     .write = write_rms_layers},
+    GgufArchitecture{.name = "qwen3",
                      .layout = {.head = kHead, .tensors_of = split_tensors},
+                     .family = kQwen3,
+                     .activation = Activation::silu,
+                     .own_refusal = refusal_of_qwen3,
                      .read = read_qwen3,
-                     .refusal = refusal_of_qwen3,
-                     .write = write_llama<kQwen3Name>},
+                     .write = write_rms_layers},
     GgufArchitecture{.name = "gemma3",
                      .layout = {.head = kHead, .tensors_of = gemma_tensors},
+                     .family = kGemma3,
+                     .activation = Activation::gelu_tanh,
+                     .own_refusal = refusal_of_gemma3,
                      .read = read_gemma3,
-                     .refusal = refusal_of_gemma3,
                      .write = write_gemma3},
     GgufArchitecture{.name = "gpt2",
                      .layout = {.head = kHead, .tensors_of = fused_tensors, .has_all_biases = true},
+                     .family = kGpt2,
+                     .activation = Activation::gelu_tanh,
                      .read = read_gpt2,
-                     .refusal = refusal_of_gpt2,
                      .write = write_gpt2},
     GgufArchitecture{.name = "gptneox",
                      .layout = {.head = kHead, .tensors_of = fused_tensors},
+                     .family = kGptNeoX,
+                     .activation = Activation::gelu_erf,
+                     .own_refusal = refusal_of_gptneox,
                      .read = read_gptneox,
-                     .refusal = refusal_of_gptneox,
                      .write = write_gptneox,
                      .has_own_head = true}};
 
+// Returns why llama.cpp's architecture cannot compute a model's function; "" if it can.
+std::string refusal_of(const GgufArchitecture& architecture, const GptConfig& config) {
+  const bool lacks_llama3 =
+      config.rope.scaling == RopeScaling::llama3 && &architecture.family != &kLlama;
+  return first_refusal(
+      {{true, architecture.family.refusal(config)},
+       {true, architecture.own_refusal == nullptr ? "" : architecture.own_refusal(config)},
+       {config.activation != architecture.activation,
+        concat_text("activation = ", name_of(config.activation), " cannot be expressed: ",
+                    architecture.name, " of llama.cpp has ", name_of(architecture.activation))},
+       {lacks_llama3,
+        "rope_scaling = llama3 cannot be expressed: in llama.cpp only llama has it"}});
+}
+
 const GgufArchitecture& architecture_of(const GgufFile& file) {
   constexpr std::string_view kKey = "general.architecture";
-  const GgufValue* value = file.find_value(kKey);
-  const auto* name = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  const auto* name = std::get_if<std::string>(file.find_value(kKey));
   require_value(name != nullptr, kKey, "is missing");
   std::vector<std::string_view> names;
   for (const GgufArchitecture& architecture : kArchitectures) {
@@ -464,28 +398,25 @@ GgufModel read_gguf_model(const GgufFile& file) {
 
 const GgufArchitecture& gguf_architecture_for(const GptConfig& config) {
   for (const GgufArchitecture& architecture : kArchitectures) {
-    if (architecture.refusal(config).empty()) {
+    if (refusal_of(architecture, config).empty()) {
       return architecture;
     }
   }
   require(!kGptNeo.refusal(config).empty(),
           "gguf: llama.cpp has no architecture for GPT-Neo; use --to hf");
   // Reports the reason of the closest architecture.
-  const auto nearest = [&](const GgufArchitecture& architecture) {
-    return architecture.name == (config.norm_type != NormKind::rms
-                                     ? config.position == PositionKind::rope ? "gptneox" : "gpt2"
-                                 : config.norm_gain_plus_one ? "gemma3"
-                                 : config.qk_norm            ? "qwen3"
-                                                             : "llama");
-  };
-  fail("gguf: ",
-       std::find_if(kArchitectures.begin(), kArchitectures.end(), nearest)->refusal(config));
+  std::string_view nearest = config.position == PositionKind::rope ? "gptneox" : "gpt2";
+  if (config.norm_type == NormKind::rms) {
+    nearest = config.norm_gain_plus_one ? "gemma3" : config.qk_norm ? "qwen3" : "llama";
+  }
+  const auto found = std::ranges::find(kArchitectures, nearest, &GgufArchitecture::name);
+  fail("gguf: ", refusal_of(*found, config));
 }
 
 GgufMetadata gguf_model_keys(const GgufArchitecture& architecture, const GptConfig& config) {
   GgufMetadata metadata{{"general.architecture", std::string(architecture.name)}};
   const BlockPlan plan = block_plan(config, 0);
-  KeyWriter keys(architecture.name, metadata);
+  GgufKeyWriter keys(architecture.name, metadata);
   keys.size("vocab_size", config.vocab_size);
   keys.size("context_length", config.block_size);
   keys.size("embedding_length", config.n_embd);
@@ -493,7 +424,7 @@ GgufMetadata gguf_model_keys(const GgufArchitecture& architecture, const GptConf
   keys.size("feed_forward_length", *plan.mlp_width);
   keys.size("attention.head_count", config.n_head);
   keys.size("attention.head_count_kv", plan.attention.key_heads);
-  architecture.write(config, metadata);
+  architecture.write(config, keys);
   return metadata;
 }
 

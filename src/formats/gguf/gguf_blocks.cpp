@@ -1,9 +1,10 @@
 #include "formats/gguf/gguf_blocks.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <variant>
 
 #include "formats/gguf/gguf_header.h"
 #include "headlight/base/error.h"
@@ -88,61 +89,30 @@ struct Q8_0 {
   }
 };
 
-// Fills a block of 32 values: number(i, half) is the lower (0) or upper (1) half of byte i.
-template <class Number>
-void fill_halves(float* values, const Number& number) {
-  for (int half = 0; half < 2; ++half) {
-    for (int i = 0; i < 16; ++i) {
-      values[16 * half + i] = number(i, half);
+// Q4_0, Q4_1, Q5_0 and Q5_1: the scale, with kHasLeast the least value, with 5 bits the highest
+// bits of all 32 numbers, then their lower bits. Without a least value, numbers are signed.
+template <int kBits, bool kHasLeast>
+struct SmallBlock {
+  static constexpr int kHigh = kHasLeast ? 4 : 2;
+  static constexpr int kLow = kBits == 5 ? kHigh + 4 : kHigh;
+  static constexpr GgufBlock kBlock{32, kLow + 16};
+  static void read(const Byte* block, float* values) {
+    const float scale = read_half(block);
+    [[maybe_unused]] const float least = read_half(block + 2);
+    for (int half = 0; half < 2; ++half) {
+      for (int i = 0; i < 16; ++i) {
+        const int place = 16 * half + i;
+        int number = nibble(block[kLow + i], half);
+        if constexpr (kBits == 5) {
+          number |= bit(block[kHigh + place / 8], place % 8) << 4;
+        }
+        if constexpr (kHasLeast) {
+          values[place] = scale * static_cast<float>(number) + least;
+        } else {
+          values[place] = scale * static_cast<float>(number - (1 << (kBits - 1)));
+        }
+      }
     }
-  }
-}
-
-struct Q4_0 {
-  static constexpr GgufBlock kBlock{32, 18};
-  static void read(const Byte* block, float* values) {
-    const float scale = read_half(block);
-    fill_halves(values, [=](int i, int half) {
-      return scale * static_cast<float>(nibble(block[2 + i], half) - 8);
-    });
-  }
-};
-
-struct Q4_1 {
-  static constexpr GgufBlock kBlock{32, 20};
-  static void read(const Byte* block, float* values) {
-    const float scale = read_half(block);
-    const float least = read_half(block + 2);
-    fill_halves(values, [=](int i, int half) {
-      return scale * static_cast<float>(nibble(block[4 + i], half)) + least;
-    });
-  }
-};
-
-// Returns number i of a half, of 5 bits. The highest bits of all 32 numbers come first.
-int five_bits(const Byte* block, int i, int half) {
-  const int place = 16 * half + i;
-  return nibble(block[4 + i], half) | bit(block[place / 8], place % 8) << 4;
-}
-
-struct Q5_0 {
-  static constexpr GgufBlock kBlock{32, 22};
-  static void read(const Byte* block, float* values) {
-    const float scale = read_half(block);
-    fill_halves(values, [=](int i, int half) {
-      return scale * static_cast<float>(five_bits(block + 2, i, half) - 16);
-    });
-  }
-};
-
-struct Q5_1 {
-  static constexpr GgufBlock kBlock{32, 24};
-  static void read(const Byte* block, float* values) {
-    const float scale = read_half(block);
-    const float least = read_half(block + 2);
-    fill_halves(values, [=](int i, int half) {
-      return scale * static_cast<float>(five_bits(block + 4, i, half)) + least;
-    });
   }
 };
 
@@ -205,28 +175,21 @@ struct ScaledPart {
   }
 };
 
-struct Q4K {
-  static constexpr GgufBlock kBlock{256, 144};
+// Q4_K and Q5_K: with 5 bits, the highest bits of all numbers precede their lower bits.
+template <int kBits>
+struct ScaledBlock {
+  static constexpr int kHigh = 16;
+  static constexpr int kLow = kBits == 5 ? kHigh + 32 : kHigh;
+  static constexpr GgufBlock kBlock{256, kLow + 128};
   static void read(const Byte* block, float* values) {
     for (int part = 0; part < 8; ++part) {
       const auto [step, least] = ScaledPart::of(block, part);
-      const Byte* numbers = block + 16 + 32 * (part / 2);
+      const Byte* low = block + kLow + 32 * (part / 2);
       for (int i = 0; i < 32; ++i) {
-        values[32 * part + i] = step * static_cast<float>(nibble(numbers[i], part % 2)) - least;
-      }
-    }
-  }
-};
-
-struct Q5K {
-  static constexpr GgufBlock kBlock{256, 176};
-  static void read(const Byte* block, float* values) {
-    const Byte* high = block + 16;
-    for (int part = 0; part < 8; ++part) {
-      const auto [step, least] = ScaledPart::of(block, part);
-      const Byte* low = block + 48 + 32 * (part / 2);
-      for (int i = 0; i < 32; ++i) {
-        const int number = nibble(low[i], part % 2) | bit(high[i], part) << 4;
+        int number = nibble(low[i], part % 2);
+        if constexpr (kBits == 5) {
+          number |= bit(block[kHigh + i], part) << 4;
+        }
         values[32 * part + i] = step * static_cast<float>(number) - least;
       }
     }
@@ -252,68 +215,53 @@ struct Q6K {
   }
 };
 
-template <class Format>
+template <class T>
 concept Writable = requires(const float* values, Byte* block) {
-  Format::write(values, block);
+  T::write(values, block);
 };
 
-// Calls body(Format{}) with the struct of a type.
-template <class Body>
-auto with_format(GgufType type, const Body& body) {
-  switch (type) {
-    case GgufType::f16:
-      return body(F16{});
-    case GgufType::bf16:
-      return body(Bf16{});
-    case GgufType::q8_0:
-      return body(Q8_0{});
-    case GgufType::q4_0:
-      return body(Q4_0{});
-    case GgufType::q4_1:
-      return body(Q4_1{});
-    case GgufType::q5_0:
-      return body(Q5_0{});
-    case GgufType::q5_1:
-      return body(Q5_1{});
-    case GgufType::q2_k:
-      return body(Q2K{});
-    case GgufType::q3_k:
-      return body(Q3K{});
-    case GgufType::q4_k:
-      return body(Q4K{});
-    case GgufType::q5_k:
-      return body(Q5K{});
-    case GgufType::q6_k:
-      return body(Q6K{});
-    case GgufType::f32:
-      break;
-  }
-  return body(F32{});
-}
+using Format = std::variant<F32, F16, Bf16, Q8_0, SmallBlock<4, false>, SmallBlock<4, true>,
+                            SmallBlock<5, false>, SmallBlock<5, true>, Q2K, Q3K, ScaledBlock<4>,
+                            ScaledBlock<5>, Q6K>;
+
+const std::map<GgufType, Format> kFormats{{GgufType::f32, F32{}},
+                                          {GgufType::f16, F16{}},
+                                          {GgufType::bf16, Bf16{}},
+                                          {GgufType::q8_0, Q8_0{}},
+                                          {GgufType::q4_0, SmallBlock<4, false>{}},
+                                          {GgufType::q4_1, SmallBlock<4, true>{}},
+                                          {GgufType::q5_0, SmallBlock<5, false>{}},
+                                          {GgufType::q5_1, SmallBlock<5, true>{}},
+                                          {GgufType::q2_k, Q2K{}},
+                                          {GgufType::q3_k, Q3K{}},
+                                          {GgufType::q4_k, ScaledBlock<4>{}},
+                                          {GgufType::q5_k, ScaledBlock<5>{}},
+                                          {GgufType::q6_k, Q6K{}}};
 
 }  // namespace
 
 GgufBlock gguf_block(GgufType type) {
-  return with_format(type, [](auto format) { return decltype(format)::kBlock; });
+  return std::visit([](auto format) { return decltype(format)::kBlock; }, kFormats.at(type));
 }
 
 void dequantize_gguf(GgufType type, std::span<const std::byte> blocks, std::span<float> values) {
-  with_format(type, [&](auto format) {
+  const auto read_blocks = [&](auto format) {
     const auto [elements, bytes] = decltype(format)::kBlock;
     const auto* block = reinterpret_cast<const Byte*>(blocks.data());
     const float* end = values.data() + values.size();
     for (float* part = values.data(); part < end; part += elements, block += bytes) {
       format.read(block, part);
     }
-  });
+  };
+  std::visit(read_blocks, kFormats.at(type));
 }
 
 bool can_write_gguf(GgufType type) {
-  return with_format(type, [](auto format) { return Writable<decltype(format)>; });
+  return std::visit([](auto format) { return Writable<decltype(format)>; }, kFormats.at(type));
 }
 
 void quantize_gguf(GgufType type, std::span<const float> values, std::span<std::byte> blocks) {
-  with_format(type, [&](auto format) {
+  const auto write_blocks = [&](auto format) {
     if constexpr (Writable<decltype(format)>) {
       const auto [elements, bytes] = decltype(format)::kBlock;
       auto* block = reinterpret_cast<Byte*>(blocks.data());
@@ -322,7 +270,8 @@ void quantize_gguf(GgufType type, std::span<const float> values, std::span<std::
         format.write(part, block);
       }
     }
-  });
+  };
+  std::visit(write_blocks, kFormats.at(type));
 }
 
 }  // namespace headlight

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <optional>
 
 #include "base/printable.h"
@@ -319,15 +318,12 @@ Index gguf_tensor_bytes(std::string_view where, GgufType type, const Shape& shap
 }
 
 GgufHeader read_gguf_header(const InputFile& file) {
-  const std::string name = shown(file.path());
   HeaderBytes bytes(file);
   GgufHeader header{.version = read_version(bytes, file)};
   const std::uint64_t tensors = read_count(bytes, "tensors", kMaxTensors);
   const std::uint64_t entries = read_count(bytes, "keys of metadata", kMaxGgufKeys);
   read_metadata(bytes, entries, header);
-  const auto aligned = header.keys.find(kGgufAlignmentKey);
-  const Index alignment = gguf_alignment(
-      name, aligned == header.keys.end() ? nullptr : &header.metadata[aligned->second].second);
+  const Index alignment = gguf_alignment(shown(file.path()), header.find_value(kGgufAlignmentKey));
   read_tensors(bytes, file, tensors, alignment, header);
   const Index data_start = rounded_up(bytes.position(), alignment);
   place_tensors(file, data_start, header.tensors);

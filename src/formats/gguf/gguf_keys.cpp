@@ -61,10 +61,8 @@ std::string value_text(const GgufValue& value) {
       return in_quotes(plain);
     } else if constexpr (std::is_same_v<T, bool>) {
       return plain ? "true" : "false";
-    } else if constexpr (std::is_integral_v<T>) {
-      return std::to_string(plain);
     } else {
-      return concat_text(plain);
+      return concat_text(+plain);
     }
   };
   return std::visit(text, value);

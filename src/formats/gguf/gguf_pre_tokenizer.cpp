@@ -1,9 +1,8 @@
 #include "formats/gguf/gguf_pre_tokenizer.h"
 
-#include <algorithm>
 #include <array>
-#include <vector>
 
+#include "formats/word_list.h"
 #include "headlight/base/choices.h"
 #include "headlight/text/bpe_pattern.h"
 
@@ -79,13 +78,11 @@ constexpr std::array kPieces{
 const GgufPreTokenizer& gguf_pre_tokenizer(std::string_view about, std::string_view name) {
   std::vector<std::string_view> known;
   for (const GgufPreTokenizer& pieces : kPieces) {
-    for (std::string_view rest = pieces.names; !rest.empty();) {
-      const std::string_view word = rest.substr(0, rest.find(' '));
+    for (const std::string_view word : words_of(pieces.names)) {
       if (word == name) {
         return pieces;
       }
       known.push_back(word);
-      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
     }
   }
   fail_choice(about, known, name);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 namespace headlight {
 
@@ -12,8 +11,5 @@ inline constexpr std::int32_t kControl = 3;
 inline constexpr std::int32_t kUserDefined = 4;
 inline constexpr std::int32_t kUnused = 5;
 inline constexpr std::int32_t kByte = 6;
-
-// The character for a blank in SentencePiece's tokens.
-inline constexpr std::string_view kMark = "\u2581";
 
 }  // namespace headlight

@@ -6,10 +6,10 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "base/json.h"
 #include "base/printable.h"
 #include "formats/gguf/gguf_pre_tokenizer.h"
 #include "formats/gguf/gguf_token_types.h"
+#include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
@@ -53,7 +53,6 @@ class TokenizerKeys {
     const auto* value = find<std::string>(key, "a text");
     return value == nullptr ? std::string(otherwise) : *value;
   }
-
   bool flag(std::string_view key, bool otherwise) const {
     const bool* value = find<bool>(key, "true or false");
     return value == nullptr ? otherwise : *value;
@@ -162,13 +161,7 @@ Json added_tokens(const GgufTokens& tokens) {
     const bool special =
         type == kControl || type == kUnknown || number == tokens.begin || number == tokens.end;
     if (special || type == kUserDefined) {
-      result.push_back({{"id", number},
-                        {"content", tokens.names[id]},
-                        {"single_word", false},
-                        {"lstrip", false},
-                        {"rstrip", false},
-                        {"normalized", false},
-                        {"special", special}});
+      result.push_back(added_token_json(number, tokens.names[id], special));
     }
   }
   return result;
@@ -189,29 +182,13 @@ Json template_of(const TokenizerKeys& keys, const GgufTokens& tokens, bool other
   }
   require(tokens.begin >= 0, keys.at("bos_token_id"),
           ": is missing, but texts begin with this token");
-  const std::string name(tokens.names[static_cast<std::size_t>(tokens.begin)]);
-  const Json first = {{"SpecialToken", {{"id", name}, {"type_id", 0}}}};
-  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
-  const Json second = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}};
-  Json result = {{"type", "TemplateProcessing"}};
-  result["single"] = Json::array({first, text});
-  result["pair"] = Json::array({first, text, second});
-  result["special_tokens"][name] = {
-      {"id", name}, {"ids", Json::array({tokens.begin})}, {"tokens", Json::array({name})}};
-  return result;
+  return template_json(tokens.names[static_cast<std::size_t>(tokens.begin)], tokens.begin);
 }
 
 Json sequence(const char* list, Json steps) {
   Json result = {{"type", "Sequence"}};
   result[list] = std::move(steps);
   return result;
-}
-
-Json byte_level(bool cuts) {
-  return {{"type", "ByteLevel"},
-          {"add_prefix_space", false},
-          {"trim_offsets", true},
-          {"use_regex", cuts}};
 }
 
 Json split_by(std::string_view regex) {
@@ -230,7 +207,7 @@ Json pre_tokenizer(const GgufPreTokenizer& pieces) {
   for (const std::string_view pattern : pieces.patterns) {
     steps.push_back(split_by(pattern));
   }
-  steps.push_back(byte_level(pieces.patterns.empty()));
+  steps.push_back(byte_level_json(pieces.patterns.empty()));
   return sequence("pretokenizers", std::move(steps));
 }
 
@@ -252,14 +229,14 @@ Json written_merges(const TokenizerKeys& keys) {
   return result;
 }
 
-Json byte_level_json(const TokenizerKeys& keys, const GgufTokens& tokens) {
+Json bpe_json(const TokenizerKeys& keys, const GgufTokens& tokens) {
   const GgufPreTokenizer& pieces =
       gguf_pre_tokenizer(keys.at("pre"), keys.text("pre", kDefaultPieces));
   Json root = {{"version", "1.0"}, {"added_tokens", added_tokens(tokens)}};
   root["normalizer"] = pieces.nfc ? Json({{"type", "NFC"}}) : Json();
   root["pre_tokenizer"] = pre_tokenizer(pieces);
   root["post_processor"] = template_of(keys, tokens, pieces.begins);
-  root["decoder"] = byte_level(true);
+  root["decoder"] = byte_level_json(true);
   root["model"] = {{"type", "BPE"},
                    {"ignore_merges", pieces.whole},
                    {"vocab", vocabulary(tokens)},
@@ -403,11 +380,10 @@ std::unique_ptr<Tokenizer> gguf_tokenizer(const GgufFile& file) {
   const bool bytes = model == "gpt2";
   require(bytes || model == "llama", keys.at("model"), ": expected gpt2 or llama, got ",
           quoted_text(model));
-  const GgufValue* family = file.find_value("general.architecture");
-  const auto* name = family == nullptr ? nullptr : std::get_if<std::string>(family);
+  const auto* name = std::get_if<std::string>(file.find_value("general.architecture"));
   const bool gemma = name != nullptr && name->starts_with("gemma");
   GgufTokens tokens = read_tokens(keys, !bytes);
-  const Json root = bytes ? byte_level_json(keys, tokens) : sentencepiece_json(keys, tokens, gemma);
+  const Json root = bytes ? bpe_json(keys, tokens) : sentencepiece_json(keys, tokens, gemma);
   const std::string end(tokens.end < 0 ? "" : tokens.names[static_cast<std::size_t>(tokens.end)]);
   auto tokenizer =
       parse_tokenizer_json(root.dump(-1, Json::BadUtf8::refused), shown(file.path()), end);

@@ -6,9 +6,9 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/json.h"
 #include "base/printable.h"
 #include "formats/gguf/gguf_token_types.h"
+#include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/formats/gguf/gguf_tokenizer.h"
@@ -24,26 +24,22 @@ constexpr std::string_view kWholeFile = "tokenizer.huggingface.json";
 constexpr std::string_view kCannot = "gguf: this tokenizer cannot be expressed: ";
 constexpr float kScoreOfAdded = -1000;  // llama.cpp writes it but does not read it
 
-bool is_type(const Json& step, std::string_view type) {
-  return step.is_object() && step.value("type", Json()) == Json(type);
-}
-
 Json step_list(const Json& root, const char* key, const char* list) {
   const Json step = root.value(key, Json());
   if (step.is_null()) {
     return Json::array();
   }
-  return is_type(step, "Sequence") ? step.value(list, Json::array()) : Json::array({step});
+  return is_step(step, "Sequence") ? step.value(list, Json::array()) : Json::array({step});
 }
 
 // True for a step that maps bytes to characters. `cuts`: it also cuts with GPT-2's pattern.
 bool is_byte_level(const Json& step, bool cuts) {
-  return is_type(step, "ByteLevel") && step.value("add_prefix_space", Json(true)) == Json(false) &&
+  return is_step(step, "ByteLevel") && step.value("add_prefix_space", Json(true)) == Json(false) &&
          step.value("use_regex", Json(true)) == Json(cuts);
 }
 
 bool is_split(const Json& step, std::string_view pattern) {
-  return is_type(step, "Split") && step.value("invert", Json(false)) == Json(false) &&
+  return is_step(step, "Split") && step.value("invert", Json(false)) == Json(false) &&
          step.value("behavior", Json()) == Json("Isolated") &&
          step.value("pattern", Json()) == Json({{"Regex", pattern}});
 }
@@ -57,10 +53,10 @@ std::string name_of_pieces(const Json& root) {
       (is_byte_level(steps[0], true) || (merges_nothing && is_byte_level(steps[0], false)))) {
     return whole ? "" : "gpt-2";
   }
-  if (steps.size() != 2 || !is_byte_level(steps[1], is_type(steps[0], "Digits"))) {
+  if (steps.size() != 2 || !is_byte_level(steps[1], is_step(steps[0], "Digits"))) {
     return "";
   }
-  if (is_type(steps[0], "Digits")) {
+  if (is_step(steps[0], "Digits")) {
     return !whole && steps[0].value("individual_digits", Json()) == Json(true) ? "smollm" : "";
   }
   if (is_split(steps[0], kLlama3Pattern)) {
@@ -73,7 +69,7 @@ std::string name_of_pieces(const Json& root) {
 // tokenizer.json has NFC.
 bool has_known_normalizer(const Json& root) {
   const Json normalizer = root.value("normalizer", Json());
-  return normalizer.is_null() || is_type(normalizer, "NFC");
+  return normalizer.is_null() || is_step(normalizer, "NFC");
 }
 
 // Returns merges that join the bytes of each character from left to right. Merges of different
@@ -96,7 +92,8 @@ std::vector<std::string> merges_of_characters(const Tokenizer& tokenizer) {
 std::vector<std::string> merges_of_file(const Json& root) {
   std::vector<std::string> merges;
   for (const Json& merge : root["model"]["merges"]) {
-    merges.push_back(merge.is_string() ? merge.text() : merge[0].text() + " " + merge[1].text());
+    const auto [left, right] = merge_pair(merge, "model.merges");
+    merges.push_back(concat_text(left, " ", right));
   }
   return merges;
 }
@@ -152,18 +149,18 @@ struct MarkStyle {
 };
 
 bool replaces_blanks(const Json& step) {
-  return is_type(step, "Replace") && step.value("pattern", Json()) == Json({{"String", " "}}) &&
+  return is_step(step, "Replace") && step.value("pattern", Json()) == Json({{"String", " "}}) &&
          step.value("content", Json()) == Json(kMark);
 }
 
 // True if the steps cut nothing: normalised text has no blanks to cut at.
 bool cuts_nothing(const Json& steps) {
-  return steps.empty() || (steps.size() == 1 && is_type(steps[0], "Split") &&
+  return steps.empty() || (steps.size() == 1 && is_step(steps[0], "Split") &&
                            steps[0].value("pattern", Json()) == Json({{"String", " "}}));
 }
 
 std::optional<MarkStyle> style_of_metaspace(const Json& step) {
-  if (!is_type(step, "Metaspace") || step.value("replacement", Json()) != Json(kMark)) {
+  if (!is_step(step, "Metaspace") || step.value("replacement", Json()) != Json(kMark)) {
     return std::nullopt;
   }
   const Json scheme = step.value("prepend_scheme", Json());
@@ -185,7 +182,7 @@ std::optional<MarkStyle> mark_style(const Json& root) {
   if (texts.empty() && pieces.size() == 1) {
     return style_of_metaspace(pieces[0]);
   }
-  const bool prefix = texts.size() == 2 && is_type(texts[0], "Prepend") &&
+  const bool prefix = texts.size() == 2 && is_step(texts[0], "Prepend") &&
                       texts[0].value("prepend", Json()) == Json(kMark);
   const bool known = texts.size() == (prefix ? 2 : 1) && replaces_blanks(texts[texts.size() - 1]);
   return known && cuts_nothing(pieces) ? std::optional(MarkStyle{.prefix = prefix}) : std::nullopt;
@@ -204,10 +201,8 @@ TokenPlaces places_of(const Json& vocab) {
 
 // Sets the types of the byte tokens and of the unknown token.
 void set_types(const Json& model, const TokenPlaces& places, Tokens& tokens) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
   for (std::size_t byte = 0; byte < 256; ++byte) {
-    const std::string name = concat_text("<0x", kDigits[byte / 16], kDigits[byte % 16], ">");
-    tokens.types.at(places.at(name)) = kByte;
+    tokens.types.at(places.at(byte_token(byte))) = kByte;
   }
   const Json unknown = model.value("unk_token", Json());
   if (unknown.is_string() && places.contains(unknown.text())) {
@@ -238,10 +233,8 @@ class MergeScores {
 
  private:
   void add(const Json& merge) {
-    std::string name = merge.is_string() ? merge.text() : merge[0].text() + merge[1].text();
-    if (merge.is_string()) {
-      name.erase(name.find(' '), 1);
-    }
+    const auto [left, right] = merge_pair(merge, "model.merges");
+    const std::string name = concat_text(left, right);
     const std::size_t id = places_.at(name);
     const bool is_new = pairs_[id]++ == 0;
     if (tokens_.types[id] != kNormal) {
@@ -318,14 +311,13 @@ constexpr auto kEndKeys =
 // Returns the token under a tokenizer.ggml key; nothing, as in llama.cpp, without key or token.
 std::optional<std::int32_t> token_under(const GgufFile& file, const Tokenizer& tokenizer,
                                         const char* key) {
-  const GgufValue* value = file.find_value(concat_text("tokenizer.ggml.", key));
-  const auto* id = value == nullptr ? nullptr : std::get_if<std::uint32_t>(value);
+  const auto* id = std::get_if<std::uint32_t>(file.find_value(concat_text("tokenizer.ggml.", key)));
   return id != nullptr && *id < tokenizer.vocab_size()
              ? std::optional(static_cast<std::int32_t>(*id))
              : std::nullopt;
 }
 
-// Sets the tokens that begin, end and pad texts from the file's ids.
+// Sets the chat template, and the tokens that begin, end and pad texts from the file's ids.
 void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
   const auto special = [&](const char* key) {
     const std::optional<std::int32_t> id = token_under(file, tokenizer, key);
@@ -340,23 +332,23 @@ void set_special_tokens(const GgufFile& file, Tokenizer& tokenizer) {
   tokenizer.suggest_stop_tokens(special(kEndKeys[0]), std::move(ends));
   tokenizer.suggest_begin_of_text(special("bos_token_id"));
   tokenizer.set_padding(special("padding_token_id"));
+  if (const auto* text = std::get_if<std::string>(file.find_value("tokenizer.chat_template"))) {
+    tokenizer.set_chat_template(*text);
+  }
 }
 
 // Returns the name of the token that ends a text; "" if the file has none.
 std::string end_name(const GgufFile& file) {
-  const GgufValue* id = file.find_value("tokenizer.ggml.eos_token_id");
-  const GgufValue* list = file.find_value("tokenizer.ggml.tokens");
-  const auto* number = id == nullptr ? nullptr : std::get_if<std::uint32_t>(id);
-  const auto* array = list == nullptr ? nullptr : std::get_if<GgufArray>(list);
-  const auto* names = array == nullptr ? nullptr : std::get_if<std::vector<std::string>>(array);
+  const auto* number = std::get_if<std::uint32_t>(file.find_value("tokenizer.ggml.eos_token_id"));
+  const auto* list = std::get_if<GgufArray>(file.find_value("tokenizer.ggml.tokens"));
+  const auto* names = std::get_if<std::vector<std::string>>(list);
   return number != nullptr && names != nullptr && *number < names->size() ? (*names)[*number] : "";
 }
 
 }  // namespace
 
 std::unique_ptr<Tokenizer> read_gguf_vocabulary(const GgufFile& file) {
-  const GgufValue* whole = file.find_value(kWholeFile);
-  const auto* text = whole == nullptr ? nullptr : std::get_if<std::string>(whole);
+  const auto* text = std::get_if<std::string>(file.find_value(kWholeFile));
   std::unique_ptr<Tokenizer> tokenizer =
       text == nullptr
           ? gguf_tokenizer(file)

@@ -1,10 +1,10 @@
 #include "formats/huggingface/asked_keys.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <utility>
-#include <vector>
 
+#include "formats/word_list.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -12,58 +12,33 @@ namespace {
 
 // Fields of GptConfig, and their keys in files of other programs. Keys inside an object, for
 // example rope_scaling, are listed without the object's name.
-constexpr auto kFileKeys = std::to_array<std::pair<std::string_view, std::string_view>>(
-    {{"vocab_size", "vocab_size"},
-     {"block_size", "n_positions"},
-     {"block_size", "n_ctx"},
-     {"block_size", "max_position_embeddings"},
-     {"block_size", "context_length"},
-     {"n_layer", "num_layers"},
-     {"n_layer", "num_hidden_layers"},
-     {"n_layer", "block_count"},
-     {"n_head", "num_heads"},
-     {"n_head", "num_attention_heads"},
-     {"n_head", "attention.head_count"},
-     {"n_kv_head", "num_key_value_heads"},
-     {"n_kv_head", "attention.head_count_kv"},
-     {"n_embd", "hidden_size"},
-     {"n_embd", "embedding_length"},
-     {"n_inner", "intermediate_size"},
-     {"n_inner", "feed_forward_length"},
-     {"head_width", "head_dim"},
-     {"head_width", "attention.key_length"},
-     {"attention_dropout", "attn_pdrop"},
-     {"residual_dropout", "resid_pdrop"},
-     {"residual_dropout", "resid_dropout"},
-     {"residual_dropout", "hidden_dropout"},
-     {"residual_dropout", "headlight_residual_dropout"},
-     {"embedding_dropout", "embd_pdrop"},
-     {"embedding_dropout", "embed_dropout"},
-     {"embedding_dropout", "hidden_dropout"},
-     {"embedding_dropout", "headlight_embedding_dropout"},
-     {"layer_norm_epsilon", "layer_norm_eps"},
-     {"layer_norm_epsilon", "rms_norm_eps"},
-     {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
-     {"layer_norm_epsilon", "attention.layer_norm_rms_epsilon"},
-     {"windows", "window_size"},
-     {"windows", "sliding_window"},
-     {"windows", "attention.sliding_window"},
-     {"attention_scale", "query_pre_attn_scalar"},
-     {"rope_theta", "rotary_emb_base"},
-     {"rope_theta", "rope.freq_base"},
-     {"rope_local_theta", "rope_local_base_freq"},
-     {"rope_local_theta", "rope.freq_base_swa"},
-     {"rotary_pct", "partial_rotary_factor"},
-     {"rotary_pct", "rope_width"},
-     {"rotary_pct", "rope.dimension_count"},
-     {"rope_factor", "factor"},
-     {"low_freq_factor", "rope_low_freq_factor"},
-     {"high_freq_factor", "rope_high_freq_factor"},
-     {"original_max_position_embeddings", "rope_original_block_size"}});
+constexpr std::pair<std::string_view, std::string_view> kFileKeys[] = {
+    {"vocab_size", "vocab_size"},
+    {"block_size", "n_positions n_ctx max_position_embeddings context_length"},
+    {"n_layer", "num_layers num_hidden_layers block_count"},
+    {"n_head", "num_heads num_attention_heads attention.head_count"},
+    {"n_kv_head", "num_key_value_heads attention.head_count_kv"},
+    {"n_embd", "hidden_size embedding_length"},
+    {"n_inner", "intermediate_size feed_forward_length"},
+    {"head_width", "head_dim attention.key_length"},
+    {"attention_dropout", "attn_pdrop"},
+    {"residual_dropout", "resid_pdrop resid_dropout hidden_dropout headlight_residual_dropout"},
+    {"embedding_dropout", "embd_pdrop embed_dropout hidden_dropout headlight_embedding_dropout"},
+    {"layer_norm_epsilon",
+     "layer_norm_eps rms_norm_eps attention.layer_norm_epsilon attention.layer_norm_rms_epsilon"},
+    {"windows", "window_size sliding_window attention.sliding_window"},
+    {"attention_scale", "query_pre_attn_scalar"},
+    {"rope_theta", "rotary_emb_base rope.freq_base"},
+    {"rope_local_theta", "rope_local_base_freq rope.freq_base_swa"},
+    {"rotary_pct", "partial_rotary_factor rope_width rope.dimension_count"},
+    {"rope_factor", "factor"},
+    {"low_freq_factor", "rope_low_freq_factor"},
+    {"high_freq_factor", "rope_high_freq_factor"},
+    {"original_max_position_embeddings", "rope_original_block_size"},
+};
 
 bool is_field(std::string_view word) {
-  return std::any_of(kFileKeys.begin(), kFileKeys.end(),
-                     [&](const auto& row) { return row.first == word; });
+  return std::ranges::any_of(kFileKeys, [&](const auto& row) { return row.first == word; });
 }
 
 bool is_in_word(char c) {
@@ -83,9 +58,9 @@ void AskedKeys::add(std::string_view key, bool is_there) {
 
 std::string AskedKeys::key_of(std::string_view field) const {
   std::vector<std::string_view> names{field};
-  for (const auto& [of_field, key] : kFileKeys) {
+  for (const auto& [of_field, keys] : kFileKeys) {
     if (of_field == field) {
-      names.push_back(key);
+      std::ranges::copy(words_of(keys), std::back_inserter(names));
     }
   }
   std::string asked(field);

@@ -1,5 +1,7 @@
 #include "formats/huggingface/config_reader.h"
 
+#include <algorithm>
+
 #include "headlight/base/error.h"
 #include "headlight/nn/gpt_config.h"
 
@@ -19,9 +21,9 @@ ConfigReader ConfigReader::inside(const char* key) const {
 }
 
 const Json* ConfigReader::find(const char* key) const {
-  const Json* found = object_.find(key);
-  asked_->add(name(key), found != nullptr && !found->is_null());
-  return found == nullptr || found->is_null() ? nullptr : found;
+  const Json* found = is_null(key) ? nullptr : object_.find(key);
+  asked_->add(name(key), found != nullptr);
+  return found;
 }
 
 bool ConfigReader::is_null(const char* key) const {
@@ -29,57 +31,45 @@ bool ConfigReader::is_null(const char* key) const {
   return found != nullptr && found->is_null();
 }
 
-Index ConfigReader::integer(const char* key, Index fallback) const {
+const Json* ConfigReader::find(const char* key, bool (Json::*is_kind)() const,
+                               const char* kind) const {
   const Json* value = find(key);
-  require_value(value == nullptr || value->is_integer(), name(key), "expected a whole number");
-  return value == nullptr ? fallback : value->integer();
-}
-
-Index ConfigReader::size(const char* key, Index fallback, Index smallest) const {
-  const Index value = integer(key, fallback);
-  require_value(find(key) == nullptr || (value >= smallest && value <= kLargestSize), name(key),
-                "expected ", smallest, " to ", kLargestSize, ", got ", value);
+  require_value(value == nullptr || (value->*is_kind)(), name(key), "expected ", kind);
   return value;
 }
 
+Index ConfigReader::size(const char* key, Index fallback, Index smallest) const {
+  const Json* value = find(key, &Json::is_integer, "a whole number");
+  if (value == nullptr) {
+    return fallback;
+  }
+  const Index size = value->integer();
+  require_value(size >= smallest && size <= kLargestSize, name(key), "expected ", smallest, " to ",
+                kLargestSize, ", got ", size);
+  return size;
+}
+
 double ConfigReader::number(const char* key, double fallback) const {
-  const Json* value = find(key);
-  require_value(value == nullptr || value->is_number(), name(key), "expected a number");
+  const Json* value = find(key, &Json::is_number, "a number");
   return value == nullptr ? fallback : value->number();
 }
 
 std::optional<bool> ConfigReader::boolean(const char* key) const {
-  const Json* value = find(key);
-  require_value(value == nullptr || value->is_boolean(), name(key), "expected true or false");
+  const Json* value = find(key, &Json::is_boolean, "true or false");
   return value == nullptr ? std::nullopt : std::optional<bool>(value->boolean());
 }
 
 std::string ConfigReader::text(const char* key, const std::string& fallback) const {
-  const Json* value = find(key);
-  require_value(value == nullptr || value->is_string(), name(key), "expected a text");
+  const Json* value = find(key, &Json::is_string, "a text");
   return value == nullptr ? fallback : value->text();
 }
 
-std::vector<Index> ConfigReader::integers(const char* key) const {
-  const Json* value = find(key);
-  require_value(value == nullptr || value->is_array(), name(key), "expected a list");
-  std::vector<Index> result;
-  for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
-    require_value((*value)[i].is_integer(), name(key), "expected whole numbers");
-    result.push_back((*value)[i].integer());
-  }
-  return result;
-}
-
-std::vector<std::string> ConfigReader::texts(const char* key) const {
-  const Json* value = find(key);
-  require_value(value == nullptr || value->is_array(), name(key), "expected a list");
-  std::vector<std::string> result;
-  for (std::size_t i = 0; value != nullptr && i < value->size(); ++i) {
-    require_value((*value)[i].is_string(), name(key), "expected texts");
-    result.push_back((*value)[i].text());
-  }
-  return result;
+Json::List ConfigReader::list(const char* key, bool (Json::*is_kind)() const,
+                              const char* kinds) const {
+  const Json* value = find(key, &Json::is_array, "a list");
+  Json::List elements = value == nullptr ? Json::List() : value->list();
+  require_value(std::ranges::all_of(elements, is_kind), name(key), "expected ", kinds);
+  return elements;
 }
 
 void ConfigReader::require_default(const char* key, bool supported) const {

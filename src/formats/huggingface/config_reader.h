@@ -3,7 +3,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/json.h"
 #include "formats/huggingface/asked_keys.h"
@@ -25,20 +24,22 @@ class ConfigReader {
   const AskedKeys& asked() const { return *asked_; }
   const Json* find(const char* key) const;
   bool is_null(const char* key) const;  // true if the key exists and is null
-  Index integer(const char* key, Index fallback) const;
   // Returns a size. Throws Error above kLargestSize, before a size can overflow or become memory.
   Index size(const char* key, Index fallback, Index smallest = 1) const;
   double number(const char* key, double fallback) const;
   std::optional<bool> boolean(const char* key) const;
   bool boolean(const char* key, bool fallback) const { return boolean(key).value_or(fallback); }
   std::string text(const char* key, const std::string& fallback) const;
-  // Return an empty list if the key is missing.
-  std::vector<Index> integers(const char* key) const;
-  std::vector<std::string> texts(const char* key) const;
+  // Returns the elements of a list; none if the key is missing. Throws Error unless all are of the
+  // kind.
+  Json::List list(const char* key, bool (Json::*is_kind)() const, const char* kinds) const;
   // Throws Error for any other value, because the model would then compute something else.
   void require_default(const char* key, bool supported) const;
 
  private:
+  // Returns the value of a key; null if it is missing. Throws Error if it is of another kind.
+  const Json* find(const char* key, bool (Json::*is_kind)() const, const char* kind) const;
+
   const Json& object_;
   std::string prefix_;
   std::shared_ptr<AskedKeys> asked_ = std::make_shared<AskedKeys>();

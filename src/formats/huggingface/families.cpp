@@ -5,6 +5,7 @@
 
 #include "base/printable.h"
 #include "formats/token_settings.h"
+#include "formats/word_list.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -32,59 +33,22 @@ void refuse_quantization(const ConfigReader& reader) {
 
 // Keys of transformers that do not change a model's function: its origin and storage, special
 // tokens (see TokenSettings), heads for other tasks.
-constexpr auto kIdle = std::to_array<std::string_view>({"model_type",
-                                                        "architectures",
-                                                        "torch_dtype",
-                                                        "dtype",
-                                                        "transformers_version",
-                                                        "_name_or_path",
-                                                        "name_or_path",
-                                                        "_commit_hash",
-                                                        "transformers.js_config",
-                                                        "auto_map",
-                                                        "unsloth_version",
-                                                        "unsloth_fixed",
-                                                        "attn_implementation",
-                                                        "_attn_implementation",
-                                                        "_attn_implementation_autoset",
-                                                        "use_cache",
-                                                        "cache_implementation",
-                                                        "gradient_checkpointing",
-                                                        "initializer_range",
-                                                        "bos_token_id",
-                                                        "eos_token_id",
-                                                        "pad_token_id",
-                                                        "sep_token_id",
-                                                        "decoder_start_token_id",
-                                                        "tokenizer_class",
-                                                        "prefix",
-                                                        "problem_type",
-                                                        "finetuning_task",
-                                                        "task_specific_params",
-                                                        "id2label",
-                                                        "label2id",
-                                                        "num_labels",
-                                                        "return_dict",
-                                                        "output_scores",
-                                                        "classifier_dropout",
-                                                        "summary_type",
-                                                        "summary_use_proj",
-                                                        "summary_activation",
-                                                        "summary_proj_to_labels",
-                                                        "summary_first_dropout",
-                                                        "reorder_and_upcast_attn",
-                                                        "attention_layers",
-                                                        "pretraining_tp",
-                                                        "is_llama_config",
-                                                        "rope_interleaved",
-                                                        "_sliding_window_pattern"});
+constexpr std::string_view kIdle =
+    "model_type architectures torch_dtype dtype transformers_version _name_or_path name_or_path "
+    "_commit_hash transformers.js_config auto_map unsloth_version unsloth_fixed "
+    "attn_implementation _attn_implementation _attn_implementation_autoset use_cache "
+    "cache_implementation gradient_checkpointing initializer_range bos_token_id eos_token_id "
+    "pad_token_id sep_token_id decoder_start_token_id tokenizer_class prefix problem_type "
+    "finetuning_task task_specific_params id2label label2id num_labels return_dict output_scores "
+    "classifier_dropout summary_type summary_use_proj summary_activation summary_proj_to_labels "
+    "summary_first_dropout reorder_and_upcast_attn attention_layers pretraining_tp "
+    "is_llama_config rope_interleaved _sliding_window_pattern";
 
 // Returns keys with values that were not looked up and may have a meaning.
 std::vector<std::string> unread_keys(const Json& json, const AskedKeys& asked) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : json.members()) {
-    const bool idle = std::find(kIdle.begin(), kIdle.end(), key) != kIdle.end();
-    if (!idle && !asked.contains(key) && has_value(value)) {
+    if (!has_word(kIdle, key) && !asked.contains(key) && has_value(value)) {
       keys.push_back(key);
     }
   }
@@ -159,17 +123,18 @@ Index read_window(const ConfigReader& reader, Index usual) {
 std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<bool>& sliding,
                                  Index window) {
   constexpr const char* kKey = "layer_types";
-  const std::vector<std::string> types = reader.texts(kKey);
+  const Json::List types = reader.list(kKey, &Json::is_string, "texts");
   require_value(types.empty() || types.size() == sliding.size(), kKey, "expected ", sliding.size(),
                 " texts, got ", types.size());
   std::vector<Index> windows;
   for (std::size_t layer = 0; layer < sliding.size(); ++layer) {
     bool is_sliding = sliding[layer];
     if (!types.empty()) {
-      is_sliding = types[layer] == kSliding;
-      require_value((is_sliding && window > 0) || types[layer] == kWhole, kKey, "expected ", kWhole,
+      const std::string& type = types[layer].text();
+      is_sliding = type == kSliding;
+      require_value((is_sliding && window > 0) || type == kWhole, kKey, "expected ", kWhole,
                     window > 0 ? " or sliding_attention" : ", as there is no window", ", got ",
-                    in_quotes(types[layer]));
+                    in_quotes(type));
     }
     windows.push_back(is_sliding ? window : 0);
   }
@@ -192,21 +157,30 @@ Index common_window(const GptConfig& config) {
   return is_common ? widest : 0;
 }
 
-std::string name_in_layer(const Weight& weight, const std::string& name) {
-  const std::string layer =
-      weight.layer == kNoLayer ? "" : "layers." + std::to_string(weight.layer) + ".";
-  return layer + name + (weight.is_bias ? ".bias" : ".weight");
+std::vector<StoredTensor> named_tensors(const Weight& weight, const GptConfig& config,
+                                        std::string_view layers,
+                                        std::span<const Choice<Part>> names) {
+  const auto found = std::ranges::find(names, weight.part, &Choice<Part>::value);
+  if (found == names.end()) {
+    return {{.name = weight.name, .rows = weight.shape[0]}};
+  }
+  const std::string layer = weight.layer == kNoLayer ? "" : concat_text(layers, weight.layer, ".");
+  std::vector<StoredTensor> tensors;
+  for (const std::string_view name : words_of(found->name)) {
+    tensors.push_back({.name = concat_text(layer, name, weight.is_bias ? ".bias" : ".weight"),
+                       .rows = weight.shape[0]});
+  }
+  for (std::size_t part = 0; tensors.size() == 3 && part < 3; ++part) {
+    const AttentionPlan plan = block_plan(config, weight.layer).attention;
+    tensors[part].rows = plan.part_heads(static_cast<Index>(part)) * plan.head_width;
+  }
+  return tensors;
 }
 
-std::vector<StoredTensor> query_key_value_tensors(const Weight& weight, const GptConfig& config,
-                                                  const std::vector<std::string>& names) {
-  const AttentionPlan plan = block_plan(config, weight.layer).attention;
-  std::vector<StoredTensor> parts;
-  for (Index part = 0; part < 3; ++part) {
-    parts.push_back({.name = names[static_cast<std::size_t>(part)],
-                     .rows = plan.part_heads(part) * plan.head_width});
-  }
-  return parts;
+std::string first_refusal(const std::vector<Refusal>& refusals) {
+  const auto found = std::ranges::find_if(
+      refusals, [](const Refusal& refusal) { return refusal.holds && !refusal.text.empty(); });
+  return found == refusals.end() ? "" : found->text;
 }
 
 }  // namespace headlight

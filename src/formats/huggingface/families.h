@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,11 +72,18 @@ std::vector<Index> layer_windows(const ConfigReader& reader, const std::vector<b
 Json layer_types_json(const GptConfig& config);
 // Returns the common window of all layers with a window; 0 if they differ or there is none.
 Index common_window(const GptConfig& config);
-// Returns "layers.3.NAME.weight", or "NAME.weight" outside of layers.
-std::string name_in_layer(const Weight& weight, const std::string& name);
-// Returns the three tensors of a query_key_value weight.
-std::vector<StoredTensor> query_key_value_tensors(const Weight& weight, const GptConfig& config,
-                                                  const std::vector<std::string>& names);
+// Returns the tensors of a weight whose part has a name in the list: "LAYERS3.NAME.weight", or
+// "NAME.weight" outside of layers. Three names, separated by blanks, are those of the queries, keys
+// and values. A part without a name is one tensor with our name.
+std::vector<StoredTensor> named_tensors(const Weight& weight, const GptConfig& config,
+                                        std::string_view layers,
+                                        std::span<const Choice<Part>> names);
+// Returns the first text whose condition holds and which is not empty; "" if there is none.
+struct Refusal {
+  bool holds;
+  std::string text;
+};
+std::string first_refusal(const std::vector<Refusal>& refusals);
 // Returns tensors with Llama's names. Gemma's names differ only for norms.
 std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config);
 

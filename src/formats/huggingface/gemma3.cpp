@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "formats/huggingface/families.h"
@@ -139,20 +140,14 @@ Json config_json(const GptConfig& config) {
 }
 
 // Llama's tensors, with other norms: attention and MLP have one before and one after.
-std::vector<StoredTensor> tensors_of(const Weight& weight, const GptConfig& config) {
-  const auto norm = [&](const char* name) -> std::vector<StoredTensor> {
-    return {{.name = name_in_layer(weight, name), .rows = weight.shape[0]}};
-  };
-  switch (weight.part) {
-    case Part::attention_output_norm:
-      return norm("post_attention_layernorm");
-    case Part::mlp_norm:
-      return norm("pre_feedforward_layernorm");
-    case Part::mlp_output_norm:
-      return norm("post_feedforward_layernorm");
-    default:
-      return llama_tensors(weight, config);
-  }
+constexpr Choice<Part> kGemmaNames[] = {{"post_attention_layernorm", Part::attention_output_norm},
+                                        {"pre_feedforward_layernorm", Part::mlp_norm},
+                                        {"post_feedforward_layernorm", Part::mlp_output_norm}};
+
+std::vector<StoredTensor> gemma_tensors(const Weight& weight, const GptConfig& config) {
+  const bool is_other = std::ranges::count(kGemmaNames, weight.part, &Choice<Part>::value) > 0;
+  return is_other ? named_tensors(weight, config, "layers.", kGemmaNames)
+                  : llama_tensors(weight, config);
 }
 
 }  // namespace
@@ -162,7 +157,7 @@ const ModelFamily kGemma3{.type = "gemma3_text",
                                      .head = "lm_head.weight",
                                      .buffers = {"rotary_emb.inv_freq"},
                                      .layers = "layers.",
-                                     .tensors_of = tensors_of},
+                                     .tensors_of = gemma_tensors},
                           .read_config = read_config,
                           .refusal = refusal,
                           .config_json = config_json};

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "formats/huggingface/families.h"
 #include "headlight/base/error.h"
@@ -56,106 +57,137 @@ GptConfig read_gpt2(const ConfigReader& reader) {
   return config;
 }
 
-std::vector<std::vector<Index>> read_lists(const ConfigReader& reader, const char* key) {
-  std::vector<std::vector<Index>> numbers;
-  const Json* layers = reader.find(key);
-  require_value(layers == nullptr || layers->is_array(), key, "expected a list of lists");
-  for (std::size_t layer = 0; layers != nullptr && layer < layers->size(); ++layer) {
-    require_value((*layers)[layer].is_array(), key, "expected a list of lists");
-    numbers.emplace_back();
-    for (const Json& number : (*layers)[layer]) {
-      require_value(number.is_integer(), key, "expected whole numbers");
-      numbers.back().push_back(number.integer());
-    }
+// Calls field(key, member) for Headlight's own keys, in the order of config.json.
+template <class Config, class Field>
+void for_each_field(Config& config, const Field& field) {
+  field("norm", config.norm);
+  field("norm_type", config.norm_type);
+  field("norm_gain_plus_one", config.norm_gain_plus_one);
+  field("output_norms", config.output_norms);
+  field("embedding_scale", config.embedding_scale);
+  field("qk_norm", config.qk_norm);
+  field("gated_mlp", config.gated_mlp);
+  field("heads_per_layer", config.heads_per_layer);
+  field("head_width", config.head_width);
+  field("mlp", config.mlp);
+  field("position", config.position);
+  if (config.position == PositionKind::rope) {
+    field("rope_theta", config.rope.theta);
+    field("rope_local_theta", config.rope_local_theta);
+    field("rope_width", config.rope.width);
+    field("rope_style", config.rope.style);
+    field("rope_scaling", config.rope.scaling);
+    field("rope_factor", config.rope.factor);
+    field("rope_low_freq_factor", config.rope.low_freq_factor);
+    field("rope_high_freq_factor", config.rope.high_freq_factor);
+    field("rope_original_block_size", config.rope.original_max_position_embeddings);
   }
+  field("parallel_residual", config.parallel_residual);
+  field("shared_norm", config.shared_norm);
+  field("qkv_bias", config.qkv_bias);
+  field("attention_output_bias", config.attention_output_bias);
+  field("mlp_bias", config.mlp_bias);
+  field("n_kv_head", config.n_kv_head);
+  field("windows", config.windows);
+  field("attention_scale", config.attention_scale);
+  field("head_numbers", config.head_numbers);
+  field("key_head_numbers", config.key_head_numbers);
+  field("key_groups", config.key_groups);
+}
+
+using Lists = std::vector<std::vector<Index>>;
+
+std::vector<Index> whole_numbers(const Json::List& list) {
+  std::vector<Index> numbers;
+  std::ranges::transform(list, std::back_inserter(numbers), &Json::integer);
   return numbers;
 }
 
-// Reads the keys that headlight_config_json() writes.
-RopeOptions read_rope(const ConfigReader& reader) {
-  const RopeOptions usual;
-  return {.theta = reader.number("rope_theta", usual.theta),
-          .width = reader.size("rope_width", usual.width, 0),
-          .style = parse_name<RotaryStyle>("rope_style", reader.text("rope_style", "half")),
-          .scaling = parse_name<RopeScaling>("rope_scaling", reader.text("rope_scaling", "none")),
-          .factor = reader.number("rope_factor", usual.factor),
-          .low_freq_factor = reader.number("rope_low_freq_factor", usual.low_freq_factor),
-          .high_freq_factor = reader.number("rope_high_freq_factor", usual.high_freq_factor),
-          .original_max_position_embeddings =
-              reader.size("rope_original_block_size", usual.original_max_position_embeddings)};
-}
+// Reads fields. A field whose key is missing keeps its value.
+struct FieldReader {
+  const ConfigReader& reader;
+
+  void operator()(const char* key, bool& value) const { value = reader.boolean(key, value); }
+  void operator()(const char* key, double& value) const { value = reader.number(key, value); }
+  void operator()(const char* key, Index& value) const {
+    value = reader.size(key, value, std::min<Index>(value, 1));
+  }
+  void operator()(const char* key, std::optional<bool>& value) const {
+    value = reader.boolean(key);
+  }
+  void operator()(const char* key, std::vector<Index>& value) const {
+    value = whole_numbers(reader.list(key, &Json::is_integer, "whole numbers"));
+  }
+  void operator()(const char* key, Lists& value) const {
+    for (const Json& list : reader.list(key, &Json::is_array, "a list of lists")) {
+      require_value(std::ranges::all_of(list, &Json::is_integer), key, "expected whole numbers");
+      value.push_back(whole_numbers(list.list()));
+    }
+  }
+  template <HasChoices E>
+  void operator()(const char* key, E& value) const {
+    value = parse_name<E>(key, reader.text(key, std::string(name_of(value))));
+  }
+};
+
+// Adds fields to a config.json, except optional ones without a value.
+struct FieldWriter {
+  Json& json;
+
+  template <class T>
+  void operator()(const char* key, const T& value) const {
+    if constexpr (HasChoices<T>) {
+      json[key] = name_of(value);
+    } else {
+      json[key] = value;
+    }
+  }
+  void operator()(const char* key, const std::optional<bool>& value) const {
+    if (value) {
+      json[key] = *value;
+    }
+  }
+  void operator()(const char* key, const Lists& value) const {
+    if (!value.empty()) {
+      json[key] = value;
+    }
+  }
+};
 
 GptConfig read_headlight_config(const ConfigReader& reader) {
   GptConfig config = read_gpt2(reader);
-  config.norm = parse_name<NormPosition>("norm", reader.text("norm", "pre"));
-  config.norm_type = parse_name<NormKind>("norm_type", reader.text("norm_type", "layer"));
-  config.norm_gain_plus_one = reader.boolean("norm_gain_plus_one", false);
-  config.output_norms = reader.boolean("output_norms", false);
-  config.embedding_scale = reader.number("embedding_scale", 0);
-  config.qk_norm = reader.boolean("qk_norm", false);
-  config.gated_mlp = reader.boolean("gated_mlp", false);
-  config.rope = read_rope(reader);
-  config.rope_local_theta = reader.number("rope_local_theta", 0);
-  config.head_width = reader.size("head_width", 0, 0);
-  config.mlp = reader.boolean("mlp", true);
-  config.position = parse_name<PositionKind>("position", reader.text("position", "learned"));
-  config.parallel_residual = reader.boolean("parallel_residual", false);
-  config.shared_norm = reader.boolean("shared_norm", false);
-  config.qkv_bias = reader.boolean("qkv_bias");
-  config.attention_output_bias = reader.boolean("attention_output_bias");
-  config.mlp_bias = reader.boolean("mlp_bias");
-  config.n_kv_head = reader.size("n_kv_head", 0, 0);
-  config.attention_scale = reader.number("attention_scale", 0);
-  config.heads_per_layer = reader.integers("heads_per_layer");
-  config.windows = reader.integers("windows");
-  config.head_numbers = read_lists(reader, "head_numbers");
-  config.key_head_numbers = read_lists(reader, "key_head_numbers");
-  config.key_groups = read_lists(reader, "key_groups");
+  for_each_field(config, FieldReader{reader});
   return config;
 }
 
 std::string refusal_of_gpt2(const GptConfig& config) {
-  if (config.norm == NormPosition::post) {
-    return "norm = post cannot be expressed: GPT-2 has its norms before attention and MLP";
-  }
-  if (!config.mlp) {
-    return "layers without an MLP cannot be expressed: GPT-2 has one in every layer";
-  }
-  if (config.position != PositionKind::learned) {
-    return "position = " + std::string(name_of(config.position)) +
-           " cannot be expressed: GPT-2 has learned positions";
-  }
-  if (config.norm_type != NormKind::layer || config.norm_gain_plus_one || config.output_norms ||
-      config.qk_norm) {
-    return "these norms cannot be expressed: GPT-2 has layer norms before attention and MLP";
-  }
-  if (config.embedding_scale > 0) {
-    return "embedding_scale cannot be expressed: GPT-2 has none";
-  }
-  if (config.gated_mlp) {
-    return "gated_mlp cannot be expressed: GPT-2's MLPs have no gate";
-  }
-  if (config.parallel_residual) {
-    return "parallel_residual cannot be expressed: GPT-2's MLPs follow attention";
-  }
-  if (config.qkv_bias || config.attention_output_bias || config.mlp_bias) {
-    return "biases in only some layers cannot be expressed: GPT-2 has all of them";
-  }
-  const bool has_plain_heads = config.heads_per_layer.empty() && config.head_width == 0 &&
-                               config.head_numbers.empty() && config.n_kv_head == 0 &&
-                               config.key_groups.empty();
-  if (!has_plain_heads) {
-    return "these heads cannot be expressed: GPT-2 has n_head heads of width n_embd / n_head in "
-           "every layer, each with keys of its own";
-  }
-  if (!config.windows.empty() || config.attention_scale != 0) {
-    return "this attention cannot be expressed: GPT-2 attends to all earlier tokens, with the "
-           "scale 1 / sqrt(head_width)";
-  }
-  return "";
+  const bool has_norms = config.norm_type == NormKind::layer && !config.norm_gain_plus_one &&
+                         !config.output_norms && !config.qk_norm;
+  const bool has_heads = config.heads_per_layer.empty() && config.head_width == 0 &&
+                         config.head_numbers.empty() && config.n_kv_head == 0 &&
+                         config.key_groups.empty();
+  return first_refusal(
+      {{config.norm == NormPosition::post,
+        "norm = post cannot be expressed: GPT-2 has its norms before attention and MLP"},
+       {!config.mlp, "layers without an MLP cannot be expressed: GPT-2 has one in every layer"},
+       {config.position != PositionKind::learned,
+        concat_text("position = ", name_of(config.position),
+                    " cannot be expressed: GPT-2 has learned positions")},
+       {!has_norms,
+        "these norms cannot be expressed: GPT-2 has layer norms before attention and MLP"},
+       {config.embedding_scale > 0, "embedding_scale cannot be expressed: GPT-2 has none"},
+       {config.gated_mlp, "gated_mlp cannot be expressed: GPT-2's MLPs have no gate"},
+       {config.parallel_residual,
+        "parallel_residual cannot be expressed: GPT-2's MLPs follow attention"},
+       {config.qkv_bias || config.attention_output_bias || config.mlp_bias,
+        "biases in only some layers cannot be expressed: GPT-2 has all of them"},
+       {!has_heads,
+        "these heads cannot be expressed: GPT-2 has n_head heads of width n_embd / n_head in "
+        "every layer, each with keys of its own"},
+       {!config.windows.empty() || config.attention_scale != 0,
+        "this attention cannot be expressed: GPT-2 attends to all earlier tokens, with the scale "
+        "1 / sqrt(head_width)"}});
 }
-
-std::string no_refusal(const GptConfig&) { return ""; }
 
 Json gpt2_json(const GptConfig& config) {
   return {{"architectures", {"GPT2LMHeadModel"}},
@@ -177,59 +209,11 @@ Json gpt2_json(const GptConfig& config) {
           {"headlight_bias", config.bias}};
 }
 
-void add_rope(const GptConfig& config, Json& json) {
-  const RopeOptions& rope = config.rope;
-  json.update(Json{{"rope_theta", rope.theta},
-                   {"rope_local_theta", config.rope_local_theta},
-                   {"rope_width", rope.width},
-                   {"rope_style", name_of(rope.style)},
-                   {"rope_scaling", name_of(rope.scaling)},
-                   {"rope_factor", rope.factor},
-                   {"rope_low_freq_factor", rope.low_freq_factor},
-                   {"rope_high_freq_factor", rope.high_freq_factor},
-                   {"rope_original_block_size", rope.original_max_position_embeddings}});
-}
-
 Json headlight_config_json(const GptConfig& config) {
   Json json = gpt2_json(config);
   json["architectures"] = Json::array({"HeadlightForCausalLM"});
   json["model_type"] = "headlight";
-  json["norm"] = name_of(config.norm);
-  json["norm_type"] = name_of(config.norm_type);
-  json["norm_gain_plus_one"] = config.norm_gain_plus_one;
-  json["output_norms"] = config.output_norms;
-  json["embedding_scale"] = config.embedding_scale;
-  json["qk_norm"] = config.qk_norm;
-  json["gated_mlp"] = config.gated_mlp;
-  json["heads_per_layer"] = config.heads_per_layer;
-  json["head_width"] = config.head_width;
-  json["mlp"] = config.mlp;
-  json["position"] = name_of(config.position);
-  if (config.position == PositionKind::rope) {
-    add_rope(config, json);
-  }
-  json["parallel_residual"] = config.parallel_residual;
-  json["shared_norm"] = config.shared_norm;
-  const auto add_bias = [&](const char* key, std::optional<bool> bias) {
-    if (bias) {
-      json[key] = *bias;
-    }
-  };
-  add_bias("qkv_bias", config.qkv_bias);
-  add_bias("attention_output_bias", config.attention_output_bias);
-  add_bias("mlp_bias", config.mlp_bias);
-  json["n_kv_head"] = config.n_kv_head;
-  json["windows"] = config.windows;
-  json["attention_scale"] = config.attention_scale;
-  if (!config.head_numbers.empty()) {
-    json["head_numbers"] = config.head_numbers;
-  }
-  if (!config.key_head_numbers.empty()) {
-    json["key_head_numbers"] = config.key_head_numbers;
-  }
-  if (!config.key_groups.empty()) {
-    json["key_groups"] = config.key_groups;
-  }
+  for_each_field(config, FieldWriter{json});
   return json;
 }
 
@@ -242,26 +226,23 @@ std::vector<StoredTensor> gpt2_tensors(const Weight& weight, const GptConfig&) {
 
 }  // namespace
 
+const WeightLayout kGpt2Layout{.prefix = "transformer.",
+                               .head = "lm_head.weight",
+                               .buffers = {".attn.bias", ".attn.masked_bias"},
+                               .layers = "h.",
+                               .tensors_of = gpt2_tensors,
+                               .has_all_biases = true};
+
 const ModelFamily kGpt2{.type = "gpt2",
-                        .layout = {.prefix = "transformer.",
-                                   .head = "lm_head.weight",
-                                   .buffers = {".attn.bias", ".attn.masked_bias"},
-                                   .layers = "h.",
-                                   .tensors_of = gpt2_tensors,
-                                   .has_all_biases = true},
+                        .layout = kGpt2Layout,
                         .read_config = read_gpt2,
                         .refusal = refusal_of_gpt2,
                         .config_json = gpt2_json};
 
 const ModelFamily kHeadlight{.type = "headlight",
-                             .layout = {.prefix = "transformer.",
-                                        .head = "lm_head.weight",
-                                        .buffers = {".attn.bias", ".attn.masked_bias"},
-                                        .layers = "h.",
-                                        .tensors_of = gpt2_tensors,
-                                        .has_all_biases = true},
+                             .layout = kGpt2Layout,
                              .read_config = read_headlight_config,
-                             .refusal = no_refusal,
+                             .refusal = [](const GptConfig&) { return std::string(); },
                              .config_json = headlight_config_json};
 
 }  // namespace headlight

@@ -100,16 +100,12 @@ Json gpt_neo_json(const GptConfig& config) {
           {"layer_norm_epsilon", config.layer_norm_epsilon}};
 }
 
+constexpr Choice<Part> kNeoNames[] = {
+    {"attn.attention.q_proj attn.attention.k_proj attn.attention.v_proj", Part::query_key_value},
+    {"attn.attention.out_proj", Part::attention_output}};
+
 std::vector<StoredTensor> gpt_neo_tensors(const Weight& weight, const GptConfig& config) {
-  const std::string end = weight.is_bias ? ".bias" : ".weight";
-  const std::string layer = "h." + std::to_string(weight.layer) + ".attn.attention.";
-  if (weight.part == Part::query_key_value) {
-    return query_key_value_tensors(
-        weight, config, {layer + "q_proj" + end, layer + "k_proj" + end, layer + "v_proj" + end});
-  }
-  const std::string name =
-      weight.part == Part::attention_output ? layer + "out_proj" + end : weight.name;
-  return {{.name = name, .rows = weight.shape[0]}};
+  return named_tensors(weight, config, "h.", kNeoNames);
 }
 
 }  // namespace

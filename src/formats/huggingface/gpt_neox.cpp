@@ -84,38 +84,22 @@ Json gpt_neox_json(const GptConfig& config) {
           {"rope_parameters", rope}};
 }
 
-std::string neox_name(Part part) {
-  switch (part) {
-    case Part::token_embedding:
-      return "embed_in";
-    case Part::final_norm:
-      return "final_layer_norm";
-    case Part::head:
-      return "embed_out";
-    case Part::attention_norm:
-      return "input_layernorm";
-    case Part::query_key_value:
-      return "attention.query_key_value";
-    case Part::attention_output:
-      return "attention.dense";
-    case Part::mlp_norm:
-      return "post_attention_layernorm";
-    case Part::mlp_in:
-      return "mlp.dense_h_to_4h";
-    case Part::mlp_out:
-      return "mlp.dense_4h_to_h";
-    default:
-      fail("[gpt_neox] no name for ", part_name(part));
-  }
-}
+constexpr Choice<Part> kNeoXNames[] = {{"embed_in", Part::token_embedding},
+                                       {"final_layer_norm", Part::final_norm},
+                                       {"embed_out", Part::head},
+                                       {"input_layernorm", Part::attention_norm},
+                                       {"attention.query_key_value", Part::query_key_value},
+                                       {"attention.dense", Part::attention_output},
+                                       {"post_attention_layernorm", Part::mlp_norm},
+                                       {"mlp.dense_h_to_4h", Part::mlp_in},
+                                       {"mlp.dense_4h_to_h", Part::mlp_out}};
 
 std::vector<StoredTensor> gpt_neox_tensors(const Weight& weight, const GptConfig& config) {
-  StoredTensor stored{.name = name_in_layer(weight, neox_name(weight.part)),
-                      .rows = weight.shape[0]};
+  std::vector<StoredTensor> tensors = named_tensors(weight, config, "layers.", kNeoXNames);
   if (weight.part == Part::query_key_value) {
-    stored.order = {.outer = 1, .first = config.heads(weight.layer), .second = 3};
+    tensors[0].order = {.outer = 1, .first = config.heads(weight.layer), .second = 3};
   }
-  return {stored};
+  return tensors;
 }
 
 }  // namespace

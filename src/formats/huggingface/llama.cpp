@@ -93,33 +93,26 @@ GptConfig read_qwen3(const ConfigReader& reader) {
   return config;
 }
 
-bool has_plain_heads(const GptConfig& config) {
-  return config.heads_per_layer.empty() && config.head_numbers.empty() &&
-         config.attention_scale == 0;
-}
-
 // Returns the reason if none of these families can express the layers; "" otherwise.
 std::string refusal_of_layers(const GptConfig& config) {
-  if (config.norm == NormPosition::post || config.norm_type != NormKind::rms ||
-      config.norm_gain_plus_one || config.output_norms) {
-    return "these norms cannot be expressed: Llama has RMS norms before attention and MLP";
-  }
-  const bool has_plain_rope = config.position == PositionKind::rope && config.rope.width == 0 &&
-                              config.rope.style == RotaryStyle::half &&
-                              config.rope_local_theta == 0;
-  if (!has_plain_rope) {
-    return "these positions cannot be expressed: Llama rotates whole heads, in the same way in all "
-           "layers";
-  }
-  if (!config.mlp || !config.gated_mlp || config.parallel_residual) {
-    return "this MLP cannot be expressed: Llama's have a gate and follow attention";
-  }
-  if (config.embedding_scale > 0) {
-    return "embedding_scale cannot be expressed: Llama has none";
-  }
-  return has_plain_heads(config) ? ""
-                                 : "these heads cannot be expressed: Llama has the same number in "
-                                   "every layer, and no attention_scale";
+  const bool has_norms = config.norm == NormPosition::pre && config.norm_type == NormKind::rms &&
+                         !config.norm_gain_plus_one && !config.output_norms;
+  const bool has_rope = config.position == PositionKind::rope && config.rope.width == 0 &&
+                        config.rope.style == RotaryStyle::half && config.rope_local_theta == 0;
+  const bool has_mlp = config.mlp && config.gated_mlp && !config.parallel_residual;
+  const bool has_heads =
+      config.heads_per_layer.empty() && config.head_numbers.empty() && config.attention_scale == 0;
+  return first_refusal(
+      {{!has_norms,
+        "these norms cannot be expressed: Llama has RMS norms before attention and MLP"},
+       {!has_rope,
+        "these positions cannot be expressed: Llama rotates whole heads, in the same way in all "
+        "layers"},
+       {!has_mlp, "this MLP cannot be expressed: Llama's have a gate and follow attention"},
+       {config.embedding_scale > 0, "embedding_scale cannot be expressed: Llama has none"},
+       {!has_heads,
+        "these heads cannot be expressed: Llama has the same number in every layer, and no "
+        "attention_scale"}});
 }
 
 // True if biases are exactly on queries, keys and values (`qkv`) or nowhere.
@@ -134,36 +127,38 @@ constexpr const char* kQkNorm = "qk_norm cannot be expressed";
 
 std::string refusal_of_llama(const GptConfig& config) {
   const BlockPlan plan = block_plan(config, 0);
-  return plan.qk_norm                                  ? kQkNorm
-         : !config.windows.empty()                     ? kOtherWindows
-         : plan.qkv_bias != plan.attention_output_bias ? kOtherBiases
-                                                       : refusal_of_layers(config);
+  return first_refusal({{plan.qk_norm, kQkNorm},
+                        {!config.windows.empty(), kOtherWindows},
+                        {plan.qkv_bias != plan.attention_output_bias, kOtherBiases},
+                        {true, refusal_of_layers(config)}});
 }
 
 std::string refusal_of_mistral(const GptConfig& config) {
-  const bool has_window =
-      common_window(config) > 0 && std::count(config.windows.begin(), config.windows.end(), 0) == 0;
-  return config.qk_norm               ? kQkNorm
-         : !has_window                ? kOtherWindows
-         : !has_biases(config, false) ? kOtherBiases
-                                      : refusal_of_layers(config);
+  const bool has_window = common_window(config) > 0 && std::ranges::count(config.windows, 0) == 0;
+  return first_refusal({{config.qk_norm, kQkNorm},
+                        {!has_window, kOtherWindows},
+                        {!has_biases(config, false), kOtherBiases},
+                        {true, refusal_of_layers(config)}});
+}
+
+bool has_qwen_windows(const GptConfig& config) {
+  return config.windows.empty() || common_window(config) > 0;
 }
 
 std::string refusal_of_qwen2(const GptConfig& config) {
-  const bool has_windows = config.windows.empty() || common_window(config) > 0;
-  return config.qk_norm              ? kQkNorm
-         : !has_windows              ? kOtherWindows
-         : !has_biases(config, true) ? kOtherBiases
-                                     : refusal_of_layers(config);
+  return first_refusal({{config.qk_norm, kQkNorm},
+                        {!has_qwen_windows(config), kOtherWindows},
+                        {!has_biases(config, true), kOtherBiases},
+                        {true, refusal_of_layers(config)}});
 }
 
 std::string refusal_of_qwen3(const GptConfig& config) {
-  const bool has_windows = config.windows.empty() || common_window(config) > 0;
   const BlockPlan plan = block_plan(config, 0);
-  return !config.qk_norm ? "queries and keys without norms cannot be expressed"
-         : !has_windows  ? kOtherWindows
-         : plan.qkv_bias != plan.attention_output_bias || plan.mlp_bias ? kOtherBiases
-                                                                        : refusal_of_layers(config);
+  return first_refusal(
+      {{!config.qk_norm, "queries and keys without norms cannot be expressed"},
+       {!has_qwen_windows(config), kOtherWindows},
+       {plan.qkv_bias != plan.attention_output_bias || plan.mlp_bias, kOtherBiases},
+       {true, refusal_of_layers(config)}});
 }
 
 Json layers_json(const GptConfig& config, const char* type, const char* architecture) {
@@ -223,46 +218,24 @@ Json qwen3_json(const GptConfig& config) {
   return json;
 }
 
-// Returns the name of a part, without the layer.
-std::string llama_name(Part part) {
-  switch (part) {
-    case Part::token_embedding:
-      return "embed_tokens";
-    case Part::final_norm:
-      return "norm";
-    case Part::head:
-      return "lm_head";
-    case Part::attention_norm:
-      return "input_layernorm";
-    case Part::attention_output:
-      return "self_attn.o_proj";
-    case Part::query_norm:
-      return "self_attn.q_norm";
-    case Part::key_norm:
-      return "self_attn.k_norm";
-    case Part::mlp_norm:
-      return "post_attention_layernorm";
-    case Part::mlp_gate:
-      return "mlp.gate_proj";
-    case Part::mlp_in:
-      return "mlp.up_proj";
-    case Part::mlp_out:
-      return "mlp.down_proj";
-    default:
-      fail("[llama] no name for ", part_name(part));
-  }
-}
+constexpr Choice<Part> kLlamaNames[] = {
+    {"embed_tokens", Part::token_embedding},
+    {"norm", Part::final_norm},
+    {"lm_head", Part::head},
+    {"input_layernorm", Part::attention_norm},
+    {"self_attn.q_proj self_attn.k_proj self_attn.v_proj", Part::query_key_value},
+    {"self_attn.o_proj", Part::attention_output},
+    {"self_attn.q_norm", Part::query_norm},
+    {"self_attn.k_norm", Part::key_norm},
+    {"post_attention_layernorm", Part::mlp_norm},
+    {"mlp.gate_proj", Part::mlp_gate},
+    {"mlp.up_proj", Part::mlp_in},
+    {"mlp.down_proj", Part::mlp_out}};
 
 }  // namespace
 
 std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config) {
-  if (weight.part == Part::query_key_value) {
-    return query_key_value_tensors(
-        weight, config,
-        {name_in_layer(weight, "self_attn.q_proj"), name_in_layer(weight, "self_attn.k_proj"),
-         name_in_layer(weight, "self_attn.v_proj")});
-  }
-  return {{.name = name_in_layer(weight, llama_name(weight.part)), .rows = weight.shape[0]}};
+  return named_tensors(weight, config, "layers.", kLlamaNames);
 }
 
 const WeightLayout kLlamaLayout{.prefix = "model.",

@@ -195,27 +195,23 @@ std::string ModelWeights::check(const GptConfig& config) const {
                                           ": not weights of this model");
 }
 
-void ModelWeights::fill(const Weight& weight, const GptConfig& config, Tensor& parameter) const {
-  Index begin = 0;
-  for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
-    const FileTensor& file = *tensors_.at(stored.name);
-    Tensor rows = slice(parameter, 0, begin, begin + stored.rows);
-    begin += stored.rows;
-    const bool as_it_lies = !stored.transposed && stored.order.first == 1 && stored.shift == 0 &&
-                            file.shape == rows.shape();
-    if (as_it_lies) {
-      file.read_into(rows);
-    } else {
-      const Tensor values = as_ours(stored, file.read());
-      rows.copy_from(slice(values, 0, 0, rows.size(0)));  // the model may have fewer positions
-    }
-  }
-}
-
 void ModelWeights::read_into(Gpt& model) const {
   for (const auto& [weight, tensor] : model.weights()) {
-    Tensor elements = tensor.detach();
-    fill(weight, model.config(), elements);
+    const Tensor parameter = tensor.detach();
+    Index begin = 0;
+    for (const StoredTensor& stored : layout_.tensors_of(weight, model.config())) {
+      const FileTensor& file = *tensors_.at(stored.name);
+      Tensor rows = slice(parameter, 0, begin, begin + stored.rows);
+      begin += stored.rows;
+      const bool as_it_lies = !stored.transposed && stored.order.first == 1 && stored.shift == 0 &&
+                              file.shape == rows.shape();
+      if (as_it_lies) {
+        file.read_into(rows);
+      } else {
+        const Tensor values = as_ours(stored, file.read());
+        rows.copy_from(slice(values, 0, 0, rows.size(0)));  // the model may have fewer positions
+      }
+    }
   }
 }
 

@@ -33,8 +33,6 @@ class ModelWeights {
   void read_into(Gpt& model) const;
 
  private:
-  void fill(const Weight& weight, const GptConfig& config, Tensor& parameter) const;
-
   WeightFiles files_;
   const WeightLayout& layout_;
   std::map<std::string, const FileTensor*> tensors_;  // by name without the prefix

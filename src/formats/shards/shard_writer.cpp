@@ -6,7 +6,6 @@
 
 #include "base/zero_padded.h"
 #include "files/posix_file.h"
-#include "headlight/base/error.h"
 #include "io/shards/document_index.h"
 
 namespace headlight {

@@ -63,22 +63,18 @@ class OrderedEncoder {
   };
   using Encoded = std::vector<EncodedPart>;
 
-  static Encoded encode(const TextEncoder& encoder, const std::vector<Text>& unit) {
-    const kernels::SingleThreadScope alone;
-    Encoded encoded;
-    for (const Text& part : unit) {
-      encoded.push_back({encoder.encode(part.text), part.place, part.begins});
-    }
-    return encoded;
-  }
-
   // Runs twice as many tasks as threads: while one is waited for, others are ready to run.
   void start() {
     while (std::ssize(running_) >= 2 * kernels::max_threads()) {
       take_first();
     }
     running_.push_back(std::async(std::launch::async, [this, unit = std::exchange(unit_, {})] {
-      return encode(encoder_, unit);
+      const kernels::SingleThreadScope alone;
+      Encoded encoded;
+      for (const Text& part : unit) {
+        encoded.push_back({encoder_.encode(part.text), part.place, part.begins});
+      }
+      return encoded;
     }));
     bytes_ = 0;
   }

@@ -20,6 +20,7 @@ constexpr char32_t kTrailingCount = 28;
 constexpr char32_t kSyllableCount = kLeadingCount * kVowelCount * kTrailingCount;
 
 constexpr char32_t kFirstActive = 0x300;  // NFC changes no character below this one
+constexpr char32_t kActiveEnd = 0x30000;  // nor one from here on
 
 bool within(char32_t c, char32_t first, char32_t count) { return c >= first && c - first < count; }
 
@@ -32,34 +33,36 @@ struct Decomposition {
 
 struct NfcTables {
   NfcTables() {
-    const std::span<const std::uint32_t> entries = nfc_decompositions();
-    for (const std::uint32_t entry : nfc_classes()) {
-      classes[entry >> 8] = static_cast<std::uint8_t>(entry & 0xFF);
-      mark(entry >> 8);
+    const auto& [class_runs, singles, pairs, exclusions] = nfc_data();
+    classes.resize(class_runs.back() >> 8);
+    for (std::size_t i = 0; i + 1 < class_runs.size(); ++i) {
+      for (char32_t c = class_runs[i] >> 8; c < class_runs[i + 1] >> 8; ++c) {
+        classes[c] = static_cast<std::uint8_t>(class_runs[i] & 0xFF);
+        active[c] = classes[c] != 0;
+      }
     }
-    for (std::size_t i = 0; i < entries.size(); i += 4) {
-      decompositions[entries[i]] = {entries[i + 1], entries[i + 2]};
-      if (entries[i + 3] != 0) {
-        compositions[pair_key(entries[i + 1], entries[i + 2])] = entries[i];
-        mark(entries[i + 2]);
-      } else {
-        mark(entries[i]);
+    for (std::size_t i = 0; i < singles.size(); i += 2 + singles[i + 1]) {
+      for (char32_t k = 0; k < singles[i + 1]; ++k) {
+        decompositions[singles[i] + k] = {singles[i + 2 + k], 0};
+        active[singles[i] + k] = true;
+      }
+    }
+    for (std::size_t i = 0; i < pairs.size(); i += 2 + 2 * pairs[i + 1]) {
+      for (char32_t k = 0; k < pairs[i + 1]; ++k) {
+        add_pair(pairs[i + 2 + 2 * k], {pairs[i + 3 + 2 * k], pairs[i]}, exclusions);
       }
     }
     for (char32_t c = 0; c < kVowelCount; ++c) {
-      mark(kVowels + c);
+      active[kVowels + c] = true;
     }
     for (char32_t c = 1; c < kTrailingCount; ++c) {
-      mark(kTrailing + c);
+      active[kTrailing + c] = true;
     }
   }
 
   // False for characters that NFC leaves unchanged unless an active character follows.
   bool is_active(char32_t c) const { return c < active.size() && active[c]; }
-  std::uint8_t class_of(char32_t c) const {
-    const auto found = classes.find(c);
-    return found == classes.end() ? std::uint8_t{0} : found->second;
-  }
+  std::uint8_t class_of(char32_t c) const { return c < classes.size() ? classes[c] : 0; }
   // Returns the composition of two characters; 0: they do not compose.
   char32_t composed(char32_t a, char32_t b) const {
     if (within(a, kLeading, kLeadingCount) && within(b, kVowels, kVowelCount)) {
@@ -73,17 +76,19 @@ struct NfcTables {
     return found == compositions.end() ? 0 : found->second;
   }
 
-  std::unordered_map<char32_t, std::uint8_t> classes;
+  std::vector<std::uint8_t> classes;
   std::unordered_map<char32_t, Decomposition> decompositions;
   std::unordered_map<std::uint64_t, char32_t> compositions;
-  std::vector<bool> active;
+  std::vector<bool> active = std::vector<bool>(kActiveEnd);
 
  private:
-  void mark(char32_t c) {
-    if (active.size() <= c) {
-      active.resize(c + 1);
+  void add_pair(char32_t whole, Decomposition pair, std::span<const std::uint32_t> exclusions) {
+    decompositions[whole] = pair;
+    const bool composes = !std::ranges::binary_search(exclusions, whole);
+    if (composes) {
+      compositions[pair_key(pair.first, pair.second)] = whole;
     }
-    active[c] = true;
+    active[composes ? pair.second : whole] = true;
   }
 };
 

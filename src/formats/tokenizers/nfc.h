@@ -16,7 +16,17 @@ bool is_surely_nfc(std::string_view text);
 std::string nfc(std::string_view text);
 
 // Generated tables: see nfc_table.cpp.
-std::span<const std::uint32_t> nfc_classes();
-std::span<const std::uint32_t> nfc_decompositions();
+struct NfcData {
+  // The first code point of each run of one canonical combining class, times 256, plus the class.
+  std::span<const std::uint32_t> classes;
+  // Characters that decompose to one: for each run of code points the first, the count, the
+  // results.
+  std::span<const std::uint32_t> singles;
+  // Characters that decompose to two: for each second character of a pair that character, the
+  // count, and so many times the whole character and the first of its pair.
+  std::span<const std::uint32_t> pairs;
+  std::span<const std::uint32_t> exclusions;  // whole characters whose pairs do not compose
+};
+const NfcData& nfc_data();
 
 }  // namespace headlight

@@ -1,5 +1,3 @@
-#include "formats/tokenizers/pipeline_file.h"
-
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -7,7 +5,7 @@
 
 #include "formats/tokenizers/pipeline_steps.h"
 #include "formats/tokenizers/pipeline_tokenizer.h"
-#include "headlight/base/choices.h"
+#include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "text/byte_characters.h"
@@ -15,9 +13,6 @@
 namespace headlight {
 namespace {
 
-using TokenIds = std::unordered_map<std::string_view, std::int32_t>;
-
-constexpr std::string_view kMark = "\u2581";  // replaces blanks
 constexpr std::array<std::string_view, 8> kEndNames{kEndOfTextName, "</s>",       "<|end_of_text|>",
                                                     "<eos>",        "<|im_end|>", "<|eot_id|>",
                                                     "[EOS]",        "<|end|>"};
@@ -52,10 +47,7 @@ class PipelineReader {
   std::string at(std::string_view key) const { return concat_text(name_, ": ", key); }
 
   bool model_flag(std::string_view key) const {
-    const Json value = model_.value(key, Json(false));
-    require(value.is_boolean(), at("model."), key, ": expected true or false, got ",
-            quoted_text(value.dump()));
-    return value.boolean();
+    return json_flag(model_, key, false, at("model."));
   }
 
   void check_model() const {
@@ -87,10 +79,7 @@ class PipelineReader {
             ": expected tokens of at most ", AddedTokenMatcher::kLongest, " bytes, got one of ",
             token.content.size());
     const auto flag = [&](std::string_view name) {
-      const Json value = entry.value(name, Json(false));
-      require(value.is_boolean(), key, ": ", name, ": expected true or false, got ",
-              quoted_text(value.dump()));
-      return value.boolean();
+      return json_flag(entry, name, false, key + ": ");
     };
     token.special = flag("special");
     token.single_word = flag("single_word");
@@ -128,53 +117,48 @@ class PipelineReader {
     require(vocab.is_object(), at("model.vocab"), ": expected an object, got ", vocab.type_name());
     require(added.is_array(), at("added_tokens"), ": expected an array, got ", added.type_name());
     const Json::Object& tokens = vocab.members();
-    std::unordered_map<std::string_view, const Json*> known;
-    known.reserve(tokens.size());
+    ids_.reserve(tokens.size());
     for (const auto& [token, id] : tokens) {
-      known.emplace(token, &id);
+      ids_.emplace(token, -1);
     }
     std::size_t count = tokens.size();
     for (const Json& entry : added) {
-      count += known.contains(json_string(entry, "content", at("added_tokens"))) ? 0 : 1;
+      count += ids_.contains(json_string(entry, "content", at("added_tokens"))) ? 0 : 1;
     }
     parts_.names.resize(id_count(tokens, added, count));
     parts_.special.resize(parts_.names.size());
-    in_model_.resize(parts_.names.size());
     for (const auto& [token, id] : tokens) {
       const std::int32_t number = id_of(id, token, "model.vocab");
       place(token, number, "model.vocab");
-      in_model_[static_cast<std::size_t>(number)] = true;
+      ids_[token] = number;
     }
     // If the vocabulary has no gaps, added tokens follow it in the order of the file.
-    numbers_added_ = std::all_of(in_model_.begin(),
-                                 in_model_.begin() + static_cast<std::ptrdiff_t>(tokens.size()),
-                                 [](bool is_there) { return is_there; });
     next_added_ = static_cast<std::int32_t>(tokens.size());
+    numbers_added_ =
+        std::ranges::all_of(ids_, [&](const auto& item) { return item.second < next_added_; });
     for (const Json& entry : added) {
-      read_added(entry, known);
+      read_added(entry);
     }
   }
 
-  void read_added(const Json& entry,
-                  const std::unordered_map<std::string_view, const Json*>& known) {
+  void read_added(const Json& entry) {
     AddedToken token = added_token(entry);
-    const auto in_vocab = known.find(token.content);
+    const auto in_vocab = ids_.find(token.content);
     const Json& said = json_member(entry, "id", at("added_tokens"));
     require(said.is_natural(), at("added_tokens"), ": id of ", quoted_text(token.content),
             ": expected a whole number from 0, got ", quoted_text(said.dump()));
-    token.id = in_vocab != known.end() ? id_of(*in_vocab->second, token.content, "model.vocab")
-               : numbers_added_        ? next_added_++
-                                       : id_of(said, token.content, "added_tokens");
+    if (in_vocab != ids_.end()) {
+      token.id = in_vocab->second;
+    } else {
+      token.id = numbers_added_ ? next_added_++ : id_of(said, token.content, "added_tokens");
+      place(token.content, token.id, "added_tokens");
+    }
     if (said != Json(token.id) && warning_.empty()) {
       warning_ = concat_text(at("added_tokens"), ": ", quoted_text(token.content), " has id ",
                              said.natural(), " in the file and ", token.id,
                              " here, as in Hugging Face tokenizers");
     }
-    const auto number = static_cast<std::size_t>(token.id);
-    if (in_vocab == known.end()) {
-      place(token.content, token.id, "added_tokens");
-    }
-    parts_.special[number] = token.special;
+    parts_.special[static_cast<std::size_t>(token.id)] = token.special;
     parts_.added.push_back(std::move(token));
   }
 
@@ -182,71 +166,42 @@ class PipelineReader {
   // can never match, so their text is empty.
   void fill_texts(bool byte_level) {
     parts_.texts.resize(parts_.names.size());
-    for (std::size_t id = 0; id < parts_.names.size(); ++id) {
-      if (in_model_[id]) {
-        parts_.texts[id] =
-            byte_level ? bytes_of_name(parts_.names[id]).value_or("") : parts_.names[id];
-      }
+    for (const auto& [token, id] : ids_) {
+      parts_.texts[static_cast<std::size_t>(id)] =
+          byte_level ? bytes_of_name(token).value_or("") : std::string(token);
     }
-  }
-
-  // Returns ids by name, without tokens that are in added_tokens only.
-  TokenIds model_ids() const {
-    TokenIds ids;
-    ids.reserve(parts_.names.size());
-    for (std::size_t id = 0; id < parts_.names.size(); ++id) {
-      if (in_model_[id]) {
-        ids.emplace(parts_.names[id], static_cast<std::int32_t>(id));
-      }
-    }
-    return ids;
   }
 
   void read_model(bool byte_level) {
-    const TokenIds ids = model_ids();
     const Json& merges = json_member(model_, "merges", at("model"));
     require(merges.is_array(), at("model.merges"), ": expected an array, got ", merges.type_name());
     parts_.merges = merges.size();
     parts_.model = BpeModel(merges.size());
     parts_.model.characters = !byte_level;
     parts_.model.whole_pieces = model_flag("ignore_merges");
-    read_merges(merges, ids);
+    read_merges(merges);
     fill_ids();
-    read_fallback(ids, byte_level);
+    read_fallback(byte_level);
     // If no merge joins two words, words are encoded one by one.
-    const bool has_mark = !byte_level && ids.contains(kMark);
+    const bool has_mark = !byte_level && ids_.contains(kMark);
     if (has_mark && !merges_cross_marks_ && !parts_.model.whole_pieces) {
       parts_.mark = kMark;
     }
   }
 
-  // Reads a merge: "LEFT RIGHT" or ["LEFT", "RIGHT"].
-  std::pair<std::string_view, std::string_view> pair_of(const Json& merge) const {
-    if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
-      return {merge[0].text(), merge[1].text()};
-    }
-    const std::string_view text = merge.is_string() ? std::string_view(merge.text()) : "";
-    const std::size_t blank = text.find(' ');
-    if (blank == text.npos || text.find(' ', blank + 1) != text.npos) {
-      fail(at("model.merges"), ": expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"], got ",
-           quoted_text(merge.dump()));
-    }
-    return {text.substr(0, blank), text.substr(blank + 1)};
-  }
-
-  void read_merges(const Json& merges, const TokenIds& ids) {
+  void read_merges(const Json& merges) {
+    const std::string key = at("model.merges");
     std::int32_t rank = 0;
     const auto find = [&](std::string_view token) {
-      const auto found = ids.find(token);
-      if (found == ids.end()) {
-        fail(at("model.merges"), ": merge ", rank, ": ", quoted_text(token),
-             " is not in the vocabulary");
+      const auto found = ids_.find(token);
+      if (found == ids_.end()) {
+        fail(key, ": merge ", rank, ": ", quoted_text(token), " is not in the vocabulary");
       }
       return found->second;
     };
     std::string joined;
     for (const Json& merge : merges) {
-      const auto [left, right] = pair_of(merge);
+      const auto [left, right] = merge_pair(merge, key);
       joined = left;
       joined += right;
       const std::int32_t left_id = find(left);
@@ -282,7 +237,7 @@ class PipelineReader {
   }
 
   // Reads the tokens that replace text without a token of its own: bytes or <unk>.
-  void read_fallback(const TokenIds& ids, bool byte_level) {
+  void read_fallback(bool byte_level) {
     BpeModel& model = parts_.model;
     const bool fallback = model_flag("byte_fallback");
     require(!fallback || !byte_level, at("model.byte_fallback"), ": expected false with ByteLevel");
@@ -294,10 +249,10 @@ class PipelineReader {
       } else {
         token = byte_token(byte);
       }
-      const auto found = ids.find(token);
-      require(!fallback || found != ids.end(), at("model.vocab"), ": ", token,
+      const auto found = ids_.find(token);
+      require(!fallback || found != ids_.end(), at("model.vocab"), ": ", token,
               " is missing, expected it with byte_fallback");
-      if ((byte_level || fallback) && found != ids.end()) {
+      if ((byte_level || fallback) && found != ids_.end()) {
         model.byte_ids[byte] = found->second;
       }
     }
@@ -306,17 +261,12 @@ class PipelineReader {
     const Json unknown = model_.value("unk_token", Json());
     if (!unknown.is_null() && !model.every_byte) {
       const std::string token = json_string(model_, "unk_token", at("model"));
-      const auto found = ids.find(token);
-      require(found != ids.end(), at("model.unk_token"), ": ", quoted_text(token),
+      const auto found = ids_.find(token);
+      require(found != ids_.end(), at("model.unk_token"), ": ", quoted_text(token),
               " is not in the vocabulary");
       model.unknown = found->second;
     }
     model.fuse_unknown = model_flag("fuse_unk");
-  }
-
-  static std::string byte_token(std::size_t byte) {
-    constexpr std::string_view kDigits = "0123456789ABCDEF";
-    return concat_text("<0x", kDigits[byte >> 4], kDigits[byte & 15], ">");
   }
 
   void fill_bytes(const DecoderSteps& decoder) {
@@ -355,7 +305,8 @@ class PipelineReader {
   std::string_view name_;
   const Json& model_;
   PipelineParts parts_;
-  std::vector<bool> in_model_;  // [V]; false: only in added_tokens
+  // Without tokens that are only in added_tokens.
+  std::unordered_map<std::string_view, std::int32_t> ids_;
   bool merges_cross_marks_ = false;
   bool numbers_added_ = false;  // added tokens get ids from next_added_ on, not those of the file
   std::int32_t next_added_ = 0;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/choices.h"
 #include "headlight/base/error.h"
 #include "text/byte_characters.h"
@@ -12,11 +13,6 @@ namespace {
 constexpr std::size_t kMostSteps = 16;
 constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-
-bool is_null(const Json& object, std::string_view key) {
-  const Json* value = object.find(key);
-  return value == nullptr || value->is_null();
-}
 
 // Appends the steps of `json` to `steps`; sequences are flattened.
 void collect_steps(const Json& json, std::string_view list_key, const std::string& where,
@@ -44,10 +40,7 @@ std::vector<const Json*> steps_of(const Json& json, std::string_view list_key,
 }
 
 bool flag(const Json& step, std::string_view key, bool otherwise, const std::string& where) {
-  const Json value = step.value(key, Json(otherwise));
-  require(value.is_boolean(), where, ".", key, ": expected true or false, got ",
-          quoted_text(value.dump()));
-  return value.boolean();
+  return json_flag(step, key, otherwise, where + ".");
 }
 
 std::string short_text(const Json& step, std::string_view key, const std::string& where) {

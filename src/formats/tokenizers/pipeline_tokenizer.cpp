@@ -66,24 +66,6 @@ std::vector<std::string_view> cut(const PipelineParts& parts, std::string_view t
   return result;
 }
 
-class PartList {
- public:
-  explicit PartList(std::size_t part_bytes) : part_bytes_(part_bytes) {}
-
-  void add(const TextPiece& piece, std::int32_t id = -1) {
-    if (parts_.empty() || parts_.back().bytes >= part_bytes_) {
-      parts_.emplace_back();
-    }
-    parts_.back().items.push_back({piece, id});
-    parts_.back().bytes += piece.text.size();
-  }
-  const std::vector<EncodePart>& parts() const { return parts_; }
-
- private:
-  std::size_t part_bytes_;
-  std::vector<EncodePart> parts_;
-};
-
 std::vector<std::int32_t> encode_part(const PipelineParts& parts, const EncodePart& part) {
   std::deque<std::string> storage;  // outlives the encoder
   BpeEncoder encoder(parts.model, part.bytes);
@@ -131,10 +113,17 @@ std::vector<std::int32_t> PipelineTokenizer::encode_bytes(std::string_view bytes
   const std::size_t part_bytes =
       options.parallel ? kParallelPart : std::numeric_limits<std::size_t>::max();
   std::deque<std::string> normalized;
-  PartList list(part_bytes);
+  std::vector<EncodePart> parts;
+  const auto add = [&](const TextPiece& piece, std::int32_t id = -1) {
+    if (parts.empty() || parts.back().bytes >= part_bytes) {
+      parts.emplace_back();
+    }
+    parts.back().items.push_back({piece, id});
+    parts.back().bytes += piece.text.size();
+  };
   for (const TextSegment& segment : raw_tokens_.split(bytes, options.read_special)) {
     if (segment.id >= 0) {
-      list.add({}, segment.id);
+      add({}, segment.id);
       continue;
     }
     std::string_view text = segment.text;
@@ -144,18 +133,18 @@ std::vector<std::int32_t> PipelineTokenizer::encode_bytes(std::string_view bytes
     }
     for (const TextSegment& inner : normalized_tokens_.split(text, options.read_special)) {
       if (inner.id >= 0) {
-        list.add({}, inner.id);
+        add({}, inner.id);
         continue;
       }
       for (const std::string_view plain : cut(parts_, inner.text, part_bytes)) {
-        list.add({plain, first && plain.data() == text.data()});
+        add({plain, first && plain.data() == text.data()});
       }
     }
   }
-  std::vector<std::vector<std::int32_t>> ids(list.parts().size());
+  std::vector<std::vector<std::int32_t>> ids(parts.size());
   kernels::parallel_for(static_cast<Index>(ids.size()), 1, [&](Index begin, Index) {
     const auto part = static_cast<std::size_t>(begin);
-    ids[part] = encode_part(parts_, list.parts()[part]);
+    ids[part] = encode_part(parts_, parts[part]);
   });
   return joined_ids(std::move(ids));
 }

@@ -1,6 +1,5 @@
 #include "formats/tokenizers/pre_tokenizer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "headlight/base/utf8.h"
@@ -57,54 +56,28 @@ std::vector<Part> parts_of(std::string_view text, const std::vector<TextSpan>& m
   return parts;
 }
 
-// Joins each match to the part before it, unless that part is a match, too.
-std::vector<TextSpan> merged_with_previous(const std::vector<Part>& parts) {
-  std::vector<TextSpan> spans;
-  bool after_match = false;
-  for (const Part& part : parts) {
-    if (part.is_match && !after_match && !spans.empty()) {
-      spans.back().end = part.span.end;
-    } else {
-      spans.push_back(part.span);
-    }
-    after_match = part.is_match;
+// True if a part belongs to the piece of the part before it.
+bool joins(const Part& before, const Part& part, SplitBehavior behavior) {
+  switch (behavior) {
+    case SplitBehavior::merged_with_previous:
+      return part.is_match && !before.is_match;
+    case SplitBehavior::merged_with_next:
+      return before.is_match && !part.is_match;
+    case SplitBehavior::contiguous:
+      return before.is_match == part.is_match;
+    default:
+      return false;
   }
-  return spans;
-}
-
-std::vector<TextSpan> merged_with_next(const std::vector<Part>& parts) {
-  std::vector<TextSpan> spans;
-  bool before_match = false;
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    if (part->is_match && !before_match && !spans.empty()) {
-      spans.back().begin = part->span.begin;
-    } else {
-      spans.push_back(part->span);
-    }
-    before_match = part->is_match;
-  }
-  std::reverse(spans.begin(), spans.end());
-  return spans;
 }
 
 std::vector<TextSpan> spans_of(const std::vector<Part>& parts, SplitBehavior behavior) {
-  if (behavior == SplitBehavior::merged_with_previous) {
-    return merged_with_previous(parts);
-  }
-  if (behavior == SplitBehavior::merged_with_next) {
-    return merged_with_next(parts);
-  }
   std::vector<TextSpan> spans;
-  const Part* previous = nullptr;
-  for (const Part& part : parts) {
-    const bool joins = behavior == SplitBehavior::contiguous && previous != nullptr &&
-                       previous->is_match == part.is_match;
-    if (joins) {
-      spans.back().end = part.span.end;
-    } else if (behavior != SplitBehavior::removed || !part.is_match) {
-      spans.push_back(part.span);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0 && joins(parts[i - 1], parts[i], behavior)) {
+      spans.back().end = parts[i].span.end;
+    } else if (behavior != SplitBehavior::removed || !parts[i].is_match) {
+      spans.push_back(parts[i].span);
     }
-    previous = &part;
   }
   return spans;
 }
@@ -157,7 +130,7 @@ void add_metaspace(const PreTokenizerStep& step, const TextPiece& piece,
     return;
   }
   const std::vector<Part> parts = parts_of(marked.text, occurrences(step.mark, marked.text), false);
-  add_spans(marked, merged_with_next(parts), pieces);
+  add_spans(marked, spans_of(parts, SplitBehavior::merged_with_next), pieces);
 }
 
 void add_pieces(const PreTokenizerStep& step, const TextPiece& piece,

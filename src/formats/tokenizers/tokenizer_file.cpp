@@ -9,13 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
 #include "files/lfs_pointer.h"
-#include "formats/tokenizers/pipeline_file.h"
 #include "formats/tokenizers/pipeline_tokenizer.h"
+#include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "headlight/text/bpe_pattern.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
@@ -69,11 +67,6 @@ TokenList all_tokens(const Json& vocab, const Json& added, std::string_view voca
 // Returns "NAME: KEY", which begins an error message. `name` is always the file.
 std::string at(std::string_view name, std::string_view key) { return concat_text(name, ": ", key); }
 
-// True when the key is missing or null.
-bool is_null(const Json& object, const char* key) {
-  return !object.contains(key) || object[key].is_null();
-}
-
 // Reads the tokens of the object `vocab` and the list `added`; messages name them by the keys.
 // Throws Error unless every id 0 ... V - 1 occurs once and all added tokens are special.
 Vocabulary read_vocabulary(const Json& vocab, const Json& added, std::string_view vocab_key,
@@ -81,20 +74,18 @@ Vocabulary read_vocabulary(const Json& vocab, const Json& added, std::string_vie
   const auto tokens = all_tokens(vocab, added, vocab_key, added_key);
   Vocabulary result;
   result.tokens.resize(tokens.size());
-  std::vector<bool> taken(tokens.size(), false);
   for (const auto& [token, id] : tokens) {
     require(!token.empty(), vocab_key, ": a token is empty");
     if (id >= tokens.size()) {
       fail(vocab_key, ": id ", id, " of ", quoted_text(token), " is out of range, expected 0 ... ",
            tokens.size() - 1, " without gaps");
     }
-    const auto place = static_cast<std::size_t>(id);
-    if (taken[place]) {
-      fail(vocab_key, ": ", quoted_text(token), " and ", quoted_text(result.tokens[place]),
-           " have the same id ", id);
+    std::string& place = result.tokens[static_cast<std::size_t>(id)];
+    if (!place.empty()) {
+      fail(vocab_key, ": ", quoted_text(token), " and ", quoted_text(place), " have the same id ",
+           id);
     }
-    taken[place] = true;
-    result.tokens[place] = token;
+    place = token;
   }
   for (const Json& entry : added) {
     result.specials.push_back(entry["content"].text());
@@ -143,23 +134,17 @@ class BpeVocabularyBuilder {
     for (std::size_t id = 0; id < names.size(); ++id) {
       ids_.emplace(names[id], static_cast<std::int32_t>(id));
     }
+    std::vector<bool> is_special(names.size());
     for (const std::string& special : vocabulary.specials) {
       result_.special.push_back({special, ids_.at(special)});
-    }
-    result_.tokens.resize(names.size());
-    std::vector<bool> special(names.size(), false);
-    for (const SpecialToken& token : result_.special) {
-      special[static_cast<std::size_t>(token.id)] = true;
+      is_special[static_cast<std::size_t>(ids_.at(special))] = true;
     }
     for (std::size_t id = 0; id < names.size(); ++id) {
-      if (special[id]) {
-        continue;
-      }
-      auto bytes = bytes_of_name(names[id]);
+      auto bytes = is_special[id] ? std::string() : bytes_of_name(names[id]);
       if (!bytes) {
         fail(vocab_key, ": ", quoted_text(names[id]), " is not written in GPT-2's byte characters");
       }
-      result_.tokens[id] = std::move(*bytes);
+      result_.tokens.push_back(std::move(*bytes));
     }
   }
 
@@ -199,15 +184,10 @@ void add_merges(const Json& merges, BpeVocabularyBuilder& builder, std::string_v
   for (const Json& merge : merges) {
     if (merge.is_string()) {
       builder.add_merge(merge.text(), key);
-      continue;
+    } else {
+      const auto [left, right] = merge_pair(merge, key);
+      builder.add_merge(left, right, key);
     }
-    const bool pair =
-        merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string();
-    if (!pair) {
-      fail(key, ": expected \"LEFT RIGHT\" or [\"LEFT\", \"RIGHT\"], got ",
-           quoted_text(merge.dump()));
-    }
-    builder.add_merge(merge[0].text(), merge[1].text(), key);
   }
 }
 
@@ -288,20 +268,6 @@ std::unique_ptr<Tokenizer> byte_level_tokenizer(const Json& root, const Vocabula
   return read_bpe_tokenizer(root, vocabulary, name);
 }
 
-// Returns the special token of a template as Headlight writes it: TOKEN $A.
-std::int32_t token_of_template(const Json& single, const Tokenizer& tokenizer,
-                               std::string_view key) {
-  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
-  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    const std::string_view token = tokenizer.special_name(id);
-    if (!token.empty() &&
-        single == Json{{{"SpecialToken", {{"id", token}, {"type_id", 0}}}}, text}) {
-      return id;
-    }
-  }
-  fail(key, ": expected the template ", kEndOfTextName, " $A");
-}
-
 // Returns the special token that begins texts, or nullopt. Supports only Headlight's template.
 std::optional<std::int32_t> read_post_processor(const Json& root, const Tokenizer& tokenizer,
                                                 std::string_view name) {
@@ -315,17 +281,23 @@ std::optional<std::int32_t> read_post_processor(const Json& root, const Tokenize
   }
   require_step(root, "post_processor", "TemplateProcessing", name);
   const Json& single = json_member(step, "single", key);
-  const Json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
-  if (single == Json::array({text})) {
-    return std::nullopt;  // transformers 5 writes this if there is no template
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    const std::string_view token = tokenizer.special_name(id);
+    if (token.empty()) {
+      continue;
+    }
+    const Json expected = template_json(token, id)["single"];
+    if (single == Json::array({expected[1]})) {
+      return std::nullopt;  // transformers 5 writes this if there is no template
+    }
+    if (single == expected) {
+      const Json& special = json_member(step, "special_tokens", key);
+      require(json_member(json_member(special, token, key), "ids", key) == Json::array({id}), key,
+              ".special_tokens: expected ids [", id, "] for ", token);
+      return id;
+    }
   }
-  const std::int32_t first = token_of_template(single, tokenizer, key);
-  const std::string token(tokenizer.special_name(first));
-  const Json& special = json_member(step, "special_tokens", key);
-  const Json& ids = json_member(json_member(special, token, key), "ids", key);
-  require(ids == Json::array({first}), key, ".special_tokens: expected ids [", first, "] for ",
-          token);
-  return first;
+  fail(key, ": expected the template ", kEndOfTextName, " $A");
 }
 
 void require_bpe_model(const Json& model, std::string_view name) {
@@ -353,18 +325,12 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// Keeps the order of the keys, so that a vocabulary is listed in order of its ids.
-Json special_token(std::int32_t id, std::string_view content) {
-  return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
-          {"rstrip", false}, {"normalized", false}, {"special", true}};
-}
-
 Json added_tokens(const Tokenizer& tokenizer) {
   Json tokens = Json::array();
   for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
     const std::string_view name = tokenizer.special_name(id);
     if (!name.empty()) {
-      tokens.push_back(special_token(id, name));
+      tokens.push_back(added_token_json(id, name, true));
     }
   }
   return tokens;
@@ -375,18 +341,8 @@ Json post_processor(const Tokenizer& tokenizer) {
   if (!tokenizer.prepends_begin_token()) {
     return nullptr;
   }
-  const std::string name(tokenizer.special_name(tokenizer.begin_of_text()));
-  const Json end = {{"SpecialToken", {{"id", name}, {"type_id", 0}}}};
-  const Json first = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
-  const Json second = {{"Sequence", {{"id", "B"}, {"type_id", 1}}}};
-  const Json entry = {{"id", name},
-                      {"ids", Json::array({tokenizer.begin_of_text()})},
-                      {"tokens", Json::array({name})}};
-  Json result = {{"type", "TemplateProcessing"}};
-  result["single"] = Json::array({end, first});
-  result["pair"] = Json::array({end, first, second});
-  result["special_tokens"][name] = entry;
-  return result;
+  const std::int32_t begin = tokenizer.begin_of_text();
+  return template_json(tokenizer.special_name(begin), begin);
 }
 
 // Returns the name of a token in tokenizer files.
@@ -481,8 +437,7 @@ bool is_headlight_format(const Json& root) {
   if (!is_null(root, "normalizer") || model.value("ignore_merges", Json()) == Json(true)) {
     return false;
   }
-  const Json* last = root.find("post_processor");
-  if (last != nullptr && last->is_object() && last->value("type", Json()) == Json("Sequence")) {
+  if (is_step(root.value("post_processor", Json()), "Sequence")) {
     return false;
   }
   if (is_null(root, "pre_tokenizer")) {
@@ -490,8 +445,7 @@ bool is_headlight_format(const Json& root) {
   }
   const Json step = root["pre_tokenizer"];
   const bool byte_level =
-      step.is_object() && step.value("type", Json()) == Json("ByteLevel") &&
-      step.value("add_prefix_space", Json()) == Json(false) &&
+      is_step(step, "ByteLevel") && step.value("add_prefix_space", Json()) == Json(false) &&
       (step.value("use_regex", Json(true)) == Json(true) || model["merges"].empty());
   return byte_level && added != nullptr && added->is_array() && has_plain_names(*added) &&
          has_own_ids(model.value("vocab", Json()), *added);
@@ -571,12 +525,8 @@ std::string to_tokenizer_json(const Tokenizer& tokenizer) {
   root["post_processor"] = post_processor(tokenizer);
   root["decoder"] = {{"type", "Fuse"}};
   if (bytes) {
-    const Json step = {{"type", "ByteLevel"},
-                       {"add_prefix_space", false},
-                       {"trim_offsets", true},
-                       {"use_regex", pairs}};
-    root["pre_tokenizer"] = step;
-    root["decoder"] = step;
+    root["pre_tokenizer"] = byte_level_json(pairs);
+    root["decoder"] = byte_level_json(pairs);
   }
   root["model"] = model(tokenizer);
   return root.dump(2) + "\n";

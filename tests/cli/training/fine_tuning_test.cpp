@@ -164,9 +164,9 @@ TEST_CASE("a smaller block leaves a model with rotary positions its context", "[
   const std::string out = folder.at("run");
   const std::string data = text_file(folder);
   run(train(data, out, {"1", "--init_from", start, "--block_size", "10"}));
-  CHECK(read_model_config(out + "/latest").block_size == 24);
+  CHECK(read_effective_config(out + "/latest").block_size == 24);
   run(train(data, out, {"2", "--init_from", start, "--block_size", "10", "--resume"}));
-  CHECK(read_model_config(out + "/latest").block_size == 24);
+  CHECK(read_effective_config(out + "/latest").block_size == 24);
 }
 
 TEST_CASE("keys that contradict the model to start from are refused by name", "[cli]") {

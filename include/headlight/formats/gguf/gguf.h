@@ -87,6 +87,9 @@ struct GgufHeader {
   std::map<std::string, std::size_t, std::less<>> keys = {};
   std::vector<GgufTensor> tensors = {};  // in table order
   std::map<std::string, std::size_t, std::less<>> names = {};
+
+  // Returns the value of a key; null if there is none.
+  const GgufValue* find_value(std::string_view key) const;
 };
 
 // An open GGUF file. Reads tensors on demand; several threads may read at once.
@@ -108,7 +111,7 @@ class GgufFile {
   const std::vector<GgufTensor>& tensors() const { return header_.tensors; }
 
   // Returns the value of a key, or the tensor of a name; null if there is none.
-  const GgufValue* find_value(std::string_view key) const;
+  const GgufValue* find_value(std::string_view key) const { return header_.find_value(key); }
   const GgufTensor* find_tensor(std::string_view name) const;
 
   // Returns all elements as float32, bit for bit as in ggml's reference, except for NaN.
