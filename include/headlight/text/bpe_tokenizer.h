@@ -12,6 +12,8 @@ struct BpeState;
 struct BpeMerge {
   std::int32_t left = 0;
   std::int32_t right = 0;
+
+  bool operator==(const BpeMerge&) const = default;
 };
 
 struct SpecialToken {
