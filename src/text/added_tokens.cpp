@@ -110,10 +110,7 @@ void AddedTokenMatcher::set_prefixes() {
 AddedTokenMatcher::Match AddedTokenMatcher::match_at(std::string_view text,
                                                      std::size_t begin) const {
   const std::string_view rest = text.substr(begin, longest_);
-  if (rest.empty()) {  // longest_ is 0: there are no tokens
-    return {};
-  }
-  const auto [first, end] = first_bytes_[first_byte(rest)];
+  const auto [first, end] = first_bytes_[first_byte(text.substr(begin))];
   if (first == end) {
     return {};
   }

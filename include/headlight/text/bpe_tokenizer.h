@@ -41,7 +41,6 @@ class BpeTokenizer final : public Tokenizer {
 
   std::string_view kind() const override { return "bpe"; }
   Index vocab_size() const override;
-  std::vector<std::int32_t> encode(std::string_view text) const override;
   std::string token_bytes(std::int32_t id) const override;
   std::string_view special_name(std::int32_t id) const override;
 

@@ -15,8 +15,9 @@ class ChatBytes final : public Tokenizer {
 
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return bytes_.vocab_size() + 2; }
-  std::vector<std::int32_t> encode(std::string_view text) const override {
-    return bytes_.encode(text);
+  std::vector<std::int32_t> encode_bytes(std::string_view bytes,
+                                         const EncodeOptions& options) const override {
+    return bytes_.encode_bytes(bytes, options);
   }
   std::string token_bytes(std::int32_t id) const override {
     return id < bytes_.vocab_size() ? bytes_.token_bytes(id) : "";
