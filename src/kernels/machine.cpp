@@ -75,10 +75,7 @@ void set_products(std::string_view name) {
 }
 
 std::string products_description() {
-  const bool own_attention = kernels::attention_engine() == kernels::ProductEngine::tiles;
-  return kernels::gemm_engine() == kernels::ProductEngine::tiles
-             ? "Headlight"
-             : kernels::blas_description() + (own_attention ? ", attention's by Headlight" : "");
+  return kernels::products_are_own() ? "Headlight" : kernels::blas_description();
 }
 
 void require_precision(Precision precision) {
@@ -100,7 +97,7 @@ std::string machine_description() {
 }
 
 std::string machine_warning() {
-  if (kernels::gemm_engine() == kernels::ProductEngine::openblas) {
+  if (!kernels::products_are_own()) {
     return kernels::blas_warning();
   }
   return kernels::gemm_tiles<float>().fast

@@ -53,7 +53,6 @@ class Bfloat16AttentionTiles {
 
   Index rows() const { return set_.rows; }
   Index columns() const { return kBfloat16Columns; }
-  Index written(Index) const { return kBfloat16Columns; }
   // Panels store pairs of rows, so a product starts at the first row of a strip.
   Index first_row(Index needed) const { return needed / set_.rows * set_.rows; }
 
