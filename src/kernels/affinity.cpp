@@ -55,9 +55,4 @@ void bind_to_place(Index thread) {
   sched_setaffinity(0, bytes, mask.data());  // if it fails, the thread stays unbound
 }
 
-int cpu_count() {
-  const std::size_t allowed = allowed_cpus().size();
-  return allowed > 0 ? static_cast<int>(allowed) : openmp_cpu_count();
-}
-
 }  // namespace headlight::kernels

@@ -10,9 +10,6 @@ namespace headlight::kernels {
 // Returns the increasing numbers of the CPUs that this process may run on; empty: unknown.
 std::vector<int> allowed_cpus();
 
-// Returns how many CPUs this process may run on.
-int cpu_count();
-
 // With OMP_PROC_BIND or OMP_PLACES, moves the calling thread to the place of thread number
 // `thread`. Needed because a new thread inherits the place of the thread that started it.
 void bind_to_place(Index thread);

@@ -13,6 +13,7 @@
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tile.h"
 #include "kernels/gemm/openblas.h"
+#include "kernels/openmp.h"
 #include "kernels/parallel.h"
 #include "kernels/processors.h"
 #include "kernels/thread_pool.h"
@@ -45,7 +46,10 @@ void set_thread_count(int count) {
   kernels::set_max_threads(count);
 }
 
-int available_cpus() { return kernels::cpu_count(); }
+int available_cpus() {
+  const std::size_t allowed = kernels::allowed_cpus().size();
+  return allowed > 0 ? static_cast<int>(allowed) : kernels::openmp_cpu_count();
+}
 
 int default_thread_count() {
   const int chosen = threads_of_environment();
