@@ -87,12 +87,6 @@ AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens) {
   set_prefixes();
 }
 
-bool AddedTokenMatcher::any_has_space() const {
-  return std::any_of(tokens_.begin(), tokens_.end(), [](const AddedToken& token) {
-    return token.content.find_first_of(" \t\n\v\f\r") != std::string::npos;
-  });
-}
-
 // In sorted order a token's prefix comes before it; only tokens with that prefix are between them.
 void AddedTokenMatcher::set_prefixes() {
   std::int32_t last = -1;

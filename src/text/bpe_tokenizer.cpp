@@ -1,7 +1,6 @@
 #include "headlight/text/bpe_tokenizer.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -13,7 +12,6 @@
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/text/bpe_pattern.h"
-#include "kernels/parallel.h"
 #include "text/added_tokens.h"
 #include "text/bpe_encoder.h"
 #include "text/bpe_model.h"

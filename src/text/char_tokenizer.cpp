@@ -1,6 +1,5 @@
 #include "headlight/text/char_tokenizer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "headlight/base/error.h"

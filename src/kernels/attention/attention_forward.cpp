@@ -1,7 +1,6 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
-#include <vector>
 
 #include "kernels/attention/attention_products.h"
 #include "kernels/bfloat16/attention_tiles.h"

@@ -47,8 +47,7 @@ class Bfloat16AttentionTiles {
   }
   static Index query_tile(const Set& set) { return kMaximumQueryTile / set.rows * set.rows; }
   static Index panels_size(const Set& set, Index depth, Index width) {
-    const Index panels = (width + kBfloat16Columns - 1) / kBfloat16Columns;
-    return panels * kBfloat16Columns * stored_depth(set, depth) / 2;
+    return rounded_up(width, kBfloat16Columns) * stored_depth(set, depth) / 2;
   }
 
   Index rows() const { return set_.rows; }

@@ -4,6 +4,7 @@
 #include "serve/completions/completion_request.h"
 #include "serve/fields.h"
 #include "serve/http/access.h"
+#include "text/special_names.h"
 
 namespace headlight::fuzz {
 namespace {
@@ -17,7 +18,13 @@ class ChatBytes final : public Tokenizer {
   Index vocab_size() const override { return bytes_.vocab_size() + 2; }
   std::vector<std::int32_t> encode_bytes(std::string_view bytes,
                                          const EncodeOptions& options) const override {
-    return bytes_.encode_bytes(bytes, options);
+    std::vector<std::int32_t> ids;
+    for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
+      const auto more =
+          segment.id >= 0 ? std::vector{segment.id} : bytes_.encode_bytes(segment.text);
+      ids.insert(ids.end(), more.begin(), more.end());
+    }
+    return ids;
   }
   std::string token_bytes(std::int32_t id) const override {
     return id < bytes_.vocab_size() ? bytes_.token_bytes(id) : "";
