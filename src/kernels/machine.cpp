@@ -8,7 +8,6 @@
 #include "base/control_groups.h"
 #include "headlight/base/error.h"
 #include "headlight/kernels/precision.h"
-#include "kernels/affinity.h"
 #include "kernels/cpu_variant.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tile.h"

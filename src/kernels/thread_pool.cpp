@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "headlight/kernels/machine.h"
-#include "kernels/affinity.h"
 #include "kernels/parallel.h"
+#include "kernels/processors.h"
 #include "kernels/waiting.h"
 
 namespace headlight::kernels {
