@@ -16,14 +16,16 @@ import argparse
 import itertools
 import pathlib
 import sys
+import textwrap
 
 import unicodedata2
 
 UNICODE = "16.0.0"
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "src/text/unicode_class_table.cpp"
 OTHER, LETTER, NUMBER, SPACE = range(4)
+WORD = 4
 LAST = 0x10FFFF
-PER_LINE = 10
+COLUMNS = 100
 ALPHABETIC_SYMBOLS = [(0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189)]
 
 HEAD = """\
@@ -32,26 +34,19 @@ HEAD = """\
 namespace headlight {{
 namespace {{
 
-// Unicode {version}, written by tools/unicode_classes.py. Each entry is the first code point of a
-// run of one class, times four, plus the class (0 other, 1 letter, 2 number, 3 white space).
+// Unicode {version}, written by tools/unicode_classes.py. Each entry is a run of characters of one
+// kind, in the order of code points: 8 times its length, plus 4 for word characters, plus the class
+// (0 other, 1 letter, 2 number, 3 white space).
 // clang-format off
 constexpr std::uint32_t kRuns[] = {{
 """
-MIDDLE = """\
-};
-
-// The first code point of each run of word characters and the one behind its last.
-constexpr std::uint32_t kWordRuns[] = {
-"""
-TAIL = """\
+TAIL = """
 };
 // clang-format on
 
 }  // namespace
 
-std::span<const std::uint32_t> unicode_class_runs() { return kRuns; }
-
-std::span<const std::uint32_t> unicode_word_runs() { return kWordRuns; }
+std::span<const std::uint32_t> unicode_runs() { return kRuns; }
 
 }  // namespace headlight
 """
@@ -77,15 +72,14 @@ def is_word(code_point):
     return category[0] in "LM" or category in ("Nd", "Nl", "Pc") or symbols or joiner
 
 
-def lines(numbers):
-    texts = [f"0x{number:X}," for number in numbers]
-    return "".join(" ".join(texts[i : i + PER_LINE]) + "\n" for i in range(0, len(texts), PER_LINE))
+def kind_of(code_point):
+    return class_of(code_point) + (WORD if is_word(code_point) else 0)
 
 
 def source():
-    runs = [next(run) * 4 + kind for kind, run in itertools.groupby(range(LAST + 1), class_of)]
-    words = [next(run) for _, run in itertools.groupby(range(LAST + 1), is_word)][1:]
-    return HEAD.format(version=UNICODE) + lines(runs) + MIDDLE + lines(words) + TAIL
+    runs = [(kind, len(list(run))) for kind, run in itertools.groupby(range(LAST + 1), kind_of)]
+    entries = " ".join(f"{8 * length + kind}," for kind, length in runs[:-1])
+    return HEAD.format(version=UNICODE) + textwrap.fill(entries, COLUMNS) + TAIL
 
 
 def main():

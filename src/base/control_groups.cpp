@@ -1,6 +1,7 @@
 #include "base/control_groups.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 
@@ -21,17 +22,6 @@ void add_along(const fs::path& top, const std::string& group, std::vector<fs::pa
   }
 }
 
-// Returns the number after "key " in a file of such lines; 0 if there is none.
-double value_of(const fs::path& path, const std::string& key) {
-  std::istringstream lines(read_system_text(path));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with(key + " ")) {
-      return static_cast<double>(parse_count(line.substr(key.size() + 1)).value_or(0));
-    }
-  }
-  return 0;
-}
-
 // File names of one control group version in a group's folder.
 struct MemoryFiles {
   const char* limit;
@@ -46,7 +36,7 @@ std::optional<double> memory_left_in(const fs::path& folder, const MemoryFiles& 
   if (!limit || !usage || *limit >= kNoLimit) {
     return std::nullopt;
   }
-  const double droppable = value_of(folder / "memory.stat", files.droppable);
+  const double droppable = system_number(folder / "memory.stat", files.droppable);
   return std::max(0.0, static_cast<double>(*limit) - static_cast<double>(*usage) + droppable);
 }
 
@@ -74,13 +64,19 @@ std::string system_word(const fs::path& path, int place) {
 std::string system_value(const fs::path& path, std::string_view key) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
-    const std::size_t colon = line.find(':');
-    if (colon != std::string::npos && line.starts_with(key)) {
-      const std::size_t value = line.find_first_not_of(" \t", colon + 1);
-      return value == std::string::npos ? std::string() : line.substr(value);
+    const std::size_t end = std::min(line.find_first_not_of(" \t:", key.size()), line.size());
+    if (line.starts_with(key) && end > key.size()) {
+      return line.substr(end);
     }
   }
   return {};
+}
+
+double system_number(const fs::path& path, std::string_view key) {
+  const std::string text = system_value(path, key);
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
 }
 
 std::optional<std::int64_t> parse_count(std::string_view text) {

@@ -20,8 +20,11 @@ std::string read_system_text(const std::filesystem::path& path);
 // Returns word number `place` of a file, from 0; empty if there is none.
 std::string system_word(const std::filesystem::path& path, int place);
 
-// Returns the value in the first line "key: value" of a file; empty if there is none.
+// Returns the value in the first line "key: value" or "key value" of a file; empty if there is
+// none.
 std::string system_value(const std::filesystem::path& path, std::string_view key);
+// Returns the number at the start of that value, else 0.
+double system_number(const std::filesystem::path& path, std::string_view key);
 
 // Parses a non-negative integer that is all of `text`.
 std::optional<std::int64_t> parse_count(std::string_view text);

@@ -3,9 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
-#include <string_view>
 
 #include "base/control_groups.h"
 #include "headlight/base/index.h"
@@ -15,22 +13,15 @@ namespace {
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-double number_after(const char* path, std::string_view key) {
-  const std::string text = system_value(path, key);
-  double number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
 }  // namespace
 
 double available_memory() {
-  const double system = 1024 * number_after("/proc/meminfo", "MemAvailable");
+  const double system = 1024 * system_number("/proc/meminfo", "MemAvailable");
   double least = system > 0 ? system : kNoLimit;
   least = std::min(least, memory_left_in_groups("/").value_or(kNoLimit));
   rlimit addresses{};
   if (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) {
-    const double used = 1024 * number_after("/proc/self/status", "VmSize");
+    const double used = 1024 * system_number("/proc/self/status", "VmSize");
     least = std::min(least, static_cast<double>(addresses.rlim_cur) - used);
   }
   return least < kNoLimit ? std::max(1.0, least) : 0;
@@ -47,6 +38,6 @@ std::string missing_memory(double bytes) {
   return megabytes(bytes) + ", but " + megabytes(available) + " are free";
 }
 
-double peak_memory() { return 1024 * number_after("/proc/self/status", "VmHWM"); }
+double peak_memory() { return 1024 * system_number("/proc/self/status", "VmHWM"); }
 
 }  // namespace headlight

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "headlight/base/utf8.h"
+#include "base/display_text.h"
 
 namespace headlight {
 namespace {
@@ -52,10 +52,8 @@ Index terminal_width(char32_t character) {
 
 Index terminal_width(std::string_view text) {
   Index width = 0;
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    width += terminal_width(character.code_point);
-    text.remove_prefix(static_cast<std::size_t>(character.length));
+  for (const char32_t character : code_points(text)) {
+    width += terminal_width(character);
   }
   return width;
 }

@@ -1,7 +1,6 @@
 #include "cluster/gradient_layout.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 namespace headlight {

@@ -21,6 +21,11 @@ std::vector<DivisibleParameter> divisible(const NamedTensors& parameters,
   return result;
 }
 
+// Returns a view of consecutive elements.
+Tensor part_of(const Tensor& tensor, Index begin, Index size) {
+  return tensor.strided_view({size}, {1}, begin);
+}
+
 // Adds `from` to `to`.
 void add_elements(const Tensor& from, Tensor& to) {
   dispatch_floating(to.dtype(), "ShardedGradients", [&](auto zero) {
@@ -70,12 +75,8 @@ template <class TensorOf>
 void add_arrived(const Tensor& arrived, const Segments& segments, const TensorOf& tensor_of) {
   Index begin = 0;
   for (const Segment& segment : segments) {
-    Tensor tensor = tensor_of(segment.parameter);
-    dispatch_floating(tensor.dtype(), "ShardedGradients", [&](auto zero) {
-      using T = decltype(zero);
-      T* to = tensor.mutable_data<T>() + segment.begin;
-      kernels::loops<T>().add(to, arrived.data<T>() + begin, to, segment.size());
-    });
+    Tensor sum = part_of(tensor_of(segment.parameter), segment.begin, segment.size());
+    add_elements(part_of(arrived, begin, segment.size()), sum);
     begin += segment.size();
   }
 }
@@ -107,8 +108,8 @@ void copy_ranges(const std::vector<ElementRange>& ranges, const Tensor& part, co
                  Direction direction) {
   Index begin = 0;
   for (const ElementRange& range : ranges) {
-    Tensor in_part = part.strided_view({range.size()}, {1}, begin);
-    Tensor in_whole = whole.strided_view({range.size()}, {1}, range.begin);
+    Tensor in_part = part_of(part, begin, range.size());
+    Tensor in_whole = part_of(whole, range.begin, range.size());
     direction == Direction::to_whole ? in_whole.copy_from(in_part) : in_part.copy_from(in_whole);
     begin += range.size();
   }

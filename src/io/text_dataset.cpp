@@ -8,6 +8,7 @@
 #include "headlight/base/memory.h"
 #include "headlight/io/token_file.h"
 #include "io/input_format_check.h"
+#include "text/bpe_encoder.h"
 #include "text/special_names.h"
 #include "text/text_encoder.h"
 
@@ -66,19 +67,12 @@ class Finder {
   bool found_ = false;
 };
 
-// Joins the parts, freeing each one after copying it, so that a long stream is not in memory twice.
+// Joins the parts. A single part needs no further memory.
 Ids joined(std::vector<Ids> parts, const IdCount& count) {
-  if (parts.size() == 1) {
-    return std::move(parts.front());
+  if (parts.size() > 1) {
+    count.require_room(count.count());
   }
-  count.require_room(count.count());
-  Ids ids;
-  ids.reserve(count.count());
-  for (Ids& part : parts) {
-    ids.insert(ids.end(), part.begin(), part.end());
-    part = Ids();  // {} would keep its memory
-  }
-  return ids;
+  return joined_ids(std::move(parts));
 }
 
 // Returns where a stream may be cut without changing its ids.

@@ -12,8 +12,7 @@ namespace headlight::kernels {
 
 template <>
 const Loops<float>& loops() {
-  return pick(cpu_variant(), baseline::kFloatLoops, v2::kFloatLoops, v3::kFloatLoops,
-              v4::kFloatLoops);
+  return pick(baseline::kFloatLoops, v2::kFloatLoops, v3::kFloatLoops, v4::kFloatLoops);
 }
 
 // Gradient checks use float64, where speed matters little.
@@ -24,24 +23,22 @@ const Loops<double>& loops() {
 
 template <>
 const GemmTiles<float>& gemm_tiles() {
-  return pick(cpu_variant(), baseline::kFloatTiles, v2::kFloatTiles, v3::kFloatTiles,
-              v4::kFloatTiles);
+  return pick(baseline::kFloatTiles, v2::kFloatTiles, v3::kFloatTiles, v4::kFloatTiles);
 }
 
 template <>
 const GemmTiles<double>& gemm_tiles() {
-  return pick(cpu_variant(), baseline::kDoubleTiles, v2::kDoubleTiles, v3::kDoubleTiles,
-              v4::kDoubleTiles);
+  return pick(baseline::kDoubleTiles, v2::kDoubleTiles, v3::kDoubleTiles, v4::kDoubleTiles);
 }
 
 // The C library's erf is never vectorised, so one copy serves every instruction set with equal
 // bits.
 template <>
 const ActivationLoops<float>& activation_loops(Activation activation) {
-  const bool is_erf = activation == Activation::gelu_erf;
-  const Activations<float>& all =
-      pick(is_erf ? CpuVariant::baseline : cpu_variant(), baseline::kFloatActivations,
-           v2::kFloatActivations, v3::kFloatActivations, v4::kFloatActivations);
+  const Activations<float>& all = activation == Activation::gelu_erf
+                                      ? baseline::kFloatActivations
+                                      : pick(baseline::kFloatActivations, v2::kFloatActivations,
+                                             v3::kFloatActivations, v4::kFloatActivations);
   return all.loops[static_cast<std::size_t>(activation)];
 }
 
@@ -51,18 +48,17 @@ const ActivationLoops<double>& activation_loops(Activation activation) {
 }
 
 const AttentionSteps& attention_steps() {
-  return pick(cpu_variant(), baseline::kAttentionSteps, v2::kAttentionSteps, v3::kAttentionSteps,
+  return pick(baseline::kAttentionSteps, v2::kAttentionSteps, v3::kAttentionSteps,
               v4::kAttentionSteps);
 }
 
 const WeightRowLoops& weight_row_loops() {
-  return pick(cpu_variant(), baseline::kWeightRowLoops, v2::kWeightRowLoops, v3::kWeightRowLoops,
+  return pick(baseline::kWeightRowLoops, v2::kWeightRowLoops, v3::kWeightRowLoops,
               v4::kWeightRowLoops);
 }
 
 const DecodeLoops& decode_loops() {
-  return pick(cpu_variant(), baseline::kDecodeLoops, v2::kDecodeLoops, v3::kDecodeLoops,
-              v4::kDecodeLoops);
+  return pick(baseline::kDecodeLoops, v2::kDecodeLoops, v3::kDecodeLoops, v4::kDecodeLoops);
 }
 
 }  // namespace headlight::kernels

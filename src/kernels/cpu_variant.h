@@ -7,7 +7,7 @@
 // pick() selects a table of kernels:
 //
 //   const Loops<float>& chosen() {
-//     return pick(cpu_variant(), baseline::kTable, v2::kTable, v3::kTable, v4::kTable);
+//     return pick(baseline::kTable, v2::kTable, v3::kTable, v4::kTable);
 //   }
 namespace headlight::kernels {
 
@@ -29,12 +29,11 @@ CpuVariant cpu_variant();
 // Call only while no kernel runs. Throws Error if the machine cannot run the variant.
 void set_cpu_variant(CpuVariant variant);
 
-// Returns the table of the given variant.
+// Returns the table of the variant in use.
 template <class Table>
-const Table& pick(CpuVariant variant, const Table& baseline, const Table& v2, const Table& v3,
-                  const Table& v4) {
+const Table& pick(const Table& baseline, const Table& v2, const Table& v3, const Table& v4) {
   const std::array<const Table*, kCpuVariants.size()> tables{&baseline, &v2, &v3, &v4};
-  return *tables[static_cast<std::size_t>(variant)];
+  return *tables[static_cast<std::size_t>(cpu_variant())];
 }
 
 }  // namespace headlight::kernels

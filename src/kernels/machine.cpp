@@ -8,11 +8,11 @@
 #include "base/control_groups.h"
 #include "headlight/base/error.h"
 #include "headlight/kernels/precision.h"
-#include "kernels/affinity.h"
 #include "kernels/cpu_variant.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_tile.h"
 #include "kernels/gemm/openblas.h"
+#include "kernels/openmp.h"
 #include "kernels/parallel.h"
 #include "kernels/processors.h"
 #include "kernels/thread_pool.h"
@@ -45,7 +45,10 @@ void set_thread_count(int count) {
   kernels::set_max_threads(count);
 }
 
-int available_cpus() { return kernels::cpu_count(); }
+int available_cpus() {
+  const std::size_t allowed = kernels::allowed_cpus().size();
+  return allowed > 0 ? static_cast<int>(allowed) : kernels::openmp_cpu_count();
+}
 
 int default_thread_count() {
   const int chosen = threads_of_environment();
@@ -75,10 +78,7 @@ void set_products(std::string_view name) {
 }
 
 std::string products_description() {
-  const bool own_attention = kernels::attention_engine() == kernels::ProductEngine::tiles;
-  return kernels::gemm_engine() == kernels::ProductEngine::tiles
-             ? "Headlight"
-             : kernels::blas_description() + (own_attention ? ", attention's by Headlight" : "");
+  return kernels::products_are_own() ? "Headlight" : kernels::blas_description();
 }
 
 void require_precision(Precision precision) {
@@ -100,7 +100,7 @@ std::string machine_description() {
 }
 
 std::string machine_warning() {
-  if (kernels::gemm_engine() == kernels::ProductEngine::openblas) {
+  if (!kernels::products_are_own()) {
     return kernels::blas_warning();
   }
   return kernels::gemm_tiles<float>().fast

@@ -3,11 +3,6 @@
 #include <omp.h>
 
 namespace headlight::kernels {
-
-int openmp_thread_count() { return omp_get_max_threads(); }
-
-int openmp_cpu_count() { return omp_get_num_procs(); }
-
 namespace {
 
 std::vector<std::vector<int>> asked_places() {
@@ -23,6 +18,10 @@ std::vector<std::vector<int>> asked_places() {
 }
 
 }  // namespace
+
+int openmp_thread_count() { return omp_get_max_threads(); }
+
+int openmp_cpu_count() { return omp_get_num_procs(); }
 
 // Read once, by the thread that starts the pool: a thread that calls LLVM's runtime is registered
 // there, and must not be while the program exits.

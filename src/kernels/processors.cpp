@@ -1,20 +1,31 @@
 #include "kernels/processors.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 
 #include "base/control_groups.h"
-#include "headlight/base/index.h"
+#include "base/split.h"
+#include "kernels/openmp.h"
 
 namespace headlight::kernels {
 namespace {
 
 namespace fs = std::filesystem;
+
+// With OMP_PROC_BIND or OMP_PLACES, OpenMP has bound this thread to a part of the allowed CPUs.
+std::set<int> cpus_of_places() {
+  std::set<int> cpus;
+  for (const std::vector<int>& place : openmp_places()) {
+    cpus.insert(place.begin(), place.end());
+  }
+  return cpus;
+}
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
@@ -51,8 +62,7 @@ struct CpuRange {
 // Parses "0-1,8" into ranges; skips malformed ones.
 std::vector<CpuRange> parse_ranges(const std::string& text) {
   std::vector<CpuRange> ranges;
-  std::istringstream parts(text.substr(0, text.find('\n')));
-  for (std::string part; std::getline(parts, part, ',');) {
+  for (const std::string& part : split_at_commas(text.substr(0, text.find('\n')))) {
     const std::size_t dash = part.find('-');
     const auto first = parse_count(part.substr(0, dash));
     const auto last = dash == std::string::npos ? first : parse_count(part.substr(dash + 1));
@@ -77,6 +87,40 @@ int first_sibling(const fs::path& root, int cpu, const std::vector<int>& cpus) {
 }
 
 }  // namespace
+
+std::vector<int> allowed_cpus() {
+  const std::set<int> places = cpus_of_places();
+  std::vector<int> cpus(places.begin(), places.end());
+  constexpr int kMostCpus = 1 << 16;
+  // The kernel rejects masks that are shorter than its own.
+  for (int size = 1024; cpus.empty() && size <= kMostCpus; size *= 2) {
+    std::vector<cpu_set_t> mask(static_cast<std::size_t>(size) / CPU_SETSIZE);
+    const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
+    if (sched_getaffinity(0, bytes, mask.data()) == 0) {
+      for (int cpu = 0; cpu < size; ++cpu) {
+        if (CPU_ISSET_S(static_cast<std::size_t>(cpu), bytes, mask.data())) {
+          cpus.push_back(cpu);
+        }
+      }
+    }
+  }
+  return cpus;
+}
+
+void bind_to_place(Index thread) {
+  const std::vector<std::vector<int>>& places = openmp_places();
+  if (places.empty()) {
+    return;
+  }
+  const std::vector<int>& place = places[static_cast<std::size_t>(thread) % places.size()];
+  const int last = *std::max_element(place.begin(), place.end());
+  std::vector<cpu_set_t> mask(static_cast<std::size_t>(last) / CPU_SETSIZE + 1);
+  const std::size_t bytes = mask.size() * sizeof(cpu_set_t);
+  for (const int cpu : place) {
+    CPU_SET_S(static_cast<std::size_t>(cpu), bytes, mask.data());
+  }
+  sched_setaffinity(0, bytes, mask.data());  // if it fails, the thread stays unbound
+}
 
 int usable_cores(const std::filesystem::path& root, const std::vector<int>& cpus) {
   std::set<int> cores;

@@ -8,8 +8,9 @@
 #include <thread>
 #include <utility>
 
-#include "kernels/affinity.h"
+#include "headlight/kernels/machine.h"
 #include "kernels/parallel.h"
+#include "kernels/processors.h"
 #include "kernels/waiting.h"
 
 namespace headlight::kernels {
@@ -193,7 +194,7 @@ bool ThreadPool::run_team(Index threads, Index work, TeamFunction function, cons
 Index ThreadPool::start_threads(Index threads) {
   if (threads > wanted_) {
     wanted_ = threads;
-    cpus_ = cpu_count();
+    cpus_ = available_cpus();
     try {
       for (; started_ < threads; ++started_) {
         auto& place = places_[static_cast<std::size_t>(started_)];

@@ -87,12 +87,6 @@ AddedTokenMatcher::AddedTokenMatcher(std::vector<AddedToken> tokens) {
   set_prefixes();
 }
 
-bool AddedTokenMatcher::any_has_space() const {
-  return std::any_of(tokens_.begin(), tokens_.end(), [](const AddedToken& token) {
-    return token.content.find_first_of(" \t\n\v\f\r") != std::string::npos;
-  });
-}
-
 // In sorted order a token's prefix comes before it; only tokens with that prefix are between them.
 void AddedTokenMatcher::set_prefixes() {
   std::int32_t last = -1;
@@ -110,10 +104,7 @@ void AddedTokenMatcher::set_prefixes() {
 AddedTokenMatcher::Match AddedTokenMatcher::match_at(std::string_view text,
                                                      std::size_t begin) const {
   const std::string_view rest = text.substr(begin, longest_);
-  if (rest.empty()) {  // longest_ is 0: there are no tokens
-    return {};
-  }
-  const auto [first, end] = first_bytes_[first_byte(rest)];
+  const auto [first, end] = first_bytes_[first_byte(text.substr(begin))];
   if (first == end) {
     return {};
   }

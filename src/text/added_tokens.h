@@ -36,8 +36,6 @@ class AddedTokenMatcher {
   explicit AddedTokenMatcher(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }
-  // True if a token contains white space.
-  bool any_has_space() const;
   // Returns the parts of a text in order; plain-text parts are not empty. Special tokens are plain
   // text unless `read_special`.
   std::vector<TextSegment> split(std::string_view text, bool read_special) const;

@@ -2,10 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "kernels/parallel.h"
 #include "text/bpe_model.h"
 
 namespace headlight {
@@ -61,5 +64,49 @@ class BpeEncoder {
 
 // Joins parts of ids in order; frees each part after copying it.
 std::vector<std::int32_t> joined_ids(std::vector<std::vector<std::int32_t>> parts);
+
+// Items of a text, each with a member `text`, in parts that threads encode alone.
+template <class Item>
+class EncodeParts {
+ public:
+  // One part unless `parallel`.
+  explicit EncodeParts(bool parallel)
+      : part_bytes_(parallel ? kParallelPart : std::numeric_limits<std::size_t>::max()) {}
+
+  // Wanted length of a part.
+  std::size_t part_bytes() const { return part_bytes_; }
+
+  void add(const Item& item) {
+    if (parts_.empty() || parts_.back().bytes >= part_bytes_) {
+      parts_.emplace_back();
+    }
+    parts_.back().items.push_back(item);
+    parts_.back().bytes += item.text.size();
+  }
+
+  // Returns the joined ids of all parts. add_items(items, encoder) adds the items of a part.
+  template <class AddItems>
+  std::vector<std::int32_t> encode(const BpeModel& model, const AddItems& add_items) const {
+    std::vector<std::vector<std::int32_t>> ids(parts_.size());
+    kernels::parallel_for(std::ssize(parts_), 1, [&](Index begin, Index) {
+      const Part& part = parts_[static_cast<std::size_t>(begin)];
+      BpeEncoder encoder(model, part.bytes);
+      add_items(part.items, encoder);
+      ids[static_cast<std::size_t>(begin)] = encoder.take();
+    });
+    return joined_ids(std::move(ids));
+  }
+
+ private:
+  static constexpr std::size_t kParallelPart = std::size_t{1} << 20;  // bytes
+
+  struct Part {
+    std::vector<Item> items;
+    std::size_t bytes = 0;
+  };
+
+  std::size_t part_bytes_;
+  std::vector<Part> parts_;
+};
 
 }  // namespace headlight

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <queue>
+#include <span>
 #include <utility>
 
 #include "headlight/base/utf8.h"
@@ -20,11 +21,11 @@ constexpr std::uint32_t kNoMerge = std::numeric_limits<std::uint32_t>::max();
 // Returns the rank as an unsigned number, so that "no merge" is above every rank.
 std::uint32_t rank_of(RankedMerge merge) { return static_cast<std::uint32_t>(merge.rank); }
 
-std::size_t merge_by_scanning(const MergeTable& merges, std::span<std::int32_t> ids) {
+std::size_t merge_by_scanning(const PairMap<RankedMerge>& merges, std::span<std::int32_t> ids) {
   std::array<RankedMerge, kScanned> next;  // next[i]: merge of token i with its right neighbour
   std::size_t count = ids.size();
   for (std::size_t i = 0; i + 1 < count; ++i) {
-    next[i] = merges.find(ids[i], ids[i + 1]);
+    next[i] = merges.find({ids[i], ids[i + 1]});
   }
   while (count > 1) {
     std::size_t best = 0;
@@ -41,10 +42,10 @@ std::size_t merge_by_scanning(const MergeTable& merges, std::span<std::int32_t> 
       next[i] = next[i + 1];
     }
     if (best + 1 < count) {
-      next[best] = merges.find(ids[best], ids[best + 1]);
+      next[best] = merges.find({ids[best], ids[best + 1]});
     }
     if (best > 0) {
-      next[best - 1] = merges.find(ids[best - 1], ids[best]);
+      next[best - 1] = merges.find({ids[best - 1], ids[best]});
     }
   }
   return count;
@@ -53,7 +54,7 @@ std::size_t merge_by_scanning(const MergeTable& merges, std::span<std::int32_t> 
 // Merges a long piece: a linked list of tokens (by position) and a heap of possible merges.
 class LongPiece {
  public:
-  LongPiece(const MergeTable& merges, std::span<std::int32_t> ids)
+  LongPiece(const PairMap<RankedMerge>& merges, std::span<std::int32_t> ids)
       : merges_(merges), ids_(ids), next_(ids.size()), previous_(ids.size()) {
     std::vector<Candidate> candidates;
     for (std::uint32_t i = 0; i < ids.size(); ++i) {
@@ -93,7 +94,7 @@ class LongPiece {
   }
 
   RankedMerge merge_at(std::uint32_t position) const {
-    return merges_.find(ids_[position], ids_[next_[position]]);
+    return merges_.find({ids_[position], ids_[next_[position]]});
   }
 
   void apply(RankedMerge merge, std::uint32_t position) {
@@ -117,7 +118,7 @@ class LongPiece {
     }
   }
 
-  const MergeTable& merges_;
+  const PairMap<RankedMerge>& merges_;
   std::span<std::int32_t> ids_;          // kGone where a token was merged into its left neighbour
   std::vector<std::uint32_t> next_;      // ids_.size() at the end
   std::vector<std::uint32_t> previous_;  // the largest number (0 - 1) at the beginning
@@ -126,7 +127,7 @@ class LongPiece {
 
 // Merges the tokens `ids` of one piece in place until no neighbours merge. Returns the number of
 // tokens left; they are at the front. Time O(n log n) for n tokens.
-std::size_t merge_tokens(const MergeTable& merges, std::span<std::int32_t> ids) {
+std::size_t merge_tokens(const PairMap<RankedMerge>& merges, std::span<std::int32_t> ids) {
   return ids.size() <= kScanned ? merge_by_scanning(merges, ids) : LongPiece(merges, ids).run();
 }
 

@@ -215,4 +215,10 @@ std::vector<std::string_view> split_at_blanks(std::string_view text, std::size_t
   });
 }
 
+std::vector<std::string_view> split_between_lines(std::string_view text, std::size_t size) {
+  return split_at(text, size, [](std::string_view whole, std::size_t position) {
+    return whole[position - 1] == '\n';
+  });
+}
+
 }  // namespace headlight

@@ -1,7 +1,6 @@
 #include "headlight/text/bpe_tokenizer.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -13,7 +12,7 @@
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/text/bpe_pattern.h"
-#include "kernels/parallel.h"
+#include "text/added_tokens.h"
 #include "text/bpe_encoder.h"
 #include "text/bpe_model.h"
 #include "text/byte_characters.h"
@@ -48,6 +47,14 @@ std::unordered_map<std::string_view, std::int32_t> ids_by_bytes(const BpeVocabul
   return ids;
 }
 
+std::vector<AddedToken> added_tokens(const std::vector<SpecialToken>& special) {
+  std::vector<AddedToken> tokens;
+  for (const auto& [name, id] : special) {
+    tokens.push_back({.content = name, .id = id, .special = true});
+  }
+  return tokens;
+}
+
 }  // namespace
 
 // The checked vocabulary of a BpeTokenizer with its lookup tables.
@@ -56,30 +63,23 @@ struct BpeState {
   BpeState(BpeVocabulary taken, std::string_view name)
       : vocabulary(std::move(taken)),
         model(vocabulary.merges.size()),
-        specials(vocabulary.special) {
+        specials(added_tokens(vocabulary.special)) {
     require(vocabulary.tokens.size() <= kMostTokens && vocabulary.merges.size() <= kMostTokens,
             name, ": too many tokens or merges");
     const TokenIds ids = ids_by_bytes(vocabulary, name);
     check_special_tokens(ids, name);
     fill_byte_ids(ids, name);
     fill_merges(ids, name);
-    std::stable_sort(
-        specials.begin(), specials.end(),
-        [](const SpecialToken& a, const SpecialToken& b) { return a.name.size() > b.name.size(); });
-    for (const SpecialToken& token : specials) {
-      begins_special[static_cast<std::uint8_t>(token.name[0])] = true;
-    }
-    const auto end = std::find_if(specials.begin(), specials.end(), [](const SpecialToken& token) {
-      return token.name == kEndOfTextName;
-    });
-    require(end != specials.end(), name, ": special token ", kEndOfTextName, " is missing");
+    const auto end =
+        std::ranges::find(vocabulary.special, std::string(kEndOfTextName), &SpecialToken::name);
+    require(end != vocabulary.special.end(), name, ": special token ", kEndOfTextName,
+            " is missing");
     end_of_text = end->id;
   }
 
   BpeVocabulary vocabulary;
   BpeModel model;
-  std::vector<SpecialToken> specials;      // longer names first
-  std::array<bool, 256> begins_special{};  // whether a special token's name begins with this byte
+  AddedTokenMatcher specials;
   std::int32_t end_of_text = -1;
 
  private:
@@ -87,7 +87,7 @@ struct BpeState {
 
   void check_special_tokens(const TokenIds& ids, std::string_view name) const {
     std::unordered_map<std::string_view, std::int32_t> names;
-    for (const auto& [token, id] : specials) {
+    for (const auto& [token, id] : vocabulary.special) {
       require(!token.empty(), name, ": a special token has no name");
       require_utf8(token, concat_text(name, ": special token ", id));
       require(names.emplace(token, id).second, name, ": special token ", in_quotes(token),
@@ -125,92 +125,11 @@ struct BpeState {
              ", which is not a token");
       }
       // A repeated merge has its last rank, as in Hugging Face tokenizers.
-      model.merges.set(merge, {rank, result->second});
+      model.merges.at(merge) = {rank, result->second};
       ++rank;
     }
   }
 };
-
-namespace {
-
-// Plain text followed by at most one special token.
-struct BpeSegment {
-  std::string_view text;
-  std::int32_t special = -1;  // -1: none
-};
-
-// Segments for one thread to encode.
-struct BpeTextPart {
-  std::vector<BpeSegment> segments;
-  std::size_t bytes = 0;  // total length of the segments' text
-};
-
-constexpr std::size_t kParallelPart = std::size_t{1} << 20;  // bytes
-
-// First special token in a text. Without one, `begin` is the text's length.
-struct FoundSpecial {
-  std::size_t begin = 0;
-  const SpecialToken* token = nullptr;
-};
-
-FoundSpecial find_special(const BpeState& state, std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!state.begins_special[static_cast<std::uint8_t>(text[i])]) {
-      continue;
-    }
-    for (const SpecialToken& token : state.specials) {
-      if (text.substr(i).starts_with(token.name)) {
-        return {i, &token};
-      }
-    }
-  }
-  return {text.size(), nullptr};
-}
-
-void add_segment(const BpeSegment& segment, std::size_t part_bytes,
-                 std::vector<BpeTextPart>& parts) {
-  if (parts.empty() || parts.back().bytes >= part_bytes) {
-    parts.emplace_back();
-  }
-  parts.back().segments.push_back(segment);
-  parts.back().bytes += segment.text.size();
-}
-
-// Cuts a text into parts that can be encoded alone: their joined ids equal those of the whole.
-// Returns one part unless options.parallel.
-std::vector<BpeTextPart> split_for_encoding(const BpeState& state, std::string_view text,
-                                            const EncodeOptions& options) {
-  const std::size_t part_bytes =
-      options.parallel ? kParallelPart : std::numeric_limits<std::size_t>::max();
-  std::vector<BpeTextPart> parts;
-  while (!text.empty()) {
-    const FoundSpecial found =
-        options.read_special ? find_special(state, text) : FoundSpecial{text.size()};
-    for (const std::string_view plain :
-         split_between_pieces(text.substr(0, found.begin), part_bytes)) {
-      add_segment({plain}, part_bytes, parts);
-    }
-    text.remove_prefix(found.begin);
-    if (found.token != nullptr) {
-      add_segment({{}, found.token->id}, part_bytes, parts);
-      text.remove_prefix(found.token->name.size());
-    }
-  }
-  return parts;
-}
-
-std::vector<std::int32_t> encode_part(const BpeState& state, const BpeTextPart& part) {
-  BpeEncoder encoder(state.model, part.bytes);
-  for (const BpeSegment& segment : part.segments) {
-    encoder.add(segment.text, bpe_piece_length);
-    if (segment.special >= 0) {
-      encoder.add_token(segment.special);
-    }
-  }
-  return encoder.take();
-}
-
-}  // namespace
 
 BpeTokenizer::BpeTokenizer(BpeVocabulary vocabulary, std::string_view name)
     : BpeTokenizer(std::make_shared<const BpeState>(std::move(vocabulary), name)) {}
@@ -222,20 +141,27 @@ Index BpeTokenizer::vocab_size() const {
   return static_cast<Index>(state_->vocabulary.tokens.size());
 }
 
-std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text) const {
-  require_utf8(text, "[encode] text");
-  return encode_bytes(text, {.read_special = reads_special()});
-}
-
 std::vector<std::int32_t> BpeTokenizer::encode_bytes(std::string_view bytes,
                                                      const EncodeOptions& options) const {
-  const std::vector<BpeTextPart> parts = split_for_encoding(*state_, bytes, options);
-  std::vector<std::vector<std::int32_t>> ids(parts.size());
-  kernels::parallel_for(static_cast<Index>(parts.size()), 1, [&](Index begin, Index) {
-    const auto part = static_cast<std::size_t>(begin);
-    ids[part] = encode_part(*state_, parts[part]);
+  std::vector<TextSegment> segments{{bytes}};
+  if (options.read_special) {
+    segments = state_->specials.split(bytes, true);
+  }
+  EncodeParts<TextSegment> parts(options.parallel);
+  for (const TextSegment& segment : segments) {
+    if (segment.id >= 0) {
+      parts.add(segment);
+      continue;
+    }
+    for (const std::string_view plain : split_between_pieces(segment.text, parts.part_bytes())) {
+      parts.add({plain});
+    }
+  }
+  return parts.encode(state_->model, [](const auto& items, BpeEncoder& encoder) {
+    for (const auto& [text, id] : items) {
+      id >= 0 ? encoder.add_token(id) : encoder.add(text, bpe_piece_length);
+    }
   });
-  return joined_ids(std::move(ids));
 }
 
 std::string BpeTokenizer::token_bytes(std::int32_t id) const {
@@ -248,9 +174,8 @@ std::string_view BpeTokenizer::special_name(std::int32_t id) const {
       !state_->vocabulary.tokens[static_cast<std::size_t>(id)].empty()) {
     return {};
   }
-  const auto& specials = state_->specials;
-  const auto found = std::find_if(specials.begin(), specials.end(),
-                                  [&](const SpecialToken& token) { return token.id == id; });
+  const auto& specials = state_->vocabulary.special;
+  const auto found = std::ranges::find(specials, id, &SpecialToken::id);
   return found == specials.end() ? std::string_view() : std::string_view(found->name);
 }
 

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,6 +23,7 @@
 #include "headlight/text/bpe_tokenizer.h"
 #include "kernels/parallel.h"
 #include "text/byte_characters.h"
+#include "text/pair_map.h"
 
 namespace headlight {
 namespace {
@@ -98,73 +101,13 @@ class PieceCounter {
   std::vector<std::size_t> slots_;  // open addressing: number + 1, 0: empty; power of two
 };
 
-// Two adjacent tokens.
-struct MergePair {
-  std::int32_t left = 0;
-  std::int32_t right = 0;
-
-  bool operator==(const MergePair&) const = default;
-};
-
-// Count and new occurrences of one pair.
+// Count and new occurrences of one pair of adjacent tokens.
 struct PairRecord {
-  MergePair pair{.left = -1};  // left below 0: no pair
-  Index count = 0;             // occurrences in the corpus
-  std::int32_t fresh = -1;     // index in lists_ of its new occurrences; -1: none
+  Index count = 0;          // occurrences in the corpus
+  std::int32_t fresh = -1;  // index in lists_ of its new occurrences; -1: none
 };
 
-constexpr std::size_t kFirstRecords = 4096;
-
-// Fibonacci hashing (Knuth, TAOCP 3, 6.4): the product's upper bits depend on all bits of both ids.
-std::size_t hash_of(MergePair pair) {
-  const std::uint64_t key =
-      (static_cast<std::uint64_t>(static_cast<std::uint32_t>(pair.left)) << 32) |
-      static_cast<std::uint32_t>(pair.right);
-  const std::uint64_t product = key * 0x9E3779B97F4A7C15U;
-  return static_cast<std::size_t>(product ^ (product >> 32));
-}
-
-// Hash table of pair records (open addressing). References are valid until the next at().
-class PairTable {
- public:
-  PairTable() : records_(kFirstRecords) {}
-
-  // Returns the record of a pair; adds one if there is none.
-  PairRecord& at(MergePair pair) {
-    std::size_t place = find(records_, pair);
-    if (records_[place].pair.left < 0) {
-      if (2 * ++used_ > records_.size()) {
-        grow();
-        place = find(records_, pair);
-      }
-      records_[place].pair = pair;
-    }
-    return records_[place];
-  }
-
- private:
-  std::size_t find(const std::vector<PairRecord>& records, MergePair pair) const {
-    const std::size_t mask = records.size() - 1;
-    std::size_t place = hash_of(pair) & mask;
-    while (records[place].pair.left >= 0 && records[place].pair != pair) {
-      place = (place + 1) & mask;
-    }
-    return place;
-  }
-
-  void grow() {
-    std::vector<PairRecord> records(2 * records_.size());
-    for (const PairRecord& record : records_) {
-      if (record.pair.left >= 0) {
-        records[find(records, record.pair)] = record;
-      }
-    }
-    records_ = std::move(records);
-  }
-
-  std::vector<PairRecord> records_;  // the size is a power of two
-  std::size_t used_ = 0;
-};
+constexpr std::size_t kFirstPairs = 2000;
 
 // The different words of a corpus as tokens, with their counts.
 struct CountedWords {
@@ -218,20 +161,14 @@ class MergeLearner {
   // true count may be lower now. A pair is queued more than once if two merges give the same token.
   struct Candidate {
     Index count;
-    MergePair pair;
+    BpeMerge pair;
     std::int32_t words;  // in lists_
 
     // Largest first: the most frequent pair; on ties the smaller left id, then the smaller right
     // id.
     bool operator<(const Candidate& other) const {
-      if (count != other.count) {
-        return count < other.count;
-      }
-      if (pair != other.pair) {
-        return pair.left != other.pair.left ? pair.left > other.pair.left
-                                            : pair.right > other.pair.right;
-      }
-      return words > other.words;
+      return std::tuple(count, other.pair.left, other.pair.right, other.words) <
+             std::tuple(other.count, pair.left, pair.right, words);
     }
   };
 
@@ -245,7 +182,7 @@ class MergeLearner {
     queue_fresh_pairs();
   }
 
-  void count_pair(MergePair pair, Index change, std::size_t word) {
+  void count_pair(BpeMerge pair, Index change, std::size_t word) {
     PairRecord& record = pairs_.at(pair);
     record.count += change;
     if (change < 0) {
@@ -263,7 +200,7 @@ class MergeLearner {
 
   // Queues the pairs that have new occurrences.
   void queue_fresh_pairs() {
-    for (const MergePair pair : fresh_) {
+    for (const BpeMerge pair : fresh_) {
       PairRecord& record = pairs_.at(pair);
       const std::int32_t list = std::exchange(record.fresh, -1);
       if (record.count > 0) {
@@ -288,7 +225,7 @@ class MergeLearner {
 
   void merge(const Candidate& candidate) {
     const std::int32_t merged = token_of(candidate.pair);
-    vocabulary_.merges.push_back({candidate.pair.left, candidate.pair.right});
+    vocabulary_.merges.push_back(candidate.pair);
     // Moved out of lists_, because lists_ grows while pairs are counted.
     auto& place = lists_[static_cast<std::size_t>(candidate.words)];
     const std::vector<std::uint32_t> words = std::exchange(place, {});
@@ -299,7 +236,7 @@ class MergeLearner {
     queue_fresh_pairs();
   }
 
-  void merge_in_word(std::size_t word, MergePair pair, std::int32_t merged) {
+  void merge_in_word(std::size_t word, BpeMerge pair, std::int32_t merged) {
     std::int32_t* tokens = words_.tokens.data() + words_.begins[word];
     const std::size_t length = words_.lengths[word];
     const Index count = words_.counts[word];
@@ -323,7 +260,7 @@ class MergeLearner {
     words_.lengths[word] = kept;
   }
 
-  std::int32_t token_of(MergePair pair) {
+  std::int32_t token_of(BpeMerge pair) {
     auto& tokens = vocabulary_.tokens;
     std::string bytes =
         tokens[static_cast<std::size_t>(pair.left)] + tokens[static_cast<std::size_t>(pair.right)];
@@ -336,23 +273,21 @@ class MergeLearner {
 
   // Keeps only the last occurrence of a repeated merge.
   void drop_repeated_merges() {
-    PairTable seen;
     auto& merges = vocabulary_.merges;
-    const auto first_kept =
-        std::remove_if(merges.rbegin(), merges.rend(), [&](const BpeMerge& merge) {
-          return ++seen.at({merge.left, merge.right}).count > 1;
-        });
+    PairMap<int> seen(merges.size());
+    const auto first_kept = std::remove_if(merges.rbegin(), merges.rend(),
+                                           [&](BpeMerge merge) { return ++seen.at(merge) > 1; });
     merges.erase(merges.begin(), first_kept.base());
   }
 
   CountedWords words_;
   BpeVocabulary& vocabulary_;
   std::unordered_map<std::string, std::int32_t> ids_;
-  PairTable pairs_;
+  PairMap<PairRecord> pairs_{kFirstPairs};
   std::priority_queue<Candidate> queue_;
   std::vector<std::vector<std::uint32_t>> lists_;  // words in which a pair occurs, ascending
   std::vector<std::int32_t> free_lists_;
-  std::vector<MergePair> fresh_;  // pairs with new occurrences
+  std::vector<BpeMerge> fresh_;  // pairs with new occurrences
 };
 
 constexpr std::size_t kSegment = std::size_t{1} << 16;  // bytes that a thread counts at a time
@@ -363,18 +298,12 @@ bool is_one_piece(std::string_view text) {
 }
 
 // Returns the 256 bytes in the order of their ids.
-std::array<char, kBytes> ordered_bytes() {
+std::array<std::uint8_t, kBytes> ordered_bytes() {
   const auto characters = byte_characters();
-  std::array<unsigned char, kBytes> bytes;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<unsigned char>(i);
-  }
-  std::sort(bytes.begin(), bytes.end(), [&](unsigned char left, unsigned char right) {
-    return characters[left] < characters[right];
-  });
-  std::array<char, kBytes> result;
-  std::copy(bytes.begin(), bytes.end(), result.begin());
-  return result;
+  std::array<std::uint8_t, kBytes> bytes;
+  std::iota(bytes.begin(), bytes.end(), std::uint8_t{0});
+  std::ranges::sort(bytes, {}, [&](std::uint8_t byte) { return characters[byte]; });
+  return bytes;
 }
 
 // Returns the vocabulary before training: the special tokens and the 256 bytes.
@@ -384,8 +313,8 @@ BpeVocabulary first_vocabulary(const std::vector<std::string>& special_tokens) {
     vocabulary.special.push_back({name, static_cast<std::int32_t>(vocabulary.tokens.size())});
     vocabulary.tokens.emplace_back();
   }
-  for (const char byte : ordered_bytes()) {
-    vocabulary.tokens.emplace_back(1, byte);
+  for (const std::uint8_t byte : ordered_bytes()) {
+    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
   }
   return vocabulary;
 }
@@ -396,18 +325,6 @@ void count_pieces(std::string_view text, PieceCounter& counter) {
     counter.add(text.substr(0, length));
     text.remove_prefix(length);
   }
-}
-
-// Cuts `text` into parts of whole lines, about kSegment bytes each.
-std::vector<std::string_view> split_between_lines(std::string_view text) {
-  std::vector<std::string_view> parts;
-  while (!text.empty()) {
-    const std::size_t least = std::min(kSegment, text.size()) - 1;
-    const std::size_t end = std::min(text.find('\n', least), text.size() - 1) + 1;
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(end);
-  }
-  return parts;
 }
 
 void count_line_pieces(std::string_view text, PieceCounter& counter) {
@@ -423,7 +340,7 @@ CountedWords words_of(const PieceCounter& counter, std::int32_t first_byte) {
   std::array<std::int32_t, kBytes> ids;
   const auto bytes = ordered_bytes();
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    ids[static_cast<unsigned char>(bytes[i])] = first_byte + static_cast<std::int32_t>(i);
+    ids[bytes[i]] = first_byte + static_cast<std::int32_t>(i);
   }
   CountedWords words;
   for (std::size_t number = 0; number < counter.size(); ++number) {
@@ -503,7 +420,7 @@ void BpeTrainer::feed(std::string_view text) {
 
 void BpeTrainer::feed_lines(std::string_view text) {
   require_utf8(text, "text");
-  counters_->count(split_between_lines(text), count_line_pieces);
+  counters_->count(split_between_lines(text, kSegment), count_line_pieces);
 }
 
 BpeVocabulary BpeTrainer::finish() {

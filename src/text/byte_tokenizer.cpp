@@ -1,14 +1,8 @@
 #include "headlight/text/byte_tokenizer.h"
 
-#include "headlight/base/utf8.h"
 #include "text/special_names.h"
 
 namespace headlight {
-
-std::vector<std::int32_t> ByteTokenizer::encode(std::string_view text) const {
-  require_utf8(text, "[encode] text");
-  return encode_bytes(text, {.read_special = reads_special()});
-}
 
 std::vector<std::int32_t> ByteTokenizer::encode_bytes(std::string_view bytes,
                                                       const EncodeOptions& options) const {

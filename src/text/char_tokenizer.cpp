@@ -1,6 +1,5 @@
 #include "headlight/text/char_tokenizer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "headlight/base/error.h"
@@ -35,11 +34,12 @@ Index CharTokenizer::vocab_size() const {
   return static_cast<Index>(characters_.size()) + kSpecialTokens;
 }
 
-std::vector<std::int32_t> CharTokenizer::encode(std::string_view text) const {
-  require_utf8(text, "[encode] text");
+std::vector<std::int32_t> CharTokenizer::encode_bytes(std::string_view bytes,
+                                                      const EncodeOptions& options) const {
+  require_utf8(bytes, "[encode] text");
   std::vector<std::int32_t> ids;
-  ids.reserve(text.size());
-  for (const TextSegment& segment : special_segments(*this, text, reads_special())) {
+  ids.reserve(bytes.size());
+  for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
     if (segment.id >= 0) {
       ids.push_back(segment.id);
     }

@@ -1,7 +1,5 @@
 #include "text/special_names.h"
 
-#include <utility>
-
 #include "base/printable.h"
 #include "headlight/base/error.h"
 

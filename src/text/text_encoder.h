@@ -1,10 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include "headlight/text/tokenizer.h"
-#include "text/added_tokens.h"
+#include "text/special_names.h"
 
 namespace headlight {
 
@@ -13,21 +14,31 @@ namespace headlight {
 class TextEncoder {
  public:
   // The tokenizer must outlive the encoder. Without `with_special`, names are plain text.
-  TextEncoder(const Tokenizer& tokenizer, bool with_special);
+  TextEncoder(const Tokenizer& tokenizer, bool with_special)
+      : tokenizer_(tokenizer), with_special_(with_special) {}
 
   // Returns the ids of a text; byte-level BPE uses all threads. Byte-level BPE and byte tokenizers
   // accept any bytes. Other tokenizers throw Error for bytes that are not UTF-8.
-  std::vector<std::int32_t> encode(std::string_view text) const;
+  std::vector<std::int32_t> encode(std::string_view text) const {
+    return tokenizer_.encode_bytes(text, {.read_special = with_special_, .parallel = true});
+  }
   // Returns encode(text) with the first token that Tokenizer::encode_prompt() adds.
-  std::vector<std::int32_t> encode_prompt(std::string_view text) const;
+  std::vector<std::int32_t> encode_prompt(std::string_view text) const {
+    return tokenizer_.with_begin_token(encode(text));
+  }
 
   // True if a text may be cut at blanks and encoded in parts: no special token contains a blank.
-  bool encodes_in_parts() const;
+  bool encodes_in_parts() const {
+    const auto has_space = [](const AddedToken& token) {
+      return token.content.find_first_of(" \t\n\v\f\r") != std::string::npos;
+    };
+    return tokenizer_.encodes_in_parts() &&
+           !(with_special_ && std::ranges::any_of(special_tokens_of(tokenizer_), has_space));
+  }
 
  private:
   const Tokenizer& tokenizer_;
   bool with_special_;
-  AddedTokenMatcher specials_;  // empty without `with_special`
 };
 
 }  // namespace headlight

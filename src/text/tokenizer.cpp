@@ -4,7 +4,6 @@
 
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "text/special_names.h"
 
 namespace headlight {
 namespace {
@@ -22,18 +21,9 @@ void append_hexadecimal(std::string_view bytes, std::string& label) {
 
 }  // namespace
 
-std::vector<std::int32_t> Tokenizer::encode_bytes(std::string_view bytes,
-                                                  const EncodeOptions& options) const {
-  std::vector<std::int32_t> ids;
-  for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
-    if (segment.id >= 0) {
-      ids.push_back(segment.id);
-      continue;
-    }
-    const std::vector<std::int32_t> more = encode(segment.text);
-    ids.insert(ids.end(), more.begin(), more.end());
-  }
-  return ids;
+std::vector<std::int32_t> Tokenizer::encode(std::string_view text) const {
+  require_utf8(text, "[encode] text");
+  return encode_bytes(text, {.read_special = reads_special()});
 }
 
 std::string_view Tokenizer::special_name(std::int32_t id) const {

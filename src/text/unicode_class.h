@@ -21,9 +21,7 @@ UnicodeClass unicode_class(char32_t code_point);
 // 18, annex C).
 bool is_word_character(char32_t code_point);
 
-// Generated tables: see unicode_class_table.cpp.
-std::span<const std::uint32_t> unicode_class_runs();
-// Alternating begins and ends of the runs of word characters.
-std::span<const std::uint32_t> unicode_word_runs();
+// Generated table: see unicode_class_table.cpp.
+std::span<const std::uint32_t> unicode_runs();
 
 }  // namespace headlight

@@ -42,7 +42,9 @@ class BeginTokenizer final : public Tokenizer {
   BeginTokenizer() : Tokenizer(kEnd) { set_begin_of_text(kBegin); }
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return 258; }
-  Ids encode(std::string_view text) const override { return ByteTokenizer().encode(text); }
+  Ids encode_bytes(std::string_view bytes, const EncodeOptions& options) const override {
+    return ByteTokenizer().encode_bytes(bytes, options);
+  }
   std::string token_bytes(std::int32_t id) const override {
     return id == kBegin ? "" : ByteTokenizer().token_bytes(id);
   }

@@ -29,7 +29,7 @@ class AnyTokenizer final : public Tokenizer {
   explicit AnyTokenizer(Index vocab_size) : Tokenizer(0), vocab_size_(vocab_size) {}
   std::string_view kind() const override { return "any"; }
   Index vocab_size() const override { return vocab_size_; }
-  Ids encode(std::string_view) const override { return {}; }
+  Ids encode_bytes(std::string_view, const EncodeOptions&) const override { return {}; }
   std::string token_bytes(std::int32_t) const override { return "x"; }
 
  private:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/affinity.h"
 #include "kernels/openmp.h"
 #include "support/catch.h"
 #include "support/program.h"

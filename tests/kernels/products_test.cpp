@@ -15,7 +15,6 @@ namespace products_test {
 
 using namespace headlight;
 using namespace headlight::test;
-using kernels::ProductEngine;
 
 namespace {
 
@@ -77,23 +76,21 @@ TEST_CASE("products are chosen by name, and the description tells who computes t
   CHECK(machine_description().ends_with(", products by " + kernels::blas_description()));
 }
 
-TEST_CASE("auto takes own tiles where they are fast, and OpenBLAS elsewhere but for attention") {
+TEST_CASE("auto takes own tiles where they are fast, and OpenBLAS elsewhere") {
   with_each_variant([] {
     const bool fast = kernels::gemm_tiles<float>().fast;
     {
       const ProductsScope scope(kernels::Products::automatic);
-      CHECK(kernels::gemm_engine() == (fast ? ProductEngine::tiles : ProductEngine::openblas));
-      CHECK(kernels::attention_engine() == ProductEngine::tiles);
-      CHECK(products_description().ends_with(fast ? "Headlight" : ", attention's by Headlight"));
+      CHECK(kernels::products_are_own() == fast);
+      CHECK(products_description().ends_with(fast ? "Headlight" : " build"));
     }
     {
       const ProductsScope scope(kernels::Products::own);
-      CHECK(kernels::gemm_engine() == ProductEngine::tiles);
+      CHECK(kernels::products_are_own());
       CHECK(machine_warning().empty() == fast);
     }
     const ProductsScope scope(kernels::Products::blas);
-    CHECK(kernels::gemm_engine() == ProductEngine::openblas);
-    CHECK(kernels::attention_engine() == ProductEngine::openblas);
+    CHECK(!kernels::products_are_own());
   });
 }
 

@@ -8,7 +8,6 @@
 #include "headlight/ops/layout.h"
 #include "kernels/gemm/gemm.h"
 #include "support/cpu_variants.h"
-#include "support/products.h"
 #include "support/tensors.h"
 
 namespace fused_attention_test {
@@ -75,11 +74,11 @@ void check_against_plain(DType dtype, double tolerance, double scale) {
 }  // namespace
 
 TEST_CASE("fused attention equals plain causal attention per sequence in float64") {
-  with_each_engine([] { check_against_plain(DType::float64, 1e-12, 0); });
+  check_against_plain(DType::float64, 1e-12, 0);
 }
 
 TEST_CASE("fused attention equals plain causal attention per sequence in float32") {
-  with_each_engine([] { check_against_plain(DType::float32, 2e-5, 0); });
+  check_against_plain(DType::float32, 2e-5, 0);
 }
 
 TEST_CASE("fused attention takes the same scale as plain attention") {
@@ -139,13 +138,11 @@ void check_sharing(const Sharing& sharing, DType dtype, double tolerance) {
 }  // namespace
 
 TEST_CASE("fused attention with shared keys and windows equals plain attention") {
-  with_each_engine([] {
-    for (const Sharing& sharing :
-         {Sharing{4, 2, 0}, Sharing{2, 2, 1}, Sharing{2, 1, 64}, Sharing{1, 1, 256}}) {
-      check_sharing(sharing, DType::float64, 1e-12);
-    }
-    check_sharing({4, 2, 100}, DType::float32, 5e-5);
-  });
+  for (const Sharing& sharing :
+       {Sharing{4, 2, 0}, Sharing{2, 2, 1}, Sharing{2, 1, 64}, Sharing{1, 1, 256}}) {
+    check_sharing(sharing, DType::float64, 1e-12);
+  }
+  check_sharing({4, 2, 100}, DType::float32, 5e-5);
 }
 
 TEST_CASE("what lies before a window changes no bit") {
@@ -197,57 +194,49 @@ TEST_CASE("recording weights changes no bit of the output") {
 }
 
 TEST_CASE("sequences laid end to end do not see each other") {
-  with_each_engine([] {
-    const Tensor a = noise({70, 3 * kWidth}, 1);
-    const Tensor b = noise({30, 3 * kWidth}, 2);
-    const Tensor both =
-        ragged_attention(concat({a, b}, 0), {.heads = kHeads, .offsets = {0, 70, 100}});
-    const Tensor alone = ragged_attention(b, {.heads = kHeads, .offsets = {0, 30}});
-    CHECK(same_bits(slice(both, 0, 70, 100), alone));
-  });
+  const Tensor a = noise({70, 3 * kWidth}, 1);
+  const Tensor b = noise({30, 3 * kWidth}, 2);
+  const Tensor both =
+      ragged_attention(concat({a, b}, 0), {.heads = kHeads, .offsets = {0, 70, 100}});
+  const Tensor alone = ragged_attention(b, {.heads = kHeads, .offsets = {0, 30}});
+  CHECK(same_bits(slice(both, 0, 70, 100), alone));
 }
 
 TEST_CASE("a position depends on nothing that comes later") {
-  with_each_engine([] {
-    Tensor qkv = noise({300, 3 * kWidth}, 1);
-    const RaggedAttentionOptions options{.heads = kHeads, .offsets = {0, 300}};
-    const Tensor before = ragged_attention(qkv, options);
-    slice(qkv, 0, 200, 300).fill(50);
-    const Tensor after = ragged_attention(qkv, options);
-    CHECK(same_bits(slice(before, 0, 0, 200), slice(after, 0, 0, 200)));
-    CHECK_FALSE(same_bits(slice(before, 0, 200, 201), slice(after, 0, 200, 201)));
-  });
+  Tensor qkv = noise({300, 3 * kWidth}, 1);
+  const RaggedAttentionOptions options{.heads = kHeads, .offsets = {0, 300}};
+  const Tensor before = ragged_attention(qkv, options);
+  slice(qkv, 0, 200, 300).fill(50);
+  const Tensor after = ragged_attention(qkv, options);
+  CHECK(same_bits(slice(before, 0, 0, 200), slice(after, 0, 0, 200)));
+  CHECK_FALSE(same_bits(slice(before, 0, 200, 201), slice(after, 0, 200, 201)));
 }
 
 TEST_CASE("the online softmax survives scores that keep growing from tile to tile") {
-  with_each_engine([] {
-    // Scores of later keys are higher by hundreds, so the maximum grows in every tile.
-    Tensor qkv = noise({600, 3 * kWidth}, 1);
-    for (Index row = 0; row < 600; ++row) {
-      qkv.data<double>()[row * 3 * kWidth] = 10;
-      qkv.data<double>()[row * 3 * kWidth + kWidth] = static_cast<double>(row);
-    }
-    const Tensor output = ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 600}});
-    check_close(output, joined(plain(qkv, 0, 600).output), 1e-12);
-    const Tensor narrow =
-        ragged_attention(convert(qkv, DType::float32), {.heads = kHeads, .offsets = {0, 600}});
-    for (const double value : narrow.to_vector()) {
-      REQUIRE(std::isfinite(value));
-    }
-  });
+  // Scores of later keys are higher by hundreds, so the maximum grows in every tile.
+  Tensor qkv = noise({600, 3 * kWidth}, 1);
+  for (Index row = 0; row < 600; ++row) {
+    qkv.data<double>()[row * 3 * kWidth] = 10;
+    qkv.data<double>()[row * 3 * kWidth + kWidth] = static_cast<double>(row);
+  }
+  const Tensor output = ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 600}});
+  check_close(output, joined(plain(qkv, 0, 600).output), 1e-12);
+  const Tensor narrow =
+      ragged_attention(convert(qkv, DType::float32), {.heads = kHeads, .offsets = {0, 600}});
+  for (const double value : narrow.to_vector()) {
+    REQUIRE(std::isfinite(value));
+  }
 }
 
 TEST_CASE("attention over empty sequences, no sequences and no width is empty") {
-  with_each_engine([] {
-    std::vector<Tensor> weights;
-    const Tensor none = ragged_attention(Tensor::zeros({0, 3 * kWidth}),
-                                         {.heads = kHeads, .offsets = {0, 0}, .weights = &weights});
-    CHECK(none.shape() == Shape{0, kWidth});
-    CHECK(weights.at(0).shape() == Shape{kHeads, 0, 0});
-    CHECK(ragged_attention(Tensor::zeros({0, 6}), {.heads = 1, .offsets = {0}}).numel() == 0);
-    CHECK(ragged_attention(Tensor::zeros({3, 0}), {.heads = 2, .offsets = {0, 3}}).shape() ==
-          Shape{3, 0});
-  });
+  std::vector<Tensor> weights;
+  const Tensor none = ragged_attention(Tensor::zeros({0, 3 * kWidth}),
+                                       {.heads = kHeads, .offsets = {0, 0}, .weights = &weights});
+  CHECK(none.shape() == Shape{0, kWidth});
+  CHECK(weights.at(0).shape() == Shape{kHeads, 0, 0});
+  CHECK(ragged_attention(Tensor::zeros({0, 6}), {.heads = 1, .offsets = {0}}).numel() == 0);
+  CHECK(ragged_attention(Tensor::zeros({3, 0}), {.heads = 2, .offsets = {0, 3}}).shape() ==
+        Shape{3, 0});
 }
 
 TEST_CASE("a sequence of one token attends to itself") {
@@ -300,57 +289,51 @@ TEST_CASE("dropout in fused attention differs between heads, rows, sequences and
 }
 
 TEST_CASE("cached attention equals the last rows of attention over the whole sequence") {
-  with_each_engine([] {
-    for (const DType dtype : {DType::float32, DType::float64}) {
-      const double tolerance = dtype == DType::float32 ? 2e-6 : 1e-13;
-      const Tensor qkv = noise({300, 3 * kWidth}, 1, dtype);
-      const Tensor whole = ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 300}});
-      const auto part = [&](Index i) {
-        return contiguous(slice(qkv, 1, i * kWidth, (i + 1) * kWidth));
-      };
-      const auto heads_of = [&](const Tensor& x) {  // [S, H D] -> [H, S, D]
-        return contiguous(transpose(reshape(x, {300, kHeads, kWidth / kHeads}), 0, 1));
-      };
-      const Tensor keys = heads_of(part(1));
-      const Tensor values = heads_of(part(2));
-      for (const Index length : {Index{1}, Index{64}, Index{257}, Index{300}}) {
-        for (const Index queries : {Index{1}, Index{2}, Index{65}, Index{300}}) {
-          if (queries <= length) {
-            const Tensor query = slice(part(0), 0, length - queries, length);
-            const Tensor output = cached_attention(query, {keys, values, length});
-            check_close(output, slice(whole, 0, length - queries, length), tolerance);
-            CHECK_FALSE(output.requires_grad());
-          }
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const double tolerance = dtype == DType::float32 ? 2e-6 : 1e-13;
+    const Tensor qkv = noise({300, 3 * kWidth}, 1, dtype);
+    const Tensor whole = ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 300}});
+    const auto part = [&](Index i) {
+      return contiguous(slice(qkv, 1, i * kWidth, (i + 1) * kWidth));
+    };
+    const auto heads_of = [&](const Tensor& x) {  // [S, H D] -> [H, S, D]
+      return contiguous(transpose(reshape(x, {300, kHeads, kWidth / kHeads}), 0, 1));
+    };
+    const Tensor keys = heads_of(part(1));
+    const Tensor values = heads_of(part(2));
+    for (const Index length : {Index{1}, Index{64}, Index{257}, Index{300}}) {
+      for (const Index queries : {Index{1}, Index{2}, Index{65}, Index{300}}) {
+        if (queries <= length) {
+          const Tensor query = slice(part(0), 0, length - queries, length);
+          const Tensor output = cached_attention(query, {keys, values, length});
+          check_close(output, slice(whole, 0, length - queries, length), tolerance);
+          CHECK_FALSE(output.requires_grad());
         }
       }
     }
-  });
+  }
 }
 
 TEST_CASE("cached attention ignores rows of the cache that are not in use") {
-  with_each_engine([] {
-    const Tensor query = noise({1, kWidth}, 1);
-    Tensor keys = noise({kHeads, 10, kWidth / kHeads}, 2);
-    Tensor values = noise({kHeads, 10, kWidth / kHeads}, 3);
-    const Tensor before = cached_attention(query, {keys, values, 4});
-    slice(keys, 1, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
-    slice(values, 1, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
-    CHECK(same_bits(before, cached_attention(query, {keys, values, 4})));
-  });
+  const Tensor query = noise({1, kWidth}, 1);
+  Tensor keys = noise({kHeads, 10, kWidth / kHeads}, 2);
+  Tensor values = noise({kHeads, 10, kWidth / kHeads}, 3);
+  const Tensor before = cached_attention(query, {keys, values, 4});
+  slice(keys, 1, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
+  slice(values, 1, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
+  CHECK(same_bits(before, cached_attention(query, {keys, values, 4})));
 }
 
 TEST_CASE("NaN in one position reaches that position and later ones only") {
-  with_each_engine([] {
-    Tensor qkv = noise({80, 3 * kWidth}, 1);
-    qkv.data<double>()[70 * 3 * kWidth + kWidth] = std::numeric_limits<double>::quiet_NaN();  // key
-    const std::vector<double> output =
-        ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 80}}).to_vector();
-    for (Index t = 0; t < 80; ++t) {
-      const double first_head = output[static_cast<std::size_t>(t * kWidth)];
-      CHECK(std::isnan(first_head) == (t >= 70));
-      CHECK_FALSE(std::isnan(output[static_cast<std::size_t>(t * kWidth + kHeadWidth)]));
-    }
-  });
+  Tensor qkv = noise({80, 3 * kWidth}, 1);
+  qkv.data<double>()[70 * 3 * kWidth + kWidth] = std::numeric_limits<double>::quiet_NaN();  // key
+  const std::vector<double> output =
+      ragged_attention(qkv, {.heads = kHeads, .offsets = {0, 80}}).to_vector();
+  for (Index t = 0; t < 80; ++t) {
+    const double first_head = output[static_cast<std::size_t>(t * kWidth)];
+    CHECK(std::isnan(first_head) == (t >= 70));
+    CHECK_FALSE(std::isnan(output[static_cast<std::size_t>(t * kWidth + kHeadWidth)]));
+  }
 }
 
 TEST_CASE("in bfloat16 attention rounds query, key and value, forward and backward") {

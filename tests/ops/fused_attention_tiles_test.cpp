@@ -10,7 +10,6 @@
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "support/cpu_variants.h"
-#include "support/products.h"
 #include "support/tensors.h"
 
 namespace fused_attention_tiles_test {
@@ -159,7 +158,7 @@ void check_every_variant(const Heads& heads) {
   const Outcome expected = plain(qkv, heads);
   for (const DType dtype : {DType::float32, DType::float64}) {
     const double tolerance = (dtype == DType::float32 ? 5e-5 : 1e-12) * heads.spread * heads.spread;
-    const auto check = [&] {
+    with_each_variant([&] {
       INFO(dtype << ", D " << heads.width << ", dropout " << heads.dropout);
       spoil_free_memory();
       const Outcome actual = fused(qkv, heads, dtype);
@@ -171,10 +170,7 @@ void check_every_variant(const Heads& heads) {
         CHECK(largest_difference(actual.weights[b], expected.weights[b]) < tolerance);
         CHECK(worst_row_sum(actual.weights[b]) < (dtype == DType::float32 ? 2e-6 : 1e-13));
       }
-    };
-    with_each_variant(check);
-    const ProductsScope blas(kernels::Products::blas);
-    check();
+    });
   }
 }
 

@@ -25,10 +25,11 @@ class WaitingTokenizer final : public Tokenizer {
 
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return bytes_.vocab_size(); }
-  std::vector<std::int32_t> encode(std::string_view text) const override {
+  std::vector<std::int32_t> encode_bytes(std::string_view bytes,
+                                         const EncodeOptions& options) const override {
     ++encoded_;
     may_go_on_.wait();
-    return bytes_.encode(text);
+    return bytes_.encode_bytes(bytes, options);
   }
   std::string token_bytes(std::int32_t id) const override { return bytes_.token_bytes(id); }
 

@@ -3,6 +3,7 @@
 #include "headlight/text/bpe_tokenizer.h"
 #include "serve/running_server.h"
 #include "support/catch.h"
+#include "text/special_names.h"
 
 namespace chat_test {
 
@@ -24,8 +25,15 @@ class ChatBytes : public Tokenizer {
 
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return 259; }
-  std::vector<std::int32_t> encode(std::string_view text) const override {
-    return bytes_.encode(text);
+  std::vector<std::int32_t> encode_bytes(std::string_view bytes,
+                                         const EncodeOptions& options) const override {
+    std::vector<std::int32_t> ids;
+    for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
+      const auto more =
+          segment.id >= 0 ? std::vector{segment.id} : bytes_.encode_bytes(segment.text);
+      ids.insert(ids.end(), more.begin(), more.end());
+    }
+    return ids;
   }
   std::string token_bytes(std::int32_t id) const override {
     return id < 257 ? bytes_.token_bytes(id) : "";

@@ -31,21 +31,20 @@ std::string_view cpu_variant_name();
 // or an unsupported instruction set.
 void set_cpu_variant(std::string_view name);
 
-// Returns the implementation of float32 and float64 matrix products and of attention:
+// Returns the implementation of float32 and float64 matrix products:
 //   "own"   Headlight's own tiles
 //   "blas"  OpenBLAS
 //   "auto"  the default: own tiles if compiled for AVX2, AVX-512 or NEON, where they were
-//           measured as at least as fast; else OpenBLAS, except for attention
-// Results of the implementations differ by rounding, but not with the number of threads. BLAS lacks
-// two products, which are always Headlight's: bfloat16 factors (require_precision() rejects them
+//           measured as at least as fast; else OpenBLAS
+// Results of the implementations differ by rounding, but not with the number of threads. Three
+// products are always Headlight's: attention, bfloat16 factors (require_precision() rejects them
 // with "blas"), and decoding, which multiplies packed weights by single vectors.
 std::string_view products_name();
 
 // Sets the implementation; call it only while nothing computes. Throws Error for an unknown name.
 void set_products(std::string_view name);
 
-// Returns the implementation in use: "Headlight", "OpenBLAS 0.3.21, core SkylakeX, OpenMP build",
-// or the latter with ", attention's by Headlight".
+// Returns the implementation in use: "Headlight" or "OpenBLAS 0.3.21, core SkylakeX, OpenMP build".
 std::string products_description();
 
 // Returns the manufacturer's name of the CPU, "AMD Ryzen 7 7840U"; empty: unknown.

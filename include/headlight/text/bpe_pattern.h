@@ -34,5 +34,7 @@ PieceLength known_piece_pattern(std::string_view regex);
 std::vector<std::string_view> split_between_pieces(std::string_view text, std::size_t size);
 // Cuts only before blanks U+0020, which is safe for every known pattern.
 std::vector<std::string_view> split_at_blanks(std::string_view text, std::size_t size);
+// Cuts only after "\n".
+std::vector<std::string_view> split_between_lines(std::string_view text, std::size_t size);
 
 }  // namespace headlight

@@ -12,6 +12,8 @@ struct BpeState;
 struct BpeMerge {
   std::int32_t left = 0;
   std::int32_t right = 0;
+
+  bool operator==(const BpeMerge&) const = default;
 };
 
 struct SpecialToken {
@@ -39,7 +41,6 @@ class BpeTokenizer final : public Tokenizer {
 
   std::string_view kind() const override { return "bpe"; }
   Index vocab_size() const override;
-  std::vector<std::int32_t> encode(std::string_view text) const override;
   std::string token_bytes(std::int32_t id) const override;
   std::string_view special_name(std::int32_t id) const override;
 

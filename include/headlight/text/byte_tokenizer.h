@@ -12,7 +12,6 @@ class ByteTokenizer final : public Tokenizer {
 
   std::string_view kind() const override { return "byte"; }
   Index vocab_size() const override { return 257; }
-  std::vector<std::int32_t> encode(std::string_view text) const override;
   std::vector<std::int32_t> encode_bytes(std::string_view bytes,
                                          const EncodeOptions& options = {}) const override;
   std::string token_bytes(std::int32_t id) const override;

@@ -21,7 +21,8 @@ class CharTokenizer final : public Tokenizer {
 
   std::string_view kind() const override { return "char"; }
   Index vocab_size() const override;
-  std::vector<std::int32_t> encode(std::string_view text) const override;
+  std::vector<std::int32_t> encode_bytes(std::string_view bytes,
+                                         const EncodeOptions& options = {}) const override;
   std::string token_bytes(std::int32_t id) const override;
   std::optional<std::int32_t> unknown() const override { return first_special_ + 1; }
   std::string_view special_name(std::int32_t id) const override;

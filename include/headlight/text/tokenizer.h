@@ -46,11 +46,11 @@ class Tokenizer {
   // V: number of ids, special tokens included.
   virtual Index vocab_size() const = 0;
   // Returns the ids of UTF-8 text. Throws Error that names the first byte that is not UTF-8.
-  virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
+  std::vector<std::int32_t> encode(std::string_view text) const;
   // Returns the ids of bytes that need not be UTF-8, whatever reads_special() is. Kinds "byte" and
   // "bpe" accept any bytes; "char" throws Error as encode() does.
   virtual std::vector<std::int32_t> encode_bytes(std::string_view bytes,
-                                                 const EncodeOptions& options = {}) const;
+                                                 const EncodeOptions& options = {}) const = 0;
   // Returns the bytes of one token, which may be part of a character: U+FFFD for <|unk|>, "" for
   // other special tokens. Throws Error if the id is out of range.
   virtual std::string token_bytes(std::int32_t id) const = 0;

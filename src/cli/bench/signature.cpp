@@ -143,12 +143,11 @@ std::string compiler_name() {
 
 // Library that multiplies matrices. Its kernels determine the last bits.
 std::string product_library() {
-  if (kernels::gemm_engine() == kernels::ProductEngine::tiles) {
+  if (kernels::products_are_own()) {
     return "headlight";
   }
   const kernels::BlasBuild blas = kernels::blas_build();
-  const bool attends = kernels::attention_engine() == kernels::ProductEngine::openblas;
-  return blas.library + "-" + blas.version + "-" + blas.core + (attends ? "-and-attention" : "");
+  return blas.library + "-" + blas.version + "-" + blas.core;
 }
 
 // C library, which computes logarithms and error functions.

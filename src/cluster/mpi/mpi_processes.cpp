@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
-#include <utility>
 
 #include "cluster/plug_in.h"
 

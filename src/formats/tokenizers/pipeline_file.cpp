@@ -207,7 +207,7 @@ class PipelineReader {
       const std::int32_t left_id = find(left);
       const std::int32_t right_id = find(right);
       // A repeated merge gets its last rank, as in Hugging Face tokenizers.
-      parts_.model.merges.set({left_id, right_id}, {rank, find(joined)});
+      parts_.model.merges.at({left_id, right_id}) = {rank, find(joined)};
       merges_cross_marks_ = merges_cross_marks_ || crosses_mark(joined);
       ++rank;
     }

@@ -2,26 +2,19 @@
 
 #include <algorithm>
 #include <deque>
-#include <limits>
 #include <utility>
 
 #include "headlight/base/utf8.h"
-#include "kernels/parallel.h"
 #include "text/bpe_encoder.h"
 
 namespace headlight {
 namespace {
 
-constexpr std::size_t kParallelPart = std::size_t{1} << 20;  // bytes
-
-// Added tokens and plain text for one thread to encode.
-struct EncodePart {
-  struct Item {
-    TextPiece piece = {};
-    std::int32_t id = -1;  // -1: the piece
-  };
-  std::vector<Item> items;
-  std::size_t bytes = 0;
+// An added token, or a part of the normalized text.
+struct EncodeItem {
+  std::string_view text = {};
+  bool first = false;    // at the start of the whole text
+  std::int32_t id = -1;  // -1: text
 };
 
 std::vector<AddedToken> tokens_where(const PipelineParts& parts, bool normalized) {
@@ -66,16 +59,16 @@ std::vector<std::string_view> cut(const PipelineParts& parts, std::string_view t
   return result;
 }
 
-std::vector<std::int32_t> encode_part(const PipelineParts& parts, const EncodePart& part) {
-  std::deque<std::string> storage;  // outlives the encoder
-  BpeEncoder encoder(parts.model, part.bytes);
+void add_items(const PipelineParts& parts, const std::vector<EncodeItem>& items,
+               BpeEncoder& encoder) {
+  std::deque<std::string> storage;
   const auto length_of = [&](std::string_view text) { return marked_length(text, parts.mark); };
-  for (const EncodePart::Item& item : part.items) {
+  for (const EncodeItem& item : items) {
     if (item.id >= 0) {
       encoder.add_token(item.id);
       continue;
     }
-    for (const TextPiece& piece : parts.pre_tokenizer.split(item.piece, storage)) {
+    for (const TextPiece& piece : parts.pre_tokenizer.split({item.text, item.first}, storage)) {
       if (parts.pre_tokenizer.last() != nullptr) {
         encoder.add(piece.text, parts.pre_tokenizer.last());
       } else if (!parts.mark.empty()) {
@@ -85,7 +78,6 @@ std::vector<std::int32_t> encode_part(const PipelineParts& parts, const EncodePa
       }
     }
   }
-  return encoder.take();
 }
 
 }  // namespace
@@ -103,27 +95,13 @@ PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
 
 Index PipelineTokenizer::vocab_size() const { return static_cast<Index>(parts_.names.size()); }
 
-std::vector<std::int32_t> PipelineTokenizer::encode(std::string_view text) const {
-  require_utf8(text, "[encode] text");
-  return encode_bytes(text, {.read_special = reads_special()});
-}
-
 std::vector<std::int32_t> PipelineTokenizer::encode_bytes(std::string_view bytes,
                                                           const EncodeOptions& options) const {
-  const std::size_t part_bytes =
-      options.parallel ? kParallelPart : std::numeric_limits<std::size_t>::max();
   std::deque<std::string> normalized;
-  std::vector<EncodePart> parts;
-  const auto add = [&](const TextPiece& piece, std::int32_t id = -1) {
-    if (parts.empty() || parts.back().bytes >= part_bytes) {
-      parts.emplace_back();
-    }
-    parts.back().items.push_back({piece, id});
-    parts.back().bytes += piece.text.size();
-  };
+  EncodeParts<EncodeItem> parts(options.parallel);
   for (const TextSegment& segment : raw_tokens_.split(bytes, options.read_special)) {
     if (segment.id >= 0) {
-      add({}, segment.id);
+      parts.add({.id = segment.id});
       continue;
     }
     std::string_view text = segment.text;
@@ -133,20 +111,17 @@ std::vector<std::int32_t> PipelineTokenizer::encode_bytes(std::string_view bytes
     }
     for (const TextSegment& inner : normalized_tokens_.split(text, options.read_special)) {
       if (inner.id >= 0) {
-        add({}, inner.id);
+        parts.add({.id = inner.id});
         continue;
       }
-      for (const std::string_view plain : cut(parts_, inner.text, part_bytes)) {
-        add({plain, first && plain.data() == text.data()});
+      for (const std::string_view plain : cut(parts_, inner.text, parts.part_bytes())) {
+        parts.add({plain, first && plain.data() == text.data()});
       }
     }
   }
-  std::vector<std::vector<std::int32_t>> ids(parts.size());
-  kernels::parallel_for(static_cast<Index>(ids.size()), 1, [&](Index begin, Index) {
-    const auto part = static_cast<std::size_t>(begin);
-    ids[part] = encode_part(parts_, parts[part]);
+  return parts.encode(parts_.model, [&](const auto& items, BpeEncoder& encoder) {
+    add_items(parts_, items, encoder);
   });
-  return joined_ids(std::move(ids));
 }
 
 std::string PipelineTokenizer::token_bytes(std::int32_t id) const {

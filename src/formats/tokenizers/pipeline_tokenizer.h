@@ -56,7 +56,6 @@ class PipelineTokenizer final : public Tokenizer {
 
   std::string_view kind() const override { return "bpe"; }
   Index vocab_size() const override;
-  std::vector<std::int32_t> encode(std::string_view text) const override;
   std::string token_bytes(std::int32_t id) const override;
   std::string first_token_bytes(std::int32_t id) const override;
   std::optional<std::int32_t> unknown() const override;

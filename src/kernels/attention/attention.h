@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <span>
-#include <vector>
 
 #include "headlight/kernels/precision.h"
 #include "headlight/tensor/shape.h"

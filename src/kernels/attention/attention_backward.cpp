@@ -2,7 +2,6 @@
 #include <type_traits>
 
 #include "kernels/attention/attention_products.h"
-#include "kernels/attention/blas_attention_tiles.h"
 #include "kernels/bfloat16/attention_tiles.h"
 
 namespace headlight::kernels {
@@ -205,10 +204,6 @@ void attention_backward(const AttentionOperands<T>& in, const AttentionGradients
       attention_backward(in, gradients, *bfloat16_tiles());
       return;
     }
-  }
-  if (attention_engine() == ProductEngine::openblas) {
-    run_heads<BackwardHead, BlasAttentionTiles<T>>(in, gradients, {}, HeadOrder::group_by_group);
-    return;
   }
   run_heads<BackwardHead, RegisterTiles<T>>(in, gradients, gemm_tiles<T>(),
                                             HeadOrder::group_by_group);

@@ -1,10 +1,8 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
-#include <vector>
 
 #include "kernels/attention/attention_products.h"
-#include "kernels/attention/blas_attention_tiles.h"
 #include "kernels/bfloat16/attention_tiles.h"
 
 namespace headlight::kernels {
@@ -175,10 +173,6 @@ void attention_forward(const AttentionOperands<T>& in, const AttentionOutputs<T>
       attention_forward(in, out, *bfloat16_tiles());
       return;
     }
-  }
-  if (attention_engine() == ProductEngine::openblas) {
-    run_heads<ForwardHead, BlasAttentionTiles<T>>(in, out, {});
-    return;
   }
   run_heads<ForwardHead, RegisterTiles<T>>(in, out, gemm_tiles<T>());
 }

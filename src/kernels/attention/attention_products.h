@@ -2,13 +2,12 @@
 
 #include "kernels/attention/attention_tile.h"
 
-// Attention's matrix products, over one of three kinds of tiles: RegisterTiles, BlasAttentionTiles
-// (blas_attention_tiles.h) and Bfloat16AttentionTiles (bfloat16/attention_tiles.h). Each kind has
+// Attention's matrix products, over one of two kinds of tiles: RegisterTiles, or
+// Bfloat16AttentionTiles (bfloat16/attention_tiles.h). Each kind has
 //   Real     element type of inputs and outputs
 //   Set      the compiled functions; enough to compute sizes
 //   Panels   a right-hand operand [depth, width], packed once for many products
 //   strip()  prepares a left-hand operand [height, depth] of at most rows() rows
-//   written()  number of columns of C that a product writes for a given number of wanted columns
 //   first_row()  first row of a product that needs the panels' rows from a given one on
 //   multiply()  C = alpha * strip panel + beta * C, beta 0 or 1; may omit alpha
 //   scale_rows()  multiplies C by alpha if multiply() omitted it
@@ -51,7 +50,6 @@ class RegisterTiles {
   Index rows() const { return set_.rows; }
   Index columns() const { return set_.columns; }
 
-  Index written(Index) const { return set_.columns; }
   Index first_row(Index needed) const { return needed; }
 
   Panels pack_panels(const MatrixView<T>& from, Index depth, Index width, T* to) const {
@@ -102,8 +100,7 @@ class AttentionProducts {
       : head_(head), tiles_(tiles) {}
 
   // c [rows, keys] = alpha * a [rows, D] b, for the keys that the tile's queries see. b is packed
-  // [D, S]. Also writes c beyond a row's own keys: up to its strip's keys, with panels up to whole
-  // panels.
+  // [D, S]. Also writes c beyond a row's own keys: up to whole panels of its strip's keys.
   void query_key(const AttentionTile& tile, const MatrixView<T>& a, const Panels& b,
                  const TileUpdate<T>& update) const {
     for_strips(head_, tile, tiles_.rows(), [&](Index row, Index rows, Index keys) {
@@ -111,7 +108,7 @@ class AttentionProducts {
       TileUpdate<T> part = update;
       for (Index key = 0; key < keys; key += tiles_.columns()) {
         part.c = update.c + row * update.c_stride + key;
-        tiles_.multiply(strip, b.at(0, tile.key + key), tiles_.written(keys - key), part);
+        tiles_.multiply(strip, b.at(0, tile.key + key), tiles_.columns(), part);
       }
       part.c = update.c + row * update.c_stride;
       tiles_.scale_rows(part, {rows, keys});

@@ -56,9 +56,6 @@ inline Index longest(std::span<const AttentionSequence> sequences) {
   return keys;
 }
 
-// Rounds up a thread's scratch elements, so that threads do not share cache lines.
-inline Index scratch_per_thread(Index elements) { return (elements + 63) / 64 * 64; }
-
 // Number of heads whose work is worth waking a thread.
 template <class T>
 Index head_grain(const AttentionOperands<T>& in) {
@@ -80,8 +77,9 @@ enum class HeadOrder {
 template <template <class> class Worker, class Tiles, class T, class To>
 void run_heads(const AttentionOperands<T>& in, const To& to, const typename Tiles::Set& set,
                HeadOrder order = HeadOrder::any) {
+  // Whole cache lines, which threads do not share.
   const Index size =
-      scratch_per_thread(Worker<Tiles>::scratch_size(set, longest(in.sequences), in.head_width));
+      rounded_up(Worker<Tiles>::scratch_size(set, longest(in.sequences), in.head_width), 64);
   Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
   T* memory = static_cast<T*>(scratch.data());
   // A work item is a head or, by_group, a group of heads.

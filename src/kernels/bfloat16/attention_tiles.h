@@ -47,13 +47,11 @@ class Bfloat16AttentionTiles {
   }
   static Index query_tile(const Set& set) { return kMaximumQueryTile / set.rows * set.rows; }
   static Index panels_size(const Set& set, Index depth, Index width) {
-    const Index panels = (width + kBfloat16Columns - 1) / kBfloat16Columns;
-    return panels * kBfloat16Columns * stored_depth(set, depth) / 2;
+    return rounded_up(width, kBfloat16Columns) * stored_depth(set, depth) / 2;
   }
 
   Index rows() const { return set_.rows; }
   Index columns() const { return kBfloat16Columns; }
-  Index written(Index) const { return kBfloat16Columns; }
   // Panels store pairs of rows, so a product starts at the first row of a strip.
   Index first_row(Index needed) const { return needed / set_.rows * set_.rows; }
 

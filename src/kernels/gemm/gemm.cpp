@@ -88,8 +88,6 @@ bool finish_empty(const Gemm<T>& g) {
   return g.k == 0;
 }
 
-}  // namespace
-
 template <class T>
 void openblas_on_this_thread(const Gemm<T>& g) {
   if (g.bias != nullptr) {
@@ -103,8 +101,6 @@ void openblas_on_this_thread(const Gemm<T>& g) {
     call_openblas(g, beta);
   }
 }
-
-namespace {
 
 template <class T>
 void openblas(const Gemm<T>& g) {
@@ -128,7 +124,7 @@ void gemm_on_this_thread(const Gemm<T>& g) {
   if (finish_empty(g)) {
     return;
   }
-  if (gemm_engine() == ProductEngine::tiles) {
+  if (products_are_own()) {
     tiled_gemm_on_this_thread(g);
     return;
   }
@@ -149,15 +145,13 @@ void gemm(const Gemm<T>& g) {
       return;
     }
   }
-  gemm_engine() == ProductEngine::tiles ? tiled_gemm(g) : openblas(g);
+  products_are_own() ? tiled_gemm(g) : openblas(g);
 }
 
 template void gemm(const Gemm<float>&);
 template void gemm(const Gemm<double>&);
 template void gemm_on_this_thread(const Gemm<float>&);
 template void gemm_on_this_thread(const Gemm<double>&);
-template void openblas_on_this_thread(const Gemm<float>&);
-template void openblas_on_this_thread(const Gemm<double>&);
 
 void gemm_with_threads_of_blas(const Gemm<float>& g) {
   assert(g.bias == nullptr && g.k > 0);

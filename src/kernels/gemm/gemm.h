@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <string_view>
 
 #include "headlight/kernels/precision.h"
@@ -44,7 +43,8 @@ struct Gemm {
   std::function<void(const GemmRegion&)> after = {};
 };
 
-// Multiplies with gemm_engine() on all threads; the bits do not depend on the number of threads.
+// Multiplies on all threads by the chosen products; the bits do not depend on the number of
+// threads.
 template <class T>
 void gemm(const Gemm<T>& product);
 
@@ -57,11 +57,6 @@ std::string_view bfloat16_instructions();
 // Computes the whole product on the calling thread, for use inside parallel loops.
 template <class T>
 void gemm_on_this_thread(const Gemm<T>& product);
-
-// Computes the whole product as one BLAS call on the calling thread, whatever gemm_engine() is.
-// Requires m, n > 0; does not call `after`.
-template <class T>
-void openblas_on_this_thread(const Gemm<T>& product);
 
 // Computes the whole product as one BLAS call with BLAS's own threads: the benchmark for gemm().
 void gemm_with_threads_of_blas(const Gemm<float>& product);

@@ -20,15 +20,9 @@ void set_products(Products products) {
   chosen_products().store(products, std::memory_order_relaxed);
 }
 
-ProductEngine gemm_engine() {
-  const bool own = products() == Products::own ||
-                   (products() == Products::automatic && gemm_tiles<float>().fast);
-  return own ? ProductEngine::tiles : ProductEngine::openblas;
-}
-
-// "auto" never picks OpenBLAS: attention multiplies small tiles and reads some operands in place.
-ProductEngine attention_engine() {
-  return products() == Products::blas ? ProductEngine::openblas : ProductEngine::tiles;
+bool products_are_own() {
+  return products() == Products::own ||
+         (products() == Products::automatic && gemm_tiles<float>().fast);
 }
 
 }  // namespace headlight::kernels

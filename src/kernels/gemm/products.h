@@ -27,13 +27,8 @@ Products products();
 // Call only while no kernel runs.
 void set_products(Products products);
 
-// The implementation that follows from the user's choice and the CPU variant.
-enum class ProductEngine {
-  tiles,     // the register tiles of gemm_tile.h
-  openblas,  // single-threaded calls on a fixed set of tiles
-};
-
-ProductEngine gemm_engine();
-ProductEngine attention_engine();
+// Returns whether the user's choice and the CPU variant lead to the register tiles of gemm_tile.h,
+// not to OpenBLAS. Attention always has its own tiles.
+bool products_are_own();
 
 }  // namespace headlight::kernels

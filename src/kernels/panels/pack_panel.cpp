@@ -3,7 +3,6 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/loops.h"
 #include "kernels/panels/panels.h"
 
 namespace headlight::kernels {

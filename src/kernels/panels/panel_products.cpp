@@ -10,8 +10,7 @@ const Int8Panels& int8_panels() {
   if (cpu_variant() == CpuVariant::v4 && has_vnni()) {
     return vnni::kInt8Panels;
   }
-  return pick(cpu_variant(), baseline::kInt8Panels, v2::kInt8Panels, v3::kInt8Panels,
-              v4::kInt8Panels);
+  return pick(baseline::kInt8Panels, v2::kInt8Panels, v3::kInt8Panels, v4::kInt8Panels);
 }
 
 }  // namespace

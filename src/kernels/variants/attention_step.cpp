@@ -146,8 +146,8 @@ inline Vector scores_of(const AttentionStep& step, const float* keys, Index coun
   return scores * step.scale;
 }
 
-// Stores the scores of all positions; returns the largest.
-inline float keep_scores(const AttentionStep& step) {
+// Stores the scores of all positions.
+inline void keep_scores(const AttentionStep& step) {
   for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
     const float* keys = step.blocks[begin / kAttentionBlock] + step.keys;
     const Index count = positions_of_block(step, begin);
@@ -157,7 +157,6 @@ inline float keep_scores(const AttentionStep& step) {
       __builtin_memcpy(step.scores + begin + t, &scores, static_cast<std::size_t>(rest) * 4);
     }
   }
-  return largest_of(step.scores, step.length);
 }
 
 // Replaces `count` scores by exponentials; returns their sum. Not inlined: with a constant count
@@ -197,10 +196,8 @@ inline void scale(float* x, Index n, float factor) {
 }
 
 void attend(const AttentionStep& step) {
-  float largest = keep_scores(step);
-  if (step.hidden > 0) {
-    largest = hide(step);
-  }
+  keep_scores(step);
+  const float largest = hide(step);
   const float sum = exponentials(step, largest);
   add_values(step);
   scale(step.output, step.width, 1.0F / sum);

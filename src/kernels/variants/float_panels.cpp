@@ -10,38 +10,33 @@ namespace {
 // Vectors of one pass over a panel; larger batches take several passes.
 constexpr Index kTogether = 16;
 
-// Panel type for multiply<>: unscaled float32 or bfloat16 weights. multiply() multiplies one panel
-// by kBatch vectors.
-template <class WordFormat>
-struct Plain {
-  using Format = WordFormat;
-  // Columns per stretch, the part of a panel that PanelsTogether multiplies by all vectors at once.
-  static constexpr Index kColumns = 64;
-  static constexpr Index kBytes = kColumns / Format::kColumns * kPanelRows * 4;
+// Columns per stretch, the part of a panel that PanelsTogether multiplies by all vectors at once.
+constexpr Index kStretch = 64;
+template <class Format>
+constexpr Index kStretchBytes = 4 * kPanelRows* kStretch / Format::kColumns;
 
-  template <int kBatch>
-  static void multiply(const char* panel, const PanelProduct& product, const float* x, float* y) {
-    Lanes sums[kBatch][kChains];
-    clear(sums);
-    add_columns<Format, kBatch>(panel, product.columns, x, product.x_stride, sums);
-    for (int b = 0; b < kBatch; ++b) {
-      join(sums[b]);
-      store(sums[b][0], y + b * product.y_stride);
-    }
+// Multiplies one panel by kBatch vectors.
+template <class Format, int kBatch>
+void multiply_tile(const char* panel, const PanelProduct& product, const float* x, float* y) {
+  Lanes sums[kBatch][kChains] = {};
+  add_columns<Format, kBatch>(panel, product.columns, x, product.x_stride, sums);
+  for (int b = 0; b < kBatch; ++b) {
+    join(sums[b]);
+    store(sums[b][0], y + b * product.y_stride);
   }
-};
+}
 
 // Multiplies kPanels panels by up to kTogether vectors, one stretch of columns at a time. A stretch
 // is read and unpacked once and stays in the first-level cache for all vectors. Meanwhile the next
 // panels are prefetched.
-template <class Panel, int kPanels>
+template <class Format, int kPanels>
 class PanelsTogether {
  public:
   PanelsTogether(const char* panels, const PanelProduct& product, const float* x, Index count)
       : panels_(panels), product_(product), x_(x), count_(count) {}
 
   void multiply(float* y) {
-    for (Index k = 0; k < product_.columns; k += Panel::kColumns) {
+    for (Index k = 0; k < product_.columns; k += kStretch) {
       meet_stretch(k);
     }
     for (Index b = 0; b < count_; ++b) {
@@ -55,13 +50,13 @@ class PanelsTogether {
  private:
   void meet_stretch(Index k) {
     const Index rest = product_.columns - k;
-    const Index columns = rest < Panel::kColumns ? rest : Panel::kColumns;
-    const Index offset = k / Panel::kColumns * Panel::kBytes;
-    Lanes memory[kPanels][Panel::kColumns];
+    const Index columns = rest < kStretch ? rest : kStretch;
+    const Index offset = k / kStretch * kStretchBytes<Format>;
+    Lanes memory[kPanels][kStretch];
     const Lanes* floats[kPanels];
     for (int p = 0; p < kPanels; ++p) {
       const char* words = panels_ + p * product_.panel_bytes + offset;
-      floats[p] = floats_of<typename Panel::Format>(words, columns, memory[p]);
+      floats[p] = floats_of<Format>(words, columns, memory[p]);
     }
     Ahead ahead = behind(offset);
     for_tiles<kTileVectors>(0, count_, [&](auto size, Index b) {
@@ -76,8 +71,7 @@ class PanelsTogether {
   Ahead behind(Index offset) const {
     const Index tiles = (count_ + kTileVectors - 1) / kTileVectors;
     const char* from = panels_ + kPanels * (product_.panel_bytes + offset);
-    return {from,
-            (kPanels * Panel::kBytes + tiles * Panel::kColumns - 1) / (tiles * Panel::kColumns)};
+    return {from, (kPanels * kStretchBytes<Format> + tiles * kStretch - 1) / (tiles * kStretch)};
   }
 
   template <int kBatch>
@@ -109,41 +103,41 @@ class PanelsTogether {
   Lanes sums_[kTogether][kPanels][kChains] = {};
 };
 
-template <class Panel, int kPanels>
+template <class Format, int kPanels>
 void multiply_together(Index panel, const PanelProduct& product) {
   const char* weights = static_cast<const char*>(product.panels) + panel * product.panel_bytes;
   for (Index b = 0; b < product.batch; b += kTogether) {
     const Index count = product.batch - b < kTogether ? product.batch - b : kTogether;
-    PanelsTogether<Panel, kPanels>(weights, product, product.x + b * product.x_stride, count)
+    PanelsTogether<Format, kPanels>(weights, product, product.x + b * product.x_stride, count)
         .multiply(product.y + panel * kPanelRows + b * product.y_stride);
   }
 }
 
 // Multiplies tile by tile; only the first tile reads the weights from memory.
-template <class Panel>
+template <class Format>
 void multiply_tiles(const PanelProduct& product) {
   for (Index panel = 0; panel < product.count; ++panel) {
     const char* weights = static_cast<const char*>(product.panels) + panel * product.panel_bytes;
     for_tiles<kLargestTile>(0, product.batch, [&](auto size, Index b) {
-      Panel::template multiply<decltype(size)::value>(
+      multiply_tile<Format, decltype(size)::value>(
           weights, product, product.x + b * product.x_stride,
           product.y + panel * kPanelRows + b * product.y_stride);
     });
   }
 }
 
-template <class Panel>
+template <class Format>
 void multiply(const PanelProduct& product) {
   if (product.batch <= kLargestTile) {
-    multiply_tiles<Panel>(product);
+    multiply_tiles<Format>(product);
     return;
   }
   Index panel = 0;
   for (; panel + kTilePanels <= product.count; panel += kTilePanels) {
-    multiply_together<Panel, kTilePanels>(panel, product);
+    multiply_together<Format, kTilePanels>(panel, product);
   }
   for (; panel < product.count; ++panel) {
-    multiply_together<Panel, 1>(panel, product);
+    multiply_together<Format, 1>(panel, product);
   }
 }
 
@@ -193,8 +187,8 @@ double softmax_weights(const double* scores, double largest, double temperature,
 
 namespace HEADLIGHT_VARIANT {
 
-const DecodeLoops kDecodeLoops = {.multiply_float32 = multiply<Plain<Float32>>,
-                                  .multiply_bfloat16 = multiply<Plain<PairOfBFloat16>>,
+const DecodeLoops kDecodeLoops = {.multiply_float32 = multiply<Float32>,
+                                  .multiply_bfloat16 = multiply<PairOfBFloat16>,
                                   .softmax_weights = softmax_weights};
 
 }  // namespace HEADLIGHT_VARIANT

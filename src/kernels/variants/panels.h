@@ -94,12 +94,6 @@ struct PairOfBFloat16 {
   }
 };
 
-inline void clear(Lanes& lanes) {
-  for (int p = 0; p < kParts; ++p) {
-    lanes.part[p] = Vector{};
-  }
-}
-
 // Prefetches memory a little at a time, because a core can have only so many requests in flight.
 struct Ahead {
   const char* next = nullptr;
@@ -116,12 +110,6 @@ struct Ahead {
 inline void add_product(const Lanes& a, float factor, Lanes& to) {
   for (int p = 0; p < kParts; ++p) {
     to.part[p] += a.part[p] * factor;
-  }
-}
-
-inline void add_product(const Lanes& a, const Lanes& b, Lanes& to) {
-  for (int p = 0; p < kParts; ++p) {
-    to.part[p] += a.part[p] * b.part[p];
   }
 }
 
@@ -212,15 +200,6 @@ inline void add_chain(const Lanes* const (&floats)[kPanels], Index columns, int 
       for (int p = 0; p < kPanels; ++p) {
         add_product(floats[p][k], x[b * x_stride + k], sums[b][p]);
       }
-    }
-  }
-}
-
-template <int kBatch>
-inline void clear(Lanes (&sums)[kBatch][kChains]) {
-  for (int b = 0; b < kBatch; ++b) {
-    for (int c = 0; c < kChains; ++c) {
-      clear(sums[b][c]);
     }
   }
 }
