@@ -100,33 +100,29 @@ class WeightTable {
   std::vector<Weight> weights_;
 };
 
-// Returns the count to which a part belongs.
-Index& count_of(ParameterCounts& counts, Part part) {
-  switch (part) {
-    case Part::token_embedding:
-      return counts.token_embedding;
-    case Part::position_embedding:
-      return counts.position_embedding;
-    case Part::query_key_value:
-    case Part::attention_output:
-      return counts.attention;
-    case Part::mlp_in:
-    case Part::mlp_gate:
-    case Part::mlp_out:
-      return counts.mlp;
-    case Part::head:
-      return counts.head;
-    case Part::attention_norm:
-    case Part::query_norm:
-    case Part::key_norm:
-    case Part::attention_output_norm:
-    case Part::mlp_norm:
-    case Part::mlp_output_norm:
-    case Part::final_norm:
-      break;
-  }
-  return counts.norms;
-}
+struct PartRow {
+  const char* name;               // in Hugging Face's GPT-2
+  Index ParameterCounts::*count;  // the count to which the part belongs
+};
+
+// In the order of Part.
+constexpr PartRow kParts[] = {{"wte", &ParameterCounts::token_embedding},
+                              {"wpe", &ParameterCounts::position_embedding},
+                              {"ln_1", &ParameterCounts::norms},
+                              {"attn.c_attn", &ParameterCounts::attention},
+                              {"attn.c_proj", &ParameterCounts::attention},
+                              {"attn.q_norm", &ParameterCounts::norms},
+                              {"attn.k_norm", &ParameterCounts::norms},
+                              {"ln_1_out", &ParameterCounts::norms},
+                              {"ln_2", &ParameterCounts::norms},
+                              {"mlp.c_fc", &ParameterCounts::mlp},
+                              {"mlp.c_gate", &ParameterCounts::mlp},
+                              {"mlp.c_proj", &ParameterCounts::mlp},
+                              {"ln_2_out", &ParameterCounts::norms},
+                              {"ln_f", &ParameterCounts::norms},
+                              {"lm_head", &ParameterCounts::head}};
+
+const PartRow& row_of(Part part) { return kParts[static_cast<std::size_t>(part)]; }
 
 // Returns the product of the sizes as float64: products of sizes up to 2^24 can overflow 64 bits.
 double elements(const Shape& shape) {
@@ -164,41 +160,7 @@ std::vector<Index> ends_of(const std::vector<Index>& sizes) {
 
 }  // namespace
 
-const char* part_name(Part part) {
-  switch (part) {
-    case Part::token_embedding:
-      return "wte";
-    case Part::position_embedding:
-      return "wpe";
-    case Part::attention_norm:
-      return "ln_1";
-    case Part::query_key_value:
-      return "attn.c_attn";
-    case Part::attention_output:
-      return "attn.c_proj";
-    case Part::query_norm:
-      return "attn.q_norm";
-    case Part::key_norm:
-      return "attn.k_norm";
-    case Part::attention_output_norm:
-      return "ln_1_out";
-    case Part::mlp_norm:
-      return "ln_2";
-    case Part::mlp_in:
-      return "mlp.c_fc";
-    case Part::mlp_gate:
-      return "mlp.c_gate";
-    case Part::mlp_out:
-      return "mlp.c_proj";
-    case Part::mlp_output_norm:
-      return "ln_2_out";
-    case Part::final_norm:
-      return "ln_f";
-    case Part::head:
-      break;
-  }
-  return "lm_head";
-}
+const char* part_name(Part part) { return row_of(part).name; }
 
 std::vector<Weight> weights_of(const GptConfig& config) {
   config.validate();
@@ -286,7 +248,7 @@ ParameterCounts count_parameters(const GptConfig& config) {
   require(total < 0x1p48, "the model is too large: about ", total, " parameters");
   ParameterCounts counts;
   for (const Weight& weight : weights) {
-    count_of(counts, weight.part) += numel(weight.shape);
+    counts.*row_of(weight.part).count += numel(weight.shape);
   }
   return counts;
 }

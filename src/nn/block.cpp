@@ -14,13 +14,7 @@ CausalSelfAttentionOptions attention_options(const GptConfig& config, Index laye
                                              bool zeros) {
   const BlockPlan plan = block_plan(config, layer);
   CausalSelfAttentionOptions options{.width = config.n_embd,
-                                     .heads = plan.attention.heads,
-                                     .key_heads = plan.attention.key_heads,
-                                     .key_ends = plan.attention.key_ends,
-                                     .head_width = plan.attention.head_width,
-                                     .window = plan.attention.window,
-                                     .scale = plan.attention.scale,
-                                     .rope = plan.attention.rope,
+                                     .plan = plan.attention,
                                      .bias = plan.qkv_bias,
                                      .output_bias = plan.attention_output_bias,
                                      .dropout = config.attention_dropout,

@@ -83,8 +83,8 @@ std::vector<HiddenMatrix> hidden_matrices_of(const GptConfig& config);
 // Shape and options of a layer's attention.
 struct AttentionPlan {
   Index heads = 1;                       // H
-  Index key_heads = 1;                   // G, heads of keys and values
-  Index head_width = 1;                  // D
+  Index key_heads = 0;                   // G, heads of keys and values
+  Index head_width = 0;                  // D
   Index window = 0;                      // maximum keys a query sees, including its own; 0: all
   double scale = 0;                      // factor of the scores; 0: 1 / sqrt(D)
   std::optional<RopeOptions> rope = {};  // rotation of queries and keys by position
