@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "generate/decoder_step.h"
-#include "generate/packed_products.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
 #include "kernels/gemm/products.h"
@@ -17,6 +17,33 @@ namespace {
 // model's matrices into tiles.
 constexpr Index kFewTokens = 32;
 
+// Matrix products of a forward pass with the packed matrices of the steps.
+class PackedProducts final : public WeightProducts {
+ public:
+  explicit PackedProducts(const DecoderModel& model) {
+    for (Index i = 0; i < std::ssize(model.layers); ++i) {
+      const DecoderLayer& layer = model.layers[static_cast<std::size_t>(i)];
+      add(model.gpt->weight(Part::query_key_value, i), layer.attention_in);
+      add(model.gpt->weight(Part::attention_output, i), layer.attention_out);
+      add(model.gpt->weight(Part::mlp_in, i), layer.mlp_in);
+      add(model.gpt->weight(Part::mlp_gate, i), layer.mlp_gate);
+      add(model.gpt->weight(Part::mlp_out, i), layer.mlp_out);
+    }
+  }
+  Tensor multiply(const Linear& linear, const Tensor& x) const override {
+    return matrices_.at(linear.weight.data<float>())->product(x);
+  }
+
+ private:
+  void add(const Tensor& weight, const PackedMatrix& packed) {
+    if (weight.defined()) {
+      matrices_[weight.data<float>()] = &packed;
+    }
+  }
+
+  std::unordered_map<const float*, const PackedMatrix*> matrices_;  // keyed by weight address
+};
+
 }  // namespace
 
 struct Decoder::State {
@@ -24,7 +51,7 @@ struct Decoder::State {
       : whole(whole_model), format(weight_format) {
     if (const auto* gpt = dynamic_cast<const Gpt*>(&whole)) {
       packed.emplace(*gpt, format);
-      products.emplace(*packed);
+      products = std::make_unique<PackedProducts>(*packed);
     }
     require_value(packed.has_value() || format == WeightFormat::float32, "weights",
                   "expected float32 for a model of type '", whole.model_type(), "', got ",
@@ -41,7 +68,7 @@ struct Decoder::State {
     const bool is_own = kernels::gemm_engine() == kernels::ProductEngine::tiles;
     const bool is_fast = format == WeightFormat::int8 ? kernels::multiplies_int8_fast()
                                                       : is_own && tokens <= kFewTokens;
-    return is_fast ? &*products : nullptr;
+    return is_fast ? products.get() : nullptr;
   }
   // Returns memory for a step. The memory only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {
@@ -59,7 +86,7 @@ struct Decoder::State {
   const LanguageModel& whole;
   WeightFormat format;
   std::optional<DecoderModel> packed;
-  std::optional<PackedProducts> products;  // products with the packed matrices
+  std::unique_ptr<const WeightProducts> products;  // with the packed matrices
   std::optional<StepWorkspace> workspace;
 };
 
@@ -129,7 +156,7 @@ void Decoder::State::step_with_hook(std::span<const DecodeItem> items, ForwardHo
     caches.push_back(item.cache);
   }
   run_model(continue_sequences(tokens, lengths),
-            {.hook = hook, .products = &*products, .caches = caches});
+            {.hook = hook, .products = products.get(), .caches = caches});
 }
 
 Decoder::Decoder(const LanguageModel& model, WeightFormat format)

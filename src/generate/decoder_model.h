@@ -12,23 +12,21 @@ struct NormWeights {
   Tensor shift;  // [C], zeros without a bias
 };
 
+// Parts that the plan does not have are empty.
 struct DecoderLayer {
   BlockPlan plan;
   NormWeights ln_1;
   PackedMatrix attention_in;   // [(H + 2 G) D, C]
   PackedMatrix attention_out;  // [C, H D]
-  // [D] each, for queries and keys, if the plan has qk_norm.
-  NormWeights query_norm = {};
-  NormWeights key_norm = {};
-  std::vector<float> inverse_frequencies = {};  // for the plan's rope
-  // Only if the plan has output norms.
-  NormWeights ln_1_out = {};
-  NormWeights ln_2_out = {};
-  // Empty in a model without MLPs.
-  NormWeights ln_2 = {};
-  PackedMatrix mlp_in = {};    // [I, C]
-  PackedMatrix mlp_gate = {};  // [I, C], only if the plan has a gate
-  PackedMatrix mlp_out = {};   // [C, I]
+  NormWeights query_norm;      // [D]
+  NormWeights key_norm;        // [D]
+  std::vector<float> inverse_frequencies;
+  NormWeights ln_1_out;
+  NormWeights ln_2_out;
+  NormWeights ln_2;
+  PackedMatrix mlp_in;    // [I, C]
+  PackedMatrix mlp_gate;  // [I, C]
+  PackedMatrix mlp_out;   // [C, I]
 };
 
 // Weights of a model in the form that Decoder steps use.

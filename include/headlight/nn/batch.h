@@ -48,7 +48,6 @@ struct PaddedBatch {
   Tensor tokens;               // [B, T] int32, pad_id after the end of a sequence
   Tensor padding_mask;         // [B, T] bool, true = pad (hidden)
   std::vector<Index> lengths;  // [B] real tokens of each sequence
-  std::int32_t pad_id = 0;
 };
 
 // Pads on the right to the longest sequence, or to `width` if that is larger.
