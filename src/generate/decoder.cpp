@@ -198,9 +198,7 @@ void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
     item.cache->reserve(1);
   }
   embed(model, items, workspace.stream);
-  const DecoderStep step(model, items, workspace);
-  kernels::parallel_team(threads, step_work(model, batch),
-                         [&](const kernels::TeamMember& me) { step.run(me); });
+  run_step(model, items, workspace, threads);
   for (const DecodeItem& item : items) {
     item.cache->advance(1);
   }

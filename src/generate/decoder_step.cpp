@@ -7,6 +7,7 @@
 #include "kernels/layers/activations.h"
 #include "kernels/layers/rotary.h"
 #include "kernels/loops.h"
+#include "kernels/parallel.h"
 #include "nn/block_order.h"
 
 namespace headlight {
@@ -37,8 +38,7 @@ Index first_seen(const AttentionPlan& plan, Index length) {
 
 Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
 
-}  // namespace
-
+// Returns the multiply-adds of a step on `batch` sequences.
 Index step_work(const DecoderModel& model, Index batch) {
   Index work = model.head.rows() * model.width;
   for (const DecoderLayer& layer : model.layers) {
@@ -50,52 +50,44 @@ Index step_work(const DecoderModel& model, Index batch) {
   return work * batch;
 }
 
-Index step_threads(const DecoderModel& model, Index batch) {
-  const Index meetings_of_layer = model.layers[0].plan.mlp_width ? 4 : 2;
-  const auto meetings = meetings_of_layer * static_cast<Index>(model.layers.size()) + 1;
-  return std::clamp<Index>(step_work(model, batch) / meetings / kWorkOfThread, 1,
-                           kernels::max_threads());
-}
+// One team member's part of a step.
+struct MemberStep {
+  const DecoderModel& model;
+  std::span<const DecodeItem> items;
+  const StepWorkspace& work;
+  const TeamMember& me;
+  const GptConfig& config = model.gpt->config();
+  Index batch = std::ssize(items);
+  bool pre_norm = config.norm == NormPosition::pre;
 
-StepVectors StepWorkspace::make(Index batch, Index length) {
-  memory_.push_back(Tensor::zeros({batch, padded(length)}));
-  return {memory_.back().data<float>(), padded(length)};
-}
-
-StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threads)
-    : batch_(batch), threads_(threads) {
-  Index inner_width = 1;  // H D
-  Index qkv_width = 1;    // (H + 2 G) D
-  for (const DecoderLayer& layer : model.layers) {
-    inner_width = std::max(inner_width, layer.plan.attention.inner_width());
-    qkv_width = std::max(qkv_width, layer.plan.attention.qkv_width());
+  void normalize_row(const NormWeights& norm, const float* from, float* to, Index width) const {
+    const auto& loops = kernels::loops<float>();
+    const auto& of_kind = config.norm_type == NormKind::rms ? loops.rms_norm : loops.layer_norm;
+    float mean = 0;
+    float inverse_deviation = 0;
+    of_kind.value(from, norm.gain.data<float>(), norm.shift.data<float>(), to, width,
+                  static_cast<float>(config.layer_norm_epsilon), &mean, &inverse_deviation);
   }
-  stream = make(batch, model.width);
-  projected = make(batch, model.width);
-  qkv = make(batch, qkv_width);
-  attended = make(batch, inner_width);
-  inner = make(batch, model.layers[0].mlp_in.rows());
-  gated = make(batch, model.layers[0].mlp_gate.rows());
-  logits = make(batch, model.head.rows());
-  normalized_ = make(threads * batch, model.width);
-  scores_ = make(threads, model.gpt->block_size());
-}
 
-StepVectors StepWorkspace::normalized(Index thread) const {
-  return {normalized_.of(thread * batch_), normalized_.stride};
-}
+  // Normalises every sequence from `from` to `to`, which may be equal.
+  void normalize(const NormWeights& norm, const StepVectors& from, const StepVectors& to) const {
+    for (Index b = 0; b < batch; ++b) {
+      normalize_row(norm, from.of(b), to.of(b), model.width);
+    }
+  }
 
-float* StepWorkspace::scores(Index thread) const { return scores_.of(thread); }
+  void run() const;
+};
 
 // Computation of one layer by one team member, with the steps that run_block() calls.
-class DecoderStep::Layer {
+class LayerStep {
  public:
-  Layer(const DecoderStep& step, const TeamMember& me, Index number)
+  LayerStep(const MemberStep& step, Index number)
       : step_(step),
-        me_(me),
+        me_(step.me),
         number_(number),
-        layer_(step.model_.layers[static_cast<std::size_t>(number)]),
-        work_(step.work_) {}
+        layer_(step.model.layers[static_cast<std::size_t>(number)]),
+        work_(step.work) {}
 
   void visit(Point) {}  // no hook
   void normalize(Branch branch) {
@@ -118,7 +110,7 @@ class DecoderStep::Layer {
     const PackedMatrix& matrix = is_attention ? layer_.attention_out : layer_.mlp_out;
     const Index begin = me_.share_begin(matrix.panels());
     const Index end = me_.share_end(matrix.panels());
-    matrix.multiply(begin, end, step_.batch_, is_attention ? work_.attended : work_.inner,
+    matrix.multiply(begin, end, step_.batch, is_attention ? work_.attended : work_.inner,
                     work_.projected);
     if (layer_.plan.output_norms) {
       me_.barrier();
@@ -128,9 +120,9 @@ class DecoderStep::Layer {
       }
       me_.barrier();
     }
-    const StepVectors residual = step_.pre_norm_ ? work_.stream : work_.normalized(me_.index);
+    const StepVectors residual = step_.pre_norm ? work_.stream : work_.normalized(me_.index);
     const Index row = begin * kPanelRows;
-    for (Index b = 0; b < step_.batch_; ++b) {
+    for (Index b = 0; b < step_.batch; ++b) {
       kernels::loops<float>().add(residual.of(b) + row, work_.projected.of(b) + row,
                                   work_.stream.of(b) + row, (end - begin) * kPanelRows);
     }
@@ -146,7 +138,7 @@ class DecoderStep::Layer {
   // no barrier.
   void attend() {
     const Index heads = layer_.plan.attention.heads;
-    const Index batch = step_.batch_;
+    const Index batch = step_.batch;
     const Index key_heads = layer_.plan.attention.key_heads;
     project();
     if (heads_are_shared_evenly()) {
@@ -188,15 +180,15 @@ class DecoderStep::Layer {
     const PackedMatrix& matrix = layer_.attention_in;
     const StepVectors normalized = work_.normalized(me_.index);
     if (!heads_are_shared_evenly()) {
-      matrix.multiply(me_.share_begin(matrix.panels()), me_.share_end(matrix.panels()),
-                      step_.batch_, normalized, work_.qkv);
+      matrix.multiply(me_.share_begin(matrix.panels()), me_.share_end(matrix.panels()), step_.batch,
+                      normalized, work_.qkv);
       return;
     }
     const AttentionPlan& plan = layer_.plan.attention;
     for (Index part = 0; part < 3; ++part) {
       const Index first = plan.part_begin(part) / kPanelRows;
       const Index panels = plan.part_heads(part) * plan.head_width / kPanelRows;
-      matrix.multiply(first + me_.share_begin(panels), first + me_.share_end(panels), step_.batch_,
+      matrix.multiply(first + me_.share_begin(panels), first + me_.share_end(panels), step_.batch,
                       normalized, work_.qkv);
     }
   }
@@ -210,7 +202,7 @@ class DecoderStep::Layer {
                           plan.head_width);
     }
     if (plan.rope) {
-      const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
+      const KeyValueCache& cache = *step_.items[static_cast<std::size_t>(item)].cache;
       kernels::rotate_row(vector, vector, 1, plan.head_width,
                           {.inverse_frequencies = layer_.inverse_frequencies,
                            .position = static_cast<std::int32_t>(cache.length()),
@@ -221,7 +213,7 @@ class DecoderStep::Layer {
   void keep_key_and_value(Index item, Index head) const {
     const Index width = layer_.plan.attention.head_width;
     const Index heads = layer_.plan.attention.key_heads;
-    const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
+    const KeyValueCache& cache = *step_.items[static_cast<std::size_t>(item)].cache;
     const Index place = cache.length() % KeyValueCache::kBlock;
     float* block = cache.blocks(number_)[static_cast<std::size_t>(cache.length()) /
                                          static_cast<std::size_t>(KeyValueCache::kBlock)];
@@ -238,7 +230,7 @@ class DecoderStep::Layer {
     const AttentionPlan& plan = layer_.plan.attention;
     const Index width = plan.head_width;
     const Index key_head = plan.key_head(head);
-    const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
+    const KeyValueCache& cache = *step_.items[static_cast<std::size_t>(item)].cache;
     const Index length = cache.length() + 1;
     const Index unseen = first_seen(plan, length) / KeyValueCache::kBlock;
     const Index before = unseen * KeyValueCache::kBlock;
@@ -262,14 +254,14 @@ class DecoderStep::Layer {
     const PackedMatrix& matrix = is_gated ? layer_.mlp_gate : layer_.mlp_in;
     const Index begin = me_.share_begin(matrix.panels());
     const Index end = me_.share_end(matrix.panels());
-    matrix.multiply(begin, end, step_.batch_, work_.normalized(me_.index), work_.inner);
+    matrix.multiply(begin, end, step_.batch, work_.normalized(me_.index), work_.inner);
     if (is_gated) {
-      layer_.mlp_in.multiply(begin, end, step_.batch_, work_.normalized(me_.index), work_.gated);
+      layer_.mlp_in.multiply(begin, end, step_.batch, work_.normalized(me_.index), work_.gated);
     }
-    for (Index b = 0; b < step_.batch_; ++b) {
+    for (Index b = 0; b < step_.batch; ++b) {
       for (Index panel = begin; panel < end; ++panel) {
         float* inner = work_.inner.of(b) + panel * kPanelRows;
-        activate_panel(step_.model_.gpt->config().activation, inner);
+        activate_panel(step_.config.activation, inner);
         if (is_gated) {
           multiply_panel(work_.gated.of(b) + panel * kPanelRows, inner);
         }
@@ -277,55 +269,75 @@ class DecoderStep::Layer {
     }
   }
 
-  const DecoderStep& step_;
+  const MemberStep& step_;
   const TeamMember& me_;
   Index number_;
   const DecoderLayer& layer_;
   const StepWorkspace& work_;
 };
 
-DecoderStep::DecoderStep(const DecoderModel& model, std::span<const DecodeItem> items,
-                         const StepWorkspace& workspace)
-    : model_(model),
-      items_(items),
-      work_(workspace),
-      batch_(static_cast<Index>(items.size())),
-      pre_norm_(model.gpt->config().norm == NormPosition::pre) {}
-
-void DecoderStep::run(const TeamMember& me) const {
-  if (!pre_norm_) {
-    for (Index b = 0; b < batch_; ++b) {
-      std::copy_n(work_.stream.of(b), model_.width, work_.normalized(me.index).of(b));
+void MemberStep::run() const {
+  const StepVectors normalized = work.normalized(me.index);
+  if (!pre_norm) {
+    for (Index b = 0; b < batch; ++b) {
+      std::copy_n(work.stream.of(b), model.width, normalized.of(b));
     }
   }
-  for (Index i = 0; i < std::ssize(model_.layers); ++i) {
-    Layer layer(*this, me, i);
-    run_block(model_.layers[static_cast<std::size_t>(i)].plan, layer);
+  for (Index i = 0; i < std::ssize(model.layers); ++i) {
+    LayerStep layer(*this, i);
+    run_block(model.layers[static_cast<std::size_t>(i)].plan, layer);
   }
-  if (pre_norm_) {
-    normalize(model_.ln_f, work_.stream, work_.normalized(me.index));
+  if (pre_norm) {
+    normalize(model.ln_f, work.stream, normalized);
   }
-  const PackedMatrix& head = model_.head;
-  head.multiply(me.share_begin(head.panels()), me.share_end(head.panels()), batch_,
-                work_.normalized(me.index), work_.logits);
+  const Index panels = model.head.panels();
+  model.head.multiply(me.share_begin(panels), me.share_end(panels), batch, normalized, work.logits);
 }
 
-void DecoderStep::normalize(const NormWeights& norm, const StepVectors& from,
-                            const StepVectors& to) const {
-  for (Index b = 0; b < batch_; ++b) {
-    normalize_row(norm, from.of(b), to.of(b), model_.width);
-  }
+}  // namespace
+
+Index step_threads(const DecoderModel& model, Index batch) {
+  const Index meetings_of_layer = model.layers[0].plan.mlp_width ? 4 : 2;
+  const auto meetings = meetings_of_layer * static_cast<Index>(model.layers.size()) + 1;
+  return std::clamp<Index>(step_work(model, batch) / meetings / kWorkOfThread, 1,
+                           kernels::max_threads());
 }
 
-void DecoderStep::normalize_row(const NormWeights& norm, const float* from, float* to,
-                                Index width) const {
-  const GptConfig& config = model_.gpt->config();
-  const auto& loops = kernels::loops<float>();
-  const auto& of_kind = config.norm_type == NormKind::rms ? loops.rms_norm : loops.layer_norm;
-  float mean = 0;
-  float inverse_deviation = 0;
-  of_kind.value(from, norm.gain.data<float>(), norm.shift.data<float>(), to, width,
-                static_cast<float>(config.layer_norm_epsilon), &mean, &inverse_deviation);
+StepVectors StepWorkspace::make(Index batch, Index length) {
+  memory_.push_back(Tensor::zeros({batch, padded(length)}));
+  return {memory_.back().data<float>(), padded(length)};
+}
+
+StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threads)
+    : batch_(batch), threads_(threads) {
+  Index inner_width = 1;  // H D
+  Index qkv_width = 1;    // (H + 2 G) D
+  for (const DecoderLayer& layer : model.layers) {
+    inner_width = std::max(inner_width, layer.plan.attention.inner_width());
+    qkv_width = std::max(qkv_width, layer.plan.attention.qkv_width());
+  }
+  stream = make(batch, model.width);
+  projected = make(batch, model.width);
+  qkv = make(batch, qkv_width);
+  attended = make(batch, inner_width);
+  inner = make(batch, model.layers[0].mlp_in.rows());
+  gated = make(batch, model.layers[0].mlp_gate.rows());
+  logits = make(batch, model.head.rows());
+  normalized_ = make(threads * batch, model.width);
+  scores_ = make(threads, model.gpt->block_size());
+}
+
+StepVectors StepWorkspace::normalized(Index thread) const {
+  return {normalized_.of(thread * batch_), normalized_.stride};
+}
+
+float* StepWorkspace::scores(Index thread) const { return scores_.of(thread); }
+
+void run_step(const DecoderModel& model, std::span<const DecodeItem> items,
+              const StepWorkspace& workspace, Index threads) {
+  kernels::parallel_team(threads, step_work(model, std::ssize(items)), [&](const TeamMember& me) {
+    MemberStep{.model = model, .items = items, .work = workspace, .me = me}.run();
+  });
 }
 
 }  // namespace headlight
