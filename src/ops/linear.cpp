@@ -28,9 +28,8 @@ Tensor flat(const Tensor& x, Index rows) {
   return to_contiguous(x).strided_view({rows, x.size(-1)}, {x.size(-1), 1});
 }
 
-// Returns rows [N, O] as x [..., I] with a last axis of O.
-Tensor unflat(const Tensor& rows, const Tensor& x) {
-  Shape shape = x.shape();
+// Returns rows [N, O] in the shape [..., I] with a last axis of O.
+Tensor unflat(const Tensor& rows, Shape shape) {
   shape[shape.rank() - 1] = rows.size(1);
   return rows.strided_view(shape, contiguous_strides(shape));
 }
@@ -70,19 +69,6 @@ Tensor sum_rows(const Tensor& x) {
   return sums;
 }
 
-// Values that norm_linear() needs for backward.
-struct SavedNorm {
-  SavedNormInputs in;
-  RowStatistics statistics;
-
-  Tensor rows() {
-    const NormInputs inputs = in.get();
-    Tensor result = Tensor::empty({inputs.rows(), inputs.width()}, inputs.x.dtype());
-    normalize_rows(inputs, 0, inputs.rows(), result, statistics);
-    return result;
-  }
-};
-
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision precision) {
@@ -93,7 +79,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precisi
     return bias.defined() ? expand(bias, shape) : Tensor::zeros(shape, x.dtype());
   }
   const Index rows = x.numel() / x.size(-1);
-  const Tensor value = unflat(forward(flat(x, rows), to_contiguous(weight), bias, precision), x);
+  const Tensor value =
+      unflat(forward(flat(x, rows), to_contiguous(weight), bias, precision), x.shape());
   return record("linear", value, {x, weight, bias}, [rows, precision](auto in, const Tensor& grad) {
     const Tensor grad_rows = flat(grad, rows);  // [N, O]
     std::vector<Tensor> gradients(in.size());
@@ -116,18 +103,19 @@ Tensor norm_linear(const Tensor& x, const NormParameters& norm, const Tensor& we
   require(x.defined() && x.rank() >= 1 && x.size(-1) > 0,
           "[norm_linear] expected an input with a last axis that is not empty");
   check_linear(x, weight, bias, "norm_linear");
-  const NormInputs inputs = norm_inputs(x, norm);
-  SavedNorm saved{{"norm_linear", inputs}, empty_statistics(inputs)};
-  const Tensor value = unflat(forward(saved.rows(), to_contiguous(weight), bias, precision), x);
+  const NormInputs inputs = norm_inputs("norm_linear", x, norm);
+  RowStatistics statistics = empty_statistics(inputs);
+  const Tensor normalized = normalized_rows(inputs, 0, inputs.rows(), statistics);
+  const Tensor value =
+      unflat(forward(normalized, to_contiguous(weight), bias, precision), x.shape());
   return record("norm_linear", value, {x, weight, norm.gain, norm.shift, bias},
-                [saved, precision](auto in, const Tensor& grad) mutable {
-                  const Tensor rows = saved.rows();
+                [inputs, statistics, precision](auto in, const Tensor& grad) mutable {
+                  const Tensor rows = normalized_rows(inputs, 0, inputs.rows(), statistics);
                   const Tensor grad_rows = flat(grad, rows.size(0));  // [N, O]
                   const Tensor rows_grad =
                       multiply(grad_rows, to_contiguous(in[1]), {Transposed::none, precision});
-                  const NormInputs again = saved.in.get();
                   const NormGradients all =
-                      norm_gradients(again, unflat(rows_grad, again.x), saved.statistics);
+                      norm_gradients(inputs, unflat(rows_grad, inputs.x.shape()), statistics);
                   return std::vector<Tensor>{
                       all.x, multiply(grad_rows, rows, {Transposed::first, precision}), all.gain,
                       all.shift, sum_rows(grad_rows)};
