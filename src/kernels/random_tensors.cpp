@@ -10,10 +10,9 @@ constexpr Index kDrawGrain = 4096;  // numbers that are worth their own chunk
 
 template <class Draw>
 void fill(Tensor& x, const char* where, const Draw& draw) {
-  require(x.is_contiguous(), "[", where, "] expected contiguous elements");
   dispatch_floating(x.dtype(), where, [&](auto zero) {
     using T = decltype(zero);
-    T* values = x.mutable_data<T>();
+    T* values = x.data<T>();
     kernels::parallel_for(x.numel(), kDrawGrain, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i) {
         values[i] = static_cast<T>(draw(static_cast<std::uint64_t>(i)));
@@ -35,12 +34,9 @@ Tensor random_uniform(const Shape& shape, const RandomStream& random, double low
 Tensor random_normal(const Shape& shape, const RandomStream& random, double mean, double deviation,
                      DType dtype) {
   Tensor result = Tensor::empty(shape, dtype);
-  fill_normal(result, random, mean, deviation);
+  fill(result, "random_normal",
+       [&](std::uint64_t i) { return mean + deviation * random.normal(i); });
   return result;
-}
-
-void fill_normal(Tensor& x, const RandomStream& random, double mean, double deviation) {
-  fill(x, "random_normal", [&](std::uint64_t i) { return mean + deviation * random.normal(i); });
 }
 
 }  // namespace headlight

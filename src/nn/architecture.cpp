@@ -133,22 +133,17 @@ double elements(const Shape& shape) {
   return count;
 }
 
-// Returns W of training_flops().
-double multiplied_weights(const GptConfig& config) {
-  double count = 0;
+// Returns training_flops() for these numbers of tokens and of pairs of query and key.
+double flops_of(const GptConfig& config, double tokens, double pairs) {
+  double multiplied = 0;  // W
   for (const Weight& weight : weights_of(config)) {
-    count += weight.multiplied ? elements(weight.shape) : 0;
+    multiplied += weight.multiplied ? elements(weight.shape) : 0;
   }
-  return count;
-}
-
-// Returns the sum of H D over all layers.
-double inner_widths(const GptConfig& config) {
-  double sum = 0;
+  double inner_widths = 0;  // H D of all layers
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    sum += static_cast<double>(block_plan(config, layer).attention.inner_width());
+    inner_widths += static_cast<double>(block_plan(config, layer).attention.inner_width());
   }
-  return sum;
+  return 6 * multiplied * tokens + 12 * inner_widths * pairs;
 }
 
 // Returns the running sums of `sizes`.
@@ -260,12 +255,11 @@ double training_flops(const GptConfig& config, const std::vector<Index>& offsets
     pairs += length * (length + 1) / 2;
   }
   const auto tokens = static_cast<double>(offsets.empty() ? 0 : offsets.back());
-  return 6 * multiplied_weights(config) * tokens + 12 * inner_widths(config) * pairs;
+  return flops_of(config, tokens, pairs);
 }
 
 double training_flops_per_token(const GptConfig& config) {
-  return 6 * multiplied_weights(config) +
-         12 * inner_widths(config) * static_cast<double>(config.block_size);
+  return flops_of(config, 1, static_cast<double>(config.block_size));
 }
 
 }  // namespace headlight

@@ -74,36 +74,29 @@ Batch continue_sequences(const std::vector<std::vector<std::int32_t>>& tokens,
   return batch;
 }
 
-Batch sequences_of(const Batch& batch, Index first, Index last) {
-  require(first >= 0 && first <= last && last <= batch.sequence_count(), "[sequences_of] expected ",
-          "sequences of ", batch.sequence_count(), ", got ", first, " to ", last);
-  const Index begin = batch.offsets[static_cast<std::size_t>(first)];
-  const Index end = batch.offsets[static_cast<std::size_t>(last)];
+Batch shard_of(const Batch& batch, Index shard, Index shards) {
+  const auto cut = [&](Index number) {
+    const Index tokens = number * batch.token_count() / shards;
+    return std::lower_bound(batch.offsets.begin(), batch.offsets.end(), tokens);
+  };
+  const auto first = cut(shard);
+  const auto last = cut(shard + 1);
+  const Index count = *last - *first;
   const auto part = [&](const Tensor& whole) {
-    return whole.defined() ? whole.strided_view({end - begin}, {1}, begin) : Tensor();
+    return whole.defined() ? whole.strided_view({count}, {1}, *first) : Tensor();
   };
   Batch result{.tokens = part(batch.tokens),
                .positions = part(batch.positions),
                .targets = part(batch.targets),
-               .offsets = {}};
-  for (Index sequence = first; sequence <= last; ++sequence) {
-    result.offsets.push_back(batch.offsets[static_cast<std::size_t>(sequence)] - begin);
+               .offsets = {first, last + 1}};
+  for (Index& offset : result.offsets) {
+    offset -= *first;
   }
   if (result.targets.defined()) {
     const auto* targets = result.targets.data<std::int32_t>();
-    result.target_count =
-        (end - begin) - std::count(targets, targets + (end - begin), kIgnoreTarget);
+    result.target_count = count - std::count(targets, targets + count, kIgnoreTarget);
   }
   return result;
-}
-
-Batch shard_of(const Batch& batch, Index shard, Index shards) {
-  const auto place = [&](Index cut) {
-    const Index tokens = cut * batch.token_count() / shards;
-    return std::lower_bound(batch.offsets.begin(), batch.offsets.end(), tokens) -
-           batch.offsets.begin();
-  };
-  return sequences_of(batch, place(shard), place(shard + 1));
 }
 
 Tensor last_rows(const Tensor& rows, const Batch& batch) {

@@ -189,9 +189,8 @@ Tensor CausalSelfAttention::attend_behind_caches(const Tensor& qkv,
     const Index length = cache.length() + offsets[b + 1] - offsets[b];
     const Tensor query =
         slice(slice(qkv, 0, offsets[b], offsets[b + 1]), 1, 0, plan_.inner_width());
-    const Tensor keys = cache.keys(layer_, length);
-    const Tensor values = cache.values(layer_, length);
-    outputs.push_back(cached_attention(query, {keys, values, length},
+    outputs.push_back(cached_attention(query, cache.keys(layer_, length),
+                                       cache.values(layer_, length),
                                        {.key_ends = plan_.key_ends,
                                         .window = plan_.window,
                                         .scale = plan_.scale,

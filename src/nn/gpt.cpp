@@ -102,7 +102,7 @@ Tensor Gpt::embed(const Batch& batch, ForwardHook* given) const {
   HookPair hooks(attached(), given);
   ForwardHook* hook = hooks.get();
   if (hook != nullptr) {
-    hook->begin(rows_of(batch));
+    hook->begin(batch);
   }
   Tensor x = wte_.forward(batch.tokens);
   x = visited(hook, {Point::embed}, config_.embedding_scale > 0 ? x * config_.embedding_scale : x);
@@ -117,7 +117,7 @@ Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Ba
   ForwardContext inner = context;
   inner.hook = hooks.get();
   if (inner.hook != nullptr) {
-    inner.hook->begin(rows_of(batch));
+    inner.hook->begin(batch);
   }
   Tensor x = residual;
   for (Index layer = first; layer < last; ++layer) {
@@ -181,10 +181,9 @@ Tensor Gpt::logits(const Batch& batch, const ForwardContext& context) const {
 
 Tensor Gpt::next_logits(const Batch& batch, const ForwardContext& context) const {
   const Tensor last = last_rows(hidden(batch, context), batch);
-  const Batch rows = last_tokens(batch);
   HookPair hooks(attached(), context.hook);
   if (hooks.get() != nullptr) {
-    hooks.get()->begin(rows_of(rows));
+    hooks.get()->begin(last_tokens(batch));
   }
   return logits_of(last, context);
 }

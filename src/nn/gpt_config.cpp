@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 
+#include "headlight/nn/architecture.h"
+
 namespace headlight {
 namespace {
 
@@ -23,14 +25,6 @@ void require_size(const char* name, Index value) {
 
 void require_probability(const char* name, double value) {
   require_value(value >= 0 && value < 1, name, "expected 0 to below 1, got ", value);
-}
-
-// Returns G of a layer.
-Index key_heads_of(const GptConfig& config, Index layer) {
-  if (!config.key_groups.empty()) {
-    return std::ssize(config.key_groups[static_cast<std::size_t>(layer)]);
-  }
-  return config.n_kv_head > 0 ? config.n_kv_head : config.heads(layer);
 }
 
 // Checks the lists of head_numbers or key_head_numbers.
@@ -57,28 +51,13 @@ void check_head_numbers(const GptConfig& config) {
   check_numbers(config, "head_numbers", config.head_numbers,
                 [&](Index layer) { return config.heads(layer); });
   check_numbers(config, "key_head_numbers", config.key_head_numbers,
-                [&](Index layer) { return key_heads_of(config, layer); });
+                [&](Index layer) { return block_plan(config, layer).attention.key_heads; });
 }
 
 std::vector<Index> counted(Index count) {
   std::vector<Index> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), Index{0});
   return numbers;
-}
-
-// [H]: place of the key head that each query head of a layer uses.
-std::vector<Index> key_places_of(const GptConfig& config, Index layer) {
-  const Index key_heads = key_heads_of(config, layer);
-  std::vector<Index> places;
-  for (Index key_head = 0; key_head < key_heads; ++key_head) {
-    const Index size =
-        config.key_groups.empty()
-            ? config.heads(layer) / key_heads
-            : config
-                  .key_groups[static_cast<std::size_t>(layer)][static_cast<std::size_t>(key_head)];
-    places.insert(places.end(), static_cast<std::size_t>(size), key_head);
-  }
-  return places;
 }
 
 void check_key_heads(const GptConfig& config) {
@@ -163,9 +142,13 @@ HeadLayout GptConfig::head_layout() const {
   layout.key_numbers = key_head_numbers;
   if (n_kv_head > 0 || !key_groups.empty()) {
     for (Index layer = 0; layer < n_layer; ++layer) {
-      layout.key_places.push_back(key_places_of(*this, layer));
+      const AttentionPlan plan = block_plan(*this, layer).attention;
+      std::vector<Index>& places = layout.key_places.emplace_back();
+      for (Index head = 0; head < plan.heads; ++head) {
+        places.push_back(plan.key_head(head));
+      }
       if (key_head_numbers.empty()) {
-        layout.key_numbers.push_back(counted(key_heads_of(*this, layer)));
+        layout.key_numbers.push_back(counted(plan.key_heads));
       }
     }
   }
@@ -242,7 +225,6 @@ void GptConfig::validate() const {
   for (const Index heads : heads_per_layer) {
     require_range<Index>("heads_per_layer", heads, 1, n_head);
   }
-  check_head_numbers(*this);
   require_value(!parallel_residual || (norm == NormPosition::pre && mlp), "parallel_residual",
                 "needs norm = pre and MLPs");
   require_value(!shared_norm || parallel_residual, "shared_norm", "needs parallel_residual");
@@ -257,6 +239,7 @@ void GptConfig::validate() const {
   for (const Index window : windows) {
     require_range<Index>("windows", window, 0, kLargestSize);
   }
+  check_head_numbers(*this);
   require_range("attention_scale", attention_scale, 0.0, kLargestScale);
   require_probability("attention_dropout", attention_dropout);
   require_probability("residual_dropout", residual_dropout);

@@ -2,11 +2,9 @@
 #include <optional>
 #include <string>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/fused_layers.h"
 #include "kernels/column_sums.h"
 #include "kernels/layers/activations.h"
-#include "kernels/loops.h"
 #include "ops/common.h"
 #include "ops/matrix.h"
 #include "ops/norm_rows.h"
@@ -105,11 +103,7 @@ class FeedForward {
     for (Index first = 0; first < in_.rows(); first += kRowBlock) {
       const Index last = std::min(in_.rows(), first + kRowBlock);
       const Tensor middle = forward_middle<T>(first, last);
-      auto down = product_of<T>(matrix_of<T>(middle), matrix_of<T>(down_.weight.get()),
-                                matrix_of<T>(value).row_range(first, last),
-                                {Transposed::second, precision_});
-      down.bias = down_.bias.defined() ? down_.bias.data<T>() : nullptr;
-      kernels::gemm(down);
+      kernels::gemm(product_into<T>(value, down_, middle, first));
     }
     return value;
   }
@@ -140,13 +134,14 @@ class FeedForward {
 
   Index inner() const { return activated_.layer.weight.shape()[0]; }
 
-  // Product of rows and a branch's layer, written to the branch's value from row `first` on.
+  // Returns the product of rows and a layer, for rows `first` and following of `to`.
   template <class T>
-  kernels::Gemm<T> product_into(Branch& branch, const Tensor& rows, Index first) const {
-    auto product = product_of<T>(matrix_of<T>(rows), matrix_of<T>(branch.layer.weight.get()),
-                                 matrix_of<T>(branch.value).row_range(first, first + rows.size(0)),
+  kernels::Gemm<T> product_into(Tensor& to, const Layer& layer, const Tensor& rows,
+                                Index first) const {
+    auto product = product_of<T>(matrix_of<T>(rows), matrix_of<T>(layer.weight.get()),
+                                 matrix_of<T>(to).row_range(first, first + rows.size(0)),
                                  {Transposed::second, precision_});
-    product.bias = branch.layer.bias.defined() ? branch.layer.bias.data<T>() : nullptr;
+    product.bias = layer.bias.defined() ? layer.bias.data<T>() : nullptr;
     return product;
   }
 
@@ -157,10 +152,10 @@ class FeedForward {
     Tensor value = Tensor::empty({last - first, inner()}, in_.x.dtype());
     const T* factor = nullptr;
     if (factor_) {
-      kernels::gemm(product_into<T>(*factor_, rows, first));
+      kernels::gemm(product_into<T>(factor_->value, factor_->layer, rows, first));
       factor = factor_->value.data<T>() + first * inner();
     }
-    auto product = product_into<T>(activated_, rows, first);
+    auto product = product_into<T>(activated_.value, activated_.layer, rows, first);
     const auto& loops = kernels::activation_loops<T>(activation_);
     const T* from = product.c;
     T* to = value.data<T>();

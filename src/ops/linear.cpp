@@ -1,4 +1,3 @@
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/fused_layers.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
@@ -34,28 +33,18 @@ Tensor unflat(const Tensor& rows, Shape shape) {
   return rows.strided_view(shape, contiguous_strides(shape));
 }
 
-// Returns x [N, I] times weight [O, I] transposed, plus bias: [N, O].
-Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision precision) {
-  const Index outputs = weight.size(0);
-  Tensor value = Tensor::empty({x.size(0), outputs}, x.dtype());
-  const Tensor offsets = bias.defined() ? to_contiguous(bias) : bias;
-  dispatch_floating(x.dtype(), "linear", [&](auto zero) {
-    using T = decltype(zero);
-    auto product = product_of(matrix_of<T>(x), matrix_of<T>(weight), matrix_of<T>(value),
-                              {Transposed::second, precision});
-    product.bias = offsets.defined() ? offsets.data<T>() : nullptr;
-    kernels::gemm(product);
-  });
-  return value;
-}
-
-// Multiplies two contiguous matrices; the second is never transposed.
-Tensor multiply(const Tensor& a, const Tensor& b, const ProductOptions& options) {
+// Multiplies two contiguous matrices and adds the bias, if it is defined, to every row.
+Tensor multiply(const Tensor& a, const Tensor& b, const ProductOptions& options,
+                const Tensor& bias = {}) {
   const Index rows = options.transposed == Transposed::first ? a.size(1) : a.size(0);
-  Tensor value = Tensor::empty({rows, b.size(1)}, a.dtype());
+  const Index columns = options.transposed == Transposed::second ? b.size(0) : b.size(1);
+  Tensor value = Tensor::empty({rows, columns}, a.dtype());
+  const Tensor offsets = bias.defined() ? to_contiguous(bias) : bias;
   dispatch_floating(a.dtype(), "linear", [&](auto zero) {
     using T = decltype(zero);
-    kernels::gemm(product_of<T>(matrix_of<T>(a), matrix_of<T>(b), matrix_of<T>(value), options));
+    auto product = product_of<T>(matrix_of<T>(a), matrix_of<T>(b), matrix_of<T>(value), options);
+    product.bias = offsets.defined() ? offsets.data<T>() : nullptr;
+    kernels::gemm(product);
   });
   return value;
 }
@@ -79,8 +68,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precisi
     return bias.defined() ? expand(bias, shape) : Tensor::zeros(shape, x.dtype());
   }
   const Index rows = x.numel() / x.size(-1);
-  const Tensor value =
-      unflat(forward(flat(x, rows), to_contiguous(weight), bias, precision), x.shape());
+  const Tensor flat_value =
+      multiply(flat(x, rows), to_contiguous(weight), {Transposed::second, precision}, bias);
+  const Tensor value = unflat(flat_value, x.shape());
   return record("linear", value, {x, weight, bias}, [rows, precision](auto in, const Tensor& grad) {
     const Tensor grad_rows = flat(grad, rows);  // [N, O]
     std::vector<Tensor> gradients(in.size());
@@ -106,8 +96,9 @@ Tensor norm_linear(const Tensor& x, const NormParameters& norm, const Tensor& we
   const NormInputs inputs = norm_inputs("norm_linear", x, norm);
   RowStatistics statistics = empty_statistics(inputs);
   const Tensor normalized = normalized_rows(inputs, 0, inputs.rows(), statistics);
-  const Tensor value =
-      unflat(forward(normalized, to_contiguous(weight), bias, precision), x.shape());
+  const Tensor flat_value =
+      multiply(normalized, to_contiguous(weight), {Transposed::second, precision}, bias);
+  const Tensor value = unflat(flat_value, x.shape());
   return record("norm_linear", value, {x, weight, norm.gain, norm.shift, bias},
                 [inputs, statistics, precision](auto in, const Tensor& grad) mutable {
                   const Tensor rows = normalized_rows(inputs, 0, inputs.rows(), statistics);

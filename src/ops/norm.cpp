@@ -1,6 +1,4 @@
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/normalization.h"
-#include "kernels/loops.h"
 #include "ops/common.h"
 #include "ops/norm_rows.h"
 
@@ -16,23 +14,6 @@ const char* op_name(NormKind kind) { return kind == NormKind::layer ? "layer_nor
 template <class T>
 const kernels::NormLoops<T>& norm_loops(NormKind kind) {
   return kind == NormKind::layer ? kernels::loops<T>().layer_norm : kernels::loops<T>().rms_norm;
-}
-
-template <class T>
-void forward(const NormInputs& in, Index first, Index last, T* value, RowStatistics& statistics) {
-  const Index width = in.width();
-  const T* x = in.x.get().data<T>();
-  const T* factor = in.factor.get().data<T>();
-  const T* shift = in.shift.get().data<T>();
-  T* mean = statistics.mean.data<T>();
-  T* inverse = statistics.inverse_deviation.data<T>();
-  const auto loop = norm_loops<T>(in.kind).value;
-  kernels::parallel_for(last - first, kernels::row_grain(width), [&](Index begin, Index end) {
-    for (Index row = first + begin; row < first + end; ++row) {
-      loop(x + row * width, factor, shift, value + (row - first) * width, width,
-           static_cast<T>(in.epsilon), mean + row, inverse + row);
-    }
-  });
 }
 
 template <class T>
@@ -99,10 +80,23 @@ RowStatistics empty_statistics(const NormInputs& in) {
 }
 
 Tensor normalized_rows(const NormInputs& in, Index first, Index last, RowStatistics& statistics) {
-  Tensor value = Tensor::empty({last - first, in.width()}, in.x.dtype());
+  const Index width = in.width();
+  Tensor value = Tensor::empty({last - first, width}, in.x.dtype());
   dispatch_floating(in.x.dtype(), op_name(in.kind), [&](auto zero) {
     using T = decltype(zero);
-    forward<T>(in, first, last, value.data<T>(), statistics);
+    const T* x = in.x.get().data<T>();
+    const T* factor = in.factor.get().data<T>();
+    const T* shift = in.shift.get().data<T>();
+    T* to = value.data<T>();
+    T* mean = statistics.mean.data<T>();
+    T* inverse = statistics.inverse_deviation.data<T>();
+    const auto loop = norm_loops<T>(in.kind).value;
+    kernels::parallel_for(last - first, kernels::row_grain(width), [&](Index begin, Index end) {
+      for (Index row = first + begin; row < first + end; ++row) {
+        loop(x + row * width, factor, shift, to + (row - first) * width, width,
+             static_cast<T>(in.epsilon), mean + row, inverse + row);
+      }
+    });
   });
   return value;
 }

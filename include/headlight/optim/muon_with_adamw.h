@@ -20,16 +20,8 @@ class MuonWithAdamW : public Optimizer {
   NamedTensors state() const override;
 
  private:
-  struct Parameters {
-    std::vector<MuonMatrix> hidden;
-    NamedTensors others;
-  };
-  static Parameters parameters_of(const LanguageModel& model);
-  MuonWithAdamW(Parameters parameters, const MuonOptions& muon, const AdamWOptions& adamw,
-                const std::optional<TensorParts>& parts);
-
-  Muon muon_;
-  AdamW adamw_;
+  std::optional<Muon> muon_;
+  std::optional<AdamW> adamw_;
 };
 
 }  // namespace headlight

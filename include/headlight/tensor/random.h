@@ -35,7 +35,4 @@ Tensor random_uniform(const Shape& shape, const RandomStream& random, double low
 Tensor random_normal(const Shape& shape, const RandomStream& random, double mean = 0.0,
                      double deviation = 1.0, DType dtype = DType::float32);
 
-// Overwrites a contiguous tensor with the numbers of random_normal.
-void fill_normal(Tensor& x, const RandomStream& random, double mean = 0.0, double deviation = 1.0);
-
 }  // namespace headlight
