@@ -8,121 +8,99 @@
 namespace headlight {
 namespace {
 
-class WeightTable {
- public:
-  explicit WeightTable(const GptConfig& config) : config_(config) {}
-
-  void add_embedding(Part part, Index count, bool multiplied) {
-    add({.shape = {count, config_.n_embd},
-         .part = part,
-         .start = Start::normal,
-         .multiplied = multiplied});
-  }
-
-  void add_norm(Part part, Index layer, Index width) {
-    const NormOptions options = config_.norm_options(width, DType::float32);
-    add({.shape = {width},
-         .part = part,
-         .layer = layer,
-         .start = options.gain_plus_one ? Start::zeros : Start::ones});
-    if (options.bias) {
-      add({.shape = {width}, .part = part, .is_bias = true, .layer = layer});
-    }
-  }
-
-  // Weight [outputs, inputs] and bias [outputs].
-  void add_linear(Part part, Index layer, const Shape& shape, bool bias,
-                  HeadAxis heads = HeadAxis::none) {
-    const bool into_stream = part == Part::attention_output || part == Part::mlp_out;
-    add({.shape = shape,
-         .part = part,
-         .layer = layer,
-         .start = into_stream ? Start::residual : Start::normal,
-         .multiplied = true,
-         .heads = heads});
-    // The bias of an output belongs to no head: it is added once to the sum over all heads.
-    if (bias) {
-      add({.shape = {shape[0]},
-           .part = part,
-           .is_bias = true,
-           .layer = layer,
-           .heads = heads == HeadAxis::output ? HeadAxis::none : heads});
-    }
-  }
-
-  void add_block(Index layer) {
-    const Index width = config_.n_embd;
-    const BlockPlan plan = block_plan(config_, layer);
-    const Index inner = plan.attention.inner_width();
-    add_norm(Part::attention_norm, layer, width);
-    add_linear(Part::query_key_value, layer, {plan.attention.qkv_width(), width}, plan.qkv_bias,
-               HeadAxis::query_key_value);
-    add_linear(Part::attention_output, layer, {width, inner}, plan.attention_output_bias,
-               HeadAxis::output);
-    if (plan.qk_norm) {
-      add_norm(Part::query_norm, layer, plan.attention.head_width);
-      add_norm(Part::key_norm, layer, plan.attention.head_width);
-    }
-    if (plan.output_norms) {
-      add_norm(Part::attention_output_norm, layer, width);
-    }
-    if (plan.mlp_width) {
-      add_mlp(layer, plan);
-    }
-  }
-
-  void add_mlp(Index layer, const BlockPlan& plan) {
-    const Index width = config_.n_embd;
-    if (!plan.shared_norm) {
-      add_norm(Part::mlp_norm, layer, width);
-    }
-    add_linear(Part::mlp_in, layer, {*plan.mlp_width, width}, plan.mlp_bias);
-    if (plan.gated_mlp) {
-      add_linear(Part::mlp_gate, layer, {*plan.mlp_width, width}, plan.mlp_bias);
-    }
-    add_linear(Part::mlp_out, layer, {width, *plan.mlp_width}, plan.mlp_bias);
-    if (plan.output_norms) {
-      add_norm(Part::mlp_output_norm, layer, width);
-    }
-  }
-
-  std::vector<Weight> take() { return std::move(weights_); }
-
- private:
-  void add(Weight weight) {
-    const std::string layer =
-        weight.layer == kNoLayer ? "" : "h." + std::to_string(weight.layer) + ".";
-    weight.name = layer + part_name(weight.part) + (weight.is_bias ? ".bias" : ".weight");
-    weights_.push_back(std::move(weight));
-  }
-
-  const GptConfig& config_;
-  std::vector<Weight> weights_;
-};
+using Counts = ParameterCounts;
 
 struct PartRow {
   const char* name;               // in Hugging Face's GPT-2
   Index ParameterCounts::*count;  // the count to which the part belongs
+  Start start = Start::normal;
+  HeadAxis heads = HeadAxis::none;
 };
 
 // In the order of Part.
-constexpr PartRow kParts[] = {{"wte", &ParameterCounts::token_embedding},
-                              {"wpe", &ParameterCounts::position_embedding},
-                              {"ln_1", &ParameterCounts::norms},
-                              {"attn.c_attn", &ParameterCounts::attention},
-                              {"attn.c_proj", &ParameterCounts::attention},
-                              {"attn.q_norm", &ParameterCounts::norms},
-                              {"attn.k_norm", &ParameterCounts::norms},
-                              {"ln_1_out", &ParameterCounts::norms},
-                              {"ln_2", &ParameterCounts::norms},
-                              {"mlp.c_fc", &ParameterCounts::mlp},
-                              {"mlp.c_gate", &ParameterCounts::mlp},
-                              {"mlp.c_proj", &ParameterCounts::mlp},
-                              {"ln_2_out", &ParameterCounts::norms},
-                              {"ln_f", &ParameterCounts::norms},
-                              {"lm_head", &ParameterCounts::head}};
+constexpr PartRow kParts[] = {
+    {"wte", &Counts::token_embedding},
+    {"wpe", &Counts::position_embedding},
+    {"ln_1", &Counts::norms, Start::ones},
+    {"attn.c_attn", &Counts::attention, Start::normal, HeadAxis::query_key_value},
+    {"attn.c_proj", &Counts::attention, Start::residual, HeadAxis::output},
+    {"attn.q_norm", &Counts::norms, Start::ones},
+    {"attn.k_norm", &Counts::norms, Start::ones},
+    {"ln_1_out", &Counts::norms, Start::ones},
+    {"ln_2", &Counts::norms, Start::ones},
+    {"mlp.c_fc", &Counts::mlp},
+    {"mlp.c_gate", &Counts::mlp},
+    {"mlp.c_proj", &Counts::mlp, Start::residual},
+    {"ln_2_out", &Counts::norms, Start::ones},
+    {"ln_f", &Counts::norms, Start::ones},
+    {"lm_head", &Counts::head}};
+
+static_assert(std::size(kParts) == static_cast<std::size_t>(Part::head) + 1);
 
 const PartRow& row_of(Part part) { return kParts[static_cast<std::size_t>(part)]; }
+
+// A matrix or the gain of a norm, and its bias [shape[0]], if the model has this part.
+struct PartShape {
+  Part part;
+  bool exists;
+  Shape shape;
+  bool has_bias = false;
+};
+
+bool has_shifts(const GptConfig& config) {
+  return config.norm_options(config.n_embd, DType::float32).bias;
+}
+
+std::vector<PartShape> parts_of_layer(const GptConfig& config, Index layer) {
+  const BlockPlan plan = block_plan(config, layer);
+  const AttentionPlan& heads = plan.attention;
+  const Index width = config.n_embd;
+  const bool has_mlp = plan.mlp_width.has_value();
+  const Index inner = plan.mlp_width.value_or(0);
+  const bool shift = has_shifts(config);
+  return {{Part::attention_norm, true, {width}, shift},
+          {Part::query_key_value, true, {heads.qkv_width(), width}, plan.qkv_bias},
+          {Part::attention_output, true, {width, heads.inner_width()}, plan.attention_output_bias},
+          {Part::query_norm, plan.qk_norm, {heads.head_width}, shift},
+          {Part::key_norm, plan.qk_norm, {heads.head_width}, shift},
+          {Part::attention_output_norm, plan.output_norms, {width}, shift},
+          {Part::mlp_norm, has_mlp && !plan.shared_norm, {width}, shift},
+          {Part::mlp_in, has_mlp, {inner, width}, plan.mlp_bias},
+          {Part::mlp_gate, plan.gated_mlp, {inner, width}, plan.mlp_bias},
+          {Part::mlp_out, has_mlp, {width, inner}, plan.mlp_bias},
+          {Part::mlp_output_norm, has_mlp && plan.output_norms, {width}, shift}};
+}
+
+// Appends the weights of the parts that exist.
+void add_weights(const std::vector<PartShape>& parts, Index layer, const GptConfig& config,
+                 std::vector<Weight>& weights) {
+  const std::string prefix = layer == kNoLayer ? "" : "h." + std::to_string(layer) + ".";
+  for (const auto& [part, exists, shape, has_bias] : parts) {
+    if (!exists) {
+      continue;
+    }
+    const PartRow& row = row_of(part);
+    const bool is_norm = row.start == Start::ones;
+    const bool is_head =
+        part == Part::head || (part == Part::token_embedding && config.tie_weights);
+    weights.push_back({.name = prefix + row.name + ".weight",
+                       .shape = shape,
+                       .part = part,
+                       .layer = layer,
+                       .start = is_norm && config.norm_gain_plus_one ? Start::zeros : row.start,
+                       .multiplied = is_head || (layer != kNoLayer && !is_norm),
+                       .heads = row.heads});
+    if (has_bias) {
+      // The bias of an output belongs to no head: it is added once to the sum over all heads.
+      weights.push_back({.name = prefix + row.name + ".bias",
+                         .shape = {shape[0]},
+                         .part = part,
+                         .is_bias = true,
+                         .layer = layer,
+                         .heads = row.heads == HeadAxis::output ? HeadAxis::none : row.heads});
+    }
+  }
+}
 
 // Returns the product of the sizes as float64: products of sizes up to 2^24 can overflow 64 bits.
 double elements(const Shape& shape) {
@@ -159,21 +137,21 @@ const char* part_name(Part part) { return row_of(part).name; }
 
 std::vector<Weight> weights_of(const GptConfig& config) {
   config.validate();
-  WeightTable table(config);
-  table.add_embedding(Part::token_embedding, config.vocab_size, config.tie_weights);
-  if (config.position == PositionKind::learned) {
-    table.add_embedding(Part::position_embedding, config.block_size, false);
-  }
+  const Index width = config.n_embd;
+  const Shape vocabulary{config.vocab_size, width};
+  const bool has_positions = config.position == PositionKind::learned;
+  const bool has_final_norm = config.norm == NormPosition::pre;
+  std::vector<Weight> weights;
+  add_weights({{Part::token_embedding, true, vocabulary},
+               {Part::position_embedding, has_positions, {config.block_size, width}}},
+              kNoLayer, config, weights);
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    table.add_block(layer);
+    add_weights(parts_of_layer(config, layer), layer, config, weights);
   }
-  if (config.norm == NormPosition::pre) {
-    table.add_norm(Part::final_norm, kNoLayer, config.n_embd);
-  }
-  if (!config.tie_weights) {
-    table.add_embedding(Part::head, config.vocab_size, true);
-  }
-  return table.take();
+  add_weights({{Part::final_norm, has_final_norm, {width}, has_shifts(config)},
+               {Part::head, !config.tie_weights, vocabulary}},
+              kNoLayer, config, weights);
+  return weights;
 }
 
 bool is_hidden_matrix(const Weight& weight) {

@@ -72,6 +72,7 @@ Muon::Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options,
     Tensor velocity = zeros_for(ranges_of(parts, matrix.name, parameter), parameter);
     require(velocity.numel() == 0 || velocity.shape() == parameter.shape(), "[Muon] ", matrix.name,
             ": a part of a matrix cannot be made orthogonal");
+    state_.emplace_back("momentum_buffer." + matrix.name, velocity);
     slots_.push_back({std::move(matrix), std::move(velocity)});
   }
 }
@@ -104,14 +105,6 @@ void Muon::step(double learning_rate, double gradient_scale) {
       });
     }
   }
-}
-
-NamedTensors Muon::state() const {
-  NamedTensors result;
-  for (const Slot& slot : slots_) {
-    result.emplace_back("momentum_buffer." + slot.matrix.name, slot.velocity);
-  }
-  return result;
 }
 
 }  // namespace headlight

@@ -21,6 +21,9 @@ MuonWithAdamW::MuonWithAdamW(const LanguageModel& model, const MuonOptions& muon
                 "' does not name its hidden matrices");
   muon_.emplace(std::move(matrices), muon, parts);
   adamw_.emplace(std::move(others), adamw, parts);
+  state_ = muon_->state();
+  const NamedTensors more = adamw_->state();
+  state_.insert(state_.end(), more.begin(), more.end());
 }
 
 void MuonWithAdamW::step(double learning_rate, double gradient_scale) {
@@ -29,13 +32,6 @@ void MuonWithAdamW::step(double learning_rate, double gradient_scale) {
   adamw_->set_step_count(step_count_);
   adamw_->step(learning_rate, gradient_scale);
   ++step_count_;
-}
-
-NamedTensors MuonWithAdamW::state() const {
-  NamedTensors state = muon_->state();
-  const NamedTensors more = adamw_->state();
-  state.insert(state.end(), more.begin(), more.end());
-  return state;
 }
 
 }  // namespace headlight

@@ -17,7 +17,6 @@ class MuonWithAdamW : public Optimizer {
                          const std::optional<TensorParts>& parts = {});
 
   void step(double learning_rate, double gradient_scale = 1.0) override;
-  NamedTensors state() const override;
 
  private:
   std::optional<Muon> muon_;
