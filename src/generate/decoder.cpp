@@ -21,13 +21,11 @@ constexpr Index kFewTokens = 32;
 class PackedProducts final : public WeightProducts {
  public:
   explicit PackedProducts(const DecoderModel& model) {
-    for (Index i = 0; i < std::ssize(model.layers); ++i) {
-      const DecoderLayer& layer = model.layers[static_cast<std::size_t>(i)];
-      add(model.gpt->weight(Part::query_key_value, i), layer.attention_in);
-      add(model.gpt->weight(Part::attention_output, i), layer.attention_out);
-      add(model.gpt->weight(Part::mlp_in, i), layer.mlp_in);
-      add(model.gpt->weight(Part::mlp_gate, i), layer.mlp_gate);
-      add(model.gpt->weight(Part::mlp_out, i), layer.mlp_out);
+    for (const auto& [weight, tensor] : model.gpt->weights()) {
+      if (is_hidden_matrix(weight)) {
+        const DecoderLayer& layer = model.layers[static_cast<std::size_t>(weight.layer)];
+        matrices_[tensor.data<float>()] = &layer.matrix(weight.part);
+      }
     }
   }
   Tensor multiply(const Linear& linear, const Tensor& x) const override {
@@ -35,12 +33,6 @@ class PackedProducts final : public WeightProducts {
   }
 
  private:
-  void add(const Tensor& weight, const PackedMatrix& packed) {
-    if (weight.defined()) {
-      matrices_[weight.data<float>()] = &packed;
-    }
-  }
-
   std::unordered_map<const float*, const PackedMatrix*> matrices_;  // keyed by weight address
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "generate/packed_matrix.h"
@@ -12,21 +13,15 @@ struct NormWeights {
   Tensor shift;  // [C], zeros without a bias
 };
 
-// Parts that the plan does not have are empty.
 struct DecoderLayer {
   BlockPlan plan;
-  NormWeights ln_1;
-  PackedMatrix attention_in;   // [(H + 2 G) D, C]
-  PackedMatrix attention_out;  // [C, H D]
-  NormWeights query_norm;      // [D]
-  NormWeights key_norm;        // [D]
-  std::vector<float> inverse_frequencies;
-  NormWeights ln_1_out;
-  NormWeights ln_2_out;
-  NormWeights ln_2;
-  PackedMatrix mlp_in;    // [I, C]
-  PackedMatrix mlp_gate;  // [I, C]
-  PackedMatrix mlp_out;   // [C, I]
+  std::vector<float> inverse_frequencies = {};  // for the plan's rope
+  // By part; empty for parts that the layer does not have.
+  std::array<PackedMatrix, kPartCount> matrices = {};
+  std::array<NormWeights, kPartCount> norms = {};
+
+  const PackedMatrix& matrix(Part part) const { return matrices[static_cast<std::size_t>(part)]; }
+  const NormWeights& norm(Part part) const { return norms[static_cast<std::size_t>(part)]; }
 };
 
 // Weights of a model in the form that Decoder steps use.

@@ -42,9 +42,8 @@ Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
 Index step_work(const DecoderModel& model, Index batch) {
   Index work = model.head.rows() * model.width;
   for (const DecoderLayer& layer : model.layers) {
-    for (const PackedMatrix* matrix : {&layer.attention_in, &layer.attention_out, &layer.mlp_in,
-                                       &layer.mlp_gate, &layer.mlp_out}) {
-      work += matrix->rows() * matrix->columns();
+    for (const PackedMatrix& matrix : layer.matrices) {
+      work += matrix.rows() * matrix.columns();
     }
   }
   return work * batch;
@@ -91,8 +90,9 @@ class LayerStep {
 
   void visit(Point) {}  // no hook
   void normalize(Branch branch) {
-    step_.normalize(branch == Branch::attention ? layer_.ln_1 : layer_.ln_2, work_.stream,
-                    work_.normalized(me_.index));
+    step_.normalize(
+        layer_.norm(branch == Branch::attention ? Part::attention_norm : Part::mlp_norm),
+        work_.stream, work_.normalized(me_.index));
   }
   void compute(Branch branch) {
     if (branch == Branch::attention) {
@@ -107,7 +107,8 @@ class LayerStep {
   // the normalised stream, of which each member has a copy.
   void add(Branch branch) {
     const bool is_attention = branch == Branch::attention;
-    const PackedMatrix& matrix = is_attention ? layer_.attention_out : layer_.mlp_out;
+    const PackedMatrix& matrix =
+        layer_.matrix(is_attention ? Part::attention_output : Part::mlp_out);
     const Index begin = me_.share_begin(matrix.panels());
     const Index end = me_.share_end(matrix.panels());
     matrix.multiply(begin, end, step_.batch, is_attention ? work_.attended : work_.inner,
@@ -115,8 +116,8 @@ class LayerStep {
     if (layer_.plan.output_norms) {
       me_.barrier();
       if (me_.index == 0) {
-        step_.normalize(is_attention ? layer_.ln_1_out : layer_.ln_2_out, work_.projected,
-                        work_.projected);
+        const Part norm = is_attention ? Part::attention_output_norm : Part::mlp_output_norm;
+        step_.normalize(layer_.norm(norm), work_.projected, work_.projected);
       }
       me_.barrier();
     }
@@ -177,7 +178,7 @@ class LayerStep {
   }
 
   void project() {
-    const PackedMatrix& matrix = layer_.attention_in;
+    const PackedMatrix& matrix = layer_.matrix(Part::query_key_value);
     const StepVectors normalized = work_.normalized(me_.index);
     if (!heads_are_shared_evenly()) {
       matrix.multiply(me_.share_begin(matrix.panels()), me_.share_end(matrix.panels()), step_.batch,
@@ -198,8 +199,8 @@ class LayerStep {
     const AttentionPlan& plan = layer_.plan.attention;
     float* vector = projection(part).of(item) + head * plan.head_width;
     if (layer_.plan.qk_norm) {
-      step_.normalize_row(part == 0 ? layer_.query_norm : layer_.key_norm, vector, vector,
-                          plan.head_width);
+      const Part norm = part == 0 ? Part::query_norm : Part::key_norm;
+      step_.normalize_row(layer_.norm(norm), vector, vector, plan.head_width);
     }
     if (plan.rope) {
       const KeyValueCache& cache = *step_.items[static_cast<std::size_t>(item)].cache;
@@ -251,12 +252,13 @@ class LayerStep {
   // Computes this member's rows of inner = activation(matrix x), with a gate times (mlp_in x).
   void feed_forward() {
     const bool is_gated = layer_.plan.gated_mlp;
-    const PackedMatrix& matrix = is_gated ? layer_.mlp_gate : layer_.mlp_in;
+    const PackedMatrix& matrix = layer_.matrix(is_gated ? Part::mlp_gate : Part::mlp_in);
     const Index begin = me_.share_begin(matrix.panels());
     const Index end = me_.share_end(matrix.panels());
     matrix.multiply(begin, end, step_.batch, work_.normalized(me_.index), work_.inner);
     if (is_gated) {
-      layer_.mlp_in.multiply(begin, end, step_.batch, work_.normalized(me_.index), work_.gated);
+      layer_.matrix(Part::mlp_in)
+          .multiply(begin, end, step_.batch, work_.normalized(me_.index), work_.gated);
     }
     for (Index b = 0; b < step_.batch; ++b) {
       for (Index panel = begin; panel < end; ++panel) {
@@ -320,8 +322,8 @@ StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threa
   projected = make(batch, model.width);
   qkv = make(batch, qkv_width);
   attended = make(batch, inner_width);
-  inner = make(batch, model.layers[0].mlp_in.rows());
-  gated = make(batch, model.layers[0].mlp_gate.rows());
+  inner = make(batch, model.layers[0].matrix(Part::mlp_in).rows());
+  gated = make(batch, model.layers[0].matrix(Part::mlp_gate).rows());
   logits = make(batch, model.head.rows());
   normalized_ = make(threads * batch, model.width);
   scores_ = make(threads, model.gpt->block_size());

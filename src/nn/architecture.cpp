@@ -35,7 +35,7 @@ constexpr PartRow kParts[] = {
     {"ln_f", &Counts::norms, Start::ones},
     {"lm_head", &Counts::head}};
 
-static_assert(std::size(kParts) == static_cast<std::size_t>(Part::head) + 1);
+static_assert(std::size(kParts) == kPartCount);
 
 const PartRow& row_of(Part part) { return kParts[static_cast<std::size_t>(part)]; }
 

@@ -30,6 +30,8 @@ enum class Part {
   head,  // untied only; otherwise the token embedding is used
 };
 
+inline constexpr std::size_t kPartCount = static_cast<std::size_t>(Part::head) + 1;
+
 // Returns the name of a part in Hugging Face's GPT-2, without the layer: "attn.c_attn".
 const char* part_name(Part part);
 
