@@ -280,8 +280,6 @@ NoGrad::NoGrad() : previous_(recording_enabled) { recording_enabled = false; }
 
 NoGrad::~NoGrad() { recording_enabled = previous_; }
 
-bool grad_enabled() { return recording_enabled; }
-
 Tensor& Tensor::set_requires_grad(bool value) {
   require(!value || is_floating(dtype_), "[set_requires_grad] expected a floating type, got ",
           dtype_);

@@ -60,13 +60,13 @@ void note(GradientCheckResult& result, double analytic, double numeric, std::siz
 std::vector<Index> elements_to_check(const Tensor& input, const GradientCheckOptions& options,
                                      std::uint64_t stream) {
   const bool all = options.elements_per_input == 0 || input.numel() <= options.elements_per_input;
+  const Index count = all ? input.numel() : options.elements_per_input;
   std::vector<Index> elements;
   const RandomStream random{options.seed, stream};
-  for (Index i = 0; i < (all ? input.numel() : options.elements_per_input); ++i) {
-    elements.push_back(
-        all ? i
-            : static_cast<Index>(random.below(static_cast<std::uint64_t>(i),
-                                              static_cast<std::uint64_t>(input.numel()))));
+  for (Index i = 0; i < count; ++i) {
+    const auto place = static_cast<std::uint64_t>(i);
+    const auto drawn = random.below(place, static_cast<std::uint64_t>(input.numel()));
+    elements.push_back(all ? i : static_cast<Index>(drawn));
   }
   return elements;
 }

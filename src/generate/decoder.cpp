@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "generate/decoder_step.h"
-#include "generate/packed_products.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
 #include "kernels/gemm/products.h"
@@ -17,6 +17,54 @@ namespace {
 // model's matrices into tiles.
 constexpr Index kFewTokens = 32;
 
+// Matrix products of a forward pass with the packed matrices of the steps.
+class PackedProducts final : public WeightProducts {
+ public:
+  explicit PackedProducts(const DecoderModel& model) {
+    for (const auto& [weight, tensor] : model.gpt->weights()) {
+      if (is_hidden_matrix(weight)) {
+        const DecoderLayer& layer = model.layers[static_cast<std::size_t>(weight.layer)];
+        matrices_[tensor.data<float>()] = &layer.matrix(weight.part);
+      }
+    }
+  }
+  Tensor multiply(const Linear& linear, const Tensor& x) const override {
+    return matrices_.at(linear.weight.data<float>())->product(x);
+  }
+
+ private:
+  std::unordered_map<const float*, const PackedMatrix*> matrices_;  // keyed by weight address
+};
+
+void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
+  const Index vocabulary = model.token_embedding.size(0);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    require(items[i].token >= 0 && items[i].token < vocabulary, "[Decoder] expected ids from 0 to ",
+            vocabulary - 1, ", got ", items[i].token, " for sequence ", i);
+    require(items[i].cache != nullptr, "[Decoder] expected a cache for sequence ", i);
+    model.gpt->check_cache(*items[i].cache, 1);
+  }
+}
+
+// Writes the embeddings of the tokens, and of their positions if learned, to `stream`.
+void embed(const DecoderModel& model, std::span<const DecodeItem> items,
+           const StepVectors& stream) {
+  const double scale = model.gpt->config().embedding_scale;
+  for (std::size_t b = 0; b < items.size(); ++b) {
+    float* row = stream.of(static_cast<Index>(b));
+    const float* tokens = model.token_embedding.data<float>();
+    std::copy_n(tokens + items[b].token * model.width, model.width, row);
+    if (scale > 0) {
+      kernels::loops<float>().scale(static_cast<float>(scale), row, model.width);
+    }
+    if (model.position_embedding.defined()) {
+      const float* positions = model.position_embedding.data<float>();
+      kernels::loops<float>().add(row, positions + items[b].cache->length() * model.width, row,
+                                  model.width);
+    }
+  }
+}
+
 }  // namespace
 
 struct Decoder::State {
@@ -24,7 +72,7 @@ struct Decoder::State {
       : whole(whole_model), format(weight_format) {
     if (const auto* gpt = dynamic_cast<const Gpt*>(&whole)) {
       packed.emplace(*gpt, format);
-      products.emplace(*packed);
+      products = std::make_unique<PackedProducts>(*packed);
     }
     require_value(packed.has_value() || format == WeightFormat::float32, "weights",
                   "expected float32 for a model of type '", whole.model_type(), "', got ",
@@ -41,7 +89,7 @@ struct Decoder::State {
     const bool is_fast = format == WeightFormat::int8
                              ? kernels::multiplies_int8_fast()
                              : kernels::products_are_own() && tokens <= kFewTokens;
-    return is_fast ? &*products : nullptr;
+    return is_fast ? products.get() : nullptr;
   }
   // Returns memory for a step. The memory only grows.
   const StepWorkspace& workspace_for(Index batch, Index threads) {
@@ -53,84 +101,46 @@ struct Decoder::State {
   }
 
   // Runs the model's own pass, and the packed head on the last token of each sequence.
-  void run_model(const Batch& batch, const ForwardContext& context);
-  void step_with_hook(std::span<const DecodeItem> items, ForwardHook* hook);
+  void run_model(const Batch& batch, const ForwardContext& context) {
+    const DecoderModel& model = steps();
+    const Gpt& gpt = *model.gpt;
+    const Index layers = gpt.config().n_layer;
+    const NoGrad no_grad;
+    const Tensor all = gpt.residual(batch, layers, context);  // [N, C]
+    const Batch last = last_tokens(batch);
+    const Tensor hidden =
+        gpt.hidden_from(layers, last_rows(all, batch), last, {.hook = context.hook});  // [B, C]
+    HookPair hooks(gpt.attached(), context.hook);
+    const Tensor logits =
+        to_contiguous(visited(hooks.get(), {Point::logits}, model.head.product(hidden)));
+    const Index count = batch.sequence_count();
+    const StepVectors& rows = workspace_for(count, 1).logits;
+    for (Index b = 0; b < count; ++b) {
+      std::copy_n(logits.data<float>() + b * logits.size(1), logits.size(1), rows.of(b));
+    }
+  }
+
+  // Shows every point of a step to the hooks: one more token of each sequence in the model's own
+  // pass, with the packed matrices.
+  void step_with_hook(std::span<const DecodeItem> items, ForwardHook* hook) {
+    std::vector<std::vector<std::int32_t>> tokens;
+    std::vector<Index> lengths;
+    std::vector<KeyValueCache*> caches;
+    for (const DecodeItem& item : items) {
+      tokens.push_back({item.token});
+      lengths.push_back(item.cache->length());
+      caches.push_back(item.cache);
+    }
+    run_model(continue_sequences(tokens, lengths),
+              {.hook = hook, .products = products.get(), .caches = caches});
+  }
 
   const LanguageModel& whole;
   WeightFormat format;
   std::optional<DecoderModel> packed;
-  std::optional<PackedProducts> products;  // products with the packed matrices
+  std::unique_ptr<const WeightProducts> products;  // with the packed matrices
   std::optional<StepWorkspace> workspace;
 };
-
-namespace {
-
-void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
-  const Index vocabulary = model.token_embedding.size(0);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    require(items[i].token >= 0 && items[i].token < vocabulary, "[Decoder] expected ids from 0 to ",
-            vocabulary - 1, ", got ", items[i].token, " for sequence ", i);
-    require(items[i].cache != nullptr, "[Decoder] expected a cache for sequence ", i);
-    model.gpt->check_cache(*items[i].cache, 1);
-  }
-}
-
-// Writes the embeddings of the tokens, and of their positions if learned, to `stream`.
-void embed(const DecoderModel& model, std::span<const DecodeItem> items,
-           const StepVectors& stream) {
-  const auto batch = static_cast<Index>(items.size());
-  for (Index b = 0; b < batch; ++b) {
-    const Index token = items[static_cast<std::size_t>(b)].token;
-    std::copy_n(model.token_embedding.data<float>() + token * model.width, model.width,
-                stream.of(b));
-    if (const double scale = model.gpt->config().embedding_scale; scale > 0) {
-      kernels::loops<float>().scale(static_cast<float>(scale), stream.of(b), model.width);
-    }
-  }
-  if (model.position_embedding.defined()) {
-    for (Index b = 0; b < batch; ++b) {
-      const Index position = items[static_cast<std::size_t>(b)].cache->length();
-      const float* values = model.position_embedding.data<float>() + position * model.width;
-      kernels::loops<float>().add(stream.of(b), values, stream.of(b), model.width);
-    }
-  }
-}
-
-}  // namespace
-
-void Decoder::State::run_model(const Batch& batch, const ForwardContext& context) {
-  const DecoderModel& model = steps();
-  const Gpt& gpt = *model.gpt;
-  const Index layers = gpt.config().n_layer;
-  const NoGrad no_grad;
-  const Tensor all = gpt.residual(batch, layers, context);  // [N, C]
-  const Batch last = last_tokens(batch);
-  const Tensor hidden =
-      gpt.hidden_from(layers, last_rows(all, batch), last, {.hook = context.hook});  // [B, C]
-  HookPair hooks(gpt.attached(), context.hook);
-  const Tensor logits =
-      to_contiguous(visited(hooks.get(), {Point::logits}, model.head.product(hidden)));
-  const Index count = batch.sequence_count();
-  const StepVectors& rows = workspace_for(count, 1).logits;
-  for (Index b = 0; b < count; ++b) {
-    std::copy_n(logits.data<float>() + b * logits.size(1), logits.size(1), rows.of(b));
-  }
-}
-
-// Shows every point of a step to the hooks: one more token of each sequence in the model's own
-// pass, with the packed matrices.
-void Decoder::State::step_with_hook(std::span<const DecodeItem> items, ForwardHook* hook) {
-  std::vector<std::vector<std::int32_t>> tokens;
-  std::vector<Index> lengths;
-  std::vector<KeyValueCache*> caches;
-  for (const DecodeItem& item : items) {
-    tokens.push_back({item.token});
-    lengths.push_back(item.cache->length());
-    caches.push_back(item.cache);
-  }
-  run_model(continue_sequences(tokens, lengths),
-            {.hook = hook, .products = &*products, .caches = caches});
-}
 
 Decoder::Decoder(const LanguageModel& model, WeightFormat format)
     : state_(std::make_unique<State>(model, format)) {}
@@ -139,7 +149,6 @@ Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 
 const LanguageModel& Decoder::model() const { return state_->whole; }
-WeightFormat Decoder::format() const { return state_->format; }
 bool Decoder::has_steps() const { return state_->packed.has_value(); }
 KeyValueCache Decoder::make_cache() const { return state_->steps().gpt->make_cache(); }
 
@@ -171,9 +180,7 @@ void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
     item.cache->reserve(1);
   }
   embed(model, items, workspace.stream);
-  const DecoderStep step(model, items, workspace);
-  kernels::parallel_team(threads, step_work(model, batch),
-                         [&](const kernels::TeamMember& me) { step.run(me); });
+  run_step(model, items, workspace, threads);
   for (const DecodeItem& item : items) {
     item.cache->advance(1);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "generate/packed_matrix.h"
@@ -14,21 +15,13 @@ struct NormWeights {
 
 struct DecoderLayer {
   BlockPlan plan;
-  NormWeights ln_1;
-  PackedMatrix attention_in;   // [(H + 2 G) D, C]
-  PackedMatrix attention_out;  // [C, H D]
-  // [D] each, for queries and keys, if the plan has qk_norm.
-  NormWeights query_norm = {};
-  NormWeights key_norm = {};
   std::vector<float> inverse_frequencies = {};  // for the plan's rope
-  // Only if the plan has output norms.
-  NormWeights ln_1_out = {};
-  NormWeights ln_2_out = {};
-  // Empty in a model without MLPs.
-  NormWeights ln_2 = {};
-  PackedMatrix mlp_in = {};    // [I, C]
-  PackedMatrix mlp_gate = {};  // [I, C], only if the plan has a gate
-  PackedMatrix mlp_out = {};   // [C, I]
+  // By part; empty for parts that the layer does not have.
+  std::array<PackedMatrix, kPartCount> matrices = {};
+  std::array<NormWeights, kPartCount> norms = {};
+
+  const PackedMatrix& matrix(Part part) const { return matrices[static_cast<std::size_t>(part)]; }
+  const NormWeights& norm(Part part) const { return norms[static_cast<std::size_t>(part)]; }
 };
 
 // Weights of a model in the form that Decoder steps use.

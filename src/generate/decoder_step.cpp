@@ -7,6 +7,7 @@
 #include "kernels/layers/activations.h"
 #include "kernels/layers/rotary.h"
 #include "kernels/loops.h"
+#include "kernels/parallel.h"
 #include "nn/block_order.h"
 
 namespace headlight {
@@ -37,18 +38,265 @@ Index first_seen(const AttentionPlan& plan, Index length) {
 
 Index padded(Index length) { return kernels::panel_count(length) * kPanelRows; }
 
-}  // namespace
-
+// Returns the multiply-adds of a step on `batch` sequences.
 Index step_work(const DecoderModel& model, Index batch) {
   Index work = model.head.rows() * model.width;
   for (const DecoderLayer& layer : model.layers) {
-    for (const PackedMatrix* matrix : {&layer.attention_in, &layer.attention_out, &layer.mlp_in,
-                                       &layer.mlp_gate, &layer.mlp_out}) {
-      work += matrix->rows() * matrix->columns();
+    for (const PackedMatrix& matrix : layer.matrices) {
+      work += matrix.rows() * matrix.columns();
     }
   }
   return work * batch;
 }
+
+// One team member's part of a step.
+struct MemberStep {
+  const DecoderModel& model;
+  std::span<const DecodeItem> items;
+  const StepWorkspace& work;
+  const TeamMember& me;
+  const GptConfig& config = model.gpt->config();
+  Index batch = std::ssize(items);
+  bool pre_norm = config.norm == NormPosition::pre;
+
+  void normalize_row(const NormWeights& norm, const float* from, float* to, Index width) const {
+    const auto& loops = kernels::loops<float>();
+    const auto& of_kind = config.norm_type == NormKind::rms ? loops.rms_norm : loops.layer_norm;
+    float mean = 0;
+    float inverse_deviation = 0;
+    of_kind.value(from, norm.gain.data<float>(), norm.shift.data<float>(), to, width,
+                  static_cast<float>(config.layer_norm_epsilon), &mean, &inverse_deviation);
+  }
+
+  // Normalises every sequence from `from` to `to`, which may be equal.
+  void normalize(const NormWeights& norm, const StepVectors& from, const StepVectors& to) const {
+    for (Index b = 0; b < batch; ++b) {
+      normalize_row(norm, from.of(b), to.of(b), model.width);
+    }
+  }
+
+  void run() const;
+};
+
+// Computation of one layer by one team member, with the steps that run_block() calls.
+class LayerStep {
+ public:
+  LayerStep(const MemberStep& step, Index number)
+      : step_(step),
+        me_(step.me),
+        number_(number),
+        layer_(step.model.layers[static_cast<std::size_t>(number)]),
+        work_(step.work) {}
+
+  void visit(Point) {}  // no hook
+  void normalize(Branch branch) {
+    step_.normalize(
+        layer_.norm(branch == Branch::attention ? Part::attention_norm : Part::mlp_norm),
+        work_.stream, work_.normalized(me_.index));
+  }
+  void compute(Branch branch) {
+    if (branch == Branch::attention) {
+      attend();
+    } else {
+      feed_forward();
+    }
+    me_.barrier();
+  }
+
+  // Computes this member's rows of stream = residual + matrix x. With post-norms the residual is
+  // the normalised stream, of which each member has a copy.
+  void add(Branch branch) {
+    const bool is_attention = branch == Branch::attention;
+    const PackedMatrix& matrix =
+        layer_.matrix(is_attention ? Part::attention_output : Part::mlp_out);
+    const Index begin = me_.share_begin(matrix.panels());
+    const Index end = me_.share_end(matrix.panels());
+    matrix.multiply(begin, end, step_.batch, is_attention ? work_.attended : work_.inner,
+                    work_.projected);
+    if (layer_.plan.output_norms) {
+      me_.barrier();
+      if (me_.index == 0) {
+        const Part norm = is_attention ? Part::attention_output_norm : Part::mlp_output_norm;
+        step_.normalize(layer_.norm(norm), work_.projected, work_.projected);
+      }
+      me_.barrier();
+    }
+    const StepVectors residual = step_.pre_norm ? work_.stream : work_.normalized(me_.index);
+    const Index row = begin * kPanelRows;
+    for (Index b = 0; b < step_.batch; ++b) {
+      kernels::loops<float>().add(residual.of(b) + row, work_.projected.of(b) + row,
+                                  work_.stream.of(b) + row, (end - begin) * kPanelRows);
+    }
+    me_.barrier();
+  }
+
+ private:
+  StepVectors projection(Index part) const {
+    return {work_.qkv.start + layer_.plan.attention.part_begin(part), work_.qkv.stride};
+  }
+
+  // If the heads divide evenly among the members, each member computes only its own heads and needs
+  // no barrier.
+  void attend() {
+    const Index heads = layer_.plan.attention.heads;
+    const Index batch = step_.batch;
+    const Index key_heads = layer_.plan.attention.key_heads;
+    project();
+    if (heads_are_shared_evenly()) {
+      for (Index b = 0; b < batch; ++b) {
+        for (Index head = me_.share_begin(key_heads); head < me_.share_end(key_heads); ++head) {
+          turn(1, b, head);
+          keep_key_and_value(b, head);
+        }
+        for (Index head = me_.share_begin(heads); head < me_.share_end(heads); ++head) {
+          turn(0, b, head);
+          attend_head(b, head);
+        }
+      }
+      return;
+    }
+    me_.barrier();
+    const Index all = batch * key_heads;
+    for (Index i = me_.share_begin(all); i < me_.share_end(all); ++i) {
+      turn(1, i / key_heads, i % key_heads);
+      keep_key_and_value(i / key_heads, i % key_heads);
+    }
+    if (key_heads < heads) {
+      me_.barrier();
+    }
+    for (Index i = me_.share_begin(batch * heads); i < me_.share_end(batch * heads); ++i) {
+      turn(0, i / heads, i % heads);
+      attend_head(i / heads, i % heads);
+    }
+  }
+
+  // Returns true if each member can compute queries, keys and values for its own heads.
+  bool heads_are_shared_evenly() const {
+    const AttentionPlan& plan = layer_.plan.attention;
+    return plan.key_ends.empty() && plan.key_heads % me_.size == 0 &&
+           plan.head_width % kPanelRows == 0;
+  }
+
+  void project() {
+    const PackedMatrix& matrix = layer_.matrix(Part::query_key_value);
+    const StepVectors normalized = work_.normalized(me_.index);
+    if (!heads_are_shared_evenly()) {
+      matrix.multiply(me_.share_begin(matrix.panels()), me_.share_end(matrix.panels()), step_.batch,
+                      normalized, work_.qkv);
+      return;
+    }
+    const AttentionPlan& plan = layer_.plan.attention;
+    for (Index part = 0; part < 3; ++part) {
+      const Index first = plan.part_begin(part) / kPanelRows;
+      const Index panels = plan.part_heads(part) * plan.head_width / kPanelRows;
+      matrix.multiply(first + me_.share_begin(panels), first + me_.share_end(panels), step_.batch,
+                      normalized, work_.qkv);
+    }
+  }
+
+  // Applies the norm and the rotation to a query or key in place.
+  void turn(Index part, Index item, Index head) const {
+    const AttentionPlan& plan = layer_.plan.attention;
+    float* vector = projection(part).of(item) + head * plan.head_width;
+    if (layer_.plan.qk_norm) {
+      const Part norm = part == 0 ? Part::query_norm : Part::key_norm;
+      step_.normalize_row(layer_.norm(norm), vector, vector, plan.head_width);
+    }
+    if (plan.rope) {
+      const KeyValueCache& cache = *step_.items[static_cast<std::size_t>(item)].cache;
+      kernels::rotate_row(vector, vector, 1, plan.head_width,
+                          {.inverse_frequencies = layer_.inverse_frequencies,
+                           .position = static_cast<std::int32_t>(cache.length()),
+                           .style = plan.rope->style});
+    }
+  }
+
+  void keep_key_and_value(Index item, Index head) const {
+    const Index width = layer_.plan.attention.head_width;
+    const Index heads = layer_.plan.attention.key_heads;
+    const KeyValueCache& cache = *step_.items[static_cast<std::size_t>(item)].cache;
+    const Index place = cache.length() % KeyValueCache::kBlock;
+    float* block = cache.blocks(number_)[static_cast<std::size_t>(cache.length()) /
+                                         static_cast<std::size_t>(KeyValueCache::kBlock)];
+    float* keys = block + head * KeyValueCache::kBlock * width;
+    float* values = keys + heads * KeyValueCache::kBlock * width;
+    std::copy_n(projection(1).of(item) + head * width, width, keys + place * width);
+    std::copy_n(projection(2).of(item) + head * width, width, values + place * width);
+  }
+
+  // Computes the output of a head; its query must be normalised and rotated already.
+  // Skips the blocks of the cache that the query does not see.
+  void attend_head(Index item, Index head) const {
+    static_assert(kernels::kAttentionBlock == KeyValueCache::kBlock);
+    const AttentionPlan& plan = layer_.plan.attention;
+    const Index width = plan.head_width;
+    const Index key_head = plan.key_head(head);
+    const KeyValueCache& cache = *step_.items[static_cast<std::size_t>(item)].cache;
+    const Index length = cache.length() + 1;
+    const Index unseen = first_seen(plan, length) / KeyValueCache::kBlock;
+    const Index before = unseen * KeyValueCache::kBlock;
+    const double usual_scale = 1.0 / std::sqrt(static_cast<double>(width));
+    kernels::attention_steps().attend(
+        {.query = projection(0).of(item) + head * width,
+         .blocks = cache.blocks(number_).data() + unseen,
+         .keys = key_head * KeyValueCache::kBlock * width,
+         .values = (plan.key_heads + key_head) * KeyValueCache::kBlock * width,
+         .length = length - before,
+         .hidden = first_seen(plan, length) - before,
+         .width = width,
+         .scale = static_cast<float>(plan.scale > 0 ? plan.scale : usual_scale),
+         .scores = work_.scores(me_.index),
+         .output = work_.attended.of(item) + head * width});
+  }
+
+  // Computes this member's rows of inner = activation(matrix x), with a gate times (mlp_in x).
+  void feed_forward() {
+    const bool is_gated = layer_.plan.gated_mlp;
+    const PackedMatrix& matrix = layer_.matrix(is_gated ? Part::mlp_gate : Part::mlp_in);
+    const Index begin = me_.share_begin(matrix.panels());
+    const Index end = me_.share_end(matrix.panels());
+    matrix.multiply(begin, end, step_.batch, work_.normalized(me_.index), work_.inner);
+    if (is_gated) {
+      layer_.matrix(Part::mlp_in)
+          .multiply(begin, end, step_.batch, work_.normalized(me_.index), work_.gated);
+    }
+    for (Index b = 0; b < step_.batch; ++b) {
+      for (Index panel = begin; panel < end; ++panel) {
+        float* inner = work_.inner.of(b) + panel * kPanelRows;
+        activate_panel(step_.config.activation, inner);
+        if (is_gated) {
+          multiply_panel(work_.gated.of(b) + panel * kPanelRows, inner);
+        }
+      }
+    }
+  }
+
+  const MemberStep& step_;
+  const TeamMember& me_;
+  Index number_;
+  const DecoderLayer& layer_;
+  const StepWorkspace& work_;
+};
+
+void MemberStep::run() const {
+  const StepVectors normalized = work.normalized(me.index);
+  if (!pre_norm) {
+    for (Index b = 0; b < batch; ++b) {
+      std::copy_n(work.stream.of(b), model.width, normalized.of(b));
+    }
+  }
+  for (Index i = 0; i < std::ssize(model.layers); ++i) {
+    LayerStep layer(*this, i);
+    run_block(model.layers[static_cast<std::size_t>(i)].plan, layer);
+  }
+  if (pre_norm) {
+    normalize(model.ln_f, work.stream, normalized);
+  }
+  const Index panels = model.head.panels();
+  model.head.multiply(me.share_begin(panels), me.share_end(panels), batch, normalized, work.logits);
+}
+
+}  // namespace
 
 Index step_threads(const DecoderModel& model, Index batch) {
   const Index meetings_of_layer = model.layers[0].plan.mlp_width ? 4 : 2;
@@ -74,8 +322,8 @@ StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threa
   projected = make(batch, model.width);
   qkv = make(batch, qkv_width);
   attended = make(batch, inner_width);
-  inner = make(batch, model.layers[0].mlp_in.rows());
-  gated = make(batch, model.layers[0].mlp_gate.rows());
+  inner = make(batch, model.layers[0].matrix(Part::mlp_in).rows());
+  gated = make(batch, model.layers[0].matrix(Part::mlp_gate).rows());
   logits = make(batch, model.head.rows());
   normalized_ = make(threads * batch, model.width);
   scores_ = make(threads, model.gpt->block_size());
@@ -87,251 +335,11 @@ StepVectors StepWorkspace::normalized(Index thread) const {
 
 float* StepWorkspace::scores(Index thread) const { return scores_.of(thread); }
 
-// Computation of one layer by one team member, with the steps that run_block() calls.
-class DecoderStep::Layer {
- public:
-  Layer(const DecoderStep& step, const TeamMember& me, Index number)
-      : step_(step),
-        me_(me),
-        number_(number),
-        layer_(step.model_.layers[static_cast<std::size_t>(number)]),
-        work_(step.work_) {}
-
-  void visit(Point) {}  // no hook
-  void normalize(Branch branch) {
-    step_.normalize(branch == Branch::attention ? layer_.ln_1 : layer_.ln_2, work_.stream,
-                    work_.normalized(me_.index));
-  }
-  void compute(Branch branch) {
-    if (branch == Branch::attention) {
-      attend();
-    } else {
-      feed_forward();
-    }
-    me_.barrier();
-  }
-  void add(Branch branch);
-
- private:
-  StepVectors projection(Index part) const {
-    return {work_.qkv.start + layer_.plan.attention.part_begin(part), work_.qkv.stride};
-  }
-  void attend();
-  // Returns true if each member can compute queries, keys and values for its own heads.
-  bool heads_are_shared_evenly() const {
-    const AttentionPlan& plan = layer_.plan.attention;
-    return plan.key_ends.empty() && plan.key_heads % me_.size == 0 &&
-           plan.head_width % kPanelRows == 0;
-  }
-  void project();
-  // Applies the norm and the rotation to a query or key in place.
-  void turn(Index part, Index item, Index head) const;
-  void keep_key_and_value(Index item, Index head) const;
-  // Computes the output of a head; its query must be normalised and rotated already.
-  void attend_head(Index item, Index head) const;
-  void feed_forward();
-
-  const DecoderStep& step_;
-  const TeamMember& me_;
-  Index number_;
-  const DecoderLayer& layer_;
-  const StepWorkspace& work_;
-};
-
-// If the heads divide evenly among the members, each member computes only its own heads and needs
-// no barrier.
-void DecoderStep::Layer::attend() {
-  const Index heads = layer_.plan.attention.heads;
-  const Index batch = step_.batch_;
-  const Index key_heads = layer_.plan.attention.key_heads;
-  project();
-  if (heads_are_shared_evenly()) {
-    for (Index b = 0; b < batch; ++b) {
-      for (Index head = me_.share_begin(key_heads); head < me_.share_end(key_heads); ++head) {
-        turn(1, b, head);
-        keep_key_and_value(b, head);
-      }
-      for (Index head = me_.share_begin(heads); head < me_.share_end(heads); ++head) {
-        turn(0, b, head);
-        attend_head(b, head);
-      }
-    }
-    return;
-  }
-  me_.barrier();
-  const Index all = batch * key_heads;
-  for (Index i = me_.share_begin(all); i < me_.share_end(all); ++i) {
-    turn(1, i / key_heads, i % key_heads);
-    keep_key_and_value(i / key_heads, i % key_heads);
-  }
-  if (key_heads < heads) {
-    me_.barrier();
-  }
-  for (Index i = me_.share_begin(batch * heads); i < me_.share_end(batch * heads); ++i) {
-    turn(0, i / heads, i % heads);
-    attend_head(i / heads, i % heads);
-  }
-}
-
-void DecoderStep::Layer::project() {
-  const PackedMatrix& matrix = layer_.attention_in;
-  const StepVectors normalized = work_.normalized(me_.index);
-  if (!heads_are_shared_evenly()) {
-    matrix.multiply(me_.share_begin(matrix.panels()), me_.share_end(matrix.panels()), step_.batch_,
-                    normalized, work_.qkv);
-    return;
-  }
-  const AttentionPlan& plan = layer_.plan.attention;
-  for (Index part = 0; part < 3; ++part) {
-    const Index first = plan.part_begin(part) / kPanelRows;
-    const Index panels = plan.part_heads(part) * plan.head_width / kPanelRows;
-    matrix.multiply(first + me_.share_begin(panels), first + me_.share_end(panels), step_.batch_,
-                    normalized, work_.qkv);
-  }
-}
-
-void DecoderStep::Layer::turn(Index part, Index item, Index head) const {
-  const AttentionPlan& plan = layer_.plan.attention;
-  float* vector = projection(part).of(item) + head * plan.head_width;
-  if (layer_.plan.qk_norm) {
-    step_.normalize_row(part == 0 ? layer_.query_norm : layer_.key_norm, vector, vector,
-                        plan.head_width);
-  }
-  if (plan.rope) {
-    const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
-    kernels::rotate_row(vector, vector, 1, plan.head_width,
-                        {.inverse_frequencies = layer_.inverse_frequencies,
-                         .position = static_cast<std::int32_t>(cache.length()),
-                         .style = plan.rope->style});
-  }
-}
-
-void DecoderStep::Layer::keep_key_and_value(Index item, Index head) const {
-  const Index width = layer_.plan.attention.head_width;
-  const Index heads = layer_.plan.attention.key_heads;
-  const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
-  const Index place = cache.length() % KeyValueCache::kBlock;
-  float* block = cache.blocks(number_)[static_cast<std::size_t>(cache.length()) /
-                                       static_cast<std::size_t>(KeyValueCache::kBlock)];
-  float* keys = block + head * KeyValueCache::kBlock * width;
-  float* values = keys + heads * KeyValueCache::kBlock * width;
-  std::copy_n(projection(1).of(item) + head * width, width, keys + place * width);
-  std::copy_n(projection(2).of(item) + head * width, width, values + place * width);
-}
-
-// Skips the blocks of the cache that the query does not see.
-void DecoderStep::Layer::attend_head(Index item, Index head) const {
-  static_assert(kernels::kAttentionBlock == KeyValueCache::kBlock);
-  const AttentionPlan& plan = layer_.plan.attention;
-  const Index width = plan.head_width;
-  const Index key_head = plan.key_head(head);
-  const KeyValueCache& cache = *step_.items_[static_cast<std::size_t>(item)].cache;
-  const Index length = cache.length() + 1;
-  const Index unseen = first_seen(plan, length) / KeyValueCache::kBlock;
-  const Index before = unseen * KeyValueCache::kBlock;
-  const double usual_scale = 1.0 / std::sqrt(static_cast<double>(width));
-  kernels::attention_steps().attend(
-      {.query = projection(0).of(item) + head * width,
-       .blocks = cache.blocks(number_).data() + unseen,
-       .keys = key_head * KeyValueCache::kBlock * width,
-       .values = (plan.key_heads + key_head) * KeyValueCache::kBlock * width,
-       .length = length - before,
-       .hidden = first_seen(plan, length) - before,
-       .width = width,
-       .scale = static_cast<float>(plan.scale > 0 ? plan.scale : usual_scale),
-       .scores = work_.scores(me_.index),
-       .output = work_.attended.of(item) + head * width});
-}
-
-// Computes this member's rows of stream = residual + matrix x. With post-norms the residual is the
-// normalised stream, of which each member has a copy.
-void DecoderStep::Layer::add(Branch branch) {
-  const bool is_attention = branch == Branch::attention;
-  const PackedMatrix& matrix = is_attention ? layer_.attention_out : layer_.mlp_out;
-  const Index begin = me_.share_begin(matrix.panels());
-  const Index end = me_.share_end(matrix.panels());
-  matrix.multiply(begin, end, step_.batch_, is_attention ? work_.attended : work_.inner,
-                  work_.projected);
-  if (layer_.plan.output_norms) {
-    me_.barrier();
-    if (me_.index == 0) {
-      step_.normalize(is_attention ? layer_.ln_1_out : layer_.ln_2_out, work_.projected,
-                      work_.projected);
-    }
-    me_.barrier();
-  }
-  const StepVectors residual = step_.pre_norm_ ? work_.stream : work_.normalized(me_.index);
-  const Index row = begin * kPanelRows;
-  for (Index b = 0; b < step_.batch_; ++b) {
-    kernels::loops<float>().add(residual.of(b) + row, work_.projected.of(b) + row,
-                                work_.stream.of(b) + row, (end - begin) * kPanelRows);
-  }
-  me_.barrier();
-}
-
-// Computes this member's rows of inner = activation(matrix x), with a gate times (mlp_in x).
-void DecoderStep::Layer::feed_forward() {
-  const bool is_gated = layer_.plan.gated_mlp;
-  const PackedMatrix& matrix = is_gated ? layer_.mlp_gate : layer_.mlp_in;
-  const Index begin = me_.share_begin(matrix.panels());
-  const Index end = me_.share_end(matrix.panels());
-  matrix.multiply(begin, end, step_.batch_, work_.normalized(me_.index), work_.inner);
-  if (is_gated) {
-    layer_.mlp_in.multiply(begin, end, step_.batch_, work_.normalized(me_.index), work_.gated);
-  }
-  for (Index b = 0; b < step_.batch_; ++b) {
-    for (Index panel = begin; panel < end; ++panel) {
-      float* inner = work_.inner.of(b) + panel * kPanelRows;
-      activate_panel(step_.model_.gpt->config().activation, inner);
-      if (is_gated) {
-        multiply_panel(work_.gated.of(b) + panel * kPanelRows, inner);
-      }
-    }
-  }
-}
-
-DecoderStep::DecoderStep(const DecoderModel& model, std::span<const DecodeItem> items,
-                         const StepWorkspace& workspace)
-    : model_(model),
-      items_(items),
-      work_(workspace),
-      batch_(static_cast<Index>(items.size())),
-      pre_norm_(model.gpt->config().norm == NormPosition::pre) {}
-
-void DecoderStep::run(const TeamMember& me) const {
-  if (!pre_norm_) {
-    for (Index b = 0; b < batch_; ++b) {
-      std::copy_n(work_.stream.of(b), model_.width, work_.normalized(me.index).of(b));
-    }
-  }
-  for (Index i = 0; i < std::ssize(model_.layers); ++i) {
-    Layer layer(*this, me, i);
-    run_block(model_.layers[static_cast<std::size_t>(i)].plan, layer);
-  }
-  if (pre_norm_) {
-    normalize(model_.ln_f, work_.stream, work_.normalized(me.index));
-  }
-  const PackedMatrix& head = model_.head;
-  head.multiply(me.share_begin(head.panels()), me.share_end(head.panels()), batch_,
-                work_.normalized(me.index), work_.logits);
-}
-
-void DecoderStep::normalize(const NormWeights& norm, const StepVectors& from,
-                            const StepVectors& to) const {
-  for (Index b = 0; b < batch_; ++b) {
-    normalize_row(norm, from.of(b), to.of(b), model_.width);
-  }
-}
-
-void DecoderStep::normalize_row(const NormWeights& norm, const float* from, float* to,
-                                Index width) const {
-  const GptConfig& config = model_.gpt->config();
-  const auto& loops = kernels::loops<float>();
-  const auto& of_kind = config.norm_type == NormKind::rms ? loops.rms_norm : loops.layer_norm;
-  float mean = 0;
-  float inverse_deviation = 0;
-  of_kind.value(from, norm.gain.data<float>(), norm.shift.data<float>(), to, width,
-                static_cast<float>(config.layer_norm_epsilon), &mean, &inverse_deviation);
+void run_step(const DecoderModel& model, std::span<const DecodeItem> items,
+              const StepWorkspace& workspace, Index threads) {
+  kernels::parallel_team(threads, step_work(model, std::ssize(items)), [&](const TeamMember& me) {
+    MemberStep{.model = model, .items = items, .work = workspace, .me = me}.run();
+  });
 }
 
 }  // namespace headlight

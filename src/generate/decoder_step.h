@@ -5,7 +5,6 @@
 
 #include "generate/decoder_model.h"
 #include "headlight/generate/decoder.h"
-#include "kernels/parallel.h"
 
 namespace headlight {
 
@@ -38,35 +37,14 @@ class StepWorkspace {
   StepVectors scores_;      // [threads, block_size]
 };
 
-// Returns the multiply-adds of a step on `batch` sequences.
-Index step_work(const DecoderModel& model, Index batch);
-
-// Returns the number of threads that a step uses.
+// Returns the number of threads that a step on `batch` sequences uses.
 Index step_threads(const DecoderModel& model, Index batch);
 
-// Computes one step of the sequences in `items`; their embeddings are in workspace.stream. Team
-// members share the rows of every matrix and the heads, and wait at barriers for results of others.
-// Each member computes norms itself, which is cheaper than a barrier. Shows nothing to hooks.
-class DecoderStep {
- public:
-  // The caches must have room for one more position.
-  DecoderStep(const DecoderModel& model, std::span<const DecodeItem> items,
-              const StepWorkspace& workspace);
-
-  void run(const kernels::TeamMember& me) const;
-
- private:
-  class Layer;
-
-  // Normalises every sequence from `from` to `to`, which may be equal.
-  void normalize(const NormWeights& norm, const StepVectors& from, const StepVectors& to) const;
-  void normalize_row(const NormWeights& norm, const float* from, float* to, Index width) const;
-
-  const DecoderModel& model_;
-  std::span<const DecodeItem> items_;
-  const StepWorkspace& work_;
-  Index batch_;
-  bool pre_norm_;
-};
+// Computes one step of the sequences in `items` on a team of threads; their embeddings are in
+// workspace.stream. Team members share the rows of every matrix and the heads, and wait at barriers
+// for results of others. Each member computes norms itself, which is cheaper than a barrier. Shows
+// nothing to hooks. The caches must have room for one more position.
+void run_step(const DecoderModel& model, std::span<const DecodeItem> items,
+              const StepWorkspace& workspace, Index threads);
 
 }  // namespace headlight

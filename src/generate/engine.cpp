@@ -68,20 +68,217 @@ struct Engine::State {
         options(options_given),
         prefixes(std::max(options.prompt_chunk, KeyValueCache::kBlock)) {}
 
-  bool keeps_prefixes(const Request& request) const;
-  Index reserved() const;
-  void reserve(RunningRequest& request);
-  void begin_prompt(RunningRequest& request);
-  void share_prompt(RunningRequest& request);
-  bool read_prompt(RunningRequest& request);
-  Index free_places(RequestId id) const;
-  std::vector<std::shared_ptr<RunningRequest>> admitted() const;
-  std::shared_ptr<RunningRequest> next_to_read();
-  void begin_texts();
-  void begin_texts_of(const std::shared_ptr<RunningRequest>& request);
-  void advance();
-  void step_together(ForwardHook* hook, const std::vector<RunningText*>& group);
-  void sweep();
+  // Returns false with a hook, which must see the whole prompt and may change keys and values.
+  bool keeps_prefixes(const Request& request) const {
+    return options.context_tokens > 0 && options.prompt_chunk > 0 && request.hook == nullptr &&
+           std::ssize(request.prompt) <= decoder.model().block_size();
+  }
+
+  Index reserved() const {
+    std::set<const RunningRequest*> requests;
+    for (const auto& request : waiting) {
+      requests.insert(request.get());
+    }
+    for (const RunningText& text : texts) {
+      requests.insert(&text.request());
+    }
+    Index sum = 0;
+    for (const RunningRequest* request : requests) {
+      sum += request->context;
+    }
+    return sum;
+  }
+
+  // Frees the memory that the request may need. admitted() has checked that it is available.
+  void begin_prompt(RunningRequest& request) {
+    const Request& wanted = request.request;
+    if (options.context_tokens > 0) {
+      const Index needed = Engine::context_of(wanted, decoder.model().block_size());
+      prefixes.shrink(options.context_tokens - reserved() - needed);
+      request.context = needed;
+    }
+    request.prompt.emplace(
+        decoder, wanted.prompt,
+        ContextWindow::Options{.use_cache = wanted.options.use_cache, .hook = wanted.hook});
+    counts.prompt_tokens += std::ssize(wanted.prompt);
+  }
+
+  // Reuses keys and values of the same beginning, including those read since the last chunk.
+  void share_prompt(RunningRequest& request) {
+    const Index read = request.prompt->cache().length();
+    KeyValueCache known = prefixes.find(request.request.prompt, read);
+    if (known.length() > read) {
+      request.reused_tokens += known.length() - read;
+      counts.reused_prompt_tokens += known.length() - read;
+      request.prompt->adopt(std::move(known));
+    }
+  }
+
+  // Reads the next chunk of the prompt. Returns true when the whole prompt has been read.
+  bool read_prompt(RunningRequest& request) {
+    const Request& wanted = request.request;
+    const Stopwatch watch;
+    if (!request.prompt) {
+      begin_prompt(request);
+    }
+    const bool shares = keeps_prefixes(wanted) && request.prompt->has_cache();
+    if (shares) {
+      share_prompt(request);
+    }
+    if (wanted.options.max_new_tokens == 0) {
+      return true;
+    }
+    const Index chunk = options.prompt_chunk;
+    const auto logits =
+        request.prompt->read_chunk(chunk > 0 ? chunk : decoder.model().block_size());
+    request.prompt_seconds += watch.seconds();
+    if (shares) {
+      prefixes.keep(wanted.prompt, request.prompt->cache());
+      prefixes.shrink(options.context_tokens - reserved());
+    }
+    if (logits) {
+      request.prompt_logits.assign(logits->begin(), logits->end());
+    }
+    return logits.has_value();
+  }
+
+  // Returns the free places for texts of a request. Each prompt being read, and each earlier unread
+  // request, reserves one place.
+  Index free_places(RequestId id) const {
+    const auto others = std::count_if(waiting.begin(), waiting.end(), [&](const auto& request) {
+      return !request->is_read && (request->prompt || request->id < id);
+    });
+    return options.max_batch - std::ssize(texts) - others;
+  }
+
+  // Returns the requests whose prompts may be read, in order of arrival, as far as places and
+  // memory suffice. Stops at the first that does not fit, so that no later one takes its memory.
+  std::vector<std::shared_ptr<RunningRequest>> admitted() const {
+    std::vector<std::shared_ptr<RunningRequest>> found;
+    Index places = free_places(0);
+    Index room = options.context_tokens - reserved();
+    for (const auto& request : waiting) {
+      if (!request->prompt) {
+        room -= Engine::context_of(request->request, decoder.model().block_size());
+        if (--places < 0 || (options.context_tokens > 0 && room < 0)) {
+          break;
+        }
+      }
+      if (!request->is_read) {
+        found.push_back(request);
+      }
+    }
+    return found;
+  }
+
+  // Returns the next request to read, or null. Alternates between the oldest and the one with the
+  // least to read: a short prompt need not wait for a long one, nor a long one for many others.
+  std::shared_ptr<RunningRequest> next_to_read() {
+    const auto found = admitted();
+    if (found.empty()) {
+      return nullptr;
+    }
+    is_turn_of_oldest = !is_turn_of_oldest;
+    return is_turn_of_oldest
+               ? found.front()
+               : *std::min_element(found.begin(), found.end(), [](const auto& a, const auto& b) {
+                   return a->unread_tokens() < b->unread_tokens();
+                 });
+  }
+
+  // Starts texts whose prompts have been read, and reads one chunk of another prompt.
+  void begin_texts() {
+    std::erase_if(waiting,
+                  [](const auto& request) { return request->status != RequestStatus::running; });
+    for (const auto& request : waiting) {
+      if (request->is_read) {
+        guarded(*request, [&] { begin_texts_of(request); });
+      }
+    }
+    if (const auto request = next_to_read()) {
+      guarded(*request, [&] {
+        request->is_read = read_prompt(*request);
+        if (request->is_read) {
+          begin_texts_of(request);
+        }
+      });
+    }
+    std::erase_if(
+        waiting, [](const auto& request) { return request->next_sample == request->end_sample(); });
+  }
+
+  void begin_texts_of(const std::shared_ptr<RunningRequest>& request) {
+    while (request->next_sample < request->end_sample() && free_places(request->id) > 0) {
+      const Index sample = request->next_sample++;
+      const bool is_last = request->next_sample == request->end_sample();
+      texts.emplace_back(request, sample,
+                         is_last ? std::move(*request->prompt) : request->prompt->fork());
+      if (!texts.back().finished()) {
+        texts.back().take(request->prompt_logits);
+        ++counts.tokens;
+      }
+    }
+  }
+
+  // Generates one token for every unfinished text.
+  void advance() {
+    std::map<ForwardHook*, std::vector<RunningText*>>
+        groups;                         // each shares passes over the weights
+    std::vector<RunningText*> reading;  // texts that must read their window
+    for (RunningText& text : texts) {
+      if (!text.finished() && text.window().can_step()) {
+        groups[text.request().request.hook].push_back(&text);
+      } else if (!text.finished()) {
+        reading.push_back(&text);
+      }
+    }
+    for (const auto& [hook, group] : groups) {
+      step_together(hook, group);
+    }
+    for (RunningText* text : reading) {
+      guarded(text->request(), [&] { text->take(text->window().read()); });
+    }
+  }
+
+  void step_together(ForwardHook* hook, const std::vector<RunningText*>& group) {
+    std::vector<DecodeItem> items;
+    for (RunningText* text : group) {
+      items.push_back(text->window().step_item());
+    }
+    std::vector<Chosen> chosen(group.size());
+    try {
+      decoder.step(items, hook);
+      chosen = choose_all(group, decoder);
+    } catch (...) {  // from the hook, which all of these texts share
+      chosen.assign(group.size(), {.failure = std::current_exception()});
+    }
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      RunningText& text = *group[i];
+      if (text.finished()) {  // by a callback of an earlier text
+        continue;
+      }
+      guarded(text.request(), [&] {
+        if (chosen[i].failure) {
+          std::rethrow_exception(chosen[i].failure);
+        }
+        text.take(decoder.logits(static_cast<Index>(i)), chosen[i].id);
+        ++counts.tokens;
+      });
+    }
+  }
+
+  void sweep() {
+    for (auto text = texts.begin(); text != texts.end();) {
+      if (!text->finished()) {
+        ++text;
+        continue;
+      }
+      if (text->request().status != RequestStatus::failed) {
+        guarded(text->request(), [&] { text->end(decoder.model().block_size()); });
+      }
+      text = texts.erase(text);
+    }
+  }
 
   Decoder& decoder;
   const Tokenizer& tokenizer;
@@ -93,220 +290,6 @@ struct Engine::State {
   EngineStatus counts;
   bool is_turn_of_oldest = false;  // the last turn read the oldest request
 };
-
-// Returns false with a hook, which must see the whole prompt and may change keys and values.
-bool Engine::State::keeps_prefixes(const Request& request) const {
-  return options.context_tokens > 0 && options.prompt_chunk > 0 && request.hook == nullptr &&
-         std::ssize(request.prompt) <= decoder.model().block_size();
-}
-
-Index Engine::State::reserved() const {
-  std::set<const RunningRequest*> requests;
-  for (const auto& request : waiting) {
-    requests.insert(request.get());
-  }
-  for (const RunningText& text : texts) {
-    requests.insert(&text.request());
-  }
-  Index sum = 0;
-  for (const RunningRequest* request : requests) {
-    sum += request->context;
-  }
-  return sum;
-}
-
-// Frees the memory that the request may need. admitted() has checked that it is available.
-void Engine::State::reserve(RunningRequest& request) {
-  if (options.context_tokens > 0) {
-    const Index needed = Engine::context_of(request.request, decoder.model().block_size());
-    prefixes.shrink(options.context_tokens - reserved() - needed);
-    request.context = needed;
-  }
-}
-
-void Engine::State::begin_prompt(RunningRequest& request) {
-  const Request& wanted = request.request;
-  reserve(request);
-  request.prompt.emplace(
-      decoder, wanted.prompt,
-      ContextWindow::Options{.use_cache = wanted.options.use_cache, .hook = wanted.hook});
-  counts.prompt_tokens += std::ssize(wanted.prompt);
-}
-
-// Reuses keys and values of the same beginning, including those read since the last chunk.
-void Engine::State::share_prompt(RunningRequest& request) {
-  const Index read = request.prompt->cache().length();
-  KeyValueCache known = prefixes.find(request.request.prompt, read);
-  if (known.length() > read) {
-    request.reused_tokens += known.length() - read;
-    counts.reused_prompt_tokens += known.length() - read;
-    request.prompt->adopt(std::move(known));
-  }
-}
-
-// Reads the next chunk of the prompt. Returns true when the whole prompt has been read.
-bool Engine::State::read_prompt(RunningRequest& request) {
-  const Request& wanted = request.request;
-  const Stopwatch watch;
-  if (!request.prompt) {
-    begin_prompt(request);
-  }
-  const bool shares = keeps_prefixes(wanted) && request.prompt->has_cache();
-  if (shares) {
-    share_prompt(request);
-  }
-  if (wanted.options.max_new_tokens == 0) {
-    return true;
-  }
-  const Index chunk = options.prompt_chunk;
-  const auto logits = request.prompt->read_chunk(chunk > 0 ? chunk : decoder.model().block_size());
-  request.prompt_seconds += watch.seconds();
-  if (shares) {
-    prefixes.keep(wanted.prompt, request.prompt->cache());
-    prefixes.shrink(options.context_tokens - reserved());
-  }
-  if (logits) {
-    request.prompt_logits.assign(logits->begin(), logits->end());
-  }
-  return logits.has_value();
-}
-
-// Returns the free places for texts of a request. Each prompt being read, and each earlier unread
-// request, reserves one place.
-Index Engine::State::free_places(RequestId id) const {
-  const auto others = std::count_if(waiting.begin(), waiting.end(), [&](const auto& request) {
-    return !request->is_read && (request->prompt || request->id < id);
-  });
-  return options.max_batch - std::ssize(texts) - others;
-}
-
-// Returns the requests whose prompts may be read, in order of arrival, as far as places and memory
-// suffice. Stops at the first that does not fit, so that no later one takes its memory.
-std::vector<std::shared_ptr<RunningRequest>> Engine::State::admitted() const {
-  std::vector<std::shared_ptr<RunningRequest>> found;
-  Index places = free_places(0);
-  Index room = options.context_tokens - reserved();
-  for (const auto& request : waiting) {
-    if (!request->prompt) {
-      room -= Engine::context_of(request->request, decoder.model().block_size());
-      if (--places < 0 || (options.context_tokens > 0 && room < 0)) {
-        break;
-      }
-    }
-    if (!request->is_read) {
-      found.push_back(request);
-    }
-  }
-  return found;
-}
-
-// Returns the next request to read, or null. Alternates between the oldest and the one with the
-// least to read: a short prompt need not wait for a long one, nor a long one for many others.
-std::shared_ptr<RunningRequest> Engine::State::next_to_read() {
-  const auto found = admitted();
-  if (found.empty()) {
-    return nullptr;
-  }
-  is_turn_of_oldest = !is_turn_of_oldest;
-  return is_turn_of_oldest
-             ? found.front()
-             : *std::min_element(found.begin(), found.end(), [](const auto& a, const auto& b) {
-                 return a->unread_tokens() < b->unread_tokens();
-               });
-}
-
-// Starts texts whose prompts have been read, and reads one chunk of another prompt.
-void Engine::State::begin_texts() {
-  std::erase_if(waiting,
-                [](const auto& request) { return request->status != RequestStatus::running; });
-  for (const auto& request : waiting) {
-    if (request->is_read) {
-      guarded(*request, [&] { begin_texts_of(request); });
-    }
-  }
-  if (const auto request = next_to_read()) {
-    guarded(*request, [&] {
-      request->is_read = read_prompt(*request);
-      if (request->is_read) {
-        begin_texts_of(request);
-      }
-    });
-  }
-  std::erase_if(waiting,
-                [](const auto& request) { return request->next_sample == request->end_sample(); });
-}
-
-void Engine::State::begin_texts_of(const std::shared_ptr<RunningRequest>& request) {
-  while (request->next_sample < request->end_sample() && free_places(request->id) > 0) {
-    const Index sample = request->next_sample++;
-    const bool is_last = request->next_sample == request->end_sample();
-    texts.emplace_back(request, sample,
-                       is_last ? std::move(*request->prompt) : request->prompt->fork());
-    if (!texts.back().finished()) {
-      texts.back().take(request->prompt_logits);
-      ++counts.tokens;
-    }
-  }
-}
-
-// Generates one token for every unfinished text.
-void Engine::State::advance() {
-  std::map<ForwardHook*, std::vector<RunningText*>> groups;  // each shares passes over the weights
-  std::vector<RunningText*> reading;                         // texts that must read their window
-  for (RunningText& text : texts) {
-    if (!text.finished() && text.window().can_step()) {
-      groups[text.request().request.hook].push_back(&text);
-    } else if (!text.finished()) {
-      reading.push_back(&text);
-    }
-  }
-  for (const auto& [hook, group] : groups) {
-    step_together(hook, group);
-  }
-  for (RunningText* text : reading) {
-    guarded(text->request(), [&] { text->take(text->window().read()); });
-  }
-}
-
-void Engine::State::step_together(ForwardHook* hook, const std::vector<RunningText*>& group) {
-  std::vector<DecodeItem> items;
-  for (RunningText* text : group) {
-    items.push_back(text->window().step_item());
-  }
-  std::vector<Chosen> chosen(group.size());
-  try {
-    decoder.step(items, hook);
-    chosen = choose_all(group, decoder);
-  } catch (...) {  // from the hook, which all of these texts share
-    chosen.assign(group.size(), {.failure = std::current_exception()});
-  }
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    RunningText& text = *group[i];
-    if (text.finished()) {  // by a callback of an earlier text
-      continue;
-    }
-    guarded(text.request(), [&] {
-      if (chosen[i].failure) {
-        std::rethrow_exception(chosen[i].failure);
-      }
-      text.take(decoder.logits(static_cast<Index>(i)), chosen[i].id);
-      ++counts.tokens;
-    });
-  }
-}
-
-void Engine::State::sweep() {
-  for (auto text = texts.begin(); text != texts.end();) {
-    if (!text->finished()) {
-      ++text;
-      continue;
-    }
-    if (text->request().status != RequestStatus::failed) {
-      guarded(text->request(), [&] { text->end(decoder.model().block_size()); });
-    }
-    text = texts.erase(text);
-  }
-}
 
 Engine::Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions& options)
     : state_(std::make_unique<State>(decoder, tokenizer, options)) {

@@ -26,12 +26,6 @@ std::vector<GenerateResult> run(Decoder& decoder, const Tokenizer& tokenizer,
                         on_text(piece);
                       }
                     },
-                .on_token =
-                    [&](Index, const TokenChoice& choice) {
-                      if (options.logprobs.has_value() && options.on_choice) {
-                        options.on_choice(choice);
-                      }
-                    },
                 .on_end =
                     [&](Index sample, GenerateResult result) {
                       results[static_cast<std::size_t>(sample - options.sample)] =

@@ -30,20 +30,6 @@ std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Toke
   return excluded;
 }
 
-TextOutput::TextOutput(const Tokenizer& tokenizer, std::span<const std::int32_t> prompt,
-                       const std::vector<std::string>& stops)
-    : decoder_(tokenizer, has_text(tokenizer, prompt)), filter_(stops) {}
-
-std::string TextOutput::finish() {
-  const std::string rest = filter_.push(decoder_.finish());
-  return kept(rest + filter_.finish());
-}
-
-std::string TextOutput::kept(std::string piece) {
-  text_ += piece;
-  return piece;
-}
-
 RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
                          ContextWindow window)
     : request_(std::move(request)),
@@ -51,7 +37,8 @@ RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
       sampler_(options().sampling, sample, request_->excluded),
       history_(request_->request.prompt),
       window_(std::move(window)),
-      output_(*request_->tokenizer, history_, options().stop) {
+      decoder_(*request_->tokenizer, has_text(*request_->tokenizer, history_)),
+      filter_(options().stop) {
   result_.prompt_tokens = std::ssize(history_);
   result_.prompt_tokens_reused = request_->reused_tokens;
   finished_ = options().max_new_tokens == 0;
@@ -77,20 +64,21 @@ void RunningText::take(std::span<const float> logits, std::int32_t id) {
 }
 
 void RunningText::end(Index block_size) {
-  tell_text(output_.finish());
+  const std::string rest = filter_.push(decoder_.finish());
+  add_text(rest + filter_.finish());
   if (!finished_) {
     result_.finish_reason = FinishReason::cancelled;
-  } else if (output_.stopped()) {
+  } else if (filter_.found()) {
     result_.finish_reason = FinishReason::stop;
   }
-  result_.text = output_.text();
   result_.prompt_was_cut = result_.prompt_tokens > block_size;
   if (request_->request.on_end) {
     request_->request.on_end(sample_, std::move(result_));
   }
 }
 
-void RunningText::tell_text(const std::string& piece) {
+void RunningText::add_text(const std::string& piece) {
+  result_.text += piece;
   if (request_->request.on_text && !piece.empty()) {
     request_->request.on_text(sample_, piece);
   }
@@ -125,8 +113,8 @@ bool RunningText::must_end(std::int32_t id) {
   }
   history_.push_back(id);
   window_.append(id);
-  tell_text(output_.push(id));
-  return output_.stopped() || std::ssize(result_.tokens) == options().max_new_tokens;
+  add_text(filter_.push(decoder_.push(id)));
+  return filter_.found() || std::ssize(result_.tokens) == options().max_new_tokens;
 }
 
 }  // namespace headlight

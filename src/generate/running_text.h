@@ -44,26 +44,6 @@ struct RunningRequest {
   }
 };
 
-// Converts tokens to text up to the first stop text.
-class TextOutput {
- public:
-  // The text continues after the tokens of a prompt.
-  TextOutput(const Tokenizer& tokenizer, std::span<const std::int32_t> prompt,
-             const std::vector<std::string>& stops);
-
-  std::string push(std::int32_t id) { return kept(filter_.push(decoder_.push(id))); }
-  std::string finish();
-  bool stopped() const { return filter_.found(); }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string kept(std::string piece);
-
-  StreamingDecoder decoder_;
-  StopFilter filter_;
-  std::string text_;
-};
-
 // A text that is being generated.
 class RunningText {
  public:
@@ -84,7 +64,7 @@ class RunningText {
 
  private:
   const GenerateOptions& options() const { return request_->request.options; }
-  void tell_text(const std::string& piece);
+  void add_text(const std::string& piece);
   void tell_choice(std::span<const float> logits, std::int32_t id);
   bool is_end(std::int32_t id) const;
   bool must_end(std::int32_t id);
@@ -94,7 +74,8 @@ class RunningText {
   Sampler sampler_;
   std::vector<std::int32_t> history_;  // prompt and output
   ContextWindow window_;
-  TextOutput output_;
+  StreamingDecoder decoder_;  // continues the tokens of the prompt
+  StopFilter filter_;
   Stopwatch watch_;
   GenerateResult result_;
   bool finished_ = false;

@@ -22,11 +22,6 @@ bool likelier(const TokenCandidate& a, const TokenCandidate& b) {
   return a.score != b.score ? a.score > b.score : a.id < b.id;
 }
 
-std::vector<double> read_scores(const Tensor& logits) {
-  require(logits.defined() && logits.rank() == 1, "[Sampler] expected logits [V]");
-  return logits.to_vector();
-}
-
 // The comparison is false for NaN.
 bool is_score(double score) { return score < std::numeric_limits<double>::infinity(); }
 
@@ -187,25 +182,24 @@ Sampler::Sampler(const SamplingOptions& options, Index sample, std::vector<std::
   random_ = RandomStream{options.seed, kSamplingStream}.fork(static_cast<std::uint64_t>(sample));
 }
 
-void Sampler::adjust_scores(std::span<const std::int32_t> history, Scratch& scratch) const {
-  std::vector<double>& scores = scratch.scores;
+void Sampler::adjust_scores(std::span<const std::int32_t> history) {
   if (options_.repetition_penalty != 1) {
-    scratch.penalized.assign(scores.size(), 0);
+    penalized_.assign(scores_.size(), 0);
     for (const std::int32_t id : latest(history, options_.repetition_window)) {
-      require(id >= 0 && static_cast<std::size_t>(id) < scores.size(),
-              "[Sampler] expected ids below ", scores.size(), " in the history, got ", id);
+      require(id >= 0 && static_cast<std::size_t>(id) < scores_.size(),
+              "[Sampler] expected ids below ", scores_.size(), " in the history, got ", id);
       const auto place = static_cast<std::size_t>(id);
-      if (scratch.penalized[place] == 0) {
-        scratch.penalized[place] = 1;
-        scores[place] = penalized_score(scores[place], options_.repetition_penalty);
+      if (penalized_[place] == 0) {
+        penalized_[place] = 1;
+        scores_[place] = penalized_score(scores_[place], options_.repetition_penalty);
       }
     }
   }
   const auto add = [&](std::int32_t id, double change) {
     const auto place = static_cast<std::size_t>(id);
-    require(id >= 0 && place < scores.size(), "[Sampler] expected ids below ", scores.size(),
+    require(id >= 0 && place < scores_.size(), "[Sampler] expected ids below ", scores_.size(),
             " of logit_bias, got ", id);
-    scores[place] = moved_score(scores[place], change);
+    scores_[place] = moved_score(scores_[place], change);
   };
   for (const auto& [id, count] : chosen_) {
     add(id, -options_.presence_penalty - options_.frequency_penalty * static_cast<double>(count));
@@ -214,65 +208,57 @@ void Sampler::adjust_scores(std::span<const std::int32_t> history, Scratch& scra
     add(bias.token, bias.bias);
   }
   for (const std::int32_t id : excluded_) {
-    if (id >= 0 && static_cast<std::size_t>(id) < scores.size()) {
-      scores[static_cast<std::size_t>(id)] = kImpossible;
+    if (id >= 0 && static_cast<std::size_t>(id) < scores_.size()) {
+      scores_[static_cast<std::size_t>(id)] = kImpossible;
     }
   }
 }
 
-void Sampler::choose_candidates(Scratch& scratch) const {
-  keep_top_k(options_.top_k, scratch.scores, scratch.weights);
-  weigh(options_.temperature, scratch.scores, scratch.weights);
+void Sampler::choose_candidates() {
+  keep_top_k(options_.top_k, scores_, weights_);
+  weigh(options_.temperature, scores_, weights_);
   if (options_.top_p < 1) {
     // Tokens below this share cannot be needed to reach top_p, not even all together.
-    const double sum = std::accumulate(scratch.weights.begin(), scratch.weights.end(), 0.0);
-    const double share = (1 - options_.top_p) / 2 / static_cast<double>(scratch.scores.size());
-    gather(scratch.scores, scratch.weights, share * sum, scratch.candidates);
-    keep_top_p(options_.top_p * sum, scratch.candidates, scratch.order);
+    const double sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
+    const double share = (1 - options_.top_p) / 2 / static_cast<double>(scores_.size());
+    gather(scores_, weights_, share * sum, candidates_);
+    keep_top_p(options_.top_p * sum, candidates_, order_);
   } else {
-    gather(scratch.scores, scratch.weights, 0, scratch.candidates);
+    gather(scores_, weights_, 0, candidates_);
   }
-  keep_min_p(options_.min_p, scratch.candidates);
+  keep_min_p(options_.min_p, candidates_);
 }
 
-void Sampler::compute(std::span<const std::int32_t> history, Scratch& scratch) const {
-  check_scores<double>(scratch.scores, "the model's weights may be damaged");
-  adjust_scores(history, scratch);
-  scratch.distribution.clear();
-  const std::int32_t best = likeliest(scratch.scores);
-  require(scratch.scores[static_cast<std::size_t>(best)] > kImpossible, "[Sampler] none of the ",
-          scratch.scores.size(), " tokens is possible");
+void Sampler::compute(std::span<const std::int32_t> history) {
+  check_scores<double>(scores_, "the model's weights may be damaged");
+  adjust_scores(history);
+  distribution_.clear();
+  const std::int32_t best = likeliest(scores_);
+  require(scores_[static_cast<std::size_t>(best)] > kImpossible, "[Sampler] none of the ",
+          scores_.size(), " tokens is possible");
   if (options_.temperature == 0) {
-    scratch.distribution.push_back({best, 1.0});
+    distribution_.push_back({best, 1.0});
     return;
   }
-  choose_candidates(scratch);
-  const double sum = total_weight(scratch.candidates);
-  for (const TokenCandidate& candidate : scratch.candidates) {
-    scratch.distribution.push_back({candidate.id, candidate.weight / sum});
+  choose_candidates();
+  const double sum = total_weight(candidates_);
+  for (const TokenCandidate& candidate : candidates_) {
+    distribution_.push_back({candidate.id, candidate.weight / sum});
   }
 }
 
 std::vector<TokenProbability> Sampler::distribution(const Tensor& logits,
-                                                    std::span<const std::int32_t> history) const {
-  Scratch scratch;
-  scratch.scores = read_scores(logits);
-  compute(history, scratch);
-  return scratch.distribution;
-}
-
-std::int32_t Sampler::next(const Tensor& logits, std::span<const std::int32_t> history) {
-  return drawn(distribution(logits, history));
+                                                    std::span<const std::int32_t> history) {
+  require(logits.defined() && logits.rank() == 1, "[Sampler] expected logits [V]");
+  scores_ = logits.to_vector();
+  compute(history);
+  return distribution_;
 }
 
 std::int32_t Sampler::next(std::span<const float> logits, std::span<const std::int32_t> history) {
-  scratch_.scores.assign(logits.begin(), logits.end());
-  compute(history, scratch_);
-  return drawn(scratch_.distribution);
-}
-
-std::int32_t Sampler::drawn(const std::vector<TokenProbability>& distribution) {
-  const std::int32_t id = choose_token(distribution, random_.uniform(draws_++));
+  scores_.assign(logits.begin(), logits.end());
+  compute(history);
+  const std::int32_t id = choose_token(distribution_, random_.uniform(draws_++));
   if (options_.presence_penalty != 0 || options_.frequency_penalty != 0) {
     ++chosen_[id];
   }

@@ -12,7 +12,7 @@ template <class Draw>
 void fill(Tensor& x, const char* where, const Draw& draw) {
   dispatch_floating(x.dtype(), where, [&](auto zero) {
     using T = decltype(zero);
-    T* values = x.mutable_data<T>();
+    T* values = x.data<T>();
     kernels::parallel_for(x.numel(), kDrawGrain, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i) {
         values[i] = static_cast<T>(draw(static_cast<std::uint64_t>(i)));

@@ -8,124 +8,98 @@
 namespace headlight {
 namespace {
 
-class WeightTable {
- public:
-  explicit WeightTable(const GptConfig& config) : config_(config) {}
+using Counts = ParameterCounts;
 
-  void add_embedding(Part part, Index count, bool multiplied) {
-    add({.shape = {count, config_.n_embd},
-         .part = part,
-         .start = Start::normal,
-         .multiplied = multiplied});
-  }
-
-  void add_norm(Part part, Index layer, Index width) {
-    const NormOptions options = config_.norm_options(width, DType::float32);
-    add({.shape = {width},
-         .part = part,
-         .layer = layer,
-         .start = options.gain_plus_one ? Start::zeros : Start::ones});
-    if (options.bias) {
-      add({.shape = {width}, .part = part, .is_bias = true, .layer = layer});
-    }
-  }
-
-  // Weight [outputs, inputs] and bias [outputs].
-  void add_linear(Part part, Index layer, const Shape& shape, bool bias,
-                  HeadAxis heads = HeadAxis::none) {
-    const bool into_stream = part == Part::attention_output || part == Part::mlp_out;
-    add({.shape = shape,
-         .part = part,
-         .layer = layer,
-         .start = into_stream ? Start::residual : Start::normal,
-         .multiplied = true,
-         .heads = heads});
-    // The bias of an output belongs to no head: it is added once to the sum over all heads.
-    if (bias) {
-      add({.shape = {shape[0]},
-           .part = part,
-           .is_bias = true,
-           .layer = layer,
-           .heads = heads == HeadAxis::output ? HeadAxis::none : heads});
-    }
-  }
-
-  void add_block(Index layer) {
-    const Index width = config_.n_embd;
-    const BlockPlan plan = block_plan(config_, layer);
-    const Index inner = plan.attention.inner_width();
-    add_norm(Part::attention_norm, layer, width);
-    add_linear(Part::query_key_value, layer, {plan.attention.qkv_width(), width}, plan.qkv_bias,
-               HeadAxis::query_key_value);
-    add_linear(Part::attention_output, layer, {width, inner}, plan.attention_output_bias,
-               HeadAxis::output);
-    if (plan.qk_norm) {
-      add_norm(Part::query_norm, layer, plan.attention.head_width);
-      add_norm(Part::key_norm, layer, plan.attention.head_width);
-    }
-    if (plan.output_norms) {
-      add_norm(Part::attention_output_norm, layer, width);
-    }
-    if (plan.mlp_width) {
-      add_mlp(layer, plan);
-    }
-  }
-
-  void add_mlp(Index layer, const BlockPlan& plan) {
-    const Index width = config_.n_embd;
-    if (!plan.shared_norm) {
-      add_norm(Part::mlp_norm, layer, width);
-    }
-    add_linear(Part::mlp_in, layer, {*plan.mlp_width, width}, plan.mlp_bias);
-    if (plan.gated_mlp) {
-      add_linear(Part::mlp_gate, layer, {*plan.mlp_width, width}, plan.mlp_bias);
-    }
-    add_linear(Part::mlp_out, layer, {width, *plan.mlp_width}, plan.mlp_bias);
-    if (plan.output_norms) {
-      add_norm(Part::mlp_output_norm, layer, width);
-    }
-  }
-
-  std::vector<Weight> take() { return std::move(weights_); }
-
- private:
-  void add(Weight weight) {
-    const std::string layer =
-        weight.layer == kNoLayer ? "" : "h." + std::to_string(weight.layer) + ".";
-    weight.name = layer + part_name(weight.part) + (weight.is_bias ? ".bias" : ".weight");
-    weights_.push_back(std::move(weight));
-  }
-
-  const GptConfig& config_;
-  std::vector<Weight> weights_;
+struct PartRow {
+  const char* name;               // in Hugging Face's GPT-2
+  Index ParameterCounts::*count;  // the count to which the part belongs
+  Start start = Start::normal;
+  HeadAxis heads = HeadAxis::none;
 };
 
-// Returns the count to which a part belongs.
-Index& count_of(ParameterCounts& counts, Part part) {
-  switch (part) {
-    case Part::token_embedding:
-      return counts.token_embedding;
-    case Part::position_embedding:
-      return counts.position_embedding;
-    case Part::query_key_value:
-    case Part::attention_output:
-      return counts.attention;
-    case Part::mlp_in:
-    case Part::mlp_gate:
-    case Part::mlp_out:
-      return counts.mlp;
-    case Part::head:
-      return counts.head;
-    case Part::attention_norm:
-    case Part::query_norm:
-    case Part::key_norm:
-    case Part::attention_output_norm:
-    case Part::mlp_norm:
-    case Part::mlp_output_norm:
-    case Part::final_norm:
-      break;
+// In the order of Part.
+constexpr PartRow kParts[] = {
+    {"wte", &Counts::token_embedding},
+    {"wpe", &Counts::position_embedding},
+    {"ln_1", &Counts::norms, Start::ones},
+    {"attn.c_attn", &Counts::attention, Start::normal, HeadAxis::query_key_value},
+    {"attn.c_proj", &Counts::attention, Start::residual, HeadAxis::output},
+    {"attn.q_norm", &Counts::norms, Start::ones},
+    {"attn.k_norm", &Counts::norms, Start::ones},
+    {"ln_1_out", &Counts::norms, Start::ones},
+    {"ln_2", &Counts::norms, Start::ones},
+    {"mlp.c_fc", &Counts::mlp},
+    {"mlp.c_gate", &Counts::mlp},
+    {"mlp.c_proj", &Counts::mlp, Start::residual},
+    {"ln_2_out", &Counts::norms, Start::ones},
+    {"ln_f", &Counts::norms, Start::ones},
+    {"lm_head", &Counts::head}};
+
+static_assert(std::size(kParts) == kPartCount);
+
+const PartRow& row_of(Part part) { return kParts[static_cast<std::size_t>(part)]; }
+
+// A matrix or the gain of a norm, and its bias [shape[0]], if the model has this part.
+struct PartShape {
+  Part part;
+  bool exists;
+  Shape shape;
+  bool has_bias = false;
+};
+
+bool has_shifts(const GptConfig& config) {
+  return config.norm_options(config.n_embd, DType::float32).bias;
+}
+
+std::vector<PartShape> parts_of_layer(const GptConfig& config, Index layer) {
+  const BlockPlan plan = block_plan(config, layer);
+  const AttentionPlan& heads = plan.attention;
+  const Index width = config.n_embd;
+  const bool has_mlp = plan.mlp_width.has_value();
+  const Index inner = plan.mlp_width.value_or(0);
+  const bool shift = has_shifts(config);
+  return {{Part::attention_norm, true, {width}, shift},
+          {Part::query_key_value, true, {heads.qkv_width(), width}, plan.qkv_bias},
+          {Part::attention_output, true, {width, heads.inner_width()}, plan.attention_output_bias},
+          {Part::query_norm, plan.qk_norm, {heads.head_width}, shift},
+          {Part::key_norm, plan.qk_norm, {heads.head_width}, shift},
+          {Part::attention_output_norm, plan.output_norms, {width}, shift},
+          {Part::mlp_norm, has_mlp && !plan.shared_norm, {width}, shift},
+          {Part::mlp_in, has_mlp, {inner, width}, plan.mlp_bias},
+          {Part::mlp_gate, plan.gated_mlp, {inner, width}, plan.mlp_bias},
+          {Part::mlp_out, has_mlp, {width, inner}, plan.mlp_bias},
+          {Part::mlp_output_norm, has_mlp && plan.output_norms, {width}, shift}};
+}
+
+// Appends the weights of the parts that exist.
+void add_weights(const std::vector<PartShape>& parts, Index layer, const GptConfig& config,
+                 std::vector<Weight>& weights) {
+  const std::string prefix = layer == kNoLayer ? "" : "h." + std::to_string(layer) + ".";
+  for (const auto& [part, exists, shape, has_bias] : parts) {
+    if (!exists) {
+      continue;
+    }
+    const PartRow& row = row_of(part);
+    const bool is_norm = row.start == Start::ones;
+    const bool is_head =
+        part == Part::head || (part == Part::token_embedding && config.tie_weights);
+    weights.push_back({.name = prefix + row.name + ".weight",
+                       .shape = shape,
+                       .part = part,
+                       .layer = layer,
+                       .start = is_norm && config.norm_gain_plus_one ? Start::zeros : row.start,
+                       .multiplied = is_head || (layer != kNoLayer && !is_norm),
+                       .heads = row.heads});
+    if (has_bias) {
+      // The bias of an output belongs to no head: it is added once to the sum over all heads.
+      weights.push_back({.name = prefix + row.name + ".bias",
+                         .shape = {shape[0]},
+                         .part = part,
+                         .is_bias = true,
+                         .layer = layer,
+                         .heads = row.heads == HeadAxis::output ? HeadAxis::none : row.heads});
+    }
   }
-  return counts.norms;
 }
 
 // Returns the product of the sizes as float64: products of sizes up to 2^24 can overflow 64 bits.
@@ -137,20 +111,26 @@ double elements(const Shape& shape) {
   return count;
 }
 
-// Returns W of training_flops().
-double multiplied_weights(const GptConfig& config) {
-  double count = 0;
-  for (const Weight& weight : weights_of(config)) {
-    count += weight.multiplied ? elements(weight.shape) : 0;
-  }
-  return count;
-}
-
 // Returns the number of pairs of a query and a key that it sees: its own and those before it, at
 // most `window` (0: all).
 double visible_pairs(double length, Index window) {
   const double seen = window == 0 ? length : std::min(length, static_cast<double>(window));
   return seen * (seen + 1) / 2 + (length - seen) * seen;
+}
+
+// Returns training_flops() of `tokens` tokens; pairs_of(window) counts a layer's pairs of query and
+// visible key.
+template <class PairsOf>
+double flops_of(const GptConfig& config, double tokens, const PairsOf& pairs_of) {
+  double flops = 0;
+  for (const Weight& weight : weights_of(config)) {
+    flops += weight.multiplied ? 6 * elements(weight.shape) * tokens : 0;
+  }
+  for (Index layer = 0; layer < config.n_layer; ++layer) {
+    const AttentionPlan plan = block_plan(config, layer).attention;
+    flops += 12 * static_cast<double>(plan.inner_width()) * pairs_of(plan.window);
+  }
+  return flops;
 }
 
 // Returns the running sums of `sizes`.
@@ -162,59 +142,25 @@ std::vector<Index> ends_of(const std::vector<Index>& sizes) {
 
 }  // namespace
 
-const char* part_name(Part part) {
-  switch (part) {
-    case Part::token_embedding:
-      return "wte";
-    case Part::position_embedding:
-      return "wpe";
-    case Part::attention_norm:
-      return "ln_1";
-    case Part::query_key_value:
-      return "attn.c_attn";
-    case Part::attention_output:
-      return "attn.c_proj";
-    case Part::query_norm:
-      return "attn.q_norm";
-    case Part::key_norm:
-      return "attn.k_norm";
-    case Part::attention_output_norm:
-      return "ln_1_out";
-    case Part::mlp_norm:
-      return "ln_2";
-    case Part::mlp_in:
-      return "mlp.c_fc";
-    case Part::mlp_gate:
-      return "mlp.c_gate";
-    case Part::mlp_out:
-      return "mlp.c_proj";
-    case Part::mlp_output_norm:
-      return "ln_2_out";
-    case Part::final_norm:
-      return "ln_f";
-    case Part::head:
-      break;
-  }
-  return "lm_head";
-}
+const char* part_name(Part part) { return row_of(part).name; }
 
 std::vector<Weight> weights_of(const GptConfig& config) {
   config.validate();
-  WeightTable table(config);
-  table.add_embedding(Part::token_embedding, config.vocab_size, config.tie_weights);
-  if (config.position == PositionKind::learned) {
-    table.add_embedding(Part::position_embedding, config.block_size, false);
-  }
+  const Index width = config.n_embd;
+  const Shape vocabulary{config.vocab_size, width};
+  const bool has_positions = config.position == PositionKind::learned;
+  const bool has_final_norm = config.norm == NormPosition::pre;
+  std::vector<Weight> weights;
+  add_weights({{Part::token_embedding, true, vocabulary},
+               {Part::position_embedding, has_positions, {config.block_size, width}}},
+              kNoLayer, config, weights);
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    table.add_block(layer);
+    add_weights(parts_of_layer(config, layer), layer, config, weights);
   }
-  if (config.norm == NormPosition::pre) {
-    table.add_norm(Part::final_norm, kNoLayer, config.n_embd);
-  }
-  if (!config.tie_weights) {
-    table.add_embedding(Part::head, config.vocab_size, true);
-  }
-  return table.take();
+  add_weights({{Part::final_norm, has_final_norm, {width}, has_shifts(config)},
+               {Part::head, !config.tie_weights, vocabulary}},
+              kNoLayer, config, weights);
+  return weights;
 }
 
 bool is_hidden_matrix(const Weight& weight) {
@@ -284,34 +230,27 @@ ParameterCounts count_parameters(const GptConfig& config) {
   require(total < 0x1p48, "the model is too large: about ", total, " parameters");
   ParameterCounts counts;
   for (const Weight& weight : weights) {
-    count_of(counts, weight.part) += numel(weight.shape);
+    counts.*row_of(weight.part).count += numel(weight.shape);
   }
   return counts;
 }
 
 double training_flops(const GptConfig& config, const std::vector<Index>& offsets) {
   const auto tokens = static_cast<double>(offsets.empty() ? 0 : offsets.back());
-  double flops = 6 * multiplied_weights(config) * tokens;
-  for (Index layer = 0; layer < config.n_layer; ++layer) {
-    const AttentionPlan plan = block_plan(config, layer).attention;
+  return flops_of(config, tokens, [&](Index window) {
     double pairs = 0;
     for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
-      pairs += visible_pairs(static_cast<double>(offsets[b + 1] - offsets[b]), plan.window);
+      pairs += visible_pairs(static_cast<double>(offsets[b + 1] - offsets[b]), window);
     }
-    flops += 12 * static_cast<double>(plan.inner_width()) * pairs;
-  }
-  return flops;
+    return pairs;
+  });
 }
 
 double training_flops_per_token(const GptConfig& config) {
-  double flops = 6 * multiplied_weights(config);
-  for (Index layer = 0; layer < config.n_layer; ++layer) {
-    const AttentionPlan plan = block_plan(config, layer).attention;
-    const Index keys =
-        plan.window == 0 ? config.block_size : std::min(plan.window, config.block_size);
-    flops += 12 * static_cast<double>(plan.inner_width()) * static_cast<double>(keys);
-  }
-  return flops;
+  return flops_of(config, 1, [&](Index window) {
+    return static_cast<double>(window == 0 ? config.block_size
+                                           : std::min(window, config.block_size));
+  });
 }
 
 }  // namespace headlight

@@ -33,43 +33,29 @@ void check_padded(const PaddedBatch& padded) {
           padded.lengths.size(), " lengths for ", padded.tokens.size(0), " rows");
 }
 
-// Returns a batch with these offsets, whose tokens, positions and targets are uninitialised.
-Batch batch_with_offsets(std::vector<Index> offsets) {
-  Batch batch;
-  batch.offsets = std::move(offsets);
-  const Shape shape{batch.token_count()};
-  batch.tokens = Tensor::empty(shape, DType::int32);
-  batch.positions = Tensor::empty(shape, DType::int32);
-  batch.targets = Tensor::empty(shape, DType::int32);
-  return batch;
-}
-
-void set_sequence(Batch& batch, Index place, std::span<const std::int32_t> ids) {
-  const Index begin = batch.offsets[static_cast<std::size_t>(place)];
-  std::int32_t* positions = batch.positions.data<std::int32_t>() + begin;
-  std::int32_t* targets = batch.targets.data<std::int32_t>() + begin;
-  std::copy(ids.begin(), ids.end(), batch.tokens.data<std::int32_t>() + begin);
-  for (std::size_t t = 0; t < ids.size(); ++t) {
-    positions[t] = static_cast<std::int32_t>(t);
-  }
-  std::copy(ids.begin() + 1, ids.end(), targets);
-  targets[ids.size() - 1] = kIgnoreTarget;
-  batch.target_count += static_cast<Index>(ids.size()) - 1;
-}
-
 }  // namespace
 
 Batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences) {
   require(!sequences.empty(), "[make_batch] expected at least one sequence, got none");
-  std::vector<Index> offsets{0};
-  offsets.reserve(sequences.size() + 1);
+  Batch batch;
+  batch.offsets = {0};
   for (const auto& sequence : sequences) {
-    require(!sequence.empty(), "[make_batch] sequence ", offsets.size() - 1, " is empty");
-    offsets.push_back(offsets.back() + static_cast<Index>(sequence.size()));
+    require(!sequence.empty(), "[make_batch] sequence ", batch.sequence_count(), " is empty");
+    batch.offsets.push_back(batch.token_count() + std::ssize(sequence));
   }
-  Batch batch = batch_with_offsets(std::move(offsets));
-  for (std::size_t b = 0; b < sequences.size(); ++b) {
-    set_sequence(batch, static_cast<Index>(b), sequences[b]);
+  batch.tokens = Tensor::empty({batch.token_count()}, DType::int32);
+  batch.positions = Tensor::empty({batch.token_count()}, DType::int32);
+  batch.targets = Tensor::empty({batch.token_count()}, DType::int32);
+  batch.target_count = batch.token_count() - batch.sequence_count();
+  std::int32_t* token = batch.tokens.data<std::int32_t>();
+  std::int32_t* position = batch.positions.data<std::int32_t>();
+  std::int32_t* target = batch.targets.data<std::int32_t>();
+  for (const auto& ids : sequences) {
+    token = std::copy(ids.begin(), ids.end(), token);
+    std::iota(position, position + ids.size(), 0);
+    position += ids.size();
+    target = std::copy(ids.begin() + 1, ids.end(), target);
+    *target++ = kIgnoreTarget;
   }
   return batch;
 }
@@ -88,36 +74,29 @@ Batch continue_sequences(const std::vector<std::vector<std::int32_t>>& tokens,
   return batch;
 }
 
-Batch sequences_of(const Batch& batch, Index first, Index last) {
-  require(first >= 0 && first <= last && last <= batch.sequence_count(), "[sequences_of] expected ",
-          "sequences of ", batch.sequence_count(), ", got ", first, " to ", last);
-  const Index begin = batch.offsets[static_cast<std::size_t>(first)];
-  const Index end = batch.offsets[static_cast<std::size_t>(last)];
+Batch shard_of(const Batch& batch, Index shard, Index shards) {
+  const auto cut = [&](Index number) {
+    const Index tokens = number * batch.token_count() / shards;
+    return std::lower_bound(batch.offsets.begin(), batch.offsets.end(), tokens);
+  };
+  const auto first = cut(shard);
+  const auto last = cut(shard + 1);
+  const Index count = *last - *first;
   const auto part = [&](const Tensor& whole) {
-    return whole.defined() ? whole.strided_view({end - begin}, {1}, begin) : Tensor();
+    return whole.defined() ? whole.strided_view({count}, {1}, *first) : Tensor();
   };
   Batch result{.tokens = part(batch.tokens),
                .positions = part(batch.positions),
                .targets = part(batch.targets),
-               .offsets = {}};
-  for (Index sequence = first; sequence <= last; ++sequence) {
-    result.offsets.push_back(batch.offsets[static_cast<std::size_t>(sequence)] - begin);
+               .offsets = {first, last + 1}};
+  for (Index& offset : result.offsets) {
+    offset -= *first;
   }
   if (result.targets.defined()) {
     const auto* targets = result.targets.data<std::int32_t>();
-    result.target_count =
-        (end - begin) - std::count(targets, targets + (end - begin), kIgnoreTarget);
+    result.target_count = count - std::count(targets, targets + count, kIgnoreTarget);
   }
   return result;
-}
-
-Batch shard_of(const Batch& batch, Index shard, Index shards) {
-  const auto place = [&](Index cut) {
-    const Index tokens = cut * batch.token_count() / shards;
-    return std::lower_bound(batch.offsets.begin(), batch.offsets.end(), tokens) -
-           batch.offsets.begin();
-  };
-  return sequences_of(batch, place(shard), place(shard + 1));
 }
 
 Tensor last_rows(const Tensor& rows, const Batch& batch) {
@@ -141,7 +120,6 @@ PaddedBatch pad_sequences(const std::vector<std::vector<std::int32_t>>& sequence
                           std::int32_t pad_id, Index width) {
   require(!sequences.empty(), "[pad_sequences] expected at least one sequence, got none");
   PaddedBatch padded;
-  padded.pad_id = pad_id;
   for (const auto& sequence : sequences) {
     padded.lengths.push_back(static_cast<Index>(sequence.size()));
     width = std::max(width, padded.lengths.back());
@@ -165,25 +143,20 @@ Batch remove_padding(const PaddedBatch& padded) {
   const Tensor tokens = to_contiguous(padded.tokens);
   const Tensor mask = to_contiguous(padded.padding_mask);
   const auto width = static_cast<std::size_t>(tokens.size(1));
-  std::vector<std::span<const std::int32_t>> rows;
-  std::vector<Index> offsets{0};
+  std::vector<std::vector<std::int32_t>> sequences;
   for (Index row = 0; row < tokens.size(0); ++row) {
     const std::size_t start = static_cast<std::size_t>(row) * width;
     const Index length = real_tokens({mask.data<bool>() + start, width}, row);
     const Index stated = padded.lengths[static_cast<std::size_t>(row)];
     require(length == stated, "[remove_padding] row ", row, ": the mask leaves ", length,
             " tokens, lengths says ", stated);
+    const std::int32_t* ids = tokens.data<std::int32_t>() + start;
     if (length > 0) {
-      rows.emplace_back(tokens.data<std::int32_t>() + start, static_cast<std::size_t>(length));
-      offsets.push_back(offsets.back() + length);
+      sequences.emplace_back(ids, ids + length);
     }
   }
-  require(!rows.empty(), "[remove_padding] the batch has no real token");
-  Batch batch = batch_with_offsets(std::move(offsets));
-  for (std::size_t b = 0; b < rows.size(); ++b) {
-    set_sequence(batch, static_cast<Index>(b), rows[b]);
-  }
-  return batch;
+  require(!sequences.empty(), "[remove_padding] the batch has no real token");
+  return make_batch(sequences);
 }
 
 }  // namespace headlight

@@ -14,13 +14,7 @@ CausalSelfAttentionOptions attention_options(const GptConfig& config, Index laye
                                              bool zeros) {
   const BlockPlan plan = block_plan(config, layer);
   CausalSelfAttentionOptions options{.width = config.n_embd,
-                                     .heads = plan.attention.heads,
-                                     .key_heads = plan.attention.key_heads,
-                                     .key_ends = plan.attention.key_ends,
-                                     .head_width = plan.attention.head_width,
-                                     .window = plan.attention.window,
-                                     .scale = plan.attention.scale,
-                                     .rope = plan.attention.rope,
+                                     .plan = plan.attention,
                                      .bias = plan.qkv_bias,
                                      .output_bias = plan.attention_output_bias,
                                      .dropout = config.attention_dropout,
@@ -44,11 +38,11 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
       attn_(attention_options(config, layer, dtype, zeros), random.fork(0)),
       attention_dropout_(config.residual_dropout, dropout_label(layer, 1)),
       mlp_dropout_(config.residual_dropout, dropout_label(layer, 2)) {
+  const NormOptions norm = config.norm_options(config.n_embd, dtype);
   register_module("ln_1", ln_1_);
   register_module("attn", attn_);
   if (plan_.output_norms) {
-    ln_1_out_.emplace(config.norm_options(config.n_embd, dtype));
-    register_module("ln_1_out", *ln_1_out_);
+    register_module("ln_1_out", ln_1_out_.emplace(norm));
   }
   if (plan_.mlp_width) {
     mlp_.emplace(MlpOptions{.width = config.n_embd,
@@ -61,13 +55,11 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
                             .zeros = zeros},
                  random.fork(1));
     if (!plan_.shared_norm) {
-      ln_2_.emplace(config.norm_options(config.n_embd, dtype));
-      register_module("ln_2", *ln_2_);
+      register_module("ln_2", ln_2_.emplace(norm));
     }
     register_module("mlp", *mlp_);
     if (plan_.output_norms) {
-      ln_2_out_.emplace(config.norm_options(config.n_embd, dtype));
-      register_module("ln_2_out", *ln_2_out_);
+      register_module("ln_2_out", ln_2_out_.emplace(norm));
     }
   }
 }

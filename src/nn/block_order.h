@@ -14,7 +14,7 @@ inline NormPoints norm_points(Branch branch, Index layer) {
 }
 
 // Runs the steps of a layer in order. Both implementations use it: Block, with tensors that record
-// gradients, and DecoderStep, with packed weights. A machine has these functions:
+// gradients, and LayerStep of generate/, with packed weights. A machine has these functions:
 //   visit(point)       shows the residual stream to the hook, if the machine has hooks
 //   normalize(branch)  applies the branch's norm to the residual stream
 //   compute(branch)    computes the branch from the last normalised vectors, or from the stream; a

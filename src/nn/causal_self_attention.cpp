@@ -15,23 +15,19 @@ namespace headlight {
 namespace {
 
 AttentionPlan plan_of(const CausalSelfAttentionOptions& options) {
-  const Index heads = options.heads;
-  require(options.width > 0 && heads > 0,
+  AttentionPlan plan = options.plan;
+  require(options.width > 0 && plan.heads > 0,
           "[CausalSelfAttention] expected a positive width and number of heads, got ",
-          options.width, " and ", heads);
-  require(options.head_width != 0 || options.width % heads == 0,
-          "[CausalSelfAttention] a width of ", options.width, " does not divide into ", heads,
-          " heads");
-  const Index key_heads = options.key_heads > 0 ? options.key_heads : heads;
-  require(heads % key_heads == 0 || !options.key_ends.empty(), "[CausalSelfAttention] ", heads,
-          " heads cannot share ", key_heads, " key heads");
-  return {.heads = heads,
-          .key_heads = key_heads,
-          .head_width = options.head_width != 0 ? options.head_width : options.width / heads,
-          .window = options.window,
-          .scale = options.scale,
-          .rope = options.rope,
-          .key_ends = options.key_ends};
+          options.width, " and ", plan.heads);
+  if (plan.head_width == 0) {
+    require(options.width % plan.heads == 0, "[CausalSelfAttention] a width of ", options.width,
+            " does not divide into ", plan.heads, " heads");
+    plan.head_width = options.width / plan.heads;
+  }
+  plan.key_heads = plan.key_heads > 0 ? plan.key_heads : plan.heads;
+  require(plan.heads % plan.key_heads == 0 || !plan.key_ends.empty(), "[CausalSelfAttention] ",
+          plan.heads, " heads cannot share ", plan.key_heads, " key heads");
+  return plan;
 }
 
 // Returns queries, keys or values (part 0, 1, 2) of rows of qkv [N, (H + 2 G) D]: [T, H or G, D].
@@ -40,6 +36,17 @@ Tensor heads_of(const Tensor& qkv, Index part, Index begin, Index end, const Att
   const Index heads = plan.part_heads(part);
   const Tensor rows = slice(slice(qkv, 0, begin, end), 1, first, first + heads * plan.head_width);
   return reshape(rows, {end - begin, heads, plan.head_width});
+}
+
+// Returns qkv with change(part, heads) in place of the heads of each part: [N, H or G, D].
+template <class Change>
+Tensor with_parts(const Tensor& qkv, const AttentionPlan& plan, const Change& change) {
+  std::vector<Tensor> rows;
+  for (Index part = 0; part < 3; ++part) {
+    const Tensor heads = change(part, heads_of(qkv, part, 0, qkv.size(0), plan));
+    rows.push_back(reshape(heads, {qkv.size(0), plan.part_heads(part) * plan.head_width}));
+  }
+  return concat(rows, 1);
 }
 
 // [T, H, D] -> [H, T, D]
@@ -78,7 +85,9 @@ Tensor CausalSelfAttention::forward(const Tensor& x, const std::vector<Index>& o
     const Shape heads{output.size(0), plan_.heads, plan_.head_width};
     const Tensor z = visited(context.hook, {Point::z, layer_}, reshape(output, heads));
     if (context.hook->wants(Point::result, layer_)) {
-      return output_of(z, context.hook);
+      const Tensor all = visited(context.hook, {Point::result, layer_}, results(z));  // [N, H, C]
+      const Tensor projected = sum(all, {.axes = {1}});
+      return c_proj_.bias.defined() ? projected + c_proj_.bias : projected;
     }
     output = reshape(z, output.shape());
   }
@@ -91,38 +100,28 @@ Tensor CausalSelfAttention::results(const Tensor& z) const {
   return transpose(matmul(transpose(z, 0, 1), weights), 0, 1);
 }
 
-Tensor CausalSelfAttention::output_of(const Tensor& z, ForwardHook* hook) const {
-  const Tensor output = sum(visited(hook, {Point::result, layer_}, results(z)), {.axes = {1}});
-  return c_proj_.bias.defined() ? output + c_proj_.bias : output;
-}
-
 // Shows queries, keys and values, or the first ones of these, to the hook at `points`.
 Tensor CausalSelfAttention::parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
                                           ForwardHook* hook) const {
   if (!wants_any(hook, points, layer_)) {
     return qkv;
   }
-  std::vector<Tensor> parts;
-  for (Index number = 0; number < 3; ++number) {
-    Tensor part = heads_of(qkv, number, 0, qkv.size(0), plan_);
-    if (number < std::ssize(points)) {
-      part = visited(hook, {points.begin()[number], layer_}, part);
-    }
-    parts.push_back(reshape(part, {qkv.size(0), part.size(1) * part.size(2)}));
-  }
-  return concat(parts, 1);
+  return with_parts(qkv, plan_, [&](Index part, const Tensor& heads) {
+    const bool is_shown = part < std::ssize(points);
+    return is_shown ? visited(hook, {points.begin()[part], layer_}, heads) : heads;
+  });
 }
 
 Tensor CausalSelfAttention::queries_and_keys_normalized(const Tensor& qkv) const {
   if (!q_norm_) {
     return qkv;
   }
-  const auto rows = [&](const Tensor& part) {
-    return reshape(part, {qkv.size(0), part.size(1) * part.size(2)});
-  };
-  const auto part = [&](Index number) { return heads_of(qkv, number, 0, qkv.size(0), plan_); };
-  return concat({rows(q_norm_->forward(part(0))), rows(k_norm_->forward(part(1))), rows(part(2))},
-                1);
+  return with_parts(qkv, plan_, [&](Index part, const Tensor& heads) {
+    if (part == 2) {
+      return heads;
+    }
+    return (part == 0 ? q_norm_ : k_norm_)->forward(heads);
+  });
 }
 
 Tensor CausalSelfAttention::queries_and_keys_turned(const Tensor& qkv,
@@ -190,9 +189,8 @@ Tensor CausalSelfAttention::attend_behind_caches(const Tensor& qkv,
     const Index length = cache.length() + offsets[b + 1] - offsets[b];
     const Tensor query =
         slice(slice(qkv, 0, offsets[b], offsets[b + 1]), 1, 0, plan_.inner_width());
-    const Tensor keys = cache.keys(layer_, length);
-    const Tensor values = cache.values(layer_, length);
-    outputs.push_back(cached_attention(query, {keys, values, length},
+    outputs.push_back(cached_attention(query, cache.keys(layer_, length),
+                                       cache.values(layer_, length),
                                        {.key_ends = plan_.key_ends,
                                         .window = plan_.window,
                                         .scale = plan_.scale,

@@ -3,18 +3,10 @@
 #include <algorithm>
 
 #include "headlight/base/error.h"
-#include "headlight/nn/batch.h"
 
 namespace headlight {
 
-PassRows rows_of(const Batch& batch) {
-  const auto count = static_cast<std::size_t>(batch.token_count());
-  return {{batch.tokens.data<std::int32_t>(), count},
-          {batch.positions.data<std::int32_t>(), count},
-          batch.offsets};
-}
-
-void HookPair::begin(const PassRows& rows) {
+void HookPair::begin(const Batch& rows) {
   first_->begin(rows);
   second_->begin(rows);
 }

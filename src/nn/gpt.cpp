@@ -42,21 +42,20 @@ Gpt::Gpt(const GptConfig& config, DType dtype, Blank)
       dropout_(config.embedding_dropout, 0) {
   register_module("wte", wte_);
   if (config.position == PositionKind::learned) {
-    wpe_.emplace(Embedding::Options{config.block_size, config.n_embd, std::nullopt, dtype, true});
-    register_module("wpe", *wpe_);
+    const Embedding::Options options{
+        .count = config.block_size, .width = config.n_embd, .dtype = dtype, .zeros = true};
+    register_module("wpe", wpe_.emplace(options));
   }
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     blocks_.push_back(std::make_unique<Block>(config, layer, dtype, RandomStream{}, true));
     register_module("h." + std::to_string(layer), *blocks_.back());
   }
   if (config.norm == NormPosition::pre) {
-    ln_f_ = std::make_unique<LayerNorm>(config.norm_options(config.n_embd, dtype));
-    register_module("ln_f", *ln_f_);
+    register_module("ln_f", ln_f_.emplace(config.norm_options(config.n_embd, dtype)));
   }
   if (!config.tie_weights) {
-    lm_head_ = std::make_unique<Linear>(
-        LinearOptions{config.n_embd, config.vocab_size, false, dtype, true});
-    register_module("lm_head", *lm_head_);
+    const LinearOptions options{config.n_embd, config.vocab_size, false, dtype, true};
+    register_module("lm_head", lm_head_.emplace(options));
   }
   list_weights();
 }
@@ -103,7 +102,7 @@ Tensor Gpt::embed(const Batch& batch, ForwardHook* given) const {
   HookPair hooks(attached(), given);
   ForwardHook* hook = hooks.get();
   if (hook != nullptr) {
-    hook->begin(rows_of(batch));
+    hook->begin(batch);
   }
   Tensor x = wte_.forward(batch.tokens);
   x = visited(hook, {Point::embed}, config_.embedding_scale > 0 ? x * config_.embedding_scale : x);
@@ -118,7 +117,7 @@ Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Ba
   ForwardContext inner = context;
   inner.hook = hooks.get();
   if (inner.hook != nullptr) {
-    inner.hook->begin(rows_of(batch));
+    inner.hook->begin(batch);
   }
   Tensor x = residual;
   for (Index layer = first; layer < last; ++layer) {
@@ -165,7 +164,7 @@ Tensor Gpt::hidden_from(Index layer, const Tensor& residual, const Batch& batch,
                         const ForwardContext& context) const {
   const Tensor x = run_layers(layer, config_.n_layer, residual, batch, context);
   HookPair hooks(attached(), context.hook);
-  return ln_f_ == nullptr ? x : ln_f_->forward(x, hooks.get(), kFinalNorm);
+  return ln_f_ ? ln_f_->forward(x, hooks.get(), kFinalNorm) : x;
 }
 
 Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {
@@ -176,20 +175,15 @@ Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {
   return hidden_from(0, residual(batch, 0, context), batch, context);
 }
 
-const Tensor& Gpt::head_weight() const {
-  return lm_head_ == nullptr ? wte_.weight : lm_head_->weight;
-}
-
 Tensor Gpt::logits(const Batch& batch, const ForwardContext& context) const {
   return logits_of(hidden(batch, context), context);
 }
 
 Tensor Gpt::next_logits(const Batch& batch, const ForwardContext& context) const {
   const Tensor last = last_rows(hidden(batch, context), batch);
-  const Batch rows = last_tokens(batch);
   HookPair hooks(attached(), context.hook);
   if (hooks.get() != nullptr) {
-    hooks.get()->begin(rows_of(rows));
+    hooks.get()->begin(last_tokens(batch));
   }
   return logits_of(last, context);
 }

@@ -5,26 +5,26 @@
 #include <functional>
 #include <numeric>
 
+#include "headlight/nn/architecture.h"
+
 namespace headlight {
 namespace {
 
 constexpr double kLargestTheta = 1e12;
+constexpr double kLargestScale = 1e6;
+
+template <class T>
+void require_range(const char* name, T value, T least, T most) {
+  require_value(value >= least && value <= most, name, "expected ", least, " to ", most, ", got ",
+                value);
+}
 
 void require_size(const char* name, Index value) {
-  require_value(value >= 1 && value <= kLargestSize, name, "expected 1 to ", kLargestSize, ", got ",
-                value);
+  require_range<Index>(name, value, 1, kLargestSize);
 }
 
 void require_probability(const char* name, double value) {
   require_value(value >= 0 && value < 1, name, "expected 0 to below 1, got ", value);
-}
-
-// Returns G of a layer.
-Index key_heads_of(const GptConfig& config, Index layer) {
-  if (!config.key_groups.empty()) {
-    return std::ssize(config.key_groups[static_cast<std::size_t>(layer)]);
-  }
-  return config.n_kv_head > 0 ? config.n_kv_head : config.heads(layer);
 }
 
 // Checks the lists of head_numbers or key_head_numbers.
@@ -51,28 +51,13 @@ void check_head_numbers(const GptConfig& config) {
   check_numbers(config, "head_numbers", config.head_numbers,
                 [&](Index layer) { return config.heads(layer); });
   check_numbers(config, "key_head_numbers", config.key_head_numbers,
-                [&](Index layer) { return key_heads_of(config, layer); });
+                [&](Index layer) { return block_plan(config, layer).attention.key_heads; });
 }
 
 std::vector<Index> counted(Index count) {
   std::vector<Index> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), Index{0});
   return numbers;
-}
-
-// [H]: place of the key head that each query head of a layer uses.
-std::vector<Index> key_places_of(const GptConfig& config, Index layer) {
-  const Index key_heads = key_heads_of(config, layer);
-  std::vector<Index> places;
-  for (Index key_head = 0; key_head < key_heads; ++key_head) {
-    const Index size =
-        config.key_groups.empty()
-            ? config.heads(layer) / key_heads
-            : config
-                  .key_groups[static_cast<std::size_t>(layer)][static_cast<std::size_t>(key_head)];
-    places.insert(places.end(), static_cast<std::size_t>(size), key_head);
-  }
-  return places;
 }
 
 void check_key_heads(const GptConfig& config) {
@@ -88,8 +73,7 @@ void check_key_heads(const GptConfig& config) {
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     Index sum = 0;
     for (const Index size : layers[layer]) {
-      require_value(size >= 1 && size <= heads, "key_groups", "expected 1 to ", heads, ", got ",
-                    size);
+      require_range<Index>("key_groups", size, 1, heads);
       sum += size;
     }
     const Index expected = config.heads(static_cast<Index>(layer));
@@ -120,17 +104,12 @@ void check_llama3_bounds(const RopeOptions& rope) {
       rope.high_freq_factor > rope.low_freq_factor && rope.high_freq_factor <= kLargestTheta,
       "high_freq_factor", "expected above low_freq_factor = ", rope.low_freq_factor, " to ",
       kLargestTheta, ", got ", rope.high_freq_factor);
-  require_value(rope.original_max_position_embeddings > 0 &&
-                    rope.original_max_position_embeddings <= kLargestSize,
-                "original_max_position_embeddings", "expected 1 to ", kLargestSize, ", got ",
-                rope.original_max_position_embeddings);
+  require_size("original_max_position_embeddings", rope.original_max_position_embeddings);
 }
 
 void check_rope(const GptConfig& config) {
   const RopeOptions& rope = config.rope;
-  require_value(config.rope_local_theta >= 0 && config.rope_local_theta <= kLargestTheta,
-                "rope_local_theta", "expected 0 to ", kLargestTheta, ", got ",
-                config.rope_local_theta);
+  require_range("rope_local_theta", config.rope_local_theta, 0.0, kLargestTheta);
   if (config.position != PositionKind::rope) {
     return;
   }
@@ -163,9 +142,13 @@ HeadLayout GptConfig::head_layout() const {
   layout.key_numbers = key_head_numbers;
   if (n_kv_head > 0 || !key_groups.empty()) {
     for (Index layer = 0; layer < n_layer; ++layer) {
-      layout.key_places.push_back(key_places_of(*this, layer));
+      const AttentionPlan plan = block_plan(*this, layer).attention;
+      std::vector<Index>& places = layout.key_places.emplace_back();
+      for (Index head = 0; head < plan.heads; ++head) {
+        places.push_back(plan.key_head(head));
+      }
       if (key_head_numbers.empty()) {
-        layout.key_numbers.push_back(counted(key_heads_of(*this, layer)));
+        layout.key_numbers.push_back(counted(plan.key_heads));
       }
     }
   }
@@ -229,43 +212,35 @@ GptConfig GptConfig::canonical() const {
 void GptConfig::validate() const {
   require_size("vocab_size", vocab_size);
   require_size("block_size", block_size);
-  require_size("n_layer", n_layer);
-  require_value(n_layer <= kMostLayers, "n_layer", "expected 1 to ", kMostLayers, ", got ",
-                n_layer);
+  require_range<Index>("n_layer", n_layer, 1, kMostLayers);
   require_size("n_head", n_head);
   require_value(n_head * n_layer <= kMostHeads, "n_head", "expected at most ", kMostHeads,
                 " heads in all layers, got ", n_layer, " x ", n_head);
   require_size("n_embd", n_embd);
-  require_value(head_width >= 0 && head_width <= kLargestSize, "head_width", "expected 0 to ",
-                kLargestSize, ", got ", head_width);
+  require_range<Index>("head_width", head_width, 0, kLargestSize);
   require_value(head_width > 0 || n_embd % n_head == 0, "n_head", n_head,
                 " heads do not divide n_embd ", n_embd);
   require_value(heads_per_layer.empty() || static_cast<Index>(heads_per_layer.size()) == n_layer,
                 "heads_per_layer", "expected ", n_layer, " numbers, got ", heads_per_layer.size());
   for (const Index heads : heads_per_layer) {
-    require_value(heads >= 1 && heads <= n_head, "heads_per_layer", "expected 1 to ", n_head,
-                  ", got ", heads);
+    require_range<Index>("heads_per_layer", heads, 1, n_head);
   }
-  check_head_numbers(*this);
   require_value(!parallel_residual || (norm == NormPosition::pre && mlp), "parallel_residual",
                 "needs norm = pre and MLPs");
   require_value(!shared_norm || parallel_residual, "shared_norm", "needs parallel_residual");
   require_value(!output_norms || norm == NormPosition::pre, "output_norms", "needs norm = pre");
   require_value(!gated_mlp || mlp, "gated_mlp", "needs MLPs");
-  require_value(embedding_scale >= 0 && embedding_scale <= 1e6, "embedding_scale",
-                "expected 0 to 1e6, got ", embedding_scale);
+  require_range("embedding_scale", embedding_scale, 0.0, kLargestScale);
   check_rope(*this);
-  require_value(n_inner >= 0 && n_inner <= kLargestSize, "n_inner", "expected 0 to ", kLargestSize,
-                ", got ", n_inner);
+  require_range<Index>("n_inner", n_inner, 0, kLargestSize);
   check_key_heads(*this);
   require_value(windows.empty() || std::ssize(windows) == n_layer, "windows", "expected ", n_layer,
                 " numbers, got ", windows.size());
   for (const Index window : windows) {
-    require_value(window >= 0 && window <= kLargestSize, "windows", "expected 0 to ", kLargestSize,
-                  ", got ", window);
+    require_range<Index>("windows", window, 0, kLargestSize);
   }
-  require_value(attention_scale >= 0 && attention_scale <= 1e6, "attention_scale",
-                "expected 0 to 1e6, got ", attention_scale);
+  check_head_numbers(*this);
+  require_range("attention_scale", attention_scale, 0.0, kLargestScale);
   require_probability("attention_dropout", attention_dropout);
   require_probability("residual_dropout", residual_dropout);
   require_probability("embedding_dropout", embedding_dropout);

@@ -61,10 +61,6 @@ KeyValueCache KeyValueCache::fork(Index length) const {
   return other;
 }
 
-Index KeyValueCache::room() const {
-  return layers_.empty() ? 0 : static_cast<Index>(layers_[0].blocks.size()) * kBlock;
-}
-
 void KeyValueCache::reserve(Index count) {
   for (Layer& layer : layers_) {
     while (static_cast<Index>(layer.blocks.size()) * kBlock < length_ + count) {

@@ -94,45 +94,33 @@ Tensor Dropout::forward(const Tensor& x, const ForwardContext& context) const {
 
 namespace {
 
-MlpOptions with_inner_width(MlpOptions options) {
-  options.inner_width = options.inner_width > 0 ? options.inner_width : 4 * options.width;
-  return options;
+// Returns the options of the matrix into the inner layer (`is_in`) or of the one out of it.
+LinearOptions matrix_options(const MlpOptions& options, bool is_in) {
+  const Index inner = options.inner_width > 0 ? options.inner_width : 4 * options.width;
+  return {.inputs = is_in ? options.width : inner,
+          .outputs = is_in ? inner : options.width,
+          .bias = options.bias,
+          .dtype = options.dtype,
+          .zeros = options.zeros};
 }
 
 }  // namespace
 
 Mlp::Mlp(const MlpOptions& options, const RandomStream& random)
-    : c_fc_({.inputs = options.width,
-             .outputs = with_inner_width(options).inner_width,
-             .bias = options.bias,
-             .dtype = options.dtype,
-             .zeros = options.zeros},
-            random.fork(0)),
-      c_proj_({.inputs = with_inner_width(options).inner_width,
-               .outputs = options.width,
-               .bias = options.bias,
-               .dtype = options.dtype,
-               .zeros = options.zeros},
-              random.fork(1)),
+    : c_fc_(matrix_options(options, true), random.fork(0)),
+      c_proj_(matrix_options(options, false), random.fork(1)),
       activation_(options.activation),
       layer_(options.layer) {
   register_module("c_fc", c_fc_);
   if (options.gated) {
-    c_gate_.emplace(LinearOptions{.inputs = options.width,
-                                  .outputs = with_inner_width(options).inner_width,
-                                  .bias = options.bias,
-                                  .dtype = options.dtype,
-                                  .zeros = options.zeros},
-                    random.fork(2));
-    register_module("c_gate", *c_gate_);
+    register_module("c_gate", c_gate_.emplace(matrix_options(options, true), random.fork(2)));
   }
   register_module("c_proj", c_proj_);
 }
 
 Tensor Mlp::forward(const Tensor& x, const ForwardContext& context,
                     const std::optional<NormParameters>& norm) const {
-  const bool is_watched = context.hook != nullptr && (context.hook->wants(Point::mlp_pre, layer_) ||
-                                                      context.hook->wants(Point::mlp_post, layer_));
+  const bool is_watched = wants_any(context.hook, {Point::mlp_pre, Point::mlp_post}, layer_);
   if (norm && !is_watched && context.products == nullptr) {
     return feed_forward(x, {.norm = *norm,
                             .up_weight = c_fc_.weight,

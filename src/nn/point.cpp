@@ -12,40 +12,50 @@
 namespace headlight {
 namespace {
 
+struct HookName {
+  std::string_view name;
+  Point point;
+  PointItems items = PointItems::features;
+};
+
 // TransformerLens names, without "blocks.L."; the first name of a point is its official one.
-constexpr auto kHookNames =
-    std::to_array<Choice<Point>>({{"hook_embed", Point::embed},
-                                  {"hook_resid_pre", Point::resid_pre},
-                                  {"ln1.hook_scale", Point::ln1_scale},
-                                  {"ln1.hook_normalized", Point::ln1},
-                                  {"attn.hook_q", Point::q},
-                                  {"attn.hook_k", Point::k},
-                                  {"attn.hook_v", Point::v},
-                                  {"attn.hook_rot_q", Point::rot_q},
-                                  {"attn.hook_rot_k", Point::rot_k},
-                                  {"attn.hook_attn_scores", Point::attn_scores},
-                                  {"attn.hook_pattern", Point::pattern},
-                                  {"attn.hook_z", Point::z},
-                                  {"attn.hook_result", Point::result},
-                                  {"hook_attn_out", Point::attn_out},
-                                  {"hook_resid_mid", Point::resid_mid},
-                                  {"ln2.hook_scale", Point::ln2_scale},
-                                  {"ln2.hook_normalized", Point::ln2},
-                                  {"mlp.hook_pre", Point::mlp_pre},
-                                  {"mlp.hook_post", Point::mlp_post},
-                                  {"hook_mlp_out", Point::mlp_out},
-                                  {"hook_resid_post", Point::resid_post},
-                                  {"ln_final.hook_scale", Point::ln_final_scale},
-                                  {"ln_final.hook_normalized", Point::ln_final},
-                                  {"logits", Point::logits},
-                                  {"ln1.hook_out", Point::ln1},
-                                  {"ln2.hook_out", Point::ln2},
-                                  {"ln_final.hook_out", Point::ln_final}});
+constexpr HookName kHookNames[] = {{"hook_embed", Point::embed},
+                                   {"hook_resid_pre", Point::resid_pre},
+                                   {"ln1.hook_scale", Point::ln1_scale},
+                                   {"ln1.hook_normalized", Point::ln1},
+                                   {"attn.hook_q", Point::q, PointItems::heads},
+                                   {"attn.hook_k", Point::k, PointItems::key_heads},
+                                   {"attn.hook_v", Point::v, PointItems::key_heads},
+                                   {"attn.hook_rot_q", Point::rot_q, PointItems::heads},
+                                   {"attn.hook_rot_k", Point::rot_k, PointItems::key_heads},
+                                   {"attn.hook_attn_scores", Point::attn_scores, PointItems::maps},
+                                   {"attn.hook_pattern", Point::pattern, PointItems::maps},
+                                   {"attn.hook_z", Point::z, PointItems::heads},
+                                   {"attn.hook_result", Point::result, PointItems::heads},
+                                   {"hook_attn_out", Point::attn_out},
+                                   {"hook_resid_mid", Point::resid_mid},
+                                   {"ln2.hook_scale", Point::ln2_scale},
+                                   {"ln2.hook_normalized", Point::ln2},
+                                   {"mlp.hook_pre", Point::mlp_pre},
+                                   {"mlp.hook_post", Point::mlp_post},
+                                   {"hook_mlp_out", Point::mlp_out},
+                                   {"hook_resid_post", Point::resid_post},
+                                   {"ln_final.hook_scale", Point::ln_final_scale},
+                                   {"ln_final.hook_normalized", Point::ln_final},
+                                   {"logits", Point::logits},
+                                   {"ln1.hook_out", Point::ln1},
+                                   {"ln2.hook_out", Point::ln2},
+                                   {"ln_final.hook_out", Point::ln_final}};
 
 constexpr auto kOtherNames = std::to_array<Choice<Point>>({{"attn", Point::attn_out},
                                                            {"mlp", Point::mlp_out},
                                                            {"neuron", Point::mlp_post},
                                                            {"head", Point::z}});
+
+const HookName& hook_name_of(Point point) {
+  return *std::find_if(std::begin(kHookNames), std::end(kHookNames),
+                       [&](const HookName& hook) { return hook.point == point; });
+}
 
 template <std::size_t N>
 const Choice<Point>* find_name(const std::array<Choice<Point>, N>& choices, std::string_view name) {
@@ -83,12 +93,12 @@ std::optional<PointRange> take_hook_name(std::string_view about, std::string_vie
     range.layers = parse_range(about, name.substr(0, dot));
     name.remove_prefix(dot + 1);
   }
-  for (const Choice<Point>& choice : kHookNames) {
-    const bool is_it = name.starts_with(choice.name) &&
-                       (name.size() == choice.name.size() || name[choice.name.size()] == '.');
-    if (is_it && is_in_layer(choice.value) == is_in_block) {
-      range.point = choice.value;
-      rest = name.substr(choice.name.size());
+  for (const HookName& hook : kHookNames) {
+    const bool is_it = name.starts_with(hook.name) &&
+                       (name.size() == hook.name.size() || name[hook.name.size()] == '.');
+    if (is_it && is_in_layer(hook.point) == is_in_block) {
+      range.point = hook.point;
+      rest = name.substr(hook.name.size());
       return range;
     }
   }
@@ -124,30 +134,10 @@ bool is_in_layer(Point point) {
          point != Point::logits;
 }
 
-PointItems items_of(Point point) {
-  switch (point) {
-    case Point::q:
-    case Point::rot_q:
-    case Point::z:
-    case Point::result:
-      return PointItems::heads;
-    case Point::k:
-    case Point::v:
-    case Point::rot_k:
-      return PointItems::key_heads;
-    case Point::attn_scores:
-    case Point::pattern:
-      return PointItems::maps;
-    default:
-      return PointItems::features;
-  }
-}
+PointItems items_of(Point point) { return hook_name_of(point).items; }
 
 std::string point_name(Point point, Index layer) {
-  const auto found =
-      std::find_if(kHookNames.begin(), kHookNames.end(),
-                   [&](const Choice<Point>& choice) { return choice.value == point; });
-  const std::string name(found->name);
+  const std::string name(hook_name_of(point).name);
   return is_in_layer(point) ? "blocks." + std::to_string(layer) + "." + name : name;
 }
 

@@ -1,6 +1,5 @@
 #include "headlight/ops/activation.h"
 
-#include "headlight/autograd/autograd.h"
 #include "kernels/layers/activations.h"
 #include "ops/common.h"
 

@@ -1,4 +1,3 @@
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/normalization.h"

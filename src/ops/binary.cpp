@@ -1,4 +1,3 @@
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/reduce.h"
 #include "ops/common.h"
@@ -6,24 +5,14 @@
 namespace headlight {
 namespace {
 
-struct Broadcast {
-  Tensor a;
-  Tensor b;
-};
-
-Broadcast broadcast_operands(const Tensor& a, const Tensor& b, std::string_view where) {
+template <class F>
+Tensor pairwise(const Tensor& a, const Tensor& b, std::string_view where, F f) {
   require(a.defined() && b.defined(), "[", where, "] an operand is undefined");
   require_same_type(a, b, where);
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), where);
-  return {broadcast_view(a, shape), broadcast_view(b, shape)};
-}
-
-template <class F>
-Tensor pairwise(const Tensor& a, const Tensor& b, std::string_view where, F f) {
-  const Broadcast pair = broadcast_operands(a, b, where);
   return dispatch_floating(a.dtype(), where, [&](auto zero) {
     using T = decltype(zero);
-    return map_pairs<T, T>(pair.a, pair.b, f);
+    return map_pairs<T, T>(broadcast_view(a, shape), broadcast_view(b, shape), f);
   });
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "headlight/autograd/autograd.h"
 #include "headlight/tensor/strided.h"
 #include "headlight/tensor/tensor.h"
 #include "kernels/loops.h"
@@ -59,6 +60,15 @@ void parallel_rows(const StridedRows<N>& rows, const Body& body) {
       position += last - first;
     }
   });
+}
+
+// Records an op whose gradient is a function of its output: gradient(output, output_grad).
+template <class Gradient>
+Tensor record_with_output(const char* op, const Tensor& value, const Tensor& x, Gradient gradient) {
+  return record(op, value, {x},
+                [output = SavedTensor(op, "output", value), gradient](auto, const Tensor& grad) {
+                  return std::vector<Tensor>{gradient(output.get(), grad)};
+                });
 }
 
 // Returns a new tensor with f applied to every element of x.

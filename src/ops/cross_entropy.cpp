@@ -3,9 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
-#include "kernels/loops.h"
 #include "ops/common.h"
 #include "ops/matrix.h"
 
@@ -71,13 +69,6 @@ void differentiate_rows(Tensor& logits, const Rows& rows, T scale) {
       });
 }
 
-void differentiate(Tensor& logits, const Rows& rows, double scale) {
-  dispatch_floating(logits.dtype(), "cross_entropy", [&](auto zero) {
-    using T = decltype(zero);
-    differentiate_rows<T>(logits, rows, static_cast<T>(scale));
-  });
-}
-
 // Sums in order, so that the result is reproducible.
 double sum_of(const std::vector<double>& losses) {
   return std::accumulate(losses.begin(), losses.end(), 0.0);
@@ -94,6 +85,7 @@ Tensor chained(const Tensor& gradient, const Tensor& loss_grad) {
 }
 
 struct LossAndGradients {
+  double scale = 0;            // factor that turns the sum of losses into their mean
   std::vector<double> losses;  // [N]
   Tensor x_grad;               // [N, C]; undefined if no gradient is required
   Tensor weight_grad;          // [V, C]; undefined if no gradient is required
@@ -106,6 +98,7 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, con
   const Index rows = x.size(0);
   const Index vocabulary = weight.size(0);
   LossAndGradients result;
+  result.scale = scale;
   result.losses.resize(static_cast<std::size_t>(rows));
   const Rows compared{targets.data<std::int32_t>(), options.ignore_index, result.losses.data()};
   if (wants_gradient({x, weight})) {
@@ -137,13 +130,8 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, con
   return result;
 }
 
-struct LinearLoss {
-  LossAndGradients parts;
-  double scale = 0;  // factor that turns the sum of losses into their mean
-};
-
-LinearLoss differentiate_linear(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                                const CrossEntropyOptions& options) {
+LossAndGradients differentiate_linear(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                      const CrossEntropyOptions& options) {
   require(x.defined() && x.rank() == 2 && weight.defined() && weight.rank() == 2,
           "[linear_cross_entropy] expected an input [N, C] and a weight [V, C]");
   const Index count = count_targets(targets, x.size(0), weight.size(0), options.ignore_index);
@@ -151,12 +139,9 @@ LinearLoss differentiate_linear(const Tensor& x, const Tensor& weight, const Ten
   require(x.size(1) == weight.size(1), "[linear_cross_entropy] input ", x.shape(),
           " does not fit weight ", weight.shape());
   require_same_type(x, weight, "linear_cross_entropy");
-  return {dispatch_floating(x.dtype(), "linear_cross_entropy",
-                            [&](auto zero) {
-                              return differentiate_chunks<decltype(zero)>(x, weight, targets,
-                                                                          options, scale);
-                            }),
-          scale};
+  return dispatch_floating(x.dtype(), "linear_cross_entropy", [&](auto zero) {
+    return differentiate_chunks<decltype(zero)>(x, weight, targets, options, scale);
+  });
 }
 
 }  // namespace
@@ -168,8 +153,11 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   const double scale = loss_scale(count, options.normalizer);
   Tensor gradient = logits.clone();
   std::vector<double> losses(static_cast<std::size_t>(logits.size(0)));
-  differentiate(gradient, {targets.data<std::int32_t>(), options.ignore_index, losses.data()},
-                scale);
+  const Rows rows{targets.data<std::int32_t>(), options.ignore_index, losses.data()};
+  dispatch_floating(logits.dtype(), "cross_entropy", [&](auto zero) {
+    using T = decltype(zero);
+    differentiate_rows<T>(gradient, rows, static_cast<T>(scale));
+  });
   return record("cross_entropy", Tensor::scalar(sum_of(losses) * scale, logits.dtype()), {logits},
                 [gradient](auto, const Tensor& grad) {
                   return std::vector<Tensor>{chained(gradient, grad)};
@@ -178,8 +166,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             const CrossEntropyOptions& options) {
-  const auto [parts, scale] = differentiate_linear(x, weight, targets, options);
-  const double loss = sum_of(parts.losses) * scale;
+  const LossAndGradients parts = differentiate_linear(x, weight, targets, options);
+  const double loss = sum_of(parts.losses) * parts.scale;
   return record("linear_cross_entropy", Tensor::scalar(loss, x.dtype()), {x, weight},
                 [x_grad = parts.x_grad, weight_grad = parts.weight_grad](auto, const Tensor& grad) {
                   return std::vector<Tensor>{chained(x_grad, grad), chained(weight_grad, grad)};
@@ -189,7 +177,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
 Tensor linear_cross_entropy_rows(const Tensor& x, const Tensor& weight, const Tensor& targets,
                                  const CrossEntropyOptions& options) {
   const NoGrad no_grad;
-  const std::vector<double> losses = differentiate_linear(x, weight, targets, options).parts.losses;
+  const std::vector<double> losses = differentiate_linear(x, weight, targets, options).losses;
   return Tensor::from(losses, {static_cast<Index>(losses.size())});
 }
 

@@ -1,7 +1,5 @@
 #include "headlight/ops/dropout.h"
 
-#include "headlight/autograd/autograd.h"
-#include "kernels/loops.h"
 #include "ops/common.h"
 
 namespace headlight {

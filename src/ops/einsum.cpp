@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <string>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "headlight/ops/reduce.h"

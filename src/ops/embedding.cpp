@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "headlight/autograd/autograd.h"
-#include "kernels/loops.h"
 #include "ops/common.h"
 
 namespace headlight {

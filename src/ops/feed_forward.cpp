@@ -1,13 +1,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/fused_layers.h"
 #include "kernels/column_sums.h"
 #include "kernels/layers/activations.h"
-#include "kernels/loops.h"
 #include "ops/common.h"
 #include "ops/matrix.h"
 #include "ops/norm_rows.h"
@@ -49,11 +46,12 @@ void check_feed_forward(const Tensor& x, const FeedForwardParameters& p) {
 
 // A weight and its bias, contiguous and without gradient.
 struct Layer {
-  Layer(const Tensor& weight_given, const Tensor& bias_given)
-      : weight(to_contiguous(weight_given.detach())),
+  // `role` ("up_weight") is for messages.
+  Layer(const char* role, const Tensor& weight_given, const Tensor& bias_given)
+      : weight("feed_forward", role, to_contiguous(weight_given.detach())),
         bias(bias_given.defined() ? to_contiguous(bias_given.detach()) : bias_given) {}
 
-  Tensor weight;
+  SavedTensor weight;
   Tensor bias;  // may be undefined
 };
 
@@ -80,15 +78,15 @@ struct FeedForwardGradients {
 class FeedForward {
  public:
   FeedForward(const Tensor& x, const FeedForwardParameters& p)
-      : in_(norm_inputs(x, p.norm)),
+      : in_(norm_inputs("feed_forward", x, p.norm)),
         statistics_(empty_statistics(in_)),
-        activated_{p.gate_weight.defined() ? Layer(p.gate_weight, p.gate_bias)
-                                           : Layer(p.up_weight, p.up_bias)},
-        down_(p.down_weight, p.down_bias),
+        activated_{p.gate_weight.defined() ? Layer("gate_weight", p.gate_weight, p.gate_bias)
+                                           : Layer("up_weight", p.up_weight, p.up_bias)},
+        down_("down_weight", p.down_weight, p.down_bias),
         activation_(p.activation),
         precision_(p.precision) {
     if (p.gate_weight.defined()) {
-      factor_ = Branch{Layer(p.up_weight, p.up_bias)};
+      factor_ = Branch{Layer("up_weight", p.up_weight, p.up_bias)};
     }
   }
 
@@ -97,7 +95,6 @@ class FeedForward {
   template <class T>
   Tensor forward() {
     const DType dtype = in_.x.dtype();
-    keep_for_backward();
     activated_.value = Tensor::empty({in_.rows(), inner()}, dtype);
     if (factor_) {
       factor_->value = Tensor::empty({in_.rows(), inner()}, dtype);
@@ -106,20 +103,13 @@ class FeedForward {
     for (Index first = 0; first < in_.rows(); first += kRowBlock) {
       const Index last = std::min(in_.rows(), first + kRowBlock);
       const Tensor middle = forward_middle<T>(first, last);
-      auto down = product_of<T>(matrix_of<T>(middle), matrix_of<T>(std::as_const(down_.weight)),
-                                matrix_of<T>(value).row_range(first, last),
-                                {Transposed::second, precision_});
-      down.bias = down_.bias.defined() ? down_.bias.data<T>() : nullptr;
-      kernels::gemm(down);
+      kernels::gemm(product_into<T>(value, down_, middle, first));
     }
     return value;
   }
 
   template <class T>
   FeedForwardGradients backward(const Tensor& grad) {
-    for (const SavedTensor& saved : read_again_) {
-      saved.get();
-    }
     FeedForwardGradients result = empty_gradients();
     Tensor rows_grad = Tensor::empty(in_.x.shape(), in_.x.dtype());
     for (Index first = 0; first < in_.rows(); first += kRowBlock) {
@@ -142,48 +132,30 @@ class FeedForward {
     Matrix<T> factor;  // [R, I]: gradient of the up branch; empty without a gate
   };
 
-  Index inner() const { return activated_.layer.weight.size(0); }
+  Index inner() const { return activated_.layer.weight.shape()[0]; }
 
-  void keep_for_backward() {
-    const bool gate = has_gate();
-    read_again_ = {{"feed_forward", "input", in_.x},
-                   {"feed_forward", "gain", in_.factor},
-                   {"feed_forward", "shift", in_.shift},
-                   {"feed_forward", gate ? "gate_weight" : "up_weight", activated_.layer.weight},
-                   {"feed_forward", "down_weight", down_.weight}};
-    if (gate) {
-      read_again_.emplace_back("feed_forward", "up_weight", factor_->layer.weight);
-    }
-  }
-
-  Tensor normalized(Index first, Index last) {
-    Tensor rows = Tensor::empty({last - first, in_.width()}, in_.x.dtype());
-    normalize_rows(in_, first, last, rows, statistics_);
-    return rows;
-  }
-
-  // Product of rows and a branch's layer, written to the branch's value from row `first` on.
+  // Returns the product of rows and a layer, for rows `first` and following of `to`.
   template <class T>
-  kernels::Gemm<T> product_into(Branch& branch, const Tensor& rows, Index first) const {
-    auto product =
-        product_of<T>(matrix_of<T>(rows), matrix_of<T>(std::as_const(branch.layer.weight)),
-                      matrix_of<T>(branch.value).row_range(first, first + rows.size(0)),
-                      {Transposed::second, precision_});
-    product.bias = branch.layer.bias.defined() ? branch.layer.bias.data<T>() : nullptr;
+  kernels::Gemm<T> product_into(Tensor& to, const Layer& layer, const Tensor& rows,
+                                Index first) const {
+    auto product = product_of<T>(matrix_of<T>(rows), matrix_of<T>(layer.weight.get()),
+                                 matrix_of<T>(to).row_range(first, first + rows.size(0)),
+                                 {Transposed::second, precision_});
+    product.bias = layer.bias.defined() ? layer.bias.data<T>() : nullptr;
     return product;
   }
 
   // Returns the inner values [last - first, I] after the activation and the gate.
   template <class T>
   Tensor forward_middle(Index first, Index last) {
-    const Tensor rows = normalized(first, last);
+    const Tensor rows = normalized_rows(in_, first, last, statistics_);
     Tensor value = Tensor::empty({last - first, inner()}, in_.x.dtype());
     const T* factor = nullptr;
     if (factor_) {
-      kernels::gemm(product_into<T>(*factor_, rows, first));
+      kernels::gemm(product_into<T>(factor_->value, factor_->layer, rows, first));
       factor = factor_->value.data<T>() + first * inner();
     }
-    auto product = product_into<T>(activated_, rows, first);
+    auto product = product_into<T>(activated_.value, activated_.layer, rows, first);
     const auto& loops = kernels::activation_loops<T>(activation_);
     const T* from = product.c;
     T* to = value.data<T>();
@@ -236,7 +208,7 @@ class FeedForward {
                             {matrix_of<T>(value), matrix_of<T>(activated_grad),
                              factor_ ? matrix_of<T>(factor_grad) : Matrix<T>{}});
     add_weight_gradient(grad, value, first, result.down.weight);
-    const Tensor rows = normalized(first, first + grad.rows);
+    const Tensor rows = normalized_rows(in_, first, first + grad.rows, statistics_);
     backward_branch<T>(activated_, activated_grad, rows, first, rows_grad, result.activated);
     if (factor_) {
       backward_branch<T>(*factor_, factor_grad, rows, first, rows_grad, result.factor);
@@ -252,8 +224,8 @@ class FeedForward {
     Tensor sums = Tensor::empty({inner()}, in_.x.dtype());
     kernels::column_sums(grad.data<T>(), grad.size(0), inner(), sums.data<T>());
     kernels::loops<T>().add(result.bias.data<T>(), sums.data<T>(), result.bias.data<T>(), inner());
-    auto product = product_of<T>(matrix_of<T>(grad), matrix_of<T>(branch.layer.weight), rows_grad,
-                                 {Transposed::none, precision_});
+    auto product = product_of<T>(matrix_of<T>(grad), matrix_of<T>(branch.layer.weight.get()),
+                                 rows_grad, {Transposed::none, precision_});
     product.beta = &branch == &activated_ ? T{0} : T{1};
     kernels::gemm(product);
   }
@@ -262,7 +234,7 @@ class FeedForward {
   template <class T>
   void differentiate_middle(const Matrix<const T>& grad, Index first,
                             const MiddleGradients<T>& to) const {
-    auto product = product_of<T>(grad, matrix_of<T>(down_.weight), to.activated,
+    auto product = product_of<T>(grad, matrix_of<T>(down_.weight.get()), to.activated,
                                  {Transposed::none, precision_});
     const auto& loops = kernels::activation_loops<T>(activation_);
     const T* from = activated_.value.data<T>() + first * inner();
@@ -290,7 +262,6 @@ class FeedForward {
   Layer down_;
   Activation activation_;
   Precision precision_;
-  std::vector<SavedTensor> read_again_;  // tensors of the caller that backward reads
 };
 
 }  // namespace

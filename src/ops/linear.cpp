@@ -1,4 +1,3 @@
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/fused_layers.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
@@ -28,35 +27,24 @@ Tensor flat(const Tensor& x, Index rows) {
   return to_contiguous(x).strided_view({rows, x.size(-1)}, {x.size(-1), 1});
 }
 
-// Returns rows [N, O] as x [..., I] with a last axis of O.
-Tensor unflat(const Tensor& rows, const Tensor& x) {
-  Shape shape = x.shape();
+// Returns rows [N, O] in the shape [..., I] with a last axis of O.
+Tensor unflat(const Tensor& rows, Shape shape) {
   shape[shape.rank() - 1] = rows.size(1);
   return rows.strided_view(shape, contiguous_strides(shape));
 }
 
-// Returns x [N, I] times weight [O, I] transposed, plus bias: [N, O].
-Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision precision) {
-  const Index outputs = weight.size(0);
-  Tensor value = Tensor::empty({x.size(0), outputs}, x.dtype());
-  const Tensor offsets = bias.defined() ? to_contiguous(bias) : bias;
-  dispatch_floating(x.dtype(), "linear", [&](auto zero) {
-    using T = decltype(zero);
-    auto product = product_of(matrix_of<T>(x), matrix_of<T>(weight), matrix_of<T>(value),
-                              {Transposed::second, precision});
-    product.bias = offsets.defined() ? offsets.data<T>() : nullptr;
-    kernels::gemm(product);
-  });
-  return value;
-}
-
-// Multiplies two contiguous matrices; the second is never transposed.
-Tensor multiply(const Tensor& a, const Tensor& b, const ProductOptions& options) {
+// Multiplies two contiguous matrices and adds the bias, if it is defined, to every row.
+Tensor multiply(const Tensor& a, const Tensor& b, const ProductOptions& options,
+                const Tensor& bias = {}) {
   const Index rows = options.transposed == Transposed::first ? a.size(1) : a.size(0);
-  Tensor value = Tensor::empty({rows, b.size(1)}, a.dtype());
+  const Index columns = options.transposed == Transposed::second ? b.size(0) : b.size(1);
+  Tensor value = Tensor::empty({rows, columns}, a.dtype());
+  const Tensor offsets = bias.defined() ? to_contiguous(bias) : bias;
   dispatch_floating(a.dtype(), "linear", [&](auto zero) {
     using T = decltype(zero);
-    kernels::gemm(product_of<T>(matrix_of<T>(a), matrix_of<T>(b), matrix_of<T>(value), options));
+    auto product = product_of<T>(matrix_of<T>(a), matrix_of<T>(b), matrix_of<T>(value), options);
+    product.bias = offsets.defined() ? offsets.data<T>() : nullptr;
+    kernels::gemm(product);
   });
   return value;
 }
@@ -70,19 +58,6 @@ Tensor sum_rows(const Tensor& x) {
   return sums;
 }
 
-// Values that norm_linear() needs for backward.
-struct SavedNorm {
-  SavedNormInputs in;
-  RowStatistics statistics;
-
-  Tensor rows() {
-    const NormInputs inputs = in.get();
-    Tensor result = Tensor::empty({inputs.rows(), inputs.width()}, inputs.x.dtype());
-    normalize_rows(inputs, 0, inputs.rows(), result, statistics);
-    return result;
-  }
-};
-
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precision precision) {
@@ -93,7 +68,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Precisi
     return bias.defined() ? expand(bias, shape) : Tensor::zeros(shape, x.dtype());
   }
   const Index rows = x.numel() / x.size(-1);
-  const Tensor value = unflat(forward(flat(x, rows), to_contiguous(weight), bias, precision), x);
+  const Tensor flat_value =
+      multiply(flat(x, rows), to_contiguous(weight), {Transposed::second, precision}, bias);
+  const Tensor value = unflat(flat_value, x.shape());
   return record("linear", value, {x, weight, bias}, [rows, precision](auto in, const Tensor& grad) {
     const Tensor grad_rows = flat(grad, rows);  // [N, O]
     std::vector<Tensor> gradients(in.size());
@@ -116,18 +93,20 @@ Tensor norm_linear(const Tensor& x, const NormParameters& norm, const Tensor& we
   require(x.defined() && x.rank() >= 1 && x.size(-1) > 0,
           "[norm_linear] expected an input with a last axis that is not empty");
   check_linear(x, weight, bias, "norm_linear");
-  const NormInputs inputs = norm_inputs(x, norm);
-  SavedNorm saved{{"norm_linear", inputs}, empty_statistics(inputs)};
-  const Tensor value = unflat(forward(saved.rows(), to_contiguous(weight), bias, precision), x);
+  const NormInputs inputs = norm_inputs("norm_linear", x, norm);
+  RowStatistics statistics = empty_statistics(inputs);
+  const Tensor normalized = normalized_rows(inputs, 0, inputs.rows(), statistics);
+  const Tensor flat_value =
+      multiply(normalized, to_contiguous(weight), {Transposed::second, precision}, bias);
+  const Tensor value = unflat(flat_value, x.shape());
   return record("norm_linear", value, {x, weight, norm.gain, norm.shift, bias},
-                [saved, precision](auto in, const Tensor& grad) mutable {
-                  const Tensor rows = saved.rows();
+                [inputs, statistics, precision](auto in, const Tensor& grad) mutable {
+                  const Tensor rows = normalized_rows(inputs, 0, inputs.rows(), statistics);
                   const Tensor grad_rows = flat(grad, rows.size(0));  // [N, O]
                   const Tensor rows_grad =
                       multiply(grad_rows, to_contiguous(in[1]), {Transposed::none, precision});
-                  const NormInputs again = saved.in.get();
                   const NormGradients all =
-                      norm_gradients(again, unflat(rows_grad, again.x), saved.statistics);
+                      norm_gradients(inputs, unflat(rows_grad, inputs.x.shape()), statistics);
                   return std::vector<Tensor>{
                       all.x, multiply(grad_rows, rows, {Transposed::first, precision}), all.gain,
                       all.shift, sum_rows(grad_rows)};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/reduce.h"
 #include "ops/common.h"
 

@@ -1,6 +1,5 @@
 #include "headlight/ops/matmul.h"
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/reduce.h"
 #include "kernels/gemm/gemm.h"
@@ -109,12 +108,6 @@ Tensor multiply_matrices(const Tensor& a, const Tensor& b) {
   });
 }
 
-Shape with_last(const Tensor& x, Index last) {
-  Shape shape = x.shape();
-  shape[shape.rank() - 1] = last;
-  return shape;
-}
-
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -136,7 +129,9 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   // A single matrix on the right allows one large product for all rows on the left.
   if (a.rank() > 2 && b.rank() == 2 && a.size(-1) == b.size(0) && a.size(-1) > 0) {
     const Tensor flat = reshape(a, {-1, a.size(-1)});
-    return reshape(multiply_matrices(flat, b), with_last(a, b.size(-1)));
+    Shape shape = a.shape();
+    shape[shape.rank() - 1] = b.size(-1);
+    return reshape(multiply_matrices(flat, b), shape);
   }
   return multiply_matrices(a, b);
 }

@@ -1,6 +1,4 @@
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/normalization.h"
-#include "kernels/loops.h"
 #include "ops/common.h"
 #include "ops/norm_rows.h"
 
@@ -19,34 +17,19 @@ const kernels::NormLoops<T>& norm_loops(NormKind kind) {
 }
 
 template <class T>
-void forward(const NormInputs& in, Index first, Index last, T* value, RowStatistics& statistics) {
-  const Index width = in.width();
-  const T* x = in.x.data<T>();
-  const T* factor = in.factor.data<T>();
-  const T* shift = in.shift.data<T>();
-  T* mean = statistics.mean.data<T>();
-  T* inverse = statistics.inverse_deviation.data<T>();
-  const auto loop = norm_loops<T>(in.kind).value;
-  kernels::parallel_for(last - first, kernels::row_grain(width), [&](Index begin, Index end) {
-    for (Index row = first + begin; row < first + end; ++row) {
-      loop(x + row * width, factor, shift, value + (row - first) * width, width,
-           static_cast<T>(in.epsilon), mean + row, inverse + row);
-    }
-  });
-}
-
-template <class T>
 NormGradients backward(const NormInputs& in, const Tensor& grad, const RowStatistics& statistics) {
   const Index width = in.width();
   Tensor x_grad = Tensor::empty(in.x.shape(), in.x.dtype());
   Tensor partial = Tensor::zeros({kBlocks, 2, width}, in.x.dtype());  // gain, shift per block
   const Index block_rows = std::max<Index>(1, kernels::chunk_count(in.rows(), kBlocks));
+  const T* x = in.x.get().data<T>();
+  const T* factor = in.factor.get().data<T>();
   const auto loop = norm_loops<T>(in.kind).backward;
   kernels::parallel_chunks(in.rows(), block_rows, [&](Index, Index block, Index begin, Index end) {
     T* sums = partial.data<T>() + block * 2 * width;
     for (Index row = begin; row < end; ++row) {
-      loop({.x = in.x.data<T>() + row * width,
-            .gain = in.factor.data<T>(),
+      loop({.x = x + row * width,
+            .gain = factor,
             .y_grad = grad.data<T>() + row * width,
             .x_grad = x_grad.data<T>() + row * width,
             .gain_grad = sums,
@@ -82,11 +65,12 @@ Tensor one_plus(const Tensor& gain) {
 
 }  // namespace
 
-NormInputs norm_inputs(const Tensor& x, const NormParameters& norm) {
+NormInputs norm_inputs(const char* op, const Tensor& x, const NormParameters& norm) {
   const Tensor gain = given_or(norm.gain, 1, x, norm.kind);
-  return {.x = to_contiguous(x.detach()),
-          .factor = norm.gain.defined() && norm.gain_plus_one ? one_plus(gain) : gain,
-          .shift = given_or(norm.shift, 0, x, norm.kind),
+  const Tensor factor = norm.gain.defined() && norm.gain_plus_one ? one_plus(gain) : gain;
+  return {.x = {op, "input", to_contiguous(x.detach())},
+          .factor = {op, "gain", factor},
+          .shift = {op, "shift", given_or(norm.shift, 0, x, norm.kind)},
           .epsilon = norm.epsilon,
           .kind = norm.kind};
 }
@@ -95,12 +79,26 @@ RowStatistics empty_statistics(const NormInputs& in) {
   return {Tensor::empty({in.rows()}, in.x.dtype()), Tensor::empty({in.rows()}, in.x.dtype())};
 }
 
-void normalize_rows(const NormInputs& in, Index first, Index last, Tensor& value,
-                    RowStatistics& statistics) {
+Tensor normalized_rows(const NormInputs& in, Index first, Index last, RowStatistics& statistics) {
+  const Index width = in.width();
+  Tensor value = Tensor::empty({last - first, width}, in.x.dtype());
   dispatch_floating(in.x.dtype(), op_name(in.kind), [&](auto zero) {
     using T = decltype(zero);
-    forward<T>(in, first, last, value.data<T>(), statistics);
+    const T* x = in.x.get().data<T>();
+    const T* factor = in.factor.get().data<T>();
+    const T* shift = in.shift.get().data<T>();
+    T* to = value.data<T>();
+    T* mean = statistics.mean.data<T>();
+    T* inverse = statistics.inverse_deviation.data<T>();
+    const auto loop = norm_loops<T>(in.kind).value;
+    kernels::parallel_for(last - first, kernels::row_grain(width), [&](Index begin, Index end) {
+      for (Index row = first + begin; row < first + end; ++row) {
+        loop(x + row * width, factor, shift, to + (row - first) * width, width,
+             static_cast<T>(in.epsilon), mean + row, inverse + row);
+      }
+    });
   });
+  return value;
 }
 
 NormGradients norm_gradients(const NormInputs& in, const Tensor& grad,
@@ -113,17 +111,14 @@ NormGradients norm_gradients(const NormInputs& in, const Tensor& grad,
 Tensor normalize(const Tensor& x, const NormParameters& norm) {
   const char* op = op_name(norm.kind);
   require(x.defined() && x.rank() >= 1, "[", op, "] expected an input with at least one axis");
-  const NormInputs in = norm_inputs(x, norm);
-  Tensor value = Tensor::empty(x.shape(), x.dtype());
+  const NormInputs in = norm_inputs(op, x, norm);
   RowStatistics statistics = empty_statistics(in);
-  normalize_rows(in, 0, in.rows(), value, statistics);
-  return record(op, value, {x, norm.gain, norm.shift},
-                [x = SavedTensor(op, "input", in.x), factor = SavedTensor(op, "gain", in.factor),
-                 kind = in.kind, statistics](auto, const Tensor& grad) {
-                  const NormGradients all = norm_gradients(
-                      {.x = x, .factor = factor, .shift = {}, .kind = kind}, grad, statistics);
-                  return std::vector<Tensor>{all.x, all.gain, all.shift};
-                });
+  const Tensor rows = normalized_rows(in, 0, in.rows(), statistics);
+  const Tensor value = rows.strided_view(x.shape(), contiguous_strides(x.shape()));
+  return record(op, value, {x, norm.gain, norm.shift}, [in, statistics](auto, const Tensor& grad) {
+    const NormGradients all = norm_gradients(in, grad, statistics);
+    return std::vector<Tensor>{all.x, all.gain, all.shift};
+  });
 }
 
 Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& shift, double epsilon) {

@@ -6,41 +6,21 @@
 // Helpers that normalize() shares with the ops that contain a norm.
 namespace headlight {
 
+// Inputs of a norm, saved for backward, where it normalises the rows again.
 struct NormInputs {
-  Tensor x;       // contiguous [..., C]
-  Tensor factor;  // [C], the gain or 1 + gain
-  Tensor shift;   // [C]
+  SavedTensor x;       // contiguous [..., C]
+  SavedTensor factor;  // [C], the gain or 1 + gain
+  SavedTensor shift;   // [C]
   double epsilon = 1e-5;
   NormKind kind = NormKind::layer;
 
-  Index width() const { return x.size(-1); }
-  Index rows() const { return width() == 0 ? 0 : x.numel() / width(); }
+  Index width() const { return x.shape().back(); }
+  Index rows() const { return width() == 0 ? 0 : numel(x.shape()) / width(); }
 };
 
-// Checks the parameters; replaces an undefined gain by ones and an undefined shift by zeros.
-NormInputs norm_inputs(const Tensor& x, const NormParameters& norm);
-
-// Norm inputs that an op saves for backward, where it normalises the rows again.
-class SavedNormInputs {
- public:
-  // `op` is a string literal.
-  SavedNormInputs(const char* op, const NormInputs& in)
-      : x_(op, "input", in.x),
-        factor_(op, "gain", in.factor),
-        shift_(op, "shift", in.shift),
-        epsilon_(in.epsilon),
-        kind_(in.kind) {}
-
-  // Throws Error if the saved tensors were overwritten.
-  NormInputs get() const { return {x_.get(), factor_.get(), shift_.get(), epsilon_, kind_}; }
-
- private:
-  SavedTensor x_;
-  SavedTensor factor_;
-  SavedTensor shift_;
-  double epsilon_;
-  NormKind kind_;
-};
+// Checks the parameters; replaces an undefined gain by ones and an undefined shift by zeros. `op`,
+// a string literal, is the op that saves the inputs.
+NormInputs norm_inputs(const char* op, const Tensor& x, const NormParameters& norm);
 
 // Statistics that normalised each row.
 struct RowStatistics {
@@ -50,9 +30,8 @@ struct RowStatistics {
 
 RowStatistics empty_statistics(const NormInputs& in);
 
-// Writes the normalised rows [first, last) to the start of `value` and stores their statistics.
-void normalize_rows(const NormInputs& in, Index first, Index last, Tensor& value,
-                    RowStatistics& statistics);
+// Returns the normalised rows [first, last), [last - first, C], and stores their statistics.
+Tensor normalized_rows(const NormInputs& in, Index first, Index last, RowStatistics& statistics);
 
 struct NormGradients {
   Tensor x;      // [..., C]

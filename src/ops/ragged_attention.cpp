@@ -3,7 +3,6 @@
 #include <functional>
 #include <memory>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/attention.h"
 #include "kernels/attention/attention.h"
 #include "ops/common.h"
@@ -85,15 +84,6 @@ Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
   return plan;
 }
 
-std::vector<Tensor> weight_tensors(const Plan& plan, DType dtype) {
-  std::vector<Tensor> weights;
-  for (const auto& sequence : plan.sequences) {
-    weights.push_back(
-        Tensor::empty({plan.options.heads, sequence.query_count, sequence.key_count}, dtype));
-  }
-  return weights;
-}
-
 // Results of the forward pass; log_sum_exp [N, H] is for backward.
 struct Forward {
   Tensor output;
@@ -103,22 +93,19 @@ struct Forward {
 Forward run_forward(const Plan& plan, const Tensor& qkv, std::vector<Tensor>* recorded) {
   Forward result{Tensor::empty({qkv.size(0), plan.width()}, qkv.dtype()),
                  Tensor::empty({qkv.size(0), plan.options.heads}, qkv.dtype())};
-  std::vector<Tensor> weights =
-      recorded == nullptr ? std::vector<Tensor>{} : weight_tensors(plan, qkv.dtype());
   dispatch_floating(qkv.dtype(), "ragged_attention", [&](auto zero) {
     using T = decltype(zero);
     std::vector<T*> pointers;
-    for (Tensor& tensor : weights) {
-      pointers.push_back(tensor.data<T>());
+    for (std::size_t b = 0; recorded != nullptr && b < plan.sequences.size(); ++b) {
+      const Index length = plan.sequences[b].query_count;
+      recorded->push_back(Tensor::empty({plan.options.heads, length, length}, qkv.dtype()));
+      pointers.push_back(recorded->back().data<T>());
     }
     kernels::attention_forward<T>(operands<T>(plan, qkv),
                                   {.output = result.output.data<T>(),
                                    .log_sum_exp = result.log_sum_exp.data<T>(),
                                    .weights = pointers});
   });
-  if (recorded != nullptr) {
-    recorded->insert(recorded->end(), weights.begin(), weights.end());
-  }
   return result;
 }
 
@@ -154,41 +141,38 @@ Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options
 
 namespace {
 
-void check_cache(const Tensor& query, const KeyValueView& cache) {
+void check_cache(const Tensor& query, const Tensor& keys, const Tensor& values) {
   constexpr std::string_view kWhere = "cached_attention";
   require(query.defined() && query.rank() == 2, "[", kWhere, "] expected a query [T, H D]");
-  for (const Tensor& x : {cache.keys, cache.values}) {
+  for (const Tensor& x : {keys, values}) {
     require(x.defined() && x.rank() == 3 && x.numel() > 0 && query.size(1) % x.size(2) == 0, "[",
             kWhere, "] expected keys and values [G, S, D] for query ", query.shape(), ", got ",
             x.defined() ? x.shape() : Shape{});
     require(x.strides()[2] == 1 && x.strides()[1] == x.size(2), "[", kWhere,
             "] expected contiguous rows of each head");
-    require(x.shape() == cache.keys.shape() && x.strides()[0] == cache.keys.strides()[0], "[",
-            kWhere, "] expected keys and values of one layout, got ", cache.keys.shape(), " and ",
-            x.shape());
+    require(x.shape() == keys.shape() && x.strides()[0] == keys.strides()[0], "[", kWhere,
+            "] expected keys and values of one layout, got ", keys.shape(), " and ", x.shape());
     require_same_type(x, query, kWhere);
   }
-  require(cache.length <= cache.keys.size(1), "[", kWhere, "] ", cache.length,
-          " keys in use do not fit keys and values ", cache.keys.shape());
-  require(cache.length >= query.size(0), "[", kWhere,
-          "] expected at least as many keys in use as queries, got ", cache.length, " for query ",
+  require(keys.size(1) >= query.size(0), "[", kWhere,
+          "] expected at least as many keys as queries, got ", keys.size(1), " for query ",
           query.shape());
 }
 
 template <class T>
-kernels::AttentionOperands<T> operands(const Tensor& query, const KeyValueView& cache,
-                                       const CachedAttentionOptions& options,
+kernels::AttentionOperands<T> operands(const Tensor& query, const Tensor& keys,
+                                       const Tensor& values, const CachedAttentionOptions& options,
                                        const kernels::AttentionSequence& sequence) {
-  const Index head_width = cache.keys.size(2);
+  const Index head_width = keys.size(2);
   const double usual = 1.0 / std::sqrt(static_cast<double>(head_width));
   return {.query = query.data<T>(),
-          .key = cache.keys.data<T>(),
-          .value = cache.values.data<T>(),
+          .key = keys.data<T>(),
+          .value = values.data<T>(),
           .query_stride = query.size(1),
           .key_stride = head_width,
-          .key_head_stride = cache.keys.strides()[0],
+          .key_head_stride = keys.strides()[0],
           .heads = query.size(1) / head_width,
-          .key_heads = cache.keys.size(0),
+          .key_heads = keys.size(0),
           .key_ends = options.key_ends,
           .head_width = head_width,
           .window = options.window,
@@ -199,17 +183,16 @@ kernels::AttentionOperands<T> operands(const Tensor& query, const KeyValueView& 
 
 }  // namespace
 
-Tensor cached_attention(const Tensor& query, const KeyValueView& cache,
+Tensor cached_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
                         const CachedAttentionOptions& options) {
-  check_cache(query, cache);
-  check_groups(query.size(1) / cache.keys.size(2), cache.keys.size(0), options.key_ends,
-               "cached_attention");
-  const kernels::AttentionSequence sequence{0, query.size(0), 0, cache.length};
+  check_cache(query, keys, values);
+  check_groups(query.size(1) / keys.size(2), keys.size(0), options.key_ends, "cached_attention");
+  const kernels::AttentionSequence sequence{0, query.size(0), 0, keys.size(1)};
   const Tensor queries = to_contiguous(query.detach());
   Tensor output = Tensor::empty(query.shape(), query.dtype());
   if (options.weights != nullptr) {
-    const Index heads = query.size(1) / cache.keys.size(2);
-    options.weights->push_back(Tensor::empty({heads, query.size(0), cache.length}, query.dtype()));
+    const Index heads = query.size(1) / keys.size(2);
+    options.weights->push_back(Tensor::empty({heads, query.size(0), keys.size(1)}, query.dtype()));
   }
   dispatch_floating(query.dtype(), "cached_attention", [&](auto zero) {
     using T = decltype(zero);
@@ -218,7 +201,7 @@ Tensor cached_attention(const Tensor& query, const KeyValueView& cache,
       recorded.push_back(options.weights->back().data<T>());
     }
     kernels::attention_forward<T>(
-        operands<T>(queries, cache, options, sequence),
+        operands<T>(queries, keys, values, options, sequence),
         {.output = output.data<T>(), .log_sum_exp = nullptr, .weights = recorded});
   });
   return output;

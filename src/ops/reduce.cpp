@@ -3,7 +3,6 @@
 #include <array>
 #include <limits>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "ops/common.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "headlight/autograd/autograd.h"
 #include "kernels/layers/rotary.h"
 #include "ops/common.h"
 

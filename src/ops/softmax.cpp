@@ -4,9 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/layout.h"
-#include "kernels/loops.h"
 #include "ops/common.h"
 
 namespace headlight {
@@ -104,10 +102,7 @@ Tensor softmax(const Tensor& x, Index axis) {
   }
   Tensor value = x.clone();
   softmax_rows(value);
-  return record("softmax", value, {x},
-                [value = SavedTensor("softmax", "output", value)](auto, const Tensor& grad) {
-                  return std::vector<Tensor>{softmax_gradient(value, grad)};
-                });
+  return record_with_output("softmax", value, x, softmax_gradient);
 }
 
 Tensor log_softmax(const Tensor& x, Index axis) {
@@ -117,10 +112,7 @@ Tensor log_softmax(const Tensor& x, Index axis) {
     return transpose(log_softmax(transpose(x, axis, last), last), axis, last);
   }
   const Tensor value = log_softmax_last(x);
-  return record("log_softmax", value, {x},
-                [value = SavedTensor("log_softmax", "output", value)](auto, const Tensor& grad) {
-                  return std::vector<Tensor>{log_softmax_gradient(value, grad)};
-                });
+  return record_with_output("log_softmax", value, x, log_softmax_gradient);
 }
 
 Tensor masked_softmax(const Tensor& x, const Tensor& mask) {
@@ -128,10 +120,7 @@ Tensor masked_softmax(const Tensor& x, const Tensor& mask) {
   require_mask(mask, x, "masked_softmax");
   Tensor value = fill_where(x, mask, -std::numeric_limits<double>::infinity(), "masked_softmax");
   softmax_rows(value);
-  return record("masked_softmax", value, {x},
-                [value = SavedTensor("masked_softmax", "output", value)](auto, const Tensor& grad) {
-                  return std::vector<Tensor>{softmax_gradient(value, grad)};
-                });
+  return record_with_output("masked_softmax", value, x, softmax_gradient);
 }
 
 }  // namespace headlight

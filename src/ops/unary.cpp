@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
 #include "ops/common.h"
 
@@ -16,11 +15,10 @@ Tensor elementwise(const Tensor& x, std::string_view where, F f) {
 
 // Returns slope(x) * grad, element by element, where slope is a function of the values in x.
 template <class F>
-std::vector<Tensor> chain(const Tensor& x, const Tensor& grad, F slope) {
+Tensor chain(const Tensor& x, const Tensor& grad, F slope) {
   return dispatch_floating(x.dtype(), "backward", [&](auto zero) {
     using T = decltype(zero);
-    return std::vector<Tensor>{
-        map_pairs<T, T>(x, grad, [&](T value, T g) { return slope(value) * g; })};
+    return map_pairs<T, T>(x, grad, [&](T value, T g) { return slope(value) * g; });
   });
 }
 
@@ -44,21 +42,19 @@ Tensor pow(const Tensor& x, double exponent) {
     return static_cast<decltype(v)>(std::pow(v, static_cast<decltype(v)>(exponent)));
   });
   return record("pow", value, {x}, [exponent](auto inputs, const Tensor& grad) {
-    return chain(inputs[0], grad, [exponent](auto v) {
+    return std::vector<Tensor>{chain(inputs[0], grad, [exponent](auto v) {
       using T = decltype(v);
       // d(x^0) is 0 everywhere, also at x = 0, where 0 * x^-1 would be NaN.
       return exponent == 0 ? T{0} : static_cast<T>(exponent) * std::pow(v, T(exponent - 1));
-    });
+    })};
   });
 }
 
 Tensor exp(const Tensor& x) {
   const Tensor value = map_with_loop(
       "exp", [](const auto& loops) { return loops.exp; }, x);
-  const SavedTensor result("exp", "output", value);
-  return record("exp", value, {x}, [result](auto, const Tensor& grad) {
-    return std::vector<Tensor>{mul(grad, result)};
-  });
+  return record_with_output("exp", value, x,
+                            [](const Tensor& y, const Tensor& grad) { return mul(grad, y); });
 }
 
 Tensor log(const Tensor& x) {
@@ -71,26 +67,23 @@ Tensor log(const Tensor& x) {
 
 Tensor sqrt(const Tensor& x) {
   const Tensor value = elementwise(x, "sqrt", [](auto v) { return std::sqrt(v); });
-  const SavedTensor result("sqrt", "output", value);
-  return record("sqrt", value, {x}, [result](auto, const Tensor& grad) {
-    return chain(result, grad, [](auto root) { return decltype(root)(0.5) / root; });
+  return record_with_output("sqrt", value, x, [](const Tensor& y, const Tensor& grad) {
+    return chain(y, grad, [](auto root) { return decltype(root)(0.5) / root; });
   });
 }
 
 Tensor tanh(const Tensor& x) {
   const Tensor value = map_with_loop(
       "tanh", [](const auto& loops) { return loops.tanh; }, x);
-  const SavedTensor result("tanh", "output", value);
-  return record("tanh", value, {x}, [result](auto, const Tensor& grad) {
-    return chain(result, grad, [](auto t) { return 1 - t * t; });
+  return record_with_output("tanh", value, x, [](const Tensor& y, const Tensor& grad) {
+    return chain(y, grad, [](auto t) { return 1 - t * t; });
   });
 }
 
 Tensor sigmoid(const Tensor& x) {
   const Tensor value = elementwise(x, "sigmoid", [](auto v) { return logistic(v); });
-  const SavedTensor result("sigmoid", "output", value);
-  return record("sigmoid", value, {x}, [result](auto, const Tensor& grad) {
-    return chain(result, grad, [](auto s) { return s * (1 - s); });
+  return record_with_output("sigmoid", value, x, [](const Tensor& y, const Tensor& grad) {
+    return chain(y, grad, [](auto s) { return s * (1 - s); });
   });
 }
 

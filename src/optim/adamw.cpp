@@ -38,7 +38,9 @@ AdamW::AdamW(NamedTensors parameters, const AdamWOptions& options,
             ": expected a tensor of contiguous elements");
     const std::vector<ElementRange> ranges = ranges_of(parts, name, parameter);
     slots_.push_back(
-        {name, parameter, ranges, zeros_for(ranges, parameter), zeros_for(ranges, parameter)});
+        {parameter, ranges, zeros_for(ranges, parameter), zeros_for(ranges, parameter)});
+    state_.emplace_back("exp_avg." + name, slots_.back().mean);
+    state_.emplace_back("exp_avg_sq." + name, slots_.back().variance);
   }
 }
 
@@ -74,15 +76,6 @@ void AdamW::step(double learning_rate, double gradient_scale) {
       }
     });
   }
-}
-
-NamedTensors AdamW::state() const {
-  NamedTensors result;
-  for (const Slot& slot : slots_) {
-    result.emplace_back("exp_avg." + slot.name, slot.mean);
-    result.emplace_back("exp_avg_sq." + slot.name, slot.variance);
-  }
-  return result;
 }
 
 }  // namespace headlight

@@ -18,23 +18,21 @@ double adjustment(LearningRateAdjustment kind, const Shape& matrix) {
                                                   : 0.2 * std::sqrt(std::max(outputs, inputs));
 }
 
-// Updates the momentum of n elements as torch.optim.Muon does: as a running mean, not a sum.
+// Updates the momentum of `change`'s elements as torch.optim.Muon does: as a running mean, not a
+// sum. Writes the elements of the step to `change`.
 template <class T>
-struct MomentumStep {
-  T scale;  // factor of the gradient
-  T momentum;
-  bool nesterov;
-
-  void operator()(const T* gradient, T* velocity, T* change, Index n) const {
-    kernels::parallel_for(n, kernels::kElementGrain, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        const T g = scale * gradient[i];
-        velocity[i] += (1 - momentum) * (g - velocity[i]);
-        change[i] = nesterov ? g + momentum * (velocity[i] - g) : velocity[i];
-      }
-    });
-  }
-};
+void update_momentum(const T* gradient, T scale, const MuonOptions& options, T* velocity,
+                     Tensor& change) {
+  const T momentum = static_cast<T>(options.momentum);
+  T* to = change.data<T>();
+  kernels::parallel_for(change.numel(), kernels::kElementGrain, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const T g = scale * gradient[i];
+      velocity[i] += (1 - momentum) * (g - velocity[i]);
+      to[i] = options.nesterov ? g + momentum * (velocity[i] - g) : velocity[i];
+    }
+  });
+}
 
 // Computes values = kept * values - rate * direction for n elements.
 template <class T>
@@ -74,6 +72,7 @@ Muon::Muon(std::vector<MuonMatrix> matrices, const MuonOptions& options,
     Tensor velocity = zeros_for(ranges_of(parts, matrix.name, parameter), parameter);
     require(velocity.numel() == 0 || velocity.shape() == parameter.shape(), "[Muon] ", matrix.name,
             ": a part of a matrix cannot be made orthogonal");
+    state_.emplace_back("momentum_buffer." + matrix.name, velocity);
     slots_.push_back({std::move(matrix), std::move(velocity)});
   }
 }
@@ -84,15 +83,14 @@ void Muon::update(Slot& slot, double learning_rate, double gradient_scale) const
   const Tensor gradient = parameter.grad();
   T* values = parameter.mutable_data<T>();
   T* velocity = slot.velocity.mutable_data<T>();
-  const MomentumStep<T> momentum{static_cast<T>(gradient_scale), static_cast<T>(options_.momentum),
-                                 options_.nesterov};
+  const T scale = static_cast<T>(gradient_scale);
   const T kept = static_cast<T>(1 - learning_rate * options_.weight_decay);
   Index begin = 0;
   for (const Index rows : slot.matrix.blocks) {
     const Shape block{rows, parameter.size(1)};
     const T rate = static_cast<T>(learning_rate * adjustment(options_.adjust_lr_fn, block));
     Tensor change = Tensor::empty(block, parameter.dtype());
-    momentum(gradient.data<T>() + begin, velocity + begin, change.data<T>(), change.numel());
+    update_momentum(gradient.data<T>() + begin, scale, options_, velocity + begin, change);
     move(values + begin, kept, rate, orthogonalize(change, options_.newton_schulz));
     begin += change.numel();
   }
@@ -107,14 +105,6 @@ void Muon::step(double learning_rate, double gradient_scale) {
       });
     }
   }
-}
-
-NamedTensors Muon::state() const {
-  NamedTensors result;
-  for (const Slot& slot : slots_) {
-    result.emplace_back("momentum_buffer." + slot.matrix.name, slot.velocity);
-  }
-  return result;
 }
 
 }  // namespace headlight

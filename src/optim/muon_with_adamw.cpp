@@ -5,44 +5,33 @@
 
 namespace headlight {
 
-MuonWithAdamW::Parameters MuonWithAdamW::parameters_of(const LanguageModel& model) {
-  Parameters parameters{.hidden = {}, .others = model.parameters()};
-  NamedTensors& others = parameters.others;
+MuonWithAdamW::MuonWithAdamW(const LanguageModel& model, const MuonOptions& muon,
+                             const AdamWOptions& adamw, const std::optional<TensorParts>& parts) {
+  std::vector<MuonMatrix> matrices;
+  NamedTensors others = model.parameters();
   for (const HiddenMatrix& hidden : model.hidden_matrices()) {
     const auto found = std::find_if(others.begin(), others.end(),
                                     [&](const auto& item) { return item.first == hidden.name; });
     require_value(found != others.end(), "optimizer", "muon: hidden_matrices() names '",
                   hidden.name, "', which is not a parameter of the model or is named twice");
-    parameters.hidden.push_back({hidden.name, found->second, hidden.blocks});
+    matrices.push_back({hidden.name, found->second, hidden.blocks});
     others.erase(found);
   }
-  require_value(!parameters.hidden.empty(), "optimizer", "muon: a model of type '",
-                model.model_type(), "' does not name its hidden matrices");
-  return parameters;
+  require_value(!matrices.empty(), "optimizer", "muon: a model of type '", model.model_type(),
+                "' does not name its hidden matrices");
+  muon_.emplace(std::move(matrices), muon, parts);
+  adamw_.emplace(std::move(others), adamw, parts);
+  state_ = muon_->state();
+  const NamedTensors more = adamw_->state();
+  state_.insert(state_.end(), more.begin(), more.end());
 }
-
-MuonWithAdamW::MuonWithAdamW(const LanguageModel& model, const MuonOptions& muon,
-                             const AdamWOptions& adamw, const std::optional<TensorParts>& parts)
-    : MuonWithAdamW(parameters_of(model), muon, adamw, parts) {}
-
-MuonWithAdamW::MuonWithAdamW(Parameters parameters, const MuonOptions& muon,
-                             const AdamWOptions& adamw, const std::optional<TensorParts>& parts)
-    : muon_(std::move(parameters.hidden), muon, parts),
-      adamw_(std::move(parameters.others), adamw, parts) {}
 
 void MuonWithAdamW::step(double learning_rate, double gradient_scale) {
-  muon_.step(learning_rate, gradient_scale);
+  muon_->step(learning_rate, gradient_scale);
   // AdamW's bias correction needs the step count, which a checkpoint may have set.
-  adamw_.set_step_count(step_count_);
-  adamw_.step(learning_rate, gradient_scale);
+  adamw_->set_step_count(step_count_);
+  adamw_->step(learning_rate, gradient_scale);
   ++step_count_;
-}
-
-NamedTensors MuonWithAdamW::state() const {
-  NamedTensors state = muon_.state();
-  const NamedTensors more = adamw_.state();
-  state.insert(state.end(), more.begin(), more.end());
-  return state;
 }
 
 }  // namespace headlight

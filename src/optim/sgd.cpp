@@ -18,8 +18,11 @@ Sgd::Sgd(NamedTensors parameters, const SgdOptions& options,
     require(parameter.defined() && parameter.is_contiguous(), "[Sgd] ", name,
             ": expected a tensor of contiguous elements");
     const std::vector<ElementRange> ranges = ranges_of(parts, name, parameter);
-    slots_.push_back(
-        {name, parameter, ranges, options.momentum > 0 ? zeros_for(ranges, parameter) : Tensor()});
+    slots_.push_back({parameter, ranges, {}});
+    if (options.momentum > 0) {
+      slots_.back().velocity = zeros_for(ranges, parameter);
+      state_.emplace_back("momentum_buffer." + name, slots_.back().velocity);
+    }
   }
 }
 
@@ -56,16 +59,6 @@ void Sgd::step(double learning_rate, double gradient_scale) {
       });
     }
   }
-}
-
-NamedTensors Sgd::state() const {
-  NamedTensors result;
-  for (const Slot& slot : slots_) {
-    if (slot.velocity.defined()) {
-      result.emplace_back("momentum_buffer." + slot.name, slot.velocity);
-    }
-  }
-  return result;
 }
 
 }  // namespace headlight

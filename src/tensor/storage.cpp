@@ -72,9 +72,6 @@ class FreeRanges {
 
   std::size_t total() const { return total_; }  // bytes
 
-  // All ranges, sorted by address.
-  const std::map<std::byte*, std::size_t>& all() const { return by_address_; }
-
  private:
   using Place = std::map<std::byte*, std::size_t>::iterator;
 

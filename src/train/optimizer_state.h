@@ -10,13 +10,9 @@ namespace headlight {
 // A copy of an optimizer's moments and step count. It cannot make steps.
 class OptimizerState : public Optimizer {
  public:
-  explicit OptimizerState(NamedTensors state) : state_(std::move(state)) {}
+  explicit OptimizerState(NamedTensors state) { state_ = std::move(state); }
 
   void step(double, double) override { fail("[OptimizerState] a copy makes no updates"); }
-  NamedTensors state() const override { return state_; }
-
- private:
-  NamedTensors state_;
 };
 
 }  // namespace headlight

@@ -24,7 +24,7 @@ class OneLayer : public LanguageModel {
       : vocabulary_(vocabulary),
         tokens_({.count = vocabulary, .width = width}, {1, 1}),
         places_({.count = kBlock, .width = width}, {1, 2}),
-        attention_({.width = width, .heads = 2}, {1, 3}),
+        attention_({.width = width, .plan = {.heads = 2}}, {1, 3}),
         head_({.inputs = width, .outputs = vocabulary}, {1, 4}) {
     register_module("tokens", tokens_);
     register_module("places", places_);

@@ -32,7 +32,7 @@ struct Spot {
 // Records the values of every point by text and position.
 class Values : public ForwardHook {
  public:
-  void begin(const PassRows& rows) override { rows_ = rows; }
+  void begin(const Batch& rows) override { rows_ = rows; }
   bool wants(Point, Index) const override { return true; }
   Tensor visit(const Place& place, const Tensor& value) override {
     if (calls.empty() || calls.back() != std::pair{place.point, place.layer}) {
@@ -65,13 +65,13 @@ class Values : public ForwardHook {
   }
 
   void keep(const Place& place, std::size_t b, Index row, const Tensor& value) {
-    const Index position = rows_.positions[static_cast<std::size_t>(row)];
+    const Index position = rows_.positions.data<std::int32_t>()[row];
     CHECK(kTexts[first_text + b][static_cast<std::size_t>(position)] ==
-          rows_.tokens[static_cast<std::size_t>(row)]);
+          rows_.tokens.data<std::int32_t>()[row]);
     values[{place.point, place.layer, first_text + b, position}] = value.to_vector();
   }
 
-  PassRows rows_;
+  Batch rows_;
 };
 
 // Multiplies the values at a point of a layer by factors that vary along the last axis.

@@ -3,6 +3,7 @@
 
 #include "generate/test_models.h"
 #include "headlight/autograd/autograd.h"
+#include "headlight/generate/engine.h"
 #include "support/catch.h"
 
 namespace logprobs_test {
@@ -123,11 +124,18 @@ TEST_CASE("choices are told as soon as they are made, the end of the text includ
   GenerateOptions options = greedy(10);
   options.logprobs = 0;
   std::vector<std::int32_t> told;
-  options.on_choice = [&](const TokenChoice& choice) { told.push_back(choice.token); };
   std::vector<std::size_t> told_at_piece;
-  const GenerateResult result =
-      generate(*model, ByteTokenizer(), "?", options,
-               [&](std::string_view) { told_at_piece.push_back(told.size()); });
+  GenerateResult result;
+  const ByteTokenizer tokenizer;
+  Decoder decoder(*model);
+  Engine engine(decoder, tokenizer);
+  engine.begin({.prompt = tokenizer.encode_prompt("?"),
+                .options = options,
+                .on_text = [&](Index, std::string_view) { told_at_piece.push_back(told.size()); },
+                .on_token = [&](Index, const TokenChoice& choice) { told.push_back(choice.token); },
+                .on_end = [&](Index, GenerateResult ended) { result = std::move(ended); }});
+  while (engine.step()) {
+  }
   CHECK(told == result.tokens);
   CHECK(told_at_piece == std::vector<std::size_t>{1, 2});
   REQUIRE(result.choices.size() == 3);

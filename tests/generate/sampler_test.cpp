@@ -208,7 +208,7 @@ TEST_CASE("a draw takes the token on whose stretch the number falls") {
 }
 
 TEST_CASE("draw n of a sample is a function of the seed, the sample and n") {
-  const Tensor logits = logits_of({0.25, 0.25, 0.25, 0.25});
+  const std::vector<float> logits(4, 0.25F);
   const auto draws = [&](std::uint64_t seed, Index sample) {
     Sampler sampler({.seed = seed}, sample);
     std::vector<std::int32_t> ids;
@@ -222,8 +222,9 @@ TEST_CASE("draw n of a sample is a function of the seed, the sample and n") {
   CHECK(draws(1, 0) != draws(2, 0));
   // Greedy choices also use up draws: the third choice uses the third number.
   Sampler sampler({.seed = 1});
-  sampler.next(tensor_of({1}), {});
-  sampler.next(tensor_of({1}), {});
+  const std::vector<float> single(1, 1.0F);
+  sampler.next(single, {});
+  sampler.next(single, {});
   CHECK(sampler.next(logits, {}) == draws(1, 0)[2]);
 }
 

@@ -196,13 +196,14 @@ TEST_CASE("queries and keys that are turned have points of their own", "[nn]") {
 TEST_CASE("a hook is told the tokens and positions of the rows that it sees", "[nn]") {
   class Rows : public ForwardHook {
    public:
-    void begin(const PassRows& rows) override { rows_ = rows; }
+    void begin(const Batch& rows) override { rows_ = rows; }
     bool wants(Point point, Index layer) const override {
       return layer == 0 && (point == Point::resid_pre || point == Point::logits);
     }
     Tensor visit(const Place&, const Tensor& value) override {
-      for (std::size_t n = 0; n < rows_.tokens.size(); ++n) {
-        text += concat_text(rows_.tokens[n], "@", rows_.positions[n], " ");
+      for (Index n = 0; n < rows_.token_count(); ++n) {
+        text += concat_text(rows_.tokens.data<std::int32_t>()[n], "@",
+                            rows_.positions.data<std::int32_t>()[n], " ");
       }
       text += concat_text("in ", rows_.offsets.size() - 1, "; ");
       return value;
@@ -211,7 +212,7 @@ TEST_CASE("a hook is told the tokens and positions of the rows that it sees", "[
     std::string text;
 
    private:
-    PassRows rows_;
+    Batch rows_;
   };
   const Gpt gpt(small_config(), 3);
   Rows hook;

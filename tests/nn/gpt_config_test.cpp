@@ -46,7 +46,7 @@ TEST_CASE("a configuration names the size that does not fit") {
       {[](GptConfig& c) { c.vocab_size = Index{1} << 40; },
        "vocab_size: expected 1 to 16777216, got 1099511627776"},
       {[](GptConfig& c) { c.block_size = -3; }, "block_size: expected 1 to 16777216, got -3"},
-      {[](GptConfig& c) { c.n_layer = 0; }, "n_layer: expected 1 to 16777216, got 0"},
+      {[](GptConfig& c) { c.n_layer = 0; }, "n_layer: expected 1 to 4096, got 0"},
       {[](GptConfig& c) { c.n_layer = 5000; }, "n_layer: expected 1 to 4096, got 5000"},
       {[](GptConfig& c) { c.n_head = 0; }, "n_head: expected 1 to 16777216, got 0"},
       {[](GptConfig& c) { c.n_embd = 0; }, "n_embd: expected 1 to 16777216, got 0"},

@@ -79,7 +79,7 @@ TEST_CASE("the gradients of both attentions fit central differences") {
     const Tensor x = draw({2, 4, 6}, 1);
     check_module(general, {x}, [&] { return general.forward(x, x, x, {.causal = true}).output; });
     const CausalSelfAttention causal(
-        {.width = 6, .heads = 3, .head_width = 4, .bias = bias, .dtype = kDouble});
+        {.width = 6, .plan = {.heads = 3, .head_width = 4}, .bias = bias, .dtype = kDouble});
     randomize(causal, 42);
     const Tensor flat = draw({8, 6}, 2);
     check_module(causal, {flat}, [&] { return causal.forward(flat, {0, 5, 6, 8}); });
@@ -100,7 +100,8 @@ TEST_CASE("the gradients of attention with dropout fit central differences") {
   const ForwardContext context{.training = true, .random = {1, 2}};
   const Tensor x = draw({2, 4, 6}, 1);
   check_module(attention, {x}, [&] { return attention.forward(x, x, x, {}, context).output; });
-  const CausalSelfAttention causal({.width = 6, .heads = 2, .dropout = 0.3, .dtype = kDouble});
+  const CausalSelfAttention causal(
+      {.width = 6, .plan = {.heads = 2}, .dropout = 0.3, .dtype = kDouble});
   randomize(causal, 44);
   const Tensor flat = draw({8, 6}, 2);
   check_module(causal, {flat}, [&] { return causal.forward(flat, {0, 5, 6, 8}, context); });

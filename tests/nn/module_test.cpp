@@ -145,10 +145,10 @@ TEST_CASE("options add and remove exactly the parameters that they are about") {
 TEST_CASE("attention of width C has 4 C^2 + 4 C parameters for any number of heads") {
   for (const Index heads : {1, 2, 4, 8, 16, 64}) {
     CHECK(MultiHeadAttention({.width = 64, .heads = heads}).parameter_count() == 16640);
-    CHECK(CausalSelfAttention({.width = 64, .heads = heads}).parameter_count() == 16640);
+    CHECK(CausalSelfAttention({.width = 64, .plan = {.heads = heads}}).parameter_count() == 16640);
   }
   CHECK(MultiHeadAttention({.width = 512, .heads = 8}).parameter_count() == 1050624);
-  CHECK(CausalSelfAttention({.width = 512, .heads = 8}).parameter_count() == 1050624);
+  CHECK(CausalSelfAttention({.width = 512, .plan = {.heads = 8}}).parameter_count() == 1050624);
   CHECK(MultiHeadAttention({.width = 64, .heads = 4, .bias = false}).parameter_count() ==
         4 * 64 * 64);
 }

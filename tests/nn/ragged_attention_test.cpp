@@ -72,7 +72,7 @@ class PaddedAttention : public MultiHeadAttention {
 };
 
 CausalSelfAttentionOptions double_options() {
-  return {.width = kWidth, .heads = kHeads, .dtype = DType::float64};
+  return {.width = kWidth, .plan = {.heads = kHeads}, .dtype = DType::float64};
 }
 
 // Returns sequence b's part of padded weights [B, H, T, T].
@@ -140,7 +140,7 @@ TEST_CASE("ragged and padded attention give the same gradients of parameters and
 
 TEST_CASE("a window hides the keys before it, as a mask of the general module does") {
   CausalSelfAttentionOptions options = double_options();
-  options.window = 2;
+  options.plan.window = 2;
   const CausalSelfAttention attention(options, RandomStream{7});
   MultiHeadAttention general({.width = kWidth, .heads = kHeads, .dtype = DType::float64});
   copy_projections(attention, general);
@@ -155,16 +155,17 @@ TEST_CASE("a window hides the keys before it, as a mask of the general module do
 }
 
 TEST_CASE("causal self-attention refuses sizes that do not fit") {
-  CHECK_THROWS_WITH(CausalSelfAttention({.width = 512, .heads = 7}),
+  CHECK_THROWS_WITH(CausalSelfAttention({.width = 512, .plan = {.heads = 7}}),
                     "[CausalSelfAttention] a width of 512 does not divide into 7 heads");
-  CHECK_NOTHROW(CausalSelfAttention({.width = 512, .heads = 7, .head_width = 64}));
-  CHECK_THROWS_WITH(CausalSelfAttention({.width = 8, .heads = 4, .key_heads = 3}),
+  CHECK_NOTHROW(CausalSelfAttention({.width = 512, .plan = {.heads = 7, .head_width = 64}}));
+  CHECK_THROWS_WITH(CausalSelfAttention({.width = 8, .plan = {.heads = 4, .key_heads = 3}}),
                     "[CausalSelfAttention] 4 heads cannot share 3 key heads");
-  CHECK_NOTHROW(CausalSelfAttention({.width = 8, .heads = 4, .key_heads = 2, .key_ends = {3, 4}}));
-  CHECK_THROWS_WITH(CausalSelfAttention({.width = 0, .heads = 1}),
+  CHECK_NOTHROW(
+      CausalSelfAttention({.width = 8, .plan = {.heads = 4, .key_heads = 2, .key_ends = {3, 4}}}));
+  CHECK_THROWS_WITH(CausalSelfAttention({.width = 0, .plan = {.heads = 1}}),
                     "[CausalSelfAttention] expected a positive width and number of heads, got 0 "
                     "and 1");
-  CHECK_THROWS_AS(CausalSelfAttention({.width = 8, .heads = 2, .head_width = -4}), Error);
+  CHECK_THROWS_AS(CausalSelfAttention({.width = 8, .plan = {.heads = 2, .head_width = -4}}), Error);
 }
 
 TEST_CASE("a recorder collects the weights of every head as the general module returns them") {
@@ -213,7 +214,7 @@ TEST_CASE("the recorder pads weights to (B, H, T, T) with zeros for the pads") {
 }
 
 TEST_CASE("in float32 the padded recording has rows that sum to one and zero rows for pads") {
-  const CausalSelfAttention attention({.width = kWidth, .heads = kHeads}, {8, 8});
+  const CausalSelfAttention attention({.width = kWidth, .plan = {.heads = kHeads}}, {8, 8});
   const Sequences s({3, 5, 1}, DType::float32);
   Recorder recorder;
   attention.forward(s.flat, s.offsets, {.recorder = &recorder});

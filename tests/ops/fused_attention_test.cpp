@@ -305,7 +305,8 @@ TEST_CASE("cached attention equals the last rows of attention over the whole seq
       for (const Index queries : {Index{1}, Index{2}, Index{65}, Index{300}}) {
         if (queries <= length) {
           const Tensor query = slice(part(0), 0, length - queries, length);
-          const Tensor output = cached_attention(query, {keys, values, length});
+          const Tensor output =
+              cached_attention(query, slice(keys, 1, 0, length), slice(values, 1, 0, length));
           check_close(output, slice(whole, 0, length - queries, length), tolerance);
           CHECK_FALSE(output.requires_grad());
         }
@@ -318,10 +319,10 @@ TEST_CASE("cached attention ignores rows of the cache that are not in use") {
   const Tensor query = noise({1, kWidth}, 1);
   Tensor keys = noise({kHeads, 10, kWidth / kHeads}, 2);
   Tensor values = noise({kHeads, 10, kWidth / kHeads}, 3);
-  const Tensor before = cached_attention(query, {keys, values, 4});
+  const Tensor before = cached_attention(query, slice(keys, 1, 0, 4), slice(values, 1, 0, 4));
   slice(keys, 1, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
   slice(values, 1, 4, 10).fill(std::numeric_limits<double>::quiet_NaN());
-  CHECK(same_bits(before, cached_attention(query, {keys, values, 4})));
+  CHECK(same_bits(before, cached_attention(query, slice(keys, 1, 0, 4), slice(values, 1, 0, 4))));
 }
 
 TEST_CASE("NaN in one position reaches that position and later ones only") {

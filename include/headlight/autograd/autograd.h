@@ -67,8 +67,6 @@ class NoGrad {
   bool previous_;
 };
 
-bool grad_enabled();
-
 // Number of live nodes of all graphs, without leaves; 0 once a backward pass's results are gone.
 Index live_graph_nodes();
 

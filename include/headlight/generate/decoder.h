@@ -38,7 +38,6 @@ class Decoder {
   Decoder(Decoder&&) noexcept;
 
   const LanguageModel& model() const;
-  WeightFormat format() const;
   // Returns true for a Gpt. Otherwise make_cache(), read() and step() throw Error.
   bool has_steps() const;
   KeyValueCache make_cache() const;

@@ -35,9 +35,8 @@ struct GenerateOptions {
   bool use_cache = true;  // false: compute the whole window for every token; slower
   Index sample = 0;       // number of the text among several with one seed
   // If set: report log probability and rank of every chosen token, and this many of the most likely
-  // tokens. With several texts, on_choice is called for each in turn.
+  // tokens.
   std::optional<Index> logprobs = {};
-  std::function<void(const TokenChoice&)> on_choice = {};  // called as soon as a token is chosen
 
   // Throws Error naming the first field that is out of range.
   void validate() const;

@@ -71,36 +71,30 @@ class Sampler {
   // `history` is the prompt and output so far. Throws Error for a logit that is NaN or plus
   // infinity, when no token is possible, and for ids in the history outside 0 ... V - 1.
   std::vector<TokenProbability> distribution(const Tensor& logits,
-                                             std::span<const std::int32_t> history) const;
+                                             std::span<const std::int32_t> history);
 
-  // Draws the next token. Throws the errors of distribution().
-  std::int32_t next(const Tensor& logits, std::span<const std::int32_t> history);
-  // Draws from logits [V] in memory. Allocates nothing after the first call.
+  // Draws the next token. Throws the errors of distribution(). Allocates nothing after the first
+  // call.
   std::int32_t next(std::span<const float> logits, std::span<const std::int32_t> history);
 
  private:
-  // Memory reused by every draw.
-  struct Scratch {
-    std::vector<double> scores;              // [V]
-    std::vector<double> weights;             // [V]
-    std::vector<char> penalized;             // [V]
-    std::vector<TokenCandidate> candidates;  // by ascending id
-    std::vector<TokenCandidate> order;       // for finding the least likely token to keep
-    std::vector<TokenProbability> distribution;
-  };
-
-  // Computes scratch.distribution from scratch.scores.
-  void compute(std::span<const std::int32_t> history, Scratch& scratch) const;
-  void adjust_scores(std::span<const std::int32_t> history, Scratch& scratch) const;
-  std::int32_t drawn(const std::vector<TokenProbability>& distribution);
-  void choose_candidates(Scratch& scratch) const;
+  // Computes distribution_ from scores_.
+  void compute(std::span<const std::int32_t> history);
+  void adjust_scores(std::span<const std::int32_t> history);
+  void choose_candidates();
 
   SamplingOptions options_;
   RandomStream random_;
   std::vector<std::int32_t> excluded_;
   std::uint64_t draws_ = 0;
   std::map<std::int32_t, Index> chosen_;  // counts of chosen tokens, for the penalties
-  Scratch scratch_;
+  // Memory reused by every draw.
+  std::vector<double> scores_;              // [V]
+  std::vector<double> weights_;             // [V]
+  std::vector<char> penalized_;             // [V]
+  std::vector<TokenCandidate> candidates_;  // by ascending id
+  std::vector<TokenCandidate> order_;       // for finding the least likely token to keep
+  std::vector<TokenProbability> distribution_;
 };
 
 }  // namespace headlight

@@ -30,6 +30,8 @@ enum class Part {
   head,  // untied only; otherwise the token embedding is used
 };
 
+inline constexpr std::size_t kPartCount = static_cast<std::size_t>(Part::head) + 1;
+
 // Returns the name of a part in Hugging Face's GPT-2, without the layer: "attn.c_attn".
 const char* part_name(Part part);
 
@@ -83,8 +85,8 @@ std::vector<HiddenMatrix> hidden_matrices_of(const GptConfig& config);
 // Shape and options of a layer's attention.
 struct AttentionPlan {
   Index heads = 1;                       // H
-  Index key_heads = 1;                   // G, heads of keys and values
-  Index head_width = 1;                  // D
+  Index key_heads = 0;                   // G, heads of keys and values
+  Index head_width = 0;                  // D
   Index window = 0;                      // maximum keys a query sees, including its own; 0: all
   double scale = 0;                      // factor of the scores; 0: 1 / sqrt(D)
   std::optional<RopeOptions> rope = {};  // rotation of queries and keys by position

@@ -30,11 +30,8 @@ Batch make_batch(const std::vector<std::vector<std::int32_t>>& sequences);
 Batch continue_sequences(const std::vector<std::vector<std::int32_t>>& tokens,
                          const std::vector<Index>& lengths);
 
-// Returns sequences `first` to `last` - 1 of a batch. The tensors share memory with the batch.
-Batch sequences_of(const Batch& batch, Index first, Index last);
-
 // Returns shard `shard` of `shards` with about equal numbers of tokens: consecutive whole
-// sequences, possibly none.
+// sequences, possibly none. The tensors share memory with the batch.
 Batch shard_of(const Batch& batch, Index shard, Index shards);
 
 // Returns the row of each sequence's last token: [N, ...] -> [B, ...].
@@ -48,7 +45,6 @@ struct PaddedBatch {
   Tensor tokens;               // [B, T] int32, pad_id after the end of a sequence
   Tensor padding_mask;         // [B, T] bool, true = pad (hidden)
   std::vector<Index> lengths;  // [B] real tokens of each sequence
-  std::int32_t pad_id = 0;
 };
 
 // Pads on the right to the longest sequence, or to `width` if that is larger.

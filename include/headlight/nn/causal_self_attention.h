@@ -7,14 +7,8 @@ namespace headlight {
 
 struct CausalSelfAttentionOptions {
   Index width = 0;                          // C
-  Index heads = 1;                          // H
-  Index key_heads = 0;                      // G; 0: H
-  std::vector<Index> key_ends = {};         // as in AttentionPlan
-  Index head_width = 0;                     // D; 0: C / H, which must divide
-  Index window = 0;                         // as in AttentionPlan
-  double scale = 0;                         // factor of the scores; 0: 1 / sqrt(D)
-  std::optional<NormOptions> qk_norm = {};  // over D, on queries and keys
-  std::optional<RopeOptions> rope = {};     // rotation after qk_norm
+  AttentionPlan plan = {};                  // key_heads 0: H; head_width 0: C / H
+  std::optional<NormOptions> qk_norm = {};  // over D, on queries and keys, before rotation
   bool bias = true;                         // of queries, keys and values
   std::optional<bool> output_bias = {};     // none: as `bias`
   double dropout = 0;                       // on the attention weights
@@ -43,15 +37,12 @@ class CausalSelfAttention : public Module {
                  const ForwardContext& context = {},
                  const std::optional<NormParameters>& norm = std::nullopt) const;
 
-  // Returns each head's contribution to the output, [N, H, C], from the heads' outputs z [N, H, D],
-  // without the bias of c_proj.
-  Tensor results(const Tensor& z) const;
-  // Returns c_proj of z, [N, H, D] -> [N, C], as the sum of results() after a hook has seen them.
-  Tensor output_of(const Tensor& z, ForwardHook* hook) const;
-
   const AttentionPlan& plan() const { return plan_; }
 
  private:
+  // Returns each head's contribution to the output, [N, H, C], from the heads' outputs z [N, H, D],
+  // without the bias of c_proj.
+  Tensor results(const Tensor& z) const;
   Tensor parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
                        ForwardHook* hook) const;
   Tensor queries_and_keys_normalized(const Tensor& qkv) const;

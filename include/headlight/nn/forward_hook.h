@@ -1,29 +1,15 @@
 #pragma once
 
-#include <span>
-
+#include "headlight/nn/batch.h"
 #include "headlight/nn/point.h"
-#include "headlight/tensor/tensor.h"
 
 namespace headlight {
-
-struct Batch;
 
 struct Place {
   Point point = Point::resid_pre;
   Index layer = 0;     // 0 for points outside the layers
   Index sequence = 0;  // index in the pass, for attn_scores and pattern
 };
-
-// Tokens and positions of the rows of a pass.
-struct PassRows {
-  std::span<const std::int32_t> tokens;     // [N]
-  std::span<const std::int32_t> positions;  // [N], each in its own sequence
-  std::span<const Index> offsets;           // [B + 1]: sequence b is rows offsets[b] ...
-};
-
-// Returns the rows of a batch, valid while the batch exists.
-PassRows rows_of(const Batch& batch);
 
 // Sees and may replace intermediate values of a forward pass. Set it in ForwardContext or pass it
 // to a Decoder. It is called in training, on prompts and for generated tokens; points that no hook
@@ -35,9 +21,9 @@ class ForwardHook {
   ForwardHook(const ForwardHook&) = delete;
   ForwardHook& operator=(const ForwardHook&) = delete;
 
-  // Called before the points of a pass, and again when it continues with fewer rows: logits often
-  // need only the last tokens. `rows` is valid until the next call.
-  virtual void begin(const PassRows& /*rows*/) {}
+  // Called before the points of a pass with its tokens and positions, and again when it continues
+  // with fewer rows: logits often need only the last tokens.
+  virtual void begin(const Batch& /*rows*/) {}
   // Returns true if visit() is to be called at this point. Must not change during a forward pass.
   virtual bool wants(Point point, Index layer) const = 0;
   // Returns the replacement of `value`, with the same shape and type. Its ops are part of the
@@ -50,7 +36,7 @@ class HookPair final : public ForwardHook {
  public:
   HookPair(ForwardHook* first, ForwardHook* second) : first_(first), second_(second) {}
 
-  void begin(const PassRows& rows) override;
+  void begin(const Batch& rows) override;
   bool wants(Point point, Index layer) const override;
   Tensor visit(const Place& place, const Tensor& value) override;
   // Returns both hooks as one, or the only one, or null.

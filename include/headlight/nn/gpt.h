@@ -124,10 +124,10 @@ class Gpt : public LanguageModel {
   // Return the weight or bias of a part; undefined when the model has none.
   Tensor weight(Part part, Index layer = kNoLayer) const { return find(part, layer, false); }
   Tensor bias(Part part, Index layer = kNoLayer) const { return find(part, layer, true); }
-  const LayerNorm* final_norm() const { return ln_f_.get(); }  // null with post-norms
+  const LayerNorm* final_norm() const { return ln_f_ ? &*ln_f_ : nullptr; }  // null with post-norms
   const Block& block(Index layer) const { return *blocks_[static_cast<std::size_t>(layer)]; }
   // Returns the head matrix [V, C]; the token embedding when tied.
-  const Tensor& head_weight() const;
+  const Tensor& head_weight() const { return lm_head_ ? lm_head_->weight : wte_.weight; }
 
  private:
   struct Blank {};
@@ -144,8 +144,8 @@ class Gpt : public LanguageModel {
   std::optional<Embedding> wpe_;  // [block_size, C], learned positions only
   Dropout dropout_;
   std::vector<std::unique_ptr<Block>> blocks_;
-  std::unique_ptr<LayerNorm> ln_f_;  // pre-norm only
-  std::unique_ptr<Linear> lm_head_;  // untied only
+  std::optional<LayerNorm> ln_f_;  // pre-norm only
+  std::optional<Linear> lm_head_;  // untied only
   std::vector<ModelWeight> weights_;
   std::shared_ptr<ForwardHook> attached_;  // may be null
   std::function<void(Index rows)> after_layer_;

@@ -25,8 +25,6 @@ class KeyValueCache {
   KeyValueCache fork(Index length) const;
 
   Index length() const { return length_; }
-  // Returns the number of positions with memory.
-  Index room() const;
   Index layers() const { return static_cast<Index>(layers_.size()); }
   const AttentionPlan& plan(Index layer) const { return of(layer).plan; }
 

@@ -66,14 +66,6 @@ struct RaggedAttentionOptions {
 // backward.
 Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options);
 
-// Cached keys and values of one sequence, stored head by head. The stride between heads may exceed
-// S D.
-struct KeyValueView {
-  Tensor keys;       // [G, S, D]
-  Tensor values;     // [G, S, D]
-  Index length = 0;  // positions in use; the last T of them belong to the queries
-};
-
 struct CachedAttentionOptions {
   std::vector<Index> key_ends{};  // as in RaggedAttentionOptions
   Index window = 0;               // as in RaggedAttentionOptions
@@ -82,9 +74,10 @@ struct CachedAttentionOptions {
   std::vector<Tensor>* weights = nullptr;
 };
 
-// Attention of the last T positions of one sequence to all positions so far: query [T, H D];
-// returns [T, H D]. Records no gradient. Throws Error if fewer keys than queries are in use.
-Tensor cached_attention(const Tensor& query, const KeyValueView& cache,
+// Attention of the last T positions of one sequence to all its S positions: query [T, H D], keys
+// and values [G, S, D]; returns [T, H D]. The stride between heads may exceed S D. Records no
+// gradient. Throws Error if S is below T.
+Tensor cached_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
                         const CachedAttentionOptions& options = {});
 
 }  // namespace headlight

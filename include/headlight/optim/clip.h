@@ -8,15 +8,10 @@ namespace headlight {
 // Sums in float64 in an order that depends only on the shapes.
 double gradient_norm(const NamedTensors& parameters);
 
-// Returns the factor that limits gradients of this norm to max_norm; 1 when max_norm is 0 (clipping
-// off). Pascanu, Mikolov and Bengio, arXiv 1211.5063; the constant 1e-6 is that of
-// torch.nn.utils.clip_grad_norm_. Throws Error for a norm that is not finite, because no factor
-// makes a step with such gradients useful.
+// Returns the factor that limits gradients of this norm to max_norm, for Optimizer::step(); 1 when
+// max_norm is 0 (clipping off). Pascanu, Mikolov and Bengio, arXiv 1211.5063; the constant 1e-6 is
+// that of torch.nn.utils.clip_grad_norm_. Throws Error for a norm that is not finite, because no
+// factor makes a step with such gradients useful.
 double clip_scale(double norm, double max_norm);
-
-// Scales the gradients in place and returns their previous norm. Optimizers can do this themselves,
-// with clip_scale() as gradient_scale. Throws Error, with the gradients unchanged, when the norm is
-// not finite.
-double clip_gradients(const NamedTensors& parameters, double max_norm);
 
 }  // namespace headlight

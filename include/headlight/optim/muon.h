@@ -48,7 +48,6 @@ class Muon : public Optimizer {
                 const std::optional<TensorParts>& parts = {});
 
   void step(double learning_rate, double gradient_scale = 1.0) override;
-  NamedTensors state() const override;
 
  private:
   struct Slot {

@@ -17,19 +17,10 @@ class MuonWithAdamW : public Optimizer {
                          const std::optional<TensorParts>& parts = {});
 
   void step(double learning_rate, double gradient_scale = 1.0) override;
-  NamedTensors state() const override;
 
  private:
-  struct Parameters {
-    std::vector<MuonMatrix> hidden;
-    NamedTensors others;
-  };
-  static Parameters parameters_of(const LanguageModel& model);
-  MuonWithAdamW(Parameters parameters, const MuonOptions& muon, const AdamWOptions& adamw,
-                const std::optional<TensorParts>& parts);
-
-  Muon muon_;
-  AdamW adamw_;
+  std::optional<Muon> muon_;
+  std::optional<AdamW> adamw_;
 };
 
 }  // namespace headlight

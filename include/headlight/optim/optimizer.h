@@ -20,13 +20,14 @@ class Optimizer {
   virtual void step(double learning_rate, double gradient_scale = 1.0) = 0;
   // Returns the moments for checkpoints, named "KIND.PARAMETER". The tensors share memory with the
   // optimizer.
-  virtual NamedTensors state() const = 0;
+  NamedTensors state() const { return state_; }
 
   Index step_count() const { return step_count_; }
   void set_step_count(Index count) { step_count_ = count; }
 
  protected:
   Index step_count_ = 0;  // steps made so far
+  NamedTensors state_;
 };
 
 }  // namespace headlight

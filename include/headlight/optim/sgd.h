@@ -18,11 +18,9 @@ class Sgd : public Optimizer {
                const std::optional<TensorParts>& parts = {});
 
   void step(double learning_rate, double gradient_scale = 1.0) override;
-  NamedTensors state() const override;
 
  private:
   struct Slot {
-    std::string name;
     Tensor parameter;
     std::vector<ElementRange> ranges;
     Tensor velocity;  // for the ranges; undefined without momentum

@@ -16,13 +16,13 @@ Index counted(const CausalSelfAttentionOptions& options) {
 }
 
 Json count_layer(Index width, Index heads) {
-  return {
-      {"width", width},
-      {"heads", heads},
-      {"counted", counted({.width = width, .heads = heads, .zeros = true})},
-      {"formula", 4 * width * width + 4 * width},
-      {"separate", MultiHeadAttention({.width = width, .heads = heads}).parameter_count()},
-      {"without_biases", counted({.width = width, .heads = heads, .bias = false, .zeros = true})}};
+  return {{"width", width},
+          {"heads", heads},
+          {"counted", counted({.width = width, .plan = {.heads = heads}, .zeros = true})},
+          {"formula", 4 * width * width + 4 * width},
+          {"separate", MultiHeadAttention({.width = width, .heads = heads}).parameter_count()},
+          {"without_biases",
+           counted({.width = width, .plan = {.heads = heads}, .bias = false, .zeros = true})}};
 }
 
 // Counts layers of width 64 by heads, and wider layers with heads of width 64.

@@ -369,7 +369,7 @@ Interventions::Interventions(const Gpt& model, const std::vector<Change>& change
 
 Interventions::~Interventions() = default;
 
-void Interventions::begin(const PassRows& rows) { rows_ = rows; }
+void Interventions::begin(const Batch& rows) { rows_ = rows; }
 
 bool Interventions::wants(Point point, Index layer) const {
   return std::any_of(changes_.begin(), changes_.end(), [&](const Resolved& resolved) {
@@ -387,7 +387,8 @@ Tensor Interventions::visit(const Place& place, const Tensor& value) {
       for (const PointRange& target : resolved.change.targets) {
         if (target.point == place.point && target.layers.contains(place.layer)) {
           resolved.add_to(map, place, layout, places_of(target, place.layer, layout, layout_),
-                          rows_.positions.subspan(static_cast<std::size_t>(first)));
+                          {rows_.positions.data<std::int32_t>() + first,
+                           static_cast<std::size_t>(rows_.token_count() - first)});
         }
       }
     }

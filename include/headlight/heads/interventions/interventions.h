@@ -113,7 +113,7 @@ class Interventions final : public ForwardHook {
   Interventions(const Gpt& model, const std::vector<Change>& changes, const Options& options);
   ~Interventions() override;
 
-  void begin(const PassRows& rows) override;
+  void begin(const Batch& rows) override;
   bool wants(Point point, Index layer) const override;
   Tensor visit(const Place& place, const Tensor& value) override;
 
@@ -122,7 +122,7 @@ class Interventions final : public ForwardHook {
 
   std::vector<Resolved> changes_;
   HeadLayout layout_;
-  PassRows rows_;
+  Batch rows_;
 };
 
 }  // namespace headlight
