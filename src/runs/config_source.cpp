@@ -211,8 +211,6 @@ void for_each_text(TrainConfig& config, const ConfigField& field, const Change& 
 
 }  // namespace
 
-bool is_config_key(std::string_view key) { return find_field(key) != nullptr; }
-
 std::string canonical_key(std::string_view given) {
   std::string key(given);
   std::replace(key.begin(), key.end(), '-', '_');

@@ -14,7 +14,6 @@ namespace headlight {
 namespace {
 
 constexpr std::string_view kOutDir = "out_dir";
-constexpr std::string_view kInitFrom = "init_from";
 
 bool stays(const ConfigField& field) {
   return field.role == ConfigRole::architecture || field.role == ConfigRole::start;
@@ -39,9 +38,7 @@ bool are_same_files(const ConfigField& field, const TrainConfig& before, const T
 bool is_same(const ConfigField& field, const TrainConfig& before, const TrainConfig& now) {
   const std::string old = config_value(before, field);
   const std::string present = config_value(now, field);
-  // Older runs stored nanoGPT's "resume" here, which does not reveal their starting model.
-  const bool is_unknown = field.key == kInitFrom && old == kResume;
-  return old == present || is_unknown || (field.is_path && are_same_files(field, before, now));
+  return old == present || (field.is_path && are_same_files(field, before, now));
 }
 
 // Throws Error for another optimizer, because moments cannot be converted.
@@ -112,9 +109,7 @@ TrainConfig settings_of(const TrainingState& state, const std::filesystem::path&
   const std::vector<ConfigEntry> entries = parse_config(state.config, where);
   in_place(where.string() + ": ", [&] {
     for (const ConfigEntry& entry : entries) {
-      if (is_config_key(entry.key)) {
-        set_config_entry(config, entry);
-      }
+      set_config_entry(config, entry);
     }
     require_allowed_values(config);
   });

@@ -102,13 +102,9 @@ void Trainer::set_optimizer_state(const NamedTensors& whole) {
 }
 
 void Trainer::go_to(Index iteration, UpdateHistory history) {
-  if (history.data_order != history_.data_order) {
-    BatcherOptions options = config_.batcher();
-    options.order = history.data_order;
-    batcher_ = Batcher(dataset_, options);
-  }
   iteration_ = iteration;
   history_ = std::move(history);
+  history_.data_order = config_.batcher().order;
 }
 
 DataPosition Trainer::data_position() const {
