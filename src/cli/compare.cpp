@@ -29,16 +29,14 @@ constexpr const char* kCompareDetails =
     "losses. Capital letters are validation losses. The first losses are cut off if they are "
     "far above the rest.\n\n"
     "Unfinished runs are shown up to their last step. Steps repeated after a resume or a "
-    "rollback count once. A time after > is from a log of an older version, and covers steps "
-    "and evaluations only.\n\n"
+    "rollback count once.\n\n"
     "Losses are in nats per token, which depend on the tokenizer. Runs with different "
     "tokenizers are shown in bits per byte if all of them have that value. Training losses are "
     "converted with the bytes per token of the validation text.\n\n"
     "JSON keys: unit (nats_per_token or bits_per_byte, of the curves), x, same_tokenizer, "
     "same_validation, settings (for each differing setting, a list of values), "
     "runs[{directory, running, updates, max_updates, tokens, tokens_per_second, seconds, "
-    "seconds_are_partial (log of an older version: steps and evaluations only), training_loss "
-    "(last, smoothed), validation_loss (last), best_validation_loss, best_updates, "
+    "training_loss (last, smoothed), validation_loss (last), best_validation_loss, best_updates, "
     "best_bits_per_byte, skipped, rollbacks, training, validation (curves with x and loss, at "
     "most 1000 points)}]. Unknown values are null.";
 
@@ -178,12 +176,6 @@ std::string state_of(const RunHistory& run) {
   return run.max_updates() > 0 && run.updates < run.max_updates() ? "stopped" : "done";
 }
 
-std::string time_of(const RunHistory& run) {
-  return std::isfinite(run.elapsed_seconds)
-             ? (run.elapsed_is_partial ? "> " : "") + duration_text(run.elapsed_seconds)
-             : "-";
-}
-
 // Last axis value that all curves reach. NaN: they do not overlap, or all end there.
 double common_end(const Comparison& comparison) {
   double end = std::numeric_limits<double>::infinity();
@@ -258,7 +250,8 @@ std::string figures_text(const Comparison& comparison) {
   figures.add("tokens/s", [](const ComparedRun& run) {
     return count_or_dash(run.history.tokens_per_second());
   });
-  figures.add("time", [](const ComparedRun& run) { return time_of(run.history); });
+  figures.add("time",
+              [](const ComparedRun& run) { return duration_text(run.history.elapsed_seconds); });
   const auto any = [&](Index RunHistory::*count) {
     return std::any_of(comparison.runs.begin(), comparison.runs.end(),
                        [&](const ComparedRun& run) { return run.history.*count > 0; });
@@ -378,7 +371,6 @@ Json run_json(const ComparedRun& run) {
           {"tokens", count_json(history.tokens)},
           {"tokens_per_second", history.tokens_per_second()},
           {"seconds", history.elapsed_seconds},
-          {"seconds_are_partial", history.elapsed_is_partial},
           {"training_loss", last(run.training)},
           {"validation_loss", last(run.validation)},
           {"best_validation_loss", best == nullptr ? Json() : Json(best->loss)},

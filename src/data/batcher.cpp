@@ -42,8 +42,6 @@ std::vector<Index> weights_of(const std::vector<DatasetShare>& shares) {
 Batcher::Batcher(const TokenDataset& dataset, const BatcherOptions& options)
     : source_(make_source(dataset, options)) {}
 
-Batcher::Batcher(Batcher&& other) noexcept = default;
-Batcher& Batcher::operator=(Batcher&& other) noexcept = default;
 Batcher::~Batcher() = default;
 
 Batch Batcher::batch(Index index) { return training_batch(sequences(index)); }

@@ -16,13 +16,9 @@ SequencePieces::SequencePieces(const TokenDataset& dataset, Index block_size)
       length = divided_up(std::max<Index>(length - 1, 0), block_size);
     }
   };
-  pieces_ = std::make_unique<const RunningSums>(std::ssize(dataset.sequences), pieces_of);
+  pieces_ = std::make_shared<const RunningSums>(std::ssize(dataset.sequences), pieces_of);
   require(count() > 0, "[batching] no sequence has two tokens, so there is no target");
 }
-
-SequencePieces::SequencePieces(SequencePieces&&) noexcept = default;
-SequencePieces& SequencePieces::operator=(SequencePieces&&) noexcept = default;
-SequencePieces::~SequencePieces() = default;
 
 Index SequencePieces::count() const { return pieces_->total(); }
 

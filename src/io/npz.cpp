@@ -16,37 +16,12 @@
 #include "io/array_source.h"
 #include "io/float16.h"
 #include "io/npy_format.h"
-#include "io/stored_elements.h"
 #include "io/tensor_file.h"
 
 namespace headlight {
 namespace {
 
 constexpr std::string_view kNpySuffix = ".npy";
-
-// An array in file format.
-struct NpyArray {
-  NpyArray(const Tensor& tensor, StoredFloats floats)
-      : values(to_contiguous(
-            convert(tensor, tensor.dtype() == DType::bfloat16 ? DType::float32 : tensor.dtype()))) {
-    const bool half = floats == StoredFloats::float16 && tensor.dtype() == DType::float32;
-    header = format_npy_header({values.dtype(), values.shape(), half});
-    if (half) {
-      halves.resize(static_cast<std::size_t>(values.numel()));
-      const float* first = values.data<float>();
-      std::transform(first, first + values.numel(), halves.begin(), float_to_half);
-      values = {};
-    }
-  }
-
-  std::span<const std::byte> elements() const {
-    return values.defined() ? bytes_of(values) : std::as_bytes(std::span(halves));
-  }
-
-  Tensor values;  // undefined if halves are written
-  std::vector<std::uint16_t> halves;
-  std::string header;
-};
 
 // A list of texts in file format.
 struct NpyTexts {
@@ -144,23 +119,11 @@ NpyHeader read_header(MemberReader& reader, const Member& member) {
   return header;
 }
 
-// Converts in pieces, to need little memory for the file's type.
-void read_halves(MemberReader& reader, Tensor& tensor) {
-  std::array<std::uint16_t, 8192> piece;
-  float* to = tensor.mutable_data<float>();
-  for (Index left = tensor.numel(); left > 0;) {
-    const Index count = std::min<Index>(std::ssize(piece), left);
-    const std::span<std::uint16_t> part = std::span(piece).first(static_cast<std::size_t>(count));
-    reader.read(std::as_writable_bytes(part));
-    to = std::transform(part.begin(), part.end(), to, half_to_float);
-    left -= count;
-  }
-}
-
 Tensor read_elements(MemberReader& reader, const NpyHeader& header, const std::string& where) {
   Tensor tensor = Tensor::empty(header.shape, header.dtype);
   if (header.half) {
-    read_halves(reader, tensor);
+    const auto read = [&](Index, std::span<std::byte> bytes) { reader.read(bytes); };
+    convert_elements<std::uint16_t, float>(tensor, read, half_to_float);
   } else {
     reader.read(writable_bytes_of(tensor));
   }
@@ -219,26 +182,52 @@ void for_each_member(const std::filesystem::path& path, const Visit& visit) {
   }
 }
 
-void write_members(const std::filesystem::path& path, const NamedTensors& tensors,
+// Returns the tensor in a type that NumPy has.
+Tensor storable(const Tensor& tensor) {
+  return tensor.dtype() == DType::bfloat16 ? convert(tensor, DType::float32) : tensor;
+}
+
+std::vector<ArraySource> sources_of(const NamedTensors& tensors) {
+  std::vector<ArraySource> arrays;
+  for (const auto& [name, tensor] : tensors) {
+    arrays.push_back(source_of(name, storable(tensor)));
+  }
+  return arrays;
+}
+
+// Adds an array, which must live until close().
+void add_array(ZipArchive& archive, const ArraySource& array, StoredFloats floats) {
+  const NpyHeader header{array.dtype, array.shape, is_halved(array.dtype, floats)};
+  std::string head = format_npy_header(header);
+  const std::size_t size =
+      head.size() + static_cast<std::size_t>(numel(array.shape)) * header.element_bytes();
+  archive.add(array.name + std::string(kNpySuffix), size,
+              [head = std::move(head), elements = StoredElements(array, floats),
+               given = std::size_t{0}](std::span<std::byte> bytes) mutable {
+                const std::size_t left = head.size() - std::min(given, head.size());
+                const std::size_t count = std::min(left, bytes.size());
+                std::memcpy(bytes.data(), head.data() + head.size() - left, count);
+                given += count;
+                elements.read(bytes.subspan(count));
+              });
+}
+
+void write_members(const std::filesystem::path& path, const std::vector<ArraySource>& arrays,
                    const NamedTexts& texts, StoredFloats floats) {
-  if (tensors.empty() && texts.empty()) {  // the library cannot write an empty archive
+  require(floats != StoredFloats::bfloat16, shown(path), ": NumPy has no bfloat16");
+  if (arrays.empty() && texts.empty()) {  // the library cannot write an empty archive
     constexpr std::size_t kOtherFieldsBytes = 18;
     return write_file(path, "PK\x05\x06" + std::string(kOtherFieldsBytes, '\0'));
   }
   replace_zip(path, [&](ZipArchive& archive) {
-    const auto add = [&](const std::string& name, const std::string& header,
-                         std::span<const std::byte> elements) {
-      archive.add(name + std::string(kNpySuffix), std::as_bytes(std::span(header)), elements);
-    };
-    std::deque<NpyArray> arrays;
-    for (const auto& [name, tensor] : tensors) {
-      const NpyArray& array = arrays.emplace_back(tensor, floats);
-      add(name, array.header, array.elements());
+    for (const ArraySource& array : arrays) {
+      add_array(archive, array, floats);
     }
     std::deque<NpyTexts> lists;
     for (const auto& [name, list] : texts) {
       const NpyTexts& array = lists.emplace_back(list);
-      add(name, array.header, std::as_bytes(std::span(array.characters)));
+      archive.add(name + std::string(kNpySuffix), std::as_bytes(std::span(array.header)),
+                  std::as_bytes(std::span(array.characters)));
     }
     archive.close();
   });
@@ -248,18 +237,17 @@ void write_members(const std::filesystem::path& path, const NamedTensors& tensor
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
   require(tensor.defined(), shown(path), ": the tensor is undefined");
-  const NpyArray array(tensor, StoredFloats::float32);
+  const Tensor values = to_contiguous(storable(tensor));
   replace_file(path, [&](FileWriter& writer) {
-    writer.write(array.header);
-    writer.write(array.elements());
+    writer.write(format_npy_header({values.dtype(), values.shape()}));
+    writer.write(bytes_of(values));
   });
 }
 
 void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
                StoredFloats floats) {
   check_tensors(path, tensors);
-  require(floats != StoredFloats::bfloat16, shown(path), ": NumPy has no bfloat16");
-  write_members(path, tensors, {}, floats);
+  write_members(path, sources_of(tensors), {}, floats);
 }
 
 void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
@@ -269,32 +257,15 @@ void write_npz(const std::filesystem::path& path, const NamedTensors& tensors,
     all.emplace_back(name, Tensor::zeros({1}));
   }
   check_tensors(path, all);
-  write_members(path, tensors, texts, StoredFloats::float32);
+  write_members(path, sources_of(tensors), texts, StoredFloats::float32);
 }
 
 void write_npz(const std::filesystem::path& path, const std::vector<ArraySource>& arrays,
                StoredFloats floats) {
-  require(floats != StoredFloats::bfloat16, shown(path), ": NumPy has no bfloat16");
-  replace_zip(path, [&](ZipArchive& archive) {
-    for (const ArraySource& array : arrays) {
-      check_tensor_name(path, array.name);
-      const bool half = floats == StoredFloats::float16 && array.dtype == DType::float32;
-      const NpyHeader header{array.dtype, array.shape, half};
-      std::string head = format_npy_header(header);
-      const std::size_t size =
-          head.size() + static_cast<std::size_t>(numel(array.shape)) * header.element_bytes();
-      archive.add(array.name + std::string(kNpySuffix), size,
-                  [head = std::move(head), elements = StoredElements(array, floats),
-                   given = std::size_t{0}](std::span<std::byte> bytes) mutable {
-                    const std::size_t left = head.size() - std::min(given, head.size());
-                    const std::size_t count = std::min(left, bytes.size());
-                    std::memcpy(bytes.data(), head.data() + head.size() - left, count);
-                    given += count;
-                    elements.read(bytes.subspan(count));
-                  });
-    }
-    archive.close();
-  });
+  for (const ArraySource& array : arrays) {
+    check_tensor_name(path, array.name);
+  }
+  write_members(path, arrays, {}, floats);
 }
 
 NamedTensors read_npz(const std::filesystem::path& path, NamedTexts* texts) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <functional>
 #include <limits>
 #include <tuple>
 
@@ -16,7 +15,6 @@
 #include "io/array_source.h"
 #include "io/float16.h"
 #include "io/safetensors_file.h"
-#include "io/stored_elements.h"
 #include "io/tensor_file.h"
 
 namespace headlight {
@@ -26,24 +24,69 @@ constexpr Index kLengthBytes = 8;
 constexpr Index kMaxSafetensorsHeader = Index{16} << 20;    // bytes
 constexpr std::string_view kMetadataName = "__metadata__";  // metadata of the file, not a tensor
 
+struct Source {
+  const InputFile& file;
+  const SafetensorsEntry& entry;
+
+  std::string where() const { return shown(file.path()) + ": tensor " + in_quotes(entry.name); }
+};
+
+template <class From, class To, class Convert>
+void read_converted(const Source& source, Tensor& tensor, Convert convert) {
+  const auto read = [&](Index offset, std::span<std::byte> bytes) {
+    source.file.read(source.entry.info.begin + offset, bytes);
+  };
+  convert_elements<From, To>(tensor, read, convert);
+}
+
+template <class From>
+void read_integers(const Source& source, Tensor& tensor) {
+  read_converted<From, std::int32_t>(source, tensor, [&](From value) {
+    const auto wide = static_cast<std::int64_t>(value);
+    using Limits = std::numeric_limits<std::int32_t>;
+    require(wide >= Limits::min() && wide <= Limits::max(), source.where(), ": ", wide,
+            " does not fit int32");
+    return static_cast<std::int32_t>(wide);
+  });
+}
+
+void read_unchanged(const Source& source, Tensor& tensor) {
+  const std::span<std::byte> bytes = writable_bytes_of(tensor);
+  source.file.read(source.entry.info.begin, bytes);
+  if (tensor.dtype() == DType::boolean) {
+    check_booleans(bytes, source.where());
+  }
+}
+
+void read_halves(const Source& source, Tensor& tensor) {
+  read_converted<std::uint16_t, float>(source, tensor, half_to_float);
+}
+
 struct FileType {
   std::string_view name;
   Index bytes;
-  DType dtype;  // type of the tensor in memory
+  DType dtype;  // type of the tensor in memory; the first row of a type is the one written
+  void (*read)(const Source&, Tensor&) = read_unchanged;
 };
 
-constexpr std::array<FileType, 10> kFileTypes{{
-    {"F64", 8, DType::float64},
-    {"F32", 4, DType::float32},
-    {"F16", 2, DType::float32},
-    {"BF16", 2, DType::bfloat16},
-    {"I64", 8, DType::int32},
-    {"I32", 4, DType::int32},
-    {"I16", 2, DType::int32},
-    {"I8", 1, DType::int32},
-    {"U8", 1, DType::int32},
-    {"BOOL", 1, DType::boolean},
-}};
+constexpr auto kFileTypes =
+    std::to_array<FileType>({{"F64", 8, DType::float64},
+                             {"F32", 4, DType::float32},
+                             {"F16", 2, DType::float32, read_halves},
+                             {"BF16", 2, DType::bfloat16},
+                             {"I32", 4, DType::int32},
+                             {"I64", 8, DType::int32, read_integers<std::int64_t>},
+                             {"I16", 2, DType::int32, read_integers<std::int16_t>},
+                             {"I8", 1, DType::int32, read_integers<std::int8_t>},
+                             {"U8", 1, DType::int32, read_integers<std::uint8_t>},
+                             {"BOOL", 1, DType::boolean}});
+
+// Returns the type with this name, or nullptr.
+const FileType* find_type(std::string_view name) {
+  const auto* type = std::find_if(kFileTypes.begin(), kFileTypes.end(),
+                                  [&](const FileType& one) { return one.name == name; });
+  return type == kFileTypes.end() ? nullptr : type;
+}
 
 // Reads the JSON text after the 8 bytes of its length.
 std::string read_header_text(const InputFile& file) {
@@ -107,13 +150,9 @@ class EntryParser {
   FileType parse_type() const {
     const Json& dtype = entry_["dtype"];
     require(dtype.is_string(), where_, ": dtype is not a string");
-    const auto& name = dtype.text();
-    for (const FileType& type : kFileTypes) {
-      if (type.name == name) {
-        return type;
-      }
-    }
-    fail(where_, ": dtype ", in_quotes(name), " is not supported");
+    const FileType* type = find_type(dtype.text());
+    require(type != nullptr, where_, ": dtype ", in_quotes(dtype.text()), " is not supported");
+    return *type;
   }
 
   Shape parse_shape() const {
@@ -194,87 +233,7 @@ std::vector<SafetensorsEntry> parse_safetensors_header(
   return entries;
 }
 
-struct Source {
-  const InputFile& file;
-  const SafetensorsEntry& entry;
-
-  std::string where() const { return shown(file.path()) + ": tensor " + in_quotes(entry.name); }
-};
-
-// Reads elements of type From in pieces, to need little memory for the file's type, and stores
-// convert(element) as To.
-template <class From, class To, class Convert>
-void read_converted(const Source& source, Tensor& tensor, Convert convert) {
-  std::array<From, 8192> piece;
-  To* to = tensor.mutable_data<To>();
-  for (Index done = 0; done < tensor.numel();) {
-    const Index count = std::min<Index>(std::ssize(piece), tensor.numel() - done);
-    const std::span<From> part = std::span(piece).first(static_cast<std::size_t>(count));
-    const Index offset = source.entry.info.begin + done * static_cast<Index>(sizeof(From));
-    source.file.read(offset, std::as_writable_bytes(part));
-    to = std::transform(part.begin(), part.end(), to, convert);
-    done += count;
-  }
-}
-
-template <class From>
-void read_integers(const Source& source, Tensor& tensor) {
-  read_converted<From, std::int32_t>(source, tensor, [&](From value) {
-    const auto wide = static_cast<std::int64_t>(value);
-    using Limits = std::numeric_limits<std::int32_t>;
-    require(wide >= Limits::min() && wide <= Limits::max(), source.where(), ": ", wide,
-            " does not fit int32");
-    return static_cast<std::int32_t>(wide);
-  });
-}
-
-void read_unchanged(const Source& source, Tensor& tensor) {
-  const std::span<std::byte> bytes = writable_bytes_of(tensor);
-  source.file.read(source.entry.info.begin, bytes);
-  if (tensor.dtype() == DType::boolean) {
-    check_booleans(bytes, source.where());
-  }
-}
-
-void read_halves(const Source& source, Tensor& tensor) {
-  read_converted<std::uint16_t, float>(source, tensor, half_to_float);
-}
-
-struct ElementReader {
-  std::string_view file_type;
-  void (*read)(const Source&, Tensor&);
-};
-
-// Types that are converted when read. All others have the same bytes in file and tensor.
-constexpr std::array<ElementReader, 5> kConvertingReaders{{
-    {"F16", read_halves},
-    {"I64", read_integers<std::int64_t>},
-    {"I16", read_integers<std::int16_t>},
-    {"I8", read_integers<std::int8_t>},
-    {"U8", read_integers<std::uint8_t>},
-}};
-
-// Reads the entry's elements into `tensor`, which has type entry.dtype.
-void fill(const Source& source, Tensor& tensor) {
-  const auto* reader = std::find_if(
-      kConvertingReaders.begin(), kConvertingReaders.end(),
-      [&](const auto& candidate) { return candidate.file_type == source.entry.info.dtype; });
-  (reader == kConvertingReaders.end() ? read_unchanged : reader->read)(source, tensor);
-}
-
 constexpr std::size_t kDataAlignment = 8;
-
-// One tensor to write.
-struct NewEntry {
-  std::string name;
-  DType dtype = DType::float32;
-  Shape shape;
-  std::function<void(FileWriter&)> write;  // writes the elements
-};
-
-bool is_halved(DType dtype, StoredFloats floats) {
-  return floats != StoredFloats::float32 && dtype == DType::float32;
-}
 
 std::size_t stored_size(DType dtype, StoredFloats floats) {
   return is_halved(dtype, floats) ? sizeof(std::uint16_t) : element_size(dtype);
@@ -284,19 +243,9 @@ std::string_view file_type(DType dtype, StoredFloats floats) {
   if (is_halved(dtype, floats)) {
     return floats == StoredFloats::float16 ? "F16" : "BF16";
   }
-  switch (dtype) {
-    case DType::float64:
-      return "F64";
-    case DType::bfloat16:
-      return "BF16";
-    case DType::int32:
-      return "I32";
-    case DType::boolean:
-      return "BOOL";
-    case DType::float32:
-      break;
-  }
-  return "F32";
+  return std::find_if(kFileTypes.begin(), kFileTypes.end(),
+                      [&](const FileType& type) { return type.dtype == dtype; })
+      ->name;
 }
 
 std::string shape_text(const Shape& shape) {
@@ -310,71 +259,24 @@ std::string shape_text(const Shape& shape) {
 std::string strict_json(const Json& json) { return json.dump(-1, Json::BadUtf8::refused); }
 
 // Returns the JSON header without padding.
-std::string header_text(const std::vector<NewEntry>& entries,
+std::string header_text(const std::vector<ArraySource>& arrays,
                         const std::map<std::string, std::string>& metadata, StoredFloats floats) {
   std::string text = "{";
   if (!metadata.empty()) {
     text += strict_json(kMetadataName) + ":" + strict_json(metadata);
   }
   Index begin = 0;
-  for (const NewEntry& entry : entries) {
+  for (const ArraySource& array : arrays) {
     const Index end =
-        begin + numel(entry.shape) * static_cast<Index>(stored_size(entry.dtype, floats));
+        begin + numel(array.shape) * static_cast<Index>(stored_size(array.dtype, floats));
     text += text.size() > 1 ? "," : "";
-    text += strict_json(entry.name) + ":{\"dtype\":\"" +
-            std::string(file_type(entry.dtype, floats)) +
-            "\",\"shape\":" + shape_text(entry.shape) + ",\"data_offsets\":[" +
+    text += strict_json(array.name) + ":{\"dtype\":\"" +
+            std::string(file_type(array.dtype, floats)) +
+            "\",\"shape\":" + shape_text(array.shape) + ",\"data_offsets\":[" +
             std::to_string(begin) + "," + std::to_string(end) + "]}";
     begin = end;
   }
   return text + "}";
-}
-
-void write_halves(FileWriter& writer, const Tensor& tensor, StoredFloats floats) {
-  const auto halve = floats == StoredFloats::float16 ? float_to_half : float_to_bfloat16;
-  std::array<std::uint16_t, 8192> piece;
-  const float* from = tensor.data<float>();
-  for (Index left = tensor.numel(); left > 0;) {
-    const Index count = std::min<Index>(std::ssize(piece), left);
-    std::transform(from, from + count, piece.begin(), halve);
-    writer.write(std::as_bytes(std::span(piece).first(static_cast<std::size_t>(count))));
-    from += count;
-    left -= count;
-  }
-}
-
-void write_elements(FileWriter& writer, const Tensor& tensor, StoredFloats floats) {
-  if (is_halved(tensor.dtype(), floats)) {
-    write_halves(writer, tensor, floats);
-  } else {
-    writer.write(bytes_of(tensor));
-  }
-}
-
-// Writes the file. Tensors with larger elements come first, otherwise in the given order.
-void write_entries(const std::filesystem::path& path, std::vector<NewEntry> entries,
-                   const std::map<std::string, std::string>& metadata, StoredFloats floats) {
-  std::stable_sort(entries.begin(), entries.end(), [&](const NewEntry& a, const NewEntry& b) {
-    return stored_size(a.dtype, floats) > stored_size(b.dtype, floats);
-  });
-  std::string header;
-  try {
-    header = header_text(entries, metadata, floats);
-  } catch (const Error&) {
-    fail(shown(path), ": a name or the metadata is not UTF-8");
-  }
-  header.append((kDataAlignment - header.size() % kDataAlignment) % kDataAlignment, ' ');
-  require(header.size() <= static_cast<std::size_t>(kMaxSafetensorsHeader), shown(path),
-          ": header of ", header.size(), " bytes, at most ", kMaxSafetensorsHeader,
-          " can be written");
-  replace_file(path, [&](FileWriter& writer) {
-    const auto length = static_cast<std::uint64_t>(header.size());
-    writer.write(std::as_bytes(std::span(&length, 1)));
-    writer.write(header);
-    for (const NewEntry& entry : entries) {
-      entry.write(writer);
-    }
-  });
 }
 
 // Writes the elements in pieces.
@@ -420,13 +322,13 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
 
 Tensor SafetensorsFile::read(const SafetensorsEntry& entry) const {
   Tensor tensor = Tensor::empty(entry.info.shape, entry.dtype);
-  fill({file_, entry}, tensor);
+  find_type(entry.info.dtype)->read({file_, entry}, tensor);
   return tensor;
 }
 
 void SafetensorsFile::read_into(const SafetensorsEntry& entry, Tensor& target) const {
   if (target.dtype() == entry.dtype) {
-    fill({file_, entry}, target);
+    find_type(entry.info.dtype)->read({file_, entry}, target);
   } else {
     target.copy_from(read(entry));
   }
@@ -444,28 +346,41 @@ NamedTensors read_safetensors(const std::filesystem::path& path) {
 void write_safetensors(const std::filesystem::path& path, const NamedTensors& tensors,
                        const std::map<std::string, std::string>& metadata, StoredFloats floats) {
   check_tensors(path, tensors);
+  std::vector<ArraySource> arrays;
   for (const auto& [name, tensor] : tensors) {
-    require(name != kMetadataName, shown(path), ": a tensor cannot be named ", kMetadataName);
+    arrays.push_back(source_of(name, tensor));
   }
-  std::vector<NewEntry> entries;
-  for (const auto& named : tensors) {
-    const Tensor& tensor = named.second;
-    entries.push_back({named.first, tensor.dtype(), tensor.shape(), [&](FileWriter& writer) {
-                         write_elements(writer, to_contiguous(tensor), floats);
-                       }});
-  }
-  write_entries(path, std::move(entries), metadata, floats);
+  write_safetensors(path, std::move(arrays), metadata, floats);
 }
 
-void write_safetensors(const std::filesystem::path& path, const std::vector<ArraySource>& arrays,
+void write_safetensors(const std::filesystem::path& path, std::vector<ArraySource> arrays,
                        const std::map<std::string, std::string>& metadata, StoredFloats floats) {
-  std::vector<NewEntry> entries;
   for (const ArraySource& array : arrays) {
     check_tensor_name(path, array.name);
-    entries.push_back({array.name, array.dtype, array.shape,
-                       [&](FileWriter& writer) { write_elements(writer, array, floats); }});
+    require(array.name != kMetadataName, shown(path), ": a tensor cannot be named ", kMetadataName);
   }
-  write_entries(path, std::move(entries), metadata, floats);
+  std::stable_sort(arrays.begin(), arrays.end(), [&](const ArraySource& a, const ArraySource& b) {
+    return stored_size(a.dtype, floats) > stored_size(b.dtype, floats);
+  });
+  std::string header;
+  try {
+    header = header_text(arrays, metadata, floats);
+  } catch (const Error&) {
+    fail(shown(path), ": a name or the metadata is not UTF-8");
+  }
+  header.append((kDataAlignment - header.size() % kDataAlignment) % kDataAlignment, ' ');
+  require(header.size() <= static_cast<std::size_t>(kMaxSafetensorsHeader), shown(path),
+          ": header of ", header.size(), " bytes, at most ", kMaxSafetensorsHeader,
+          " can be written");
+  replace_file(path, [&](FileWriter& writer) {
+    const auto length = static_cast<std::uint64_t>(header.size());
+    writer.write(std::as_bytes(std::span(&length, 1)));
+    writer.write(header);
+    for (ArraySource& array : arrays) {
+      write_elements(writer, array, floats);
+      array.read = nullptr;  // frees a copy that it has made
+    }
+  });
 }
 
 std::map<std::string, std::string> read_shard_index(const std::filesystem::path& path) {

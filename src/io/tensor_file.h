@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -31,5 +33,20 @@ void check_booleans(std::span<const std::byte> bytes, std::string_view where);
 // Returns the memory of a contiguous tensor's elements.
 std::span<const std::byte> bytes_of(const Tensor& tensor);
 std::span<std::byte> writable_bytes_of(Tensor& tensor);
+
+// Sets the elements of a contiguous tensor to convert(number). read(offset, bytes) gives the
+// numbers of type From in pieces, to need little memory for them.
+template <class From, class To, class Read, class Convert>
+void convert_elements(Tensor& tensor, const Read& read, const Convert& convert) {
+  std::array<From, 8192> piece;
+  To* to = tensor.mutable_data<To>();
+  for (Index done = 0; done < tensor.numel();) {
+    const Index count = std::min<Index>(std::ssize(piece), tensor.numel() - done);
+    const std::span<From> part = std::span(piece).first(static_cast<std::size_t>(count));
+    read(done * static_cast<Index>(sizeof(From)), std::as_writable_bytes(part));
+    to = std::transform(part.begin(), part.end(), to, convert);
+    done += count;
+  }
+}
 
 }  // namespace headlight

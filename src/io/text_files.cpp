@@ -13,6 +13,7 @@
 
 #include "base/lower_case.h"
 #include "base/printable.h"
+#include "base/split.h"
 #include "files/byte_source.h"
 #include "files/decompression.h"
 #include "headlight/base/error.h"
@@ -216,17 +217,8 @@ std::vector<std::string> matches_of(const std::string& pattern) {
 }
 
 std::vector<std::string> parts_between_commas(const std::string& name) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= name.size();) {
-    const std::size_t end = std::min(name.find(',', begin), name.size());
-    const std::size_t first = std::min(name.find_first_not_of(' ', begin), end);
-    std::string part = name.substr(first, end - first);
-    part.erase(part.find_last_not_of(' ') + 1);
-    if (!part.empty()) {
-      parts.push_back(std::move(part));
-    }
-    begin = end + 1;
-  }
+  std::vector<std::string> parts = split_at_commas(name);
+  std::erase(parts, "");
   return parts;
 }
 

@@ -6,10 +6,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <sstream>
 #include <type_traits>
 #include <utility>
 
+#include "base/json.h"
 #include "base/printable.h"
 #include "base/read_number.h"
 #include "headlight/base/nearest_name.h"
@@ -85,22 +85,13 @@ struct Assign {
   }
 };
 
+// Returns a text as TOML: as JSON, except that TOML has no DEL in texts.
 std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '\n') {
-      result += "\\n";
-    } else if (c == '\t') {
-      result += "\\t";
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      std::ostringstream hex;
-      hex << std::hex << (static_cast<unsigned>(static_cast<unsigned char>(c)) | 0x10000U);
-      result += "\\u" + hex.str().substr(1);
-    } else {
-      result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
-    }
+  std::string result = Json(text).dump();
+  for (std::size_t at = result.find('\x7F'); at != std::string::npos; at = result.find('\x7F')) {
+    result.replace(at, 1, "\\u007f");
   }
-  return result + "\"";
+  return result;
 }
 
 std::string shortest(double value) {
@@ -210,8 +201,6 @@ void for_each_text(TrainConfig& config, const ConfigField& field, const Change& 
 }
 
 }  // namespace
-
-bool is_config_key(std::string_view key) { return find_field(key) != nullptr; }
 
 std::string canonical_key(std::string_view given) {
   std::string key(given);

@@ -77,31 +77,16 @@ std::optional<MetricsLine> parse_metrics_line(const std::string& text) {
       .skipped = line.contains("skipped")};
 }
 
-void ElapsedSeconds::add(const MetricsLine& line) {
-  using Kind = MetricsLine::Kind;
-  if (line.kind != Kind::step && line.kind != Kind::evaluation) {
-    return;
-  }
-  if (!std::isnan(line.elapsed)) {
-    total_ = std::max(total_, line.elapsed);
-  } else {
-    known_ = false;
-    total_ += std::isnan(line.seconds) ? 0 : line.seconds;
-  }
-}
-
 MetricsLog::MetricsLog(std::filesystem::path path, const TrainingState& begin,
                        LineLog::OnFailure on_failure) {
-  ElapsedSeconds before;
   const LineLog::Keep keep = [&](const std::string& line) {
     const bool kept = is_before(begin, line);
     if (const auto metrics = kept ? parse_metrics_line(line) : std::nullopt) {
-      before.add(*metrics);
+      before_ = std::fmax(before_, metrics->elapsed);  // ignores NaN
     }
     return kept;
   };
   saving([&] { lines_.emplace(std::move(path), keep, std::move(on_failure)); });
-  before_ = before.total();
 }
 
 void MetricsLog::on_start(const RunPlan& plan) {

@@ -27,20 +27,6 @@ struct MetricsLine {
 // Returns nullopt for a damaged or truncated line, which is not a JSON object.
 std::optional<MetricsLine> parse_metrics_line(const std::string& line);
 
-// Seconds from the start of the run to the last added line. For logs of older versions, which lack
-// this time, adds up the durations of steps and evaluations.
-class ElapsedSeconds {
- public:
-  void add(const MetricsLine& line);
-  double total() const { return total_; }
-  // False when the time was missing in some lines.
-  bool is_known() const { return known_; }
-
- private:
-  double total_ = 0;
-  bool known_ = true;
-};
-
 // Writes metrics.jsonl, one JSON object a line: steps, evaluations, rollbacks, and changes of
 // settings that affect steps. "elapsed_seconds" adds up all processes of the run, except the time
 // of a killed process after its last checkpoint. Keeps a line that cannot be written and writes it

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "base/printable.h"
 #include "headlight/base/build.h"
@@ -14,11 +15,6 @@ namespace headlight {
 namespace {
 
 constexpr std::string_view kOutDir = "out_dir";
-constexpr std::string_view kInitFrom = "init_from";
-
-bool stays(const ConfigField& field) {
-  return field.role == ConfigRole::architecture || field.role == ConfigRole::start;
-}
 
 // Returns true when both configurations name the same files in the same order.
 bool are_same_files(const ConfigField& field, const TrainConfig& before, const TrainConfig& now) {
@@ -39,9 +35,7 @@ bool are_same_files(const ConfigField& field, const TrainConfig& before, const T
 bool is_same(const ConfigField& field, const TrainConfig& before, const TrainConfig& now) {
   const std::string old = config_value(before, field);
   const std::string present = config_value(now, field);
-  // Older runs stored nanoGPT's "resume" here, which does not reveal their starting model.
-  const bool is_unknown = field.key == kInitFrom && old == kResume;
-  return old == present || is_unknown || (field.is_path && are_same_files(field, before, now));
+  return old == present || (field.is_path && are_same_files(field, before, now));
 }
 
 // Throws Error for another optimizer, because moments cannot be converted.
@@ -52,19 +46,11 @@ void require_same_optimizer(const TrainConfig& before, const TrainConfig& now) {
                 " and another --out_dir");
 }
 
-bool have_same(const TrainConfig& before, const TrainConfig& now,
-               std::initializer_list<std::string_view> keys) {
-  const auto fields = config_fields();
-  return std::all_of(fields.begin(), fields.end(), [&](const ConfigField& field) {
-    return std::find(keys.begin(), keys.end(), field.key) == keys.end() ||
-           config_value(before, field) == config_value(now, field);
-  });
-}
-
 bool is_same_data(const BatchingState& before, const BatchingState& now) {
-  return before.position.tokens_are(now.position) &&
-         have_same(before.config, now.config,
-                   {"documents", "separator", "jsonl", "special_tokens"});
+  const auto reading = [](const TrainConfig& config) {
+    return std::tie(config.documents, config.separator, config.jsonl, config.special_tokens);
+  };
+  return before.position.tokens_are(now.position) && reading(before.config) == reading(now.config);
 }
 
 std::string data_note(const BatchingState& before, const BatchingState& now) {
@@ -112,9 +98,7 @@ TrainConfig settings_of(const TrainingState& state, const std::filesystem::path&
   const std::vector<ConfigEntry> entries = parse_config(state.config, where);
   in_place(where.string() + ": ", [&] {
     for (const ConfigEntry& entry : entries) {
-      if (is_config_key(entry.key)) {
-        set_config_entry(config, entry);
-      }
+      set_config_entry(config, entry);
     }
     require_allowed_values(config);
   });
@@ -135,7 +119,7 @@ std::vector<SettingChange> changed_settings(const TrainConfig& before, const Tra
                                .key = std::string(field.key),
                                .before = toml_value(old, field),
                                .after = toml_value(present, field)};
-    if (stays(field)) {
+    if (field.role == ConfigRole::architecture || field.role == ConfigRole::start) {
       refused += (refused.empty() ? "" : "; ") + change.key + " was " + change.before +
                  ", is now " + change.after;
     }
@@ -168,20 +152,19 @@ DataPlan plan_data(const BatchingState& before, const BatchingState& now,
   const DataStart next{.update = state.iteration,
                        .batch = old.epoch * old.batches_per_epoch + old.batch};
   const bool same_data = is_same_data(before, now);
-  const bool same_batches = same_data && old.batches_per_epoch == now.position.batches_per_epoch &&
-                            have_same(before.config, now.config,
-                                      {"seed", "batching", "batch_size", "bucket_window",
-                                       "repeat_share", "document_order"});
-  if (same_batches) {
-    const bool same_steps = have_same(before.config, now.config, {"gradient_accumulation_steps"});
+  const BatcherOptions way = now.config.batcher();
+  const BatcherOptions old_way = before.config.batcher();
+  if (same_data && old.batches_per_epoch == now.position.batches_per_epoch && way == old_way) {
+    const bool same_steps =
+        before.config.gradient_accumulation_steps == now.config.gradient_accumulation_steps;
     return {.start = same_steps ? state.history.data_start : next, .note = ""};
   }
-  const bool same_way = have_same(before.config, now.config, {"batching"});
-  if (same_way && is_named(now.config.batching, Batching::packed)) {
+  const bool same_batching = way.batching == old_way.batching;
+  if (same_batching && way.batching == Batching::packed) {
     return {.start = next, .note = data_note(before, now)};
   }
-  if (same_way && is_named(now.config.batching, Batching::padded) && same_data &&
-      have_same(before.config, now.config, {"seed", "document_order"})) {
+  if (same_batching && way.batching == Batching::padded && same_data && way.seed == old_way.seed &&
+      way.order == old_way.order) {
     return same_place(before, now, state.iteration);
   }
   return next_epoch(before, now, state.iteration);

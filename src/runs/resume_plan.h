@@ -9,8 +9,7 @@
 
 namespace headlight {
 
-// Returns the settings stored in `state`, which error messages call `where`. Ignores keys that this
-// version does not have.
+// Returns the settings stored in `state`, which error messages call `where`.
 TrainConfig settings_of(const TrainingState& state, const std::filesystem::path& where);
 
 // Returns the settings, except out_dir, that change after `iteration` steps. Compares derived

@@ -274,11 +274,12 @@ class Run {
   // Returns the newest checkpoint, as chosen by process 0.
   fs::path newest_checkpoint() {
     std::vector<std::string> skipped;
-    const std::string mine = directory_ == nullptr ? "" : directory_->newest(skipped).string();
+    const fs::path mine =
+        directory_ == nullptr ? "" : find_latest_checkpoint(directory_->path(), skipped);
     for (const std::string& text : skipped) {
       warn(text);
     }
-    return gather_texts(processes_, mine).front();
+    return gather_texts(processes_, mine.string()).front();
   }
 
   // Returns to the newest checkpoint and continues with the data after the failed step.
@@ -362,19 +363,15 @@ void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bo
   }
 }
 
-// Evaluates the starting model. Writes nothing and locks no directory.
-RunResult evaluate_only(TrainConfig config, bool resume, const RunOptions& options) {
-  config.eval_only = false;  // the stored setting of the run is false
-  RunStart start;
-  Processes& processes = processes_of(options);
-  together(processes, [&] { start = prepare_run(config, resume, processes.count()); });
-  require_same_start(processes, start);
+// Evaluates the starting model.
+RunResult evaluate_only(const RunStart& start, const RunOptions& options) {
   require_value(!start.data.validation.sequences.empty(), "eval_only",
                 "expected validation data, got none (validation_fraction is ",
-                config.validation_fraction, ")");
+                start.config.validation_fraction, ")");
   const RunPlan plan =
       plan_of(start, Batcher(start.data.train, start.config.batcher()).batches_per_epoch());
-  const EvaluationMetrics metrics = evaluation_of(start, start.state.iteration, processes);
+  const EvaluationMetrics metrics =
+      evaluation_of(start, start.state.iteration, processes_of(options));
   for (TrainObserver* observer : options.observers) {
     observer->on_start(plan);
     observer->on_evaluation(metrics);
@@ -382,7 +379,7 @@ RunResult evaluate_only(TrainConfig config, bool resume, const RunOptions& optio
   return {.iterations = start.state.iteration,
           .validation = metrics.validation,
           .best_validation_loss = start.state.best_validation_loss,
-          .directory = config.out_dir};
+          .directory = start.config.out_dir};
 }
 
 }  // namespace
@@ -393,19 +390,21 @@ RunResult run_training(const TrainConfig& config, const RunOptions& options) {
   const bool resume = options.resume || config.init_from == kResume;
   require(!resume || fs::is_directory(config.out_dir), shown(config.out_dir),
           ": no such run directory");
-  if (config.eval_only) {
-    return evaluate_only(config, resume, options);
-  }
   Processes& processes = processes_of(options);
   std::optional<RunDirectory> directory;  // in process 0 only
   RunStart start;
   together(processes, [&] {
-    if (processes.leads()) {
+    if (processes.leads() && !config.eval_only) {
       enter(directory, config, resume);
     }
-    start = prepare_run(config, resume, processes.count());
+    TrainConfig stored = config;
+    stored.eval_only = false;
+    start = prepare_run(stored, resume, processes.count());
   });
   require_same_start(processes, start);
+  if (config.eval_only) {
+    return evaluate_only(start, options);
+  }
   return Run(options, start, directory ? &*directory : nullptr).train();
 }
 

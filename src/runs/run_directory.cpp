@@ -162,16 +162,16 @@ std::string RunDirectory::go_on_from(const fs::path& checkpoint, const TrainingS
     }
   }
   saving([&] { repair_links(checkpoint, state); });
+  return remove_old(state.iteration, {});
+}
+
+std::string RunDirectory::remove_old(Index iteration, const std::vector<Index>& passed_over) const {
   try {
-    remove_old_checkpoints(path_, state.iteration, {.keep = policy_.keep});
+    remove_old_checkpoints(path_, iteration, {.keep = policy_.keep, .passed_over = passed_over});
   } catch (const Error& error) {
     return error.what();
   }
   return "";
-}
-
-fs::path RunDirectory::newest(std::vector<std::string>& skipped) const {
-  return find_latest_checkpoint(path_, skipped);
 }
 
 void RunDirectory::prepare(const Gpt& model, const Optimizer& optimizer) {
@@ -199,21 +199,11 @@ void RunDirectory::start_writing(const CheckpointParts& parts, const CheckpointO
   const auto work = [this, options, first = std::move(first), &tokenizer = parts.tokenizer] {
     const kernels::SingleThreadScope processors_are_for_training;
     first();
-    return write(copy_->parts(tokenizer), options);
+    const CheckpointParts copied = copy_->parts(tokenizer);
+    save_checkpoint(path_, copied, options);
+    return remove_old(copied.state.iteration, passed_over_);
   };
   written_ = as_error([&] { return std::async(std::launch::async, work); });
-}
-
-std::string RunDirectory::write(const CheckpointParts& parts,
-                                const CheckpointOptions& options) const {
-  save_checkpoint(path_, parts, options);
-  try {
-    remove_old_checkpoints(path_, parts.state.iteration,
-                           {.keep = policy_.keep, .passed_over = passed_over_});
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 std::vector<SaveEvent> RunDirectory::take_events(bool wait) {

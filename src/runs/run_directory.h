@@ -72,8 +72,6 @@ class RunDirectory {
 
   // Returns the step of the newest checkpoint, complete or in progress; -1: none.
   Index last_saved() const { return begun_ >= 0 ? begun_ : complete_; }
-  // See find_latest_checkpoint.
-  std::filesystem::path newest(std::vector<std::string>& skipped) const;
 
  private:
   class Copy;
@@ -81,7 +79,7 @@ class RunDirectory {
   void start_writing(const CheckpointParts& parts, const CheckpointOptions& options,
                      std::function<void()> first);
   // Returns a warning if older checkpoints could not be removed, else "".
-  std::string write(const CheckpointParts& parts, const CheckpointOptions& options) const;
+  std::string remove_old(Index iteration, const std::vector<Index>& passed_over) const;
   void collect();
   void give_up(const Error& error);
 

@@ -30,7 +30,7 @@ class HistoryReader {
   explicit HistoryReader(RunHistory& history) : history_(history) {}
 
   void add(const MetricsLine& line) {
-    elapsed_.add(line);
+    history_.elapsed_seconds = std::fmax(history_.elapsed_seconds, line.elapsed);  // ignores NaN
     switch (line.kind) {
       case MetricsLine::Kind::step:
         add_step(line);
@@ -38,7 +38,7 @@ class HistoryReader {
       case MetricsLine::Kind::evaluation:
         drop_from(history_.validation, static_cast<double>(line.iteration));
         if (!std::isnan(line.loss)) {
-          history_.validation.push_back(point(line, history_.tokens));
+          history_.validation.push_back(point(line));
         }
         break;
       case MetricsLine::Kind::rollback:
@@ -47,11 +47,6 @@ class HistoryReader {
       case MetricsLine::Kind::other:
         break;
     }
-  }
-
-  void finish() {
-    history_.elapsed_seconds = times_known_ ? elapsed_.total() : kUnknown;
-    history_.elapsed_is_partial = !elapsed_.is_known();
   }
 
  private:
@@ -69,10 +64,9 @@ class HistoryReader {
     }
     history_.updates = line.iteration + 1;
     history_.skipped += line.skipped ? 1 : 0;
-    times_known_ = times_known_ && !(std::isnan(line.elapsed) && std::isnan(line.seconds));
     history_.update_seconds += line.seconds;
     if (!line.skipped && !std::isnan(line.loss)) {
-      history_.training.push_back(point(line, history_.tokens));
+      history_.training.push_back(point(line));
     }
     history_.tokens += line.skipped ? 0 : line.tokens;
   }
@@ -88,17 +82,15 @@ class HistoryReader {
     drop_from(history_.validation, updates + 1);
   }
 
-  HistoryPoint point(const MetricsLine& line, double tokens) const {
+  HistoryPoint point(const MetricsLine& line) const {
     return {.updates = static_cast<double>(line.iteration),
-            .tokens = tokens,
-            .seconds = times_known_ ? elapsed_.total() : kUnknown,
+            .tokens = history_.tokens,
+            .seconds = line.elapsed,
             .loss = line.loss,
             .bits_per_byte = line.bits_per_byte};
   }
 
   RunHistory& history_;
-  ElapsedSeconds elapsed_;
-  bool times_known_ = true;
 };
 
 // Returns the fingerprint of the newest model's tokenizer; empty before the first checkpoint.
@@ -205,19 +197,6 @@ bool same_setting(std::span<const RunHistory> runs, std::string_view key) {
   });
 }
 
-// As same_setting(), but ignores runs without this setting, which older versions did not have.
-bool same_where_given(std::span<const RunHistory> runs, std::string_view key) {
-  std::set<std::string> values;
-  for (const RunHistory& run : runs) {
-    for (const ConfigEntry& entry : run.settings) {
-      if (entry.key == key) {
-        values.insert(entry.value);
-      }
-    }
-  }
-  return values.size() <= 1;
-}
-
 }  // namespace
 
 double HistoryPoint::on(HistoryAxis axis) const {
@@ -275,7 +254,6 @@ RunHistory read_run_history(const fs::path& run) {
       ++history.damaged_lines;
     }
   });
-  reader.finish();
   history.is_running = DirectoryLock::is_held(run);
   history.tokenizer = tokenizer_fingerprint(run);
   return history;
@@ -298,8 +276,9 @@ std::vector<SettingDifference> differing_settings(std::span<const RunHistory> ru
 }
 
 Comparability comparability(std::span<const RunHistory> runs) {
-  constexpr std::array kText{"data",      "validation_data", "validation_fraction", "documents",
-                             "separator", "jsonl",           "token_dtype",         "eval_iters"};
+  constexpr std::array kText{"data",        "validation_data", "validation_fraction",
+                             "documents",   "separator",       "jsonl",
+                             "token_dtype", "eval_iters",      "special_tokens"};
   constexpr std::array kTokenizer{"tokenizer", "vocab_size"};
   const auto all_same = [&](const auto& keys) {
     return std::all_of(keys.begin(), keys.end(),
@@ -308,7 +287,7 @@ Comparability comparability(std::span<const RunHistory> runs) {
   const bool files = std::all_of(runs.begin(), runs.end(),
                                  [](const RunHistory& run) { return !run.tokenizer.empty(); });
   Comparability result;
-  result.same_validation = all_same(kText) && same_where_given(runs, "special_tokens");
+  result.same_validation = all_same(kText);
   // Without checkpoints, learned tokenizers are assumed equal if their data is the same.
   result.same_tokenizer = files ? std::all_of(runs.begin(), runs.end(),
                                               [&](const RunHistory& run) {

@@ -87,23 +87,9 @@ void warn_of_rise(const TrainConfig& past, RunStart& start) {
                   : ""));
 }
 
-// Keeps the document order of the run unless the user sets another. Settings of earlier versions do
-// not include it.
-void keep_order(TrainConfig& past, RunStart& start) {
-  if (start.checkpoint.empty()) {
-    return;
-  }
-  const std::string before(name_of(start.state.history.data_order));
-  if (start.config.document_order == past.document_order) {
-    start.config.document_order = before;
-  }
-  past.document_order = before;
-}
-
 // Reads the checkpoint and records the changed settings. Returns the previous settings.
 TrainConfig go_on(RunStart& start) {
-  TrainConfig past = read_past(start);
-  keep_order(past, start);
+  const TrainConfig past = read_past(start);
   TrainConfig& config = start.config;
   if (config.init_from == kResume) {
     config.init_from = past.init_from;
@@ -170,19 +156,11 @@ void require_prompt(const TrainConfig& config, const Tokenizer& tokenizer) {
 void go_on_with_data(const TrainConfig& past, RunStart& start) {
   const TokenDataset& train = start.data.train;
   const Index batches = Batcher(train, start.config.batcher()).batches_per_epoch();
-  DataPosition before = start.state.data;
-  if (before.batches_per_epoch == 0) {  // written by an old version
-    const Index next = start.state.iteration * past.gradient_accumulation_steps;
-    before = {.epoch = next / batches,
-              .batch = next % batches,
-              .batches_per_epoch = batches,
-              .tokens = train.token_count};
-  }
+  const DataPosition& before = start.state.data;
   const DataPosition now{
       .batches_per_epoch = batches, .tokens = train.token_count, .content = start.content};
   const DataPlan plan = plan_data({past, before}, {start.config, now}, start.state);
   UpdateHistory& history = start.state.history;
-  history.data_order = start.config.batcher().order;
   if (plan.start != history.data_start) {
     history.data_start = plan.start;
     history.data_shift = 0;

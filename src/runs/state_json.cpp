@@ -3,21 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "base/json.h"
-#include "base/read_number.h"
 #include "headlight/base/error.h"
-#include "headlight/files/config_file.h"
+#include "runs/resume_plan.h"
 #include "train/spike_detector.h"
 
 namespace headlight {
 namespace {
 
 constexpr int kVersion = 4;
-constexpr int kOfListedOrder = 3;    // without data_order: always DocumentOrder::listed
-constexpr int kOfFixedSettings = 2;  // also without changes and data_start
-constexpr int kOldest = 1;           // only iteration, best_validation_loss and config
 constexpr Index kLargestStored = Index{1} << 48;
 constexpr std::size_t kMostChanges = 1000;
 
@@ -28,8 +23,6 @@ class Members {
 
   const Json& at(const char* key) const { return json_member(object_, key, where_); }
   std::string text(const char* key) const { return json_string(object_, key, where_); }
-  // Returns "" if the member is missing, as in files of older versions.
-  std::string text_if_any(const char* key) const { return object_.contains(key) ? text(key) : ""; }
   Members object(const char* key) const { return {at(key), where_ + ": " + key}; }
   std::vector<Members> objects(const char* key, std::size_t most) const {
     const Json& values = at(key);
@@ -71,19 +64,15 @@ class Members {
   std::string where_;
 };
 
-DataPosition read_data(const Members& data, Index version) {
+DataPosition read_data(const Members& data) {
   return {.seed = data.count("seed", 0, std::numeric_limits<Index>::max()),
           .epoch = data.count("epoch"),
           .batch = data.count("batch"),
           .batches_per_epoch = data.count("batches_per_epoch"),
           .tokens = data.count("tokens"),
-          .validation_tokens = version > kOfFixedSettings ? data.count("validation_tokens") : 0,
-          .content = data.text_if_any("content"),
-          .validation_content = data.text_if_any("validation_content")};
-}
-
-DataStart read_data_start(const Members& start) {
-  return {.update = start.count("update"), .batch = start.count("batch")};
+          .validation_tokens = data.count("validation_tokens"),
+          .content = data.text("content"),
+          .validation_content = data.text("validation_content")};
 }
 
 std::vector<SettingChange> read_changes(const Members& state) {
@@ -97,12 +86,11 @@ std::vector<SettingChange> read_changes(const Members& state) {
   return changes;
 }
 
-UpdateHistory read_history(const Members& history, Index version) {
+UpdateHistory read_history(const Members& history) {
   constexpr auto kNewest = static_cast<Index>(DocumentOrder::computed);
-  const Index order = version > kOfListedOrder ? history.count("data_order", 1, kNewest) : 1;
-  return {.data_order = static_cast<DocumentOrder>(order),
-          .data_start = version > kOfFixedSettings ? read_data_start(history.object("data_start"))
-                                                   : DataStart{},
+  const Members start = history.object("data_start");
+  return {.data_order = static_cast<DocumentOrder>(history.count("data_order", 1, kNewest)),
+          .data_start = {.update = start.count("update"), .batch = start.count("batch")},
           .data_shift = history.count("data_shift"),
           .skipped = history.count("skipped"),
           .skipped_in_row = history.count("skipped_in_row"),
@@ -142,138 +130,26 @@ Json to_json(const std::vector<SettingChange>& changes) {
   return list;
 }
 
-// Checks the numbers of a state against each other. Users of the library may save little more than
-// the step number; runs save a complete state with the program's build.
-class Consistency {
- public:
-  Consistency(const TrainingState& state, const std::string& where)
-      : state_(state), history_(state.history), where_(where) {}
-
-  void check() const {
-    check_updates();
-    check_changes();
-    check_data_start();
-    if (is_of_run()) {
-      check_optimizer_steps();
-    }
-    if (is_of_run() && state_.data.batches_per_epoch > 0) {  // old versions did not write it
-      check_data();
-      check_settings();
-    }
+// Throws Error unless the position in the data follows from the other numbers: the run would skip
+// or repeat data. Users of the library, who give no build, may save little more than the step
+// number.
+void require_consistent(const TrainingState& state, const std::string& where) {
+  const DataPosition& data = state.data;
+  if (state.build.empty() || data.batches_per_epoch == 0) {
+    return;
   }
-
- private:
-  bool is_of_run() const { return !state_.build.empty(); }
-
-  template <class... Expected>
-  void expect(bool holds, const char* member, Index got, const Expected&... expected) const {
-    require(holds, where_, ": ", member, ": expected ", expected..., ", got ", got,
-            "; use a checkpoint that is not damaged");
-  }
-
-  void expect_at_most(Index most, const char* what, const char* member, Index got) const {
-    expect(got <= most, member, got, "at most ", most, ", which is ", what);
-  }
-
-  void check_updates() const {
-    const Index done = state_.iteration;
-    expect_at_most(done, "iteration", "best_iteration", state_.best_iteration);
-    expect_at_most(done, "iteration", "evaluated", state_.evaluated);
-    expect_at_most(done, "iteration", "history: skipped", history_.skipped);
-    expect_at_most(history_.skipped, "skipped", "history: skipped_in_row", history_.skipped_in_row);
-    expect_at_most(done, "iteration", "history: recent_losses: count",
-                   std::ssize(history_.recent_losses));
-    require(state_.learning_rate >= 0, where_, ": learning_rate: expected at least 0, got ",
-            state_.learning_rate, "; use a checkpoint that is not damaged");
-  }
-
-  // After a rollback to before a change, the change stays, with a later step than the state's.
-  void check_changes() const {
-    if (history_.rollbacks > 0) {
-      return;
-    }
-    Index earliest = 0;
-    for (const SettingChange& change : state_.changes) {
-      expect_at_most(state_.iteration, "iteration", "changes: iteration", change.iteration);
-      expect(change.iteration >= earliest, "changes: iteration", change.iteration, "at least ",
-             earliest, ", that of the change before it");
-      earliest = change.iteration;
-    }
-  }
-
-  // Returns the steps of data used since data_start. After a rollback data_start may be a later
-  // step than the checkpoint's; data_shift compensates for it.
-  Index updates_of_data() const {
-    return state_.iteration + history_.data_shift - history_.data_start.update;
-  }
-
-  void check_data_start() const {
-    expect_at_most(state_.iteration + history_.data_shift, "iteration and data_shift",
-                   "history: data_start: update", history_.data_start.update);
-    expect(history_.data_shift == 0 || history_.rollbacks > 0, "history: data_shift",
-           history_.data_shift, "0, since rollbacks is 0");
-  }
-
-  // The count restarts at zero when the optimizer changes. That change may be missing from a list
-  // that was shortened.
-  void check_optimizer_steps() const {
-    const Index made = state_.iteration - history_.skipped;
-    constexpr const char* kMade = "iteration without skipped";
-    expect_at_most(made, kMade, "optimizer_steps", state_.optimizer_steps);
-    const bool may_begin_anew =
-        state_.changes.size() >= kMostChanges ||
-        std::any_of(state_.changes.begin(), state_.changes.end(), [](const SettingChange& change) {
-          return change.key == "optimizer" || change.key == "momentum";
-        });
-    expect(may_begin_anew || state_.optimizer_steps == made, "optimizer_steps",
-           state_.optimizer_steps, made, ", which is ", kMade);
-  }
-
-  void check_data() const {
-    const DataPosition& data = state_.data;
-    expect(data.tokens > 0, "data: tokens", data.tokens, "at least 1");
-    expect(data.batch < data.batches_per_epoch, "data: batch", data.batch, "less than ",
-           data.batches_per_epoch, ", which is batches_per_epoch");
-  }
-
-  // Checks against the settings. Configurations of earlier versions may lack these keys.
-  void check_settings() const {
-    const DataPosition& data = state_.data;
-    const std::vector<ConfigEntry> entries = parse_config(state_.config, where_);
-    const Index seed = setting(entries, "seed").value_or(data.seed);
-    expect(data.seed == seed, "data: seed", data.seed, seed, ", which is the seed of config");
-    const Index batches = setting(entries, "gradient_accumulation_steps").value_or(0);
-    if (batches > 0) {
-      check_position(batches);
-    }
-  }
-
-  // `batches`: batches of a step.
-  void check_position(Index batches) const {
-    constexpr const char* kReason =
-        ", by iteration, data_start, data_shift and gradient_accumulation_steps of config";
-    const DataPosition& data = state_.data;
-    const Index updates = updates_of_data();
-    expect(updates == 0 || batches <= kLargestStored / updates, "history: data_shift",
-           history_.data_shift, "a number of steps that a run can make");
-    const Index next = history_.data_start.batch + updates * batches;
-    const Index epoch = next / data.batches_per_epoch;
-    expect(data.epoch == epoch, "data: epoch", data.epoch, epoch, kReason);
-    const Index batch = next % data.batches_per_epoch;
-    expect(data.batch == batch, "data: batch", data.batch, batch, kReason);
-  }
-
-  static std::optional<Index> setting(const std::vector<ConfigEntry>& entries,
-                                      std::string_view key) {
-    const auto found = std::find_if(entries.begin(), entries.end(),
-                                    [&](const ConfigEntry& entry) { return entry.key == key; });
-    return found == entries.end() ? std::nullopt : read_number<Index>(found->value);
-  }
-
-  const TrainingState& state_;
-  const UpdateHistory& history_;
-  const std::string& where_;
-};
+  const UpdateHistory& history = state.history;
+  const TrainConfig config = settings_of(state, where);
+  const Index updates = state.iteration + history.data_shift - history.data_start.update;
+  const bool is_possible =
+      updates >= 0 && updates <= kLargestStored / config.gradient_accumulation_steps;
+  const Index batches = is_possible ? updates * config.gradient_accumulation_steps : 0;
+  const Index next = history.data_start.batch + batches;
+  require(is_possible && data.seed == config.seed && data.epoch == next / data.batches_per_epoch &&
+              data.batch == next % data.batches_per_epoch,
+          where, ": data: expected the seed of config, and epoch and batch as they follow from ",
+          "iteration, history and config; use a checkpoint that is not damaged");
+}
 
 }  // namespace
 
@@ -304,29 +180,22 @@ TrainingState parse_state_json(const std::string& text, const std::string& where
   const Members members(json, where);
   TrainingState state;
   const Index version = members.count("version");
-  require(version >= kOldest && version <= kVersion, where, ": version: expected ", kVersion,
-          ", got ", version);
+  require(version == kVersion, where, ": version: expected ", kVersion, ", got ", version);
   state.iteration = members.count("iteration");
   state.best_validation_loss =
       members.number("best_validation_loss", std::numeric_limits<double>::infinity());
   state.config = members.text("config");
-  if (version == kOldest) {
-    state.history.data_order = DocumentOrder::listed;
-    state.optimizer_steps = state.iteration;
-    state.evaluated = state.iteration;
-    return state;
-  }
   state.optimizer_steps = members.count("optimizer_steps");
   state.best_iteration = members.count("best_iteration", -1);
   state.evaluated = members.count("evaluated", -1);
   state.learning_rate = members.number("learning_rate", 0);
-  state.data = read_data(members.object("data"), version);
-  state.history = read_history(members.object("history"), version);
-  state.changes = version > kOfFixedSettings ? read_changes(members) : std::vector<SettingChange>();
+  state.data = read_data(members.object("data"));
+  state.history = read_history(members.object("history"));
+  state.changes = read_changes(members);
   state.build = members.text("build");
   state.cpu_variant = members.text("cpu_variant");
-  state.products = members.text_if_any("products");
-  Consistency(state, where).check();
+  state.products = members.text("products");
+  require_consistent(state, where);
   return state;
 }
 

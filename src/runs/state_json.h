@@ -9,7 +9,7 @@ namespace headlight {
 // Returns the text of a checkpoint's state.json.
 std::string to_state_json(const TrainingState& state);
 
-// Parses the text of state.json, of this or an earlier version. Throws a one-line Error that begins
+// Parses the text of state.json. Throws a one-line Error that begins
 // with `where` and names the member, for invalid text or contradictory numbers.
 TrainingState parse_state_json(const std::string& text, const std::string& where);
 

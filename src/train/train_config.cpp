@@ -7,7 +7,9 @@
 #include <cmath>
 #include <concepts>
 #include <filesystem>
+#include <functional>
 #include <type_traits>
+#include <utility>
 
 #include "headlight/data/documents.h"
 #include "headlight/data/token_dtype.h"
@@ -18,6 +20,7 @@ namespace headlight {
 namespace {
 
 using C = TrainConfig;
+using G = GptConfig;
 using enum ConfigRole;
 
 // Upper bound of every count in a run, so that no sum or product of counts overflows.
@@ -35,341 +38,273 @@ constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
 constexpr ConfigRange kShare{.least = 0, .most = 1};
 constexpr ConfigRange kShards{.least = 0, .most = 1024};
 
-constexpr std::array kFields{
-    ConfigField{.key = "out_dir",
-                .member = &C::out_dir,
-                .help = "Write checkpoints, metrics and the configuration to this run directory",
-                .role = free,
-                .is_basic = true,
-                .group = "Run and data"},
-    ConfigField{
-        .key = "init_from",
-        .member = &C::init_from,
-        .help = "Start from scratch, or from the weights of a model directory; resume: as --resume",
-        .role = start,
-        .is_path = true,
-        .is_basic = true},
-    ConfigField{.key = "data",
-                .member = &C::data,
-                .help = "Train on these texts (.txt, .jsonl, also .gz or .zst; - is standard "
-                        "input) or token ids (FILE.bin): files, a folder, or a pattern like "
-                        "'books/*.txt'. NAME:WEIGHT samples from several of them by weight",
-                .is_path = true,
-                .is_basic = true},
-    ConfigField{
-        .key = "validation_data",
-        .member = &C::validation_data,
-        .help = "Evaluate on these texts or token ids; empty: on the end of every file of data",
-        .is_path = true},
-    ConfigField{"validation_fraction", &C::validation_fraction,
-                "Hold out this share of every file of data, from its end, for evaluation", training,
-                kFraction},
-    ConfigField{.key = "documents",
-                .member = &C::documents,
-                .help = "Split text into documents: none (one stream), line, blank_line, or token "
-                        "(at separator)",
-                .choices = kChoiceNames<DocumentSplit>},
-    ConfigField{"separator", &C::separator, "Text between documents, for documents = 'token'"},
-    ConfigField{"jsonl", &C::jsonl,
-                "Key of the text in JSON lines, one document per line; empty: 'text' in .jsonl "
-                "files, and other files are plain text"},
-    ConfigField{.key = "special_tokens",
-                .member = &C::special_tokens,
-                .help = "on: read names of special tokens in texts as those tokens; off: read them "
-                        "as plain text",
-                .choices = kChoiceNames<SpecialNames>},
-    ConfigField{.key = "token_dtype",
-                .member = &C::token_dtype,
-                .help = "Type of the ids in .bin files: uint16 (nanoGPT), uint32, or auto (from "
-                        "llm.c's header or the contents)",
-                .role = free,
-                .choices = kChoiceNames<TokenDtype>},
-    ConfigField{
-        .key = "tokenizer",
-        .member = &C::tokenizer,
-        .help =
-            "char (Unicode characters), byte, bpe (learned from data), or the path of a tokenizer",
-        .role = start,
-        .is_path = true,
-        .is_basic = true},
-    ConfigField{"vocab_size", &C::vocab_size,
-                "Learn this number of bpe tokens; 0 for other tokenizers. bench, which reads no "
-                "data, takes any number",
-                start, kCount},
-    ConfigField{.key = "batching",
-                .member = &C::batching,
-                .help = "packed: blocks of one token stream; padded: one document per sequence; "
-                        "bucketed: also batches documents of similar length",
-                .choices = kChoiceNames<Batching>,
-                .group = "Batch"},
-    ConfigField{.key = "document_order",
-                .member = &C::document_order,
-                .help = "padded, bucketed: computed (constant memory), or listed (a list in "
-                        "memory, as in runs of older versions)",
-                .choices = kChoiceNames<DocumentOrder>},
-    ConfigField{"repeat_share", &C::repeat_share,
-                "packed: make this share of the sequences random tokens that are repeated",
-                training, kShare},
-    ConfigField{.key = "batch_size",
-                .member = &C::batch_size,
-                .help = "Sequences in a batch",
-                .role = training,
-                .range = kFromOne,
-                .is_basic = true},
-    ConfigField{.key = "block_size",
-                .member = &C::block_size,
-                .help = "Longest sequence in tokens (context length)",
-                .role = architecture,
-                .range = kFromOne,
-                .is_basic = true},
-    ConfigField{"gradient_accumulation_steps", &C::gradient_accumulation_steps, "Batches in a step",
-                training, kFromOne},
-    ConfigField{"bucket_window", &C::bucket_window,
-                "bucketed: sort this number of batches together by length", training, kFromOne},
-    ConfigField{"shards", &C::shards,
-                "Split each step into this number of parts (1, 2, 4 ...), added in a fixed order; "
-                "0: one per process",
-                training, kShards},
-    ConfigField{.key = "n_layer",
-                .member = &C::n_layer,
-                .help = "Layers",
-                .role = architecture,
-                .range = kSize,
-                .is_basic = true,
-                .group = "Model size"},
-    ConfigField{.key = "n_head",
-                .member = &C::n_head,
-                .help = "Attention heads in each layer",
-                .role = architecture,
-                .range = kSize,
-                .is_basic = true},
-    ConfigField{
-        "n_kv_head", &C::n_kv_head,
-        "Key and value heads in each layer, each shared by n_head / n_kv_head heads; 0: n_head",
-        architecture, kOptionalSize},
-    ConfigField{.key = "n_embd",
-                .member = &C::n_embd,
-                .help = "Width of the model",
-                .role = architecture,
-                .range = kSize,
-                .is_basic = true},
-    ConfigField{"n_inner", &C::n_inner, "Inner width of the MLPs; 0: 4 n_embd", architecture,
-                kOptionalSize},
-    ConfigField{"head_width", &C::head_width, "Width of each head; 0: n_embd / n_head",
-                architecture, kOptionalSize},
-    ConfigField{
-        "sliding_window", &C::sliding_window,
-        "Attend to at most this number of latest tokens, including the query's own; 0: to all",
-        architecture, kOptionalSize},
-    ConfigField{"sliding_window_pattern", &C::sliding_window_pattern,
-                "Let one in this number of layers attend to all earlier tokens; 0: none",
-                architecture, kOptionalSize},
-    ConfigField{.key = "dropout",
-                .member = &C::dropout,
-                .help = "Dropout probability everywhere",
-                .role = training,
-                .range = kFraction,
-                .group = "Dropout"},
-    ConfigField{"attention_dropout", &C::attention_dropout,
-                "Dropout probability of attention weights", training, kFraction, "dropout"},
-    ConfigField{"residual_dropout", &C::residual_dropout,
-                "Dropout probability of the outputs of attention and MLPs", training, kFraction,
-                "dropout"},
-    ConfigField{"embedding_dropout", &C::embedding_dropout, "Dropout probability of the embedding",
-                training, kFraction, "dropout"},
-    ConfigField{.key = "bias",
-                .member = &C::bias,
-                .help = "Use biases in linear layers and layer norms",
-                .role = architecture,
-                .group = "Architecture"},
-    ConfigField{.key = "qkv_bias",
-                .member = &C::qkv_bias,
-                .help = "Use biases for queries, keys and values",
-                .role = architecture,
-                .follows = "bias"},
-    ConfigField{.key = "attention_output_bias",
-                .member = &C::attention_output_bias,
-                .help = "Use a bias in the output projection of attention",
-                .role = architecture,
-                .follows = "bias"},
-    ConfigField{.key = "mlp_bias",
-                .member = &C::mlp_bias,
-                .help = "Use biases in MLPs",
-                .role = architecture,
-                .follows = "bias"},
-    ConfigField{"tie_weights", &C::tie_weights, "Use the token embedding as output head",
-                architecture},
-    ConfigField{"embedding_scale", &C::embedding_scale,
-                "Multiply token embeddings by this number; 0: do not", architecture, kNotNegative},
-    ConfigField{.key = "norm",
-                .member = &C::norm,
-                .help = "Position of the norms: pre (GPT-2) or post (the original transformer)",
-                .role = architecture,
-                .choices = kChoiceNames<NormPosition>},
-    ConfigField{.key = "norm_type",
-                .member = &C::norm_type,
-                .help = "Type of the norms: layer (GPT-2) or rms (Llama)",
-                .role = architecture,
-                .choices = kChoiceNames<NormKind>},
-    ConfigField{"layer_norm_epsilon", &C::layer_norm_epsilon,
-                "Epsilon of the norms, of either type", architecture, kFraction},
-    ConfigField{"norm_gain_plus_one", &C::norm_gain_plus_one,
-                "Multiply by 1 + gain in norms (Gemma)", architecture},
-    ConfigField{"output_norms", &C::output_norms,
-                "Also normalise the outputs of attention and MLPs (Gemma 2 and 3)", architecture},
-    ConfigField{"parallel_residual", &C::parallel_residual,
-                "Compute attention and MLP of a layer from the same input (GPT-NeoX)",
-                architecture},
-    ConfigField{"shared_norm", &C::shared_norm, "parallel_residual: use one norm for both",
-                architecture},
-    ConfigField{.key = "position",
-                .member = &C::position,
-                .help = "Position encoding: learned (GPT-2), rope (Llama) or none",
-                .role = architecture,
-                .choices = kChoiceNames<PositionKind>},
-    ConfigField{"rope_theta", &C::rope_theta, "rope: base of the wavelengths", architecture,
-                kNotNegative},
-    ConfigField{"rope_local_theta", &C::rope_local_theta,
-                "rope: base of the wavelengths in layers with a sliding window; 0: rope_theta",
-                architecture, kNotNegative},
-    ConfigField{"rotary_pct", &C::rotary_pct, "rope: rotate this share of each head's width",
-                architecture, kShare},
-    ConfigField{
-        .key = "rope_scaling",
-        .member = &C::rope_scaling,
-        .help = "rope: extension of the context: none, linear, or llama3 (keeps short wavelengths)",
-        .role = architecture,
-        .choices = kChoiceNames<RopeScaling>},
-    ConfigField{"rope_factor", &C::rope_factor, "rope_scaling: extend the context by this factor",
-                architecture, kNotNegative},
-    ConfigField{
-        "low_freq_factor", &C::low_freq_factor,
-        "llama3: scale wavelengths that fit at most this many times into the original context",
-        architecture, kNotNegative},
-    ConfigField{
-        "high_freq_factor", &C::high_freq_factor,
-        "llama3: keep wavelengths that fit at least this many times into the original context",
-        architecture, kNotNegative},
-    ConfigField{"original_max_position_embeddings", &C::original_max_position_embeddings,
-                "llama3: length of the original context in tokens", architecture, kNotNegative},
-    ConfigField{"attention_scale", &C::attention_scale,
-                "Multiply attention scores by this number; 0: 1 / sqrt(head_width)", architecture,
-                kNotNegative},
-    ConfigField{"qk_norm", &C::qk_norm, "Normalise the queries and keys of each head (Qwen 3)",
-                architecture},
-    ConfigField{.key = "activation",
-                .member = &C::activation,
-                .help = "Activation function of MLPs: gelu_new, gelu, relu, relu2 or silu",
-                .role = architecture,
-                .choices = kChoiceNames<Activation>},
-    ConfigField{"mlp", &C::mlp, "false: layers have attention only", architecture},
-    ConfigField{"gated_mlp", &C::gated_mlp,
-                "Multiply activation(gate) by a second projection (with silu: SwiGLU)",
-                architecture},
-    ConfigField{
-        .key = "dtype",
-        .member = &C::dtype,
-        .help =
-            "Precision of matrix products: float32, or bfloat16 (rounded operands, float32 sums)",
-        .choices = kChoiceNames<Precision>,
-        .group = "Optimizer"},
-    ConfigField{.key = "optimizer",
-                .member = &C::optimizer,
-                .help = "adamw, sgd, or muon (for matrices inside layers; adamw for the rest)",
-                .choices = kChoiceNames<OptimizerKind>},
-    ConfigField{.key = "learning_rate",
-                .member = &C::learning_rate,
-                .help = "Highest learning rate",
-                .role = training,
-                .range = kRate,
-                .is_basic = true},
-    ConfigField{"min_lr", &C::min_lr, "Learning rate from step lr_decay_iters on", training, kRate,
-                "learning_rate / 10"},
-    ConfigField{"decay_lr", &C::decay_lr,
-                "false: keep the learning rate constant after the warm-up"},
-    ConfigField{
-        .key = "lr_schedule",
-        .member = &C::lr_schedule,
-        .help = "Learning-rate schedule: cosine, linear, wsd (warm-up, stable, decay) or constant",
-        .choices = kChoiceNames<ScheduleKind>},
-    ConfigField{"warmup_iters", &C::warmup_iters,
-                "Raise the learning rate linearly for this number of steps", training, kCount,
-                "max_iters / 20, at most 2000"},
-    ConfigField{"lr_decay_iters", &C::lr_decay_iters, "Reach min_lr at this step", training, kCount,
-                "max_iters"},
-    ConfigField{"lr_decay_fraction", &C::lr_decay_fraction,
-                "wsd: lower the learning rate in this share of lr_decay_iters, at the end",
-                training, kShare},
-    ConfigField{.key = "max_iters",
-                .member = &C::max_iters,
-                .help = "Stop after this number of steps",
-                .role = free,
-                .range = kCount,
-                .is_basic = true},
-    ConfigField{"weight_decay", &C::weight_decay, "Weight decay of tensors with two or more axes",
-                training, kRate},
-    ConfigField{"beta1", &C::beta1, "AdamW: decay rate of the mean of gradients", training,
-                kFraction},
-    ConfigField{"beta2", &C::beta2, "AdamW: decay rate of the mean of squared gradients", training,
-                kFraction},
-    ConfigField{"momentum", &C::momentum, "SGD, Muon: momentum", training, kFraction,
-                "0.9, with muon 0.95"},
-    ConfigField{.key = "adjust_lr_fn",
-                .member = &C::adjust_lr_fn,
-                .help = "Muon: match_rms_adamw (changes of AdamW's size, so that one learning_rate "
-                        "suits both) or original (smaller changes, for rates about 0.02)",
-                .choices = kChoiceNames<LearningRateAdjustment>},
-    ConfigField{"ns_steps", &C::ns_steps, "Muon: iterations of Newton-Schulz", training,
-                kIterations},
-    ConfigField{"grad_clip", &C::grad_clip, "Clip gradients to this global norm; 0: off", training,
-                kNotNegative},
-    ConfigField{.key = "eval_interval",
-                .member = &C::eval_interval,
-                .help = "Evaluate every N steps",
-                .role = free,
-                .range = kFromOne,
-                .group = "Evaluation, log and checkpoint"},
-    ConfigField{"eval_iters", &C::eval_iters,
-                "Evaluate on this number of validation batches; 0: all", free, kCount},
-    ConfigField{"eval_only", &C::eval_only,
-                "Evaluate the starting model or newest checkpoint once, and write nothing", free},
-    ConfigField{"log_interval", &C::log_interval, "Log every N steps", free, kFromOne},
-    ConfigField{"always_save_checkpoint", &C::always_save_checkpoint,
-                "false: save only after a better validation loss, and at the end", free},
-    ConfigField{"save_interval", &C::save_interval,
-                "Also save a checkpoint every N steps; 0: only after evaluations", free, kCount},
-    ConfigField{"keep_checkpoints", &C::keep_checkpoints,
-                "Keep this number of latest checkpoints, besides the best", free, kFromOne},
-    ConfigField{"track_heads", &C::track_heads,
-                "Write scores of all heads to heads.jsonl every N steps; 0: never", free, kCount},
-    ConfigField{"sample_interval", &C::sample_interval,
-                "Generate a text every N steps, into samples.jsonl; 0: never", free, kCount},
-    ConfigField{"sample_prompt", &C::sample_prompt, "Prompt of these texts", free},
-    ConfigField{"sample_tokens", &C::sample_tokens, "Generate this number of tokens for each text",
-                free, kFromOne},
-    ConfigField{.key = "on_save_error",
-                .member = &C::on_save_error,
-                .help = "If a checkpoint cannot be written: stop (exit code 3), or continue and "
-                        "try again at the next one",
-                .role = free,
-                .choices = kChoiceNames<OnSaveError>},
-    ConfigField{.key = "on_nan",
-                .member = &C::on_nan,
-                .help = "If a loss or gradient is not finite: stop, skip (leave the step out), or "
-                        "rollback (return to the last checkpoint and continue with later data)",
-                .role = free,
-                .choices = kChoiceNames<OnNan>},
-    ConfigField{
-        "skip_spikes", &C::skip_spikes,
-        "Leave out steps whose loss is this many standard deviations above the last 128; 0: off",
-        training, kNotNegative},
-    ConfigField{"max_bad_updates", &C::max_bad_updates,
-                "Stop after leaving out this number of steps in a row, or returning so often to "
-                "one checkpoint",
-                free, kFromOne},
-    ConfigField{"seed", &C::seed, "Seed of weights, data order and dropout", training,
-                kNotNegative},
+constexpr ConfigField basic(ConfigField field) {
+  field.is_basic = true;
+  return field;
+}
+
+constexpr ConfigField path(ConfigField field) {
+  field.is_path = true;
+  return field;
+}
+
+template <HasChoices E>
+constexpr ConfigField choice(ConfigField field) {
+  field.choices = kChoiceNames<E>;
+  return field;
+}
+
+constexpr ConfigField heading(std::string_view group, ConfigField field) {
+  field.group = group;
+  return field;
+}
+
+template <auto Member>
+constexpr auto kRope = [](auto& model) -> auto& {
+  return model.rope.*Member;
 };
+
+// Returns a key of which the model's configuration has the value, too. `Model` gives that member.
+template <auto Run, auto Model>
+constexpr ConfigField of_model(std::string_view key, std::string_view help,
+                               std::optional<ConfigRange> range = {}, std::string_view follows = {},
+                               ConfigRole role = architecture) {
+  using Value = std::remove_cvref_t<decltype(std::invoke(Model, std::declval<G&>()))>;
+  ConfigField field{key, Run, help, role, range, follows};
+  if constexpr (HasChoices<Value>) {
+    field.choices = kChoiceNames<Value>;
+    field.to_model = [](std::string_view about, const C& run, G& model) {
+      std::invoke(Model, model) = parse_name<Value>(about, run.*Run);
+    };
+    field.from_model = [](const G& model, C& run) {
+      run.*Run = name_of(std::invoke(Model, model));
+    };
+  } else {
+    field.to_model = [](std::string_view, const C& run, G& model) {
+      std::invoke(Model, model) = run.*Run;
+    };
+    field.from_model = [](const G& model, C& run) { run.*Run = std::invoke(Model, model); };
+  }
+  return field;
+}
+
+constexpr auto kFields = std::to_array<ConfigField>({
+    heading(
+        "Run and data",
+        basic({"out_dir", &C::out_dir,
+               "Write checkpoints, metrics and the configuration to this run directory", free})),
+    basic(path({"init_from", &C::init_from,
+                "Start from scratch, or from the weights of a model directory; resume: as --resume",
+                start})),
+    basic(path({"data", &C::data,
+                "Train on these texts (.txt, .jsonl, also .gz or .zst; - is standard input) or "
+                "token ids (FILE.bin): files, a folder, or a pattern like 'books/*.txt'. "
+                "NAME:WEIGHT samples from several of them by weight"})),
+    path({"validation_data", &C::validation_data,
+          "Evaluate on these texts or token ids; empty: on the end of every file of data"}),
+    {"validation_fraction", &C::validation_fraction,
+     "Hold out this share of every file of data, from its end, for evaluation", training,
+     kFraction},
+    choice<DocumentSplit>({"documents", &C::documents,
+                           "Split text into documents: none (one stream), line, blank_line, or "
+                           "token (at separator)"}),
+    {"separator", &C::separator, "Text between documents, for documents = 'token'"},
+    {"jsonl", &C::jsonl,
+     "Key of the text in JSON lines, one document per line; empty: 'text' in .jsonl files, and "
+     "other files are plain text"},
+    choice<SpecialNames>({"special_tokens", &C::special_tokens,
+                          "on: read names of special tokens in texts as those tokens; off: read "
+                          "them as plain text"}),
+    choice<TokenDtype>({"token_dtype", &C::token_dtype,
+                        "Type of the ids in .bin files: uint16 (nanoGPT), uint32, or auto (from "
+                        "llm.c's header or the contents)",
+                        free}),
+    basic(path(
+        {"tokenizer", &C::tokenizer,
+         "char (Unicode characters), byte, bpe (learned from data), or the path of a tokenizer",
+         start})),
+    {"vocab_size", &C::vocab_size,
+     "Learn this number of bpe tokens; 0 for other tokenizers. bench, which reads no data, takes "
+     "any number",
+     start, kCount},
+    heading("Batch",
+            choice<Batching>({"batching", &C::batching,
+                              "packed: blocks of one token stream; padded: one document per "
+                              "sequence; bucketed: also batches documents of similar length"})),
+    choice<DocumentOrder>({"document_order", &C::document_order,
+                           "padded, bucketed: computed (constant memory), or listed (a list in "
+                           "memory, as in runs of older versions)"}),
+    {"repeat_share", &C::repeat_share,
+     "packed: make this share of the sequences random tokens that are repeated", training, kShare},
+    basic({"batch_size", &C::batch_size, "Sequences in a batch", training, kFromOne}),
+    basic(of_model<&C::block_size, &G::block_size>(
+        "block_size", "Longest sequence in tokens (context length)", kFromOne)),
+    {"gradient_accumulation_steps", &C::gradient_accumulation_steps, "Batches in a step", training,
+     kFromOne},
+    {"bucket_window", &C::bucket_window, "bucketed: sort this number of batches together by length",
+     training, kFromOne},
+    {"shards", &C::shards,
+     "Split each step into this number of parts (1, 2, 4 ...), added in a fixed order; 0: one per "
+     "process",
+     training, kShards},
+    heading("Model size", basic(of_model<&C::n_layer, &G::n_layer>("n_layer", "Layers", kSize))),
+    basic(of_model<&C::n_head, &G::n_head>("n_head", "Attention heads in each layer", kSize)),
+    of_model<&C::n_kv_head, &G::n_kv_head>(
+        "n_kv_head",
+        "Key and value heads in each layer, each shared by n_head / n_kv_head heads; 0: n_head",
+        kOptionalSize),
+    basic(of_model<&C::n_embd, &G::n_embd>("n_embd", "Width of the model", kSize)),
+    of_model<&C::n_inner, &G::n_inner>("n_inner", "Inner width of the MLPs; 0: 4 n_embd",
+                                       kOptionalSize),
+    of_model<&C::head_width, &G::head_width>("head_width", "Width of each head; 0: n_embd / n_head",
+                                             kOptionalSize),
+    {"sliding_window", &C::sliding_window,
+     "Attend to at most this number of latest tokens, including the query's own; 0: to all",
+     architecture, kOptionalSize},
+    {"sliding_window_pattern", &C::sliding_window_pattern,
+     "Let one in this number of layers attend to all earlier tokens; 0: none", architecture,
+     kOptionalSize},
+    heading("Dropout",
+            {"dropout", &C::dropout, "Dropout probability everywhere", training, kFraction}),
+    of_model<&C::attention_dropout, &G::attention_dropout>(
+        "attention_dropout", "Dropout probability of attention weights", kFraction, "dropout",
+        training),
+    of_model<&C::residual_dropout, &G::residual_dropout>(
+        "residual_dropout", "Dropout probability of the outputs of attention and MLPs", kFraction,
+        "dropout", training),
+    of_model<&C::embedding_dropout, &G::embedding_dropout>("embedding_dropout",
+                                                           "Dropout probability of the embedding",
+                                                           kFraction, "dropout", training),
+    heading("Architecture",
+            of_model<&C::bias, &G::bias>("bias", "Use biases in linear layers and layer norms")),
+    of_model<&C::qkv_bias, &G::qkv_bias>("qkv_bias", "Use biases for queries, keys and values", {},
+                                         "bias"),
+    of_model<&C::attention_output_bias, &G::attention_output_bias>(
+        "attention_output_bias", "Use a bias in the output projection of attention", {}, "bias"),
+    of_model<&C::mlp_bias, &G::mlp_bias>("mlp_bias", "Use biases in MLPs", {}, "bias"),
+    of_model<&C::tie_weights, &G::tie_weights>("tie_weights",
+                                               "Use the token embedding as output head"),
+    of_model<&C::embedding_scale, &G::embedding_scale>(
+        "embedding_scale", "Multiply token embeddings by this number; 0: do not", kNotNegative),
+    of_model<&C::norm, &G::norm>(
+        "norm", "Position of the norms: pre (GPT-2) or post (the original transformer)"),
+    of_model<&C::norm_type, &G::norm_type>("norm_type",
+                                           "Type of the norms: layer (GPT-2) or rms (Llama)"),
+    of_model<&C::layer_norm_epsilon, &G::layer_norm_epsilon>(
+        "layer_norm_epsilon", "Epsilon of the norms, of either type", kFraction),
+    of_model<&C::norm_gain_plus_one, &G::norm_gain_plus_one>(
+        "norm_gain_plus_one", "Multiply by 1 + gain in norms (Gemma)"),
+    of_model<&C::output_norms, &G::output_norms>(
+        "output_norms", "Also normalise the outputs of attention and MLPs (Gemma 2 and 3)"),
+    of_model<&C::parallel_residual, &G::parallel_residual>(
+        "parallel_residual", "Compute attention and MLP of a layer from the same input (GPT-NeoX)"),
+    of_model<&C::shared_norm, &G::shared_norm>("shared_norm",
+                                               "parallel_residual: use one norm for both"),
+    of_model<&C::position, &G::position>(
+        "position", "Position encoding: learned (GPT-2), rope (Llama) or none"),
+    of_model<&C::rope_theta, kRope<&RopeOptions::theta>>(
+        "rope_theta", "rope: base of the wavelengths", kNotNegative),
+    of_model<&C::rope_local_theta, &G::rope_local_theta>(
+        "rope_local_theta",
+        "rope: base of the wavelengths in layers with a sliding window; 0: rope_theta",
+        kNotNegative),
+    {"rotary_pct", &C::rotary_pct, "rope: rotate this share of each head's width", architecture,
+     kShare},
+    of_model<&C::rope_scaling, kRope<&RopeOptions::scaling>>(
+        "rope_scaling",
+        "rope: extension of the context: none, linear, or llama3 (keeps short wavelengths)"),
+    of_model<&C::rope_factor, kRope<&RopeOptions::factor>>(
+        "rope_factor", "rope_scaling: extend the context by this factor", kNotNegative),
+    of_model<&C::low_freq_factor, kRope<&RopeOptions::low_freq_factor>>(
+        "low_freq_factor",
+        "llama3: scale wavelengths that fit at most this many times into the original context",
+        kNotNegative),
+    of_model<&C::high_freq_factor, kRope<&RopeOptions::high_freq_factor>>(
+        "high_freq_factor",
+        "llama3: keep wavelengths that fit at least this many times into the original context",
+        kNotNegative),
+    of_model<&C::original_max_position_embeddings,
+             kRope<&RopeOptions::original_max_position_embeddings>>(
+        "original_max_position_embeddings", "llama3: length of the original context in tokens",
+        kNotNegative),
+    of_model<&C::attention_scale, &G::attention_scale>(
+        "attention_scale", "Multiply attention scores by this number; 0: 1 / sqrt(head_width)",
+        kNotNegative),
+    of_model<&C::qk_norm, &G::qk_norm>("qk_norm",
+                                       "Normalise the queries and keys of each head (Qwen 3)"),
+    of_model<&C::activation, &G::activation>(
+        "activation", "Activation function of MLPs: gelu_new, gelu, relu, relu2 or silu"),
+    of_model<&C::mlp, &G::mlp>("mlp", "false: layers have attention only"),
+    of_model<&C::gated_mlp, &G::gated_mlp>(
+        "gated_mlp", "Multiply activation(gate) by a second projection (with silu: SwiGLU)"),
+    heading("Optimizer", choice<Precision>({"dtype", &C::dtype,
+                                            "Precision of matrix products: float32, or bfloat16 "
+                                            "(rounded operands, float32 sums)"})),
+    choice<OptimizerKind>({"optimizer", &C::optimizer,
+                           "adamw, sgd, or muon (for matrices inside layers; adamw for the rest)"}),
+    basic({"learning_rate", &C::learning_rate, "Highest learning rate", training, kRate}),
+    {"min_lr", &C::min_lr, "Learning rate from step lr_decay_iters on", training, kRate,
+     "learning_rate / 10"},
+    {"decay_lr", &C::decay_lr, "false: keep the learning rate constant after the warm-up"},
+    choice<ScheduleKind>(
+        {"lr_schedule", &C::lr_schedule,
+         "Learning-rate schedule: cosine, linear, wsd (warm-up, stable, decay) or constant"}),
+    {"warmup_iters", &C::warmup_iters, "Raise the learning rate linearly for this number of steps",
+     training, kCount, "max_iters / 20, at most 2000"},
+    {"lr_decay_iters", &C::lr_decay_iters, "Reach min_lr at this step", training, kCount,
+     "max_iters"},
+    {"lr_decay_fraction", &C::lr_decay_fraction,
+     "wsd: lower the learning rate in this share of lr_decay_iters, at the end", training, kShare},
+    basic({"max_iters", &C::max_iters, "Stop after this number of steps", free, kCount}),
+    {"weight_decay", &C::weight_decay, "Weight decay of tensors with two or more axes", training,
+     kRate},
+    {"beta1", &C::beta1, "AdamW: decay rate of the mean of gradients", training, kFraction},
+    {"beta2", &C::beta2, "AdamW: decay rate of the mean of squared gradients", training, kFraction},
+    {"momentum", &C::momentum, "SGD, Muon: momentum", training, kFraction, "0.9, with muon 0.95"},
+    choice<LearningRateAdjustment>(
+        {"adjust_lr_fn", &C::adjust_lr_fn,
+         "Muon: match_rms_adamw (changes of AdamW's size, so that one learning_rate suits both) or "
+         "original (smaller changes, for rates about 0.02)"}),
+    {"ns_steps", &C::ns_steps, "Muon: iterations of Newton-Schulz", training, kIterations},
+    {"grad_clip", &C::grad_clip, "Clip gradients to this global norm; 0: off", training,
+     kNotNegative},
+    heading("Evaluation, log and checkpoint",
+            {"eval_interval", &C::eval_interval, "Evaluate every N steps", free, kFromOne}),
+    {"eval_iters", &C::eval_iters, "Evaluate on this number of validation batches; 0: all", free,
+     kCount},
+    {"eval_only", &C::eval_only,
+     "Evaluate the starting model or newest checkpoint once, and write nothing", free},
+    {"log_interval", &C::log_interval, "Log every N steps", free, kFromOne},
+    {"always_save_checkpoint", &C::always_save_checkpoint,
+     "false: save only after a better validation loss, and at the end", free},
+    {"save_interval", &C::save_interval,
+     "Also save a checkpoint every N steps; 0: only after evaluations", free, kCount},
+    {"keep_checkpoints", &C::keep_checkpoints,
+     "Keep this number of latest checkpoints, besides the best", free, kFromOne},
+    {"track_heads", &C::track_heads,
+     "Write scores of all heads to heads.jsonl every N steps; 0: never", free, kCount},
+    {"sample_interval", &C::sample_interval,
+     "Generate a text every N steps, into samples.jsonl; 0: never", free, kCount},
+    {"sample_prompt", &C::sample_prompt, "Prompt of these texts", free},
+    {"sample_tokens", &C::sample_tokens, "Generate this number of tokens for each text", free,
+     kFromOne},
+    choice<OnSaveError>({"on_save_error", &C::on_save_error,
+                         "If a checkpoint cannot be written: stop (exit code 3), or continue and "
+                         "try again at the next one",
+                         free}),
+    choice<OnNan>({"on_nan", &C::on_nan,
+                   "If a loss or gradient is not finite: stop, skip (leave the step out), or "
+                   "rollback (return to the last checkpoint and continue with later data)",
+                   free}),
+    {"skip_spikes", &C::skip_spikes,
+     "Leave out steps whose loss is this many standard deviations above the last 128; 0: off",
+     training, kNotNegative},
+    {"max_bad_updates", &C::max_bad_updates,
+     "Stop after leaving out this number of steps in a row, or returning so often to one "
+     "checkpoint",
+     free, kFromOne},
+    {"seed", &C::seed, "Seed of weights, data order and dropout", training, kNotNegative},
+});
 
 static_assert(std::all_of(kFields.begin(), kFields.end(),
                           [](const ConfigField& field) {
@@ -381,42 +316,42 @@ static_assert(std::all_of(kFields.begin(), kFields.end(),
               "every number has a range, and nothing else");
 
 // Names of the same settings in other trainers.
-constexpr std::array kAliases{ConfigAlias{"output_dir", "out_dir"},
-                              ConfigAlias{"dataset", "data"},
-                              ConfigAlias{"train_file", "data"},
-                              ConfigAlias{"validation_file", "validation_data"},
-                              ConfigAlias{"val_data", "validation_data"},
-                              ConfigAlias{"per_device_train_batch_size", "batch_size"},
-                              ConfigAlias{"max_seq_length", "block_size"},
-                              ConfigAlias{"n_ctx", "block_size"},
-                              ConfigAlias{"num_hidden_layers", "n_layer"},
-                              ConfigAlias{"num_layers", "n_layer"},
-                              ConfigAlias{"num_attention_heads", "n_head"},
-                              ConfigAlias{"num_heads", "n_head"},
-                              ConfigAlias{"hidden_size", "n_embd"},
-                              ConfigAlias{"d_model", "n_embd"},
-                              ConfigAlias{"num_key_value_heads", "n_kv_head"},
-                              ConfigAlias{"head_dim", "head_width"},
-                              ConfigAlias{"intermediate_size", "n_inner"},
-                              ConfigAlias{"rms_norm_eps", "layer_norm_epsilon"},
-                              ConfigAlias{"norm_eps", "layer_norm_epsilon"},
-                              ConfigAlias{"partial_rotary_factor", "rotary_pct"},
-                              ConfigAlias{"attn_pdrop", "attention_dropout"},
-                              ConfigAlias{"resid_pdrop", "residual_dropout"},
-                              ConfigAlias{"embd_pdrop", "embedding_dropout"},
-                              ConfigAlias{"lr", "learning_rate"},
-                              ConfigAlias{"lr_scheduler_type", "lr_schedule"},
-                              ConfigAlias{"cooldown_frac", "lr_decay_fraction"},
-                              ConfigAlias{"max_steps", "max_iters"},
-                              ConfigAlias{"warmup_steps", "warmup_iters"},
-                              ConfigAlias{"adam_beta1", "beta1"},
-                              ConfigAlias{"adam_beta2", "beta2"},
-                              ConfigAlias{"max_grad_norm", "grad_clip"},
-                              ConfigAlias{"eval_steps", "eval_interval"},
-                              ConfigAlias{"logging_steps", "log_interval"},
-                              ConfigAlias{"save_steps", "save_interval"},
-                              ConfigAlias{"keep", "keep_checkpoints"},
-                              ConfigAlias{"save_total_limit", "keep_checkpoints"}};
+constexpr auto kAliases = std::to_array<ConfigAlias>({{"output_dir", "out_dir"},
+                                                      {"dataset", "data"},
+                                                      {"train_file", "data"},
+                                                      {"validation_file", "validation_data"},
+                                                      {"val_data", "validation_data"},
+                                                      {"per_device_train_batch_size", "batch_size"},
+                                                      {"max_seq_length", "block_size"},
+                                                      {"n_ctx", "block_size"},
+                                                      {"num_hidden_layers", "n_layer"},
+                                                      {"num_layers", "n_layer"},
+                                                      {"num_attention_heads", "n_head"},
+                                                      {"num_heads", "n_head"},
+                                                      {"hidden_size", "n_embd"},
+                                                      {"d_model", "n_embd"},
+                                                      {"num_key_value_heads", "n_kv_head"},
+                                                      {"head_dim", "head_width"},
+                                                      {"intermediate_size", "n_inner"},
+                                                      {"rms_norm_eps", "layer_norm_epsilon"},
+                                                      {"norm_eps", "layer_norm_epsilon"},
+                                                      {"partial_rotary_factor", "rotary_pct"},
+                                                      {"attn_pdrop", "attention_dropout"},
+                                                      {"resid_pdrop", "residual_dropout"},
+                                                      {"embd_pdrop", "embedding_dropout"},
+                                                      {"lr", "learning_rate"},
+                                                      {"lr_scheduler_type", "lr_schedule"},
+                                                      {"cooldown_frac", "lr_decay_fraction"},
+                                                      {"max_steps", "max_iters"},
+                                                      {"warmup_steps", "warmup_iters"},
+                                                      {"adam_beta1", "beta1"},
+                                                      {"adam_beta2", "beta2"},
+                                                      {"max_grad_norm", "grad_clip"},
+                                                      {"eval_steps", "eval_interval"},
+                                                      {"logging_steps", "log_interval"},
+                                                      {"save_steps", "save_interval"},
+                                                      {"keep", "keep_checkpoints"},
+                                                      {"save_total_limit", "keep_checkpoints"}});
 
 constexpr std::array<std::string_view, 6> kIgnored{"device",    "compile",       "backend",
                                                    "wandb_log", "wandb_project", "wandb_run_name"};
@@ -485,39 +420,6 @@ double tenth_of(double value) {
   double tenth = 0;
   std::from_chars(text.data(), end, tenth);
   return tenth;
-}
-
-// Calls `use` for each pair of run and model members with the same meaning. Excludes choices, which
-// a run has as text, and rope and windows, which differ in form.
-template <class Use>
-void for_each_model_key(const Use& use) {
-  using G = GptConfig;
-  use(&C::block_size, &G::block_size);
-  use(&C::n_layer, &G::n_layer);
-  use(&C::n_head, &G::n_head);
-  use(&C::n_kv_head, &G::n_kv_head);
-  use(&C::n_embd, &G::n_embd);
-  use(&C::n_inner, &G::n_inner);
-  use(&C::head_width, &G::head_width);
-  use(&C::bias, &G::bias);
-  use(&C::qkv_bias, &G::qkv_bias);
-  use(&C::attention_output_bias, &G::attention_output_bias);
-  use(&C::mlp_bias, &G::mlp_bias);
-  use(&C::tie_weights, &G::tie_weights);
-  use(&C::embedding_scale, &G::embedding_scale);
-  use(&C::layer_norm_epsilon, &G::layer_norm_epsilon);
-  use(&C::norm_gain_plus_one, &G::norm_gain_plus_one);
-  use(&C::output_norms, &G::output_norms);
-  use(&C::parallel_residual, &G::parallel_residual);
-  use(&C::shared_norm, &G::shared_norm);
-  use(&C::rope_local_theta, &G::rope_local_theta);
-  use(&C::attention_scale, &G::attention_scale);
-  use(&C::qk_norm, &G::qk_norm);
-  use(&C::mlp, &G::mlp);
-  use(&C::gated_mlp, &G::gated_mlp);
-  use(&C::attention_dropout, &G::attention_dropout);
-  use(&C::residual_dropout, &G::residual_dropout);
-  use(&C::embedding_dropout, &G::embedding_dropout);
 }
 
 // Describes windows as far as the run's two keys can.
@@ -591,17 +493,11 @@ void require_allowed_values(const TrainConfig& config) {
 
 TrainConfig train_config_of(const GptConfig& model) {
   TrainConfig config;
-  for_each_model_key([&](auto run, auto of_model) { config.*run = model.*of_model; });
-  config.norm = name_of(model.norm);
-  config.norm_type = name_of(model.norm_type);
-  config.position = name_of(model.position);
-  config.activation = name_of(model.activation);
-  config.rope_theta = model.rope.theta;
-  config.rope_scaling = name_of(model.rope.scaling);
-  config.rope_factor = model.rope.factor;
-  config.low_freq_factor = model.rope.low_freq_factor;
-  config.high_freq_factor = model.rope.high_freq_factor;
-  config.original_max_position_embeddings = model.rope.original_max_position_embeddings;
+  for (const ConfigField& field : kFields) {
+    if (field.from_model != nullptr) {
+      field.from_model(model, config);
+    }
+  }
   if (model.rope.width > 0) {
     config.rotary_pct =
         static_cast<double>(model.rope.width) / static_cast<double>(model.elements_of_head());
@@ -645,18 +541,12 @@ TrainConfig TrainConfig::resolved() const {
 
 GptConfig TrainConfig::model(Index vocabulary) const {
   const TrainConfig all = resolved();
-  GptConfig model{.vocab_size = vocabulary,
-                  .norm = parse_name<NormPosition>("norm", norm),
-                  .norm_type = parse_name<NormKind>("norm_type", norm_type),
-                  .position = parse_name<PositionKind>("position", position),
-                  .activation = parse_name<Activation>("activation", activation)};
-  for_each_model_key([&](auto run, auto of_model) { model.*of_model = all.*run; });
-  model.rope = {.theta = rope_theta,
-                .scaling = parse_name<RopeScaling>("rope_scaling", rope_scaling),
-                .factor = rope_factor,
-                .low_freq_factor = low_freq_factor,
-                .high_freq_factor = high_freq_factor,
-                .original_max_position_embeddings = original_max_position_embeddings};
+  GptConfig model{.vocab_size = vocabulary};
+  for (const ConfigField& field : kFields) {
+    if (field.to_model != nullptr) {
+      field.to_model(field.key, all, model);
+    }
+  }
   if (rotary_pct < 1 && n_head > 0) {
     const auto head = static_cast<double>(model.elements_of_head());
     constexpr double kRounding = 1e-9;  // of the share, which may be a rounded quotient

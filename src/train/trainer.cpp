@@ -102,13 +102,9 @@ void Trainer::set_optimizer_state(const NamedTensors& whole) {
 }
 
 void Trainer::go_to(Index iteration, UpdateHistory history) {
-  if (history.data_order != history_.data_order) {
-    BatcherOptions options = config_.batcher();
-    options.order = history.data_order;
-    batcher_ = Batcher(dataset_, options);
-  }
   iteration_ = iteration;
   history_ = std::move(history);
+  history_.data_order = config_.batcher().order;
 }
 
 DataPosition Trainer::data_position() const {
@@ -143,55 +139,47 @@ ForwardContext Trainer::context_of(Index batch) const {
           .precision = precision_};
 }
 
-void Trainer::compute_gradients(StepMetrics& metrics, const std::vector<Batch>& batches) {
+// Adds the gradients of all batches, or of one shard of each. Returns the sum of the losses.
+double Trainer::add_gradients(const std::vector<Batch>& batches, std::optional<Index> shard,
+                              StepMetrics& metrics) {
   Stopwatch clock;
   model_.zero_grad();
   metrics.phases.optimizer += clock.lap();
-  for (std::size_t piece = 0; piece < batches.size(); ++piece) {
-    const Tensor loss = model_.loss(
-        batches[piece], context_of(next_batch() + static_cast<Index>(piece)), metrics.tokens);
-    metrics.loss += loss.item();
-    metrics.phases.forward += clock.lap();
-    backward(loss);
-    metrics.phases.backward += clock.lap();
-  }
-  metrics.gradient_norm = gradient_norm(parameters_);
-  metrics.phases.optimizer += clock.lap();
-}
-
-// Computes losses and gradients of one shard of every batch; returns the sum of the losses.
-double Trainer::compute_shard(Index shard, StepMetrics& metrics,
-                              const std::vector<Batch>& batches) {
-  Stopwatch clock;
-  model_.zero_grad();
   double sum = 0;
   for (std::size_t piece = 0; piece < batches.size(); ++piece) {
-    const Batch own = shard_of(batches[piece], shard, sharded_->shards());
+    Batch own = batches[piece];
+    ForwardContext context = context_of(next_batch() + static_cast<Index>(piece));
+    if (shard) {
+      own = shard_of(own, *shard, sharded_->shards());
+      context.random = context.random.fork(static_cast<std::uint64_t>(*shard));
+    }
     if (own.target_count == 0) {
       continue;
     }
-    ForwardContext context = context_of(next_batch() + static_cast<Index>(piece));
-    context.random = context.random.fork(static_cast<std::uint64_t>(shard));
     const Tensor loss = model_.loss(own, context, metrics.tokens);
     sum += loss.item();
     metrics.phases.forward += clock.lap();
-    const bool is_last = piece + 1 == batches.size();
-    backward(loss, {.on_leaf = is_last ? sharded_->expect_last() : LeafFunction()});
+    const bool ends_shard = shard && piece + 1 == batches.size();
+    backward(loss, {.on_leaf = ends_shard ? sharded_->expect_last() : LeafFunction()});
     metrics.phases.backward += clock.lap();
   }
-  sharded_->end_shard();
-  metrics.phases.backward += clock.lap();
+  if (shard) {
+    sharded_->end_shard();
+    metrics.phases.backward += clock.lap();
+  }
   return sum;
 }
 
-void Trainer::compute_shards(StepMetrics& metrics, const std::vector<Batch>& batches) {
+void Trainer::compute_gradients(const std::vector<Batch>& batches, StepMetrics& metrics) {
   std::vector<double> losses;
-  for (Index shard = 0; shard < sharded_->own_shards(); ++shard) {
-    losses.push_back(compute_shard(sharded_->first_shard() + shard, metrics, batches));
+  for (Index i = 0; i < (sharded_ == nullptr ? 1 : sharded_->own_shards()); ++i) {
+    const auto shard =
+        sharded_ == nullptr ? std::nullopt : std::optional(sharded_->first_shard() + i);
+    losses.push_back(add_gradients(batches, shard, metrics));
   }
   Stopwatch clock;
-  metrics.loss = sharded_->sum(std::move(losses));
-  metrics.gradient_norm = sharded_->norm();
+  metrics.loss = sharded_ == nullptr ? losses.front() : sharded_->sum(std::move(losses));
+  metrics.gradient_norm = sharded_ == nullptr ? gradient_norm(parameters_) : sharded_->norm();
   metrics.phases.optimizer += clock.lap();
 }
 
@@ -236,7 +224,7 @@ StepMetrics Trainer::step() {
     metrics.tokens += batch.target_count;
   }
   metrics.phases.data = clock.lap();
-  sharded_ == nullptr ? compute_gradients(metrics, batches) : compute_shards(metrics, batches);
+  compute_gradients(batches, metrics);
   clock.lap();
   set_outcome(metrics);
   if (metrics.outcome == StepOutcome::updated) {

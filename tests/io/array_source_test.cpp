@@ -18,7 +18,7 @@ using namespace headlight::test;
 
 namespace {
 
-ArraySource source_of(const std::string& name, const Tensor& tensor) {
+ArraySource pieces_of(const std::string& name, const Tensor& tensor) {
   return {name, tensor.dtype(), tensor.shape(), [tensor](Index offset, std::span<std::byte> bytes) {
             const void* from = tensor.dtype() == DType::float32
                                    ? static_cast<const void*>(tensor.data<float>())
@@ -39,7 +39,7 @@ const NamedTensors& tensors() {
 std::vector<ArraySource> sources() {
   std::vector<ArraySource> result;
   for (const auto& [name, tensor] : tensors()) {
-    result.push_back(source_of(name, tensor));
+    result.push_back(pieces_of(name, tensor));
   }
   return result;
 }

@@ -106,13 +106,15 @@ TEST_CASE("a run keeps its optimizer", "[train]") {
   }
 }
 
-TEST_CASE("the settings of a checkpoint are read, keys of other versions passed over", "[train]") {
+TEST_CASE("the settings of a checkpoint are read, and unknown keys refused", "[train]") {
   TrainingState state;
-  state.config = "n_layer = 3\nnever_heard_of = true\n# min_lr = 0.5  # not given\n";
+  state.config = "n_layer = 3\n# min_lr = 0.5  # not given\n";
   const TrainConfig read = settings_of(state, "state.json");
   CHECK(read.n_layer == 3);
   CHECK(read.min_lr == kFollows);
   CHECK(read.batch_size == TrainConfig{}.batch_size);
+  state.config = "never_heard_of = true\n";
+  CHECK_THROWS_WITH(settings_of(state, "state.json"), contains_text("state.json: unknown key"));
   state.config = "n_layer = \"three\"\n";
   CHECK_THROWS_WITH(settings_of(state, "state.json"), contains_text("state.json: n_layer"));
   state.config = "batch_size = 0\n";

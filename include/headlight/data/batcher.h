@@ -43,6 +43,8 @@ struct BatcherOptions {
   // then be predicted only from an earlier occurrence.
   double repeat_share = 0;
   DocumentOrder order = DocumentOrder::computed;  // padded and bucketed, without shares
+
+  bool operator==(const BatcherOptions&) const = default;
 };
 
 class BatchSource;  // one per way of batching; src/data/batch_source.h
@@ -63,8 +65,6 @@ class Batcher {
   // has no target.
   Batcher(const TokenDataset& dataset, const BatcherOptions& options);
   Batcher(TokenDataset&& dataset, const BatcherOptions& options) = delete;
-  Batcher(Batcher&& other) noexcept;
-  Batcher& operator=(Batcher&& other) noexcept;
   ~Batcher();
 
   // Returns at most [B * T] inputs with their targets. Throws Error if `index` is negative. Not

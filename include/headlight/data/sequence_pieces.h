@@ -19,9 +19,6 @@ class SequencePieces {
   // The dataset must outlive the pieces. Throws Error if block_size is below 1 or the dataset has
   // no target.
   SequencePieces(const TokenDataset& dataset, Index block_size);
-  SequencePieces(SequencePieces&&) noexcept;
-  SequencePieces& operator=(SequencePieces&&) noexcept;
-  ~SequencePieces();
 
   Index count() const;
   // First piece of sequence `sequence`, 0 ... number of sequences (then count()).
@@ -41,7 +38,7 @@ class SequencePieces {
  private:
   const TokenDataset* dataset_;
   Index block_size_;
-  std::unique_ptr<const RunningSums> pieces_;  // pieces of every sequence
+  std::shared_ptr<const RunningSums> pieces_;  // pieces of every sequence
 };
 
 }  // namespace headlight

@@ -12,9 +12,6 @@
 // Reads configuration values from text and files, and writes them as TOML.
 namespace headlight {
 
-// Returns true if `key` is a setting.
-bool is_config_key(std::string_view key);
-
 // Returns the key's name in Headlight: with '_' for '-', and aliases resolved.
 std::string canonical_key(std::string_view given);
 

@@ -201,6 +201,9 @@ struct ConfigField {
   bool is_basic = false;  // in the short help
   // Heading of this key and the keys after it; empty: heading of the key before.
   std::string_view group = {};
+  // Copy the value to and from a model's configuration; null: no member there has the same meaning.
+  void (*to_model)(std::string_view key, const TrainConfig& run, GptConfig& model) = nullptr;
+  void (*from_model)(const GptConfig& model, TrainConfig& run) = nullptr;
 };
 
 std::span<const ConfigField> config_fields();

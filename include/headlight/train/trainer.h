@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "headlight/cluster/processes.h"
@@ -91,9 +92,9 @@ class Trainer {
   Index next_batch() const;
   std::vector<Batch> next_batches();
   ForwardContext context_of(Index batch) const;
-  void compute_gradients(StepMetrics& metrics, const std::vector<Batch>& batches);
-  void compute_shards(StepMetrics& metrics, const std::vector<Batch>& batches);
-  double compute_shard(Index shard, StepMetrics& metrics, const std::vector<Batch>& batches);
+  double add_gradients(const std::vector<Batch>& batches, std::optional<Index> shard,
+                       StepMetrics& metrics);
+  void compute_gradients(const std::vector<Batch>& batches, StepMetrics& metrics);
   void set_outcome(StepMetrics& metrics) const;
   void leave_out(const StepMetrics& metrics);
 

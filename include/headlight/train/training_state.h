@@ -20,7 +20,7 @@ struct DataStart {
 
 // State besides weights, moments and step number that affects later steps.
 struct UpdateHistory {
-  DocumentOrder data_order = DocumentOrder::computed;
+  DocumentOrder data_order = DocumentOrder::computed;  // that of the settings
   DataStart data_start = {};
   Index data_shift = 0;                    // in steps: data skipped by rollbacks
   Index skipped = 0;                       // steps skipped in total
@@ -42,7 +42,7 @@ struct DataPosition {
   std::string validation_content = {};
 
   // Return true when both have the same training or validation tokens, as far as is known. Paths
-  // are not compared, and old checkpoints have only the number of tokens.
+  // are not compared.
   bool tokens_are(const DataPosition& other) const {
     return tokens == other.tokens && may_be_same(content, other.content);
   }
@@ -70,7 +70,7 @@ struct TrainingState {
   Index iteration = 0;        // steps made or skipped
   Index optimizer_steps = 0;  // steps made with these moments; save_checkpoint sets it
   double best_validation_loss = std::numeric_limits<double>::infinity();
-  Index best_iteration = -1;  // step of that loss; -1: none, or an older version wrote the file
+  Index best_iteration = -1;  // step of that loss; -1: none
   Index evaluated = -1;       // steps before the last evaluation; -1: none
   double learning_rate = 0;   // of the next step
   DataPosition data = {};

@@ -57,14 +57,6 @@ struct NewFiles {
   std::vector<fs::path> paths;
 };
 
-// Source for numbers in memory.
-ArraySource source_of(const std::string& name, const Tensor& numbers) {
-  return {name, numbers.dtype(), numbers.shape(),
-          [numbers](Index offset, std::span<std::byte> bytes) {
-            std::copy_n(bytes_of(numbers).begin() + offset, bytes.size(), bytes.begin());
-          }};
-}
-
 void write_arrays(const fs::path& path, const std::vector<ArraySource>& arrays, StoredFloats type) {
   if (is_npz(path)) {
     write_npz(path, arrays, type);

@@ -1,25 +1,32 @@
-#include "io/stored_elements.h"
+#include "io/array_source.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "io/float16.h"
+#include "io/tensor_file.h"
 
 namespace headlight {
-namespace {
 
-constexpr Index kPiece = 8192;  // elements converted at once
+ArraySource source_of(std::string name, const Tensor& tensor) {
+  return {std::move(name), tensor.dtype(), tensor.shape(),
+          [elements = tensor](Index offset, std::span<std::byte> bytes) mutable {
+            elements = to_contiguous(elements);
+            std::copy_n(bytes_of(elements).begin() + offset, bytes.size(), bytes.begin());
+          }};
+}
 
-}  // namespace
+bool is_halved(DType dtype, StoredFloats floats) {
+  return floats != StoredFloats::float32 && dtype == DType::float32;
+}
 
 StoredElements::StoredElements(const ArraySource& array, StoredFloats floats)
     : array_(array),
       floats_(floats),
-      is_halved_(floats != StoredFloats::float32 && array.dtype == DType::float32),
       bytes_(numel(array.shape) * static_cast<Index>(element_size(array.dtype))) {}
 
 void StoredElements::read(std::span<std::byte> bytes) {
-  if (!is_halved_) {
+  if (!is_halved(array_.dtype, floats_)) {
     array_.read(read_, bytes);
     read_ += std::ssize(bytes);
     return;
@@ -37,6 +44,7 @@ void StoredElements::read(std::span<std::byte> bytes) {
 }
 
 void StoredElements::convert_piece() {
+  constexpr Index kPiece = 8192;  // elements converted at once
   const Index left = (bytes_ - read_) / static_cast<Index>(sizeof(float));
   piece_.resize(static_cast<std::size_t>(std::min(kPiece, left)));
   array_.read(read_, std::as_writable_bytes(std::span(piece_)));
