@@ -1,5 +1,6 @@
 #include "heads/point_values.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "headlight/autograd/autograd.h"
@@ -48,8 +49,18 @@ std::vector<Index> item_numbers(Point point, Index layer, Index items, const Hea
   return numbers;
 }
 
+bool covers(const PointRange& target, Point point, Index layer) {
+  return target.point == point && target.layers.contains(layer);
+}
+
+bool covers(const std::vector<PointRange>& targets, Point point, Index layer) {
+  return std::any_of(targets.begin(), targets.end(),
+                     [&](const PointRange& target) { return covers(target, point, layer); });
+}
+
 Tensor KeepValues::visit(const Place& place, const Tensor& value) {
-  values[{place.point, place.layer}] = to_contiguous(value.detach()).clone();
+  const Tensor kept = part_ ? part_(place, value) : value;
+  values[{place.point, place.layer}] = to_contiguous(kept.detach()).clone();
   return value;
 }
 

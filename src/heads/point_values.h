@@ -25,14 +25,20 @@ struct ValueLayout {
 // Numbers of the items of a value: head numbers, or 0, 1, 2 ...
 std::vector<Index> item_numbers(Point point, Index layer, Index items, const HeadLayout& heads);
 
+bool covers(const PointRange& target, Point point, Index layer);
+bool covers(const std::vector<PointRange>& targets, Point point, Index layer);  // any of them
+
 // A point and its layer (0 for points outside layers).
 using Spot = std::pair<Point, Index>;
 using PointValues = std::map<Spot, Tensor>;
 
-// Hook that keeps the last value of each wanted point.
+// Hook that keeps a copy of the last value of each wanted point, or of the part that `part`
+// returns.
 class KeepValues final : public ForwardHook {
  public:
-  explicit KeepValues(std::function<bool(Point, Index)> wants) : wants_(std::move(wants)) {}
+  using Part = std::function<Tensor(const Place& place, const Tensor& value)>;
+  explicit KeepValues(std::function<bool(Point, Index)> wants, Part part = nullptr)
+      : wants_(std::move(wants)), part_(std::move(part)) {}
 
   bool wants(Point point, Index layer) const override { return wants_(point, layer); }
   Tensor visit(const Place& place, const Tensor& value) override;
@@ -41,6 +47,7 @@ class KeepValues final : public ForwardHook {
 
  private:
   std::function<bool(Point, Index)> wants_;
+  Part part_;
 };
 
 // Mean over the rows of values [N, ...] with equal row sizes.

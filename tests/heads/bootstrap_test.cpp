@@ -87,10 +87,8 @@ TEST_CASE("the bound of a mean is as wide as Hoeffding's inequality says, within
   CHECK(few.high == 1);
   const Interval many = bounded_mean(0.5, 10000);
   CHECK(many.high - many.low == Approx(2 * std::sqrt(std::log(40.0) / 20000)));
-  CHECK(bounded_mean(0.5, 10000, 0.5).low > many.low);
   CHECK(bounded_mean(0, 0).low == 0);
   CHECK(bounded_mean(0, 0).high == 1);
-  CHECK(mentions(error_of([] { bounded_mean(0.5, 3, 1); }), {"bounded_mean", "level", "1"}));
 }
 
 TEST_CASE("few documents are said to be few") {

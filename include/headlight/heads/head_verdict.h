@@ -15,8 +15,8 @@ struct ScoredHead;
 // Rule that names a head if one of its scores reaches a threshold. Lower ranks are tried first;
 // within a rank the highest score wins.
 struct VerdictRule {
-  std::string_view name;   // "previous_token"
-  std::string_view label;  // "previous token"
+  std::string_view name;  // "previous_token"
+  std::string label;      // "previous token"
   std::string_view korean_label;
   std::vector<std::string_view> scores;  // the largest one counts
   double threshold = 0;

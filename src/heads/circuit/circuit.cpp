@@ -65,9 +65,8 @@ class CircuitPair {
  public:
   CircuitPair(const Gpt& model, const CircuitGraph& graph, const PatchingTask& task)
       : model_(model), graph_(graph), task_(task), contrast_(model, task) {
-    const NoGrad no_grad;
-    clean_ = contrast_.after(model, task.clean, nullptr).item();
-    corrupt_ = contrast_.after(model, task.corrupt, nullptr).item();
+    clean_ = contrast_.difference(model, task.clean);
+    corrupt_ = contrast_.difference(model, task.corrupt);
     require_different(clean_, corrupt_);
     written_clean_ = sender_rows(model, graph, contrast_.batch(task.clean));
     written_corrupt_ = sender_rows(model, graph, contrast_.batch(task.corrupt));
@@ -95,7 +94,7 @@ class CircuitPair {
   double difference_with(const std::vector<std::vector<bool>>& kept) const {
     const NoGrad no_grad;
     EdgeCut hook(model_, graph_, kept, written_corrupt_);
-    return contrast_.after(model_, task_.clean, &hook).item();
+    return contrast_.difference(model_, task_.clean, &hook);
   }
 
  private:

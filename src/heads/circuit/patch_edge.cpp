@@ -33,12 +33,12 @@ EdgePatch patch_edge(const Gpt& model, const PatchingTask& task, const CircuitEd
   const AnswerContrast contrast(model, task);
   const CircuitGraph graph(model);
   const std::vector<std::vector<bool>> kept = all_but(graph, edge);
-  const double clean = contrast.after(model, task.clean, nullptr).item();
-  const double corrupt = contrast.after(model, task.corrupt, nullptr).item();
+  const double clean = contrast.difference(model, task.clean);
+  const double corrupt = contrast.difference(model, task.corrupt);
   require_different(clean, corrupt);
   const SenderRows other = sender_rows(model, graph, contrast.batch(task.clean));
   EdgeCut hook(model, graph, kept, other);
-  const double difference = contrast.after(model, task.corrupt, &hook).item();
+  const double difference = contrast.difference(model, task.corrupt, &hook);
   return {.difference = difference, .recovered = (difference - corrupt) / (clean - corrupt)};
 }
 

@@ -13,7 +13,7 @@ namespace headlight {
 
 // Replacement in every pass, and the resulting losses.
 struct AblationExperiment {
-  Index first_layer = 0;  // lowest layer that the hook changes; see ForwardReplay::losses
+  Index first_layer = 0;  // lowest layer that the hook changes; see ForwardReplay::ends
   std::unique_ptr<ForwardHook> hook;
   std::vector<double> losses = {};  // sums over the targets of each document
 };

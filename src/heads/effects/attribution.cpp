@@ -9,7 +9,6 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/heads/effects/patching.h"
 #include "headlight/heads/head_set.h"
-#include "headlight/nn/forward_hook.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
@@ -48,47 +47,32 @@ Index check(const AttributionTask& task, const Gpt& model, AttributionBy by) {
   return position;
 }
 
-// Hook that keeps values for the parts at one position: its rows, and values of all earlier tokens.
-class WatchPosition final : public ForwardHook {
- public:
-  WatchPosition(Index position, AttributionBy by) : position_(position), by_(by) {}
-
-  bool wants(Point point, Index) const override {
-    switch (point) {
-      case Point::resid_pre:
-      case Point::attn_out:
-      case Point::mlp_out:
-      case Point::resid_post:
-        return true;
-      case Point::z:
-        return by_ == AttributionBy::head || by_ == AttributionBy::source;
-      case Point::v:
-      case Point::pattern:
-        return by_ == AttributionBy::source;
-      case Point::mlp_post:
-        return by_ == AttributionBy::neuron;
-      default:
-        return false;
-    }
+// Whether the parts are computed from the values at a point.
+bool is_read(Point point, AttributionBy by) {
+  switch (point) {
+    case Point::resid_pre:
+    case Point::attn_out:
+    case Point::mlp_out:
+    case Point::resid_post:
+      return true;
+    case Point::z:
+      return by == AttributionBy::head || by == AttributionBy::source;
+    case Point::v:
+    case Point::pattern:
+      return by == AttributionBy::source;
+    case Point::mlp_post:
+      return by == AttributionBy::neuron;
+    default:
+      return false;
   }
+}
 
-  Tensor visit(const Place& place, const Tensor& value) override {
-    const bool is_map = items_of(place.point) == PointItems::maps;
-    const Index first = place.point == Point::v ? 0 : position_;
-    const Tensor kept = slice(value, is_map ? 1 : 0, first, position_ + 1);
-    values_[{place.point, place.layer}] = kept.clone();
-    return value;
-  }
-
-  // float64: [1, C], [1, H D], [1, I]; v: [S, G, D], pattern: [H, 1, T], with S the number of
-  // visible tokens.
-  Tensor at(Point point, Index layer) const { return precise(values_.at({point, layer})); }
-
- private:
-  Index position_;
-  AttributionBy by_;
-  PointValues values_;
-};
+// The rows of a value at one position; for v of all tokens up to it.
+Tensor rows_at(Index position, const Place& place, const Tensor& value) {
+  const bool is_map = items_of(place.point) == PointItems::maps;
+  const Index first = place.point == Point::v ? 0 : position;
+  return slice(value, is_map ? 1 : 0, first, position + 1);
+}
 
 // Contribution of the inputs of an output matrix (of attention or MLP) to a logit.
 struct OutputReadout {
@@ -127,7 +111,10 @@ class Anatomy {
         by_(by),
         position_(position),
         layers_(model.config().n_layer),
-        watch_(position, by) {
+        watch_([by](Point point, Index) { return is_read(point, by); },
+               [position](const Place& place, const Tensor& value) {
+                 return rows_at(position, place, value);
+               }) {
     const Tensor hidden = model.hidden(make_batch({task.text}), {.hook = &watch_});
     logits_ = linear(row_of(hidden, position), model.head_weight()).to_vector();
     Tensor unembedding = precise(row_of(model.head_weight(), task.target));
@@ -135,7 +122,7 @@ class Anatomy {
       unembedding = unembedding - precise(row_of(model.head_weight(), *task.against));
     }
     const FrozenNorm norm(model, Part::final_norm, kNoLayer,
-                          watch_.at(Point::resid_post, layers_ - 1));
+                          values_at(Point::resid_post, layers_ - 1));
     direction_ = norm.pulled_back(unembedding);
     shift_ =
         norm.shift().defined() ? product(norm.shift().to_vector(), unembedding.to_vector()) : 0;
@@ -144,7 +131,7 @@ class Anatomy {
   const Vector& logits() const { return logits_; }  // [V], of the model itself
 
   std::vector<LogitPart> parts(const std::function<void(double share)>& progress) {
-    add({.name = "embedding", .logit = read(watch_.at(Point::resid_pre, 0))});
+    add({.name = "embedding", .logit = read(values_at(Point::resid_pre, 0))});
     for (Index layer = 0; layer < layers_; ++layer) {
       const std::size_t begin = parts_.size();
       add_attention(layer);
@@ -153,8 +140,8 @@ class Anatomy {
       }
       if (model_.attached() != nullptr) {
         const double whole =
-            read(watch_.at(Point::resid_post, layer)) -
-            (layer == 0 ? parts_.front().logit : read(watch_.at(Point::resid_post, layer - 1)));
+            read(values_at(Point::resid_post, layer)) -
+            (layer == 0 ? parts_.front().logit : read(values_at(Point::resid_post, layer - 1)));
         add_part(layer, ".intervention", whole - sum_from(begin), LogitPartKind::intervention);
       }
       if (progress) {
@@ -167,12 +154,12 @@ class Anatomy {
 
   // Returns the logit of the residual stream after the embedding and after every attention and MLP.
   std::vector<LogitPart> stream() {
-    add({.name = "embedding", .logit = shift_ + read(watch_.at(Point::resid_pre, 0))});
+    add({.name = "embedding", .logit = shift_ + read(values_at(Point::resid_pre, 0))});
     for (Index layer = 0; layer < layers_; ++layer) {
       const double before = parts_.back().logit;
-      const double after = shift_ + read(watch_.at(Point::resid_post, layer));
+      const double after = shift_ + read(values_at(Point::resid_post, layer));
       const bool has_mlp = model_.config().mlp;
-      const double attention = has_mlp ? before + read(watch_.at(Point::attn_out, layer)) : after;
+      const double attention = has_mlp ? before + read(values_at(Point::attn_out, layer)) : after;
       add_part(layer, ".attn", attention, LogitPartKind::attention);
       if (has_mlp) {
         add_part(layer, ".mlp", after, LogitPartKind::mlp);
@@ -182,6 +169,11 @@ class Anatomy {
   }
 
  private:
+  // float64: [1, C], [1, H D], [1, I]; v: [S, G, D], pattern: [H, 1, T], with S the number of
+  // visible tokens.
+  Tensor values_at(Point point, Index layer) const {
+    return precise(watch_.values.at({point, layer}));
+  }
   void add(LogitPart part) { parts_.push_back(std::move(part)); }
   // Adds a part for a whole layer; `suffix` as in ".mlp.bias".
   void add_part(Index layer, const char* suffix, double logit, LogitPartKind kind) {
@@ -201,10 +193,10 @@ class Anatomy {
 
   void add_attention(Index layer) {
     if (by_ == AttributionBy::layer || by_ == AttributionBy::neuron) {
-      add_part(layer, ".attn", read(watch_.at(Point::attn_out, layer)), LogitPartKind::attention);
+      add_part(layer, ".attn", read(values_at(Point::attn_out, layer)), LogitPartKind::attention);
       return;
     }
-    const Tensor z = watch_.at(Point::z, layer);
+    const Tensor z = values_at(Point::z, layer);
     const OutputReadout readout =
         read_output(model_, Branch::attention, layer, reshape(z, {1, z.numel()}), direction_);
     by_ == AttributionBy::source ? add_sources(layer, z.to_vector(), readout.weights)
@@ -231,8 +223,8 @@ class Anatomy {
 
   void add_sources(Index layer, const Vector& z, const Vector& weights) {
     const AttentionPlan plan = block_plan(model_.config(), layer).attention;
-    const Vector values = watch_.at(Point::v, layer).to_vector();          // [S, G, D]
-    const Vector patterns = watch_.at(Point::pattern, layer).to_vector();  // [H, T]
+    const Vector values = values_at(Point::v, layer).to_vector();          // [S, G, D]
+    const Vector patterns = values_at(Point::pattern, layer).to_vector();  // [H, T]
     const auto width = static_cast<std::size_t>(plan.head_width);
     const auto row = static_cast<std::size_t>(plan.key_width());
     const std::size_t keys = patterns.size() / static_cast<std::size_t>(plan.heads);
@@ -288,10 +280,10 @@ class Anatomy {
 
   void add_mlp(Index layer) {
     if (by_ != AttributionBy::neuron) {
-      add_part(layer, ".mlp", read(watch_.at(Point::mlp_out, layer)), LogitPartKind::mlp);
+      add_part(layer, ".mlp", read(values_at(Point::mlp_out, layer)), LogitPartKind::mlp);
       return;
     }
-    const Tensor neurons = watch_.at(Point::mlp_post, layer);
+    const Tensor neurons = values_at(Point::mlp_post, layer);
     const OutputReadout readout = read_output(model_, Branch::mlp, layer, neurons, direction_);
     const Vector activations = neurons.to_vector();
     for (std::size_t n = 0; n < activations.size(); ++n) {
@@ -310,7 +302,7 @@ class Anatomy {
   AttributionBy by_;
   Index position_;
   Index layers_;
-  WatchPosition watch_;
+  KeepValues watch_;
   Vector logits_;
   Tensor direction_;  // [1, C] of the stream after the last layer
   double shift_ = 0;  // contribution of the last norm's shift
@@ -337,21 +329,13 @@ LogitPart behind_stream(double model_logit, double sum, Index layers) {
 
 // The mean of every column of `values` [prompts][N].
 std::vector<Interval> means_of(const std::vector<Vector>& values, const BootstrapOptions& options) {
-  constexpr std::size_t kAtOnce = 4096;  // same draws as all columns at once
-  std::vector<Interval> means;
-  while (means.size() < values.front().size()) {
-    const std::size_t begin = means.size();
-    std::vector<std::vector<DocumentSum>> measures;
-    for (std::size_t i = begin; i < std::min(begin + kAtOnce, values.front().size()); ++i) {
-      std::vector<DocumentSum>& measure = measures.emplace_back();
-      for (const Vector& prompt : values) {
-        measure.push_back({prompt[i], 1});
-      }
+  std::vector<std::vector<DocumentSum>> measures(values.front().size());
+  for (const Vector& prompt : values) {
+    for (std::size_t i = 0; i < measures.size(); ++i) {
+      measures[i].push_back({prompt[i], 1});
     }
-    const std::vector<Interval> some = bootstrap_means(measures, options);
-    means.insert(means.end(), some.begin(), some.end());
   }
-  return means;
+  return bootstrap_means(measures, options);
 }
 
 void take_means(AttributionStudy& study, const BootstrapOptions& options) {

@@ -20,9 +20,9 @@ void copy_sequence(const Tensor& rows, const Batch& from, std::size_t source, Te
 
 // Values of each sequence from the next sequence at the same position. The last sequence of the
 // batch takes them from the first sequence of the following batch.
-Tensor shifted(const ForwardReplay& replay, const ForwardReplay& following, Index layer) {
-  const Tensor here = to_contiguous(replay.outputs(layer));
-  const Tensor there = to_contiguous(following.outputs(layer));
+Tensor shifted(const ForwardReplay& replay, const ForwardReplay& following, std::size_t layer) {
+  const Tensor& here = replay.outputs()[layer];
+  const Tensor& there = following.outputs()[layer];
   const Batch& batch = replay.batch();
   Tensor moved = Tensor::empty(here.shape(), here.dtype());
   const auto last = static_cast<std::size_t>(batch.sequence_count() - 1);
@@ -86,7 +86,7 @@ std::vector<Tensor> HeadSubstitutes::from_next_documents(const ForwardReplay& re
                 "resample needs at least two documents or blocks, got one: use zero or mean");
   const ForwardReplay following(model_, batches_.batch((index + 1) % batches_.count()));
   std::vector<Tensor> result;
-  for (Index layer = 0; layer < model_.heads().layers(); ++layer) {
+  for (std::size_t layer = 0; layer < replay.outputs().size(); ++layer) {
     result.push_back(shifted(replay, following, layer));
   }
   return result;
@@ -97,7 +97,7 @@ void HeadSubstitutes::find_means() {
   for (Index i = 0; i < batches_.count(); ++i) {
     const ForwardReplay replay(model_, batches_.batch(i));
     for (std::size_t layer = 0; layer < means.size(); ++layer) {
-      means[layer].add(replay.outputs(static_cast<Index>(layer)));
+      means[layer].add(replay.outputs()[layer]);
     }
   }
   for (const RowMeans& mean : means) {

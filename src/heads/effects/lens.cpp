@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/memory.h"
 #include "headlight/data/sequential_batches.h"
-#include "headlight/nn/forward_hook.h"
 #include "headlight/ops/layout.h"
 #include "heads/effects/frozen_norm.h"
+#include "heads/point_values.h"
 #include "kernels/parallel.h"
 
 namespace headlight {
@@ -65,27 +64,6 @@ std::vector<Source> sources_of(const GptConfig& config, const LensView& view) {
   }
   return sources;
 }
-
-// Hook that keeps the values at the sources' points.
-class Streams : public ForwardHook {
- public:
-  explicit Streams(const std::vector<Source>& sources) {
-    for (const Source& source : sources) {
-      if (source.point) {
-        kept_[{source.point->point, source.point->layer}] = {};
-      }
-    }
-  }
-
-  bool wants(Point point, Index layer) const override { return kept_.count({point, layer}) > 0; }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    return kept_[{place.point, place.layer}] = value;
-  }
-  const Tensor& at(const Place& place) const { return kept_.at({place.point, place.layer}); }
-
- private:
-  std::map<std::pair<Point, Index>, Tensor> kept_;  // [N, C]
-};
 
 // Distribution of row `row` of logits [n, V].
 TokenDistribution distribution(const Tensor& logits, Index row) {
@@ -152,7 +130,11 @@ class LensPass {
         in_parts_(std::any_of(
             sources.begin(), sources.end(),
             [](const Source& source) { return source.point && is_part(source.point->point); })),
-        streams_(sources),
+        streams_([&](Point point, Index layer) {
+          return std::any_of(sources.begin(), sources.end(), [&](const Source& source) {
+            return source.point && source.point->point == point && source.point->layer == layer;
+          });
+        }),
         final_stream_(
             model.residual(batch, model.config().n_layer, ForwardContext{.hook = &streams_})),
         hidden_(model.hidden_from(model.config().n_layer, final_stream_, batch)) {}
@@ -212,7 +194,7 @@ class LensPass {
 
   // Applies the last norm to a source, [n, C].
   Tensor normalized(const Place& point, Index begin, Index end) const {
-    const Tensor stream = slice(streams_.at(point), 0, begin, end);
+    const Tensor stream = slice(streams_.values.at({point.point, point.layer}), 0, begin, end);
     if (!in_parts_) {
       return model_.final_norm()->forward(stream);
     }
@@ -223,7 +205,7 @@ class LensPass {
   const Gpt& model_;
   const std::vector<Source>& sources_;
   bool in_parts_;
-  Streams streams_;
+  KeepValues streams_;   // [N, C]
   Tensor final_stream_;  // [N, C]
   Tensor hidden_;        // [N, C], after the last norm
 };

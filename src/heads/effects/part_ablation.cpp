@@ -13,12 +13,6 @@ namespace {
 constexpr const char* kOff = "off";
 constexpr const char* kEach = "each";
 
-bool covers(const std::vector<PointRange>& targets, Point point, Index layer) {
-  return std::any_of(targets.begin(), targets.end(), [&](const PointRange& target) {
-    return target.point == point && target.layers.contains(layer);
-  });
-}
-
 // Collects all targets. Throws Error for missing targets, before any pass over the data.
 std::vector<PointRange> checked_targets(const Gpt& model, const std::vector<PartSet>& parts) {
   Change all;

@@ -147,9 +147,7 @@ class PatchRun {
   // Bit-identical to the computation in patch_together().
   double difference_of(const ForwardReplay& replay) const {
     const NoGrad no_grad;
-    const Index layers = model_.config().n_layer;
-    const Tensor hidden = model_.hidden_from(layers, replay.residual(layers), replay.batch());
-    return contrast_.of_copies(model_, hidden, replay.batch()).front();
+    return contrast_.of_copies(model_, replay.ends(), replay.batch()).front();
   }
   std::vector<PatchCell> places() const;
   std::vector<std::optional<Index>> items(Index layer) const;

@@ -16,16 +16,10 @@ namespace {
 
 constexpr const char* kAbout = "intervene";
 
-bool covers(const Change& change, Point point, Index layer) {
-  return std::any_of(change.targets.begin(), change.targets.end(), [&](const PointRange& target) {
-    return target.point == point && target.layers.contains(layer);
-  });
-}
-
 PointValues values_of(const Gpt& model, const Change& change,
                       const std::vector<std::int32_t>& tokens) {
   return values_of(model, tokens,
-                   [&](Point point, Index layer) { return covers(change, point, layer); });
+                   [&](Point point, Index layer) { return covers(change.targets, point, layer); });
 }
 
 // Indices of a target's heads, neurons or elements in a value. Throws Error if one is missing.
@@ -68,7 +62,7 @@ void check_targets(const Change& change, const Gpt& model, const PointValues& fo
                   layers - 1, ", got ", name, ".", last);
     bool is_there = false;
     for (const auto& [spot, value] : found) {
-      if (spot.first == target.point && target.layers.contains(spot.second)) {
+      if (covers(target, spot.first, spot.second)) {
         is_there = true;
         places_of(target, spot.second, {spot.first, value.shape()}, model.heads(), about);
       }
@@ -93,7 +87,7 @@ Tensor widened(const Tensor& vector, const Change& change, const Spot& spot, con
   const Index length = row_length(value);
   std::vector<Index> places;
   for (const PointRange& target : change.targets) {
-    if (target.point == spot.first && target.layers.contains(spot.second)) {
+    if (covers(target, spot.first, spot.second)) {
       places = places_of(target, spot.second, layout, heads);
     }
   }
@@ -373,7 +367,7 @@ void Interventions::begin(const PassRows& rows) { rows_ = rows; }
 
 bool Interventions::wants(Point point, Index layer) const {
   return std::any_of(changes_.begin(), changes_.end(), [&](const Resolved& resolved) {
-    return covers(resolved.change, point, layer);
+    return covers(resolved.change.targets, point, layer);
   });
 }
 
@@ -385,7 +379,7 @@ Tensor Interventions::visit(const Place& place, const Tensor& value) {
     ElementMap<decltype(zero)> map(value);
     for (const Resolved& resolved : changes_) {
       for (const PointRange& target : resolved.change.targets) {
-        if (target.point == place.point && target.layers.contains(place.layer)) {
+        if (covers(target, place.point, place.layer)) {
           resolved.add_to(map, place, layout, places_of(target, place.layer, layout, layout_),
                           rows_.positions.subspan(static_cast<std::size_t>(first)));
         }

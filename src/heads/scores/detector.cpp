@@ -67,13 +67,13 @@ class Detector {
 
 }  // namespace
 
-DetectorPair detector_scores(const HeadMap& map, const DetectorOptions& options) {
+DetectorNumbers detector_numbers(const HeadMap& map, const DetectorOptions& options) {
   const Detector detector(map, options);
   const Overlap previous = detector.previous();
   const Overlap duplicate = detector.earlier_equals(0);
   const Overlap induction = detector.earlier_equals(1);
-  return {{detector.mul(previous), detector.mul(duplicate), detector.mul(induction)},
-          {detector.abs(previous), detector.abs(duplicate), detector.abs(induction)}};
+  return {detector.mul(previous), detector.mul(duplicate), detector.mul(induction),
+          detector.abs(previous), detector.abs(duplicate), detector.abs(induction)};
 }
 
 }  // namespace headlight

@@ -20,12 +20,6 @@ struct MeasuredSequence {
   std::size_t group = 0;
 };
 
-void add_scaled(const DetectorScores& from, double factor, DetectorScores& to) {
-  to.previous_token_head += factor * from.previous_token_head;
-  to.duplicate_token_head += factor * from.duplicate_token_head;
-  to.induction_head += factor * from.induction_head;
-}
-
 // Accumulates scores over maps, in memory that does not depend on their number.
 class ScoreSums {
  public:
@@ -65,9 +59,8 @@ class ScoreSums {
       }
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const Index length = batch[i].facts.length();
-        const HeadMap map(weights[i].data<float>() + places_[head] * length * length,
-                          batch[i].facts);
-        keep(head, measure(map, offsets_[head]), batch[i]);
+        const float* own = weights[i].data<float>() + places_[head] * length * length;
+        add(head, HeadMap(own, batch[i].facts), batch[i].group);
       }
     });
   }
@@ -89,22 +82,15 @@ class ScoreSums {
   // counted, because it sees only itself.
   const std::vector<double>& offsets(std::size_t head) const { return offsets_[head]; }
   // Means over sequences of two tokens or more.
-  DetectorPair detector(std::size_t head) const {
-    DetectorPair mean;
-    if (detected_[head] > 0) {
-      add_scaled(detector_[head].mul, 1 / detected_[head], mean.mul);
-      add_scaled(detector_[head].abs, 1 / detected_[head], mean.abs);
+  DetectorNumbers detector(std::size_t head) const {
+    DetectorNumbers means = detector_[head];
+    for (double& mean : means) {
+      mean *= detected_[head] > 0 ? 1 / detected_[head] : 0;
     }
-    return mean;
+    return means;
   }
 
  private:
-  // Sums of one head on one sequence.
-  struct MapSums {
-    std::vector<DocumentSum> scores;
-    DetectorPair detector;
-  };
-
   template <class Visit>
   void for_each_number(const Visit& visit) {
     for (std::vector<DocumentSum>& groups : groups_) {
@@ -116,44 +102,34 @@ class ScoreSums {
     for (std::vector<double>& offsets : offsets_) {
       std::for_each(offsets.begin(), offsets.end(), visit);
     }
-    for (DetectorPair& pair : detector_) {
-      for (DetectorScores* scores : {&pair.mul, &pair.abs}) {
-        visit(scores->previous_token_head);
-        visit(scores->duplicate_token_head);
-        visit(scores->induction_head);
-      }
+    for (DetectorNumbers& numbers : detector_) {
+      std::for_each(numbers.begin(), numbers.end(), visit);
     }
     std::for_each(detected_.begin(), detected_.end(), visit);
   }
 
-  MapSums measure(const HeadMap& map, std::vector<double>& offsets) const {
-    MapSums sums;
-    for (const ScoreDefinition& definition : score_definitions()) {
-      const bool wanted = definition.measure != nullptr && definition.source == options_.source;
-      sums.scores.push_back(wanted ? definition.measure(map) : DocumentSum{});
-    }
-    if (options_.source == ScoreSource::text) {
-      for (Index query = 1; query < map.length(); ++query) {
-        offsets[static_cast<std::size_t>(query - map.top_key(query))] += 1;
-      }
-      sums.detector = detector_scores(map, options_.detector);
-    }
-    return sums;
-  }
-
-  void keep(std::size_t head, const MapSums& sums, const MeasuredSequence& sequence) {
-    for (std::size_t score = 0; score < sums.scores.size(); ++score) {
-      std::vector<DocumentSum>& groups = groups_[head * sums.scores.size() + score];
+  // Adds one map of a head; `group` is the group of its sequence.
+  void add(std::size_t head, const HeadMap& map, std::size_t group) {
+    const std::vector<ScoreDefinition>& definitions = score_definitions();
+    for (std::size_t score = 0; score < definitions.size(); ++score) {
+      std::vector<DocumentSum>& groups = groups_[head * definitions.size() + score];
       if (!groups.empty()) {
-        groups[sequence.group].sum += sums.scores[score].sum;
-        groups[sequence.group].weight += sums.scores[score].weight;
+        const DocumentSum sum = definitions[score].measure(map);
+        groups[group].sum += sum.sum;
+        groups[group].weight += sum.weight;
       }
     }
-    if (sequence.facts.length() >= 2) {
-      add_scaled(sums.detector.mul, 1, detector_[head].mul);
-      add_scaled(sums.detector.abs, 1, detector_[head].abs);
-      detected_[head] += 1;
+    if (options_.source != ScoreSource::text || map.length() < 2) {
+      return;
     }
+    for (Index query = 1; query < map.length(); ++query) {
+      offsets_[head][static_cast<std::size_t>(query - map.top_key(query))] += 1;
+    }
+    const DetectorNumbers numbers = detector_numbers(map, options_.detector);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      detector_[head][i] += numbers[i];
+    }
+    detected_[head] += 1;
   }
 
   HeadSet heads_;
@@ -161,7 +137,7 @@ class ScoreSums {
   Options options_;
   std::vector<std::vector<DocumentSum>> groups_;  // [heads * scores][groups]
   std::vector<std::vector<double>> offsets_;      // [heads][longest]
-  std::vector<DetectorPair> detector_;            // [heads] sums over sequences
+  std::vector<DetectorNumbers> detector_;         // [heads] sums over sequences
   std::vector<double> detected_;                  // [heads] sequences
 };
 
@@ -238,13 +214,7 @@ class HeadScoring {
   HeadScores run() {
     HeadScores result{{}, static_cast<Index>(pieces_.size()), tokens_};
     for (const HeadId& head : heads_) {
-      result.heads.push_back({.head = head,
-                              .scores = {},
-                              .k_source = {},
-                              .offset_share = {},
-                              .mul = {},
-                              .abs = {},
-                              .verdict = {}});
+      result.heads.emplace_back().head = head;
       result.heads.back().scores.resize(score_list().size());
     }
     measure_text(result);
@@ -274,27 +244,41 @@ class HeadScoring {
                     .longest = longest,
                     .detector = {options_.exclude_bos, options_.exclude_current_token}});
     EvenScores even;
-    Index batches = 0;
-    for (std::size_t begin = 0; begin < pieces_.size(); ++batches) {
-      const std::size_t end = batch_end(pieces_, begin, options_.batch_size, most_heads());
-      std::vector<MeasuredSequence> batch;
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
-        batch.push_back({facts_of(pieces_[i]), unit % kMaxGroups});
-        even.add(batch.back().facts);
-      }
-      if (is_own(batches)) {
-        add_batch(batch, sums);
-      }
-      tell_progress(batch);
-      begin = end;
-    }
-    sums.add_across_processes(processes_);
-    keep_means(sums, result);
+    const auto end_of = [&](std::size_t begin) {
+      return batch_end(pieces_, begin, options_.batch_size, most_heads());
+    };
+    measure(sums, pieces_.size(), end_of, result, [&](std::size_t i) {
+      const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
+      MeasuredSequence sequence{facts_of(pieces_[i]), unit % kMaxGroups};
+      even.add(sequence.facts);
+      return sequence;
+    });
     keep_offsets(sums, result);
     for (ScoredHead& head : result.heads) {
       even.keep(head);
     }
+  }
+
+  // Adds the sequences 0 to `count` - 1 to the sums and keeps their means. A batch ends before
+  // sequence end_of(its first sequence). Processes take turns in running batches.
+  template <class EndOf, class SequenceAt>
+  void measure(ScoreSums& sums, std::size_t count, const EndOf& end_of, HeadScores& result,
+               const SequenceAt& sequence_at) {
+    Index number = 0;  // of the batch
+    for (std::size_t begin = 0; begin < count; ++number) {
+      const std::size_t end = end_of(begin);
+      std::vector<MeasuredSequence> batch;
+      for (; begin < end; ++begin) {
+        batch.push_back(sequence_at(begin));
+        done_ += batch.back().facts.length();
+      }
+      if (number % processes_.count() == processes_.rank()) {
+        add_batch(batch, sums);
+      }
+      tell_progress();
+    }
+    sums.add_across_processes(processes_);
+    keep_means(sums, result);
   }
 
   Index most_heads() const {
@@ -324,12 +308,6 @@ class HeadScoring {
     });
   }
 
-  void tell_progress(const std::vector<MeasuredSequence>& batch) {
-    for (const MeasuredSequence& sequence : batch) {
-      done_ += std::ssize(sequence.facts.tokens);
-    }
-    tell_progress();
-  }
   void tell_progress() const {
     if (options_.progress) {
       const Index all = tokens_ + options_.repeats.sequences *
@@ -348,26 +326,18 @@ class HeadScoring {
                    {.source = ScoreSource::repeats,
                     .groups = static_cast<std::size_t>(repeats.sequences),
                     .longest = repeat_tokens(repeats, model_.block_size())});
-    for (Index begin = 0; begin < repeats.sequences; begin += options_.batch_size) {
-      std::vector<MeasuredSequence> batch;
-      const Index end = std::min(begin + options_.batch_size, repeats.sequences);
-      for (Index i = begin; i < end; ++i) {
-        RepeatedTokens sequence = repeated_tokens(repeats, model_.vocab_size(), length, i);
-        SequenceFacts facts = sequence_facts(std::move(sequence.tokens));
-        facts.repeat_begin = sequence.repeat_begin;
-        batch.push_back({std::move(facts), static_cast<std::size_t>(i)});
-      }
-      if (is_own(begin / options_.batch_size)) {
-        add_batch(batch, sums);
-      }
-      tell_progress(batch);
-    }
-    sums.add_across_processes(processes_);
-    keep_means(sums, result);
+    const auto count = static_cast<std::size_t>(repeats.sequences);
+    const auto end_of = [&](std::size_t begin) {
+      return std::min(begin + static_cast<std::size_t>(options_.batch_size), count);
+    };
+    measure(sums, count, end_of, result, [&](std::size_t i) {
+      RepeatedTokens sequence =
+          repeated_tokens(repeats, model_.vocab_size(), length, static_cast<Index>(i));
+      SequenceFacts facts = sequence_facts(std::move(sequence.tokens));
+      facts.repeat_begin = sequence.repeat_begin;
+      return MeasuredSequence{std::move(facts), i};
+    });
   }
-
-  // Whether this process runs the batch: processes take turns.
-  bool is_own(Index batch) const { return batch % processes_.count() == processes_.rank(); }
 
   // Stores the means of all summed scores, with intervals from the same draws.
   void keep_means(const ScoreSums& sums, HeadScores& result) const {
@@ -391,31 +361,13 @@ class HeadScoring {
         }
       }
     }
-    const std::vector<Interval> means = means_of(measures);
+    const std::vector<Interval> means =
+        bootstrap_means(measures, options_.bootstrap, [this] { tell_progress(); });
     for (std::size_t i = 0; i < means.size(); ++i) {
       require(std::isfinite(means[i].mean),
-              "[score_heads] the model gives attention weights that "
-              "are not numbers");
+              "[score_heads] the model gives attention weights that are not numbers");
       values[i]->value = means[i];
     }
-  }
-
-  // Works in chunks to allow progress calls in between. Chunks use the same draws as one call
-  // would.
-  std::vector<Interval> means_of(std::vector<std::vector<DocumentSum>>& measures) const {
-    constexpr std::ptrdiff_t kAtOnce = 64;
-    std::vector<Interval> means;
-    while (means.size() < measures.size()) {
-      const auto begin = measures.begin() + std::ssize(means);
-      const auto end = measures.end() - begin > kAtOnce ? begin + kAtOnce : measures.end();
-      const std::vector<Interval> some = bootstrap_means(
-          {std::make_move_iterator(begin), std::make_move_iterator(end)}, options_.bootstrap);
-      means.insert(means.end(), some.begin(), some.end());
-      if (means.size() < measures.size()) {
-        tell_progress();
-      }
-    }
-    return means;
   }
 
   void keep_offsets(const ScoreSums& sums, HeadScores& result) const {
@@ -438,9 +390,9 @@ class HeadScoring {
       head.best_offset = static_cast<Index>(best);
       const double share = head.offset_share[best];
       head.scores[score_index("offset_share")] = {{share, share, share}, queries[best], false};
-      const DetectorPair detector = sums.detector(i);
-      head.mul = detector.mul;
-      head.abs = detector.abs;
+      const DetectorNumbers detector = sums.detector(i);
+      head.mul = {detector[0], detector[1], detector[2]};
+      head.abs = {detector[3], detector[4], detector[5]};
     }
   }
 
