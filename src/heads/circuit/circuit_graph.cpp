@@ -99,6 +99,19 @@ Index CircuitGraph::receiver_count(Point port, Index layer) const {
   return port == Point::q ? plan.heads : port == Point::k || port == Point::v ? plan.key_heads : 1;
 }
 
+std::vector<std::size_t> CircuitGraph::readers(std::size_t receiver) const {
+  const CircuitNode& port = receivers_[receiver].node;
+  std::vector<std::size_t> readers;
+  for (std::size_t sender = 0; sender < senders_.size(); ++sender) {
+    const CircuitNode& node = senders_[sender];
+    if (port.part == node.part && port.layer == node.layer && node.head >= port.head &&
+        node.head <= port.last) {
+      readers.push_back(sender);
+    }
+  }
+  return readers;
+}
+
 Point CircuitGraph::mlp_port() const {
   const GptConfig& config = model_.config();
   return config.norm == NormPosition::pre && !config.shared_norm ? Point::ln2 : Point::mlp_out;

@@ -8,6 +8,9 @@
 
 namespace headlight {
 
+// Whether each edge is kept, [receivers] of [visible senders].
+using KeptEdges = std::vector<std::vector<bool>>;
+
 // Senders and receivers of a model's residual stream. A receiver sees a prefix of the senders: all
 // that wrote before it.
 class CircuitGraph {
@@ -26,6 +29,8 @@ class CircuitGraph {
   // k, v, mlp_port() for the MLP, and logits (any layer).
   Index first_receiver(Point port, Index layer) const;
   Index receiver_count(Point port, Index layer) const;
+  // Senders that a receiver is an input of: its MLP, its head or the heads of its group.
+  std::vector<std::size_t> readers(std::size_t receiver) const;
   // Index of a layer's first head among the senders, and of its MLP.
   Index head_sender(Index layer) const { return heads_[static_cast<std::size_t>(layer)]; }
   Index mlp_sender(Index layer) const { return head_sender(layer) + model_.heads().count(layer); }

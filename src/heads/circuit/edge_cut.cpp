@@ -9,8 +9,8 @@
 
 namespace headlight {
 
-EdgeCut::EdgeCut(const Gpt& model, const CircuitGraph& graph,
-                 const std::vector<std::vector<bool>>& kept, const SenderRows& other)
+EdgeCut::EdgeCut(const Gpt& model, const CircuitGraph& graph, const KeptEdges& kept,
+                 const SenderRows& other)
     : model_(model), graph_(graph), kept_(kept), change_(model, graph, other) {}
 
 bool EdgeCut::wants(Point point, Index layer) const {

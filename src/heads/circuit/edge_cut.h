@@ -10,9 +10,9 @@ namespace headlight {
 // edges carry current values and all others the values of the other text.
 class EdgeCut final : public ForwardHook {
  public:
-  // `kept` [receivers] of [visible senders]; `other` holds the senders' rows on the other text. All
+  // `other` holds the senders' rows on the other text. All
   // must outlive it.
-  EdgeCut(const Gpt& model, const CircuitGraph& graph, const std::vector<std::vector<bool>>& kept,
+  EdgeCut(const Gpt& model, const CircuitGraph& graph, const KeptEdges& kept,
           const SenderRows& other);
 
   bool wants(Point point, Index layer) const override;
@@ -26,7 +26,7 @@ class EdgeCut final : public ForwardHook {
 
   const Gpt& model_;
   const CircuitGraph& graph_;
-  const std::vector<std::vector<bool>>& kept_;
+  const KeptEdges& kept_;
   SenderChange change_;
   Tensor stream_;  // [N, C], the last one seen
 };

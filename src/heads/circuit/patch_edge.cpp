@@ -10,10 +10,10 @@ namespace headlight {
 namespace {
 
 // Keeps all edges of a graph except one.
-std::vector<std::vector<bool>> all_but(const CircuitGraph& graph, const CircuitEdge& edge) {
+KeptEdges all_but(const CircuitGraph& graph, const CircuitEdge& edge) {
   const std::vector<CircuitNode>& senders = graph.senders();
   const Index sender = std::find(senders.begin(), senders.end(), edge.from) - senders.begin();
-  std::vector<std::vector<bool>> kept;
+  KeptEdges kept;
   bool is_found = false;
   for (const CircuitGraph::Receiver& receiver : graph.receivers()) {
     kept.emplace_back(static_cast<std::size_t>(receiver.senders), true);
@@ -32,7 +32,7 @@ EdgePatch patch_edge(const Gpt& model, const PatchingTask& task, const CircuitEd
   const NoGrad no_grad;
   const AnswerContrast contrast(model, task);
   const CircuitGraph graph(model);
-  const std::vector<std::vector<bool>> kept = all_but(graph, edge);
+  const KeptEdges kept = all_but(graph, edge);
   const double clean = contrast.difference(model, task.clean);
   const double corrupt = contrast.difference(model, task.corrupt);
   require_different(clean, corrupt);

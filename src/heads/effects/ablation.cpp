@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "heads/effects/ablation_walk.h"
 #include "heads/effects/head_substitutes.h"
@@ -42,10 +43,8 @@ class Ablation {
 
 // Indices of the `count` single-head experiments with the largest rise, ascending.
 std::vector<std::size_t> most_important(const std::vector<HeadEffect>& effects, Index count) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < effects.size(); ++i) {
-    order.push_back(i);
-  }
+  std::vector<std::size_t> order(effects.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return effects[a].rise.mean > effects[b].rise.mean;
   });

@@ -119,6 +119,20 @@ LensReading reading_of(const TokenDistribution& read, const Expectation& own, st
   return reading;
 }
 
+// Readings of all rows of logits [n, V].
+std::vector<LensReading> readings_of(const Tensor& logits, const std::vector<Expectation>& own,
+                                     std::span<const std::int32_t> targets, Index top_k) {
+  std::vector<LensReading> readings(own.size());
+  kernels::parallel_for(
+      logits.size(0), kernels::row_grain(logits.size(1)), [&](Index first, Index last) {
+        for (Index row = first; row < last; ++row) {
+          const auto i = static_cast<std::size_t>(row);
+          readings[i] = reading_of(distribution(logits, row), own[i], targets[i], top_k);
+        }
+      });
+  return readings;
+}
+
 using Progress = std::function<void(double share)>;
 
 // One batch through the model, and the lens readings from it.
@@ -151,42 +165,27 @@ class LensPass {
     const auto all = static_cast<double>((end - begin) * std::ssize(sources_));
     for (Index row = begin; row < end; row += rows_at_once) {
       const Index last = std::min(row + rows_at_once, end);
-      read_together(row, last, targets.subspan(static_cast<std::size_t>(row - begin)), top_k,
-                    [&](std::size_t source, Index read_row, LensReading&& reading) {
-                      use(source, read_row, std::move(reading));
-                      if (progress && read_row + 1 == last) {
-                        const Index before = (row - begin) * std::ssize(sources_);
-                        const Index now = (last - row) * (static_cast<Index>(source) + 1);
-                        progress(static_cast<double>(before + now) / all);
-                      }
-                    });
-    }
-  }
-
- private:
-  template <class Use>
-  void read_together(Index begin, Index end, std::span<std::int32_t> targets, Index top_k,
-                     const Use& use) const {
-    const Tensor own_logits = logits_of(slice(hidden_, 0, begin, end));
-    const std::vector<Expectation> own = expectations(own_logits);
-    choose_targets(own, targets);
-    std::vector<LensReading> readings(own.size());
-    for (std::size_t s = 0; s < sources_.size(); ++s) {
-      const std::optional<Place>& point = sources_[s].point;
-      const Tensor logits = point ? logits_of(normalized(*point, begin, end)) : own_logits;
-      const Index grain = kernels::row_grain(logits.size(1));
-      kernels::parallel_for(end - begin, grain, [&](Index first, Index last) {
-        for (Index row = first; row < last; ++row) {
-          const auto i = static_cast<std::size_t>(row);
-          readings[i] = reading_of(distribution(logits, row), own[i], targets[i], top_k);
+      const std::span<std::int32_t> some = targets.subspan(static_cast<std::size_t>(row - begin));
+      const Tensor own_logits = logits_of(slice(hidden_, 0, row, last));
+      const std::vector<Expectation> own = expectations(own_logits);
+      choose_targets(own, some);
+      auto done = static_cast<double>((row - begin) * std::ssize(sources_));
+      for (std::size_t s = 0; s < sources_.size(); ++s) {
+        const std::optional<Place>& point = sources_[s].point;
+        const Tensor logits = point ? logits_of(normalized(*point, row, last)) : own_logits;
+        std::vector<LensReading> readings = readings_of(logits, own, some, top_k);
+        for (std::size_t i = 0; i < readings.size(); ++i) {
+          use(s, row + static_cast<Index>(i), std::move(readings[i]));
         }
-      });
-      for (std::size_t i = 0; i < readings.size(); ++i) {
-        use(s, begin + static_cast<Index>(i), std::move(readings[i]));
+        done += static_cast<double>(readings.size());
+        if (progress) {
+          progress(done / all);
+        }
       }
     }
   }
 
+ private:
   // Logits [n, V] float32 from hidden states [n, C].
   Tensor logits_of(const Tensor& hidden) const {
     return to_contiguous(convert(model_.logits_of(hidden), DType::float32));

@@ -23,46 +23,37 @@ constexpr Index kRowsAtOnce = 1024;
 // Values at one point by layer: one value for each sequence for maps, else one for all rows.
 using LayerValues = std::map<Index, std::vector<Tensor>>;
 
-void keep(LayerValues& values, const Place& place, const Tensor& value) {
-  std::vector<Tensor>& of_layer = values[place.layer];
-  const auto number = static_cast<std::size_t>(place.sequence);
-  of_layer.resize(std::max(of_layer.size(), number + 1));
-  of_layer[number] = value;
-}
-
+// Keeps the values of a point. With leaves it adds a zero leaf to every value; its gradient is the
+// value's gradient.
 class KeepLayers final : public ForwardHook {
  public:
-  explicit KeepLayers(Point point) : point_(point) {}
+  explicit KeepLayers(Point point, bool with_leaves = false)
+      : point_(point), with_leaves_(with_leaves) {}
   bool wants(Point point, Index) const override { return point == point_; }
   Tensor visit(const Place& place, const Tensor& value) override {
     keep(values, place, to_contiguous(value.detach()).clone());
-    return value;
-  }
-
-  LayerValues values;
-
- private:
-  Point point_;
-};
-
-// Adds a zero leaf to every value of a point; its gradient is the value's gradient.
-class KeepGradients final : public ForwardHook {
- public:
-  explicit KeepGradients(Point point) : point_(point) {}
-  bool wants(Point point, Index) const override { return point == point_; }
-  Tensor visit(const Place& place, const Tensor& value) override {
+    if (!with_leaves_) {
+      return value;
+    }
     Tensor leaf = Tensor::zeros(value.shape(), value.dtype());
     leaf.set_requires_grad(true);
     keep(leaves, place, leaf);
-    keep(values, place, value.detach());
     return value + leaf;
   }
 
-  LayerValues leaves;
   LayerValues values;
+  LayerValues leaves;
 
  private:
+  static void keep(LayerValues& to, const Place& place, const Tensor& value) {
+    std::vector<Tensor>& of_layer = to[place.layer];
+    const auto number = static_cast<std::size_t>(place.sequence);
+    of_layer.resize(std::max(of_layer.size(), number + 1));
+    of_layer[number] = value;
+  }
+
   Point point_;
+  bool with_leaves_;
 };
 
 // A run of contiguous elements in a value of LayerValues.
@@ -309,7 +300,7 @@ void PatchRun::patch(std::vector<PatchCell>& cells) const {
 }
 
 void PatchRun::attribute(std::vector<PatchCell>& cells) const {
-  KeepGradients hook(options_.point);
+  KeepLayers hook(options_.point, true);
   backward(contrast_.after(model_, base_, &hook));
   // (other - own) * gradient, element by element.
   std::map<Index, std::vector<std::vector<double>>> effects;
