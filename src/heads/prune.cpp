@@ -1,7 +1,6 @@
 #include "headlight/heads/prune.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
@@ -212,25 +211,6 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
     config.key_head_numbers = key_numbers;
   }
   return rebuilt(model, layout, config);
-}
-
-std::unique_ptr<Gpt> zero_heads(const Gpt& model, const HeadSet& heads) {
-  const HeadLayout whole = model.heads();
-  heads.require_in(whole);
-  Layout layout(whole.numbers.size());
-  for (const HeadId& id : HeadSet::all(whole)) {
-    layout[static_cast<std::size_t>(id.layer)].heads.push_back(
-        heads.contains(id) ? kNoHead : place_of(id, whole));
-  }
-  for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    layout[layer].key_heads = layout[layer].heads;
-    if (shares_keys(model.config())) {  // other heads may read them
-      const AttentionPlan plan = block_plan(model.config(), static_cast<Index>(layer)).attention;
-      layout[layer].key_heads.resize(static_cast<std::size_t>(plan.key_heads));
-      std::iota(layout[layer].key_heads.begin(), layout[layer].key_heads.end(), Index{0});
-    }
-  }
-  return rebuilt(model, layout, model.config());
 }
 
 std::unique_ptr<Gpt> fill_up_heads(const Gpt& model, Index heads) {

@@ -98,7 +98,7 @@ ActivationPlan::ActivationPlan(const LanguageModel& model, const std::vector<Poi
 }
 
 void ActivationPlan::probe(const std::vector<std::vector<NumberRange>>& items) {
-  KeepValues hook([this](Point point, Index layer) { return wants(point, layer); });
+  KeepValues hook([this](Point point, Index layer) { return find(point, layer).has_value(); });
   run(make_batch({{0}}), hook);
   if (gpt_ != nullptr) {
     hook.values[{Point::logits, 0}] = Tensor::empty({1, model_.vocab_size()});
@@ -130,10 +130,13 @@ NumberRange ActivationPlan::existing_layers(const PointRange& points) const {
   return {layers.first, layers.last.value_or(layers_ - 1)};
 }
 
-bool ActivationPlan::wants(Point point, Index layer) const {
-  return std::any_of(arrays_.begin(), arrays_.end(), [&](const ActivationArray& array) {
-    return array.point == point && array.layer == layer;
-  });
+std::optional<std::size_t> ActivationPlan::find(Point point, Index layer) const {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    if (arrays_[i].point == point && arrays_[i].layer == layer) {
+      return i;
+    }
+  }
+  return std::nullopt;
 }
 
 Index ActivationPlan::row_bytes() const {
@@ -164,7 +167,7 @@ Tensor ActivationPlan::run(const Batch& batch, ForwardHook& hook) const {
     return {};
   }
   const Tensor hidden = gpt_->hidden(batch, context);
-  return wants(Point::logits, 0) ? hidden : Tensor();
+  return find(Point::logits, 0) ? hidden : Tensor();
 }
 
 }  // namespace headlight

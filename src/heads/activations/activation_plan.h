@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ class ActivationPlan {
   const std::vector<ActivationArray>& arrays() const { return arrays_; }
   // Points that the model does not compute.
   const std::vector<AbsentPoint>& absent() const { return absent_; }
-  bool wants(Point point, Index layer) const;
+  // Index of an array; none if it is not requested.
+  std::optional<std::size_t> find(Point point, Index layer) const;
   Index row_bytes() const;  // as float32, without maps
   Index map_heads() const;  // in all maps of a context; 0: no maps
   Index vocab_size() const { return model_.vocab_size(); }

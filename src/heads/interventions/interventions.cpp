@@ -237,14 +237,13 @@ class SourceReader {
 template <class T>
 class ElementMap {
  public:
-  explicit ElementMap(const Tensor& value) : value_(value) {}
+  explicit ElementMap(const Tensor& value)
+      : value_(value),
+        factors_(Tensor::ones(value.shape(), value.dtype())),
+        shifts_(Tensor::zeros(value.shape(), value.dtype())) {}
 
   // `source` may be null for kinds without a source.
   void change(const Change& change, Index begin, Index length, const T* source) {
-    if (!factors_.defined()) {
-      factors_ = Tensor::ones(value_.shape(), value_.dtype());
-      shifts_ = Tensor::zeros(value_.shape(), value_.dtype());
-    }
     T* factors = factors_.template data<T>() + begin;
     T* shifts = shifts_.template data<T>() + begin;
     const T factor = static_cast<T>(change.factor);
@@ -273,7 +272,7 @@ class ElementMap {
 
  private:
   const Tensor& value_;
-  Tensor factors_;  // undefined, like shifts_, before the first change
+  Tensor factors_;
   Tensor shifts_;
   bool scales_ = false;
   bool shifts_any_ = false;

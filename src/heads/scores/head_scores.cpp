@@ -20,6 +20,52 @@ struct MeasuredSequence {
   std::size_t group = 0;
 };
 
+// Sums of the scores of one head, [scores] of [groups]; empty for scores of other sources.
+using GroupSums = std::vector<std::vector<DocumentSum>>;
+
+GroupSums empty_sums(ScoreSource source, std::size_t groups) {
+  GroupSums sums;
+  for (const ScoreDefinition& definition : score_definitions()) {
+    const bool wanted = definition.measure != nullptr && definition.source == source;
+    sums.emplace_back(wanted ? groups : 0);
+  }
+  return sums;
+}
+
+void add_scores(const HeadMap& map, std::size_t group, GroupSums& sums) {
+  for (std::size_t score = 0; score < sums.size(); ++score) {
+    if (!sums[score].empty()) {
+      const DocumentSum sum = score_definitions()[score].measure(map);
+      sums[score][group].sum += sum.sum;
+      sums[score][group].weight += sum.weight;
+    }
+  }
+}
+
+// Sums of one head over sequences.
+struct HeadSums {
+  GroupSums scores;
+  // Number of queries with their largest weight at each offset. The first token is not counted,
+  // because it sees only itself.
+  std::vector<double> offsets;
+  DetectorNumbers detector = {};
+  double detected = 0;  // sequences in `detector`: of two tokens or more
+
+  // Calls visit(number) for all numbers.
+  template <class Visit>
+  void for_each(const Visit& visit) {
+    for (std::vector<DocumentSum>& groups : scores) {
+      for (DocumentSum& group : groups) {
+        visit(group.sum);
+        visit(group.weight);
+      }
+    }
+    std::for_each(offsets.begin(), offsets.end(), visit);
+    std::for_each(detector.begin(), detector.end(), visit);
+    visit(detected);
+  }
+};
+
 // Accumulates scores over maps, in memory that does not depend on their number.
 class ScoreSums {
  public:
@@ -30,21 +76,11 @@ class ScoreSums {
     DetectorOptions detector = {};
   };
 
-  ScoreSums(const HeadLayout& layout, HeadSet heads, const Options& options)
-      : heads_(std::move(heads)),
-        options_(options),
-        groups_(heads_.size() * score_definitions().size()),
-        offsets_(heads_.size(), std::vector<double>(static_cast<std::size_t>(options.longest))),
-        detector_(heads_.size()),
-        detected_(heads_.size()) {
-    for (std::size_t head = 0; head < heads_.size(); ++head) {
-      places_.push_back(place_of(heads_[head], layout));
-      for (std::size_t score = 0; score < score_definitions().size(); ++score) {
-        const ScoreDefinition& definition = score_definitions()[score];
-        if (definition.measure != nullptr && definition.source == options.source) {
-          groups_[head * score_definitions().size() + score].resize(options.groups);
-        }
-      }
+  ScoreSums(HeadLayout layout, const HeadSet& heads, const Options& options)
+      : layout_(std::move(layout)), heads_(heads), options_(options), sums_(heads.size()) {
+    for (HeadSums& head : sums_) {
+      head.scores = empty_sums(options.source, options.groups);
+      head.offsets.resize(static_cast<std::size_t>(options.longest));
     }
   }
 
@@ -57,10 +93,11 @@ class ScoreSums {
       if (heads_[head].layer != layer) {
         return;
       }
+      const Index place = place_of(heads_[head], layout_);
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const Index length = batch[i].facts.length();
-        const float* own = weights[i].data<float>() + places_[head] * length * length;
-        add(head, HeadMap(own, batch[i].facts), batch[i].group);
+        const HeadMap map(weights[i].data<float>() + place * length * length, batch[i].facts);
+        add_map(map, batch[i].group, sums_[head]);
       }
     });
   }
@@ -68,77 +105,38 @@ class ScoreSums {
   // Sums over all processes; each of them has added other sequences.
   void add_across_processes(Processes& processes) {
     std::vector<double> numbers;
-    for_each_number([&](double& number) { numbers.push_back(number); });
+    for (HeadSums& head : sums_) {
+      head.for_each([&](double& number) { numbers.push_back(number); });
+    }
     add_across(processes, numbers);
     auto next = numbers.begin();
-    for_each_number([&](double& number) { number = *next++; });
+    for (HeadSums& head : sums_) {
+      head.for_each([&](double& number) { number = *next++; });
+    }
   }
 
-  // Sums of every group, for one head and score.
-  const std::vector<DocumentSum>& groups(std::size_t head, std::size_t score) const {
-    return groups_[head * score_definitions().size() + score];
-  }
-  // Number of queries with their largest weight at each offset, [longest]. The first token is not
-  // counted, because it sees only itself.
-  const std::vector<double>& offsets(std::size_t head) const { return offsets_[head]; }
-  // Means over sequences of two tokens or more.
-  DetectorNumbers detector(std::size_t head) const {
-    DetectorNumbers means = detector_[head];
-    for (double& mean : means) {
-      mean *= detected_[head] > 0 ? 1 / detected_[head] : 0;
-    }
-    return means;
-  }
+  const HeadSums& of(std::size_t head) const { return sums_[head]; }
 
  private:
-  template <class Visit>
-  void for_each_number(const Visit& visit) {
-    for (std::vector<DocumentSum>& groups : groups_) {
-      for (DocumentSum& group : groups) {
-        visit(group.sum);
-        visit(group.weight);
-      }
-    }
-    for (std::vector<double>& offsets : offsets_) {
-      std::for_each(offsets.begin(), offsets.end(), visit);
-    }
-    for (DetectorNumbers& numbers : detector_) {
-      std::for_each(numbers.begin(), numbers.end(), visit);
-    }
-    std::for_each(detected_.begin(), detected_.end(), visit);
-  }
-
-  // Adds one map of a head; `group` is the group of its sequence.
-  void add(std::size_t head, const HeadMap& map, std::size_t group) {
-    const std::vector<ScoreDefinition>& definitions = score_definitions();
-    for (std::size_t score = 0; score < definitions.size(); ++score) {
-      std::vector<DocumentSum>& groups = groups_[head * definitions.size() + score];
-      if (!groups.empty()) {
-        const DocumentSum sum = definitions[score].measure(map);
-        groups[group].sum += sum.sum;
-        groups[group].weight += sum.weight;
-      }
-    }
+  void add_map(const HeadMap& map, std::size_t group, HeadSums& head) const {
+    add_scores(map, group, head.scores);
     if (options_.source != ScoreSource::text || map.length() < 2) {
       return;
     }
     for (Index query = 1; query < map.length(); ++query) {
-      offsets_[head][static_cast<std::size_t>(query - map.top_key(query))] += 1;
+      head.offsets[static_cast<std::size_t>(query - map.top_key(query))] += 1;
     }
     const DetectorNumbers numbers = detector_numbers(map, options_.detector);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      detector_[head][i] += numbers[i];
+      head.detector[i] += numbers[i];
     }
-    detected_[head] += 1;
+    head.detected += 1;
   }
 
-  HeadSet heads_;
-  std::vector<Index> places_;  // index of each head in its layer
+  HeadLayout layout_;
+  const HeadSet& heads_;
   Options options_;
-  std::vector<std::vector<DocumentSum>> groups_;  // [heads * scores][groups]
-  std::vector<std::vector<double>> offsets_;      // [heads][longest]
-  std::vector<DetectorNumbers> detector_;         // [heads] sums over sequences
-  std::vector<double> detected_;                  // [heads] sequences
+  std::vector<HeadSums> sums_;  // [heads]
 };
 
 using Sequences = std::vector<std::vector<std::int32_t>>;
@@ -171,27 +169,19 @@ class EvenScores {
       std::fill(row, row + static_cast<std::ptrdiff_t>(query) + 1,
                 1.0F / static_cast<float>(query + 1));
     }
-    const HeadMap map(weights.data(), facts);
-    for (std::size_t score = 0; score < sums_.size(); ++score) {
-      const ScoreDefinition& definition = score_definitions()[score];
-      if (definition.measure != nullptr && definition.source == ScoreSource::text) {
-        const DocumentSum sum = definition.measure(map);
-        sums_[score].sum += sum.sum;
-        sums_[score].weight += sum.weight;
-      }
-    }
+    add_scores(HeadMap(weights.data(), facts), 0, sums_);
   }
 
   void keep(ScoredHead& head) const {
     for (std::size_t score = 0; score < sums_.size(); ++score) {
-      if (sums_[score].weight > 0) {
-        head.scores[score].even = sums_[score].sum / sums_[score].weight;
+      if (!sums_[score].empty() && sums_[score][0].weight > 0) {
+        head.scores[score].even = sums_[score][0].sum / sums_[score][0].weight;
       }
     }
   }
 
  private:
-  std::vector<DocumentSum> sums_ = std::vector<DocumentSum>(score_definitions().size());
+  GroupSums sums_ = empty_sums(ScoreSource::text, 1);
 };
 
 class HeadScoring {
@@ -219,7 +209,8 @@ class HeadScoring {
     }
     measure_text(result);
     measure_repeats(result);
-    if (const auto* gpt = dynamic_cast<const Gpt*>(&model_); gpt != nullptr) {
+    const auto* gpt = dynamic_cast<const Gpt*>(&model_);
+    if (gpt != nullptr && options_.weight_scores) {
       measure_weights(*gpt, result);
     }
     for (ScoredHead& head : result.heads) {
@@ -348,12 +339,12 @@ class HeadScoring {
       for (std::size_t score = 0; score < score_list().size(); ++score) {
         double count = 0;
         Index groups = 0;  // that have a query
-        for (const DocumentSum& group : sums.groups(head, score)) {
+        for (const DocumentSum& group : sums.of(head).scores[score]) {
           count += group.weight;
           groups += group.weight > 0 ? 1 : 0;
         }
         if (count > 0) {
-          measures.push_back(sums.groups(head, score));
+          measures.push_back(sums.of(head).scores[score]);
           values.push_back(&result.heads[head].scores[score]);
           values.back()->count = count;
           values.back()->has_interval = resampled && groups > 1;
@@ -371,7 +362,7 @@ class HeadScoring {
   }
 
   void keep_offsets(const ScoreSums& sums, HeadScores& result) const {
-    const std::size_t offsets = sums.offsets(0).size();
+    const std::size_t offsets = sums.of(0).offsets.size();
     std::vector<double> queries(offsets);  // queries that have a token at each offset
     for (const SequencePiece& piece : pieces_) {
       for (Index offset = 0; offset < piece.length; ++offset) {
@@ -381,25 +372,26 @@ class HeadScoring {
     }
     for (std::size_t i = 0; i < heads_.size(); ++i) {
       ScoredHead& head = result.heads[i];
-      const std::vector<double>& counts = sums.offsets(i);
+      const HeadSums& own = sums.of(i);
       for (std::size_t offset = 0; offset < offsets; ++offset) {
-        head.offset_share.push_back(queries[offset] > 0 ? counts[offset] / queries[offset] : 0);
+        head.offset_share.push_back(queries[offset] > 0 ? own.offsets[offset] / queries[offset]
+                                                        : 0);
       }
-      const auto best =
-          static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
-      head.best_offset = static_cast<Index>(best);
+      head.best_offset =
+          std::max_element(own.offsets.begin(), own.offsets.end()) - own.offsets.begin();
+      const auto best = static_cast<std::size_t>(head.best_offset);
       const double share = head.offset_share[best];
       head.scores[score_index("offset_share")] = {{share, share, share}, queries[best], false};
-      const DetectorNumbers detector = sums.detector(i);
+      DetectorNumbers detector = own.detector;
+      for (double& number : detector) {
+        number *= own.detected > 0 ? 1 / own.detected : 0;
+      }
       head.mul = {detector[0], detector[1], detector[2]};
       head.abs = {detector[3], detector[4], detector[5]};
     }
   }
 
   void measure_weights(const Gpt& model, HeadScores& result) const {
-    if (!options_.weight_scores) {
-      return;
-    }
     result.weights = weight_scores(model, [this] { tell_progress(); });
     const WeightScores& weights = *result.weights;
     const std::size_t count = weights.heads.size();

@@ -76,14 +76,4 @@ struct CircuitResult {
 CircuitResult find_circuit(const Gpt& model, const std::vector<PatchingTask>& tasks,
                            const CircuitOptions& options = {});
 
-struct EdgePatch {
-  double difference = 0;  // as HeadPatch
-  double recovered = 0;
-};
-
-// Patches one edge of the graph; only its ends count. The model reads the corrupt text while the
-// edge carries its clean value, as patch_path() does between two heads. Throws Error as
-// patch_heads(), and about "edge" for an edge that the model does not have.
-EdgePatch patch_edge(const Gpt& model, const PatchingTask& task, const CircuitEdge& edge);
-
 }  // namespace headlight
