@@ -13,6 +13,7 @@
 namespace headlight {
 namespace {
 
+constexpr double kLevel = 0.95;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // Draws as many documents as given, with replacement.
@@ -49,12 +50,9 @@ double quantile(const std::vector<double>& sorted, double share) {
 void check(const BootstrapOptions& options, Index least) {
   require(options.resamples >= least, "[bootstrap_mean] resamples: expected at least ", least,
           ", got ", options.resamples);
-  require(options.level > 0 && options.level < 1,
-          "[bootstrap_mean] level: expected a share between 0 and 1, got ", options.level);
 }
 
-Interval interval_of(const std::vector<DocumentSum>& documents, std::vector<double> means,
-                     double level) {
+Interval interval_of(const std::vector<DocumentSum>& documents, std::vector<double> means) {
   std::vector<std::size_t> all(documents.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   const double whole = resampled_mean(documents, all);
@@ -64,7 +62,7 @@ Interval interval_of(const std::vector<DocumentSum>& documents, std::vector<doub
     return {mean, mean, mean};
   }
   std::sort(means.begin(), means.end());
-  const double tail = (1 - level) / 2;
+  const double tail = (1 - kLevel) / 2;
   return {mean, quantile(means, tail), quantile(means, 1 - tail)};
 }
 
@@ -99,7 +97,7 @@ std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>
       }
     });
     for (std::size_t i = 0; i < means.size(); ++i) {
-      intervals.push_back(interval_of(some[i], std::move(means[i]), options.level));
+      intervals.push_back(interval_of(some[i], std::move(means[i])));
     }
     if (pause && intervals.size() < measures.size()) {
       pause();
@@ -120,7 +118,6 @@ std::string few_documents_caution(Index documents) {
 }
 
 Interval bounded_mean(double mean, double count) {
-  constexpr double kLevel = 0.95;
   if (count <= 0) {
     return {mean, 0, 1};
   }

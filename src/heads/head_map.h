@@ -38,16 +38,11 @@ class HeadMap {
   double weight(Index query, Index key) const { return row(query)[key]; }
   // Weight on the keys begin ... end - 1.
   double span_weight(Index query, Index begin, Index end) const;
-  // Weight on all keys.
-  double row_weight(Index query) const { return row_of(query).sums.weight; }
+  // Sums over the keys of a query; `below` counts those with less than kSmallPart of a uniform
+  // weight.
+  const kernels::WeightRowSums& sums(Index query) const { return row_of(query).sums; }
   // Key with the largest weight; the first one on ties.
   Index top_key(Index query) const { return row_of(query).top_key; }
-  double largest(Index query) const { return static_cast<double>(row_of(query).sums.largest); }
-  double entropy(Index query) const { return row_of(query).sums.entropy; }  // nats
-  // Sum over keys of weight times distance in tokens.
-  double distance(Index query) const { return row_of(query).sums.distance; }
-  // Number of keys with less than kSmallPart of a uniform weight.
-  Index small_weights(Index query) const { return row_of(query).sums.below; }
 
  private:
   struct Row {

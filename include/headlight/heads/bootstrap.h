@@ -23,12 +23,11 @@ struct Interval {
 
 struct BootstrapOptions {
   Index resamples = 1000;
-  double level = 0.95;  // share of resampled means between low and high
   std::uint64_t seed = 1337;
 };
 
-// Mean over all tokens of all documents, with the bootstrap's percentile interval. Documents are
-// resampled whole, because tokens of one document are correlated (Efron and Tibshirani, "An
+// Mean over all tokens of all documents, with the bootstrap's 95 % percentile interval. Documents
+// are resampled whole, because tokens of one document are correlated (Efron and Tibshirani, "An
 // Introduction to the Bootstrap", 1993, chapter 13). The draws depend only on the seed and the
 // number of documents, so measures of the same documents are comparable. Draws without tokens do
 // not count. Without tokens the result is 0; a single document has an interval of width 0.

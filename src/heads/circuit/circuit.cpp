@@ -117,7 +117,7 @@ class CircuitPair {
       const Tensor& stream = hook.stream(Point::resid_pre, layer);  // [N, C]
       Index part = 0;
       for (const Point port : {Point::q, Point::k, Point::v}) {
-        const Index count = graph_.receiver_count(port, layer);
+        const Index count = graph_.port(port, layer).count;
         const Tensor streams = expand(reshape(stream, {1, stream.size(0), stream.size(1)}),
                                       {count, stream.size(0), stream.size(1)});
         add_port({port, layer}, weight, change.values(), scores,
@@ -139,9 +139,7 @@ class CircuitPair {
   void add_port(const Spot& port, double weight, const Tensor& change,
                 std::vector<std::vector<double>>& scores, const Tensor& gradients) const {
     const NoGrad no_grad;
-    const Index first = graph_.first_receiver(port.first, port.second);
-    const Index count = graph_.receiver_count(port.first, port.second);
-    const Index senders = graph_.receivers()[static_cast<std::size_t>(first)].senders;
+    const auto [first, count, senders] = graph_.port(port.first, port.second);
     const Tensor rows = reshape(gradients, {count, change.size(1)});
     const std::vector<double> products =
         matmul(rows, transpose(slice(change, 0, 0, senders), 0, 1)).to_vector();  // [R, S]

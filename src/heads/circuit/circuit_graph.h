@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "headlight/heads/circuit/circuit.h"
@@ -25,10 +27,15 @@ class CircuitGraph {
 
   const std::vector<CircuitNode>& senders() const { return senders_; }
   const std::vector<Receiver>& receivers() const { return receivers_; }
-  // First receiver and number of receivers of one port of a layer; they are contiguous. Ports: q,
-  // k, v, mlp_port() for the MLP, and logits (any layer).
-  Index first_receiver(Point port, Index layer) const;
-  Index receiver_count(Point port, Index layer) const;
+  // Consecutive receivers with the same visible senders.
+  struct Port {
+    Index first = 0;
+    Index count = 0;
+    Index senders = 0;
+  };
+  // Receivers at one port of a layer, none if it has no such port. Ports: q, k, v, mlp_port() for
+  // the MLP, and logits of the last layer.
+  Port port(Point point, Index layer) const;
   // Senders that a receiver is an input of: its MLP, its head or the heads of its group.
   std::vector<std::size_t> readers(std::size_t receiver) const;
   // Index of a layer's first head among the senders, and of its MLP.
@@ -46,6 +53,7 @@ class CircuitGraph {
   std::vector<CircuitNode> senders_;
   std::vector<Receiver> receivers_;
   std::vector<Index> heads_;  // [L]
+  std::map<std::pair<Point, Index>, Port> ports_;
 };
 
 }  // namespace headlight

@@ -21,7 +21,6 @@ class EdgeCut final : public ForwardHook {
  private:
   Tensor read(Point port, Index layer, const Tensor& value) const;
   Tensor streams_of(Point port, Index layer) const;
-  bool is_port(Point point) const;  // a port of this model
   bool cuts_any(Point port, Index layer) const;
 
   const Gpt& model_;

@@ -19,8 +19,6 @@ class ReplaceHeads final : public ForwardHook {
   Tensor visit(const Place& place, const Tensor& z) override;
 
  private:
-  void replace(const HeadId& id, Tensor& z) const;
-
   HeadLayout layout_;
   HeadSet heads_;
   const std::vector<Tensor>& substitutes_;
@@ -37,10 +35,6 @@ class HeadSubstitutes {
   std::vector<Tensor> for_batch(const ForwardReplay& replay, Index index) const;
 
  private:
-  std::vector<Tensor> from_next_documents(const ForwardReplay& replay, Index index) const;
-  void find_means();
-  std::vector<Tensor> repeated_means(Index tokens) const;
-
   const LanguageModel& model_;
   const SequentialBatches& batches_;
   AblationMode mode_;

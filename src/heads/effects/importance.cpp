@@ -152,22 +152,25 @@ ImportanceResult head_importance(const LanguageModel& model, const TokenDataset&
   return result;
 }
 
+double correlation(const std::vector<double>& a, double mean_a, const std::vector<double>& b,
+                   double mean_b) {
+  double aa = 0;
+  double bb = 0;
+  double ab = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    aa += (a[i] - mean_a) * (a[i] - mean_a);
+    bb += (b[i] - mean_b) * (b[i] - mean_b);
+    ab += (a[i] - mean_a) * (b[i] - mean_b);
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
   require(a.size() == b.size(), "[rank_correlation] expected lists of one size, got ", a.size(),
           " and ", b.size());
-  const std::vector<double> first = ranks_of(a);
-  const std::vector<double> second = ranks_of(b);
   const double middle = (static_cast<double>(a.size()) - 1) / 2;
-  double product = 0;
-  double first_square = 0;
-  double second_square = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    product += (first[i] - middle) * (second[i] - middle);
-    first_square += (first[i] - middle) * (first[i] - middle);
-    second_square += (second[i] - middle) * (second[i] - middle);
-  }
-  return first_square > 0 && second_square > 0 ? product / std::sqrt(first_square * second_square)
-                                               : 0;
+  const double found = correlation(ranks_of(a), middle, ranks_of(b), middle);
+  return std::isnan(found) ? 0 : found;
 }
 
 }  // namespace headlight

@@ -105,15 +105,14 @@ PartAblationResult ablate_parts(const Gpt& model, const TokenDataset& data,
                 "expected zero or mean for parts other than heads one by one, got resample");
   require_value(!parts.empty(), kOff, "expected parts to ablate, got none");
   const std::vector<PointRange> targets = checked_targets(model, parts);
-  AblationWalk walk(model, data, options.batch_size,
-                    options.processes == nullptr ? alone() : *options.processes);
+  AblationWalk walk(model, data, options);
   const PointMeans means = options.mode == AblationMode::mean
                                ? means_over(model, walk.batches(), targets)
                                : PointMeans{};
   std::vector<AblationExperiment> experiments = experiments_of(model, parts, options.mode, means);
   walk.run(experiments, {.prepare = {}, .progress = options.progress});
-  const std::vector<Interval> rises = walk.rises(experiments, options.bootstrap);
-  PartAblationResult result{.loss = walk.mean(walk.base(), options.bootstrap),
+  const std::vector<Interval> rises = walk.rises(experiments);
+  PartAblationResult result{.loss = walk.mean(walk.base()),
                             .parts = {},
                             .sequences = walk.sequences(),
                             .tokens = walk.tokens()};

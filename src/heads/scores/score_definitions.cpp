@@ -118,17 +118,17 @@ DocumentSum phrase(const HeadMap& map) {
 }
 
 DocumentSum entropy(const HeadMap& map) {
-  return over_queries(map, 0, [&](Index query) { return map.entropy(query); });
+  return over_queries(map, 0, [&](Index query) { return map.sums(query).entropy; });
 }
 
 DocumentSum spread(const HeadMap& map) {
   return over_queries(map, 1, [&](Index query) {
-    return map.entropy(query) / std::log(static_cast<double>(query + 1));
+    return map.sums(query).entropy / std::log(static_cast<double>(query + 1));
   });
 }
 
 DocumentSum mean_distance(const HeadMap& map) {
-  return over_queries(map, 0, [&](Index query) { return map.distance(query); });
+  return over_queries(map, 0, [&](Index query) { return map.sums(query).distance; });
 }
 
 DocumentSum near(const HeadMap& map) {
@@ -138,12 +138,12 @@ DocumentSum near(const HeadMap& map) {
 }
 
 DocumentSum confidence(const HeadMap& map) {
-  return over_queries(map, 0, [&](Index query) { return map.largest(query); });
+  return over_queries(map, 0, [&](Index query) { return map.sums(query).largest; });
 }
 
 DocumentSum sparsity(const HeadMap& map) {
   return over_queries(map, 1, [&](Index query) {
-    return static_cast<double>(map.small_weights(query)) / static_cast<double>(query + 1);
+    return static_cast<double>(map.sums(query).below) / static_cast<double>(query + 1);
   });
 }
 

@@ -43,6 +43,11 @@ struct ImportanceResult {
 ImportanceResult head_importance(const LanguageModel& model, const TokenDataset& data,
                                  const ImportanceOptions& options = {});
 
+// Pearson's correlation of two lists of one size with these means; NaN if all values of one side
+// are equal.
+double correlation(const std::vector<double>& a, double mean_a, const std::vector<double>& b,
+                   double mean_b);
+
 // Spearman's rank correlation; ties share their mean rank. 0 if all values of one side are equal.
 // Throws Error if the sizes differ.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
