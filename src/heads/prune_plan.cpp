@@ -53,19 +53,15 @@ std::vector<Ranked> rank(const Gpt& model, const TokenDataset& data,
   return ranked;
 }
 
-void check(const PrunePlanOptions& options, Index heads) {
-  require_value(options.keep >= 0 && options.keep <= heads, "keep", "expected 0 to ", heads,
-                " heads, got ", options.keep);
-  require_value(options.largest_rise >= 0, "until_loss", "expected a rise from 0, got ",
-                options.largest_rise);
-  require_value(options.rounds >= 1, "rounds", "expected at least 1, got ", options.rounds);
-}
-
 class Planner {
  public:
   Planner(const Gpt& model, const TokenDataset& data, const PrunePlanOptions& options)
       : model_(&model), data_(data), options_(options) {
-    check(options, heads());
+    require_value(options.keep >= 0 && options.keep <= heads(), "keep", "expected 0 to ", heads(),
+                  " heads, got ", options.keep);
+    require_value(options.largest_rise >= 0, "until_loss", "expected a rise from 0, got ",
+                  options.largest_rise);
+    require_value(options.rounds >= 1, "rounds", "expected at least 1, got ", options.rounds);
     add_point(std::nullopt);
   }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "headlight/heads/activations/activation_files.h"
-#include "headlight/tensor/named_tensors.h"
 #include "io/array_source.h"
 
 namespace headlight {

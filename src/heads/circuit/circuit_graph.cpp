@@ -1,7 +1,5 @@
 #include "heads/circuit/circuit_graph.h"
 
-#include <algorithm>
-
 #include "headlight/base/error.h"
 
 namespace headlight {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "heads/circuit/sender_rows.h"
 
 namespace headlight {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "heads/circuit/circuit_graph.h"
 #include "heads/point_values.h"
 

@@ -25,6 +25,11 @@ double product(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
+// Contribution of a norm's shift to a product with `direction`.
+double shift_product(const FrozenNorm& norm, const Tensor& direction) {
+  return norm.shift().defined() ? product(norm.shift().to_vector(), direction.to_vector()) : 0;
+}
+
 Tensor precise(const Tensor& x) { return convert(x, DType::float64); }
 
 Tensor row_of(const Tensor& x, Index row) { return slice(x, 0, row, row + 1); }
@@ -92,8 +97,7 @@ OutputReadout read_output(const Gpt& model, Branch branch, Index layer, const Te
   if (model.config().output_norms) {
     const FrozenNorm norm(model, is_attention ? Part::attention_output_norm : Part::mlp_output_norm,
                           layer, linear(read, matrix, bias));
-    readout.bias =
-        norm.shift().defined() ? product(norm.shift().to_vector(), direction.to_vector()) : 0;
+    readout.bias = shift_product(norm, direction);
     direction = norm.pulled_back(direction);
   }
   if (bias.defined()) {
@@ -124,8 +128,7 @@ class Anatomy {
     const FrozenNorm norm(model, Part::final_norm, kNoLayer,
                           values_at(Point::resid_post, layers_ - 1));
     direction_ = norm.pulled_back(unembedding);
-    shift_ =
-        norm.shift().defined() ? product(norm.shift().to_vector(), unembedding.to_vector()) : 0;
+    shift_ = shift_product(norm, unembedding);
   }
 
   const Vector& logits() const { return logits_; }  // [V], of the model itself
@@ -133,7 +136,7 @@ class Anatomy {
   std::vector<LogitPart> parts(const std::function<void(double share)>& progress) {
     add({.name = "embedding", .logit = read(values_at(Point::resid_pre, 0))});
     for (Index layer = 0; layer < layers_; ++layer) {
-      const std::size_t begin = parts_.size();
+      const Index begin = std::ssize(parts_);
       add_attention(layer);
       if (model_.config().mlp) {
         add_mlp(layer);
@@ -142,7 +145,10 @@ class Anatomy {
         const double whole =
             read(values_at(Point::resid_post, layer)) -
             (layer == 0 ? parts_.front().logit : read(values_at(Point::resid_post, layer - 1)));
-        add_part(layer, ".intervention", whole - sum_from(begin), LogitPartKind::intervention);
+        const double known =
+            std::accumulate(parts_.begin() + begin, parts_.end(), 0.0,
+                            [](double sum, const LogitPart& part) { return sum + part.logit; });
+        add_part(layer, ".intervention", whole - known, LogitPartKind::intervention);
       }
       if (progress) {
         progress(static_cast<double>(layer + 1) / static_cast<double>(layers_));
@@ -178,13 +184,6 @@ class Anatomy {
   // Adds a part for a whole layer; `suffix` as in ".mlp.bias".
   void add_part(Index layer, const char* suffix, double logit, LogitPartKind kind) {
     add({.name = concat_text(layer, suffix), .logit = logit, .kind = kind, .layer = layer});
-  }
-  double sum_from(std::size_t begin) const {
-    double sum = 0;
-    for (std::size_t i = begin; i < parts_.size(); ++i) {
-      sum += parts_[i].logit;
-    }
-    return sum;
   }
   // Contribution of a part [1, C] of the stream to the logit.
   double read(const Tensor& part) const {
@@ -317,14 +316,6 @@ void take_choice(const Vector& logits, std::int32_t target, AttributionResult& r
   result.probability = best.probability * std::exp(behind);
   result.likeliest = best.id;
   result.target_is_likeliest = behind >= 0;
-}
-
-// Part for an intervention after the last layer: the change of the logit that no other part has.
-LogitPart behind_stream(double model_logit, double sum, Index layers) {
-  return {.name = "ln_f.intervention",
-          .logit = model_logit - sum,
-          .kind = LogitPartKind::intervention,
-          .layer = layers};
 }
 
 // The mean of every column of `values` [prompts][N].
@@ -480,8 +471,11 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
   if (model.attached() != nullptr) {
     double own = logits[static_cast<std::size_t>(task.target)];
     own -= task.against ? logits[static_cast<std::size_t>(*task.against)] : 0;
-    result.parts.push_back(
-        behind_stream(own, is_stream ? 0 : result.logit, model.config().n_layer));
+    // Of an intervention after the last layer: the change that no other part has.
+    result.parts.push_back({.name = "ln_f.intervention",
+                            .logit = own - (is_stream ? 0 : result.logit),
+                            .kind = LogitPartKind::intervention,
+                            .layer = model.config().n_layer});
     result.logit = own;
   }
   result.has_against = task.against.has_value();

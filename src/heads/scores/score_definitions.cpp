@@ -22,6 +22,12 @@ DocumentSum over_queries(const HeadMap& map, Index first, const Value& value) {
   return result;
 }
 
+// Sum of one of the sums of every query.
+template <auto kSum>
+DocumentSum over_rows(const HeadMap& map) {
+  return over_queries(map, 0, [&](Index query) { return map.sums(query).*kSum; });
+}
+
 template <Index kOffset>
 DocumentSum at_offset(const HeadMap& map) {
   return over_queries(map, std::max<Index>(kOffset, 1),
@@ -117,28 +123,16 @@ DocumentSum phrase(const HeadMap& map) {
   return result;
 }
 
-DocumentSum entropy(const HeadMap& map) {
-  return over_queries(map, 0, [&](Index query) { return map.sums(query).entropy; });
-}
-
 DocumentSum spread(const HeadMap& map) {
   return over_queries(map, 1, [&](Index query) {
     return map.sums(query).entropy / std::log(static_cast<double>(query + 1));
   });
 }
 
-DocumentSum mean_distance(const HeadMap& map) {
-  return over_queries(map, 0, [&](Index query) { return map.sums(query).distance; });
-}
-
 DocumentSum near(const HeadMap& map) {
   return over_queries(map, kNear, [&](Index query) {
     return map.span_weight(query, query - kNear + 1, query + 1);
   });
-}
-
-DocumentSum confidence(const HeadMap& map) {
-  return over_queries(map, 0, [&](Index query) { return map.sums(query).largest; });
 }
 
 DocumentSum sparsity(const HeadMap& map) {
@@ -210,16 +204,18 @@ const std::vector<ScoreDefinition>& score_definitions() {
       make_score(kStructure, "phrase", "phrase", "구절", true,
                  "inside a repeated phrase to the token that came next the first time", phrase),
       make_score(kShape, "entropy", "entr", "엔트로피", true, "entropy of the weights, in nats",
-                 entropy, ScoreSource::text, kUnbounded, kUnbounded),
+                 over_rows<&kernels::WeightRowSums::entropy>, ScoreSource::text, kUnbounded,
+                 kUnbounded),
       make_score(kShape, "spread", "spread", "퍼짐", false,
                  "entropy divided by the largest possible", spread),
       make_score(kShape, "mean_distance", "dist", "거리", true,
-                 "tokens back, weighted (Vig and Belinkov 2019)", mean_distance, ScoreSource::text,
-                 kUnbounded, kUnbounded),
+                 "tokens back, weighted (Vig and Belinkov 2019)",
+                 over_rows<&kernels::WeightRowSums::distance>, ScoreSource::text, kUnbounded,
+                 kUnbounded),
       make_score(kShape, "near", "near", "근처", false,
                  "weight on the last 8 tokens, the query included", near),
       make_score(kShape, "confidence", "conf", "최대", true, "largest weight of a query",
-                 confidence),
+                 over_rows<&kernels::WeightRowSums::largest>),
       make_score(kShape, "sparsity", "sparse", "희소", false,
                  "share of visible tokens with less than a tenth of a uniform weight", sparsity)};
   return kDefinitions;
