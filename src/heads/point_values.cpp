@@ -9,29 +9,12 @@
 namespace headlight {
 
 ValueLayout::ValueLayout(Point point, const Shape& shape) {
-  switch (items_of(point)) {
-    case PointItems::maps:  // [H, T, S]
-      rows = shape[1];
-      items = shape[0];
-      width = shape[2];
-      row_stride = width;
-      item_stride = rows * width;
-      return;
-    case PointItems::features:  // [N, F]
-      rows = shape[0];
-      items = shape[1];
-      width = 1;
-      row_stride = items;
-      item_stride = 1;
-      return;
-    case PointItems::heads:
-    case PointItems::key_heads:  // [N, H, D]
-      rows = shape[0];
-      items = shape[1];
-      width = shape[2];
-      row_stride = items * width;
-      item_stride = width;
-  }
+  const bool is_map = items_of(point) == PointItems::maps;  // [H, T, S]; others [N, H, D] or [N, F]
+  rows = shape[is_map ? 1 : 0];
+  items = shape[is_map ? 0 : 1];
+  width = shape.rank() == 3 ? shape[2] : 1;
+  row_stride = is_map ? width : items * width;
+  item_stride = is_map ? rows * width : width;
 }
 
 std::vector<Index> item_numbers(Point point, Index layer, Index items, const HeadLayout& heads) {
@@ -88,11 +71,6 @@ PointValues values_of(const Gpt& model, const Batch& batch,
   KeepValues hook(std::move(wants));
   model.hidden(batch, {.hook = &hook});
   return std::move(hook.values);
-}
-
-PointValues values_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
-                      std::function<bool(Point, Index)> wants) {
-  return values_of(model, make_batch({tokens}), std::move(wants));
 }
 
 }  // namespace headlight

@@ -66,8 +66,4 @@ class RowMeans {
 // Records no gradient.
 PointValues values_of(const Gpt& model, const Batch& batch,
                       std::function<bool(Point, Index)> wants);
-// values_of() for one sequence.
-PointValues values_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
-                      std::function<bool(Point, Index)> wants);
-
 }  // namespace headlight

@@ -80,13 +80,10 @@ std::vector<SequencePiece> sample(const Sequences& sequences, const RedundancyOp
   std::erase_if(usable, [&](const SequencePiece& piece) {
     return piece.length < 2 || (sequences.size() > 1 && piece.begin > 0);
   });
-  const auto wanted = static_cast<std::size_t>(options.documents);
-  if (usable.size() <= wanted) {
-    return usable;
-  }
+  const std::size_t count = std::min(usable.size(), static_cast<std::size_t>(options.documents));
   std::vector<SequencePiece> chosen;
-  for (std::size_t i = 0; i < wanted; ++i) {
-    chosen.push_back(usable[i * usable.size() / wanted]);
+  for (std::size_t i = 0; i < count; ++i) {
+    chosen.push_back(usable[i * usable.size() / count]);
   }
   return chosen;
 }

@@ -8,8 +8,7 @@ namespace headlight {
 // edges carry current values and all others the values of the other text.
 class EdgeCut final : public ForwardHook {
  public:
-  // `other` holds the senders' rows on the other text. All
-  // must outlive it.
+  // `other` holds the senders' rows on the other text. All must outlive it.
   EdgeCut(const Gpt& model, const CircuitGraph& graph, const KeptEdges& kept,
           const SenderRows& other);
 

@@ -84,8 +84,9 @@ std::vector<PartSet> each_neuron(const Gpt& model, std::string_view kind) {
   require_value(range.layers.last == layer, kEach, "expected the neurons of one layer, got ", kind);
   // Checks the whole range, so that a missing layer or neuron is an error.
   const Interventions check(model, {Change{.targets = {range}}}, {.about = kEach});
-  const PointValues found = values_of(
-      model, {0}, [&](Point point, Index at) { return point == Point::mlp_post && at == layer; });
+  const PointValues found = values_of(model, make_batch({{0}}), [&](Point point, Index at) {
+    return point == Point::mlp_post && at == layer;
+  });
   const Index neurons = found.at({Point::mlp_post, layer}).size(1);
   const NumberRange items = range.items.value_or(NumberRange{});
   std::vector<PartSet> parts;

@@ -351,9 +351,9 @@ Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& 
   for (Index position = 0; options.by_position && position < length; ++position) {
     places += options.positions.contains(position) ? 1 : 0;
   }
-  const PointValues values =
-      values_of(model, std::vector<std::int32_t>{0},
-                [&](Point point, Index /*layer*/) { return point == options.point; });
+  const PointValues values = values_of(model, make_batch({{0}}), [&](Point point, Index /*layer*/) {
+    return point == options.point;
+  });
   Index of_layers = 0;  // tokens times layers
   for (const auto& [spot, value] : values) {
     if (options.layers.contains(spot.second)) {

@@ -20,10 +20,7 @@ class PutValues final : public ForwardHook {
 
 // Copies one head of a value [N, H, D].
 void copy_head(const Tensor& from, Index head, Tensor& to) {
-  const Shape shape{to.size(0), to.size(2)};
-  const Shape strides{to.size(1) * to.size(2), 1};
-  to.strided_view(shape, strides, head * to.size(2))
-      .copy_from(from.strided_view(shape, strides, head * to.size(2)));
+  slice(to, 1, head, head + 1).copy_from(slice(from, 1, head, head + 1));
 }
 
 // Input of the receiver when only the sender has its clean output. All other heads and MLPs keep

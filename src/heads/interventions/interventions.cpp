@@ -18,7 +18,7 @@ constexpr const char* kAbout = "intervene";
 
 PointValues values_of(const Gpt& model, const Change& change,
                       const std::vector<std::int32_t>& tokens) {
-  return values_of(model, tokens,
+  return values_of(model, make_batch({tokens}),
                    [&](Point point, Index layer) { return covers(change.targets, point, layer); });
 }
 
