@@ -27,8 +27,7 @@ class HeadMap {
   // Share of a uniform weight below which a weight counts as near zero.
   static constexpr double kSmallPart = 0.1;
 
-  // weights [T, T]; both must outlive the map. Row sums are computed on first use, because some
-  // scores do not need them.
+  // weights [T, T]; both must outlive the map. Computes sums on first use: some scores need none.
   HeadMap(const float* weights, const SequenceFacts& facts) : weights_(weights), facts_(facts) {}
 
   const SequenceFacts& facts() const { return facts_; }
@@ -38,8 +37,7 @@ class HeadMap {
   double weight(Index query, Index key) const { return row(query)[key]; }
   // Weight on the keys begin ... end - 1.
   double span_weight(Index query, Index begin, Index end) const;
-  // Sums over the keys of a query; `below` counts those with less than kSmallPart of a uniform
-  // weight.
+  // Sums over keys; `below` counts weights of less than kSmallPart of a uniform weight.
   const kernels::WeightRowSums& sums(Index query) const { return row_of(query).sums; }
   // Key with the largest weight; the first one on ties.
   Index top_key(Index query) const { return row_of(query).top_key; }

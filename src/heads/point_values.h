@@ -32,8 +32,7 @@ bool covers(const std::vector<PointRange>& targets, Point point, Index layer);  
 using Spot = std::pair<Point, Index>;
 using PointValues = std::map<Spot, Tensor>;
 
-// Hook that keeps a copy of the last value of each wanted point, or of the part that `part`
-// returns.
+// Hook that keeps a copy of the last value of each wanted point, or of part(value).
 class KeepValues final : public ForwardHook {
  public:
   using Part = std::function<Tensor(const Place& place, const Tensor& value)>;

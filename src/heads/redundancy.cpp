@@ -72,8 +72,7 @@ void add_distances(const std::vector<Tensor>& maps, std::vector<double>& sums) {
   });
 }
 
-// Evenly spread pieces of at least two tokens: the first piece of every sequence, or all pieces of
-// a single sequence.
+// Evenly spread pieces of two tokens or more: the first of every sequence, or all of a single one.
 std::vector<SequencePiece> sample(const Sequences& sequences, const RedundancyOptions& options,
                                   Index block_size) {
   std::vector<SequencePiece> usable = cut_sequences(sequences, block_size, 0);

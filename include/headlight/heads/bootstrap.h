@@ -35,9 +35,8 @@ Interval bootstrap_mean(const std::vector<DocumentSum>& documents,
                         const BootstrapOptions& options = {});
 
 // bootstrap_mean() of several measures of the same documents, [measures][documents]. Faster than
-// separate calls, because documents are drawn once for many measures. Without resamples intervals
-// have width 0. Calls `pause` from time to time. Throws Error if measures have different numbers of
-// documents.
+// separate calls, because many measures share the draws. Without resamples intervals have width 0.
+// Calls `pause` from time to time. Throws Error if measures differ in their number of documents.
 std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>>& measures,
                                       const BootstrapOptions& options = {},
                                       const std::function<void()>& pause = {});
@@ -46,8 +45,7 @@ std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>
 // with 10 documents, 80 % with 5 and 72 % with 3.
 inline constexpr Index kEnoughDocuments = 10;
 
-// Returns a one-line warning for fewer documents: intervals are too narrow, or missing for a single
-// document. "" for enough documents.
+// One-line warning for fewer documents: intervals are too narrow or missing. "" for enough.
 std::string few_documents_caution(Index documents);
 
 // 95 % interval of Hoeffding's inequality ("Probability inequalities for sums of bounded random

@@ -61,8 +61,7 @@ void choose_items(ActivationArray& array, const std::vector<Index>& numbers) {
   }
 }
 
-// Fills in the rest of an array, given the shape of one token's value: [1, C], [1, H, D] or, for
-// maps, [H, 1, 1].
+// Fills in an array from the shape of one token's value: [1, C], [1, H, D]; of maps [H, 1, 1].
 void complete(ActivationArray& array, const Shape& shape, const HeadLayout& heads) {
   const Index axis = array.is_map() ? 0 : 1;
   const std::vector<Index> numbers = item_numbers(array.point, array.layer, shape[axis], heads);

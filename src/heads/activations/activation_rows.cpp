@@ -20,8 +20,7 @@ struct Axes {
   Index width = 1;
 };
 
-// Copies elements [outer, inner, width] at some indices of the first two axes to `to`, which must
-// be large enough. Empty inner_places: all.
+// Copies elements [outer, inner, width] at some places of both outer axes; no inner_places: all.
 void copy_chosen(const float* from, const Axes& axes, const std::vector<Index>& outer_places,
                  const std::vector<Index>& inner_places, float* to) {
   for (const Index outer : outer_places) {

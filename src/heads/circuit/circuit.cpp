@@ -16,8 +16,7 @@
 namespace headlight {
 namespace {
 
-// Hook that replaces the embedding and keeps the streams that nodes read and the gradients at their
-// inputs.
+// Replaces the embedding; keeps the streams that nodes read and the gradients at their inputs.
 class ReaderGradients final : public ForwardHook {
  public:
   ReaderGradients(Index layers, Point mlp_port, Tensor embedding)

@@ -13,8 +13,7 @@ namespace headlight {
 // Whether each edge is kept, [receivers] of [visible senders].
 using KeptEdges = std::vector<std::vector<bool>>;
 
-// Senders and receivers of a model's residual stream. A receiver sees a prefix of the senders: all
-// that wrote before it.
+// Senders and receivers of a residual stream. A receiver sees all senders that wrote before it.
 class CircuitGraph {
  public:
   struct Receiver {
@@ -42,8 +41,7 @@ class CircuitGraph {
   Index head_sender(Index layer) const { return heads_[static_cast<std::size_t>(layer)]; }
   Index mlp_sender(Index layer) const { return head_sender(layer) + model_.heads().count(layer); }
 
-  // Point where an MLP's input can be changed: ln2 if the MLP has its own norm. Otherwise its
-  // output, mlp_out.
+  // Point to change what an MLP reads: ln2 if it has its own norm, otherwise its output, mlp_out.
   Point mlp_port() const;
 
  private:

@@ -175,8 +175,7 @@ class Anatomy {
   }
 
  private:
-  // float64: [1, C], [1, H D], [1, I]; v: [S, G, D], pattern: [H, 1, T], with S the number of
-  // visible tokens.
+  // float64: [1, C], [1, H D], [1, I]; v: [S, G, D], pattern: [H, 1, T], for S visible tokens.
   Tensor values_at(Point point, Index layer) const {
     return precise(watch_.values.at({point, layer}));
   }
@@ -390,8 +389,7 @@ std::vector<std::size_t> group_places(const std::vector<TokenGroup>& groups, Ind
   return places;
 }
 
-// Sums the sources of each head by group. `places` has the group index of every token, `names` the
-// names of the groups.
+// Sums the sources of each head by group; `places` has the group index of every token.
 std::vector<LogitPart> grouped_sources(const std::vector<LogitPart>& parts,
                                        const std::vector<std::size_t>& places,
                                        const std::vector<std::string>& names) {

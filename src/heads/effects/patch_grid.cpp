@@ -23,8 +23,7 @@ constexpr Index kRowsAtOnce = 1024;
 // Values at one point by layer: one value for each sequence for maps, else one for all rows.
 using LayerValues = std::map<Index, std::vector<Tensor>>;
 
-// Keeps the values of a point. With leaves it adds a zero leaf to every value; its gradient is the
-// value's gradient.
+// Keeps the values of a point. Optionally adds a zero leaf to each, which gets the same gradient.
 class KeepLayers final : public ForwardHook {
  public:
   explicit KeepLayers(Point point, bool with_leaves = false)

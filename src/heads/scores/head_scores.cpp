@@ -45,8 +45,7 @@ void add_scores(const HeadMap& map, std::size_t group, GroupSums& sums) {
 // Sums of one head over sequences.
 struct HeadSums {
   GroupSums scores;
-  // Number of queries with their largest weight at each offset. The first token is not counted,
-  // because it sees only itself.
+  // Number of queries with their largest weight at each offset; not the first, which sees itself.
   std::vector<double> offsets;
   DetectorNumbers detector = {};
   double detected = 0;  // sequences in `detector`: of two tokens or more

@@ -35,8 +35,7 @@ struct CircuitEdge {
   CircuitNode from;
   CircuitNode to;
   std::optional<Point> into = {};  // q, k or v of heads
-  // Attributed share of the difference between the texts. Negative: the edge works against the
-  // answer.
+  // Attributed share of the difference between the texts. Negative: it works against the answer.
   double score = 0;
   bool is_kept = false;
 };
