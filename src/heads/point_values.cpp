@@ -47,30 +47,42 @@ Tensor KeepValues::visit(const Place& place, const Tensor& value) {
   return value;
 }
 
-void RowMeans::add(const Tensor& value) {
-  const std::vector<double> values = value.to_vector();
-  const auto rows = static_cast<std::size_t>(value.size(0));
-  sums_.resize(values.size() / rows);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sums_[i % sums_.size()] += values[i];
-  }
-  rows_ += static_cast<double>(rows);
-}
-
-Tensor RowMeans::row(DType dtype) const {
-  std::vector<double> mean = sums_;
-  for (double& value : mean) {
-    value /= rows_;
-  }
-  return convert(Tensor::from(mean, {std::ssize(mean)}), dtype);
-}
-
-PointValues values_of(const Gpt& model, const Batch& batch,
+PointValues values_of(const LanguageModel& model, const Batch& batch,
                       std::function<bool(Point, Index)> wants) {
   const NoGrad no_grad;
   KeepValues hook(std::move(wants));
-  model.hidden(batch, {.hook = &hook});
+  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
+    gpt->hidden(batch, {.hook = &hook});
+  } else {
+    model.logits(batch, {.hook = &hook});
+  }
   return std::move(hook.values);
+}
+
+PointValues mean_rows(const LanguageModel& model, const SequentialBatches& batches,
+                      const std::function<bool(Point, Index)>& wants) {
+  std::map<Spot, std::vector<double>> sums;
+  double rows = 0;
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
+    for (const auto& [spot, value] : values_of(model, batch, wants)) {
+      const std::vector<double> values = value.to_vector();
+      std::vector<double>& sum = sums[spot];
+      sum.resize(values.size() / static_cast<std::size_t>(value.size(0)));
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        sum[k % sum.size()] += values[k];
+      }
+    }
+    rows += static_cast<double>(batch.token_count());
+  }
+  PointValues means;
+  for (auto& [spot, sum] : sums) {
+    for (double& value : sum) {
+      value /= rows;
+    }
+    means[spot] = convert(Tensor::from(sum, {std::ssize(sum)}), model.dtype());
+  }
+  return means;
 }
 
 }  // namespace headlight

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "headlight/data/sequential_batches.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/head_layout.h"
@@ -49,20 +50,12 @@ class KeepValues final : public ForwardHook {
   Part part_;
 };
 
-// Mean over the rows of values [N, ...] with equal row sizes.
-class RowMeans {
- public:
-  void add(const Tensor& value);
-  // Returns the mean [F], F the elements of a row. Call add() with at least one row first.
-  Tensor row(DType dtype) const;
-
- private:
-  std::vector<double> sums_;
-  double rows_ = 0;
-};
-
 // Runs the model and returns the values of the wanted points; for maps only the last sequence's.
 // Records no gradient.
-PointValues values_of(const Gpt& model, const Batch& batch,
+PointValues values_of(const LanguageModel& model, const Batch& batch,
                       std::function<bool(Point, Index)> wants);
+
+// Means of the wanted points [N, ...] over the rows of all batches, [F] with the elements of a row.
+PointValues mean_rows(const LanguageModel& model, const SequentialBatches& batches,
+                      const std::function<bool(Point, Index)>& wants);
 }  // namespace headlight

@@ -318,18 +318,18 @@ void take_choice(const Vector& logits, std::int32_t target, AttributionResult& r
 }
 
 // The mean of every column of `values` [prompts][N].
-std::vector<Interval> means_of(const std::vector<Vector>& values, const BootstrapOptions& options) {
+std::vector<Interval> means_of(const std::vector<Vector>& values) {
   std::vector<std::vector<DocumentSum>> measures(values.front().size());
   for (const Vector& prompt : values) {
     for (std::size_t i = 0; i < measures.size(); ++i) {
       measures[i].push_back({prompt[i], 1});
     }
   }
-  return bootstrap_means(measures, options);
+  return bootstrap_means(measures);
 }
 
-void take_means(AttributionStudy& study, const BootstrapOptions& options) {
-  const std::vector<Interval> means = means_of(study.logits, options);
+void take_means(AttributionStudy& study) {
+  const std::vector<Interval> means = means_of(study.logits);
   for (std::size_t i = 0; i < means.size(); ++i) {
     study.parts[i].logit = means[i];
     study.parts[i].part.logit = means[i].mean;
@@ -348,12 +348,12 @@ void take_means(AttributionStudy& study, const BootstrapOptions& options) {
       }
     }
   }
-  study.logit = means_of(wholes, options).front();
+  study.logit = means_of(wholes).front();
   const bool has_sources =
       std::any_of(study.parts.begin(), study.parts.end(),
                   [](const auto& mean) { return mean.part.source.has_value(); });
   if (has_sources) {
-    study.sources = means_of(sources, options);
+    study.sources = means_of(sources);
   }
 }
 
@@ -508,7 +508,7 @@ AttributionStudy attribute_prompts(const Gpt& model, const std::vector<Attributi
       options.progress(static_cast<double>(i + 1) / static_cast<double>(tasks.size()));
     }
   }
-  take_means(study, options.bootstrap);
+  take_means(study);
   return study;
 }
 

@@ -1,7 +1,5 @@
 #include "heads/effects/head_substitutes.h"
 
-#include "heads/point_values.h"
-
 namespace headlight {
 namespace {
 
@@ -59,25 +57,16 @@ Tensor ReplaceHeads::visit(const Place& place, const Tensor& z) {
 HeadSubstitutes::HeadSubstitutes(const LanguageModel& model, const SequentialBatches& batches,
                                  AblationMode mode)
     : model_(model), batches_(batches), mode_(mode) {
-  if (mode != AblationMode::mean) {
-    return;
-  }
-  std::vector<RowMeans> means(static_cast<std::size_t>(model.heads().layers()));
-  for (Index i = 0; i < batches.count(); ++i) {
-    const ForwardReplay replay(model, batches.batch(i));
-    for (std::size_t layer = 0; layer < means.size(); ++layer) {
-      means[layer].add(replay.outputs()[layer]);
-    }
-  }
-  for (const RowMeans& mean : means) {
-    means_.push_back(mean.row(model.dtype()));
+  if (mode == AblationMode::mean) {
+    means_ = mean_rows(model, batches, [](Point point, Index) { return point == Point::z; });
   }
 }
 
 std::vector<Tensor> HeadSubstitutes::for_batch(const ForwardReplay& replay, Index index) const {
   std::vector<Tensor> result;
   if (mode_ == AblationMode::mean) {
-    for (const Tensor& mean : means_) {
+    for (Index layer = 0; layer < std::ssize(replay.outputs()); ++layer) {
+      const Tensor& mean = means_.at({Point::z, layer});
       result.push_back(mean.strided_view({replay.batch().token_count(), mean.size(0)}, {0, 1}));
     }
   } else if (mode_ == AblationMode::resample) {

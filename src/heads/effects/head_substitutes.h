@@ -5,6 +5,7 @@
 #include "headlight/data/sequential_batches.h"
 #include "headlight/heads/effects/ablation.h"
 #include "heads/effects/forward_replay.h"
+#include "heads/point_values.h"
 
 namespace headlight {
 
@@ -38,7 +39,7 @@ class HeadSubstitutes {
   const LanguageModel& model_;
   const SequentialBatches& batches_;
   AblationMode mode_;
-  std::vector<Tensor> means_;  // [L] of [H D]
+  PointValues means_;  // of z, [H D]
 };
 
 }  // namespace headlight

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/heads/interventions/interventions.h"
 #include "heads/effects/ablation_walk.h"
 #include "heads/point_values.h"
@@ -34,26 +33,6 @@ Index first_layer(const PartSet& part, const Gpt& model) {
     }
   }
   return first;
-}
-
-PointMeans means_over(const Gpt& model, const SequentialBatches& batches,
-                      const std::vector<PointRange>& targets) {
-  const NoGrad no_grad;
-  std::map<Spot, RowMeans> means;
-  for (Index i = 0; i < batches.count(); ++i) {
-    KeepValues hook([&](Point point, Index layer) {
-      return items_of(point) != PointItems::maps && covers(targets, point, layer);
-    });
-    model.hidden(batches.batch(i), {.hook = &hook});
-    for (const auto& [spot, value] : hook.values) {
-      means[spot].add(value);
-    }
-  }
-  PointMeans result;
-  for (const auto& [spot, mean] : means) {
-    result[spot] = mean.row(model.dtype());
-  }
-  return result;
 }
 
 std::vector<AblationExperiment> experiments_of(const Gpt& model, const std::vector<PartSet>& parts,
@@ -107,9 +86,12 @@ PartAblationResult ablate_parts(const Gpt& model, const TokenDataset& data,
   require_value(!parts.empty(), kOff, "expected parts to ablate, got none");
   const std::vector<PointRange> targets = checked_targets(model, parts);
   AblationWalk walk(model, data, options);
-  const PointMeans means = options.mode == AblationMode::mean
-                               ? means_over(model, walk.batches(), targets)
-                               : PointMeans{};
+  PointMeans means;
+  if (options.mode == AblationMode::mean) {
+    means = mean_rows(model, walk.batches(), [&](Point point, Index layer) {
+      return items_of(point) != PointItems::maps && covers(targets, point, layer);
+    });
+  }
   std::vector<AblationExperiment> experiments = experiments_of(model, parts, options.mode, means);
   walk.run(experiments, {.prepare = {}, .progress = options.progress});
   const std::vector<Interval> rises = walk.rises(experiments);

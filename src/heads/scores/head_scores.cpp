@@ -258,12 +258,16 @@ class HeadScoring {
     for (std::size_t begin = 0; begin < count; ++number) {
       const std::size_t end = end_of(begin);
       std::vector<MeasuredSequence> batch;
+      Sequences tokens;
       for (; begin < end; ++begin) {
         batch.push_back(sequence_at(begin));
+        tokens.push_back(batch.back().facts.tokens);
         done_ += batch.back().facts.length();
       }
       if (number % processes_.count() == processes_.rank()) {
-        add_batch(batch, sums);
+        visit_layer_maps(model_, tokens, [&](Index layer, const std::vector<Tensor>& weights) {
+          sums.add(layer, weights, batch);
+        });
       }
       tell_progress();
     }
@@ -286,16 +290,6 @@ class HeadScoring {
       facts.pairs = pairs_within(options_.annotations[piece.sequence], piece);
     }
     return facts;
-  }
-
-  void add_batch(const std::vector<MeasuredSequence>& batch, ScoreSums& sums) const {
-    Sequences tokens;
-    for (const MeasuredSequence& sequence : batch) {
-      tokens.push_back(sequence.facts.tokens);
-    }
-    visit_layer_maps(model_, tokens, [&](Index layer, const std::vector<Tensor>& weights) {
-      sums.add(layer, weights, batch);
-    });
   }
 
   void tell_progress() const {

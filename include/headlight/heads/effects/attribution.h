@@ -115,7 +115,6 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
 
 struct AttributionStudyOptions {
   AttributionBy by = AttributionBy::head;
-  BootstrapOptions bootstrap = {};
   std::function<void(double share)> progress = {};  // share of prompts and layers done, 0 to 1
 };
 
