@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <span>
 
 #include "headlight/base/error.h"
 #include "headlight/tensor/random.h"
@@ -11,19 +13,7 @@
 namespace headlight {
 namespace {
 
-double mean_of(const DocumentSum& total) {
-  return total.weight > 0 ? total.sum / total.weight : 0.0;
-}
-
-DocumentSum total_of(const std::vector<DocumentSum>& documents) {
-  DocumentSum total;
-  for (const DocumentSum& document : documents) {
-    total.sum += document.sum;
-    total.weight += document.weight;
-  }
-  return total;
-}
-
+constexpr double kLevel = 0.95;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // Draws as many documents as given, with replacement.
@@ -57,26 +47,22 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
 }
 
-void check_level(const char* where, double level) {
-  require(level > 0 && level < 1, "[", where, "] level: expected a share between 0 and 1, got ",
-          level);
-}
-
 void check(const BootstrapOptions& options, Index least) {
   require(options.resamples >= least, "[bootstrap_mean] resamples: expected at least ", least,
           ", got ", options.resamples);
-  check_level("bootstrap_mean", options.level);
 }
 
-Interval interval_of(const std::vector<DocumentSum>& documents, std::vector<double> means,
-                     double level) {
-  const double mean = mean_of(total_of(documents));
+Interval interval_of(const std::vector<DocumentSum>& documents, std::vector<double> means) {
+  std::vector<std::size_t> all(documents.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  const double whole = resampled_mean(documents, all);
+  const double mean = std::isnan(whole) ? 0 : whole;
   std::erase_if(means, [](double value) { return std::isnan(value); });
   if (documents.size() < 2 || means.empty()) {
     return {mean, mean, mean};
   }
   std::sort(means.begin(), means.end());
-  const double tail = (1 - level) / 2;
+  const double tail = (1 - kLevel) / 2;
   return {mean, quantile(means, tail), quantile(means, 1 - tail)};
 }
 
@@ -89,7 +75,9 @@ Interval bootstrap_mean(const std::vector<DocumentSum>& documents,
 }
 
 std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>>& measures,
-                                      const BootstrapOptions& options) {
+                                      const BootstrapOptions& options,
+                                      const std::function<void()>& pause) {
+  constexpr std::size_t kAtOnce = 64;  // measures; all have the same draws
   check(options, 0);
   const std::size_t documents = measures.empty() ? 0 : measures[0].size();
   for (const std::vector<DocumentSum>& measure : measures) {
@@ -97,16 +85,23 @@ std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>
             " documents, got one of ", measure.size());
   }
   const auto resamples = documents < 2 ? 0 : static_cast<std::size_t>(options.resamples);
-  std::vector<std::vector<double>> means(measures.size(), std::vector<double>(resamples));
-  kernels::parallel_for(static_cast<Index>(resamples), 1, [&](Index resample, Index) {
-    const std::vector<std::size_t> drawn = draw(documents, options, resample);
-    for (std::size_t i = 0; i < measures.size(); ++i) {
-      means[i][static_cast<std::size_t>(resample)] = resampled_mean(measures[i], drawn);
-    }
-  });
   std::vector<Interval> intervals;
-  for (std::size_t i = 0; i < measures.size(); ++i) {
-    intervals.push_back(interval_of(measures[i], std::move(means[i]), options.level));
+  while (intervals.size() < measures.size()) {
+    const auto some = std::span(measures).subspan(intervals.size());
+    std::vector<std::vector<double>> means(std::min(kAtOnce, some.size()),
+                                           std::vector<double>(resamples));
+    kernels::parallel_for(static_cast<Index>(resamples), 1, [&](Index resample, Index) {
+      const std::vector<std::size_t> drawn = draw(documents, options, resample);
+      for (std::size_t i = 0; i < means.size(); ++i) {
+        means[i][static_cast<std::size_t>(resample)] = resampled_mean(some[i], drawn);
+      }
+    });
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      intervals.push_back(interval_of(some[i], std::move(means[i])));
+    }
+    if (pause && intervals.size() < measures.size()) {
+      pause();
+    }
   }
   return intervals;
 }
@@ -122,12 +117,11 @@ std::string few_documents_caution(Index documents) {
                            " on they are reliable): their figures (marked ?) may be chance");
 }
 
-Interval bounded_mean(double mean, double count, double level) {
-  check_level("bounded_mean", level);
+Interval bounded_mean(double mean, double count) {
   if (count <= 0) {
     return {mean, 0, 1};
   }
-  const double half = std::sqrt(std::log(2 / (1 - level)) / (2 * count));
+  const double half = std::sqrt(std::log(2 / (1 - kLevel)) / (2 * count));
   return {mean, std::max(0.0, mean - half), std::min(1.0, mean + half)};
 }
 

@@ -1,6 +1,7 @@
 #include "headlight/heads/head_annotations.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/json.h"
 #include "headlight/base/error.h"
@@ -116,23 +117,16 @@ SequencePairs read_pairs(const Json& counted, const TokenPlaces& places, Index l
   return pairs;
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 }  // namespace
 
 std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
                                             const std::vector<std::string>& texts,
                                             const Tokenizer& tokenizer, Index leading) {
-  const std::string contents = read_text_file(path);
-  const std::vector<std::string_view> lines = lines_of(contents);
+  std::istringstream contents(read_text_file(path));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(contents, line);) {
+    lines.push_back(line);
+  }
   require(lines.size() == texts.size(), path.string(), ": expected a line for each of ",
           texts.size(), " documents, got ", lines.size(), " lines");
   const std::string unit = tokenizer.kind() == "char" ? "char" : "byte";

@@ -9,8 +9,7 @@
 
 namespace headlight {
 
-// Training history of a run's heads, from heads.jsonl and metrics.jsonl. Vectors are [times]; NaN
-// for missing numbers.
+// Training history of a run's heads. Vectors are [times]; NaN for missing numbers.
 struct HeadHistory {
   std::vector<double> iterations;  // optimizer steps done
   std::vector<double> loss;        // training loss, mean since the previous time
@@ -18,8 +17,7 @@ struct HeadHistory {
   std::vector<double> second_copy;
   std::vector<double> in_context;  // second_copy - first_copy
   std::vector<HeadId> heads;
-  // Queries in the means of one time: on the text, and on repeated random tokens. NaN in files of
-  // older versions of the program.
+  // Queries in the means of one time, on the text and on repeated random tokens; NaN if missing.
   double text_places = 0;
   double repeat_places = 0;
   // By score name: one curve for each head, [heads][times].
@@ -34,8 +32,7 @@ HeadHistory read_head_history(const std::filesystem::path& run);
 struct HeadBirth {
   HeadId head;
   std::size_t time = 0;  // index in the history
-  // False if the queries are too few: the lower bound of bounded_mean() for the head's best score
-  // is below the threshold.
+  // False if the best score's bounded_mean() reaches below the threshold: too few queries.
   bool settled = true;
 };
 

@@ -6,6 +6,8 @@
 namespace headlight {
 
 // Returns {head, layer, index}. Callers add their own fields.
-Json head_json(const HeadId& id);
+inline Json head_json(const HeadId& id) {
+  return {{"head", head_name(id)}, {"layer", id.layer}, {"index", id.head}};
+}
 
 }  // namespace headlight

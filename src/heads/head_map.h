@@ -27,8 +27,7 @@ class HeadMap {
   // Share of a uniform weight below which a weight counts as near zero.
   static constexpr double kSmallPart = 0.1;
 
-  // weights [T, T]; both must outlive the map. Row sums are computed on first use, because some
-  // scores do not need them.
+  // weights [T, T]; both must outlive the map. Computes sums on first use: some scores need none.
   HeadMap(const float* weights, const SequenceFacts& facts) : weights_(weights), facts_(facts) {}
 
   const SequenceFacts& facts() const { return facts_; }
@@ -38,16 +37,10 @@ class HeadMap {
   double weight(Index query, Index key) const { return row(query)[key]; }
   // Weight on the keys begin ... end - 1.
   double span_weight(Index query, Index begin, Index end) const;
-  // Weight on all keys.
-  double row_weight(Index query) const { return row_of(query).sums.weight; }
+  // Sums over keys; `below` counts weights of less than kSmallPart of a uniform weight.
+  const kernels::WeightRowSums& sums(Index query) const { return row_of(query).sums; }
   // Key with the largest weight; the first one on ties.
   Index top_key(Index query) const { return row_of(query).top_key; }
-  double largest(Index query) const { return static_cast<double>(row_of(query).sums.largest); }
-  double entropy(Index query) const { return row_of(query).sums.entropy; }  // nats
-  // Sum over keys of weight times distance in tokens.
-  double distance(Index query) const { return row_of(query).sums.distance; }
-  // Number of keys with less than kSmallPart of a uniform weight.
-  Index small_weights(Index query) const { return row_of(query).sums.below; }
 
  private:
   struct Row {

@@ -123,12 +123,8 @@ HeadLayout heads_of(const LanguageModel& model) {
 }
 
 std::span<const HeadId> HeadSet::of_layer(Index layer) const {
-  const auto begin =
-      std::lower_bound(heads_.begin(), heads_.end(), layer,
-                       [](const HeadId& id, Index wanted) { return id.layer < wanted; });
-  const auto end =
-      std::find_if(begin, heads_.end(), [&](const HeadId& id) { return id.layer != layer; });
-  return {begin, end};
+  const auto found = std::ranges::equal_range(heads_, layer, {}, &HeadId::layer);
+  return {found.begin(), found.end()};
 }
 
 }  // namespace headlight

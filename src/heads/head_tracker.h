@@ -10,13 +10,11 @@
 
 namespace headlight {
 
-// Scores all heads every `interval` steps of a run. Appends one JSON line each time to heads.jsonl
-// in the run directory. Only reads the model, so training results are bit-identical with and
-// without it.
+// Scores all heads every `interval` steps of a run; appends a JSON line to heads.jsonl in the run
+// directory. Only reads the model, so training results are bit-identical with and without it.
 class HeadTracker : public TrainObserver {
  public:
-  // Measures nothing if `interval` is 0. `warn` receives a line if a write fails and training
-  // continues.
+  // Interval 0: measures nothing. `warn` gets a line if a write fails and training continues.
   HeadTracker(Index interval, std::function<void(const std::string&)> warn)
       : interval_(interval), warn_(std::move(warn)) {}
 

@@ -17,109 +17,12 @@ constexpr double kLocal = 0.75;      // of the weight
 constexpr double kDiffuse = 0.85;    // of the largest entropy
 constexpr int kLastNamedRank = 1;
 
-std::vector<VerdictRule> pattern_rules() {
-  return {
-      {"induction",
-       "induction",
-       "귀납",
-       {"induction"},
-       kHalf,
-       0,
-       "{head} is an induction head: in repeated random text {score} of its weight is on the token "
-       "that followed the same token before",
-       "{head}: 귀납 헤드. 무작위 글이 되풀이될 때 같은 토큰의 다음 자리에 가중치의 {score}만큼을 "
-       "둡니다"},
-      {"duplicate_token",
-       "duplicate token",
-       "같은 토큰",
-       {"duplicate_token"},
-       kHalf,
-       0,
-       "{head} attends to earlier occurrences of the same token: {score} of its weight",
-       "{head}: 앞에 나온 같은 토큰을 봅니다. 가중치의 {score}"},
-      {"delimiter",
-       "delimiter",
-       "따옴표·괄호",
-       {"quote", "quote_ahead", "bracket", "bracket_ahead"},
-       kHalf,
-       0,
-       "{head} attends from {meaning}: {score} of its weight there",
-       "{head}: 닫는 따옴표나 괄호의 짝을 찾습니다. 그 자리에서 가중치의 {score}"},
-      {"agreement",
-       "agreement",
-       "주어-동사",
-       {"agreement", "agreement_ahead"},
-       kHalf,
-       0,
-       "{head} attends from {meaning}: {score} of its weight there",
-       "{head}: 동사에서 그 주어를 봅니다. 그 자리에서 가중치의 {score}"},
-      {"name_mover",
-       "name mover",
-       "이름",
-       {"name", "name_ahead", "names_ahead"},
-       kHalf,
-       0,
-       "{head} attends from {meaning}: {score} of its weight there",
-       "{head}: 이름이 나올 자리에서 앞에 나온 이름을 봅니다. 그 자리에서 가중치의 {score}"},
-      {"previous_token",
-       "previous token",
-       "바로 앞 토큰",
-       {"previous_token"},
-       kHalf,
-       0,
-       "{head} attends to the previous token: {score} of its weight",
-       "{head}: 바로 앞 토큰을 봅니다. 가중치의 {score}"},
-      {"same_token",
-       "same token",
-       "자기 자리",
-       {"same_token"},
-       kHalf,
-       0,
-       "{head} attends to the token itself: {score} of its weight",
-       "{head}: 자기 자리를 봅니다. 가중치의 {score}"}};
-}
-
-std::vector<VerdictRule> other_rules() {
-  return {{"fixed_offset",
-           "fixed offset",
-           "일정한 거리",
-           {"offset_share"},
-           kPositional,
-           1,
-           "{head} attends {offset} back: its largest weight is there for {score} of the queries",
-           "{head}: {offset}칸 앞을 봅니다. 쿼리의 {score}에서 가장 큰 가중치가 그곳에 있습니다"},
-          {"first_token",
-           "first token",
-           "첫 토큰",
-           {"first_token"},
-           kHalf,
-           1,
-           "{head} attends mostly to the first token: {score} of its weight",
-           "{head}: 첫 토큰에 집중합니다. 가중치의 {score}"},
-          {"local",
-           "local",
-           "가까운 곳",
-           {"near"},
-           kLocal,
-           2,
-           "{head} attends to nearby tokens: {score} of its weight on the last 8 tokens",
-           "{head}: 가까운 곳을 둘러봅니다. 마지막 8개 토큰에 가중치의 {score}"},
-          {"diffuse",
-           "diffuse",
-           "고르게",
-           {"spread"},
-           kDiffuse,
-           2,
-           "{head} attends evenly to all tokens: its entropy is {score} of the largest possible",
-           "{head}: 모든 토큰을 고르게 봅니다. 엔트로피가 가능한 최댓값의 {score}"},
-          {"mixed",
-           "mixed",
-           "패턴 없음",
-           {},
-           0,
-           3,
-           "{head} matches no pattern; the nearest is '{name}' with {score}",
-           "{head}: 맞는 패턴이 없습니다. 가장 가까운 것은 '{name}' ({score})"}};
+VerdictRule verdict_rule(std::string_view name, std::string_view korean_label,
+                         std::vector<std::string_view> scores, double threshold, int rank,
+                         std::string_view english, std::string_view korean) {
+  std::string label(name);
+  std::replace(label.begin(), label.end(), '_', ' ');
+  return {name, label, korean_label, std::move(scores), threshold, rank, english, korean};
 }
 
 struct BestScore {
@@ -172,24 +75,18 @@ Verdict verdict_of(const VerdictRule& rule, const ScoredHead& head) {
   const BestScore best = best_score(rule, head);
   const ScoreValue& score = head.score(best.name);
   const Interval range = range_of(score);
-  return {.name = rule.name,
-          .measure = best.name,
-          .score = best.value,
-          .leans = {},
-          .range = range,
-          .places = score.count,
-          .settled = range.low >= rule.threshold};
+  const bool settled = range.low >= rule.threshold;
+  return {rule.name, best.name, best.value, {}, range, score.count, settled};
 }
 
-// The rule of a rank with the highest score; with `reaching`, only among rules at their threshold.
-const VerdictRule* best_rule(int rank, bool reaching, const ScoredHead& head) {
+// The rule of the ranks `first` to `last` with the highest score; on ties the lower rank. With
+// `reaching`, only among rules at their threshold.
+const VerdictRule* best_rule(int first, int last, bool reaching, const ScoredHead& head) {
   const VerdictRule* best = nullptr;
   for (const VerdictRule& rule : verdict_rules()) {
-    if (rule.rank != rank) {
-      continue;
-    }
-    const double score = best_score(rule, head).value;
-    if ((!reaching || score >= rule.threshold) &&
+    const bool has_rank = rule.rank >= first && rule.rank <= last;
+    const double score = has_rank ? best_score(rule, head).value : 0;
+    if (has_rank && (!reaching || score >= rule.threshold) &&
         (best == nullptr || score > best_score(*best, head).value)) {
       best = &rule;
     }
@@ -240,27 +137,59 @@ std::string offset_text(Index offset, Language language) {
 }  // namespace
 
 const std::vector<VerdictRule>& verdict_rules() {
-  static const std::vector<VerdictRule> kRules = [] {
-    std::vector<VerdictRule> rules = pattern_rules();
-    for (VerdictRule& rule : other_rules()) {
-      rules.push_back(std::move(rule));
-    }
-    return rules;
-  }();
+  static const std::vector<VerdictRule> kRules{
+      verdict_rule(
+          "induction", "귀납", {"induction"}, kHalf, 0,
+          "{head} is an induction head: in repeated random text {score} of its weight is on the "
+          "token that followed the same token before",
+          "{head}: 귀납 헤드. 무작위 글이 되풀이될 때 같은 토큰의 다음 자리에 가중치의 "
+          "{score}만큼을 둡니다"),
+      verdict_rule("duplicate_token", "같은 토큰", {"duplicate_token"}, kHalf, 0,
+                   "{head} attends to earlier occurrences of the same token: {score} of its weight",
+                   "{head}: 앞에 나온 같은 토큰을 봅니다. 가중치의 {score}"),
+      verdict_rule("delimiter", "따옴표·괄호", {"quote", "quote_ahead", "bracket", "bracket_ahead"},
+                   kHalf, 0, "{head} attends from {meaning}: {score} of its weight there",
+                   "{head}: 닫는 따옴표나 괄호의 짝을 찾습니다. 그 자리에서 가중치의 {score}"),
+      verdict_rule("agreement", "주어-동사", {"agreement", "agreement_ahead"}, kHalf, 0,
+                   "{head} attends from {meaning}: {score} of its weight there",
+                   "{head}: 동사에서 그 주어를 봅니다. 그 자리에서 가중치의 {score}"),
+      verdict_rule(
+          "name_mover", "이름", {"name", "name_ahead", "names_ahead"}, kHalf, 0,
+          "{head} attends from {meaning}: {score} of its weight there",
+          "{head}: 이름이 나올 자리에서 앞에 나온 이름을 봅니다. 그 자리에서 가중치의 {score}"),
+      verdict_rule("previous_token", "바로 앞 토큰", {"previous_token"}, kHalf, 0,
+                   "{head} attends to the previous token: {score} of its weight",
+                   "{head}: 바로 앞 토큰을 봅니다. 가중치의 {score}"),
+      verdict_rule("same_token", "자기 자리", {"same_token"}, kHalf, 0,
+                   "{head} attends to the token itself: {score} of its weight",
+                   "{head}: 자기 자리를 봅니다. 가중치의 {score}"),
+      verdict_rule(
+          "fixed_offset", "일정한 거리", {"offset_share"}, kPositional, 1,
+          "{head} attends {offset} back: its largest weight is there for {score} of the queries",
+          "{head}: {offset}칸 앞을 봅니다. 쿼리의 {score}에서 가장 큰 가중치가 그곳에 있습니다"),
+      verdict_rule("first_token", "첫 토큰", {"first_token"}, kHalf, 1,
+                   "{head} attends mostly to the first token: {score} of its weight",
+                   "{head}: 첫 토큰에 집중합니다. 가중치의 {score}"),
+      verdict_rule("local", "가까운 곳", {"near"}, kLocal, 2,
+                   "{head} attends to nearby tokens: {score} of its weight on the last 8 tokens",
+                   "{head}: 가까운 곳을 둘러봅니다. 마지막 8개 토큰에 가중치의 {score}"),
+      verdict_rule(
+          "diffuse", "고르게", {"spread"}, kDiffuse, 2,
+          "{head} attends evenly to all tokens: its entropy is {score} of the largest possible",
+          "{head}: 모든 토큰을 고르게 봅니다. 엔트로피가 가능한 최댓값의 {score}"),
+      verdict_rule("mixed", "패턴 없음", {}, 0, 3,
+                   "{head} matches no pattern; the nearest is '{name}' with {score}",
+                   "{head}: 맞는 패턴이 없습니다. 가장 가까운 것은 '{name}' ({score})")};
   return kRules;
 }
 
 Verdict judge_head(const ScoredHead& head) {
   for (int rank = 0; rank < verdict_rules().back().rank; ++rank) {
-    if (const VerdictRule* rule = best_rule(rank, true, head)) {
+    if (const VerdictRule* rule = best_rule(rank, rank, true, head)) {
       return verdict_of(*rule, head);
     }
   }
-  const VerdictRule* nearest = best_rule(0, false, head);
-  for (int rank = 1; rank <= kLastNamedRank; ++rank) {
-    const VerdictRule* other = best_rule(rank, false, head);
-    nearest = best_score(*other, head).value > best_score(*nearest, head).value ? other : nearest;
-  }
+  const VerdictRule* nearest = best_rule(0, kLastNamedRank, false, head);
   Verdict verdict = verdict_of(*nearest, head);
   verdict.leans = nearest->name;
   verdict.name = verdict_rules().back().name;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "headlight/data/sequence_pieces.h"
 #include "headlight/nn/language_model.h"
 
 namespace headlight {
@@ -22,11 +23,7 @@ void visit_layer_maps(const LanguageModel& model,
                       const LayerVisitor& visit);
 
 // Part of a sequence that fits the context length.
-struct SequencePiece {
-  std::size_t sequence = 0;
-  Index begin = 0;
-  Index length = 0;
-};
+using SequencePiece = SequencePieces::Place;
 
 // Truncates each sequence to max_tokens (0: no limit) and splits it every block_size tokens.
 std::vector<SequencePiece> cut_sequences(const std::vector<std::vector<std::int32_t>>& sequences,

@@ -1,5 +1,6 @@
 #include "heads/point_values.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "headlight/autograd/autograd.h"
@@ -8,29 +9,12 @@
 namespace headlight {
 
 ValueLayout::ValueLayout(Point point, const Shape& shape) {
-  switch (items_of(point)) {
-    case PointItems::maps:  // [H, T, S]
-      rows = shape[1];
-      items = shape[0];
-      width = shape[2];
-      row_stride = width;
-      item_stride = rows * width;
-      return;
-    case PointItems::features:  // [N, F]
-      rows = shape[0];
-      items = shape[1];
-      width = 1;
-      row_stride = items;
-      item_stride = 1;
-      return;
-    case PointItems::heads:
-    case PointItems::key_heads:  // [N, H, D]
-      rows = shape[0];
-      items = shape[1];
-      width = shape[2];
-      row_stride = items * width;
-      item_stride = width;
-  }
+  const bool is_map = items_of(point) == PointItems::maps;  // [H, T, S]; others [N, H, D] or [N, F]
+  rows = shape[is_map ? 1 : 0];
+  items = shape[is_map ? 0 : 1];
+  width = shape.rank() == 3 ? shape[2] : 1;
+  row_stride = is_map ? width : items * width;
+  item_stride = is_map ? rows * width : width;
 }
 
 std::vector<Index> item_numbers(Point point, Index layer, Index items, const HeadLayout& heads) {
@@ -48,40 +32,57 @@ std::vector<Index> item_numbers(Point point, Index layer, Index items, const Hea
   return numbers;
 }
 
+bool covers(const PointRange& target, Point point, Index layer) {
+  return target.point == point && target.layers.contains(layer);
+}
+
+bool covers(const std::vector<PointRange>& targets, Point point, Index layer) {
+  return std::any_of(targets.begin(), targets.end(),
+                     [&](const PointRange& target) { return covers(target, point, layer); });
+}
+
 Tensor KeepValues::visit(const Place& place, const Tensor& value) {
-  values[{place.point, place.layer}] = to_contiguous(value.detach()).clone();
+  const Tensor kept = part_ ? part_(place, value) : value;
+  values[{place.point, place.layer}] = to_contiguous(kept.detach()).clone();
   return value;
 }
 
-void RowMeans::add(const Tensor& value) {
-  const std::vector<double> values = value.to_vector();
-  const auto rows = static_cast<std::size_t>(value.size(0));
-  sums_.resize(values.size() / rows);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    sums_[i % sums_.size()] += values[i];
-  }
-  rows_ += static_cast<double>(rows);
-}
-
-Tensor RowMeans::row(DType dtype) const {
-  std::vector<double> mean = sums_;
-  for (double& value : mean) {
-    value /= rows_;
-  }
-  return convert(Tensor::from(mean, {std::ssize(mean)}), dtype);
-}
-
-PointValues values_of(const Gpt& model, const Batch& batch,
+PointValues values_of(const LanguageModel& model, const Batch& batch,
                       std::function<bool(Point, Index)> wants) {
   const NoGrad no_grad;
   KeepValues hook(std::move(wants));
-  model.hidden(batch, {.hook = &hook});
+  if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
+    gpt->hidden(batch, {.hook = &hook});
+  } else {
+    model.logits(batch, {.hook = &hook});
+  }
   return std::move(hook.values);
 }
 
-PointValues values_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
-                      std::function<bool(Point, Index)> wants) {
-  return values_of(model, make_batch({tokens}), std::move(wants));
+PointValues mean_rows(const LanguageModel& model, const SequentialBatches& batches,
+                      const std::function<bool(Point, Index)>& wants) {
+  std::map<Spot, std::vector<double>> sums;
+  double rows = 0;
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
+    for (const auto& [spot, value] : values_of(model, batch, wants)) {
+      const std::vector<double> values = value.to_vector();
+      std::vector<double>& sum = sums[spot];
+      sum.resize(values.size() / static_cast<std::size_t>(value.size(0)));
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        sum[k % sum.size()] += values[k];
+      }
+    }
+    rows += static_cast<double>(batch.token_count());
+  }
+  PointValues means;
+  for (auto& [spot, sum] : sums) {
+    for (double& value : sum) {
+      value /= rows;
+    }
+    means[spot] = convert(Tensor::from(sum, {std::ssize(sum)}), model.dtype());
+  }
+  return means;
 }
 
 }  // namespace headlight

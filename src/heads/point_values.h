@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "headlight/data/sequential_batches.h"
 #include "headlight/nn/forward_hook.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/head_layout.h"
@@ -25,14 +26,19 @@ struct ValueLayout {
 // Numbers of the items of a value: head numbers, or 0, 1, 2 ...
 std::vector<Index> item_numbers(Point point, Index layer, Index items, const HeadLayout& heads);
 
+bool covers(const PointRange& target, Point point, Index layer);
+bool covers(const std::vector<PointRange>& targets, Point point, Index layer);  // any of them
+
 // A point and its layer (0 for points outside layers).
 using Spot = std::pair<Point, Index>;
 using PointValues = std::map<Spot, Tensor>;
 
-// Hook that keeps the last value of each wanted point.
+// Hook that keeps a copy of the last value of each wanted point, or of part(value).
 class KeepValues final : public ForwardHook {
  public:
-  explicit KeepValues(std::function<bool(Point, Index)> wants) : wants_(std::move(wants)) {}
+  using Part = std::function<Tensor(const Place& place, const Tensor& value)>;
+  explicit KeepValues(std::function<bool(Point, Index)> wants, Part part = nullptr)
+      : wants_(std::move(wants)), part_(std::move(part)) {}
 
   bool wants(Point point, Index layer) const override { return wants_(point, layer); }
   Tensor visit(const Place& place, const Tensor& value) override;
@@ -41,26 +47,15 @@ class KeepValues final : public ForwardHook {
 
  private:
   std::function<bool(Point, Index)> wants_;
-};
-
-// Mean over the rows of values [N, ...] with equal row sizes.
-class RowMeans {
- public:
-  void add(const Tensor& value);
-  // Returns the mean [F], F the elements of a row. Call add() with at least one row first.
-  Tensor row(DType dtype) const;
-
- private:
-  std::vector<double> sums_;
-  double rows_ = 0;
+  Part part_;
 };
 
 // Runs the model and returns the values of the wanted points; for maps only the last sequence's.
 // Records no gradient.
-PointValues values_of(const Gpt& model, const Batch& batch,
-                      std::function<bool(Point, Index)> wants);
-// values_of() for one sequence.
-PointValues values_of(const Gpt& model, const std::vector<std::int32_t>& tokens,
+PointValues values_of(const LanguageModel& model, const Batch& batch,
                       std::function<bool(Point, Index)> wants);
 
+// Means of the wanted points [N, ...] over the rows of all batches, [F] with the elements of a row.
+PointValues mean_rows(const LanguageModel& model, const SequentialBatches& batches,
+                      const std::function<bool(Point, Index)>& wants);
 }  // namespace headlight

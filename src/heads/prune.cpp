@@ -1,7 +1,6 @@
 #include "headlight/heads/prune.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
@@ -112,16 +111,13 @@ std::unique_ptr<Gpt> rebuilt(const Gpt& model, const Layout& layout, const GptCo
   return result;
 }
 
-// Numbers of the key heads kept in the new model.
-HeadNumbers key_numbers_of(const HeadLayout& whole, const Layout& layout) {
-  HeadNumbers numbers(layout.size());
-  for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    for (const Index place : layout[layer].key_heads) {
-      numbers[layer].push_back(
-          whole.key_numbers_of(static_cast<Index>(layer))[static_cast<std::size_t>(place)]);
-    }
+// The numbers of some heads of a layer.
+std::vector<Index> picked(const std::vector<Index>& numbers, const std::vector<Index>& places) {
+  std::vector<Index> chosen;
+  for (const Index place : places) {
+    chosen.push_back(numbers[static_cast<std::size_t>(place)]);
   }
-  return numbers;
+  return chosen;
 }
 
 const HeadNumbers& all_key_numbers(const HeadLayout& layout) {
@@ -183,54 +179,36 @@ std::vector<Index> places_of(const std::vector<Index>& numbers, Index count) {
 std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
   const HeadLayout whole = model.heads();
   heads.require_in(whole);
-  Layout layout(whole.numbers.size());
-  HeadNumbers numbers(whole.numbers.size());
-  for (const HeadId& id : HeadSet::all(whole)) {
-    if (!heads.contains(id)) {
-      const Index place = place_of(id, whole);
-      LayerLayout& layer = layout[static_cast<std::size_t>(id.layer)];
-      layer.heads.push_back(place);
-      numbers[static_cast<std::size_t>(id.layer)].push_back(id.head);
-      const Index key_head = block_plan(model.config(), id.layer).attention.key_head(place);
-      if (layer.key_heads.empty() || layer.key_heads.back() != key_head) {
-        layer.key_heads.push_back(key_head);
+  Layout layout;
+  HeadNumbers numbers;
+  HeadNumbers key_numbers;
+  for (Index layer = 0; layer < whole.layers(); ++layer) {
+    const std::vector<Index>& all = whole.numbers[static_cast<std::size_t>(layer)];
+    const AttentionPlan plan = block_plan(model.config(), layer).attention;
+    LayerLayout& kept = layout.emplace_back();
+    for (Index place = 0; place < plan.heads; ++place) {
+      if (heads.contains({layer, all[static_cast<std::size_t>(place)]})) {
+        continue;
+      }
+      kept.heads.push_back(place);
+      if (kept.key_heads.empty() || kept.key_heads.back() != plan.key_head(place)) {
+        kept.key_heads.push_back(plan.key_head(place));
       }
     }
-  }
-  for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    require_value(!layout[layer].heads.empty(), "heads", "layer ", layer,
+    require_value(!kept.heads.empty(), "heads", "layer ", layer,
                   " would have no head left, expected at least one");
+    numbers.push_back(picked(all, kept.heads));
+    key_numbers.push_back(picked(whole.key_numbers_of(layer), kept.key_heads));
   }
-  const Index width = whole.head_width;
-  GptConfig config = config_with(model.config(), layout, std::move(numbers), width);
+  GptConfig config = config_with(model.config(), layout, std::move(numbers), whole.head_width);
   if (shares_keys(model.config())) {
     config.n_kv_head = 0;
     config.key_groups = key_groups_of(model.config(), layout);
   }
-  const HeadNumbers key_numbers = key_numbers_of(whole, layout);
   if (key_numbers != all_key_numbers(config.head_layout())) {
     config.key_head_numbers = key_numbers;
   }
   return rebuilt(model, layout, config);
-}
-
-std::unique_ptr<Gpt> zero_heads(const Gpt& model, const HeadSet& heads) {
-  const HeadLayout whole = model.heads();
-  heads.require_in(whole);
-  Layout layout(whole.numbers.size());
-  for (const HeadId& id : HeadSet::all(whole)) {
-    layout[static_cast<std::size_t>(id.layer)].heads.push_back(
-        heads.contains(id) ? kNoHead : place_of(id, whole));
-  }
-  for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    layout[layer].key_heads = layout[layer].heads;
-    if (shares_keys(model.config())) {  // other heads may read them
-      const AttentionPlan plan = block_plan(model.config(), static_cast<Index>(layer)).attention;
-      layout[layer].key_heads.resize(static_cast<std::size_t>(plan.key_heads));
-      std::iota(layout[layer].key_heads.begin(), layout[layer].key_heads.end(), Index{0});
-    }
-  }
-  return rebuilt(model, layout, model.config());
 }
 
 std::unique_ptr<Gpt> fill_up_heads(const Gpt& model, Index heads) {

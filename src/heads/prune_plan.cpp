@@ -26,44 +26,25 @@ double mean_loss(const Gpt& model, const TokenDataset& data, Index batch_size) {
   return sum / targets;
 }
 
-// A model that is pruned step by step. Remaining heads keep their numbers.
-class ShrinkingModel {
- public:
-  explicit ShrinkingModel(const Gpt& whole) : current_(&whole) {}
-
-  const Gpt& model() const { return *current_; }
-  Index heads() const { return std::ssize(HeadSet::all(current_->heads())); }
-  bool may_lose_from(Index layer) const { return current_->heads().count(layer) > 1; }
-
-  void remove(const HeadId& id) {
-    owned_ = prune_heads(*current_, {id});
-    current_ = owned_.get();
-  }
-
- private:
-  const Gpt* current_;
-  std::unique_ptr<Gpt> owned_;  // null until the first removal
-};
-
 struct Ranked {
   HeadId head;
   double importance;
 };
 
 // Returns the remaining heads, least important first.
-std::vector<Ranked> rank(const ShrinkingModel& shrinking, const TokenDataset& data,
+std::vector<Ranked> rank(const Gpt& model, const TokenDataset& data,
                          const PrunePlanOptions& options) {
   std::vector<Ranked> ranked;
   if (options.ranking == PruneRanking::ablation) {
     AblationOptions ablation{.batch_size = options.batch_size};
     ablation.bootstrap.resamples = 1;  // only the means are used
-    for (const HeadEffect& effect : ablate_heads(shrinking.model(), data, ablation).heads) {
+    for (const HeadEffect& effect : ablate_heads(model, data, ablation).heads) {
       ranked.push_back({effect.head, effect.rise.mean});
     }
   } else {
     ImportanceOptions importance{.batch_size = options.batch_size};
     importance.bootstrap.resamples = 1;
-    for (const HeadImportance& head : head_importance(shrinking.model(), data, importance).heads) {
+    for (const HeadImportance& head : head_importance(model, data, importance).heads) {
       ranked.push_back({head.head, head.sensitivity.mean});
     }
   }
@@ -72,25 +53,21 @@ std::vector<Ranked> rank(const ShrinkingModel& shrinking, const TokenDataset& da
   return ranked;
 }
 
-void check(const PrunePlanOptions& options, Index heads) {
-  require_value(options.keep >= 0 && options.keep <= heads, "keep", "expected 0 to ", heads,
-                " heads, got ", options.keep);
-  require_value(options.largest_rise >= 0, "until_loss", "expected a rise from 0, got ",
-                options.largest_rise);
-  require_value(options.rounds >= 1, "rounds", "expected at least 1, got ", options.rounds);
-}
-
 class Planner {
  public:
   Planner(const Gpt& model, const TokenDataset& data, const PrunePlanOptions& options)
-      : shrinking_(model), data_(data), options_(options) {
-    check(options, shrinking_.heads());
+      : model_(&model), data_(data), options_(options) {
+    require_value(options.keep >= 0 && options.keep <= heads(), "keep", "expected 0 to ", heads(),
+                  " heads, got ", options.keep);
+    require_value(options.largest_rise >= 0, "until_loss", "expected a rise from 0, got ",
+                  options.largest_rise);
+    require_value(options.rounds >= 1, "rounds", "expected at least 1, got ", options.rounds);
     add_point(std::nullopt);
   }
 
   PrunePlan run() {
-    const Index least = std::max(options_.keep, shrinking_.model().config().n_layer);
-    const Index all = std::max<Index>(0, shrinking_.heads() - least);
+    const Index least = std::max(options_.keep, model_->config().n_layer);
+    const Index all = std::max<Index>(0, heads() - least);
     for (Index round = 0; round < options_.rounds && !done_; ++round) {
       const Index share = all * (round + 1) / options_.rounds - all * round / options_.rounds;
       if (share > 0) {
@@ -101,13 +78,16 @@ class Planner {
   }
 
  private:
+  Index heads() const { return std::ssize(HeadSet::all(model_->heads())); }
+
   void remove(Index count) {
-    for (const Ranked& head : rank(shrinking_, data_, options_)) {
+    for (const Ranked& head : rank(*model_, data_, options_)) {
       if (count == 0 || done_) {
         return;
       }
-      if (shrinking_.may_lose_from(head.head.layer)) {
-        shrinking_.remove(head.head);
+      if (model_->heads().count(head.head.layer) > 1) {
+        pruned_ = prune_heads(*model_, {head.head});
+        model_ = pruned_.get();
         add_point(head.head);
         --count;
       }
@@ -115,15 +95,16 @@ class Planner {
   }
 
   void add_point(const std::optional<HeadId>& removed) {
-    const double loss = mean_loss(shrinking_.model(), data_, options_.batch_size);
-    plan_.points.push_back({shrinking_.heads(), loss, removed});
+    const double loss = mean_loss(*model_, data_, options_.batch_size);
+    plan_.points.push_back({heads(), loss, removed});
     done_ = loss > plan_.points.front().loss + options_.largest_rise;
     if (removed && !done_) {
       plan_.heads.push_back(*removed);
     }
   }
 
-  ShrinkingModel shrinking_;
+  const Gpt* model_;             // with the heads that are left; they keep their numbers
+  std::unique_ptr<Gpt> pruned_;  // null until the first removal
   const TokenDataset& data_;
   const PrunePlanOptions& options_;
   PrunePlan plan_;

@@ -15,16 +15,6 @@
 namespace headlight {
 namespace {
 
-void cut_and_label(RecordedDocument& document, const Tokenizer& tokenizer, Index max_tokens) {
-  if (max_tokens > 0 && static_cast<Index>(document.ids.size()) > max_tokens) {
-    document.ids.resize(static_cast<std::size_t>(max_tokens));
-    document.text = tokenizer.decode(document.ids);
-  }
-  for (const std::int32_t id : document.ids) {
-    document.tokens.push_back(tokenizer.token_label(id));
-  }
-}
-
 // Truncates documents that have ids and text, and labels their tokens.
 std::vector<RecordedDocument> prepared(std::vector<RecordedDocument> documents,
                                        const LanguageModel& model, const Tokenizer& tokenizer,
@@ -33,12 +23,19 @@ std::vector<RecordedDocument> prepared(std::vector<RecordedDocument> documents,
   require_value(max_tokens >= 0, "max_tokens", "expected a number from 0, got ", max_tokens);
   const Index block = model.block_size();
   for (std::size_t i = 0; i < documents.size(); ++i) {
-    cut_and_label(documents[i], tokenizer, max_tokens);
-    const std::size_t length = documents[i].ids.size();
+    RecordedDocument& document = documents[i];
+    if (max_tokens > 0 && std::ssize(document.ids) > max_tokens) {
+      document.ids.resize(static_cast<std::size_t>(max_tokens));
+      document.text = tokenizer.decode(document.ids);
+    }
+    for (const std::int32_t id : document.ids) {
+      document.tokens.push_back(tokenizer.token_label(id));
+    }
+    const Index length = std::ssize(document.ids);
     const std::string name = documents.size() == 1 ? "the text" : concat_text("document ", i + 1);
     require(length > 0, name, " is empty, expected at least one token");
-    require(static_cast<Index>(length) <= block, name, " has ", length, " tokens, more than the ",
-            block, " tokens of the context length: cut it with max_tokens ", block,
+    require(length <= block, name, " has ", length, " tokens, more than the ", block,
+            " tokens of the context length: cut it with max_tokens ", block,
             ", or raise window up to block_size");
   }
   return documents;
@@ -70,15 +67,11 @@ double bytes_needed(const LanguageModel& model, const HeadSet& chosen,
   return bytes;
 }
 
-void require_memory(const LanguageModel& model, const HeadSet& chosen,
-                    const RecordedAttention& recorded, const RecordAttentionOptions& options) {
-  constexpr double kMebibyte = 1024.0 * 1024.0;
-  const double bytes = bytes_needed(model, chosen, recorded, options.vectors);
-  const Index max_bytes = options.max_bytes;
+void require_memory(double bytes, const RecordedAttention& recorded, Index max_bytes) {
   require(bytes <= static_cast<double>(max_bytes), "[record_attention] the maps of ",
           recorded.documents.size(), " documents of up to ", recorded.longest(), " tokens take ",
-          static_cast<Index>(bytes / kMebibyte), " MiB, more than ", max_bytes / (Index{1} << 20),
-          " MiB: choose fewer documents, layers or tokens");
+          static_cast<Index>(bytes / (Index{1} << 20)), " MiB, more than ",
+          max_bytes / (Index{1} << 20), " MiB: choose fewer documents, layers or tokens");
 }
 
 // Hook that keeps queries [N, H, D] and keys [N, G, D] of some layers as the scores use them. If
@@ -200,7 +193,8 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
   const HeadSet chosen = options.heads.or_all(layout);
   RecordedAttention recorded;
   recorded.documents = prepared(std::move(documents), model, tokenizer, options.max_tokens);
-  require_memory(model, chosen, recorded, options);
+  require_memory(bytes_needed(model, chosen, recorded, options.vectors), recorded,
+                 options.max_bytes);
   KeepVectors hook(chosen);
   Recorder recorder =
       run_model(model, recorded.documents, chosen, options.vectors ? &hook : nullptr);

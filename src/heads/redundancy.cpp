@@ -72,21 +72,17 @@ void add_distances(const std::vector<Tensor>& maps, std::vector<double>& sums) {
   });
 }
 
-// Evenly spread pieces of at least two tokens: the first piece of every sequence, or all pieces of
-// a single sequence.
+// Evenly spread pieces of two tokens or more: the first of every sequence, or all of a single one.
 std::vector<SequencePiece> sample(const Sequences& sequences, const RedundancyOptions& options,
                                   Index block_size) {
   std::vector<SequencePiece> usable = cut_sequences(sequences, block_size, 0);
   std::erase_if(usable, [&](const SequencePiece& piece) {
     return piece.length < 2 || (sequences.size() > 1 && piece.begin > 0);
   });
-  const auto wanted = static_cast<std::size_t>(options.documents);
-  if (usable.size() <= wanted) {
-    return usable;
-  }
+  const std::size_t count = std::min(usable.size(), static_cast<std::size_t>(options.documents));
   std::vector<SequencePiece> chosen;
-  for (std::size_t i = 0; i < wanted; ++i) {
-    chosen.push_back(usable[i * usable.size() / wanted]);
+  for (std::size_t i = 0; i < count; ++i) {
+    chosen.push_back(usable[i * usable.size() / count]);
   }
   return chosen;
 }

@@ -233,20 +233,9 @@ TEST_CASE("an edge between heads is patched as their path is", "[heads]") {
       const bool is_shared = shares && into != Point::q;
       const CircuitNode to{CircuitPart::head, 2, 0, is_shared ? 1 : 0};
       const PatchCell path = patch_path(*gpt, kTask, {.from = {0, 1}, .to = {2, 0}, .into = into});
-      CHECK(patch_edge(*gpt, kTask, {from, to, into}).recovered == Approx(path.recovered));
+      CHECK(recovered_by_edge(*gpt, kTask, {from, to, into}) == Approx(path.recovered));
     }
   }
-}
-
-TEST_CASE("edges that a model does not have are not patched", "[heads]") {
-  const auto gpt = random_gpt(three_layers());
-  const CircuitNode head{CircuitPart::head, 1, 0, 0};
-  const auto refused = [&](const CircuitEdge& edge) {
-    return error_of([&] { patch_edge(*gpt, kTask, edge); });
-  };
-  CHECK(mentions(refused({{CircuitPart::mlp, 1}, head, Point::q}), {"edge: ", "mlp.1>1.0.q"}));
-  CHECK(mentions(refused({{CircuitPart::embed}, head, std::nullopt}), {"edge: ", "embed>1.0"}));
-  CHECK(mentions(refused({{CircuitPart::mlp, 9}, {CircuitPart::logits}, {}}), {"mlp.9"}));
 }
 
 }  // namespace circuit_test

@@ -4,6 +4,8 @@
 
 #include "headlight/data/dataset.h"
 #include "headlight/nn/gpt.h"
+#include "heads/circuit/edge_cut.h"
+#include "heads/effects/answer_contrast.h"
 #include "nn/nn_support.h"
 #include "support/tensors.h"
 
@@ -60,6 +62,26 @@ inline double log_probability(const Gpt& gpt, const Ids& text, const Ids& answer
     sum += row[answer[i]] - std::log(whole);
   }
   return sum;
+}
+
+// Share of the difference between the texts that one edge recovers: the model reads the corrupt
+// text while the edge carries its clean value.
+inline double recovered_by_edge(const Gpt& gpt, const PatchingTask& task, const CircuitEdge& edge) {
+  const CircuitGraph graph(gpt);
+  KeptEdges kept;
+  for (const CircuitGraph::Receiver& receiver : graph.receivers()) {
+    kept.emplace_back();
+    for (Index sender = 0; sender < receiver.senders; ++sender) {
+      const CircuitNode& from = graph.senders()[static_cast<std::size_t>(sender)];
+      kept.back().push_back(edge_name({from, receiver.node, receiver.into}) != edge_name(edge));
+    }
+  }
+  const AnswerContrast contrast(gpt, task);
+  const SenderRows clean = sender_rows(gpt, graph, contrast.batch(task.clean));
+  EdgeCut hook(gpt, graph, kept, clean);
+  const double corrupt = contrast.difference(gpt, task.corrupt);
+  return (contrast.difference(gpt, task.corrupt, &hook) - corrupt) /
+         (contrast.difference(gpt, task.clean) - corrupt);
 }
 
 }  // namespace headlight::test

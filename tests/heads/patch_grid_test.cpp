@@ -66,7 +66,8 @@ Tensor with_part(const Tensor& value, const Tensor& other, Point point, std::opt
 }
 
 Tensor value_of(const Gpt& gpt, const Ids& text, Point point, Index layer) {
-  return values_of(gpt, text, [&](Point p, Index l) { return p == point && l == layer; })
+  return values_of(gpt, make_batch({text}),
+                   [&](Point p, Index l) { return p == point && l == layer; })
       .at({point, layer});
 }
 

@@ -246,7 +246,7 @@ double paths_margin(const Gpt& gpt, const PatchingTask& task,
   std::vector<std::pair<std::string, double>> scores;
   for (const CircuitEdge& edge : find_circuit(gpt, {task}, {.steps = 1, .edges = 1}).edges) {
     if (edge.from.part != CircuitPart::embed) {
-      scores.emplace_back(edge_name(edge), patch_edge(gpt, task, edge).recovered);
+      scores.emplace_back(edge_name(edge), recovered_by_edge(gpt, task, edge));
     }
   }
   return margin_of(scores, planted);

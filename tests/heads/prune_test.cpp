@@ -36,10 +36,6 @@ TEST_CASE("a pruned model computes what the whole one does with those heads sile
       const auto pruned = prune_heads(*gpt, heads);
       CHECK(pruned->config().heads_per_layer == std::vector<Index>{2, 3, 1});
       check_close(logits_of(*pruned), silenced_logits(config, heads), 1e-12);
-      const auto zeroed = zero_heads(*gpt, heads);
-      CHECK(zeroed->config().heads_per_layer.empty());
-      CHECK(zeroed->config().head_width == 0);
-      check_close(logits_of(*zeroed), silenced_logits(config, heads), 1e-12);
     }
   }
 }
@@ -120,7 +116,9 @@ TEST_CASE("a filled up model has its heads at their numbers") {
   const auto gpt = random_gpt(three_layers());
   const auto full = fill_up_heads(*prune_heads(*gpt, {{0, 0}, {2, 1}}), 3);
   CHECK(full->config().head_numbers.empty());
-  CHECK(same_bits(logits_of(*full), logits_of(*zero_heads(*gpt, {{0, 0}, {2, 1}}))));
+  silence(*gpt, 0, 0);
+  silence(*gpt, 2, 1);
+  check_close(logits_of(*full), logits_of(*gpt), 1e-12);
 }
 
 TEST_CASE("a pruned model of shared keys and norms of q and k is filled up to the same logits") {

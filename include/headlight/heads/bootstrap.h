@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,12 +23,11 @@ struct Interval {
 
 struct BootstrapOptions {
   Index resamples = 1000;
-  double level = 0.95;  // share of resampled means between low and high
   std::uint64_t seed = 1337;
 };
 
-// Mean over all tokens of all documents, with the bootstrap's percentile interval. Documents are
-// resampled whole, because tokens of one document are correlated (Efron and Tibshirani, "An
+// Mean over all tokens of all documents, with the bootstrap's 95 % percentile interval. Documents
+// are resampled whole, because tokens of one document are correlated (Efron and Tibshirani, "An
 // Introduction to the Bootstrap", 1993, chapter 13). The draws depend only on the seed and the
 // number of documents, so measures of the same documents are comparable. Draws without tokens do
 // not count. Without tokens the result is 0; a single document has an interval of width 0.
@@ -35,23 +35,22 @@ Interval bootstrap_mean(const std::vector<DocumentSum>& documents,
                         const BootstrapOptions& options = {});
 
 // bootstrap_mean() of several measures of the same documents, [measures][documents]. Faster than
-// separate calls, because documents are drawn once. Without resamples intervals have width 0.
-// Throws Error if measures have different numbers of documents.
+// separate calls, because many measures share the draws. Without resamples intervals have width 0.
+// Calls `pause` from time to time. Throws Error if measures differ in their number of documents.
 std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>>& measures,
-                                      const BootstrapOptions& options = {});
+                                      const BootstrapOptions& options = {},
+                                      const std::function<void()>& pause = {});
 
 // Number of documents that a 95 % percentile interval needs. For skewed values its coverage is 87 %
 // with 10 documents, 80 % with 5 and 72 % with 3.
 inline constexpr Index kEnoughDocuments = 10;
 
-// Returns a one-line warning for fewer documents: intervals are too narrow, or missing for a single
-// document. "" for enough documents.
+// One-line warning for fewer documents: intervals are too narrow or missing. "" for enough.
 std::string few_documents_caution(Index documents);
 
-// Interval of Hoeffding's inequality ("Probability inequalities for sums of bounded random
+// 95 % interval of Hoeffding's inequality ("Probability inequalities for sums of bounded random
 // variables", 1963, theorem 2) around the mean of `count` independent numbers from 0 to 1, clipped
-// to that range. It contains the true mean with a probability of at least `level`. Count 0 gives
-// the whole range. Throws Error unless 0 < level < 1.
-Interval bounded_mean(double mean, double count, double level = 0.95);
+// to that range. Count 0 gives the whole range.
+Interval bounded_mean(double mean, double count);
 
 }  // namespace headlight

@@ -3,7 +3,6 @@
 #include <array>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "headlight/base/choices.h"

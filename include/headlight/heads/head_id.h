@@ -9,8 +9,7 @@
 
 namespace headlight {
 
-// One head of a model, written LAYER.HEAD, as in "2.3". It keeps its number when other heads are
-// pruned.
+// A head of a model, written "2.3" (LAYER.HEAD). It keeps its number when others are pruned.
 struct HeadId {
   Index layer = 0;
   Index head = 0;  // its number in the layer, HeadLayout::numbers
@@ -22,8 +21,7 @@ struct HeadId {
 std::string head_name(const HeadId& id);
 std::vector<std::string> head_names(std::span<const HeadId> ids);
 
-// Index of a head's weights among the heads of its layer. Throws Error for a head that the model
-// does not have.
+// Index of a head's weights in its layer. Throws Error for a head that the model does not have.
 Index place_of(const HeadId& id, const HeadLayout& layout);
 
 }  // namespace headlight

@@ -21,8 +21,7 @@ class HeadSet {
   // layer 0, head 0 of layer 3). Throws Error for other text.
   static HeadSet parse(std::string_view text);
   static HeadSet all(const HeadLayout& layout);
-  // Heads with these numbers in these layers. An empty list means all. Throws Error for a layer or
-  // head that the model does not have.
+  // Heads with these numbers in these layers; empty: all. Throws Error for missing layers or heads.
   static HeadSet of_layers(const HeadLayout& layout, const std::vector<Index>& layers,
                            const std::vector<Index>& numbers = {});
 

@@ -15,14 +15,13 @@ struct ScoredHead;
 // Rule that names a head if one of its scores reaches a threshold. Lower ranks are tried first;
 // within a rank the highest score wins.
 struct VerdictRule {
-  std::string_view name;   // "previous_token"
-  std::string_view label;  // "previous token"
+  std::string_view name;  // "previous_token"
+  std::string label;      // "previous token"
   std::string_view korean_label;
   std::vector<std::string_view> scores;  // the largest one counts
   double threshold = 0;
   int rank = 0;
-  // Template: "{head} looks at the previous token: {score} of its weight". Also {offset}, {name}
-  // and {meaning}, of the deciding score.
+  // Template with {head}, {score}, {offset}, {name} and {meaning}, of the deciding score.
   std::string_view english;
   std::string_view korean;
 };
@@ -54,8 +53,7 @@ inline constexpr auto kChoices<Language> =
 Verdict judge_head(const ScoredHead& head);
 // "previous token" or "바로 앞 토큰" for "previous_token". Throws Error for unknown names.
 std::string_view verdict_label(std::string_view name, Language language = Language::english);
-// Describes the head in one sentence without a full stop. For unsettled verdicts the sentence adds
-// the range and the number of places.
+// One sentence without a full stop; for unsettled verdicts with the range and number of places.
 std::string head_sentence(const ScoredHead& head, Language language = Language::english);
 
 // ", where even weights give 0.07": suffix to the sentence of a "mixed" head, for comparison with

@@ -13,10 +13,6 @@ namespace headlight {
 // heads that do not exist and if a layer would keep none.
 std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads);
 
-// Returns the model with these heads' output weights set to 0. It computes the same function as
-// prune_heads() at full size, for programs that need equally many heads in every layer.
-std::unique_ptr<Gpt> zero_heads(const Gpt& model, const HeadSet& heads);
-
 // Returns a full-size model with the same function. Every layer gets the same number of heads,
 // `heads` or more, in groups of one size if they share keys and values. Heads keep their numbers;
 // missing heads get weights of 0. Throws Error for groups that no pruning produces.

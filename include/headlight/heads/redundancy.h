@@ -36,9 +36,8 @@ HeadDistances head_distances(const LanguageModel& model,
                              const std::vector<std::vector<std::int32_t>>& sequences,
                              const RedundancyOptions& options = {});
 
-// Clusters items by average linkage from their distances [n, n]. Merges the two nearest clusters
-// while their mean distance is below the threshold. Items of a cluster ascend. Clusters of one item
-// are left out; the largest comes first.
+// Clusters items by their distances [n, n]: merges the two nearest clusters while their mean
+// distance is below the threshold. Items ascend. Leaves out single items; the largest comes first.
 std::vector<std::vector<std::size_t>> average_linkage(const std::vector<double>& distance,
                                                       std::size_t n, double threshold);
 

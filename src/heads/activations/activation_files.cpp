@@ -1,7 +1,6 @@
 #include "headlight/heads/activations/activation_files.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <system_error>
 
@@ -65,32 +64,6 @@ void write_arrays(const fs::path& path, const std::vector<ArraySource>& arrays, 
   }
 }
 
-// Runs the model over contexts and writes the file of their activations. Until then they are in a
-// temporary file on the same disk. Adds the lost values of each array to `lost`.
-std::vector<ArraySource> write_span(const fs::path& file, const ActivationPlan& plan,
-                                    const ActivationContexts& contexts, const ContextSpan& span,
-                                    const ActivationFileOptions& options,
-                                    std::map<std::string, LostValues>& lost) {
-  ArraysOnDisk disk(file);
-  std::vector<ArraySource> arrays;
-  for (const KeptArray& array :
-       gather_activations(plan, contexts, span, options.activations, options.on_context, disk)) {
-    arrays.push_back(array.stored ? disk.source(*array.stored, array.name)
-                                  : source_of(array.name, array.numbers));
-    if (array.stored) {
-      const LostValues& more = disk.lost(*array.stored);
-      LostValues& sum = lost[array.name];
-      sum.too_large += options.type == StoredFloats::float16 ? more.too_large : 0;
-      sum.not_numbers += more.not_numbers;
-    }
-  }
-  write_arrays(file, arrays, options.type);
-  for (ArraySource& array : arrays) {
-    array.read = nullptr;  // it would read from `disk`, which ends here
-  }
-  return arrays;
-}
-
 // Descriptions of one file's arrays, with the rows of all files.
 std::vector<ActivationArrayInfo> infos_of(const std::vector<ArraySource>& sources, Index rows,
                                           Index contexts, StoredFloats type) {
@@ -107,6 +80,33 @@ std::vector<ActivationArrayInfo> infos_of(const std::vector<ArraySource>& source
     arrays.push_back({source.name, std::string(stored), shape});
   }
   return arrays;
+}
+
+// Runs the model over contexts and writes the file of their activations. Until then they are in a
+// temporary file on the same disk. Fills in the arrays of `result`, and adds their lost values.
+void write_span(const fs::path& file, const ActivationPlan& plan,
+                const ActivationContexts& contexts, const ContextSpan& span,
+                const ActivationFileOptions& options, ActivationFiles& result) {
+  ArraysOnDisk disk(file);
+  const std::vector<KeptArray> kept =
+      gather_activations(plan, contexts, span, options.activations, options.on_context, disk);
+  std::vector<ArraySource> arrays;
+  for (const KeptArray& array : kept) {
+    arrays.push_back(array.stored ? disk.source(*array.stored, array.name)
+                                  : source_of(array.name, array.numbers));
+  }
+  write_arrays(file, arrays, options.type);
+  if (result.arrays.empty()) {
+    result.arrays = infos_of(arrays, result.rows, contexts.count(), options.type);
+  }
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i].stored) {
+      const LostValues& more = disk.lost(*kept[i].stored);
+      LostValues& sum = result.arrays[i].lost;
+      sum.too_large += options.type == StoredFloats::float16 ? more.too_large : 0;
+      sum.not_numbers += more.not_numbers;
+    }
+  }
 }
 
 Json index_json(const ActivationFiles& files, const std::vector<ContextSpan>& spans,
@@ -178,18 +178,11 @@ ActivationFiles write_activations(const fs::path& path, const LanguageModel& mod
     result.rows += span.rows;
   }
   NewFiles files;
-  std::map<std::string, LostValues> lost;
   for (const ContextSpan& span : spans) {
     const fs::path file = is_alone ? path : shard_path(path, files.paths.size());
-    const std::vector<ArraySource> arrays = write_span(file, plan, contexts, span, options, lost);
+    write_span(file, plan, contexts, span, options, result);
     files.paths.push_back(file);
     result.bytes += static_cast<Index>(fs::file_size(file));
-    if (result.arrays.empty()) {
-      result.arrays = infos_of(arrays, result.rows, contexts.count(), options.type);
-    }
-  }
-  for (ActivationArrayInfo& array : result.arrays) {
-    array.lost = lost[array.name];
   }
   result.files = files.paths;
   if (!is_alone) {

@@ -32,9 +32,9 @@ const char* item_name(Point point) {
   return "elements";
 }
 
-// Selects the items of an array that are in one of the ranges.
-void choose_items(ActivationArray& array, const std::vector<Index>& numbers,
-                  const std::vector<NumberRange>& ranges) {
+// Selects the requested items of an array.
+void choose_items(ActivationArray& array, const std::vector<Index>& numbers) {
+  const std::vector<NumberRange>& ranges = array.requested;
   for (const NumberRange& range : ranges) {
     const bool is_there = std::any_of(numbers.begin(), numbers.end(),
                                       [&](Index number) { return range.contains(number); });
@@ -61,13 +61,11 @@ void choose_items(ActivationArray& array, const std::vector<Index>& numbers,
   }
 }
 
-// Fills in the rest of an array, given the shape of one token's value: [1, C], [1, H, D] or, for
-// maps, [H, 1, 1].
-void complete(ActivationArray& array, const Shape& shape, const HeadLayout& heads,
-              const std::vector<NumberRange>& ranges) {
+// Fills in an array from the shape of one token's value: [1, C], [1, H, D]; of maps [H, 1, 1].
+void complete(ActivationArray& array, const Shape& shape, const HeadLayout& heads) {
   const Index axis = array.is_map() ? 0 : 1;
   const std::vector<Index> numbers = item_numbers(array.point, array.layer, shape[axis], heads);
-  choose_items(array, numbers, ranges);
+  choose_items(array, numbers);
   array.row.push_back(array.places.empty() ? shape[axis] : std::ssize(array.places));
   if (shape.rank() == 3 && !array.is_map()) {
     array.row.push_back(shape[2]);
@@ -89,29 +87,29 @@ ActivationPlan::ActivationPlan(const LanguageModel& model, const std::vector<Poi
     run_layers_ = std::max(run_layers_, has_layers ? *layers.last + 1 : 0);
     to_the_end_ = to_the_end_ || (!has_layers && range.point != Point::embed);
   }
-  std::vector<std::vector<NumberRange>> chosen;
   for (auto& [place, ranges] : items) {
-    arrays_.push_back({place.second, is_in_layer(place.second) ? place.first : 0, {}, {}, {}});
-    chosen.push_back(std::move(ranges));
+    arrays_.push_back({.point = place.second,
+                       .layer = is_in_layer(place.second) ? place.first : 0,
+                       .requested = std::move(ranges)});
   }
-  probe(chosen);
+  probe();
 }
 
-void ActivationPlan::probe(const std::vector<std::vector<NumberRange>>& items) {
-  KeepValues hook([this](Point point, Index layer) { return wants(point, layer); });
+void ActivationPlan::probe() {
+  KeepValues hook([this](Point point, Index layer) { return find(point, layer).has_value(); });
   run(make_batch({{0}}), hook);
   if (gpt_ != nullptr) {
     hook.values[{Point::logits, 0}] = Tensor::empty({1, model_.vocab_size()});
   }
   std::vector<ActivationArray> present;
   std::map<Point, Index> absent;
-  for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    const auto found = hook.values.find({arrays_[i].point, arrays_[i].layer});
+  for (ActivationArray& array : arrays_) {
+    const auto found = hook.values.find({array.point, array.layer});
     if (found == hook.values.end()) {
-      ++absent[arrays_[i].point];
+      ++absent[array.point];
     } else {
-      complete(arrays_[i], found->second.shape(), model_.heads(), items[i]);
-      present.push_back(arrays_[i]);
+      complete(array, found->second.shape(), model_.heads());
+      present.push_back(array);
     }
   }
   require(!present.empty(), arrays_[0].name(), ": the model does not compute it");
@@ -130,10 +128,13 @@ NumberRange ActivationPlan::existing_layers(const PointRange& points) const {
   return {layers.first, layers.last.value_or(layers_ - 1)};
 }
 
-bool ActivationPlan::wants(Point point, Index layer) const {
-  return std::any_of(arrays_.begin(), arrays_.end(), [&](const ActivationArray& array) {
-    return array.point == point && array.layer == layer;
-  });
+std::optional<std::size_t> ActivationPlan::find(Point point, Index layer) const {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    if (arrays_[i].point == point && arrays_[i].layer == layer) {
+      return i;
+    }
+  }
+  return std::nullopt;
 }
 
 Index ActivationPlan::row_bytes() const {
@@ -164,7 +165,7 @@ Tensor ActivationPlan::run(const Batch& batch, ForwardHook& hook) const {
     return {};
   }
   const Tensor hidden = gpt_->hidden(batch, context);
-  return wants(Point::logits, 0) ? hidden : Tensor();
+  return find(Point::logits, 0) ? hidden : Tensor();
 }
 
 }  // namespace headlight

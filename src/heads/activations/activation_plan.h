@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,10 @@ namespace headlight {
 struct ActivationArray {
   Point point = Point::resid_pre;
   Index layer = 0;
-  Shape row;                          // without the axis of rows: [C], [heads, D]; for maps [H]
-  std::vector<Index> places;          // indices on the axis of items; empty: all
-  std::vector<std::int32_t> numbers;  // numbers of the items; empty: 0, 1, 2 ...
+  std::vector<NumberRange> requested = {};  // items
+  Shape row = {};                  // without the axis of rows: [C], [heads, D]; for maps [H]
+  std::vector<Index> places = {};  // indices on the axis of items; empty: all
+  std::vector<std::int32_t> numbers = {};  // numbers of the items; empty: 0, 1, 2 ...
 
   bool is_map() const { return items_of(point) == PointItems::maps; }
   std::string name() const { return point_name(point, layer); }
@@ -33,7 +35,8 @@ class ActivationPlan {
   const std::vector<ActivationArray>& arrays() const { return arrays_; }
   // Points that the model does not compute.
   const std::vector<AbsentPoint>& absent() const { return absent_; }
-  bool wants(Point point, Index layer) const;
+  // Index of an array; none if it is not requested.
+  std::optional<std::size_t> find(Point point, Index layer) const;
   Index row_bytes() const;  // as float32, without maps
   Index map_heads() const;  // in all maps of a context; 0: no maps
   Index vocab_size() const { return model_.vocab_size(); }
@@ -46,8 +49,8 @@ class ActivationPlan {
  private:
   // Returns the layers of a point, with the last one set. Throws Error if the model lacks them.
   NumberRange existing_layers(const PointRange& points) const;
-  // Fills in the arrays from the requested items of each; removes absent ones.
-  void probe(const std::vector<std::vector<NumberRange>>& items);
+  // Fills in the arrays; removes absent ones.
+  void probe();
 
   const LanguageModel& model_;
   const Gpt* gpt_;  // the model, if it is one

@@ -20,8 +20,7 @@ struct Axes {
   Index width = 1;
 };
 
-// Copies elements [outer, inner, width] at some indices of the first two axes to `to`, which must
-// be large enough. Empty inner_places: all.
+// Copies elements [outer, inner, width] at some places of both outer axes; no inner_places: all.
 void copy_chosen(const float* from, const Axes& axes, const std::vector<Index>& outer_places,
                  const std::vector<Index>& inner_places, float* to) {
   for (const Index outer : outer_places) {
@@ -116,10 +115,12 @@ class RowKeeper final : public ForwardHook {
     }
   }
 
-  bool wants(Point point, Index layer) const override { return plan_.wants(point, layer); }
+  bool wants(Point point, Index layer) const override {
+    return plan_.find(point, layer).has_value();
+  }
 
   Tensor visit(const Place& place, const Tensor& value) override {
-    const std::size_t number = number_of(place.point, place.layer);
+    const std::size_t number = *plan_.find(place.point, place.layer);
     if (plan_.arrays()[number].is_map()) {
       keep_map(number, place.sequence, value);
     } else {
@@ -145,13 +146,6 @@ class RowKeeper final : public ForwardHook {
   }
 
  private:
-  std::size_t number_of(Point point, Index layer) const {
-    const auto found = std::find_if(
-        plan_.arrays().begin(), plan_.arrays().end(),
-        [&](const ActivationArray& array) { return array.point == point && array.layer == layer; });
-    return static_cast<std::size_t>(found - plan_.arrays().begin());
-  }
-
   // Stores `rows` of a value [N, ...] as rows of the array, from `first` on.
   void keep_rows(std::size_t number, const Tensor& value, const std::vector<Index>& rows,
                  Index first) {
@@ -183,7 +177,7 @@ class RowKeeper final : public ForwardHook {
   // Stores logits a few rows at a time: all logits of a batch may exceed memory.
   void keep_logits(const Tensor& hidden) {
     constexpr Index kLogits = Index{1} << 23;  // computed at once
-    const std::size_t number = number_of(Point::logits, 0);
+    const std::size_t number = *plan_.find(Point::logits, 0);
     const auto count = static_cast<Index>(kept_.size());
     for (Index begin = 0, step = 0; begin < count; begin += step) {
       step = std::min(std::max<Index>(1, kLogits / plan_.vocab_size()), count - begin);

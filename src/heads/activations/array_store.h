@@ -1,13 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "headlight/heads/activations/activation_files.h"
-#include "headlight/tensor/named_tensors.h"
 #include "io/array_source.h"
 
 namespace headlight {
@@ -33,8 +31,7 @@ class ArraysInMemory final : public ArrayStore {
   std::vector<Tensor> arrays_;
 };
 
-// Store in a temporary file in the directory of PATH. The file is unlinked at once, so it
-// disappears when the program ends.
+// Store in a temporary file beside PATH, unlinked at once, so that it ends with the program.
 class ArraysOnDisk final : public ArrayStore {
  public:
   // Throws Error if the file cannot be created. Other functions throw if reading or writing fails.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
@@ -17,8 +16,7 @@
 namespace headlight {
 namespace {
 
-// Hook that replaces the embedding and keeps the streams that nodes read and the gradients at their
-// inputs.
+// Replaces the embedding; keeps the streams that nodes read and the gradients at their inputs.
 class ReaderGradients final : public ForwardHook {
  public:
   ReaderGradients(Index layers, Point mlp_port, Tensor embedding)
@@ -65,9 +63,8 @@ class CircuitPair {
  public:
   CircuitPair(const Gpt& model, const CircuitGraph& graph, const PatchingTask& task)
       : model_(model), graph_(graph), task_(task), contrast_(model, task) {
-    const NoGrad no_grad;
-    clean_ = contrast_.after(model, task.clean, nullptr).item();
-    corrupt_ = contrast_.after(model, task.corrupt, nullptr).item();
+    clean_ = contrast_.difference(model, task.clean);
+    corrupt_ = contrast_.difference(model, task.corrupt);
     require_different(clean_, corrupt_);
     written_clean_ = sender_rows(model, graph, contrast_.batch(task.clean));
     written_corrupt_ = sender_rows(model, graph, contrast_.batch(task.corrupt));
@@ -92,10 +89,10 @@ class CircuitPair {
   }
 
   // Difference on the clean text with all edges cut that are not kept.
-  double difference_with(const std::vector<std::vector<bool>>& kept) const {
+  double difference_with(const KeptEdges& kept) const {
     const NoGrad no_grad;
     EdgeCut hook(model_, graph_, kept, written_corrupt_);
-    return contrast_.after(model_, task_.clean, &hook).item();
+    return contrast_.difference(model_, task_.clean, &hook);
   }
 
  private:
@@ -119,7 +116,7 @@ class CircuitPair {
       const Tensor& stream = hook.stream(Point::resid_pre, layer);  // [N, C]
       Index part = 0;
       for (const Point port : {Point::q, Point::k, Point::v}) {
-        const Index count = graph_.receiver_count(port, layer);
+        const Index count = graph_.port(port, layer).count;
         const Tensor streams = expand(reshape(stream, {1, stream.size(0), stream.size(1)}),
                                       {count, stream.size(0), stream.size(1)});
         add_port({port, layer}, weight, change.values(), scores,
@@ -141,9 +138,7 @@ class CircuitPair {
   void add_port(const Spot& port, double weight, const Tensor& change,
                 std::vector<std::vector<double>>& scores, const Tensor& gradients) const {
     const NoGrad no_grad;
-    const Index first = graph_.first_receiver(port.first, port.second);
-    const Index count = graph_.receiver_count(port.first, port.second);
-    const Index senders = graph_.receivers()[static_cast<std::size_t>(first)].senders;
+    const auto [first, count, senders] = graph_.port(port.first, port.second);
     const Tensor rows = reshape(gradients, {count, change.size(1)});
     const std::vector<double> products =
         matmul(rows, transpose(slice(change, 0, 0, senders), 0, 1)).to_vector();  // [R, S]
@@ -201,7 +196,7 @@ class CircuitSearch {
     }
     result.curve.push_back({all, faithfulness_of(all)});
     const Index budget = options_.edges > 0 ? std::min(options_.edges, all) : enough(result.curve);
-    const std::vector<std::vector<bool>> kept = connected(budget);
+    const KeptEdges kept = connected(budget);
     result.faithfulness = faithfulness_of(kept);
     for (const auto& [receiver, sender] : order_) {
       const CircuitGraph::Receiver& reader = graph_.receivers()[receiver];
@@ -239,8 +234,8 @@ class CircuitSearch {
   }
 
   // The strongest edges, without edges on no path from embedding to logits. These have no effect.
-  std::vector<std::vector<bool>> connected(Index edges) const {
-    std::vector<std::vector<bool>> kept;
+  KeptEdges connected(Index edges) const {
+    KeptEdges kept;
     for (const std::vector<double>& senders : scores_) {
       kept.emplace_back(senders.size(), false);
     }
@@ -248,62 +243,40 @@ class CircuitSearch {
       const EdgePlace& place = order_[static_cast<std::size_t>(i)];
       kept[place.first][place.second] = true;
     }
-    bool changes = true;
-    while (changes) {
-      changes = false;
-      const std::vector<bool> is_fed = fed(kept);
-      const std::vector<bool> is_heard = heard(kept);
-      for (std::size_t receiver = 0; receiver < kept.size(); ++receiver) {
-        for (std::size_t sender = 0; sender < kept[receiver].size(); ++sender) {
-          const bool leads = is_fed[sender] && leads_on(receiver, is_heard);
-          changes = changes || (kept[receiver][sender] && !leads);
-          kept[receiver][sender] = kept[receiver][sender] && leads;
+    std::vector<bool> is_fed(graph_.senders().size(), false);  // has a kept path from the embedding
+    is_fed[0] = true;
+    for (std::size_t receiver = 0; receiver < kept.size(); ++receiver) {
+      if (keep_where(is_fed, kept[receiver])) {
+        for (const std::size_t reader : graph_.readers(receiver)) {
+          is_fed[reader] = true;
         }
+      }
+    }
+    std::vector<bool> is_heard(graph_.senders().size(), false);  // has a kept path to the logits
+    for (std::size_t receiver = kept.size(); receiver-- > 0;) {
+      const std::vector<std::size_t> readers = graph_.readers(receiver);
+      const bool leads_on = graph_.receivers()[receiver].node.part == CircuitPart::logits ||
+                            std::any_of(readers.begin(), readers.end(),
+                                        [&](auto reader) { return is_heard[reader]; });
+      for (std::size_t sender = 0; sender < kept[receiver].size(); ++sender) {
+        kept[receiver][sender] = kept[receiver][sender] && leads_on;
+        is_heard[sender] = is_heard[sender] || kept[receiver][sender];
       }
     }
     return kept;
   }
-
-  // Whether a receiver is an input of this sender.
-  bool is_port_of(std::size_t receiver, std::size_t sender) const {
-    const CircuitNode& port = graph_.receivers()[receiver].node;
-    const CircuitNode& node = graph_.senders()[sender];
-    return port.part == node.part && port.layer == node.layer && node.head >= port.head &&
-           node.head <= port.last;
-  }
-  // Senders that read at least one kept edge.
-  std::vector<bool> fed(const std::vector<std::vector<bool>>& kept) const {
-    std::vector<bool> result(graph_.senders().size(), false);
-    result[0] = true;
-    for (std::size_t receiver = 0; receiver < kept.size(); ++receiver) {
-      const bool reads =
-          std::find(kept[receiver].begin(), kept[receiver].end(), true) != kept[receiver].end();
-      for (std::size_t sender = 1; reads && sender < result.size(); ++sender) {
-        result[sender] = result[sender] || is_port_of(receiver, sender);
-      }
+  // Drops the edges of a receiver from senders without `is_fed`. Returns whether any is left.
+  static bool keep_where(const std::vector<bool>& is_fed, std::vector<bool>& kept) {
+    bool any = false;
+    for (std::size_t sender = 0; sender < kept.size(); ++sender) {
+      kept[sender] = kept[sender] && is_fed[sender];
+      any = any || kept[sender];
     }
-    return result;
-  }
-  // Senders with at least one reader.
-  std::vector<bool> heard(const std::vector<std::vector<bool>>& kept) const {
-    std::vector<bool> result(graph_.senders().size(), false);
-    for (const std::vector<bool>& senders : kept) {
-      for (std::size_t sender = 0; sender < senders.size(); ++sender) {
-        result[sender] = result[sender] || senders[sender];
-      }
-    }
-    return result;
-  }
-  bool leads_on(std::size_t receiver, const std::vector<bool>& is_heard) const {
-    bool leads = graph_.receivers()[receiver].node.part == CircuitPart::logits;
-    for (std::size_t sender = 1; !leads && sender < is_heard.size(); ++sender) {
-      leads = is_heard[sender] && is_port_of(receiver, sender);
-    }
-    return leads;
+    return any;
   }
 
   double faithfulness_of(Index edges) const { return faithfulness_of(connected(edges)); }
-  double faithfulness_of(const std::vector<std::vector<bool>>& kept) const {
+  double faithfulness_of(const KeptEdges& kept) const {
     double reached = 0;
     double whole = 0;
     for (const CircuitPair& pair : pairs_) {

@@ -1,7 +1,5 @@
 #include "heads/circuit/circuit_graph.h"
 
-#include <algorithm>
-
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -50,10 +48,13 @@ CircuitGraph::CircuitGraph(const Gpt& model) : model_(model) {
       senders_.push_back(head_node(heads, layer, place, place));
     }
     if (plan.mlp_width) {
-      receivers_.push_back({mlp, std::nullopt, plan.parallel ? before : std::ssize(senders_)});
+      const Index visible = plan.parallel ? before : std::ssize(senders_);
+      ports_[{mlp_port(), layer}] = {std::ssize(receivers_), 1, visible};
+      receivers_.push_back({mlp, std::nullopt, visible});
       senders_.push_back(mlp);
     }
   }
+  ports_[{Point::logits, config.n_layer - 1}] = {std::ssize(receivers_), 1, std::ssize(senders_)};
   receivers_.push_back({{CircuitPart::logits}, std::nullopt, std::ssize(senders_)});
 }
 
@@ -62,6 +63,7 @@ void CircuitGraph::add_readers(const BlockPlan& plan, Index layer) {
   const HeadLayout heads = model_.heads();
   for (const Point port : {Point::q, Point::k, Point::v}) {
     const Index count = port == Point::q ? attention.heads : attention.key_heads;
+    ports_[{port, layer}] = {std::ssize(receivers_), count, std::ssize(senders_)};
     for (Index place = 0; place < count; ++place) {
       Index first = place;
       Index last = place;
@@ -79,24 +81,22 @@ void CircuitGraph::add_readers(const BlockPlan& plan, Index layer) {
   }
 }
 
-Index CircuitGraph::first_receiver(Point port, Index layer) const {
-  const auto found =
-      std::find_if(receivers_.begin(), receivers_.end(), [&](const Receiver& receiver) {
-        switch (receiver.node.part) {
-          case CircuitPart::logits:
-            return port == Point::logits;
-          case CircuitPart::mlp:
-            return port == mlp_port() && receiver.node.layer == layer;
-          default:
-            return receiver.into == port && receiver.node.layer == layer;
-        }
-      });
-  return found - receivers_.begin();
+CircuitGraph::Port CircuitGraph::port(Point point, Index layer) const {
+  const auto found = ports_.find({point, layer});
+  return found == ports_.end() ? Port{} : found->second;
 }
 
-Index CircuitGraph::receiver_count(Point port, Index layer) const {
-  const AttentionPlan plan = block_plan(model_.config(), layer).attention;
-  return port == Point::q ? plan.heads : port == Point::k || port == Point::v ? plan.key_heads : 1;
+std::vector<std::size_t> CircuitGraph::readers(std::size_t receiver) const {
+  const CircuitNode& port = receivers_[receiver].node;
+  std::vector<std::size_t> readers;
+  for (std::size_t sender = 0; sender < senders_.size(); ++sender) {
+    const CircuitNode& node = senders_[sender];
+    if (port.part == node.part && port.layer == node.layer && node.head >= port.head &&
+        node.head <= port.last) {
+      readers.push_back(sender);
+    }
+  }
+  return readers;
 }
 
 Point CircuitGraph::mlp_port() const {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "headlight/heads/circuit/circuit.h"
@@ -8,8 +10,10 @@
 
 namespace headlight {
 
-// Senders and receivers of a model's residual stream. A receiver sees a prefix of the senders: all
-// that wrote before it.
+// Whether each edge is kept, [receivers] of [visible senders].
+using KeptEdges = std::vector<std::vector<bool>>;
+
+// Senders and receivers of a residual stream. A receiver sees all senders that wrote before it.
 class CircuitGraph {
  public:
   struct Receiver {
@@ -22,16 +26,22 @@ class CircuitGraph {
 
   const std::vector<CircuitNode>& senders() const { return senders_; }
   const std::vector<Receiver>& receivers() const { return receivers_; }
-  // First receiver and number of receivers of one port of a layer; they are contiguous. Ports: q,
-  // k, v, mlp_port() for the MLP, and logits (any layer).
-  Index first_receiver(Point port, Index layer) const;
-  Index receiver_count(Point port, Index layer) const;
+  // Consecutive receivers with the same visible senders.
+  struct Port {
+    Index first = 0;
+    Index count = 0;
+    Index senders = 0;
+  };
+  // Receivers at one port of a layer, none if it has no such port. Ports: q, k, v, mlp_port() for
+  // the MLP, and logits of the last layer.
+  Port port(Point point, Index layer) const;
+  // Senders that a receiver is an input of: its MLP, its head or the heads of its group.
+  std::vector<std::size_t> readers(std::size_t receiver) const;
   // Index of a layer's first head among the senders, and of its MLP.
   Index head_sender(Index layer) const { return heads_[static_cast<std::size_t>(layer)]; }
   Index mlp_sender(Index layer) const { return head_sender(layer) + model_.heads().count(layer); }
 
-  // Point where an MLP's input can be changed: ln2 if the MLP has its own norm. Otherwise its
-  // output, mlp_out.
+  // Point to change what an MLP reads: ln2 if it has its own norm, otherwise its output, mlp_out.
   Point mlp_port() const;
 
  private:
@@ -41,6 +51,7 @@ class CircuitGraph {
   std::vector<CircuitNode> senders_;
   std::vector<Receiver> receivers_;
   std::vector<Index> heads_;  // [L]
+  std::map<std::pair<Point, Index>, Port> ports_;
 };
 
 }  // namespace headlight

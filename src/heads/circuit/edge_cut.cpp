@@ -9,8 +9,8 @@
 
 namespace headlight {
 
-EdgeCut::EdgeCut(const Gpt& model, const CircuitGraph& graph,
-                 const std::vector<std::vector<bool>>& kept, const SenderRows& other)
+EdgeCut::EdgeCut(const Gpt& model, const CircuitGraph& graph, const KeptEdges& kept,
+                 const SenderRows& other)
     : model_(model), graph_(graph), kept_(kept), change_(model, graph, other) {}
 
 bool EdgeCut::wants(Point point, Index layer) const {
@@ -27,7 +27,7 @@ bool EdgeCut::wants(Point point, Index layer) const {
     case Point::k:
     case Point::v:
     case Point::ln2:
-      return is_port(point) && cuts_any(point, layer);
+      return cuts_any(point, layer);
     case Point::resid_post:
       return layer + 1 == model_.config().n_layer;
     default:
@@ -55,8 +55,8 @@ Tensor EdgeCut::visit(const Place& place, const Tensor& value) {
       change_.pass_norm(Branch::mlp, place.layer, value);
       return value;
     case Point::mlp_out: {
-      const bool is_cut = is_port(Point::mlp_out) && cuts_any(Point::mlp_out, place.layer);
-      const Tensor written = is_cut ? read(Point::mlp_out, place.layer, value) : value;
+      const Tensor written =
+          cuts_any(Point::mlp_out, place.layer) ? read(Point::mlp_out, place.layer, value) : value;
       change_.write(graph_.mlp_sender(place.layer), written);
       return written;
     }
@@ -78,15 +78,9 @@ Tensor EdgeCut::read(Point port, Index layer, const Tensor& value) const {
   return to_contiguous(read_by_heads(model_, layer, part, streams));
 }
 
-bool EdgeCut::is_port(Point point) const {
-  return point == graph_.mlp_port() || (point != Point::ln2 && point != Point::mlp_out);
-}
-
 // Streams of the readers, [R, N, C], with cut senders as on the other text.
 Tensor EdgeCut::streams_of(Point port, Index layer) const {
-  const Index first = graph_.first_receiver(port, layer);
-  const Index count = graph_.receiver_count(port, layer);
-  const Index senders = graph_.receivers()[static_cast<std::size_t>(first)].senders;
+  const auto [first, count, senders] = graph_.port(port, layer);
   std::vector<double> cut;
   for (Index receiver = first; receiver < first + count; ++receiver) {
     for (const bool is_kept : kept_[static_cast<std::size_t>(receiver)]) {
@@ -100,11 +94,11 @@ Tensor EdgeCut::streams_of(Point port, Index layer) const {
 }
 
 bool EdgeCut::cuts_any(Point port, Index layer) const {
-  const auto first = kept_.begin() + graph_.first_receiver(port, layer);
-  return std::any_of(first, first + graph_.receiver_count(port, layer),
-                     [](const std::vector<bool>& kept) {
-                       return std::find(kept.begin(), kept.end(), false) != kept.end();
-                     });
+  const CircuitGraph::Port receivers = graph_.port(port, layer);
+  const auto first = kept_.begin() + receivers.first;
+  return std::any_of(first, first + receivers.count, [](const std::vector<bool>& kept) {
+    return std::find(kept.begin(), kept.end(), false) != kept.end();
+  });
 }
 
 }  // namespace headlight

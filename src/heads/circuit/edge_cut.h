@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "heads/circuit/sender_rows.h"
 
 namespace headlight {
@@ -10,9 +8,8 @@ namespace headlight {
 // edges carry current values and all others the values of the other text.
 class EdgeCut final : public ForwardHook {
  public:
-  // `kept` [receivers] of [visible senders]; `other` holds the senders' rows on the other text. All
-  // must outlive it.
-  EdgeCut(const Gpt& model, const CircuitGraph& graph, const std::vector<std::vector<bool>>& kept,
+  // `other` holds the senders' rows on the other text. All must outlive it.
+  EdgeCut(const Gpt& model, const CircuitGraph& graph, const KeptEdges& kept,
           const SenderRows& other);
 
   bool wants(Point point, Index layer) const override;
@@ -21,12 +18,11 @@ class EdgeCut final : public ForwardHook {
  private:
   Tensor read(Point port, Index layer, const Tensor& value) const;
   Tensor streams_of(Point port, Index layer) const;
-  bool is_port(Point point) const;  // a port of this model
   bool cuts_any(Point port, Index layer) const;
 
   const Gpt& model_;
   const CircuitGraph& graph_;
-  const std::vector<std::vector<bool>>& kept_;
+  const KeptEdges& kept_;
   SenderChange change_;
   Tensor stream_;  // [N, C], the last one seen
 };

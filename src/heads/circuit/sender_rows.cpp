@@ -58,8 +58,7 @@ SenderRows sender_rows(const Gpt& model, const CircuitGraph& graph, const Batch&
   SenderRows written{Tensor::zeros({std::ssize(graph.senders()), length}, embedding.dtype()), {}};
   const auto put = [&](Index first, const Tensor& rows) {
     const Index count = rows.numel() / length;
-    written.rows.strided_view({count, length}, {length, 1}, first * length)
-        .copy_from(reshape(rows, {count, length}));
+    slice(written.rows, 0, first, first + count).copy_from(reshape(rows, {count, length}));
   };
   for (const auto& [spot, value] : values) {
     const auto& [point, layer] = spot;
@@ -85,7 +84,7 @@ void SenderChange::write(Index first, const Tensor& rows) {
   const NoGrad no_grad;
   const Index length = other_.size(1);
   const Index count = rows.numel() / length;
-  change_.strided_view({count, length}, {length, 1}, first * length)
+  slice(change_, 0, first, first + count)
       .copy_from(reshape(rows, {count, length}) - slice(other_, 0, first, first + count));
 }
 

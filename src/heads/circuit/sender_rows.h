@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "heads/circuit/circuit_graph.h"
 #include "heads/point_values.h"
 
@@ -36,8 +33,7 @@ class SenderChange {
 
   // Sets the rows [R, N, C] of consecutive senders, from `first` on.
   void write(Index first, const Tensor& rows);
-  // Applies the post-norm after a branch of a layer, with divisor `scale` [N, 1], to all rows so
-  // far.
+  // Applies the post-norm after a branch of a layer, with divisor `scale` [N, 1], to all rows.
   void pass_norm(Branch branch, Index layer, const Tensor& scale);
 
   const Tensor& values() const { return change_; }  // [S, N C]

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "heads/effects/ablation_walk.h"
 #include "heads/effects/head_substitutes.h"
@@ -14,8 +15,7 @@ class Ablation {
  public:
   Ablation(const LanguageModel& model, const TokenDataset& data, const AblationOptions& options)
       : model_(model),
-        walk_(model, data, options.batch_size,
-              options.processes == nullptr ? alone() : *options.processes),
+        walk_(model, data, options),
         substitutes_(model, walk_.batches(), options.mode) {}
 
   // Runs one experiment for each set of heads, all heads of a set ablated together.
@@ -42,10 +42,8 @@ class Ablation {
 
 // Indices of the `count` single-head experiments with the largest rise, ascending.
 std::vector<std::size_t> most_important(const std::vector<HeadEffect>& effects, Index count) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < effects.size(); ++i) {
-    order.push_back(i);
-  }
+  std::vector<std::size_t> order(effects.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return effects[a].rise.mean > effects[b].rise.mean;
   });
@@ -66,8 +64,7 @@ std::vector<double> beyond_of(const AblationExperiment& pair, const AblationExpe
 
 std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<HeadSet>& heads,
                                      const std::vector<AblationExperiment>& singles,
-                                     const std::vector<std::size_t>& chosen,
-                                     const BootstrapOptions& bootstrap) {
+                                     const std::vector<std::size_t>& chosen) {
   std::vector<HeadSet> pairs;
   std::vector<std::array<std::size_t, 2>> members;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -78,7 +75,7 @@ std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<HeadS
   }
   const std::vector<AblationExperiment> experiments = ablation.run(pairs);
   const AblationWalk& walk = ablation.walk();
-  const std::vector<Interval> rises = walk.rises(experiments, bootstrap);
+  const std::vector<Interval> rises = walk.rises(experiments);
   std::vector<PairEffect> effects;
   for (std::size_t p = 0; p < pairs.size(); ++p) {
     const std::vector<double> beyond =
@@ -86,7 +83,7 @@ std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<HeadS
     effects.push_back({.first = pairs[p][0],
                        .second = pairs[p][1],
                        .rise = rises[p],
-                       .beyond = walk.mean(beyond, bootstrap)});
+                       .beyond = walk.mean(beyond)});
   }
   std::stable_sort(effects.begin(), effects.end(), [](const PairEffect& a, const PairEffect& b) {
     return a.beyond.mean > b.beyond.mean;
@@ -107,8 +104,8 @@ AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data
   Ablation ablation(model, data, options);
   const std::vector<AblationExperiment> singles = ablation.run(heads);
   const AblationWalk& walk = ablation.walk();
-  const std::vector<Interval> rises = walk.rises(singles, options.bootstrap);
-  AblationResult result{.loss = walk.mean(walk.base(), options.bootstrap),
+  const std::vector<Interval> rises = walk.rises(singles);
+  AblationResult result{.loss = walk.mean(walk.base()),
                         .heads = {},
                         .pairs = {},
                         .sequences = walk.sequences(),
@@ -118,8 +115,7 @@ AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data
   }
   if (options.pair_heads > 0) {
     result.pairs =
-        ablate_pairs(ablation, heads, singles, most_important(result.heads, options.pair_heads),
-                     options.bootstrap);
+        ablate_pairs(ablation, heads, singles, most_important(result.heads, options.pair_heads));
   }
   return result;
 }

@@ -1,5 +1,7 @@
 #include "heads/effects/ablation_walk.h"
 
+#include <numeric>
+
 namespace headlight {
 namespace {
 
@@ -12,15 +14,16 @@ void append(const std::vector<double>& from, std::vector<double>& to) {
 void AblationWalk::measure_batch(Index index, std::vector<AblationExperiment>& experiments,
                                  const Observer& observer) {
   const ForwardReplay replay(model_, batches_.batch(index));
-  append(replay.losses(), base_);
-  append(replay.targets(), targets_);
+  append(replay.losses_of(replay.ends()), base_);
+  append(target_counts(replay.batch()), targets_);
   if (observer.prepare) {
     observer.prepare(replay, index);
   }
   const auto all = static_cast<double>(batches_.count() * std::ssize(experiments));
   auto done = static_cast<double>(index * std::ssize(experiments));
   for (AblationExperiment& experiment : experiments) {
-    append(replay.losses(experiment.first_layer, *experiment.hook), experiment.losses);
+    append(replay.losses_of(replay.ends(experiment.first_layer, *experiment.hook)),
+           experiment.losses);
     if (observer.progress) {
       observer.progress(++done / all);
     }
@@ -50,11 +53,7 @@ void AblationWalk::run(std::vector<AblationExperiment>& experiments, const Obser
 }
 
 Index AblationWalk::tokens() const {
-  Index tokens = 0;
-  for (const double targets : targets_) {
-    tokens += static_cast<Index>(targets);
-  }
-  return tokens;
+  return static_cast<Index>(std::accumulate(targets_.begin(), targets_.end(), 0.0));
 }
 
 std::vector<DocumentSum> AblationWalk::weighted(const std::vector<double>& sums) const {
@@ -65,13 +64,12 @@ std::vector<DocumentSum> AblationWalk::weighted(const std::vector<double>& sums)
   return documents;
 }
 
-Interval AblationWalk::mean(const std::vector<double>& sums,
-                            const BootstrapOptions& bootstrap) const {
-  return bootstrap_mean(weighted(sums), bootstrap);
+Interval AblationWalk::mean(const std::vector<double>& sums) const {
+  return bootstrap_mean(weighted(sums), bootstrap_);
 }
 
-std::vector<Interval> AblationWalk::rises(const std::vector<AblationExperiment>& experiments,
-                                          const BootstrapOptions& bootstrap) const {
+std::vector<Interval> AblationWalk::rises(
+    const std::vector<AblationExperiment>& experiments) const {
   std::vector<std::vector<DocumentSum>> measures;
   for (const AblationExperiment& experiment : experiments) {
     std::vector<double> rises = experiment.losses;
@@ -80,7 +78,7 @@ std::vector<Interval> AblationWalk::rises(const std::vector<AblationExperiment>&
     }
     measures.push_back(weighted(rises));
   }
-  return bootstrap_means(measures, bootstrap);
+  return bootstrap_means(measures, bootstrap_);
 }
 
 }  // namespace headlight

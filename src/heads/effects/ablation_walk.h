@@ -13,7 +13,7 @@ namespace headlight {
 
 // Replacement in every pass, and the resulting losses.
 struct AblationExperiment {
-  Index first_layer = 0;  // lowest layer that the hook changes; see ForwardReplay::losses
+  Index first_layer = 0;  // lowest layer that the hook changes; see ForwardReplay::ends
   std::unique_ptr<ForwardHook> hook;
   std::vector<double> losses = {};  // sums over the targets of each document
 };
@@ -22,11 +22,13 @@ struct AblationExperiment {
 // must outlive it. Several processes share the batches, and each ends with all losses.
 class AblationWalk {
  public:
-  AblationWalk(const LanguageModel& model, const TokenDataset& data, Index batch_size,
-               Processes& processes = alone())
+  // Options: AblationOptions or PartAblationOptions.
+  template <class Options>
+  AblationWalk(const LanguageModel& model, const TokenDataset& data, const Options& options)
       : model_(model),
-        processes_(processes),
-        batches_(data, {.batch_size = batch_size, .block_size = model.block_size()}) {}
+        processes_(options.processes == nullptr ? alone() : *options.processes),
+        bootstrap_(options.bootstrap),
+        batches_(data, {.batch_size = options.batch_size, .block_size = model.block_size()}) {}
 
   struct Observer {
     // Called before the experiments of a batch, to prepare replacement values.
@@ -44,10 +46,9 @@ class AblationWalk {
   Index sequences() const { return std::ssize(base_); }
   Index tokens() const;  // targets
   // Mean over tokens of per-document sums, [documents].
-  Interval mean(const std::vector<double>& sums, const BootstrapOptions& bootstrap) const;
+  Interval mean(const std::vector<double>& sums) const;
   // Rise of each experiment's loss over the unchanged model's, paired by document.
-  std::vector<Interval> rises(const std::vector<AblationExperiment>& experiments,
-                              const BootstrapOptions& bootstrap) const;
+  std::vector<Interval> rises(const std::vector<AblationExperiment>& experiments) const;
 
  private:
   void measure_batch(Index index, std::vector<AblationExperiment>& experiments,
@@ -56,6 +57,7 @@ class AblationWalk {
 
   const LanguageModel& model_;
   Processes& processes_;
+  BootstrapOptions bootstrap_;
   SequentialBatches batches_;
   std::vector<double> base_;
   std::vector<double> targets_;  // of each document

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/elementwise.h"
@@ -140,16 +141,20 @@ std::vector<double> AnswerContrast::of_copies(const Gpt& model, const Tensor& hi
   return differences;
 }
 
-double AnswerContrast::of(const ForwardReplay& replay) const {
-  return several_ ? replay.losses()[1] - replay.losses()[0] : of_logits(replay.last_logits(0));
+double AnswerContrast::difference(const Gpt& model, const std::vector<std::int32_t>& text,
+                                  ForwardHook* hook) const {
+  const NoGrad no_grad;
+  return after(model, text, hook).item();
 }
 
-double AnswerContrast::of(const ForwardReplay& replay, Index layer, ForwardHook& hook) const {
-  if (!several_) {
-    return of_logits(replay.last_logits(0, layer, hook));
+double AnswerContrast::of(const ForwardReplay& replay, const Tensor& ends) const {
+  if (several_) {
+    const std::vector<double> losses = replay.losses_of(ends);
+    return losses[1] - losses[0];
   }
-  const std::vector<double> losses = replay.losses(layer, hook);
-  return losses[1] - losses[0];
+  const std::vector<double> logits = replay.logits_of(ends, rows() - 1).to_vector();
+  return logits[static_cast<std::size_t>(answers_[0]->front())] -
+         logits[static_cast<std::size_t>(answers_[1]->front())];
 }
 
 Tensor AnswerContrast::logit_difference(const Gpt& model, const Tensor& hidden,
@@ -157,12 +162,6 @@ Tensor AnswerContrast::logit_difference(const Gpt& model, const Tensor& hidden,
   const auto row = [&](std::int32_t id) { return slice(model.head_weight(), 0, id, id + 1); };
   const Tensor answers = row(answers_[0]->front()) - row(answers_[1]->front());  // [1, C]
   return reshape(linear(last_rows(hidden, batch), answers), {batch.sequence_count()});
-}
-
-double AnswerContrast::of_logits(const Tensor& logits) const {
-  const std::vector<double> values = logits.to_vector();
-  return values[static_cast<std::size_t>(answers_[0]->front())] -
-         values[static_cast<std::size_t>(answers_[1]->front())];
 }
 
 Tensor AnswerContrast::answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const {

@@ -30,16 +30,16 @@ class AnswerContrast {
 
   // Difference after a text for a Gpt: a scalar, with gradients if they are recorded.
   Tensor after(const Gpt& model, const std::vector<std::int32_t>& text, ForwardHook* hook) const;
+  // The same as a number.
+  double difference(const Gpt& model, const std::vector<std::int32_t>& text,
+                    ForwardHook* hook = nullptr) const;
   // Differences [copies] from the hidden states [copies R, C] of a Gpt for batch(text, copies).
   std::vector<double> of_copies(const Gpt& model, const Tensor& hidden, const Batch& batch) const;
-  // Difference from a replay of batch(text) by any model; optionally with a hook that changes
-  // nothing below `layer`.
-  double of(const ForwardReplay& replay) const;
-  double of(const ForwardReplay& replay, Index layer, ForwardHook& hook) const;
+  // Difference from a replay of batch(text) by any model, and its ends under a hook.
+  double of(const ForwardReplay& replay, const Tensor& ends) const;
 
  private:
   Tensor logit_difference(const Gpt& model, const Tensor& hidden, const Batch& batch) const;
-  double of_logits(const Tensor& logits) const;
   // Rows [A, C] of a sequence in the batch that predict its answer's tokens.
   Tensor answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const;
 

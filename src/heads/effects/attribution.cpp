@@ -9,7 +9,6 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/heads/effects/patching.h"
 #include "headlight/heads/head_set.h"
-#include "headlight/nn/forward_hook.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
@@ -24,6 +23,11 @@ using Vector = std::vector<double>;
 
 double product(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+// Contribution of a norm's shift to a product with `direction`.
+double shift_product(const FrozenNorm& norm, const Tensor& direction) {
+  return norm.shift().defined() ? product(norm.shift().to_vector(), direction.to_vector()) : 0;
 }
 
 Tensor precise(const Tensor& x) { return convert(x, DType::float64); }
@@ -48,47 +52,32 @@ Index check(const AttributionTask& task, const Gpt& model, AttributionBy by) {
   return position;
 }
 
-// Hook that keeps values for the parts at one position: its rows, and values of all earlier tokens.
-class WatchPosition final : public ForwardHook {
- public:
-  WatchPosition(Index position, AttributionBy by) : position_(position), by_(by) {}
-
-  bool wants(Point point, Index) const override {
-    switch (point) {
-      case Point::resid_pre:
-      case Point::attn_out:
-      case Point::mlp_out:
-      case Point::resid_post:
-        return true;
-      case Point::z:
-        return by_ == AttributionBy::head || by_ == AttributionBy::source;
-      case Point::v:
-      case Point::pattern:
-        return by_ == AttributionBy::source;
-      case Point::mlp_post:
-        return by_ == AttributionBy::neuron;
-      default:
-        return false;
-    }
+// Whether the parts are computed from the values at a point.
+bool is_read(Point point, AttributionBy by) {
+  switch (point) {
+    case Point::resid_pre:
+    case Point::attn_out:
+    case Point::mlp_out:
+    case Point::resid_post:
+      return true;
+    case Point::z:
+      return by == AttributionBy::head || by == AttributionBy::source;
+    case Point::v:
+    case Point::pattern:
+      return by == AttributionBy::source;
+    case Point::mlp_post:
+      return by == AttributionBy::neuron;
+    default:
+      return false;
   }
+}
 
-  Tensor visit(const Place& place, const Tensor& value) override {
-    const bool is_map = items_of(place.point) == PointItems::maps;
-    const Index first = place.point == Point::v ? 0 : position_;
-    const Tensor kept = slice(value, is_map ? 1 : 0, first, position_ + 1);
-    values_[{place.point, place.layer}] = kept.clone();
-    return value;
-  }
-
-  // float64: [1, C], [1, H D], [1, I]; v: [S, G, D], pattern: [H, 1, T], with S the number of
-  // visible tokens.
-  Tensor at(Point point, Index layer) const { return precise(values_.at({point, layer})); }
-
- private:
-  Index position_;
-  AttributionBy by_;
-  PointValues values_;
-};
+// The rows of a value at one position; for v of all tokens up to it.
+Tensor rows_at(Index position, const Place& place, const Tensor& value) {
+  const bool is_map = items_of(place.point) == PointItems::maps;
+  const Index first = place.point == Point::v ? 0 : position;
+  return slice(value, is_map ? 1 : 0, first, position + 1);
+}
 
 // Contribution of the inputs of an output matrix (of attention or MLP) to a logit.
 struct OutputReadout {
@@ -108,8 +97,7 @@ OutputReadout read_output(const Gpt& model, Branch branch, Index layer, const Te
   if (model.config().output_norms) {
     const FrozenNorm norm(model, is_attention ? Part::attention_output_norm : Part::mlp_output_norm,
                           layer, linear(read, matrix, bias));
-    readout.bias =
-        norm.shift().defined() ? product(norm.shift().to_vector(), direction.to_vector()) : 0;
+    readout.bias = shift_product(norm, direction);
     direction = norm.pulled_back(direction);
   }
   if (bias.defined()) {
@@ -127,7 +115,10 @@ class Anatomy {
         by_(by),
         position_(position),
         layers_(model.config().n_layer),
-        watch_(position, by) {
+        watch_([by](Point point, Index) { return is_read(point, by); },
+               [position](const Place& place, const Tensor& value) {
+                 return rows_at(position, place, value);
+               }) {
     const Tensor hidden = model.hidden(make_batch({task.text}), {.hook = &watch_});
     logits_ = linear(row_of(hidden, position), model.head_weight()).to_vector();
     Tensor unembedding = precise(row_of(model.head_weight(), task.target));
@@ -135,27 +126,29 @@ class Anatomy {
       unembedding = unembedding - precise(row_of(model.head_weight(), *task.against));
     }
     const FrozenNorm norm(model, Part::final_norm, kNoLayer,
-                          watch_.at(Point::resid_post, layers_ - 1));
+                          values_at(Point::resid_post, layers_ - 1));
     direction_ = norm.pulled_back(unembedding);
-    shift_ =
-        norm.shift().defined() ? product(norm.shift().to_vector(), unembedding.to_vector()) : 0;
+    shift_ = shift_product(norm, unembedding);
   }
 
   const Vector& logits() const { return logits_; }  // [V], of the model itself
 
   std::vector<LogitPart> parts(const std::function<void(double share)>& progress) {
-    add({.name = "embedding", .logit = read(watch_.at(Point::resid_pre, 0))});
+    add({.name = "embedding", .logit = read(values_at(Point::resid_pre, 0))});
     for (Index layer = 0; layer < layers_; ++layer) {
-      const std::size_t begin = parts_.size();
+      const Index begin = std::ssize(parts_);
       add_attention(layer);
       if (model_.config().mlp) {
         add_mlp(layer);
       }
       if (model_.attached() != nullptr) {
         const double whole =
-            read(watch_.at(Point::resid_post, layer)) -
-            (layer == 0 ? parts_.front().logit : read(watch_.at(Point::resid_post, layer - 1)));
-        add_part(layer, ".intervention", whole - sum_from(begin), LogitPartKind::intervention);
+            read(values_at(Point::resid_post, layer)) -
+            (layer == 0 ? parts_.front().logit : read(values_at(Point::resid_post, layer - 1)));
+        const double known =
+            std::accumulate(parts_.begin() + begin, parts_.end(), 0.0,
+                            [](double sum, const LogitPart& part) { return sum + part.logit; });
+        add_part(layer, ".intervention", whole - known, LogitPartKind::intervention);
       }
       if (progress) {
         progress(static_cast<double>(layer + 1) / static_cast<double>(layers_));
@@ -167,12 +160,12 @@ class Anatomy {
 
   // Returns the logit of the residual stream after the embedding and after every attention and MLP.
   std::vector<LogitPart> stream() {
-    add({.name = "embedding", .logit = shift_ + read(watch_.at(Point::resid_pre, 0))});
+    add({.name = "embedding", .logit = shift_ + read(values_at(Point::resid_pre, 0))});
     for (Index layer = 0; layer < layers_; ++layer) {
       const double before = parts_.back().logit;
-      const double after = shift_ + read(watch_.at(Point::resid_post, layer));
+      const double after = shift_ + read(values_at(Point::resid_post, layer));
       const bool has_mlp = model_.config().mlp;
-      const double attention = has_mlp ? before + read(watch_.at(Point::attn_out, layer)) : after;
+      const double attention = has_mlp ? before + read(values_at(Point::attn_out, layer)) : after;
       add_part(layer, ".attn", attention, LogitPartKind::attention);
       if (has_mlp) {
         add_part(layer, ".mlp", after, LogitPartKind::mlp);
@@ -182,17 +175,14 @@ class Anatomy {
   }
 
  private:
+  // float64: [1, C], [1, H D], [1, I]; v: [S, G, D], pattern: [H, 1, T], for S visible tokens.
+  Tensor values_at(Point point, Index layer) const {
+    return precise(watch_.values.at({point, layer}));
+  }
   void add(LogitPart part) { parts_.push_back(std::move(part)); }
   // Adds a part for a whole layer; `suffix` as in ".mlp.bias".
   void add_part(Index layer, const char* suffix, double logit, LogitPartKind kind) {
     add({.name = concat_text(layer, suffix), .logit = logit, .kind = kind, .layer = layer});
-  }
-  double sum_from(std::size_t begin) const {
-    double sum = 0;
-    for (std::size_t i = begin; i < parts_.size(); ++i) {
-      sum += parts_[i].logit;
-    }
-    return sum;
   }
   // Contribution of a part [1, C] of the stream to the logit.
   double read(const Tensor& part) const {
@@ -201,10 +191,10 @@ class Anatomy {
 
   void add_attention(Index layer) {
     if (by_ == AttributionBy::layer || by_ == AttributionBy::neuron) {
-      add_part(layer, ".attn", read(watch_.at(Point::attn_out, layer)), LogitPartKind::attention);
+      add_part(layer, ".attn", read(values_at(Point::attn_out, layer)), LogitPartKind::attention);
       return;
     }
-    const Tensor z = watch_.at(Point::z, layer);
+    const Tensor z = values_at(Point::z, layer);
     const OutputReadout readout =
         read_output(model_, Branch::attention, layer, reshape(z, {1, z.numel()}), direction_);
     by_ == AttributionBy::source ? add_sources(layer, z.to_vector(), readout.weights)
@@ -231,8 +221,8 @@ class Anatomy {
 
   void add_sources(Index layer, const Vector& z, const Vector& weights) {
     const AttentionPlan plan = block_plan(model_.config(), layer).attention;
-    const Vector values = watch_.at(Point::v, layer).to_vector();          // [S, G, D]
-    const Vector patterns = watch_.at(Point::pattern, layer).to_vector();  // [H, T]
+    const Vector values = values_at(Point::v, layer).to_vector();          // [S, G, D]
+    const Vector patterns = values_at(Point::pattern, layer).to_vector();  // [H, T]
     const auto width = static_cast<std::size_t>(plan.head_width);
     const auto row = static_cast<std::size_t>(plan.key_width());
     const std::size_t keys = patterns.size() / static_cast<std::size_t>(plan.heads);
@@ -288,10 +278,10 @@ class Anatomy {
 
   void add_mlp(Index layer) {
     if (by_ != AttributionBy::neuron) {
-      add_part(layer, ".mlp", read(watch_.at(Point::mlp_out, layer)), LogitPartKind::mlp);
+      add_part(layer, ".mlp", read(values_at(Point::mlp_out, layer)), LogitPartKind::mlp);
       return;
     }
-    const Tensor neurons = watch_.at(Point::mlp_post, layer);
+    const Tensor neurons = values_at(Point::mlp_post, layer);
     const OutputReadout readout = read_output(model_, Branch::mlp, layer, neurons, direction_);
     const Vector activations = neurons.to_vector();
     for (std::size_t n = 0; n < activations.size(); ++n) {
@@ -310,7 +300,7 @@ class Anatomy {
   AttributionBy by_;
   Index position_;
   Index layers_;
-  WatchPosition watch_;
+  KeepValues watch_;
   Vector logits_;
   Tensor direction_;  // [1, C] of the stream after the last layer
   double shift_ = 0;  // contribution of the last norm's shift
@@ -327,35 +317,19 @@ void take_choice(const Vector& logits, std::int32_t target, AttributionResult& r
   result.target_is_likeliest = behind >= 0;
 }
 
-// Part for an intervention after the last layer: the change of the logit that no other part has.
-LogitPart behind_stream(double model_logit, double sum, Index layers) {
-  return {.name = "ln_f.intervention",
-          .logit = model_logit - sum,
-          .kind = LogitPartKind::intervention,
-          .layer = layers};
-}
-
 // The mean of every column of `values` [prompts][N].
-std::vector<Interval> means_of(const std::vector<Vector>& values, const BootstrapOptions& options) {
-  constexpr std::size_t kAtOnce = 4096;  // same draws as all columns at once
-  std::vector<Interval> means;
-  while (means.size() < values.front().size()) {
-    const std::size_t begin = means.size();
-    std::vector<std::vector<DocumentSum>> measures;
-    for (std::size_t i = begin; i < std::min(begin + kAtOnce, values.front().size()); ++i) {
-      std::vector<DocumentSum>& measure = measures.emplace_back();
-      for (const Vector& prompt : values) {
-        measure.push_back({prompt[i], 1});
-      }
+std::vector<Interval> means_of(const std::vector<Vector>& values) {
+  std::vector<std::vector<DocumentSum>> measures(values.front().size());
+  for (const Vector& prompt : values) {
+    for (std::size_t i = 0; i < measures.size(); ++i) {
+      measures[i].push_back({prompt[i], 1});
     }
-    const std::vector<Interval> some = bootstrap_means(measures, options);
-    means.insert(means.end(), some.begin(), some.end());
   }
-  return means;
+  return bootstrap_means(measures);
 }
 
-void take_means(AttributionStudy& study, const BootstrapOptions& options) {
-  const std::vector<Interval> means = means_of(study.logits, options);
+void take_means(AttributionStudy& study) {
+  const std::vector<Interval> means = means_of(study.logits);
   for (std::size_t i = 0; i < means.size(); ++i) {
     study.parts[i].logit = means[i];
     study.parts[i].part.logit = means[i].mean;
@@ -374,12 +348,12 @@ void take_means(AttributionStudy& study, const BootstrapOptions& options) {
       }
     }
   }
-  study.logit = means_of(wholes, options).front();
+  study.logit = means_of(wholes).front();
   const bool has_sources =
       std::any_of(study.parts.begin(), study.parts.end(),
                   [](const auto& mean) { return mean.part.source.has_value(); });
   if (has_sources) {
-    study.sources = means_of(sources, options);
+    study.sources = means_of(sources);
   }
 }
 
@@ -415,8 +389,7 @@ std::vector<std::size_t> group_places(const std::vector<TokenGroup>& groups, Ind
   return places;
 }
 
-// Sums the sources of each head by group. `places` has the group index of every token, `names` the
-// names of the groups.
+// Sums the sources of each head by group; `places` has the group index of every token.
 std::vector<LogitPart> grouped_sources(const std::vector<LogitPart>& parts,
                                        const std::vector<std::size_t>& places,
                                        const std::vector<std::string>& names) {
@@ -496,8 +469,11 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
   if (model.attached() != nullptr) {
     double own = logits[static_cast<std::size_t>(task.target)];
     own -= task.against ? logits[static_cast<std::size_t>(*task.against)] : 0;
-    result.parts.push_back(
-        behind_stream(own, is_stream ? 0 : result.logit, model.config().n_layer));
+    // Of an intervention after the last layer: the change that no other part has.
+    result.parts.push_back({.name = "ln_f.intervention",
+                            .logit = own - (is_stream ? 0 : result.logit),
+                            .kind = LogitPartKind::intervention,
+                            .layer = model.config().n_layer});
     result.logit = own;
   }
   result.has_against = task.against.has_value();
@@ -532,7 +508,7 @@ AttributionStudy attribute_prompts(const Gpt& model, const std::vector<Attributi
       options.progress(static_cast<double>(i + 1) / static_cast<double>(tasks.size()));
     }
   }
-  take_means(study, options.bootstrap);
+  take_means(study);
   return study;
 }
 

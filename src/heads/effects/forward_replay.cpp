@@ -10,26 +10,10 @@
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
+#include "heads/point_values.h"
 
 namespace headlight {
 namespace {
-
-class KeepOutputs final : public ForwardHook {
- public:
-  explicit KeepOutputs(std::vector<Tensor>& outputs) : outputs_(outputs) {}
-
-  bool wants(Point point, Index layer) const override {
-    return point == Point::z && layer < std::ssize(outputs_);
-  }
-  Tensor visit(const Place& place, const Tensor& z) override {
-    outputs_[static_cast<std::size_t>(place.layer)] =
-        reshape(z, {z.size(0), z.size(1) * z.size(2)});
-    return z;
-  }
-
- private:
-  std::vector<Tensor>& outputs_;
-};
 
 // -log p(target) of each row of logits [N, V], in nats; 0 without a target.
 std::vector<double> losses_of_rows(const Tensor& logits, const Tensor& targets) {
@@ -49,12 +33,9 @@ std::vector<double> losses_of_rows(const Tensor& logits, const Tensor& targets) 
 }  // namespace
 
 ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHook* also)
-    : model_(model),
-      gpt_(dynamic_cast<const Gpt*>(&model)),
-      batch_(std::move(batch)),
-      outputs_(model.heads().numbers.size()) {
+    : model_(model), gpt_(dynamic_cast<const Gpt*>(&model)), batch_(std::move(batch)) {
   const NoGrad no_grad;
-  KeepOutputs outputs(outputs_);
+  KeepValues outputs([](Point point, Index) { return point == Point::z; });
   HookPair hook(&outputs, also);
   const ForwardContext context{.hook = hook.get()};
   if (gpt_ == nullptr) {
@@ -66,29 +47,16 @@ ForwardReplay::ForwardReplay(const LanguageModel& model, Batch batch, ForwardHoo
     }
     ends_ = gpt_->hidden_from(gpt_->config().n_layer, residuals_.back(), batch_);
   }
-  for (std::size_t layer = 0; layer < outputs_.size(); ++layer) {
-    require(outputs_[layer].defined(), "a model of type '", model.model_type(),
+  for (Index layer = 0; layer < model.heads().layers(); ++layer) {
+    const auto found = outputs.values.find({Point::z, layer});
+    require(found != outputs.values.end(), "a model of type '", model.model_type(),
             "' does not pass to ForwardHook the outputs of the heads of layer ", layer);
-  }
-  if (batch_.targets.defined()) {
-    losses_ = losses_of(ends_);
-    targets_ = target_counts(batch_);
+    const Tensor& z = found->second;
+    outputs_.push_back(reshape(z, {z.size(0), z.size(1) * z.size(2)}));
   }
 }
 
-std::vector<double> ForwardReplay::losses(Index layer, ForwardHook& hook) const {
-  return losses_of(ends_with(layer, hook));
-}
-
-Tensor ForwardReplay::logits_after(Index place) const { return logits_of(ends_, place); }
-
-Tensor ForwardReplay::last_logits(Index sequence) const { return last_logits_of(ends_, sequence); }
-
-Tensor ForwardReplay::last_logits(Index sequence, Index layer, ForwardHook& hook) const {
-  return last_logits_of(ends_with(layer, hook), sequence);
-}
-
-Tensor ForwardReplay::ends_with(Index layer, ForwardHook& hook) const {
+Tensor ForwardReplay::ends(Index layer, ForwardHook& hook) const {
   const NoGrad no_grad;
   const ForwardContext context{.hook = &hook};
   if (gpt_ == nullptr) {
@@ -102,11 +70,6 @@ Tensor ForwardReplay::logits_of(const Tensor& ends, Index place) const {
   const NoGrad no_grad;
   const Tensor row = slice(ends, 0, place, place + 1);
   return gpt_ == nullptr ? row : linear(row, gpt_->head_weight());
-}
-
-Tensor ForwardReplay::last_logits_of(const Tensor& ends, Index sequence) const {
-  const Index end = batch_.offsets[static_cast<std::size_t>(sequence) + 1];
-  return reshape(logits_of(ends, end - 1), {model_.vocab_size()});
 }
 
 std::vector<double> ForwardReplay::losses_of(const Tensor& ends) const {

@@ -1,7 +1,5 @@
 #include "heads/effects/head_substitutes.h"
 
-#include "heads/point_values.h"
-
 namespace headlight {
 namespace {
 
@@ -20,9 +18,9 @@ void copy_sequence(const Tensor& rows, const Batch& from, std::size_t source, Te
 
 // Values of each sequence from the next sequence at the same position. The last sequence of the
 // batch takes them from the first sequence of the following batch.
-Tensor shifted(const ForwardReplay& replay, const ForwardReplay& following, Index layer) {
-  const Tensor here = to_contiguous(replay.outputs(layer));
-  const Tensor there = to_contiguous(following.outputs(layer));
+Tensor shifted(const ForwardReplay& replay, const ForwardReplay& following, std::size_t layer) {
+  const Tensor& here = replay.outputs()[layer];
+  const Tensor& there = following.outputs()[layer];
   const Batch& batch = replay.batch();
   Tensor moved = Tensor::empty(here.shape(), here.dtype());
   const auto last = static_cast<std::size_t>(batch.sequence_count() - 1);
@@ -41,74 +39,43 @@ bool ReplaceHeads::wants(Point point, Index layer) const {
 
 Tensor ReplaceHeads::visit(const Place& place, const Tensor& z) {
   Tensor changed = z.detach().clone();
-  for (const HeadId& id : heads_.of_layer(place.layer)) {
-    replace(id, changed);
-  }
-  return changed;
-}
-
-void ReplaceHeads::replace(const HeadId& id, Tensor& z) const {
   const Index width = z.size(2);
   const Shape shape{z.size(0), width};
-  const Index begin = place_of(id, layout_) * width;
-  Tensor head = z.strided_view(shape, {z.size(1) * width, 1}, begin);
-  if (substitutes_.empty()) {
-    head.fill(0);
-    return;
+  for (const HeadId& id : heads_.of_layer(place.layer)) {
+    const Index begin = place_of(id, layout_) * width;
+    Tensor head = changed.strided_view(shape, {z.size(1) * width, 1}, begin);
+    if (substitutes_.empty()) {
+      head.fill(0);
+    } else {
+      const Tensor& from = substitutes_[static_cast<std::size_t>(id.layer)];
+      head.copy_from(from.strided_view(shape, from.strides(), begin));
+    }
   }
-  const Tensor& from = substitutes_[static_cast<std::size_t>(id.layer)];
-  head.copy_from(from.strided_view(shape, from.strides(), begin));
+  return changed;
 }
 
 HeadSubstitutes::HeadSubstitutes(const LanguageModel& model, const SequentialBatches& batches,
                                  AblationMode mode)
     : model_(model), batches_(batches), mode_(mode) {
   if (mode == AblationMode::mean) {
-    find_means();
+    means_ = mean_rows(model, batches, [](Point point, Index) { return point == Point::z; });
   }
 }
 
 std::vector<Tensor> HeadSubstitutes::for_batch(const ForwardReplay& replay, Index index) const {
-  switch (mode_) {
-    case AblationMode::zero:
-      return {};
-    case AblationMode::mean:
-      return repeated_means(replay.batch().token_count());
-    case AblationMode::resample:
-      break;
-  }
-  return from_next_documents(replay, index);
-}
-
-std::vector<Tensor> HeadSubstitutes::from_next_documents(const ForwardReplay& replay,
-                                                         Index index) const {
-  require_value(batches_.count() > 1 || replay.batch().sequence_count() > 1, "mode",
-                "resample needs at least two documents or blocks, got one: use zero or mean");
-  const ForwardReplay following(model_, batches_.batch((index + 1) % batches_.count()));
   std::vector<Tensor> result;
-  for (Index layer = 0; layer < model_.heads().layers(); ++layer) {
-    result.push_back(shifted(replay, following, layer));
-  }
-  return result;
-}
-
-void HeadSubstitutes::find_means() {
-  std::vector<RowMeans> means(static_cast<std::size_t>(model_.heads().layers()));
-  for (Index i = 0; i < batches_.count(); ++i) {
-    const ForwardReplay replay(model_, batches_.batch(i));
-    for (std::size_t layer = 0; layer < means.size(); ++layer) {
-      means[layer].add(replay.outputs(static_cast<Index>(layer)));
+  if (mode_ == AblationMode::mean) {
+    for (Index layer = 0; layer < std::ssize(replay.outputs()); ++layer) {
+      const Tensor& mean = means_.at({Point::z, layer});
+      result.push_back(mean.strided_view({replay.batch().token_count(), mean.size(0)}, {0, 1}));
     }
-  }
-  for (const RowMeans& mean : means) {
-    means_.push_back(mean.row(model_.dtype()));
-  }
-}
-
-std::vector<Tensor> HeadSubstitutes::repeated_means(Index tokens) const {
-  std::vector<Tensor> result;
-  for (const Tensor& mean : means_) {
-    result.push_back(mean.strided_view({tokens, mean.size(0)}, {0, 1}));
+  } else if (mode_ == AblationMode::resample) {
+    require_value(batches_.count() > 1 || replay.batch().sequence_count() > 1, "mode",
+                  "resample needs at least two documents or blocks, got one: use zero or mean");
+    const ForwardReplay following(model_, batches_.batch((index + 1) % batches_.count()));
+    for (std::size_t layer = 0; layer < replay.outputs().size(); ++layer) {
+      result.push_back(shifted(replay, following, layer));
+    }
   }
   return result;
 }

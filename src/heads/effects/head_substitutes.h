@@ -5,6 +5,7 @@
 #include "headlight/data/sequential_batches.h"
 #include "headlight/heads/effects/ablation.h"
 #include "heads/effects/forward_replay.h"
+#include "heads/point_values.h"
 
 namespace headlight {
 
@@ -19,8 +20,6 @@ class ReplaceHeads final : public ForwardHook {
   Tensor visit(const Place& place, const Tensor& z) override;
 
  private:
-  void replace(const HeadId& id, Tensor& z) const;
-
   HeadLayout layout_;
   HeadSet heads_;
   const std::vector<Tensor>& substitutes_;
@@ -37,14 +36,10 @@ class HeadSubstitutes {
   std::vector<Tensor> for_batch(const ForwardReplay& replay, Index index) const;
 
  private:
-  std::vector<Tensor> from_next_documents(const ForwardReplay& replay, Index index) const;
-  void find_means();
-  std::vector<Tensor> repeated_means(Index tokens) const;
-
   const LanguageModel& model_;
   const SequentialBatches& batches_;
   AblationMode mode_;
-  std::vector<Tensor> means_;  // [L] of [H D]
+  PointValues means_;  // of z, [H D]
 };
 
 }  // namespace headlight

@@ -67,18 +67,16 @@ struct Sums {
 void add_gradients(const GateHook& hook, const HeadLayout& layout, const Batch& batch,
                    std::map<HeadId, Sums>& sums) {
   const std::vector<double> targets = target_counts(batch);
-  std::map<Index, std::vector<double>> by_layer;  // [B, H] each
-  for (auto& [id, head] : sums) {
-    std::vector<double>& gradients = by_layer[id.layer];
-    if (gradients.empty()) {
-      gradients = hook.gradient(id.layer).to_vector();
-    }
-    const std::size_t heads = gradients.size() / targets.size();
-    const auto place = static_cast<std::size_t>(place_of(id, layout));
-    for (std::size_t b = 0; b < targets.size(); ++b) {
-      const double value = gradients[b * heads + place];
-      head.absolute.push_back({std::abs(value), targets[b]});
-      head.falling.push_back({-value, targets[b]});
+  for (Index layer = 0; layer < layout.layers(); ++layer) {
+    const std::vector<double> gradients = hook.gradient(layer).to_vector();  // [B, H]
+    const std::vector<Index>& numbers = layout.numbers[static_cast<std::size_t>(layer)];
+    for (std::size_t place = 0; place < numbers.size(); ++place) {
+      Sums& head = sums[{layer, numbers[place]}];
+      for (std::size_t b = 0; b < targets.size(); ++b) {
+        const double value = gradients[b * numbers.size() + place];
+        head.absolute.push_back({std::abs(value), targets[b]});
+        head.falling.push_back({-value, targets[b]});
+      }
     }
   }
 }
@@ -128,9 +126,6 @@ ImportanceResult head_importance(const LanguageModel& model, const TokenDataset&
       data, {.batch_size = options.batch_size, .block_size = model.block_size()});
   const HeadLayout layout = heads_of(model);
   std::map<HeadId, Sums> sums;
-  for (const HeadId& id : HeadSet::all(layout)) {
-    sums[id] = {};
-  }
   ImportanceResult result;
   for (Index i = 0; i < batches.count(); ++i) {
     const Batch batch = batches.batch(i);
@@ -157,22 +152,25 @@ ImportanceResult head_importance(const LanguageModel& model, const TokenDataset&
   return result;
 }
 
+double correlation(const std::vector<double>& a, double mean_a, const std::vector<double>& b,
+                   double mean_b) {
+  double aa = 0;
+  double bb = 0;
+  double ab = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    aa += (a[i] - mean_a) * (a[i] - mean_a);
+    bb += (b[i] - mean_b) * (b[i] - mean_b);
+    ab += (a[i] - mean_a) * (b[i] - mean_b);
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
   require(a.size() == b.size(), "[rank_correlation] expected lists of one size, got ", a.size(),
           " and ", b.size());
-  const std::vector<double> first = ranks_of(a);
-  const std::vector<double> second = ranks_of(b);
   const double middle = (static_cast<double>(a.size()) - 1) / 2;
-  double product = 0;
-  double first_square = 0;
-  double second_square = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    product += (first[i] - middle) * (second[i] - middle);
-    first_square += (first[i] - middle) * (first[i] - middle);
-    second_square += (second[i] - middle) * (second[i] - middle);
-  }
-  return first_square > 0 && second_square > 0 ? product / std::sqrt(first_square * second_square)
-                                               : 0;
+  const double found = correlation(ranks_of(a), middle, ranks_of(b), middle);
+  return std::isnan(found) ? 0 : found;
 }
 
 }  // namespace headlight

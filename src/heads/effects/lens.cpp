@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/memory.h"
 #include "headlight/data/sequential_batches.h"
-#include "headlight/nn/forward_hook.h"
 #include "headlight/ops/layout.h"
 #include "heads/effects/frozen_norm.h"
+#include "heads/point_values.h"
 #include "kernels/parallel.h"
 
 namespace headlight {
@@ -66,27 +65,6 @@ std::vector<Source> sources_of(const GptConfig& config, const LensView& view) {
   return sources;
 }
 
-// Hook that keeps the values at the sources' points.
-class Streams : public ForwardHook {
- public:
-  explicit Streams(const std::vector<Source>& sources) {
-    for (const Source& source : sources) {
-      if (source.point) {
-        kept_[{source.point->point, source.point->layer}] = {};
-      }
-    }
-  }
-
-  bool wants(Point point, Index layer) const override { return kept_.count({point, layer}) > 0; }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    return kept_[{place.point, place.layer}] = value;
-  }
-  const Tensor& at(const Place& place) const { return kept_.at({place.point, place.layer}); }
-
- private:
-  std::map<std::pair<Point, Index>, Tensor> kept_;  // [N, C]
-};
-
 // Distribution of row `row` of logits [n, V].
 TokenDistribution distribution(const Tensor& logits, Index row) {
   const Index vocabulary = logits.size(1);
@@ -141,6 +119,20 @@ LensReading reading_of(const TokenDistribution& read, const Expectation& own, st
   return reading;
 }
 
+// Readings of all rows of logits [n, V].
+std::vector<LensReading> readings_of(const Tensor& logits, const std::vector<Expectation>& own,
+                                     std::span<const std::int32_t> targets, Index top_k) {
+  std::vector<LensReading> readings(own.size());
+  kernels::parallel_for(
+      logits.size(0), kernels::row_grain(logits.size(1)), [&](Index first, Index last) {
+        for (Index row = first; row < last; ++row) {
+          const auto i = static_cast<std::size_t>(row);
+          readings[i] = reading_of(distribution(logits, row), own[i], targets[i], top_k);
+        }
+      });
+  return readings;
+}
+
 using Progress = std::function<void(double share)>;
 
 // One batch through the model, and the lens readings from it.
@@ -152,7 +144,11 @@ class LensPass {
         in_parts_(std::any_of(
             sources.begin(), sources.end(),
             [](const Source& source) { return source.point && is_part(source.point->point); })),
-        streams_(sources),
+        streams_([&](Point point, Index layer) {
+          return std::any_of(sources.begin(), sources.end(), [&](const Source& source) {
+            return source.point && source.point->point == point && source.point->layer == layer;
+          });
+        }),
         final_stream_(
             model.residual(batch, model.config().n_layer, ForwardContext{.hook = &streams_})),
         hidden_(model.hidden_from(model.config().n_layer, final_stream_, batch)) {}
@@ -169,42 +165,27 @@ class LensPass {
     const auto all = static_cast<double>((end - begin) * std::ssize(sources_));
     for (Index row = begin; row < end; row += rows_at_once) {
       const Index last = std::min(row + rows_at_once, end);
-      read_together(row, last, targets.subspan(static_cast<std::size_t>(row - begin)), top_k,
-                    [&](std::size_t source, Index read_row, LensReading&& reading) {
-                      use(source, read_row, std::move(reading));
-                      if (progress && read_row + 1 == last) {
-                        const Index before = (row - begin) * std::ssize(sources_);
-                        const Index now = (last - row) * (static_cast<Index>(source) + 1);
-                        progress(static_cast<double>(before + now) / all);
-                      }
-                    });
-    }
-  }
-
- private:
-  template <class Use>
-  void read_together(Index begin, Index end, std::span<std::int32_t> targets, Index top_k,
-                     const Use& use) const {
-    const Tensor own_logits = logits_of(slice(hidden_, 0, begin, end));
-    const std::vector<Expectation> own = expectations(own_logits);
-    choose_targets(own, targets);
-    std::vector<LensReading> readings(own.size());
-    for (std::size_t s = 0; s < sources_.size(); ++s) {
-      const std::optional<Place>& point = sources_[s].point;
-      const Tensor logits = point ? logits_of(normalized(*point, begin, end)) : own_logits;
-      const Index grain = kernels::row_grain(logits.size(1));
-      kernels::parallel_for(end - begin, grain, [&](Index first, Index last) {
-        for (Index row = first; row < last; ++row) {
-          const auto i = static_cast<std::size_t>(row);
-          readings[i] = reading_of(distribution(logits, row), own[i], targets[i], top_k);
+      const std::span<std::int32_t> some = targets.subspan(static_cast<std::size_t>(row - begin));
+      const Tensor own_logits = logits_of(slice(hidden_, 0, row, last));
+      const std::vector<Expectation> own = expectations(own_logits);
+      choose_targets(own, some);
+      auto done = static_cast<double>((row - begin) * std::ssize(sources_));
+      for (std::size_t s = 0; s < sources_.size(); ++s) {
+        const std::optional<Place>& point = sources_[s].point;
+        const Tensor logits = point ? logits_of(normalized(*point, row, last)) : own_logits;
+        std::vector<LensReading> readings = readings_of(logits, own, some, top_k);
+        for (std::size_t i = 0; i < readings.size(); ++i) {
+          use(s, row + static_cast<Index>(i), std::move(readings[i]));
         }
-      });
-      for (std::size_t i = 0; i < readings.size(); ++i) {
-        use(s, begin + static_cast<Index>(i), std::move(readings[i]));
+        done += static_cast<double>(readings.size());
+        if (progress) {
+          progress(done / all);
+        }
       }
     }
   }
 
+ private:
   // Logits [n, V] float32 from hidden states [n, C].
   Tensor logits_of(const Tensor& hidden) const {
     return to_contiguous(convert(model_.logits_of(hidden), DType::float32));
@@ -212,7 +193,7 @@ class LensPass {
 
   // Applies the last norm to a source, [n, C].
   Tensor normalized(const Place& point, Index begin, Index end) const {
-    const Tensor stream = slice(streams_.at(point), 0, begin, end);
+    const Tensor stream = slice(streams_.values.at({point.point, point.layer}), 0, begin, end);
     if (!in_parts_) {
       return model_.final_norm()->forward(stream);
     }
@@ -223,7 +204,7 @@ class LensPass {
   const Gpt& model_;
   const std::vector<Source>& sources_;
   bool in_parts_;
-  Streams streams_;
+  KeepValues streams_;   // [N, C]
   Tensor final_stream_;  // [N, C]
   Tensor hidden_;        // [N, C], after the last norm
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "headlight/autograd/autograd.h"
 #include "headlight/heads/interventions/interventions.h"
 #include "heads/effects/ablation_walk.h"
 #include "heads/point_values.h"
@@ -12,12 +11,6 @@ namespace {
 
 constexpr const char* kOff = "off";
 constexpr const char* kEach = "each";
-
-bool covers(const std::vector<PointRange>& targets, Point point, Index layer) {
-  return std::any_of(targets.begin(), targets.end(), [&](const PointRange& target) {
-    return target.point == point && target.layers.contains(layer);
-  });
-}
 
 // Collects all targets. Throws Error for missing targets, before any pass over the data.
 std::vector<PointRange> checked_targets(const Gpt& model, const std::vector<PartSet>& parts) {
@@ -40,26 +33,6 @@ Index first_layer(const PartSet& part, const Gpt& model) {
     }
   }
   return first;
-}
-
-PointMeans means_over(const Gpt& model, const SequentialBatches& batches,
-                      const std::vector<PointRange>& targets) {
-  const NoGrad no_grad;
-  std::map<Spot, RowMeans> means;
-  for (Index i = 0; i < batches.count(); ++i) {
-    KeepValues hook([&](Point point, Index layer) {
-      return items_of(point) != PointItems::maps && covers(targets, point, layer);
-    });
-    model.hidden(batches.batch(i), {.hook = &hook});
-    for (const auto& [spot, value] : hook.values) {
-      means[spot].add(value);
-    }
-  }
-  PointMeans result;
-  for (const auto& [spot, mean] : means) {
-    result[spot] = mean.row(model.dtype());
-  }
-  return result;
 }
 
 std::vector<AblationExperiment> experiments_of(const Gpt& model, const std::vector<PartSet>& parts,
@@ -90,8 +63,9 @@ std::vector<PartSet> each_neuron(const Gpt& model, std::string_view kind) {
   require_value(range.layers.last == layer, kEach, "expected the neurons of one layer, got ", kind);
   // Checks the whole range, so that a missing layer or neuron is an error.
   const Interventions check(model, {Change{.targets = {range}}}, {.about = kEach});
-  const PointValues found = values_of(
-      model, {0}, [&](Point point, Index at) { return point == Point::mlp_post && at == layer; });
+  const PointValues found = values_of(model, make_batch({{0}}), [&](Point point, Index at) {
+    return point == Point::mlp_post && at == layer;
+  });
   const Index neurons = found.at({Point::mlp_post, layer}).size(1);
   const NumberRange items = range.items.value_or(NumberRange{});
   std::vector<PartSet> parts;
@@ -111,15 +85,17 @@ PartAblationResult ablate_parts(const Gpt& model, const TokenDataset& data,
                 "expected zero or mean for parts other than heads one by one, got resample");
   require_value(!parts.empty(), kOff, "expected parts to ablate, got none");
   const std::vector<PointRange> targets = checked_targets(model, parts);
-  AblationWalk walk(model, data, options.batch_size,
-                    options.processes == nullptr ? alone() : *options.processes);
-  const PointMeans means = options.mode == AblationMode::mean
-                               ? means_over(model, walk.batches(), targets)
-                               : PointMeans{};
+  AblationWalk walk(model, data, options);
+  PointMeans means;
+  if (options.mode == AblationMode::mean) {
+    means = mean_rows(model, walk.batches(), [&](Point point, Index layer) {
+      return items_of(point) != PointItems::maps && covers(targets, point, layer);
+    });
+  }
   std::vector<AblationExperiment> experiments = experiments_of(model, parts, options.mode, means);
   walk.run(experiments, {.prepare = {}, .progress = options.progress});
-  const std::vector<Interval> rises = walk.rises(experiments, options.bootstrap);
-  PartAblationResult result{.loss = walk.mean(walk.base(), options.bootstrap),
+  const std::vector<Interval> rises = walk.rises(experiments);
+  PartAblationResult result{.loss = walk.mean(walk.base()),
                             .parts = {},
                             .sequences = walk.sequences(),
                             .tokens = walk.tokens()};

@@ -23,46 +23,36 @@ constexpr Index kRowsAtOnce = 1024;
 // Values at one point by layer: one value for each sequence for maps, else one for all rows.
 using LayerValues = std::map<Index, std::vector<Tensor>>;
 
-void keep(LayerValues& values, const Place& place, const Tensor& value) {
-  std::vector<Tensor>& of_layer = values[place.layer];
-  const auto number = static_cast<std::size_t>(place.sequence);
-  of_layer.resize(std::max(of_layer.size(), number + 1));
-  of_layer[number] = value;
-}
-
+// Keeps the values of a point. Optionally adds a zero leaf to each, which gets the same gradient.
 class KeepLayers final : public ForwardHook {
  public:
-  explicit KeepLayers(Point point) : point_(point) {}
+  explicit KeepLayers(Point point, bool with_leaves = false)
+      : point_(point), with_leaves_(with_leaves) {}
   bool wants(Point point, Index) const override { return point == point_; }
   Tensor visit(const Place& place, const Tensor& value) override {
     keep(values, place, to_contiguous(value.detach()).clone());
-    return value;
-  }
-
-  LayerValues values;
-
- private:
-  Point point_;
-};
-
-// Adds a zero leaf to every value of a point; its gradient is the value's gradient.
-class KeepGradients final : public ForwardHook {
- public:
-  explicit KeepGradients(Point point) : point_(point) {}
-  bool wants(Point point, Index) const override { return point == point_; }
-  Tensor visit(const Place& place, const Tensor& value) override {
+    if (!with_leaves_) {
+      return value;
+    }
     Tensor leaf = Tensor::zeros(value.shape(), value.dtype());
     leaf.set_requires_grad(true);
     keep(leaves, place, leaf);
-    keep(values, place, value.detach());
     return value + leaf;
   }
 
-  LayerValues leaves;
   LayerValues values;
+  LayerValues leaves;
 
  private:
+  static void keep(LayerValues& to, const Place& place, const Tensor& value) {
+    std::vector<Tensor>& of_layer = to[place.layer];
+    const auto number = static_cast<std::size_t>(place.sequence);
+    of_layer.resize(std::max(of_layer.size(), number + 1));
+    of_layer[number] = value;
+  }
+
   Point point_;
+  bool with_leaves_;
 };
 
 // A run of contiguous elements in a value of LayerValues.
@@ -132,11 +122,66 @@ class PatchRun {
   double base_difference() const { return difference_; }
   double other_difference() const { return other_difference_; }
 
-  std::vector<PatchCell> cells() const;
+  std::vector<PatchCell> cells() const {
+    std::vector<PatchCell> cells;
+    const std::vector<PatchCell> places = this->places();
+    for (const auto& [layer, values] : others_) {
+      if (!options_.layers.contains(layer)) {
+        continue;
+      }
+      for (const std::optional<Index>& item : items(layer)) {
+        for (PatchCell cell : places) {
+          cell.layer = layer;
+          cell.item = item;
+          cells.push_back(cell);
+        }
+      }
+    }
+    require_value(!others_.empty(), "point", "this model does not compute ",
+                  name_of(options_.point));
+    require_value(
+        !cells.empty(), "layers", "expected layers 0 to ", model_.config().n_layer - 1,
+        options_.by_position ? concat_text(" and positions 0 to ", std::ssize(base_) - 1) : "",
+        ", got none of them");
+    return cells;
+  }
+
   // Sets `difference` of all cells.
-  void patch(std::vector<PatchCell>& cells) const;
+  void patch(std::vector<PatchCell>& cells) const {
+    const auto most = static_cast<std::size_t>(std::max<Index>(1, kRowsAtOnce / contrast_.rows()));
+    for (std::size_t begin = 0; begin < cells.size();) {
+      std::size_t end = begin;
+      while (end < cells.size() && end - begin < most && cells[end].layer == cells[begin].layer) {
+        ++end;
+      }
+      patch_together(std::span(cells).subspan(begin, end - begin));
+      begin = end;
+      if (options_.progress) {
+        options_.progress(static_cast<double>(end) / static_cast<double>(cells.size()));
+      }
+    }
+  }
+
   // Sets `attribution`, in units of the logits.
-  void attribute(std::vector<PatchCell>& cells) const;
+  void attribute(std::vector<PatchCell>& cells) const {
+    KeepLayers hook(options_.point, true);
+    backward(contrast_.after(model_, base_, &hook));
+    // (other - own) * gradient, element by element.
+    std::map<Index, std::vector<std::vector<double>>> effects;
+    for (const auto& [layer, leaves] : hook.leaves) {
+      const NoGrad no_grad;
+      for (std::size_t i = 0; i < leaves.size(); ++i) {
+        const Tensor change = others_.at(layer)[i] - hook.values.at(layer)[i];
+        effects[layer].push_back(to_contiguous(change * leaves[i].grad()).to_vector());
+      }
+    }
+    for (PatchCell& cell : cells) {
+      for (const Elements& run : elements_of(cell)) {
+        const auto begin = effects.at(cell.layer)[run.value].begin() + run.begin;
+        cell.attribution = std::accumulate(begin, begin + run.count, cell.attribution);
+      }
+    }
+  }
 
  private:
   // Uses a hook, as for cells: attention that exposes its maps rounds differently.
@@ -147,15 +192,110 @@ class PatchRun {
   // Bit-identical to the computation in patch_together().
   double difference_of(const ForwardReplay& replay) const {
     const NoGrad no_grad;
-    const Index layers = model_.config().n_layer;
-    const Tensor hidden = model_.hidden_from(layers, replay.residual(layers), replay.batch());
-    return contrast_.of_copies(model_, hidden, replay.batch()).front();
+    return contrast_.of_copies(model_, replay.ends(), replay.batch()).front();
   }
-  std::vector<PatchCell> places() const;
-  std::vector<std::optional<Index>> items(Index layer) const;
-  std::vector<Index> rows_of(const PatchCell& cell, Index rows) const;
-  std::vector<Elements> elements_of(const PatchCell& cell) const;
-  void patch_together(std::span<PatchCell> cells) const;
+  // Positions or groups that have separate cells within an item.
+  std::vector<PatchCell> places() const {
+    std::vector<PatchCell> places;
+    if (options_.by_group) {
+      for (const TokenGroup& group : task_.groups) {
+        places.push_back({.group = group.name});
+      }
+    } else if (options_.by_position) {
+      for (Index position = 0; position < std::ssize(base_); ++position) {
+        if (options_.positions.contains(position)) {
+          places.push_back({.position = position});
+        }
+      }
+    } else {
+      places.push_back({});
+    }
+    return places;
+  }
+
+  std::vector<std::optional<Index>> items(Index layer) const {
+    if (!options_.by_item) {
+      return {std::nullopt};
+    }
+    const ValueLayout layout(options_.point, others_.at(layer).front().shape());
+    const std::vector<Index> numbers = item_numbers(options_.point, layer, layout.items, heads_);
+    return {numbers.begin(), numbers.end()};
+  }
+
+  // Rows of a cell in a value with `rows` rows. Without maps they cover all sequences of a copy.
+  std::vector<Index> rows_of(const PatchCell& cell, Index rows) const {
+    std::vector<Index> places;
+    if (cell.group) {
+      places = std::find_if(task_.groups.begin(), task_.groups.end(), [&](const TokenGroup& group) {
+                 return group.name == *cell.group;
+               })->positions;
+    } else if (cell.position) {
+      places = {*cell.position};
+    } else {
+      places.resize(static_cast<std::size_t>(rows));
+      std::iota(places.begin(), places.end(), Index{0});
+      return places;
+    }
+    if (items_of(options_.point) == PointItems::maps) {
+      return places;
+    }
+    std::vector<Index> all;
+    for (std::size_t i = 0; i + 1 < contrast_.starts().size(); ++i) {
+      for (const Index place : places) {
+        all.push_back(contrast_.starts()[i] + place);
+      }
+    }
+    return all;
+  }
+
+  std::vector<Elements> elements_of(const PatchCell& cell) const {
+    std::vector<Elements> elements;
+    const std::vector<Tensor>& values = others_.at(cell.layer);
+    for (std::size_t value = 0; value < values.size(); ++value) {
+      const ValueLayout layout(options_.point, values[value].shape());
+      Index first = 0;
+      Index last = layout.items - 1;
+      if (cell.item) {
+        const std::vector<Index> numbers =
+            item_numbers(options_.point, cell.layer, layout.items, heads_);
+        first = last = std::find(numbers.begin(), numbers.end(), *cell.item) - numbers.begin();
+      }
+      for (const Index row : rows_of(cell, layout.rows)) {
+        for (Index item = first; item <= last; ++item) {
+          const Index begin = row * layout.row_stride + item * layout.item_stride;
+          if (!elements.empty() && elements.back().value == value &&
+              elements.back().begin + elements.back().count == begin) {
+            elements.back().count += layout.width;
+          } else {
+            elements.push_back({value, begin, layout.width});
+          }
+        }
+      }
+    }
+    return elements;
+  }
+
+  // Patches cells of one layer, each in its own copy of the text.
+  void patch_together(std::span<PatchCell> cells) const {
+    const NoGrad no_grad;
+    const Index layer = cells.front().layer;
+    std::vector<std::vector<Elements>> elements;
+    for (const PatchCell& cell : cells) {
+      elements.push_back(elements_of(cell));
+    }
+    ReplaceElements hook({.point = options_.point, .layer = layer}, others_.at(layer), elements);
+    const auto copies = std::ssize(cells);
+    const Batch batch = contrast_.batch(base_, copies);
+    const Tensor& one = replay_.residual(layer);  // [R, C]
+    const Tensor many = reshape(
+        expand(reshape(one, {1, one.size(0), one.size(1)}), {copies, one.size(0), one.size(1)}),
+        {copies * one.size(0), one.size(1)});
+    const std::vector<double> found =
+        contrast_.of_copies(model_, model_.hidden_from(layer, many, batch, {.hook = &hook}), batch);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      cells[i].difference = found[i];
+    }
+  }
 
   const Gpt& model_;
   const PatchGridOptions& options_;
@@ -168,167 +308,6 @@ class PatchRun {
   double other_difference_ = 0;
   LayerValues others_;
 };
-
-// Positions or groups that have separate cells within an item.
-std::vector<PatchCell> PatchRun::places() const {
-  std::vector<PatchCell> places;
-  if (options_.by_group) {
-    for (const TokenGroup& group : task_.groups) {
-      places.push_back({.group = group.name});
-    }
-  } else if (options_.by_position) {
-    for (Index position = 0; position < std::ssize(base_); ++position) {
-      if (options_.positions.contains(position)) {
-        places.push_back({.position = position});
-      }
-    }
-  } else {
-    places.push_back({});
-  }
-  return places;
-}
-
-std::vector<std::optional<Index>> PatchRun::items(Index layer) const {
-  if (!options_.by_item) {
-    return {std::nullopt};
-  }
-  const ValueLayout layout(options_.point, others_.at(layer).front().shape());
-  const std::vector<Index> numbers = item_numbers(options_.point, layer, layout.items, heads_);
-  return {numbers.begin(), numbers.end()};
-}
-
-std::vector<PatchCell> PatchRun::cells() const {
-  std::vector<PatchCell> cells;
-  const std::vector<PatchCell> places = this->places();
-  for (const auto& [layer, values] : others_) {
-    if (!options_.layers.contains(layer)) {
-      continue;
-    }
-    for (const std::optional<Index>& item : items(layer)) {
-      for (PatchCell cell : places) {
-        cell.layer = layer;
-        cell.item = item;
-        cells.push_back(cell);
-      }
-    }
-  }
-  require_value(!others_.empty(), "point", "this model does not compute ", name_of(options_.point));
-  require_value(
-      !cells.empty(), "layers", "expected layers 0 to ", model_.config().n_layer - 1,
-      options_.by_position ? concat_text(" and positions 0 to ", std::ssize(base_) - 1) : "",
-      ", got none of them");
-  return cells;
-}
-
-// Rows of a cell in a value with `rows` rows. Without maps they cover all sequences of a copy.
-std::vector<Index> PatchRun::rows_of(const PatchCell& cell, Index rows) const {
-  std::vector<Index> places;
-  if (cell.group) {
-    places = std::find_if(task_.groups.begin(), task_.groups.end(), [&](const TokenGroup& group) {
-               return group.name == *cell.group;
-             })->positions;
-  } else if (cell.position) {
-    places = {*cell.position};
-  } else {
-    places.resize(static_cast<std::size_t>(rows));
-    std::iota(places.begin(), places.end(), Index{0});
-    return places;
-  }
-  if (items_of(options_.point) == PointItems::maps) {
-    return places;
-  }
-  std::vector<Index> all;
-  for (std::size_t i = 0; i + 1 < contrast_.starts().size(); ++i) {
-    for (const Index place : places) {
-      all.push_back(contrast_.starts()[i] + place);
-    }
-  }
-  return all;
-}
-
-std::vector<Elements> PatchRun::elements_of(const PatchCell& cell) const {
-  std::vector<Elements> elements;
-  const std::vector<Tensor>& values = others_.at(cell.layer);
-  for (std::size_t value = 0; value < values.size(); ++value) {
-    const ValueLayout layout(options_.point, values[value].shape());
-    Index first = 0;
-    Index last = layout.items - 1;
-    if (cell.item) {
-      const std::vector<Index> numbers =
-          item_numbers(options_.point, cell.layer, layout.items, heads_);
-      first = last = std::find(numbers.begin(), numbers.end(), *cell.item) - numbers.begin();
-    }
-    for (const Index row : rows_of(cell, layout.rows)) {
-      for (Index item = first; item <= last; ++item) {
-        const Index begin = row * layout.row_stride + item * layout.item_stride;
-        if (!elements.empty() && elements.back().value == value &&
-            elements.back().begin + elements.back().count == begin) {
-          elements.back().count += layout.width;
-        } else {
-          elements.push_back({value, begin, layout.width});
-        }
-      }
-    }
-  }
-  return elements;
-}
-
-// Patches cells of one layer, each in its own copy of the text.
-void PatchRun::patch_together(std::span<PatchCell> cells) const {
-  const NoGrad no_grad;
-  const Index layer = cells.front().layer;
-  std::vector<std::vector<Elements>> elements;
-  for (const PatchCell& cell : cells) {
-    elements.push_back(elements_of(cell));
-  }
-  ReplaceElements hook({.point = options_.point, .layer = layer}, others_.at(layer), elements);
-  const auto copies = std::ssize(cells);
-  const Batch batch = contrast_.batch(base_, copies);
-  const Tensor& one = replay_.residual(layer);  // [R, C]
-  const Tensor many = reshape(
-      expand(reshape(one, {1, one.size(0), one.size(1)}), {copies, one.size(0), one.size(1)}),
-      {copies * one.size(0), one.size(1)});
-  const std::vector<double> found =
-      contrast_.of_copies(model_, model_.hidden_from(layer, many, batch, {.hook = &hook}), batch);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i].difference = found[i];
-  }
-}
-
-void PatchRun::patch(std::vector<PatchCell>& cells) const {
-  const auto most = static_cast<std::size_t>(std::max<Index>(1, kRowsAtOnce / contrast_.rows()));
-  for (std::size_t begin = 0; begin < cells.size();) {
-    std::size_t end = begin;
-    while (end < cells.size() && end - begin < most && cells[end].layer == cells[begin].layer) {
-      ++end;
-    }
-    patch_together(std::span(cells).subspan(begin, end - begin));
-    begin = end;
-    if (options_.progress) {
-      options_.progress(static_cast<double>(end) / static_cast<double>(cells.size()));
-    }
-  }
-}
-
-void PatchRun::attribute(std::vector<PatchCell>& cells) const {
-  KeepGradients hook(options_.point);
-  backward(contrast_.after(model_, base_, &hook));
-  // (other - own) * gradient, element by element.
-  std::map<Index, std::vector<std::vector<double>>> effects;
-  for (const auto& [layer, leaves] : hook.leaves) {
-    const NoGrad no_grad;
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-      const Tensor change = others_.at(layer)[i] - hook.values.at(layer)[i];
-      effects[layer].push_back(to_contiguous(change * leaves[i].grad()).to_vector());
-    }
-  }
-  for (PatchCell& cell : cells) {
-    for (const Elements& run : elements_of(cell)) {
-      const auto begin = effects.at(cell.layer)[run.value].begin() + run.begin;
-      cell.attribution = std::accumulate(begin, begin + run.count, cell.attribution);
-    }
-  }
-}
 
 void require_layer_point(Point point) {
   require_value(is_in_layer(point), "point", "expected a point of layers, got ", name_of(point));
@@ -371,9 +350,9 @@ Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& 
   for (Index position = 0; options.by_position && position < length; ++position) {
     places += options.positions.contains(position) ? 1 : 0;
   }
-  const PointValues values =
-      values_of(model, std::vector<std::int32_t>{0},
-                [&](Point point, Index /*layer*/) { return point == options.point; });
+  const PointValues values = values_of(model, make_batch({{0}}), [&](Point point, Index /*layer*/) {
+    return point == options.point;
+  });
   Index of_layers = 0;  // tokens times layers
   for (const auto& [spot, value] : values) {
     if (options.layers.contains(spot.second)) {

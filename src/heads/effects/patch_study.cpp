@@ -1,7 +1,7 @@
-#include <cmath>
 #include <limits>
 
 #include "headlight/base/error.h"
+#include "headlight/heads/effects/importance.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "heads/effects/token_groups.h"
 
@@ -10,23 +10,17 @@ namespace {
 
 double correlation_of(const std::vector<MeanPatchCell>& cells) {
   const auto count = static_cast<double>(cells.size());
-  double mean_a = 0;
-  double mean_b = 0;
+  std::vector<double> recovered;
+  std::vector<double> attribution;
+  double mean_recovered = 0;
+  double mean_attribution = 0;
   for (const MeanPatchCell& cell : cells) {
-    mean_a += cell.cell.recovered / count;
-    mean_b += cell.cell.attribution / count;
+    recovered.push_back(cell.cell.recovered);
+    attribution.push_back(cell.cell.attribution);
+    mean_recovered += cell.cell.recovered / count;
+    mean_attribution += cell.cell.attribution / count;
   }
-  double aa = 0;
-  double bb = 0;
-  double ab = 0;
-  for (const MeanPatchCell& cell : cells) {
-    const double a = cell.cell.recovered - mean_a;
-    const double b = cell.cell.attribution - mean_b;
-    aa += a * a;
-    bb += b * b;
-    ab += a * b;
-  }
-  return ab / std::sqrt(aa * bb);
+  return correlation(recovered, mean_recovered, attribution, mean_attribution);
 }
 
 // Averages each cell over the pairs.

@@ -9,28 +9,24 @@
 #include "heads/effects/head_substitutes.h"
 
 namespace headlight {
-namespace {}  // namespace
-
 PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task) {
   const AnswerContrast contrast(model, task);
   const ForwardReplay clean(model, contrast.batch(task.clean));
   const ForwardReplay corrupt(model, contrast.batch(task.corrupt));
   const Index last = std::ssize(task.clean) - 1;
-  PatchingResult result{.clean_difference = contrast.of(clean),
-                        .corrupt_difference = contrast.of(corrupt),
+  const auto next_of = [&](const ForwardReplay& replay) {
+    return likeliest_token(replay.logits_of(replay.ends(), last).to_vector());
+  };
+  PatchingResult result{.clean_difference = contrast.of(clean, clean.ends()),
+                        .corrupt_difference = contrast.of(corrupt, corrupt.ends()),
                         .heads = {},
-                        .clean_next = likeliest_token(clean.logits_after(last).to_vector()),
-                        .corrupt_next = likeliest_token(corrupt.logits_after(last).to_vector())};
+                        .clean_next = next_of(clean),
+                        .corrupt_next = next_of(corrupt)};
   const double whole = result.clean_difference - result.corrupt_difference;
   require_different(result.clean_difference, result.corrupt_difference);
-  std::vector<Tensor> substitutes;  // [L] of [N, H D]
-  const HeadLayout layout = heads_of(model);
-  for (Index layer = 0; layer < layout.layers(); ++layer) {
-    substitutes.push_back(to_contiguous(clean.outputs(layer)));
-  }
-  for (const HeadId& id : HeadSet::all(layout)) {
-    ReplaceHeads hook(model, {id}, substitutes);
-    const double patched = contrast.of(corrupt, id.layer, hook);
+  for (const HeadId& id : HeadSet::all(heads_of(model))) {
+    ReplaceHeads hook(model, {id}, clean.outputs());
+    const double patched = contrast.of(corrupt, corrupt.ends(id.layer, hook));
     result.heads.push_back({id, patched, (patched - result.corrupt_difference) / whole});
   }
   return result;

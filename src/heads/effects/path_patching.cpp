@@ -1,4 +1,3 @@
-#include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "headlight/ops/layout.h"
@@ -21,16 +20,7 @@ class PutValues final : public ForwardHook {
 
 // Copies one head of a value [N, H, D].
 void copy_head(const Tensor& from, Index head, Tensor& to) {
-  const Shape shape{to.size(0), to.size(2)};
-  const Shape strides{to.size(1) * to.size(2), 1};
-  to.strided_view(shape, strides, head * to.size(2))
-      .copy_from(from.strided_view(shape, strides, head * to.size(2)));
-}
-
-double difference_of(const Gpt& model, const AnswerContrast& contrast,
-                     const std::vector<std::int32_t>& text, ForwardHook* hook) {
-  const NoGrad no_grad;
-  return contrast.after(model, text, hook).item();
+  slice(to, 1, head, head + 1).copy_from(slice(from, 1, head, head + 1));
 }
 
 // Input of the receiver when only the sender has its clean output. All other heads and MLPs keep
@@ -48,7 +38,7 @@ Tensor received(const Gpt& model, const AnswerContrast& contrast, const Patching
   KeepValues receiver(
       [&](Point point, Index layer) { return point == path.into && layer == path.to.layer; });
   HookPair both(&held, &receiver);
-  difference_of(model, contrast, task.corrupt, &both);
+  contrast.difference(model, task.corrupt, &both);
   return receiver.values.at({path.into, path.to.layer});
 }
 
@@ -62,8 +52,8 @@ PatchCell patch_path(const Gpt& model, const PatchingTask& task, const PatchPath
   place_of(path.from, model.heads());
   require_value(path.from.layer < path.to.layer, "path", "expected a receiver after layer ",
                 path.from.layer, ", got ", head_name(path.to));
-  const double clean = difference_of(model, contrast, task.clean, nullptr);
-  const double corrupt = difference_of(model, contrast, task.corrupt, nullptr);
+  const double clean = contrast.difference(model, task.clean);
+  const double corrupt = contrast.difference(model, task.corrupt);
   require_different(clean, corrupt);
   const Spot receiver{path.into, path.to.layer};
   PutValues changed;
@@ -74,7 +64,7 @@ PatchCell patch_path(const Gpt& model, const PatchingTask& task, const PatchPath
                          ? place
                          : block_plan(model.config(), path.to.layer).attention.key_head(place);
   copy_head(received(model, contrast, task, path), head, changed.values.at(receiver));
-  const double difference = difference_of(model, contrast, task.corrupt, &changed);
+  const double difference = contrast.difference(model, task.corrupt, &changed);
   return {.layer = path.to.layer,
           .item = path.to.head,
           .difference = difference,

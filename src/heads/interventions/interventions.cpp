@@ -16,16 +16,10 @@ namespace {
 
 constexpr const char* kAbout = "intervene";
 
-bool covers(const Change& change, Point point, Index layer) {
-  return std::any_of(change.targets.begin(), change.targets.end(), [&](const PointRange& target) {
-    return target.point == point && target.layers.contains(layer);
-  });
-}
-
 PointValues values_of(const Gpt& model, const Change& change,
                       const std::vector<std::int32_t>& tokens) {
-  return values_of(model, tokens,
-                   [&](Point point, Index layer) { return covers(change, point, layer); });
+  return values_of(model, make_batch({tokens}),
+                   [&](Point point, Index layer) { return covers(change.targets, point, layer); });
 }
 
 // Indices of a target's heads, neurons or elements in a value. Throws Error if one is missing.
@@ -68,7 +62,7 @@ void check_targets(const Change& change, const Gpt& model, const PointValues& fo
                   layers - 1, ", got ", name, ".", last);
     bool is_there = false;
     for (const auto& [spot, value] : found) {
-      if (spot.first == target.point && target.layers.contains(spot.second)) {
+      if (covers(target, spot.first, spot.second)) {
         is_there = true;
         places_of(target, spot.second, {spot.first, value.shape()}, model.heads(), about);
       }
@@ -93,7 +87,7 @@ Tensor widened(const Tensor& vector, const Change& change, const Spot& spot, con
   const Index length = row_length(value);
   std::vector<Index> places;
   for (const PointRange& target : change.targets) {
-    if (target.point == spot.first && target.layers.contains(spot.second)) {
+    if (covers(target, spot.first, spot.second)) {
       places = places_of(target, spot.second, layout, heads);
     }
   }
@@ -243,14 +237,13 @@ class SourceReader {
 template <class T>
 class ElementMap {
  public:
-  explicit ElementMap(const Tensor& value) : value_(value) {}
+  explicit ElementMap(const Tensor& value)
+      : value_(value),
+        factors_(Tensor::ones(value.shape(), value.dtype())),
+        shifts_(Tensor::zeros(value.shape(), value.dtype())) {}
 
   // `source` may be null for kinds without a source.
   void change(const Change& change, Index begin, Index length, const T* source) {
-    if (!factors_.defined()) {
-      factors_ = Tensor::ones(value_.shape(), value_.dtype());
-      shifts_ = Tensor::zeros(value_.shape(), value_.dtype());
-    }
     T* factors = factors_.template data<T>() + begin;
     T* shifts = shifts_.template data<T>() + begin;
     const T factor = static_cast<T>(change.factor);
@@ -279,7 +272,7 @@ class ElementMap {
 
  private:
   const Tensor& value_;
-  Tensor factors_;  // undefined, like shifts_, before the first change
+  Tensor factors_;
   Tensor shifts_;
   bool scales_ = false;
   bool shifts_any_ = false;
@@ -373,7 +366,7 @@ void Interventions::begin(const Batch& rows) { rows_ = rows; }
 
 bool Interventions::wants(Point point, Index layer) const {
   return std::any_of(changes_.begin(), changes_.end(), [&](const Resolved& resolved) {
-    return covers(resolved.change, point, layer);
+    return covers(resolved.change.targets, point, layer);
   });
 }
 
@@ -385,7 +378,7 @@ Tensor Interventions::visit(const Place& place, const Tensor& value) {
     ElementMap<decltype(zero)> map(value);
     for (const Resolved& resolved : changes_) {
       for (const PointRange& target : resolved.change.targets) {
-        if (target.point == place.point && target.layers.contains(place.layer)) {
+        if (covers(target, place.point, place.layer)) {
           resolved.add_to(map, place, layout, places_of(target, place.layer, layout, layout_),
                           {rows_.positions.data<std::int32_t>() + first,
                            static_cast<std::size_t>(rows_.token_count() - first)});

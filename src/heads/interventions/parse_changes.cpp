@@ -162,18 +162,15 @@ void read_vector(ChangeReader& reader, Change& change) {
       reader.refuse("add TARGETS \"TEXT\" - \"TEXT\"");
     }
     change.source.less = reader.quoted();
-    if (reader.passes("*")) {
-      change.factor = reader.factor(reader.word());
+  } else {
+    const std::string_view word = reader.word("*");
+    const std::size_t colon = word.rfind(':');
+    if (colon == std::string_view::npos || colon == 0 || colon + 1 == word.size()) {
+      reader.refuse("add TARGETS FILE.npz:ARRAY or add TARGETS \"TEXT\" - \"TEXT\"");
     }
-    return;
+    change.source.file = word.substr(0, colon);
+    change.source.array = word.substr(colon + 1);
   }
-  std::string_view word = reader.word("*");
-  const std::size_t colon = word.rfind(':');
-  if (colon == std::string_view::npos || colon == 0 || colon + 1 == word.size()) {
-    reader.refuse("add TARGETS FILE.npz:ARRAY or add TARGETS \"TEXT\" - \"TEXT\"");
-  }
-  change.source.file = word.substr(0, colon);
-  change.source.array = word.substr(colon + 1);
   if (reader.passes("*")) {
     change.factor = reader.factor(reader.word());
   }

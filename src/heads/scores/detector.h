@@ -1,6 +1,7 @@
 #pragma once
 
-#include "headlight/heads/scores/head_scores.h"
+#include <array>
+
 #include "heads/head_map.h"
 
 namespace headlight {
@@ -10,15 +11,12 @@ struct DetectorOptions {
   bool exclude_current_token = false;
 };
 
-struct DetectorPair {
-  DetectorScores mul;
-  DetectorScores abs;
-};
+// The numbers of DetectorScores in order, as `mul`, then as `abs`.
+using DetectorNumbers = std::array<double, 6>;
 
 // Computes TransformerLens's compute_head_attention_similarity_score() of one map for its three 0/1
 // patterns. `mul` is the share of the head's weight on the ones; 0 if all weight is excluded. `abs`
-// is 1 minus the mean absolute difference per query, rounded to three decimals as in
-// TransformerLens.
-DetectorPair detector_scores(const HeadMap& map, const DetectorOptions& options);
+// is 1 minus the mean absolute difference per query, rounded to three decimals as there.
+DetectorNumbers detector_numbers(const HeadMap& map, const DetectorOptions& options);
 
 }  // namespace headlight

@@ -20,11 +20,50 @@ struct MeasuredSequence {
   std::size_t group = 0;
 };
 
-void add_scaled(const DetectorScores& from, double factor, DetectorScores& to) {
-  to.previous_token_head += factor * from.previous_token_head;
-  to.duplicate_token_head += factor * from.duplicate_token_head;
-  to.induction_head += factor * from.induction_head;
+// Sums of the scores of one head, [scores] of [groups]; empty for scores of other sources.
+using GroupSums = std::vector<std::vector<DocumentSum>>;
+
+GroupSums empty_sums(ScoreSource source, std::size_t groups) {
+  GroupSums sums;
+  for (const ScoreDefinition& definition : score_definitions()) {
+    const bool wanted = definition.measure != nullptr && definition.source == source;
+    sums.emplace_back(wanted ? groups : 0);
+  }
+  return sums;
 }
+
+void add_scores(const HeadMap& map, std::size_t group, GroupSums& sums) {
+  for (std::size_t score = 0; score < sums.size(); ++score) {
+    if (!sums[score].empty()) {
+      const DocumentSum sum = score_definitions()[score].measure(map);
+      sums[score][group].sum += sum.sum;
+      sums[score][group].weight += sum.weight;
+    }
+  }
+}
+
+// Sums of one head over sequences.
+struct HeadSums {
+  GroupSums scores;
+  // Number of queries with their largest weight at each offset; not the first, which sees itself.
+  std::vector<double> offsets;
+  DetectorNumbers detector = {};
+  double detected = 0;  // sequences in `detector`: of two tokens or more
+
+  // Calls visit(number) for all numbers.
+  template <class Visit>
+  void for_each(const Visit& visit) {
+    for (std::vector<DocumentSum>& groups : scores) {
+      for (DocumentSum& group : groups) {
+        visit(group.sum);
+        visit(group.weight);
+      }
+    }
+    std::for_each(offsets.begin(), offsets.end(), visit);
+    std::for_each(detector.begin(), detector.end(), visit);
+    visit(detected);
+  }
+};
 
 // Accumulates scores over maps, in memory that does not depend on their number.
 class ScoreSums {
@@ -36,21 +75,11 @@ class ScoreSums {
     DetectorOptions detector = {};
   };
 
-  ScoreSums(const HeadLayout& layout, HeadSet heads, const Options& options)
-      : heads_(std::move(heads)),
-        options_(options),
-        groups_(heads_.size() * score_definitions().size()),
-        offsets_(heads_.size(), std::vector<double>(static_cast<std::size_t>(options.longest))),
-        detector_(heads_.size()),
-        detected_(heads_.size()) {
-    for (std::size_t head = 0; head < heads_.size(); ++head) {
-      places_.push_back(place_of(heads_[head], layout));
-      for (std::size_t score = 0; score < score_definitions().size(); ++score) {
-        const ScoreDefinition& definition = score_definitions()[score];
-        if (definition.measure != nullptr && definition.source == options.source) {
-          groups_[head * score_definitions().size() + score].resize(options.groups);
-        }
-      }
+  ScoreSums(HeadLayout layout, const HeadSet& heads, const Options& options)
+      : layout_(std::move(layout)), heads_(heads), options_(options), sums_(heads.size()) {
+    for (HeadSums& head : sums_) {
+      head.scores = empty_sums(options.source, options.groups);
+      head.offsets.resize(static_cast<std::size_t>(options.longest));
     }
   }
 
@@ -63,11 +92,11 @@ class ScoreSums {
       if (heads_[head].layer != layer) {
         return;
       }
+      const Index place = place_of(heads_[head], layout_);
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const Index length = batch[i].facts.length();
-        const HeadMap map(weights[i].data<float>() + places_[head] * length * length,
-                          batch[i].facts);
-        keep(head, measure(map, offsets_[head]), batch[i]);
+        const HeadMap map(weights[i].data<float>() + place * length * length, batch[i].facts);
+        add_map(map, batch[i].group, sums_[head]);
       }
     });
   }
@@ -75,94 +104,38 @@ class ScoreSums {
   // Sums over all processes; each of them has added other sequences.
   void add_across_processes(Processes& processes) {
     std::vector<double> numbers;
-    for_each_number([&](double& number) { numbers.push_back(number); });
+    for (HeadSums& head : sums_) {
+      head.for_each([&](double& number) { numbers.push_back(number); });
+    }
     add_across(processes, numbers);
     auto next = numbers.begin();
-    for_each_number([&](double& number) { number = *next++; });
+    for (HeadSums& head : sums_) {
+      head.for_each([&](double& number) { number = *next++; });
+    }
   }
 
-  // Sums of every group, for one head and score.
-  const std::vector<DocumentSum>& groups(std::size_t head, std::size_t score) const {
-    return groups_[head * score_definitions().size() + score];
-  }
-  // Number of queries with their largest weight at each offset, [longest]. The first token is not
-  // counted, because it sees only itself.
-  const std::vector<double>& offsets(std::size_t head) const { return offsets_[head]; }
-  // Means over sequences of two tokens or more.
-  DetectorPair detector(std::size_t head) const {
-    DetectorPair mean;
-    if (detected_[head] > 0) {
-      add_scaled(detector_[head].mul, 1 / detected_[head], mean.mul);
-      add_scaled(detector_[head].abs, 1 / detected_[head], mean.abs);
-    }
-    return mean;
-  }
+  const HeadSums& of(std::size_t head) const { return sums_[head]; }
 
  private:
-  // Sums of one head on one sequence.
-  struct MapSums {
-    std::vector<DocumentSum> scores;
-    DetectorPair detector;
-  };
-
-  template <class Visit>
-  void for_each_number(const Visit& visit) {
-    for (std::vector<DocumentSum>& groups : groups_) {
-      for (DocumentSum& group : groups) {
-        visit(group.sum);
-        visit(group.weight);
-      }
+  void add_map(const HeadMap& map, std::size_t group, HeadSums& head) const {
+    add_scores(map, group, head.scores);
+    if (options_.source != ScoreSource::text || map.length() < 2) {
+      return;
     }
-    for (std::vector<double>& offsets : offsets_) {
-      std::for_each(offsets.begin(), offsets.end(), visit);
+    for (Index query = 1; query < map.length(); ++query) {
+      head.offsets[static_cast<std::size_t>(query - map.top_key(query))] += 1;
     }
-    for (DetectorPair& pair : detector_) {
-      for (DetectorScores* scores : {&pair.mul, &pair.abs}) {
-        visit(scores->previous_token_head);
-        visit(scores->duplicate_token_head);
-        visit(scores->induction_head);
-      }
+    const DetectorNumbers numbers = detector_numbers(map, options_.detector);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      head.detector[i] += numbers[i];
     }
-    std::for_each(detected_.begin(), detected_.end(), visit);
+    head.detected += 1;
   }
 
-  MapSums measure(const HeadMap& map, std::vector<double>& offsets) const {
-    MapSums sums;
-    for (const ScoreDefinition& definition : score_definitions()) {
-      const bool wanted = definition.measure != nullptr && definition.source == options_.source;
-      sums.scores.push_back(wanted ? definition.measure(map) : DocumentSum{});
-    }
-    if (options_.source == ScoreSource::text) {
-      for (Index query = 1; query < map.length(); ++query) {
-        offsets[static_cast<std::size_t>(query - map.top_key(query))] += 1;
-      }
-      sums.detector = detector_scores(map, options_.detector);
-    }
-    return sums;
-  }
-
-  void keep(std::size_t head, const MapSums& sums, const MeasuredSequence& sequence) {
-    for (std::size_t score = 0; score < sums.scores.size(); ++score) {
-      std::vector<DocumentSum>& groups = groups_[head * sums.scores.size() + score];
-      if (!groups.empty()) {
-        groups[sequence.group].sum += sums.scores[score].sum;
-        groups[sequence.group].weight += sums.scores[score].weight;
-      }
-    }
-    if (sequence.facts.length() >= 2) {
-      add_scaled(sums.detector.mul, 1, detector_[head].mul);
-      add_scaled(sums.detector.abs, 1, detector_[head].abs);
-      detected_[head] += 1;
-    }
-  }
-
-  HeadSet heads_;
-  std::vector<Index> places_;  // index of each head in its layer
+  HeadLayout layout_;
+  const HeadSet& heads_;
   Options options_;
-  std::vector<std::vector<DocumentSum>> groups_;  // [heads * scores][groups]
-  std::vector<std::vector<double>> offsets_;      // [heads][longest]
-  std::vector<DetectorPair> detector_;            // [heads] sums over sequences
-  std::vector<double> detected_;                  // [heads] sequences
+  std::vector<HeadSums> sums_;  // [heads]
 };
 
 using Sequences = std::vector<std::vector<std::int32_t>>;
@@ -195,27 +168,19 @@ class EvenScores {
       std::fill(row, row + static_cast<std::ptrdiff_t>(query) + 1,
                 1.0F / static_cast<float>(query + 1));
     }
-    const HeadMap map(weights.data(), facts);
-    for (std::size_t score = 0; score < sums_.size(); ++score) {
-      const ScoreDefinition& definition = score_definitions()[score];
-      if (definition.measure != nullptr && definition.source == ScoreSource::text) {
-        const DocumentSum sum = definition.measure(map);
-        sums_[score].sum += sum.sum;
-        sums_[score].weight += sum.weight;
-      }
-    }
+    add_scores(HeadMap(weights.data(), facts), 0, sums_);
   }
 
   void keep(ScoredHead& head) const {
     for (std::size_t score = 0; score < sums_.size(); ++score) {
-      if (sums_[score].weight > 0) {
-        head.scores[score].even = sums_[score].sum / sums_[score].weight;
+      if (!sums_[score].empty() && sums_[score][0].weight > 0) {
+        head.scores[score].even = sums_[score][0].sum / sums_[score][0].weight;
       }
     }
   }
 
  private:
-  std::vector<DocumentSum> sums_ = std::vector<DocumentSum>(score_definitions().size());
+  GroupSums sums_ = empty_sums(ScoreSource::text, 1);
 };
 
 class HeadScoring {
@@ -238,18 +203,13 @@ class HeadScoring {
   HeadScores run() {
     HeadScores result{{}, static_cast<Index>(pieces_.size()), tokens_};
     for (const HeadId& head : heads_) {
-      result.heads.push_back({.head = head,
-                              .scores = {},
-                              .k_source = {},
-                              .offset_share = {},
-                              .mul = {},
-                              .abs = {},
-                              .verdict = {}});
+      result.heads.emplace_back().head = head;
       result.heads.back().scores.resize(score_list().size());
     }
     measure_text(result);
     measure_repeats(result);
-    if (const auto* gpt = dynamic_cast<const Gpt*>(&model_); gpt != nullptr) {
+    const auto* gpt = dynamic_cast<const Gpt*>(&model_);
+    if (gpt != nullptr && options_.weight_scores) {
       measure_weights(*gpt, result);
     }
     for (ScoredHead& head : result.heads) {
@@ -274,27 +234,45 @@ class HeadScoring {
                     .longest = longest,
                     .detector = {options_.exclude_bos, options_.exclude_current_token}});
     EvenScores even;
-    Index batches = 0;
-    for (std::size_t begin = 0; begin < pieces_.size(); ++batches) {
-      const std::size_t end = batch_end(pieces_, begin, options_.batch_size, most_heads());
-      std::vector<MeasuredSequence> batch;
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
-        batch.push_back({facts_of(pieces_[i]), unit % kMaxGroups});
-        even.add(batch.back().facts);
-      }
-      if (is_own(batches)) {
-        add_batch(batch, sums);
-      }
-      tell_progress(batch);
-      begin = end;
-    }
-    sums.add_across_processes(processes_);
-    keep_means(sums, result);
+    const auto end_of = [&](std::size_t begin) {
+      return batch_end(pieces_, begin, options_.batch_size, most_heads());
+    };
+    measure(sums, pieces_.size(), end_of, result, [&](std::size_t i) {
+      const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
+      MeasuredSequence sequence{facts_of(pieces_[i]), unit % kMaxGroups};
+      even.add(sequence.facts);
+      return sequence;
+    });
     keep_offsets(sums, result);
     for (ScoredHead& head : result.heads) {
       even.keep(head);
     }
+  }
+
+  // Adds the sequences 0 to `count` - 1 to the sums and keeps their means. A batch ends before
+  // sequence end_of(its first sequence). Processes take turns in running batches.
+  template <class EndOf, class SequenceAt>
+  void measure(ScoreSums& sums, std::size_t count, const EndOf& end_of, HeadScores& result,
+               const SequenceAt& sequence_at) {
+    Index number = 0;  // of the batch
+    for (std::size_t begin = 0; begin < count; ++number) {
+      const std::size_t end = end_of(begin);
+      std::vector<MeasuredSequence> batch;
+      Sequences tokens;
+      for (; begin < end; ++begin) {
+        batch.push_back(sequence_at(begin));
+        tokens.push_back(batch.back().facts.tokens);
+        done_ += batch.back().facts.length();
+      }
+      if (number % processes_.count() == processes_.rank()) {
+        visit_layer_maps(model_, tokens, [&](Index layer, const std::vector<Tensor>& weights) {
+          sums.add(layer, weights, batch);
+        });
+      }
+      tell_progress();
+    }
+    sums.add_across_processes(processes_);
+    keep_means(sums, result);
   }
 
   Index most_heads() const {
@@ -314,22 +292,6 @@ class HeadScoring {
     return facts;
   }
 
-  void add_batch(const std::vector<MeasuredSequence>& batch, ScoreSums& sums) const {
-    Sequences tokens;
-    for (const MeasuredSequence& sequence : batch) {
-      tokens.push_back(sequence.facts.tokens);
-    }
-    visit_layer_maps(model_, tokens, [&](Index layer, const std::vector<Tensor>& weights) {
-      sums.add(layer, weights, batch);
-    });
-  }
-
-  void tell_progress(const std::vector<MeasuredSequence>& batch) {
-    for (const MeasuredSequence& sequence : batch) {
-      done_ += std::ssize(sequence.facts.tokens);
-    }
-    tell_progress();
-  }
   void tell_progress() const {
     if (options_.progress) {
       const Index all = tokens_ + options_.repeats.sequences *
@@ -348,26 +310,18 @@ class HeadScoring {
                    {.source = ScoreSource::repeats,
                     .groups = static_cast<std::size_t>(repeats.sequences),
                     .longest = repeat_tokens(repeats, model_.block_size())});
-    for (Index begin = 0; begin < repeats.sequences; begin += options_.batch_size) {
-      std::vector<MeasuredSequence> batch;
-      const Index end = std::min(begin + options_.batch_size, repeats.sequences);
-      for (Index i = begin; i < end; ++i) {
-        RepeatedTokens sequence = repeated_tokens(repeats, model_.vocab_size(), length, i);
-        SequenceFacts facts = sequence_facts(std::move(sequence.tokens));
-        facts.repeat_begin = sequence.repeat_begin;
-        batch.push_back({std::move(facts), static_cast<std::size_t>(i)});
-      }
-      if (is_own(begin / options_.batch_size)) {
-        add_batch(batch, sums);
-      }
-      tell_progress(batch);
-    }
-    sums.add_across_processes(processes_);
-    keep_means(sums, result);
+    const auto count = static_cast<std::size_t>(repeats.sequences);
+    const auto end_of = [&](std::size_t begin) {
+      return std::min(begin + static_cast<std::size_t>(options_.batch_size), count);
+    };
+    measure(sums, count, end_of, result, [&](std::size_t i) {
+      RepeatedTokens sequence =
+          repeated_tokens(repeats, model_.vocab_size(), length, static_cast<Index>(i));
+      SequenceFacts facts = sequence_facts(std::move(sequence.tokens));
+      facts.repeat_begin = sequence.repeat_begin;
+      return MeasuredSequence{std::move(facts), i};
+    });
   }
-
-  // Whether this process runs the batch: processes take turns.
-  bool is_own(Index batch) const { return batch % processes_.count() == processes_.rank(); }
 
   // Stores the means of all summed scores, with intervals from the same draws.
   void keep_means(const ScoreSums& sums, HeadScores& result) const {
@@ -378,12 +332,12 @@ class HeadScoring {
       for (std::size_t score = 0; score < score_list().size(); ++score) {
         double count = 0;
         Index groups = 0;  // that have a query
-        for (const DocumentSum& group : sums.groups(head, score)) {
+        for (const DocumentSum& group : sums.of(head).scores[score]) {
           count += group.weight;
           groups += group.weight > 0 ? 1 : 0;
         }
         if (count > 0) {
-          measures.push_back(sums.groups(head, score));
+          measures.push_back(sums.of(head).scores[score]);
           values.push_back(&result.heads[head].scores[score]);
           values.back()->count = count;
           values.back()->has_interval = resampled && groups > 1;
@@ -391,35 +345,17 @@ class HeadScoring {
         }
       }
     }
-    const std::vector<Interval> means = means_of(measures);
+    const std::vector<Interval> means =
+        bootstrap_means(measures, options_.bootstrap, [this] { tell_progress(); });
     for (std::size_t i = 0; i < means.size(); ++i) {
       require(std::isfinite(means[i].mean),
-              "[score_heads] the model gives attention weights that "
-              "are not numbers");
+              "[score_heads] the model gives attention weights that are not numbers");
       values[i]->value = means[i];
     }
   }
 
-  // Works in chunks to allow progress calls in between. Chunks use the same draws as one call
-  // would.
-  std::vector<Interval> means_of(std::vector<std::vector<DocumentSum>>& measures) const {
-    constexpr std::ptrdiff_t kAtOnce = 64;
-    std::vector<Interval> means;
-    while (means.size() < measures.size()) {
-      const auto begin = measures.begin() + std::ssize(means);
-      const auto end = measures.end() - begin > kAtOnce ? begin + kAtOnce : measures.end();
-      const std::vector<Interval> some = bootstrap_means(
-          {std::make_move_iterator(begin), std::make_move_iterator(end)}, options_.bootstrap);
-      means.insert(means.end(), some.begin(), some.end());
-      if (means.size() < measures.size()) {
-        tell_progress();
-      }
-    }
-    return means;
-  }
-
   void keep_offsets(const ScoreSums& sums, HeadScores& result) const {
-    const std::size_t offsets = sums.offsets(0).size();
+    const std::size_t offsets = sums.of(0).offsets.size();
     std::vector<double> queries(offsets);  // queries that have a token at each offset
     for (const SequencePiece& piece : pieces_) {
       for (Index offset = 0; offset < piece.length; ++offset) {
@@ -429,25 +365,26 @@ class HeadScoring {
     }
     for (std::size_t i = 0; i < heads_.size(); ++i) {
       ScoredHead& head = result.heads[i];
-      const std::vector<double>& counts = sums.offsets(i);
+      const HeadSums& own = sums.of(i);
       for (std::size_t offset = 0; offset < offsets; ++offset) {
-        head.offset_share.push_back(queries[offset] > 0 ? counts[offset] / queries[offset] : 0);
+        head.offset_share.push_back(queries[offset] > 0 ? own.offsets[offset] / queries[offset]
+                                                        : 0);
       }
-      const auto best =
-          static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
-      head.best_offset = static_cast<Index>(best);
+      head.best_offset =
+          std::max_element(own.offsets.begin(), own.offsets.end()) - own.offsets.begin();
+      const auto best = static_cast<std::size_t>(head.best_offset);
       const double share = head.offset_share[best];
       head.scores[score_index("offset_share")] = {{share, share, share}, queries[best], false};
-      const DetectorPair detector = sums.detector(i);
-      head.mul = detector.mul;
-      head.abs = detector.abs;
+      DetectorNumbers detector = own.detector;
+      for (double& number : detector) {
+        number *= own.detected > 0 ? 1 / own.detected : 0;
+      }
+      head.mul = {detector[0], detector[1], detector[2]};
+      head.abs = {detector[3], detector[4], detector[5]};
     }
   }
 
   void measure_weights(const Gpt& model, HeadScores& result) const {
-    if (!options_.weight_scores) {
-      return;
-    }
     result.weights = weight_scores(model, [this] { tell_progress(); });
     const WeightScores& weights = *result.weights;
     const std::size_t count = weights.heads.size();

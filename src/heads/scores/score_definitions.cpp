@@ -22,6 +22,12 @@ DocumentSum over_queries(const HeadMap& map, Index first, const Value& value) {
   return result;
 }
 
+// Sum of one of the sums of every query.
+template <auto kSum>
+DocumentSum over_rows(const HeadMap& map) {
+  return over_queries(map, 0, [&](Index query) { return map.sums(query).*kSum; });
+}
+
 template <Index kOffset>
 DocumentSum at_offset(const HeadMap& map) {
   return over_queries(map, std::max<Index>(kOffset, 1),
@@ -117,18 +123,10 @@ DocumentSum phrase(const HeadMap& map) {
   return result;
 }
 
-DocumentSum entropy(const HeadMap& map) {
-  return over_queries(map, 0, [&](Index query) { return map.entropy(query); });
-}
-
 DocumentSum spread(const HeadMap& map) {
   return over_queries(map, 1, [&](Index query) {
-    return map.entropy(query) / std::log(static_cast<double>(query + 1));
+    return map.sums(query).entropy / std::log(static_cast<double>(query + 1));
   });
-}
-
-DocumentSum mean_distance(const HeadMap& map) {
-  return over_queries(map, 0, [&](Index query) { return map.distance(query); });
 }
 
 DocumentSum near(const HeadMap& map) {
@@ -137,140 +135,89 @@ DocumentSum near(const HeadMap& map) {
   });
 }
 
-DocumentSum confidence(const HeadMap& map) {
-  return over_queries(map, 0, [&](Index query) { return map.largest(query); });
-}
-
 DocumentSum sparsity(const HeadMap& map) {
   return over_queries(map, 1, [&](Index query) {
-    return static_cast<double>(map.small_weights(query)) / static_cast<double>(query + 1);
+    return static_cast<double>(map.sums(query).below) / static_cast<double>(query + 1);
   });
 }
 
-std::vector<ScoreDefinition> positional_scores() {
-  const std::string_view group = "positional";
-  return {{{"previous_token", "prev", group, "weight on the token before", 0, 1, true, "앞"},
-           ScoreSource::text,
-           at_offset<1>},
-          {{"second_previous", "prev2", group, "weight on the token two back", 0, 1, false, "앞2"},
-           ScoreSource::text,
-           at_offset<2>},
-          {{"first_token", "first", group, "weight on the first token (sink)", 0, 1, true, "첫"},
-           ScoreSource::text,
-           first_token},
-          {{"same_token", "self", group, "weight on the query's own position", 0, 1, true, "자기"},
-           ScoreSource::text,
-           at_offset<0>},
-          {{"offset_share", "offset", group,
-            "share of queries whose largest weight is best_offset back (Voita et al. 2019)", 0, 1,
-            false, "거리율"},
-           ScoreSource::offsets}};
-}
-
-std::vector<ScoreDefinition> content_scores() {
-  const std::string_view group = "content";
-  return {
-      {{"duplicate_token", "dupl", group, "weight on earlier occurrences of the query's token", 0,
-        1, true, "중복"},
-       ScoreSource::text,
-       duplicate_token},
-      {{"induction", "indu", group,
-        "weight on the token that followed the query's token earlier, in repeated random tokens", 0,
-        1, true, "귀납"},
-       ScoreSource::repeats,
-       induction},
-      {{"copying", "copy", group,
-        "sum of the eigenvalues of W_E W_V W_O W_U over the sum of their magnitudes: 1 means "
-        "copying",
-        -1, 1, true, "복사"},
-       ScoreSource::weights},
-      {{"k_composition", "k-comp", group,
-        "largest K-composition with a head of an earlier layer (Elhage et al. 2021)", 0, 1, false,
-        "K합성"},
-       ScoreSource::weights}};
-}
-
-std::vector<ScoreDefinition> structure_scores() {
-  const std::string_view group = "structure";
-  const auto text = ScoreSource::text;
-  return {
-      {{"quote", "quote", group, "a closing quote to its opening quote", 0, 1, true, "따옴"},
-       text,
-       back_to<PairKind::quote>},
-      {{"quote_ahead", "quote>", group, "the token before a closing quote to the opening one", 0, 1,
-        false, "따옴>"},
-       text,
-       ahead_to<PairKind::quote>},
-      {{"bracket", "brack", group, "a closing bracket to its opening bracket", 0, 1, true, "괄호"},
-       text,
-       back_to<PairKind::bracket>},
-      {{"bracket_ahead", "brack>", group, "the token before a closing bracket to the opening one",
-        0, 1, false, "괄호>"},
-       text,
-       ahead_to<PairKind::bracket>},
-      {{"agreement", "agree", group, "a verb to the subject that it agrees with", 0, 1, true,
-        "일치"},
-       text,
-       back_to<PairKind::agreement>},
-      {{"agreement_ahead", "agree>", group, "the token before a verb to its subject", 0, 1, false,
-        "일치>"},
-       text,
-       ahead_to<PairKind::agreement>},
-      {{"name", "name", group, "a name to its last mention", 0, 1, true, "이름"},
-       text,
-       back_to<PairKind::name>},
-      {{"name_ahead", "name>", group, "the token before a name to its last mention", 0, 1, false,
-        "이름>"},
-       text,
-       ahead_to<PairKind::name>},
-      {{"names_ahead", "names>", group, "the token before a name to the names mentioned so far", 0,
-        1, false, "이름들>"},
-       text,
-       names_ahead},
-      {{"phrase", "phrase", group,
-        "inside a repeated phrase to the token that came next the first time", 0, 1, true, "구절"},
-       text,
-       phrase}};
-}
-
-std::vector<ScoreDefinition> shape_scores() {
-  const std::string_view group = "shape";
-  const auto text = ScoreSource::text;
-  return {
-      {{"entropy", "entr", group, "entropy of the weights, in nats", kUnbounded, kUnbounded, true,
-        "엔트로피"},
-       text,
-       entropy},
-      {{"spread", "spread", group, "entropy divided by the largest possible", 0, 1, false, "퍼짐"},
-       text,
-       spread},
-      {{"mean_distance", "dist", group, "tokens back, weighted (Vig and Belinkov 2019)", kUnbounded,
-        kUnbounded, true, "거리"},
-       text,
-       mean_distance},
-      {{"near", "near", group, "weight on the last 8 tokens, the query included", 0, 1, false,
-        "근처"},
-       text,
-       near},
-      {{"confidence", "conf", group, "largest weight of a query", 0, 1, true, "최대"},
-       text,
-       confidence},
-      {{"sparsity", "sparse", group,
-        "share of visible tokens with less than a tenth of a uniform weight", 0, 1, false, "희소"},
-       text,
-       sparsity}};
+ScoreDefinition make_score(std::string_view group, std::string_view name, std::string_view title,
+                           std::string_view korean_title, bool usual, std::string_view meaning,
+                           DocumentSum (*measure)(const HeadMap& map),
+                           ScoreSource source = ScoreSource::text, double low = 0,
+                           double high = 1) {
+  return {{name, title, group, meaning, low, high, usual, korean_title}, source, measure};
 }
 
 }  // namespace
 
 const std::vector<ScoreDefinition>& score_definitions() {
-  static const std::vector<ScoreDefinition> kDefinitions = [] {
-    std::vector<ScoreDefinition> all = positional_scores();
-    for (const auto& part : {content_scores(), structure_scores(), shape_scores()}) {
-      all.insert(all.end(), part.begin(), part.end());
-    }
-    return all;
-  }();
+  constexpr std::string_view kPositional = "positional";
+  constexpr std::string_view kContent = "content";
+  constexpr std::string_view kStructure = "structure";
+  constexpr std::string_view kShape = "shape";
+  static const std::vector<ScoreDefinition> kDefinitions{
+      make_score(kPositional, "previous_token", "prev", "앞", true, "weight on the token before",
+                 at_offset<1>),
+      make_score(kPositional, "second_previous", "prev2", "앞2", false,
+                 "weight on the token two back", at_offset<2>),
+      make_score(kPositional, "first_token", "first", "첫", true,
+                 "weight on the first token (sink)", first_token),
+      make_score(kPositional, "same_token", "self", "자기", true,
+                 "weight on the query's own position", at_offset<0>),
+      make_score(kPositional, "offset_share", "offset", "거리율", false,
+                 "share of queries whose largest weight is best_offset back (Voita et al. 2019)",
+                 nullptr, ScoreSource::offsets),
+      make_score(kContent, "duplicate_token", "dupl", "중복", true,
+                 "weight on earlier occurrences of the query's token", duplicate_token),
+      make_score(
+          kContent, "induction", "indu", "귀납", true,
+          "weight on the token that followed the query's token earlier, in repeated random tokens",
+          induction, ScoreSource::repeats),
+      make_score(
+          kContent, "copying", "copy", "복사", true,
+          "sum of the eigenvalues of W_E W_V W_O W_U over the sum of their magnitudes: 1 means "
+          "copying",
+          nullptr, ScoreSource::weights, -1, 1),
+      make_score(kContent, "k_composition", "k-comp", "K합성", false,
+                 "largest K-composition with a head of an earlier layer (Elhage et al. 2021)",
+                 nullptr, ScoreSource::weights),
+      make_score(kStructure, "quote", "quote", "따옴", true, "a closing quote to its opening quote",
+                 back_to<PairKind::quote>),
+      make_score(kStructure, "quote_ahead", "quote>", "따옴>", false,
+                 "the token before a closing quote to the opening one", ahead_to<PairKind::quote>),
+      make_score(kStructure, "bracket", "brack", "괄호", true,
+                 "a closing bracket to its opening bracket", back_to<PairKind::bracket>),
+      make_score(kStructure, "bracket_ahead", "brack>", "괄호>", false,
+                 "the token before a closing bracket to the opening one",
+                 ahead_to<PairKind::bracket>),
+      make_score(kStructure, "agreement", "agree", "일치", true,
+                 "a verb to the subject that it agrees with", back_to<PairKind::agreement>),
+      make_score(kStructure, "agreement_ahead", "agree>", "일치>", false,
+                 "the token before a verb to its subject", ahead_to<PairKind::agreement>),
+      make_score(kStructure, "name", "name", "이름", true, "a name to its last mention",
+                 back_to<PairKind::name>),
+      make_score(kStructure, "name_ahead", "name>", "이름>", false,
+                 "the token before a name to its last mention", ahead_to<PairKind::name>),
+      make_score(kStructure, "names_ahead", "names>", "이름들>", false,
+                 "the token before a name to the names mentioned so far", names_ahead),
+      make_score(kStructure, "phrase", "phrase", "구절", true,
+                 "inside a repeated phrase to the token that came next the first time", phrase),
+      make_score(kShape, "entropy", "entr", "엔트로피", true, "entropy of the weights, in nats",
+                 over_rows<&kernels::WeightRowSums::entropy>, ScoreSource::text, kUnbounded,
+                 kUnbounded),
+      make_score(kShape, "spread", "spread", "퍼짐", false,
+                 "entropy divided by the largest possible", spread),
+      make_score(kShape, "mean_distance", "dist", "거리", true,
+                 "tokens back, weighted (Vig and Belinkov 2019)",
+                 over_rows<&kernels::WeightRowSums::distance>, ScoreSource::text, kUnbounded,
+                 kUnbounded),
+      make_score(kShape, "near", "near", "근처", false,
+                 "weight on the last 8 tokens, the query included", near),
+      make_score(kShape, "confidence", "conf", "최대", true, "largest weight of a query",
+                 over_rows<&kernels::WeightRowSums::largest>),
+      make_score(kShape, "sparsity", "sparse", "희소", false,
+                 "share of visible tokens with less than a tenth of a uniform weight", sparsity)};
   return kDefinitions;
 }
 

@@ -18,8 +18,7 @@ enum class ScoreSource {
 struct ScoreDefinition {
   ScoreInfo info;
   ScoreSource source = ScoreSource::text;
-  // Returns the sum and the number of queries for which the score exists in one map. nullptr for
-  // `offsets` and `weights`.
+  // Sum and number of the queries with this score in a map. nullptr for `offsets` and `weights`.
   DocumentSum (*measure)(const HeadMap& map) = nullptr;
 };
 

@@ -19,6 +19,11 @@ struct HeadMatrices {
   Tensor key;     // W_K^T [D, C]
   Tensor value;   // W_V^T [D, C]
   Tensor output;  // W_O^T [C, D]
+  // For composition scores, see add_grams().
+  Tensor query_gram = {};   // [D, D]
+  Tensor value_gram = {};   // [D, D]
+  double key_query = 0;     // |KQ|
+  double output_value = 0;  // |OV|
 };
 
 std::vector<HeadMatrices> matrices_of(const Gpt& model) {
@@ -90,30 +95,21 @@ Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& give_w
   return sum;
 }
 
-// Precomputed matrices and norms of one head for composition scores.
-struct Grams {
-  Tensor query;             // [D, D]
-  Tensor value;             // [D, D]
-  double key_query = 0;     // |KQ|
-  double output_value = 0;  // |OV|
-};
-
 Tensor gram(const Tensor& x) { return matmul(x, transpose(x)); }
 
-Grams grams_of(const HeadMatrices& head) {
-  const Tensor query = gram(head.query);
-  const Tensor value = gram(head.value);
-  Tensor identity = Tensor::zeros(query.shape(), query.dtype());
-  identity.strided_view({query.size(0)}, {query.size(0) + 1}).fill(1);
-  return {query, value, product_norm(query, identity, gram(head.key)),
-          product_norm(gram(transpose(head.output)), identity, value)};
+void add_grams(HeadMatrices& head) {
+  head.query_gram = gram(head.query);
+  head.value_gram = gram(head.value);
+  Tensor identity = Tensor::zeros(head.query_gram.shape(), head.query_gram.dtype());
+  identity.strided_view({identity.size(0)}, {identity.size(0) + 1}).fill(1);
+  head.key_query = product_norm(head.query_gram, identity, gram(head.key));
+  head.output_value = product_norm(gram(transpose(head.output)), identity, head.value_gram);
 }
 
 // KQ^T OV^T = query^T (key output) value.
-double composition(const Grams& earlier, const HeadMatrices& earlier_head, const Grams& later,
-                   const HeadMatrices& later_head) {
+double composition(const HeadMatrices& earlier, const HeadMatrices& later) {
   const double product =
-      product_norm(later.query, matmul(later_head.key, earlier_head.output), earlier.value);
+      product_norm(later.query_gram, matmul(later.key, earlier.output), earlier.value_gram);
   return ratio(product, later.key_query * earlier.output_value);
 }
 
@@ -128,20 +124,18 @@ WeightScores weight_scores(const Gpt& model, const std::function<void()>& pause)
   };
   WeightScores scores;
   scores.heads = HeadSet::all(model.heads());
-  const std::vector<HeadMatrices> heads = matrices_of(model);
+  std::vector<HeadMatrices> heads = matrices_of(model);
   const Tensor to_logits = embedding_to_logits(model, give_way);
-  std::vector<Grams> grams;
-  for (const HeadMatrices& head : heads) {
+  for (HeadMatrices& head : heads) {
     scores.copying.push_back(copying_score(head, to_logits));
-    grams.push_back(grams_of(head));
+    add_grams(head);
     give_way();
   }
   scores.k_composition.assign(heads.size() * heads.size(), 0);
   for (std::size_t i = 0; i < heads.size(); ++i) {
     for (std::size_t j = i + 1; j < heads.size(); ++j) {
       if (scores.heads[i].layer < scores.heads[j].layer) {
-        scores.k_composition[i * heads.size() + j] =
-            composition(grams[i], heads[i], grams[j], heads[j]);
+        scores.k_composition[i * heads.size() + j] = composition(heads[i], heads[j]);
       }
     }
     give_way();

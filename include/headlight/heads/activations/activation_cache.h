@@ -42,9 +42,8 @@ class ActivationContexts {
                      Index block_size);
   // Takes token ids as contexts. Adds no begin token.
   ActivationContexts(std::vector<std::vector<std::int32_t>> texts, Index block_size);
-  // Cuts a dataset into contexts of at most `block_size` tokens, as evaluate() does. Leaves out the
-  // last token of each sequence, which has no target. The dataset must outlive the contexts. Throws
-  // Error as SequencePieces does.
+  // Cuts a dataset into contexts as evaluate() does, without the last token of each sequence, which
+  // has no target. The dataset must outlive the contexts. Throws Error as SequencePieces does.
   ActivationContexts(const TokenDataset& dataset, Index block_size);
   ActivationContexts(TokenDataset&& dataset, Index block_size) = delete;
 

@@ -35,8 +35,7 @@ struct ActivationArrayInfo {
   LostValues lost = {};
 };
 
-// A requested point that the model does not compute, such as resid_mid in a model with parallel
-// attention and MLP.
+// A requested point that the model does not compute, such as resid_mid in a parallel layer.
 struct AbsentPoint {
   Point point = Point::resid_mid;
   Index layers = 0;  // requested layers without it; 1 for a point outside the layers

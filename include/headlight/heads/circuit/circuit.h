@@ -35,8 +35,7 @@ struct CircuitEdge {
   CircuitNode from;
   CircuitNode to;
   std::optional<Point> into = {};  // q, k or v of heads
-  // Attributed share of the difference between the texts. Negative: the edge works against the
-  // answer.
+  // Attributed share of the difference between the texts. Negative: it works against the answer.
   double score = 0;
   bool is_kept = false;
 };
@@ -75,15 +74,5 @@ struct CircuitResult {
 // Throws Error as patch_heads(), naming the pair, and about "pairs" for no pairs.
 CircuitResult find_circuit(const Gpt& model, const std::vector<PatchingTask>& tasks,
                            const CircuitOptions& options = {});
-
-struct EdgePatch {
-  double difference = 0;  // as HeadPatch
-  double recovered = 0;
-};
-
-// Patches one edge of the graph; only its ends count. The model reads the corrupt text while the
-// edge carries its clean value, as patch_path() does between two heads. Throws Error as
-// patch_heads(), and about "edge" for an edge that the model does not have.
-EdgePatch patch_edge(const Gpt& model, const PatchingTask& task, const CircuitEdge& edge);
 
 }  // namespace headlight

@@ -39,9 +39,8 @@ struct HeadEffect {
   Interval rise;
 };
 
-// Rise of the loss when two heads are ablated together. `beyond` is that rise minus the sum of both
-// single rises. It is above 0 if each head compensates for the other, below 0 if they work
-// together.
+// Rise of the loss when two heads are ablated together. `beyond` is that rise minus both single
+// rises: above 0 if each head compensates for the other, below 0 if they work together.
 struct PairEffect {
   HeadId first;
   HeadId second;

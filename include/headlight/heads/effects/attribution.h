@@ -80,8 +80,7 @@ struct LogitPart {
 
 struct AttributionResult {
   double logit = 0;  // logit of the target, minus that of `against` if set
-  // The parts sum to `logit`, in the model's order of addition. With AttributionBy::stream the last
-  // part equals `logit`.
+  // In the model's order. They sum to `logit`; with AttributionBy::stream the last one equals it.
   std::vector<LogitPart> parts;
   double probability = 0;            // probability of the target at the position
   std::int32_t likeliest = 0;        // token with the largest logit at the position
@@ -116,7 +115,6 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
 
 struct AttributionStudyOptions {
   AttributionBy by = AttributionBy::head;
-  BootstrapOptions bootstrap = {};
   std::function<void(double share)> progress = {};  // share of prompts and layers done, 0 to 1
 };
 
@@ -149,8 +147,7 @@ struct AttributionStudy {
 AttributionStudy attribute_prompts(const Gpt& model, const std::vector<AttributionTask>& tasks,
                                    const AttributionStudyOptions& options = {});
 
-// Returns a one-line warning, or "", if the model fails the task in most prompts or if there are
-// too few prompts for the intervals.
+// One-line warning if the model fails in most prompts or prompts are too few for intervals, or "".
 std::string attribution_caution(const AttributionStudy& study);
 
 }  // namespace headlight

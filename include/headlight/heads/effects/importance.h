@@ -23,9 +23,8 @@ struct HeadImportance {
   Interval sensitivity;
   // `sensitivity` divided by the root of the sum of squares over the heads of the layer.
   double normalized = 0;
-  // First-order estimate of the rise of the loss without the head: minus the derivative, with its
-  // sign, so documents may cancel out (Molchanov et al., arXiv 1611.06440, eq. 7, without the
-  // absolute value).
+  // First-order estimate of the rise of the loss without the head: minus the derivative, so that
+  // documents may cancel out (Molchanov et al., arXiv 1611.06440, eq. 7, without absolute value).
   Interval taylor;
 };
 
@@ -37,14 +36,17 @@ struct ImportanceResult {
 };
 
 // Runs one forward and backward pass over the data. Each document has its own gates, so the
-// absolute value is per document for any batch size. Clears the gradients of the model's
-// parameters.
+// absolute value is per document for any batch size. Clears the gradients of the parameters.
 // Throws Error for data without targets.
 ImportanceResult head_importance(const LanguageModel& model, const TokenDataset& data,
                                  const ImportanceOptions& options = {});
 
-// Spearman's rank correlation; ties share their mean rank. 0 if all values of one side are equal.
-// Throws Error if the sizes differ.
+// Pearson's correlation of lists of one size with these means; NaN if a side does not vary.
+double correlation(const std::vector<double>& a, double mean_a, const std::vector<double>& b,
+                   double mean_b);
+
+// Spearman's rank correlation; ties share their mean rank. 0 if a side does not vary. Throws Error
+// if the sizes differ.
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace headlight

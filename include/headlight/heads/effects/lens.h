@@ -103,8 +103,7 @@ struct LensMeansResult {
   Index tokens = 0;             // targets
 };
 
-// Averages the prediction of every layer over the data. Throws Error as logit_lens(), and for data
-// without targets.
+// Averages every layer's prediction. Throws Error as logit_lens(), and for data without targets.
 LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
                            const LensMeansOptions& options = {});
 

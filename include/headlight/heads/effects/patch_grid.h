@@ -20,8 +20,7 @@ struct PatchGridOptions {
   bool by_position = false;  // one cell for each token of the text
   bool by_group = false;     // one cell for each of PatchingTask::groups
   NumberRange positions = {};
-  // Patch corrupt values into the clean text, to find necessary values. Denoising (false) finds
-  // sufficient ones.
+  // Patch corrupt values into the clean text: finds necessary values; false finds sufficient ones.
   bool noising = false;
   bool patch = true;         // run the model for each cell
   bool attribution = false;  // estimate all cells from one gradient: see PatchCell::attribution
@@ -56,8 +55,7 @@ struct PatchGrid {
 PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGridOptions& options);
 
 // Estimates the cost of patch_grid() in tokens times passes, for texts of `length` tokens with
-// answers of one token. A cell costs the layers from its own to the last. Throws Error about
-// "point" as patch_grid().
+// answers of one token. A cell costs the layers from its own on. Throws Error as patch_grid().
 Index patch_grid_tokens(const Gpt& model, Index length, const PatchGridOptions& options);
 
 // One cell averaged over pairs, with intervals over the pairs.

@@ -27,9 +27,8 @@ struct PatchingTask {
 
 struct HeadPatch {
   HeadId head;
-  // log p(answer) - log p(wrong), in nats. For single tokens it is the difference of their logits.
-  // For several tokens it is the sum over tokens, each read after the text and the tokens before
-  // it.
+  // log p(answer) - log p(wrong), in nats: for single tokens the difference of their logits, else
+  // the sum over tokens, each read after the text and the tokens before it.
   double difference = 0;
   double recovered = 0;  // 0: as the corrupt text, 1: as the clean one
 };
@@ -70,8 +69,7 @@ struct PatchingResult {
 // texts have the same difference.
 PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task);
 
-// Returns a one-line warning if `recovered` is unreliable, "" for a clear task. The labels name the
-// task's two answers.
+// One-line warning if `recovered` is unreliable, "" for a clear task. The labels name the answers.
 std::string patching_caution(const PatchingResult& result, const std::string& answer_label,
                              const std::string& wrong_label);
 

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,8 +41,7 @@ struct ChangeSource {
   std::string less = {};
   std::filesystem::path file = {};  // empty: the text
   std::string array = {};           // array in the file; empty: the file is a text
-  // For freeze: token of the text whose values are used at every position. Unset: the token at the
-  // same position.
+  // For freeze: token of the text whose values all positions take. Unset: at the same position.
   std::optional<Index> token = {};
 };
 
@@ -72,8 +70,7 @@ struct Change {
 // Throws Error about "intervene", one line that quotes the change.
 std::vector<Change> parse_changes(std::string_view text);
 
-// Parses changes, or reads them from the key `intervene` (a text or a list of texts) of a .toml
-// file.
+// Parses changes, or reads them from the key `intervene` (a text or a list) of a .toml file.
 std::vector<Change> read_changes(const std::string& text_or_file);
 
 // Parses TARGETS with optional positions into a change of kind off. Throws Error about `about`.
@@ -102,8 +99,7 @@ class Interventions final : public ForwardHook {
     const PointMeans* means = nullptr;
     // Parameter name in errors about targets.
     std::string about = "intervene";
-    // Whether names of special tokens in texts become those tokens, even if the tokenizer does not
-    // reads_special().
+    // Names of special tokens in texts become those tokens, even without reads_special().
     bool special_tokens = false;
   };
 

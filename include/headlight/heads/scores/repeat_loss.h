@@ -12,18 +12,15 @@ struct RepeatLoss {
   double second = 0;  // second copy: predictable from the first
 
   // In-context learning score, below 0 for a model that uses its context (Olsson et al.,
-  // "In-context Learning and Induction Heads", 2022: loss late in the context minus loss early in
-  // it).
+  // "In-context Learning and Induction Heads", 2022).
   double in_context() const { return second - first; }
 };
 
-// Means over all sequences and targets. The first token of each copy is left out, because it is
-// unpredictable. Throws Error for no sequences, and for a context too short for two copies of two
-// tokens.
+// Means over all targets except the first token of each copy, which is unpredictable. Throws Error
+// for no sequences, and for a context too short for two copies of two tokens.
 RepeatLoss repeat_loss(const Gpt& model, const RepeatOptions& repeats = {});
 
-// The loss of each sequence, for intervals over sequences. Sequences have equal lengths, so the
-// mean of these values is repeat_loss().
+// The loss of each sequence; their mean is repeat_loss().
 std::vector<RepeatLoss> repeat_losses(const Gpt& model, const RepeatOptions& repeats = {});
 
 }  // namespace headlight
