@@ -10,7 +10,7 @@
 #include "serve/completions/chat_format.h"
 #include "serve/completions/completion_answer.h"
 #include "serve/compute.h"
-#include "serve/fields.h"
+#include "serve/request/fields.h"
 #include "serve/http/access.h"
 #include "serve/http/http.h"
 #include "serve/metrics.h"

@@ -12,7 +12,7 @@
 #include "headlight/heads/record_attention.h"
 #include "heads/scores/repeated_tokens.h"
 #include "serve/api_error.h"
-#include "serve/model_changes.h"
+#include "serve/request/model_changes.h"
 #include "serve/text_scores.h"
 #include "views/attention/attention_page_data.h"
 #include "views/report/attribution_report.h"

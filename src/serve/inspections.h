@@ -5,7 +5,7 @@
 
 #include "headlight/serve/server.h"
 #include "serve/compute.h"
-#include "serve/request_texts.h"
+#include "serve/request/request_texts.h"
 #include "serve/work.h"
 
 namespace headlight::serve {

@@ -6,8 +6,8 @@
 
 #include "headlight/generate/engine.h"
 #include "serve/completions/chat_format.h"
-#include "serve/model_changes.h"
-#include "serve/request_texts.h"
+#include "serve/request/model_changes.h"
+#include "serve/request/request_texts.h"
 
 namespace headlight::serve {
 

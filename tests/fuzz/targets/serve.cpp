@@ -2,7 +2,7 @@
 #include "fuzz/targets.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "serve/completions/completion_request.h"
-#include "serve/fields.h"
+#include "serve/request/fields.h"
 #include "serve/http/access.h"
 
 namespace headlight::fuzz {

@@ -1,4 +1,4 @@
-#include "serve/model_changes.h"
+#include "serve/request/model_changes.h"
 
 #include "headlight/base/error.h"
 #include "headlight/heads/head_set.h"

@@ -1,4 +1,4 @@
-#include "serve/fields.h"
+#include "serve/request/fields.h"
 
 #include <cmath>
 
