@@ -11,7 +11,6 @@
 #include "serve/api_error.h"
 #include "serve/completions/completion_answer.h"
 #include "serve/http/header_text.h"
-#include "serve/inspection_answer.h"
 #include "serve/inspections.h"
 #include "serve/page_files.h"
 #include "views/report/json_output.h"
@@ -20,7 +19,9 @@ namespace headlight::serve {
 namespace {
 
 constexpr std::size_t kShownCharacters = 100;  // shown of an unknown model name
-constexpr const char* kChats = "/v1/chat/completions";
+constexpr Index kMostUnread = 64;              // bodies; at 1 MiB each, HttpLimits::all_body_bytes
+constexpr std::string_view kChats = "/v1/chat/completions";
+constexpr std::string_view kOneModel = "/v1/models/";  // and its name
 
 HttpResponse response_of(const Json& json) { return json_response(json.dump()); }
 
@@ -52,50 +53,8 @@ const EmbeddedFile* file_behind(std::string_view path) {
   return find_file(serve_page_files(), path == "/" ? "index.html" : path.substr(1));
 }
 
-// Browsers send JSON to another origin only after a CORS preflight; forms need none.
-void require_json(const HttpRequest& request) {
-  const std::string* type = request.header("content-type");
-  const std::string_view all = type == nullptr ? std::string_view() : *type;
-  if (lower_case(trimmed(all.substr(0, all.find(';')))) != "application/json") {
-    throw ApiError(415, "", "expected Content-Type: application/json");
-  }
-}
-
-// Returns the work of a request, in tokens times passes, before its first token is sampled.
-Index tokens_to_read(const CompletionRequest& request) {
-  Index tokens = 0;
-  for (const std::vector<std::int32_t>& prompt : request.prompts) {
-    tokens += std::ssize(prompt);
-  }
-  const bool scores_prompts = request.echo && request.options.logprobs;
-  return request.changes.work + (scores_prompts ? 2 : 1) * tokens;
-}
-
-}  // namespace
-
-const std::vector<Api::Route>& Api::routes() {
-  static const std::vector<Route> all{
-      {"GET", "/health", &Api::get_health},
-      {"GET", "/metrics", &Api::get_metrics},
-      {"GET", "/v1/models", &Api::get_models},
-      {"POST", "/v1/completions", &Api::post_completion, true},
-      {"POST", kChats, &Api::post_completion, true},
-      {"POST", "/tokenize", &Api::post_tokenize, true},
-      {"POST", "/detokenize", &Api::post_detokenize, true},
-      {"POST", "/api/login", &Api::post_login},
-      {"GET", "/api/runs", &Api::get_runs},
-      {"POST", "/api/watch", &Api::post_watch},
-      {"POST", "/api/attention", &Api::post_inspection, true},
-      {"POST", "/api/attribute", &Api::post_inspection, true},
-      {"POST", "/api/scores", &Api::post_inspection, true},
-      {"POST", "/api/ablate", &Api::post_inspection, true},
-      {"POST", "/api/patch", &Api::post_inspection, true},
-      {"POST", "/api/lens", &Api::post_inspection, true},
-  };
-  return all;
-}
-
-std::vector<std::string> Api::open_paths() {
+// Returns the paths that need no key: the page's files, /health and /api/login.
+std::vector<std::string> open_paths() {
   std::vector<std::string> paths{"/", "/health", "/api/login"};
   for (const EmbeddedFile& file : serve_page_files()) {
     paths.push_back("/" + std::string(file.name));
@@ -106,15 +65,31 @@ std::vector<std::string> Api::open_paths() {
   return paths;
 }
 
-Api::Api(const std::vector<ServedModel>& models, const Options& options, const Parts& parts)
+// Browsers send JSON to another origin only after a CORS preflight; forms need none.
+void require_json(const HttpRequest& request) {
+  const std::string* type = request.header("content-type");
+  const std::string_view all = type == nullptr ? std::string_view() : *type;
+  if (lower_case(trimmed(all.substr(0, all.find(';')))) != "application/json") {
+    throw ApiError(415, "", "expected Content-Type: application/json");
+  }
+}
+
+}  // namespace
+
+Api::Api(const std::vector<ServedModel>& models, const ServeOptions& options,
+         const HttpServer& http)
     : options_(options),
-      compute_(parts.compute),
-      reader_(parts.reader),
-      access_(parts.access),
-      metrics_(parts.metrics),
-      runs_(options.runs),
+      http_(http),
+      access_({.api_key = options.api_key,
+               .port = http.port(),
+               .allowed_hosts = options.allowed_hosts,
+               .allowed_origins = options.allowed_origins,
+               .open_paths = open_paths()}),
       created_(seconds_since_1970()),
-      seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()) {
+      seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()),
+      runs_(options.runs),
+      compute_(models, options),
+      reader_(kMostUnread) {
   for (const ServedModel& model : models) {
     const Tokenizer& tokenizer = *model.loaded.tokenizer;
     models_.push_back(
@@ -122,37 +97,58 @@ Api::Api(const std::vector<ServedModel>& models, const Options& options, const P
   }
 }
 
-Api::Route Api::route_of(const std::string& path) {
-  constexpr const char* kModels = "/v1/models/";
+Api::Route Api::route_of(std::string_view path) {
+  static constexpr Route kRoutes[] = {
+      {"GET", "/health", &Api::get_health},
+      {"GET", "/metrics", &Api::get_metrics},
+      {"GET", "/v1/models", &Api::get_models},
+      {"POST", "/v1/completions", &Api::post_completion, true},
+      {"POST", kChats, &Api::post_completion, true},
+      {"POST", "/tokenize", &Api::post_tokenize, true},
+      {"POST", "/detokenize", &Api::post_detokenize, true},
+      {"POST", "/api/login", &Api::post_login},
+      {"GET", "/api/runs", &Api::get_runs},
+      {"POST", "/api/watch", &Api::post_watch},
+  };
   if (file_behind(path) != nullptr) {
-    return {"GET", "", &Api::get_file};
+    return {"GET", path, &Api::get_file};
   }
-  if (path.starts_with(kModels)) {
-    return {"GET", kModels, &Api::get_models};
+  if (path.starts_with(kOneModel)) {
+    return {"GET", path, &Api::get_models};
   }
-  const auto route = std::find_if(routes().begin(), routes().end(),
-                                  [&](const Route& one) { return path == one.path; });
-  if (route == routes().end()) {
+  if (find_inspection(path) != nullptr) {
+    return {"POST", path, &Api::post_inspection, true};
+  }
+  const auto* route = std::ranges::find(kRoutes, path, &Route::path);
+  if (route == std::end(kRoutes)) {
     throw ApiError(404, "", "there is nothing at this path");
   }
   return *route;
 }
 
-Api::Route Api::find(const HttpRequest& request) {
-  const Route route = route_of(request.path);
-  const std::string method = route.method;
-  if (request.method != method) {
-    throw ApiError(405, "", "expected the method " + method, "",
-                   {{"Allow", method == "GET" ? "GET, HEAD" : method}});
+Admission Api::admit(const HttpRequest& head) {
+  Admission admission = access_.check(head);
+  if (admission.refusal && admission.refusal->status >= 400) {
+    metrics_.count_refusal(admission.refusal->status);
   }
-  return route;
+  return admission;
+}
+
+HttpResponse Api::refusal(int status, std::string_view message) {
+  metrics_.count_refusal(status);
+  return error_response(status, message);
 }
 
 void Api::handle(const HttpRequest& request, const Exchange& exchange) {
   answer_or_refuse(exchange, [&] {
-    const Route route = find(request);
-    metrics_.count_request(request.path.starts_with("/v1/models") ? "/v1/models" : request.path);
-    if (request.method == "POST") {
+    const Route route = route_of(request.path);
+    const std::string method = route.method;
+    if (request.method != method) {
+      throw ApiError(405, "", "expected the method " + method, "",
+                     {{"Allow", method == "GET" ? "GET, HEAD" : method}});
+    }
+    metrics_.count_request(request.path.starts_with(kOneModel) ? "/v1/models" : request.path);
+    if (method == "POST") {
       require_json(request);
     }
     if (!route.has_texts) {
@@ -194,7 +190,7 @@ void Api::get_health(const HttpRequest&, const Exchange& exchange) {
 void Api::get_metrics(const HttpRequest&, const Exchange& exchange) {
   exchange->send({.status = 200,
                   .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-                  .body = metrics_.text(compute_.status(), connections_ ? connections_() : 0)});
+                  .body = metrics_.text(compute_.status(), http_.connections())});
 }
 
 Json Api::model_json(const Model& model) const {
@@ -215,16 +211,15 @@ Json Api::model_json(const Model& model) const {
 }
 
 void Api::get_models(const HttpRequest& request, const Exchange& exchange) {
-  constexpr std::string_view kOne = "/v1/models/";
   Json list = Json::array();
   for (const Model& model : models_) {
-    if (request.path == std::string(kOne) + model.served.name) {
+    if (request.path == std::string(kOneModel) + model.served.name) {
       exchange->send(response_of(model_json(model)));
       return;
     }
     list.push_back(model_json(model));
   }
-  if (request.path.starts_with(kOne)) {
+  if (request.path.starts_with(kOneModel)) {
     throw ApiError(404, "model_not_found", "there is no model of this name", "model");
   }
   exchange->send(response_of({{"object", "list"}, {"data", std::move(list)}}));
@@ -292,7 +287,7 @@ void Api::post_detokenize(const HttpRequest& request, const Exchange& exchange) 
   exchange->send(response_of({{"content", tokenizer.decode(ids)}}));
 }
 
-Work::Options Api::work_of(Urgency urgency, const Exchange& exchange) const {
+Work::Options Api::work_of(Urgency urgency, const Exchange& exchange) {
   return {.most = options_.max_work,
           .give_way =
               [this, urgency, exchange] {
@@ -307,9 +302,8 @@ void Api::post_completion(const HttpRequest& request, const Exchange& exchange) 
   Fields fields(request.body);
   const std::size_t place = model_of(fields);
   const Model& model = models_[place];
-  const Gpt& gpt = *model.served.loaded.model;
-  const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
-  RequestTexts texts(fields, tokenizer, model.names);
+  Gpt& gpt = *model.served.loaded.model;
+  RequestTexts texts(fields, *model.served.loaded.tokenizer, model.names);
   const CompletionModel described{.texts = texts,
                                   .chat = model.chat,
                                   .vocabulary = gpt.vocab_size(),
@@ -317,24 +311,22 @@ void Api::post_completion(const HttpRequest& request, const Exchange& exchange) 
                                   .default_tokens = options_.default_tokens};
   CompletionRequest wanted =
       is_chat ? read_chat(described, ++seeds_) : read_completion(described, ++seeds_);
-  require_work(tokens_to_read(wanted), options_.max_work);
-  const AnswerSource source{.id = (is_chat ? "chatcmpl-" : "cmpl-") + std::to_string(created_) +
-                                  "-" + std::to_string(++answers_),
-                            .model = model.served.name,
-                            .tokenizer = tokenizer,
-                            .block_size = described.block_size};
-  const auto answer = std::make_shared<CompletionAnswer>(std::move(wanted), source, exchange);
-  if (!answer->needs_preparation()) {
+  const bool scores_prompts = wanted.scores_prompts();
+  const bool needs_preparation = scores_prompts || !wanted.changes.changes.empty();
+  require_work(wanted.changes.work + (scores_prompts ? 2 : 1) * wanted.prompt_tokens(),
+               options_.max_work);
+  const std::string id = concat_text(is_chat ? "chatcmpl-" : "cmpl-", created_, "-", ++answers_);
+  const auto answer =
+      std::make_shared<CompletionAnswer>(std::move(wanted), id, model.served, exchange);
+  if (!needs_preparation) {
     begin(place, answer, exchange);
     return;
   }
-  const Urgency urgency = answer->scores_prompts() ? Urgency::asked : Urgency::live;
-  const auto prepare = [this, place, answer, urgency, &model, exchange] {
+  const Urgency urgency = scores_prompts ? Urgency::asked : Urgency::live;
+  const auto prepare = [this, place, answer, urgency, &gpt, exchange] {
     try {
-      {
-        Work work(*model.served.loaded.model, work_of(urgency, exchange));
-        answer->prepare(model.served.loaded, [&] { work.give_way(); });
-      }
+      Work work(gpt, work_of(urgency, exchange));
+      answer->prepare([&] { work.give_way(); });
       begin(place, answer, exchange);
     } catch (...) {
       answer->fail();
@@ -376,7 +368,7 @@ void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) 
         Work work(*model.served.loaded.model, std::move(options));
         json = inspection->run(model.served, texts, work);
       }
-      answer.end(std::move(json), texts.warnings());
+      answer.finish(std::move(json), texts.warnings());
     } catch (...) {
       answer.fail();
     }

@@ -25,7 +25,7 @@ constexpr Index kPromptChunk = 32;
 
 }  // namespace
 
-Compute::Compute(const std::vector<ServedModel>& models, const Options& options)
+Compute::Compute(const std::vector<ServedModel>& models, const ServeOptions& options)
     : options_(options), served_(models) {
   models_.reserve(models.size());
   for (const ServedModel& model : models) {

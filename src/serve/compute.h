@@ -43,20 +43,14 @@ enum class Urgency {
 // return at once.
 class Compute {
  public:
-  struct Options {
-    WeightFormat weights = WeightFormat::float32;
-    Index slots = 16;
-    Index queue = 64;
-    Index context_tokens = 0;
-  };
   using Ticket = std::uint64_t;
   struct Job {
     std::function<void()> run;        // must not throw
     std::function<bool()> is_wanted;  // false: the client has gone, and the job is dropped
   };
 
-  // `models` must outlive this.
-  Compute(const std::vector<ServedModel>& models, const Options& options);
+  // `models` must outlive this. `options.context_tokens` must not be 0.
+  Compute(const std::vector<ServedModel>& models, const ServeOptions& options);
   ~Compute();
 
   // Queues requests that are cancelled together. The computing thread calls their callbacks; each
@@ -107,7 +101,7 @@ class Compute {
   // Removes unwanted jobs. Call with the lock held; destroy them after releasing it.
   std::vector<Job> take_unwanted(std::size_t urgency);
 
-  Options options_;
+  ServeOptions options_;
   const std::vector<ServedModel>& served_;
   std::vector<Model> models_;
   // Used by the computing thread alone.

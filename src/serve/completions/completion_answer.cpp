@@ -24,16 +24,15 @@ bool has_text(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) 
 
 }  // namespace
 
-CompletionAnswer::CompletionAnswer(CompletionRequest request, AnswerSource source,
+CompletionAnswer::CompletionAnswer(CompletionRequest request, std::string id,
+                                   const ServedModel& served,
                                    std::shared_ptr<HttpExchange> exchange)
     : request_(std::move(request)),
-      source_(std::move(source)),
+      id_(std::move(id)),
+      served_(served),
+      tokenizer_(*served.loaded.tokenizer),
       answer_(std::move(exchange)),
-      created_(seconds_since_1970()) {
-  for (const auto& prompt : request_.prompts) {
-    prompt_tokens_ += std::ssize(prompt);
-  }
-}
+      created_(seconds_since_1970()) {}
 
 std::vector<headlight::Request> CompletionAnswer::requests() {
   std::vector<headlight::Request> requests;
@@ -43,19 +42,15 @@ std::vector<headlight::Request> CompletionAnswer::requests() {
   return requests;
 }
 
-bool CompletionAnswer::needs_preparation() const {
-  return scores_prompts() || !request_.changes.changes.empty();
-}
-
-void CompletionAnswer::prepare(const LoadedModel& loaded, const std::function<void()>& pause) {
-  hook_ = request_.changes.hook_for(loaded);
-  if (!scores_prompts()) {
+void CompletionAnswer::prepare(const std::function<void()>& pause) {
+  hook_ = request_.changes.hook_for(served_.loaded);
+  if (!request_.scores_prompts()) {
     return;
   }
   const TextScoreOptions options{
       .likeliest = *request_.options.logprobs, .hook = hook_.get(), .pause = pause};
   for (const auto& prompt : request_.prompts) {
-    prompt_choices_.push_back(score_text(*loaded.model, prompt, options).tokens);
+    prompt_choices_.push_back(score_text(*served_.loaded.model, prompt, options).tokens);
   }
 }
 
@@ -64,8 +59,8 @@ headlight::Request CompletionAnswer::request_for(std::size_t prompt) {
   headlight::Request request;
   request.prompt = request_.prompts[prompt];
   request.options = request_.options;
-  request.options.max_new_tokens =
-      tokens_behind(request.prompt.size(), request.options.max_new_tokens, source_.block_size);
+  request.options.max_new_tokens = tokens_behind(
+      request.prompt.size(), request.options.max_new_tokens, served_.loaded.model->block_size());
   request.samples = request_.samples;
   request.hook = hook_.get();
   if (request.options.logprobs) {
@@ -97,9 +92,9 @@ CompletionAnswer::Choice& CompletionAnswer::choice_of(std::size_t prompt, Index 
     return place->second;
   }
   const Index before = request_.echo ? character_count(request_.prompt_texts[prompt]) : 0;
-  const bool goes_on = has_text(source_.tokenizer, request_.prompts[prompt]);
+  const bool goes_on = has_text(tokenizer_, request_.prompts[prompt]);
   Choice& choice =
-      choices_.emplace(number, Choice{TokenLog(source_.tokenizer, goes_on, before)}).first->second;
+      choices_.emplace(number, Choice{TokenLog(tokenizer_, goes_on, before)}).first->second;
   if (request_.stream && request_.is_chat) {
     Json opening = piece_json(number, "", {});
     opening["delta"] = {{"role", "assistant"}, {"content", ""}};
@@ -161,7 +156,7 @@ Entries CompletionAnswer::prompt_entries(std::size_t prompt) const {
   if (prompt_choices_.empty()) {
     return {};
   }
-  TokenLog log(source_.tokenizer, false, 0);
+  TokenLog log(tokenizer_, false, 0);
   bool is_first = true;
   for (const TokenChoice& choice : prompt_choices_[prompt]) {
     log.push(choice, std::exchange(is_first, false));
@@ -173,8 +168,8 @@ Json CompletionAnswer::logprobs_json(const Entries& entries) const {
   if (!request_.options.logprobs) {
     return {};
   }
-  return request_.is_chat ? chat_logprobs(entries, source_.tokenizer)
-                          : completion_logprobs(entries, source_.tokenizer, request_.token_ids);
+  return request_.is_chat ? chat_logprobs(entries, tokenizer_)
+                          : completion_logprobs(entries, tokenizer_, request_.token_ids);
 }
 
 Json CompletionAnswer::piece_json(Index number, std::string_view text,
@@ -231,10 +226,10 @@ void CompletionAnswer::fail() {
 Json CompletionAnswer::frame() {
   const char* whole = request_.is_chat ? "chat.completion" : "text_completion";
   const bool is_chunk = request_.is_chat && request_.stream;
-  Json json{{"id", source_.id},
+  Json json{{"id", id_},
             {"object", is_chunk ? "chat.completion.chunk" : whole},
             {"created", created_},
-            {"model", source_.model}};
+            {"model", served_.name}};
   if (const auto warnings = std::exchange(request_.warnings, {}); !warnings.empty()) {
     json["warnings"] = warnings;
   }
@@ -242,9 +237,10 @@ Json CompletionAnswer::frame() {
 }
 
 Json CompletionAnswer::usage() const {
-  return {{"prompt_tokens", prompt_tokens_},
+  const Index prompt_tokens = request_.prompt_tokens();
+  return {{"prompt_tokens", prompt_tokens},
           {"completion_tokens", new_tokens_},
-          {"total_tokens", prompt_tokens_ + new_tokens_},
+          {"total_tokens", prompt_tokens + new_tokens_},
           {"prompt_tokens_details", {{"cached_tokens", reused_tokens_}}}};
 }
 

@@ -36,6 +36,9 @@ struct CompletionRequest {
   std::vector<std::string> warnings = {};  // lines for the client
 
   Index choices() const { return samples * std::ssize(prompts); }
+  Index prompt_tokens() const;
+  // Whether prompt tokens are scored, which takes as long as processing the prompts.
+  bool scores_prompts() const { return echo && options.logprobs; }
 };
 
 // Limit of choices per request.

@@ -2,8 +2,8 @@
 #include "fuzz/targets.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "serve/completions/completion_request.h"
-#include "serve/request/fields.h"
 #include "serve/http/access.h"
+#include "serve/request/fields.h"
 
 namespace headlight::fuzz {
 namespace {
