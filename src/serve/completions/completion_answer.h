@@ -41,8 +41,9 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   std::size_t last_byte(const Choice& choice, FinishReason reason) const;
   std::vector<TokenLog::Entry> prompt_entries(std::size_t prompt) const;
   Json logprobs_json(const std::vector<TokenLog::Entry>& entries) const;
-  Json piece_json(Index number, std::string_view text,
-                  const std::vector<TokenLog::Entry>& entries) const;
+  // Returns a choice of the answer or an event. `content`: its text, message or part of one.
+  Json choice_json(Index number, Json content, const std::vector<TokenLog::Entry>& entries,
+                   const char* finish_reason = nullptr) const;
   void tell(Json choice);
   void finish();
   // Returns the members that every answer and event has; the first call adds the warnings.
