@@ -1,16 +1,15 @@
 #include "serve/api.h"
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 
+#include "base/lower_case.h"
 #include "base/stopwatch.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/base/utf8.h"
 #include "headlight/heads/head_set.h"
 #include "serve/api_error.h"
 #include "serve/completions/completion_answer.h"
-#include "serve/http/header_text.h"
 #include "serve/inspections.h"
 #include "serve/page_files.h"
 #include "views/report/json_output.h"

@@ -7,7 +7,7 @@
 
 #include "headlight/base/memory.h"
 #include "serve/api.h"
-#include "serve/http/address.h"
+#include "serve/http/access.h"
 
 namespace headlight {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "serve/http/http.h"
@@ -32,7 +33,6 @@ class Access {
 
  private:
   bool is_host_allowed(std::string_view host) const;
-  bool is_own_origin(std::string_view origin, std::string_view host) const;
   bool has_key(const HttpRequest& head) const;
   std::string cookie_name() const;
 
@@ -42,5 +42,11 @@ class Access {
 
 // Returns the security headers of every answer.
 HttpHeaders protective_headers();
+
+// Whether `host` is localhost or a loopback address.
+bool is_loopback(std::string_view host);
+
+// Returns `text` without outer blanks and tabs, which header values may have.
+std::string_view trimmed(std::string_view text);
 
 }  // namespace headlight::serve

@@ -171,8 +171,6 @@ void HttpServer::close(int seconds) {
   });
 }
 
-void HttpServer::stop() { state_->context.stop(); }
-
 const std::string* HttpRequest::header(std::string_view name) const {
   const std::string* found = nullptr;
   for (const auto& [key, value] : headers) {
