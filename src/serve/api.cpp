@@ -246,7 +246,7 @@ void Api::post_login(const HttpRequest& request, const Exchange& exchange) {
   fields.refuse_others();
   if (!access_.is_key(key)) {
     metrics_.count_refusal(401);
-    exchange->send(Access::wrong_key("this is not the server's key", "key"));
+    exchange->send(Access::wrong_key("key: this is not the server's key", "key"));
     return;
   }
   HttpResponse response = response_of({{"status", "ok"}});

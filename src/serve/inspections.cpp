@@ -103,11 +103,11 @@ class InspectionRequest {
     work_.change(changes.hook_for(loaded()));
   }
   void begin(Index tokens) { begin(tokens, changes()); }
-  void give_way() { work_.give_way(); }
-  void give_way(double share) {
-    work_.tell(share);
-    work_.give_way();
+  // Returns a function that ends a slice with the completed share.
+  std::function<void(double share)> progress() {
+    return [this](double share) { work_.give_way(share); };
   }
+  void give_way() { work_.give_way(); }
 
  private:
   void check_length(const std::vector<std::int32_t>& tokens, const std::string& name) const {
@@ -195,7 +195,7 @@ std::string scores(InspectionRequest& question) {
   options.weight_scores = fields.boolean("weight_scores", false);
   options.batch_size = 1;
   options.bootstrap.resamples = fields.integer("resamples", options.bootstrap.resamples, 0, 1000);
-  options.progress = [&](double share) { question.give_way(share); };
+  options.progress = question.progress();
   question.begin(tokens_of(sequences) +
                  options.repeats.sequences *
                      repeat_tokens(options.repeats, question.gpt().block_size()));
@@ -286,7 +286,7 @@ std::string patch(InspectionRequest& question) {
                            .positions = question.range("positions")};
   read_parts(fields, options);
   options.noising = fields.boolean("noising", false);
-  options.progress = [&](double share) { question.give_way(share); };
+  options.progress = question.progress();
   const Index length = std::ssize(task.clean);
   question.begin(patch_grid_tokens(question.gpt(), length, options) + (answer ? 0 : length) +
                  (wrong ? 0 : std::ssize(task.corrupt)));
@@ -317,9 +317,8 @@ std::string attribute(InspectionRequest& question) {
   const auto target = question.token("target");
   question.begin((target ? 1 : 2) * std::ssize(task.text));
   task.target = target ? *target : likeliest_next(question.gpt(), task.text);
-  report.study = attribute_prompts(
-      question.gpt(), report.tasks,
-      {.by = report.by, .progress = [&](double share) { question.give_way(share); }});
+  report.study = attribute_prompts(question.gpt(), report.tasks,
+                                   {.by = report.by, .progress = question.progress()});
   return attribution_json(report, [&] { question.give_way(); }).dump();
 }
 
@@ -331,7 +330,7 @@ std::string lens(InspectionRequest& question) {
   task.positions = question.range("positions");
   task.top_k = fields.integer("top_k", 5, 1, kMostLikeliest);
   task.target = question.token("target");
-  task.progress = [&](double share) { question.give_way(share); };
+  task.progress = question.progress();
   // Two more rows than layers: the first layer's input and the model's output.
   const Index readings = (count_in(task.view.layers, question.gpt().config().n_layer) + 2) *
                          count_in(task.positions, std::ssize(task.text));
