@@ -281,7 +281,8 @@ void Api::post_tokenize(const HttpRequest& request, const Exchange& exchange) {
 void Api::post_detokenize(const HttpRequest& request, const Exchange& exchange) {
   Fields fields(request.body);
   const Tokenizer& tokenizer = *models_[model_of(fields)].served.loaded.tokenizer;
-  const std::vector<std::int32_t> ids = fields.tokens("tokens", tokenizer.vocab_size());
+  const std::vector<std::int32_t> ids =
+      token_list(fields.get("tokens"), "tokens", tokenizer.vocab_size());
   fields.refuse_others();
   exchange->send(response_of({{"content", tokenizer.decode(ids)}}));
 }

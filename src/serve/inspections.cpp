@@ -69,7 +69,8 @@ class InspectionRequest {
     if (fields_.find("tokens") == nullptr) {
       return tokens("text");
     }
-    std::vector<std::int32_t> tokens = fields_.tokens("tokens", tokenizer().vocab_size());
+    std::vector<std::int32_t> tokens =
+        token_list(fields_.get("tokens"), "tokens", tokenizer().vocab_size());
     check_length(tokens, "tokens");
     return tokens;
   }

@@ -19,11 +19,10 @@ constexpr Index kMostLogprobs = 500'000;
 
 std::vector<TokenBias> read_bias(Fields& fields, Index vocabulary) {
   std::vector<TokenBias> bias;
-  const Json* value = fields.find("logit_bias");
+  const Json* value = fields.find("logit_bias", &Json::is_object, "an object");
   if (value == nullptr) {
     return bias;
   }
-  require_value(value->is_object(), "logit_bias", "expected an object, got ", value->type_name());
   for (const auto& [key, number] : value->members()) {
     std::int32_t id = -1;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);

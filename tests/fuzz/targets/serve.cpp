@@ -87,7 +87,8 @@ void serve(std::string_view input) {
     default:
       accepted([&] {
         serve::Fields fields(input);
-        const std::vector<std::int32_t> ids = fields.tokens("tokens", 257);
+        const std::vector<std::int32_t> ids =
+            serve::token_list(fields.get("tokens"), "tokens", 257);
         ByteTokenizer().decode(ids);
         fields.refuse_others();
       });
