@@ -1,6 +1,7 @@
 #include "serve/api.h"
 
 #include <algorithm>
+#include <map>
 #include <random>
 
 #include "base/lower_case.h"
@@ -31,35 +32,29 @@ std::string type_of_file(std::string_view name) {
   return name.ends_with(".js") ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8";
 }
 
-// Path of the modules that the page shares with `headlight attention`.
-constexpr std::string_view kSharedFiles = "/views/";
-
-const EmbeddedFile* find_file(std::span<const EmbeddedFile> files, std::string_view name) {
-  const auto found = std::find_if(files.begin(), files.end(),
-                                  [&](const EmbeddedFile& file) { return file.name == name; });
-  return found == files.end() ? nullptr : &*found;
+// Returns the page's files by path. The page shares the modules of `headlight attention`.
+const std::map<std::string, EmbeddedFile, std::less<>>& files() {
+  static const auto all = [] {
+    std::map<std::string, EmbeddedFile, std::less<>> files;
+    for (const EmbeddedFile& file : serve_page_files()) {
+      files["/" + std::string(file.name)] = file;
+    }
+    for (const EmbeddedFile& file : page_files()) {
+      if (!file.name.ends_with(".html")) {
+        files["/views/" + std::string(file.name)] = file;
+      }
+    }
+    files["/"] = files.at("/index.html");
+    return files;
+  }();
+  return all;
 }
 
-// Returns the page file at a path, or null.
-const EmbeddedFile* file_behind(std::string_view path) {
-  if (path.starts_with(kSharedFiles)) {
-    return path.ends_with(".html") ? nullptr
-                                   : find_file(page_files(), path.substr(kSharedFiles.size()));
-  }
-  if (!path.starts_with('/')) {
-    return nullptr;
-  }
-  return find_file(serve_page_files(), path == "/" ? "index.html" : path.substr(1));
-}
-
-// Returns the paths that need no key: the page's files, /health and /api/login.
+// Returns the paths that need no key.
 std::vector<std::string> open_paths() {
-  std::vector<std::string> paths{"/", "/health", "/api/login"};
-  for (const EmbeddedFile& file : serve_page_files()) {
-    paths.push_back("/" + std::string(file.name));
-  }
-  for (const EmbeddedFile& file : page_files()) {
-    paths.push_back(std::string(kSharedFiles) + std::string(file.name));
+  std::vector<std::string> paths{"/health", "/api/login"};
+  for (const auto& [path, file] : files()) {
+    paths.push_back(path);
   }
   return paths;
 }
@@ -79,11 +74,7 @@ Api::Api(const std::vector<ServedModel>& models, const ServeOptions& options,
          const HttpServer& http)
     : options_(options),
       http_(http),
-      access_({.api_key = options.api_key,
-               .port = http.port(),
-               .allowed_hosts = options.allowed_hosts,
-               .allowed_origins = options.allowed_origins,
-               .open_paths = open_paths()}),
+      access_(options, http.port(), open_paths()),
       created_(seconds_since_1970()),
       seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()),
       runs_(options.runs),
@@ -109,7 +100,7 @@ Api::Route Api::route_of(std::string_view path) {
       {"GET", "/api/runs", &Api::get_runs},
       {"POST", "/api/watch", &Api::post_watch},
   };
-  if (file_behind(path) != nullptr) {
+  if (files().contains(path)) {
     return {"GET", path, &Api::get_file};
   }
   if (path.starts_with(kOneModel)) {
@@ -173,7 +164,7 @@ void Api::answer_or_refuse(const Exchange& exchange, const std::function<void()>
 }
 
 void Api::get_file(const HttpRequest& request, const Exchange& exchange) {
-  const EmbeddedFile& file = *file_behind(request.path);
+  const EmbeddedFile& file = files().at(request.path);
   exchange->send({.status = 200,
                   .headers = {{"Content-Type", type_of_file(file.name)}},
                   .body = std::string(file.contents)});

@@ -95,7 +95,11 @@ HttpHeaders sharing_headers(const std::string& origin) {
 
 }  // namespace
 
-Access::Access(Options options) : options_(std::move(options)), session_(random_secret()) {
+Access::Access(ServeOptions options, Index port, std::vector<std::string> open_paths)
+    : options_(std::move(options)),
+      port_(port),
+      open_paths_(std::move(open_paths)),
+      session_(random_secret()) {
   for (std::string& host : options_.allowed_hosts) {
     host = lower_case(host);
   }
@@ -109,7 +113,7 @@ HttpResponse Access::wrong_key(std::string_view message, std::string_view about)
 
 bool Access::is_key(std::string_view text) const { return equals_secret(text, options_.api_key); }
 
-std::string Access::cookie_name() const { return "headlight_" + std::to_string(options_.port); }
+std::string Access::cookie_name() const { return "headlight_" + std::to_string(port_); }
 
 std::string Access::session_cookie() const {
   return cookie_name() + "=" + session_ + "; HttpOnly; SameSite=Strict; Path=/";
@@ -122,7 +126,7 @@ bool Access::is_host_allowed(std::string_view host) const {
 }
 
 bool Access::has_key(const HttpRequest& head) const {
-  if (options_.api_key.empty() || contains(options_.open_paths, head.path)) {
+  if (options_.api_key.empty() || contains(open_paths_, head.path)) {
     return true;
   }
   constexpr std::string_view kBearer = "bearer ";  // schemes are case-insensitive

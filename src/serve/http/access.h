@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "headlight/serve/server.h"
 #include "serve/http/http.h"
 
 namespace headlight::serve {
@@ -12,16 +13,8 @@ namespace headlight::serve {
 // rebound to this machine. So names and origins are checked even on loopback.
 class Access {
  public:
-  struct Options {
-    std::string api_key = {};  // empty: none required
-    Index port = 0;
-    std::vector<std::string> allowed_hosts = {};
-    std::vector<std::string> allowed_origins = {};
-    // Paths that need no key.
-    std::vector<std::string> open_paths = {};
-  };
-
-  explicit Access(Options options);
+  // `port`: of the server. `open_paths`: paths that need no key.
+  Access(ServeOptions options, Index port, std::vector<std::string> open_paths = {});
 
   Admission check(const HttpRequest& head) const;
   // Returns a 401 that is sent one second late, so that guessing keys is slow.
@@ -36,7 +29,9 @@ class Access {
   bool has_key(const HttpRequest& head) const;
   std::string cookie_name() const;
 
-  Options options_;
+  ServeOptions options_;
+  Index port_;
+  std::vector<std::string> open_paths_;
   std::string session_;  // random value of the cookie
 };
 

@@ -15,6 +15,7 @@
 // HTTP/1.1 server. It hides Boost.Beast from the rest of the project.
 namespace headlight::serve {
 
+struct HttpListener;
 class HttpSession;
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
@@ -124,8 +125,7 @@ class HttpServer {
   void close(int seconds);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<HttpListener> listener_;
 };
 
 }  // namespace headlight::serve

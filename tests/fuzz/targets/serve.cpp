@@ -60,7 +60,7 @@ void completion(std::string_view body, bool is_chat) {
 
 // Headers without the key must never get access.
 void head(std::string_view input) {
-  static const serve::Access access({.api_key = "0123456789abcdef", .port = 8080});
+  static const serve::Access access({.api_key = "0123456789abcdef"}, 8080);
   serve::HttpRequest request{.method = "POST", .path = "/v1/completions"};
   request.headers.emplace_back("host", std::string(take_text(input)));
   request.headers.emplace_back("cookie", std::string(take_text(input)));
