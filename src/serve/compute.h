@@ -98,8 +98,7 @@ class Compute {
   void publish(double seconds);
   bool has_jobs(std::size_t before) const;
   Index most_requests() const { return options_.slots + options_.queue; }
-  // Removes unwanted jobs. Call with the lock held; destroy them after releasing it.
-  std::vector<Job> take_unwanted(std::size_t urgency);
+  void drop_unwanted(std::size_t urgency);
 
   ServeOptions options_;
   const std::vector<ServedModel>& served_;

@@ -1,7 +1,6 @@
 #include "serve/inspections.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -207,16 +206,6 @@ std::string scores(InspectionRequest& question) {
   return json.dump();
 }
 
-Json next_json(const TextScores& scores, const Tokenizer& tokenizer) {
-  Json next = Json::array();
-  for (const TokenLogProbability& likely : scores.next) {
-    Json token = token_json(likely.token, tokenizer);
-    token["probability"] = std::exp(likely.log_probability);
-    next.push_back(std::move(token));
-  }
-  return next;
-}
-
 Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
   Json logprobs = Json::array();
   for (std::size_t i = 0; i < scores.tokens.size(); ++i) {
@@ -224,7 +213,7 @@ Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
   }
   return {{"loss", scores.tokens.size() > 1 ? Json(scores.loss) : Json()},
           {"logprobs", std::move(logprobs)},
-          {"next", next_json(scores, tokenizer)},
+          {"next", likeliest_json(scores.next, tokenizer)},
           {"asked", Json(scores.asked)}};
 }
 

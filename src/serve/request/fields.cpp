@@ -90,9 +90,8 @@ std::vector<std::string> Fields::texts(const std::string& name, std::size_t most
 void Fields::refuse_others() const {
   for (const auto& [key, value] : body_.members()) {
     if (known_.count(key) == 0 && !value.is_null()) {
-      const std::string near = nearest_name(key, {known_.begin(), known_.end()});
       fail_value(escaped(key), "is not a key of this request",
-                 near.empty() ? "" : "; did you mean '" + near + "'?");
+                 did_you_mean(key, {known_.begin(), known_.end()}));
     }
   }
 }
