@@ -56,8 +56,7 @@ void allow_open_files(Index count) {
 }  // namespace
 
 HttpResponse HttpListener::refusal(int status) const {
-  return options.refusal ? options.refusal(status, message_of(status))
-                         : HttpResponse{.status = status};
+  return options.refusal(status, message_of(status));
 }
 
 void HttpListener::listen() {

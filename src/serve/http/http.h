@@ -95,11 +95,14 @@ struct HttpOptions {
   // Headers of every answer.
   HttpHeaders headers = {};
   // Checks the head before the body is read.
-  std::function<Admission(const HttpRequest& head)> gate = {};
+  std::function<Admission(const HttpRequest& head)> gate = [](const HttpRequest&) {
+    return Admission();
+  };
   // Receives each request on the server's thread; must return quickly.
   std::function<void(HttpRequest request, std::shared_ptr<HttpExchange> exchange)> handler = {};
   // Returns the answer to a request that is malformed, too large or one too many.
-  std::function<HttpResponse(int status, std::string_view message)> refusal = {};
+  std::function<HttpResponse(int status, std::string_view message)> refusal =
+      [](int status, std::string_view) { return HttpResponse{.status = status}; };
   // Receives a line for every request, once its answer has been sent or its client has gone.
   std::function<void(const std::string& line)> log = {};
   // Called on the server's thread for SIGTERM and SIGINT, which then do not end the program; empty:

@@ -181,14 +181,12 @@ void HttpSession::take_head(const ErrorCode& error) {
     answer_alone(server_.refusal(status));
     return;
   }
-  if (server_.options.gate) {
-    Admission admission = server_.options.gate(request_);
-    headers_ = std::move(admission.headers);
-    if (admission.refusal) {
-      keep_alive_ = head.keep_alive() && parser_->is_done();
-      answer_alone(std::move(*admission.refusal));
-      return;
-    }
+  Admission admission = server_.options.gate(request_);
+  headers_ = std::move(admission.headers);
+  if (admission.refusal) {
+    keep_alive_ = head.keep_alive() && parser_->is_done();
+    answer_alone(std::move(*admission.refusal));
+    return;
   }
   read_body();
 }
@@ -231,7 +229,14 @@ void HttpSession::take_body(const ErrorCode& error) {
     fail(error);
     return;
   }
-  hand_over();
+  phase_ = Phase::waiting;
+  keep_alive_ = parser_->get().keep_alive() && !server_.closing;
+  HttpRequest request = request_;  // without trailers
+  request.body = std::move(parser_->get().body());
+  gone_ = std::make_shared<std::atomic<bool>>(false);
+  const auto exchange = std::make_shared<HttpExchange>(shared_from_this(), number_, gone_);
+  watch();
+  server_.options.handler(std::move(request), exchange);
 }
 
 void HttpSession::give_back_body_bytes() {
@@ -257,17 +262,6 @@ void HttpSession::fail(const ErrorCode& error) {
   answer_alone(server_.refusal(status_of(error)));
 }
 
-void HttpSession::hand_over() {
-  phase_ = Phase::waiting;
-  keep_alive_ = parser_->get().keep_alive() && !server_.closing;
-  HttpRequest request = request_;  // without trailers
-  request.body = std::move(parser_->get().body());
-  gone_ = std::make_shared<std::atomic<bool>>(false);
-  const auto exchange = std::make_shared<HttpExchange>(shared_from_this(), number_, gone_);
-  watch();
-  server_.options.handler(std::move(request), exchange);
-}
-
 // Detects a client that closes while its answer is computed. Closing only its sending direction
 // counts as well.
 void HttpSession::watch() {
@@ -275,19 +269,13 @@ void HttpSession::watch() {
     return;
   }
   watching_ = true;
-  stream_.socket().async_wait(tcp::socket::wait_read,
-                              [self = shared_from_this()](const ErrorCode& error) {
-                                self->watching_ = false;
-                                if (!error) {
-                                  self->look();
-                                }
-                              });
-}
-
-void HttpSession::look() {
-  if (phase_ == Phase::waiting || phase_ == Phase::sending) {
-    read_ahead() ? watch() : give_up();
-  }
+  stream_.socket().async_wait(
+      tcp::socket::wait_read, [self = shared_from_this()](const ErrorCode& error) {
+        self->watching_ = false;
+        if (!error && (self->phase_ == Phase::waiting || self->phase_ == Phase::sending)) {
+          self->read_ahead() ? self->watch() : self->give_up();
+        }
+      });
 }
 
 // Reads early bytes of the next requests, which would hide the end of the connection. Returns false

@@ -81,9 +81,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void give_back_body_bytes();
   void answer_alone(HttpResponse response);
   void fail(const boost::system::error_code& error);
-  void hand_over();
   void watch();
-  void look();
   bool read_ahead();
   void hold_back(int seconds, HttpResponse response);
   void put_head(const HttpResponse& response, bool is_whole);
