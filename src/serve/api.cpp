@@ -1,17 +1,16 @@
 #include "serve/api.h"
 
 #include <algorithm>
-#include <cstring>
+#include <map>
 #include <random>
 
+#include "base/lower_case.h"
 #include "base/stopwatch.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/base/utf8.h"
 #include "headlight/heads/head_set.h"
 #include "serve/api_error.h"
 #include "serve/completions/completion_answer.h"
-#include "serve/http/header_text.h"
-#include "serve/inspection_answer.h"
 #include "serve/inspections.h"
 #include "serve/page_files.h"
 #include "views/report/json_output.h"
@@ -20,7 +19,9 @@ namespace headlight::serve {
 namespace {
 
 constexpr std::size_t kShownCharacters = 100;  // shown of an unknown model name
-constexpr const char* kChats = "/v1/chat/completions";
+constexpr Index kMostUnread = 64;              // bodies; at 1 MiB each, HttpLimits::all_body_bytes
+constexpr std::string_view kChats = "/v1/chat/completions";
+constexpr std::string_view kOneModel = "/v1/models/";  // and its name
 
 HttpResponse response_of(const Json& json) { return json_response(json.dump()); }
 
@@ -31,25 +32,31 @@ std::string type_of_file(std::string_view name) {
   return name.ends_with(".js") ? "text/javascript; charset=utf-8" : "text/css; charset=utf-8";
 }
 
-// Path of the modules that the page shares with `headlight attention`.
-constexpr std::string_view kSharedFiles = "/views/";
-
-const EmbeddedFile* find_file(std::span<const EmbeddedFile> files, std::string_view name) {
-  const auto found = std::find_if(files.begin(), files.end(),
-                                  [&](const EmbeddedFile& file) { return file.name == name; });
-  return found == files.end() ? nullptr : &*found;
+// Returns the page's files by path. The page shares the modules of `headlight attention`.
+const std::map<std::string, EmbeddedFile, std::less<>>& files() {
+  static const auto all = [] {
+    std::map<std::string, EmbeddedFile, std::less<>> files;
+    for (const EmbeddedFile& file : serve_page_files()) {
+      files["/" + std::string(file.name)] = file;
+    }
+    for (const EmbeddedFile& file : page_files()) {
+      if (!file.name.ends_with(".html")) {
+        files["/views/" + std::string(file.name)] = file;
+      }
+    }
+    files["/"] = files.at("/index.html");
+    return files;
+  }();
+  return all;
 }
 
-// Returns the page file at a path, or null.
-const EmbeddedFile* file_behind(std::string_view path) {
-  if (path.starts_with(kSharedFiles)) {
-    return path.ends_with(".html") ? nullptr
-                                   : find_file(page_files(), path.substr(kSharedFiles.size()));
+// Returns the paths that need no key.
+std::vector<std::string> open_paths() {
+  std::vector<std::string> paths{"/health", "/api/login"};
+  for (const auto& [path, file] : files()) {
+    paths.push_back(path);
   }
-  if (!path.starts_with('/')) {
-    return nullptr;
-  }
-  return find_file(serve_page_files(), path == "/" ? "index.html" : path.substr(1));
+  return paths;
 }
 
 // Browsers send JSON to another origin only after a CORS preflight; forms need none.
@@ -61,20 +68,27 @@ void require_json(const HttpRequest& request) {
   }
 }
 
-// Returns the work of a request, in tokens times passes, before its first token is sampled.
-Index tokens_to_read(const CompletionRequest& request) {
-  Index tokens = 0;
-  for (const std::vector<std::int32_t>& prompt : request.prompts) {
-    tokens += std::ssize(prompt);
-  }
-  const bool scores_prompts = request.echo && request.options.logprobs;
-  return request.changes.work + (scores_prompts ? 2 : 1) * tokens;
-}
-
 }  // namespace
 
-const std::vector<Api::Route>& Api::routes() {
-  static const std::vector<Route> all{
+Api::Api(const std::vector<ServedModel>& models, const ServeOptions& options,
+         const HttpServer& http)
+    : options_(options),
+      http_(http),
+      access_(options, http.port(), open_paths()),
+      created_(seconds_since_1970()),
+      seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()),
+      runs_(options.runs),
+      compute_(models, options),
+      reader_(kMostUnread) {
+  for (const ServedModel& model : models) {
+    const Tokenizer& tokenizer = *model.loaded.tokenizer;
+    models_.push_back(
+        {model, ChatFormat(model.chat_template, tokenizer), SpecialNameCount(tokenizer)});
+  }
+}
+
+Api::Route Api::route_of(std::string_view path) {
+  static constexpr Route kRoutes[] = {
       {"GET", "/health", &Api::get_health},
       {"GET", "/metrics", &Api::get_metrics},
       {"GET", "/v1/models", &Api::get_models},
@@ -85,74 +99,46 @@ const std::vector<Api::Route>& Api::routes() {
       {"POST", "/api/login", &Api::post_login},
       {"GET", "/api/runs", &Api::get_runs},
       {"POST", "/api/watch", &Api::post_watch},
-      {"POST", "/api/attention", &Api::post_inspection, true},
-      {"POST", "/api/attribute", &Api::post_inspection, true},
-      {"POST", "/api/scores", &Api::post_inspection, true},
-      {"POST", "/api/ablate", &Api::post_inspection, true},
-      {"POST", "/api/patch", &Api::post_inspection, true},
-      {"POST", "/api/lens", &Api::post_inspection, true},
   };
-  return all;
-}
-
-std::vector<std::string> Api::open_paths() {
-  std::vector<std::string> paths{"/", "/health", "/api/login"};
-  for (const EmbeddedFile& file : serve_page_files()) {
-    paths.push_back("/" + std::string(file.name));
+  if (files().contains(path)) {
+    return {"GET", path, &Api::get_file};
   }
-  for (const EmbeddedFile& file : page_files()) {
-    paths.push_back(std::string(kSharedFiles) + std::string(file.name));
+  if (path.starts_with(kOneModel)) {
+    return {"GET", path, &Api::get_models};
   }
-  return paths;
-}
-
-Api::Api(const std::vector<ServedModel>& models, const Options& options, const Parts& parts)
-    : options_(options),
-      compute_(parts.compute),
-      reader_(parts.reader),
-      access_(parts.access),
-      metrics_(parts.metrics),
-      runs_(options.runs),
-      created_(seconds_since_1970()),
-      seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()) {
-  for (const ServedModel& model : models) {
-    const Tokenizer& tokenizer = *model.loaded.tokenizer;
-    models_.push_back(
-        {model, ChatFormat(model.chat_template, tokenizer), SpecialNameCount(tokenizer)});
+  if (find_inspection(path) != nullptr) {
+    return {"POST", path, &Api::post_inspection, true};
   }
-}
-
-Api::Route Api::route_of(const std::string& path) {
-  constexpr const char* kModels = "/v1/models/";
-  if (file_behind(path) != nullptr) {
-    return {"GET", "", &Api::get_file};
-  }
-  if (path.starts_with(kModels)) {
-    return {"GET", kModels, &Api::get_models};
-  }
-  const auto route = std::find_if(routes().begin(), routes().end(),
-                                  [&](const Route& one) { return path == one.path; });
-  if (route == routes().end()) {
+  const auto* route = std::ranges::find(kRoutes, path, &Route::path);
+  if (route == std::end(kRoutes)) {
     throw ApiError(404, "", "there is nothing at this path");
   }
   return *route;
 }
 
-Api::Route Api::find(const HttpRequest& request) {
-  const Route route = route_of(request.path);
-  const std::string method = route.method;
-  if (request.method != method) {
-    throw ApiError(405, "", "expected the method " + method, "",
-                   {{"Allow", method == "GET" ? "GET, HEAD" : method}});
+Admission Api::admit(const HttpRequest& head) {
+  Admission admission = access_.check(head);
+  if (admission.refusal && admission.refusal->status >= 400) {
+    metrics_.count_refusal(admission.refusal->status);
   }
-  return route;
+  return admission;
+}
+
+HttpResponse Api::refusal(int status, std::string_view message) {
+  metrics_.count_refusal(status);
+  return error_response(status, message);
 }
 
 void Api::handle(const HttpRequest& request, const Exchange& exchange) {
   answer_or_refuse(exchange, [&] {
-    const Route route = find(request);
-    metrics_.count_request(request.path.starts_with("/v1/models") ? "/v1/models" : request.path);
-    if (request.method == "POST") {
+    const Route route = route_of(request.path);
+    const std::string method = route.method;
+    if (request.method != method) {
+      throw ApiError(405, "", "expected the method " + method, "",
+                     {{"Allow", method == "GET" ? "GET, HEAD" : method}});
+    }
+    metrics_.count_request(request.path.starts_with(kOneModel) ? "/v1/models" : request.path);
+    if (method == "POST") {
       require_json(request);
     }
     if (!route.has_texts) {
@@ -178,7 +164,7 @@ void Api::answer_or_refuse(const Exchange& exchange, const std::function<void()>
 }
 
 void Api::get_file(const HttpRequest& request, const Exchange& exchange) {
-  const EmbeddedFile& file = *file_behind(request.path);
+  const EmbeddedFile& file = files().at(request.path);
   exchange->send({.status = 200,
                   .headers = {{"Content-Type", type_of_file(file.name)}},
                   .body = std::string(file.contents)});
@@ -194,7 +180,7 @@ void Api::get_health(const HttpRequest&, const Exchange& exchange) {
 void Api::get_metrics(const HttpRequest&, const Exchange& exchange) {
   exchange->send({.status = 200,
                   .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-                  .body = metrics_.text(compute_.status(), connections_ ? connections_() : 0)});
+                  .body = metrics_.text(compute_.status(), http_.connections())});
 }
 
 Json Api::model_json(const Model& model) const {
@@ -215,16 +201,15 @@ Json Api::model_json(const Model& model) const {
 }
 
 void Api::get_models(const HttpRequest& request, const Exchange& exchange) {
-  constexpr std::string_view kOne = "/v1/models/";
   Json list = Json::array();
   for (const Model& model : models_) {
-    if (request.path == std::string(kOne) + model.served.name) {
+    if (request.path == std::string(kOneModel) + model.served.name) {
       exchange->send(response_of(model_json(model)));
       return;
     }
     list.push_back(model_json(model));
   }
-  if (request.path.starts_with(kOne)) {
+  if (request.path.starts_with(kOneModel)) {
     throw ApiError(404, "model_not_found", "there is no model of this name", "model");
   }
   exchange->send(response_of({{"object", "list"}, {"data", std::move(list)}}));
@@ -252,7 +237,7 @@ void Api::post_login(const HttpRequest& request, const Exchange& exchange) {
   fields.refuse_others();
   if (!access_.is_key(key)) {
     metrics_.count_refusal(401);
-    exchange->send(Access::wrong_key("this is not the server's key", "key"));
+    exchange->send(Access::wrong_key("key: this is not the server's key", "key"));
     return;
   }
   HttpResponse response = response_of({{"status", "ok"}});
@@ -287,12 +272,13 @@ void Api::post_tokenize(const HttpRequest& request, const Exchange& exchange) {
 void Api::post_detokenize(const HttpRequest& request, const Exchange& exchange) {
   Fields fields(request.body);
   const Tokenizer& tokenizer = *models_[model_of(fields)].served.loaded.tokenizer;
-  const std::vector<std::int32_t> ids = fields.tokens("tokens", tokenizer.vocab_size());
+  const std::vector<std::int32_t> ids =
+      token_list(fields.get("tokens"), "tokens", tokenizer.vocab_size());
   fields.refuse_others();
   exchange->send(response_of({{"content", tokenizer.decode(ids)}}));
 }
 
-Work::Options Api::work_of(Urgency urgency, const Exchange& exchange) const {
+Work::Options Api::work_of(Urgency urgency, const Exchange& exchange) {
   return {.most = options_.max_work,
           .give_way =
               [this, urgency, exchange] {
@@ -307,9 +293,8 @@ void Api::post_completion(const HttpRequest& request, const Exchange& exchange) 
   Fields fields(request.body);
   const std::size_t place = model_of(fields);
   const Model& model = models_[place];
-  const Gpt& gpt = *model.served.loaded.model;
-  const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
-  RequestTexts texts(fields, tokenizer, model.names);
+  Gpt& gpt = *model.served.loaded.model;
+  RequestTexts texts(fields, *model.served.loaded.tokenizer, model.names);
   const CompletionModel described{.texts = texts,
                                   .chat = model.chat,
                                   .vocabulary = gpt.vocab_size(),
@@ -317,24 +302,22 @@ void Api::post_completion(const HttpRequest& request, const Exchange& exchange) 
                                   .default_tokens = options_.default_tokens};
   CompletionRequest wanted =
       is_chat ? read_chat(described, ++seeds_) : read_completion(described, ++seeds_);
-  require_work(tokens_to_read(wanted), options_.max_work);
-  const AnswerSource source{.id = (is_chat ? "chatcmpl-" : "cmpl-") + std::to_string(created_) +
-                                  "-" + std::to_string(++answers_),
-                            .model = model.served.name,
-                            .tokenizer = tokenizer,
-                            .block_size = described.block_size};
-  const auto answer = std::make_shared<CompletionAnswer>(std::move(wanted), source, exchange);
-  if (!answer->needs_preparation()) {
+  const bool scores_prompts = wanted.scores_prompts();
+  const bool needs_preparation = scores_prompts || !wanted.changes.changes.empty();
+  require_work(wanted.changes.work + (scores_prompts ? 2 : 1) * wanted.prompt_tokens(),
+               options_.max_work);
+  const std::string id = concat_text(is_chat ? "chatcmpl-" : "cmpl-", created_, "-", ++answers_);
+  const auto answer =
+      std::make_shared<CompletionAnswer>(std::move(wanted), id, model.served, exchange);
+  if (!needs_preparation) {
     begin(place, answer, exchange);
     return;
   }
-  const Urgency urgency = answer->scores_prompts() ? Urgency::asked : Urgency::live;
-  const auto prepare = [this, place, answer, urgency, &model, exchange] {
+  const Urgency urgency = scores_prompts ? Urgency::asked : Urgency::live;
+  const auto prepare = [this, place, answer, urgency, &gpt, exchange] {
     try {
-      {
-        Work work(*model.served.loaded.model, work_of(urgency, exchange));
-        answer->prepare(model.served.loaded, [&] { work.give_way(); });
-      }
+      Work work(gpt, work_of(urgency, exchange));
+      answer->prepare([&] { work.give_way(); });
       begin(place, answer, exchange);
     } catch (...) {
       answer->fail();
@@ -376,7 +359,7 @@ void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) 
         Work work(*model.served.loaded.model, std::move(options));
         json = inspection->run(model.served, texts, work);
       }
-      answer.end(std::move(json), texts.warnings());
+      answer.finish(std::move(json), texts.warnings());
     } catch (...) {
       answer.fail();
     }

@@ -10,47 +10,37 @@
 #include "serve/completions/chat_format.h"
 #include "serve/completions/completion_answer.h"
 #include "serve/compute.h"
-#include "serve/fields.h"
 #include "serve/http/access.h"
 #include "serve/http/http.h"
 #include "serve/metrics.h"
+#include "serve/request/fields.h"
 #include "serve/run_feed.h"
 #include "serve/work.h"
 
 namespace headlight::serve {
 
-// Handlers of all HTTP paths. The reader's thread handles bodies with texts. Work that needs a
-// model goes to the computing thread.
+// Handlers of all HTTP paths, and the threads that they use. The reader's thread handles bodies
+// with texts. Work that needs a model goes to the computing thread.
 class Api {
  public:
-  struct Options {
-    Index default_tokens = 512;
-    Index max_work = 0;
-    std::string runs = {};  // folder of training runs; see RunFeed
-  };
-  struct Parts {
-    Compute& compute;
-    BodyReader& reader;
-    Access& access;
-    Metrics& metrics;
-  };
+  // `models`, `options` and `http` must outlive this.
+  Api(const std::vector<ServedModel>& models, const ServeOptions& options, const HttpServer& http);
 
-  // `models` and `parts` must outlive this.
-  Api(const std::vector<ServedModel>& models, const Options& options, const Parts& parts);
-
+  // Checks the head of a request.
+  Admission admit(const HttpRequest& head);
   void handle(const HttpRequest& request, const std::shared_ptr<HttpExchange>& exchange);
-  // Sets the function that counts open connections for /metrics.
-  void set_connections(std::function<Index()> connections) {
-    connections_ = std::move(connections);
-  }
+  // Returns the answer to a request that is not handled.
+  HttpResponse refusal(int status, std::string_view message);
   // Makes /health answer 503 and ends the streams of run logs.
   void close() {
     closing_ = true;
     runs_.close();
   }
-
-  // Returns the paths that need no key: the page's files, /health and /api/login.
-  static std::vector<std::string> open_paths();
+  // Ends the threads for bodies and models.
+  void stop() {
+    reader_.stop();
+    compute_.stop();
+  }
 
  private:
   struct Model {
@@ -62,16 +52,13 @@ class Api {
   using Handler = void (Api::*)(const HttpRequest&, const Exchange&);
   struct Route {
     const char* method;
-    const char* path;
+    std::string_view path;
     Handler handler;
     bool has_texts = false;  // true: runs on the reader's thread instead of the network thread
   };
 
-  static const std::vector<Route>& routes();
-  // Throws ApiError: 404 for an unknown path.
-  static Route route_of(const std::string& path);
-  // Throws ApiError: 404 for an unknown path, 405 for a wrong method.
-  static Route find(const HttpRequest& request);
+  // Throws ApiError (404) for an unknown path.
+  static Route route_of(std::string_view path);
   // Sends the error response if answer() throws.
   void answer_or_refuse(const Exchange& exchange, const std::function<void()>& answer);
 
@@ -88,26 +75,27 @@ class Api {
   void post_inspection(const HttpRequest& request, const Exchange& exchange);
 
   // Returns the work limit and the callbacks of a job.
-  Work::Options work_of(Urgency urgency, const Exchange& exchange) const;
+  Work::Options work_of(Urgency urgency, const Exchange& exchange);
   void begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
              const Exchange& exchange);
   // Returns the index of the requested model, or 0 without "model". Throws ApiError (404).
   std::size_t model_of(Fields& fields) const;
   Json model_json(const Model& model) const;
 
+  const ServeOptions& options_;
+  const HttpServer& http_;
   std::vector<Model> models_;
-  Options options_;
-  Compute& compute_;
-  BodyReader& reader_;
-  Access& access_;
-  Metrics& metrics_;
-  RunFeed runs_;
-  std::function<Index()> connections_;
+  Access access_;
+  Metrics metrics_;
   Index created_;  // seconds since 1970
   // Number of accepted completions. Like seeds_, used by the reader's thread alone.
   Index answers_ = 0;
   std::uint64_t seeds_;  // last default seed
   std::atomic<bool> closing_{false};
+  // Members are destroyed in reverse order: the reader hands requests to the others.
+  RunFeed runs_;
+  Compute compute_;
+  BodyReader reader_;
 };
 
 }  // namespace headlight::serve

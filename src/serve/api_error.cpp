@@ -21,32 +21,17 @@ const char* type_of(int status) {
   }
 }
 
-// Removes the leading "about: " of a message, which error_body() adds again.
-std::string_view without_name(std::string_view message, std::string_view about) {
-  const bool has_name = !about.empty() && message.starts_with(about) &&
-                        message.substr(about.size()).starts_with(": ");
-  return has_name ? message.substr(about.size() + 2) : message;
-}
-
-std::string error_body(int status, std::string_view message, std::string_view about,
-                       std::string_view code) {
-  const std::string text =
-      about.empty() ? std::string(message)
-                    : std::string(about) + ": " + std::string(without_name(message, about));
-  const Json error{{"message", text},
-                   {"type", type_of(status)},
-                   {"param", about.empty() ? Json() : Json(about)},
-                   {"code", code.empty() ? Json() : Json(code)}};
-  return Json{{"error", error}}.dump();
-}
-
 }  // namespace
 
 HttpResponse error_response(int status, std::string_view message, std::string_view about,
                             std::string_view code) {
+  const Json error{{"message", message},
+                   {"type", type_of(status)},
+                   {"param", about.empty() ? Json() : Json(about)},
+                   {"code", code.empty() ? Json() : Json(code)}};
   HttpResponse response{.status = status,
                         .headers = {{"Content-Type", "application/json"}},
-                        .body = error_body(status, message, about, code)};
+                        .body = Json{{"error", error}}.dump()};
   if (status == 429 || status == 503) {
     response.headers.emplace_back("Retry-After", "2");
   }
@@ -56,14 +41,18 @@ HttpResponse error_response(int status, std::string_view message, std::string_vi
   return response;
 }
 
+ApiError::ApiError(int status, std::string_view code, const std::string& message,
+                   std::string_view about, const HttpHeaders& headers)
+    : Error(about.empty() ? message : concat_text(about, ": ", message), about),
+      response_(error_response(status, what(), about, code)) {
+  response_.headers.insert(response_.headers.end(), headers.begin(), headers.end());
+}
+
 HttpResponse current_error_response() {
   try {
     throw;
   } catch (const ApiError& error) {
-    HttpResponse response =
-        error_response(error.status(), error.what(), error.about(), error.code());
-    response.headers.insert(response.headers.end(), error.headers().begin(), error.headers().end());
-    return response;
+    return error.response();
   } catch (const Error& error) {
     return error_response(400, error.what(), error.about());
   } catch (const std::bad_alloc&) {

@@ -6,13 +6,12 @@
 
 namespace headlight::serve {
 
-BodyReader::BodyReader(Index most) : most_(most), thread_([this] { work(); }) {}
-
-BodyReader::~BodyReader() { stop(); }
+BodyReader::BodyReader(Index most)
+    : most_(most), thread_([this](const std::stop_token& stopped) { work(stopped); }) {}
 
 void BodyReader::run(std::function<void()> job) {
   const std::lock_guard lock(mutex_);
-  if (std::ssize(jobs_) >= most_ || stopping_) {
+  if (std::ssize(jobs_) >= most_ || thread_.get_stop_token().stop_requested()) {
     throw ApiError(429, "queue_full", "too many requests are being read: try again later");
   }
   jobs_.push_back(std::move(job));
@@ -20,23 +19,16 @@ void BodyReader::run(std::function<void()> job) {
 }
 
 void BodyReader::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_one();
+  thread_.request_stop();
   if (thread_.joinable()) {
     thread_.join();
   }
 }
 
-void BodyReader::work() {
+void BodyReader::work(const std::stop_token& stopped) {
   std::unique_lock lock(mutex_);
-  while (true) {
-    wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-    if (stopping_) {
-      break;
-    }
+  while (wake_.wait(lock, stopped, [this] { return !jobs_.empty(); }) &&
+         !stopped.stop_requested()) {
     std::function<void()> job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();

@@ -16,9 +16,6 @@ class BodyReader {
  public:
   // `most`: limit of waiting jobs.
   explicit BodyReader(Index most);
-  ~BodyReader();
-  BodyReader(const BodyReader&) = delete;
-  BodyReader& operator=(const BodyReader&) = delete;
 
   // Queues a job; jobs run in order and must not throw. Throws ApiError (429) when too many wait.
   void run(std::function<void()> job);
@@ -26,14 +23,13 @@ class BodyReader {
   void stop();
 
  private:
-  void work();
+  void work(const std::stop_token& stopped);
 
   Index most_;
   std::mutex mutex_;
-  std::condition_variable wake_;
+  std::condition_variable_any wake_;
   std::deque<std::function<void()>> jobs_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace headlight::serve

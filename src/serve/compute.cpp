@@ -25,7 +25,7 @@ constexpr Index kPromptChunk = 32;
 
 }  // namespace
 
-Compute::Compute(const std::vector<ServedModel>& models, const Options& options)
+Compute::Compute(const std::vector<ServedModel>& models, const ServeOptions& options)
     : options_(options), served_(models) {
   models_.reserve(models.size());
   for (const ServedModel& model : models) {
@@ -105,9 +105,8 @@ void Compute::cancel(Ticket ticket) {
 
 void Compute::run(Urgency urgency, Job job) {
   const auto number = static_cast<std::size_t>(urgency);
-  std::vector<Job> unwanted;
+  drop_unwanted(number);
   const std::lock_guard lock(mutex_);
-  unwanted = take_unwanted(number);
   auto& jobs = jobs_[number];
   if (std::ssize(jobs) >= most_requests() || stopping_) {
     throw ApiError(429, "queue_full", "too much is being computed: try again later");
@@ -117,14 +116,15 @@ void Compute::run(Urgency urgency, Job job) {
   wake_.notify_all();
 }
 
-std::vector<Compute::Job> Compute::take_unwanted(std::size_t urgency) {
+void Compute::drop_unwanted(std::size_t urgency) {
+  std::vector<Job> unwanted;  // destroyed without the lock
+  const std::lock_guard lock(mutex_);
   auto& jobs = jobs_[urgency];
   const auto begin = std::stable_partition(jobs.begin(), jobs.end(),
                                            [](const Job& job) { return job.is_wanted(); });
-  std::vector<Job> unwanted(std::make_move_iterator(begin), std::make_move_iterator(jobs.end()));
+  unwanted.assign(std::make_move_iterator(begin), std::make_move_iterator(jobs.end()));
   jobs.erase(begin, jobs.end());
   status_.jobs -= std::ssize(unwanted);
-  return unwanted;
 }
 
 ComputeStatus Compute::status() const {
@@ -262,11 +262,10 @@ void Compute::run_next_jobs(std::size_t before) {
 }
 
 void Compute::run_next_job(std::size_t urgency) {
+  drop_unwanted(urgency);
   Job job;
-  std::vector<Job> unwanted;
   {
     const std::lock_guard lock(mutex_);
-    unwanted = take_unwanted(urgency);
     auto& jobs = jobs_[urgency];
     if (jobs.empty() || stopping_) {
       return;

@@ -43,20 +43,14 @@ enum class Urgency {
 // return at once.
 class Compute {
  public:
-  struct Options {
-    WeightFormat weights = WeightFormat::float32;
-    Index slots = 16;
-    Index queue = 64;
-    Index context_tokens = 0;
-  };
   using Ticket = std::uint64_t;
   struct Job {
     std::function<void()> run;        // must not throw
     std::function<bool()> is_wanted;  // false: the client has gone, and the job is dropped
   };
 
-  // `models` must outlive this.
-  Compute(const std::vector<ServedModel>& models, const Options& options);
+  // `models` must outlive this. `options.context_tokens` must not be 0.
+  Compute(const std::vector<ServedModel>& models, const ServeOptions& options);
   ~Compute();
 
   // Queues requests that are cancelled together. The computing thread calls their callbacks; each
@@ -104,10 +98,9 @@ class Compute {
   void publish(double seconds);
   bool has_jobs(std::size_t before) const;
   Index most_requests() const { return options_.slots + options_.queue; }
-  // Removes unwanted jobs. Call with the lock held; destroy them after releasing it.
-  std::vector<Job> take_unwanted(std::size_t urgency);
+  void drop_unwanted(std::size_t urgency);
 
-  Options options_;
+  ServeOptions options_;
   const std::vector<ServedModel>& served_;
   std::vector<Model> models_;
   // Used by the computing thread alone.

@@ -1,7 +1,6 @@
 #include "serve/inspections.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -12,7 +11,7 @@
 #include "headlight/heads/record_attention.h"
 #include "heads/scores/repeated_tokens.h"
 #include "serve/api_error.h"
-#include "serve/model_changes.h"
+#include "serve/request/model_changes.h"
 #include "serve/text_scores.h"
 #include "views/attention/attention_page_data.h"
 #include "views/report/attribution_report.h"
@@ -28,11 +27,16 @@ constexpr Index kMostScoredTokens = 16'384;
 constexpr Index kMostLikeliest = 100;
 constexpr Index kMostChoices = 500'000;  // limit of an answer; each takes hundreds of bytes
 
-// Returns the limit in bytes for a text of `most_tokens`. Longer texts are never encoded.
-std::size_t most_bytes(Index most_tokens) {
+// Returns `text`. Longer texts than `most_tokens` usually have are refused before they are encoded.
+const std::string& limited(const std::string& text, const std::string& name,
+                           Index most_tokens = kMostTokens) {
   constexpr Index kBytes = 64;  // per token, on average
-  return static_cast<std::size_t>(kBytes * most_tokens);
+  require_value(std::ssize(text) <= kBytes * most_tokens, name, "expected at most ",
+                kBytes * most_tokens, " bytes, got ", text.size());
+  return text;
 }
+
+}  // namespace
 
 // Members of a request to an inspection, and its access to the model.
 class InspectionRequest {
@@ -42,18 +46,12 @@ class InspectionRequest {
     fields_.ignore({"model"});
   }
 
-  Gpt& gpt() const { return *served_.loaded.model; }
-  const Tokenizer& tokenizer() const { return *served_.loaded.tokenizer; }
+  const LoadedModel& loaded() const { return served_.loaded; }
+  Gpt& gpt() const { return *loaded().model; }
+  const Tokenizer& tokenizer() const { return *loaded().tokenizer; }
   const std::string& name() const { return served_.name; }
   Fields& fields() { return fields_; }
 
-  std::string text(const std::string& name, Index most_tokens = kMostTokens) {
-    const Json& value = fields_.get(name);
-    require_value(value.is_string() && !value.text().empty(), name, "expected a text");
-    require_value(value.text().size() <= most_bytes(most_tokens), name, "expected at most ",
-                  most_bytes(most_tokens), " bytes, got ", value.text().size());
-    return value.text();
-  }
   std::vector<std::int32_t> tokens(const std::string& name) {
     std::vector<std::int32_t> tokens = long_tokens(name, kMostTokens);
     check_length(tokens, name);
@@ -61,47 +59,72 @@ class InspectionRequest {
   }
   // Returns the tokens of a text that may be longer than the context length.
   std::vector<std::int32_t> long_tokens(const std::string& name, Index most_tokens) {
-    return texts_.encode_prompt(text(name, most_tokens), name);
+    const Json& value = fields_.get(name);
+    require_value(value.is_string() && !value.text().empty(), name, "expected a text");
+    return texts_.encode_prompt(limited(value.text(), name, most_tokens), name);
   }
   // Returns the token ids of `tokens` or, without them, the tokens of `text`.
-  std::vector<std::int32_t> text_or_tokens();
+  std::vector<std::int32_t> text_or_tokens() {
+    if (fields_.find("tokens") == nullptr) {
+      return tokens("text");
+    }
+    std::vector<std::int32_t> tokens =
+        token_list(fields_.get("tokens"), "tokens", tokenizer().vocab_size());
+    check_length(tokens, "tokens");
+    return tokens;
+  }
   // Returns a token given as an id or as the text of one token.
-  std::optional<std::int32_t> token(const std::string& name);
+  std::optional<std::int32_t> token(const std::string& name) {
+    const Json* value = fields_.find(name);
+    if (value == nullptr) {
+      return std::nullopt;
+    }
+    if (value->is_integer()) {
+      return static_cast<std::int32_t>(fields_.integer(name, 0, 0, tokenizer().vocab_size() - 1));
+    }
+    const std::vector<std::int32_t> ids =
+        texts_.encode(limited(fields_.text(name, ""), name), name);
+    require_value(ids.size() == 1, name, "expected the text of one token, or its number, got ",
+                  ids.size(), " tokens");
+    return ids.front();
+  }
   NumberRange range(const std::string& name) {
     const std::string text = fields_.text(name, "");
     return text.empty() ? NumberRange{} : parse_range(name, text);
   }
-  // Reads model changes; begin() adds their work. Throws Error about changes that name files.
   ModelChanges changes(const std::string& name = "intervene") {
-    ModelChanges changes = read_model_changes(texts_, name);
-    tokens_of_changes_ += changes.work;
-    return changes;
+    return read_model_changes(texts_, name);
   }
-  // Checks the work: `tokens` times passes, plus the changes. Call it after reading all members and
-  // before computing.
-  void begin(Index tokens) const {
+  // Checks the work, `tokens` times passes plus that of the changes, and makes the changes. Call it
+  // after reading all members and before computing.
+  void begin(Index tokens, const ModelChanges& changes) {
     fields_.refuse_others();
-    work_.begin(tokens + tokens_of_changes_);
+    work_.begin(tokens + changes.work);
+    work_.change(changes.hook_for(loaded()));
   }
-  std::shared_ptr<ForwardHook> hook_of(const ModelChanges& changes) const {
-    return changes.hook_for(served_.loaded);
+  void begin(Index tokens) { begin(tokens, changes()); }
+  // Returns a function that ends a slice with the completed share.
+  std::function<void(double share)> progress() {
+    return [this](double share) { work_.give_way(share); };
   }
-  void change(const ModelChanges& changes) { work_.change(hook_of(changes)); }
   void give_way() { work_.give_way(); }
-  void give_way(double share) {
-    work_.tell(share);
-    work_.give_way();
-  }
 
  private:
-  void check_length(const std::vector<std::int32_t>& tokens, const std::string& name) const;
+  void check_length(const std::vector<std::int32_t>& tokens, const std::string& name) const {
+    const Index most = std::min(gpt().block_size(), kMostTokens);
+    if (tokens.empty() || std::ssize(tokens) > most) {
+      throw ApiError(400, tokens.empty() ? "" : kContextExceeded,
+                     concat_text("expected 1 to ", most, " tokens, got ", tokens.size()), name);
+    }
+  }
 
   const ServedModel& served_;
   RequestTexts& texts_;
   Fields& fields_;
   Work& work_;
-  Index tokens_of_changes_ = 0;
 };
+
+namespace {
 
 // Returns the number of indices from 0 to `count` - 1 in a range.
 Index count_in(const NumberRange& range, Index count) {
@@ -109,43 +132,7 @@ Index count_in(const NumberRange& range, Index count) {
   return std::max<Index>(last - range.first + 1, 0);
 }
 
-void InspectionRequest::check_length(const std::vector<std::int32_t>& tokens,
-                                     const std::string& name) const {
-  const Index most = std::min(gpt().block_size(), kMostTokens);
-  if (tokens.empty() || std::ssize(tokens) > most) {
-    throw ApiError(400, tokens.empty() ? "" : kContextExceeded,
-                   concat_text("expected 1 to ", most, " tokens, got ", tokens.size()), name);
-  }
-}
-
-std::vector<std::int32_t> InspectionRequest::text_or_tokens() {
-  if (fields_.find("tokens") == nullptr) {
-    return tokens("text");
-  }
-  std::vector<std::int32_t> tokens = fields_.tokens("tokens", tokenizer().vocab_size());
-  check_length(tokens, "tokens");
-  return tokens;
-}
-
-std::optional<std::int32_t> InspectionRequest::token(const std::string& name) {
-  const Json* value = fields_.find(name);
-  if (value == nullptr) {
-    return std::nullopt;
-  }
-  if (value->is_integer()) {
-    return static_cast<std::int32_t>(fields_.integer(name, 0, 0, tokenizer().vocab_size() - 1));
-  }
-  const std::string text = fields_.text(name, "");
-  require_value(text.size() <= most_bytes(kMostTokens), name, "expected at most ",
-                most_bytes(kMostTokens), " bytes, got ", text.size());
-  const std::vector<std::int32_t> ids = texts_.encode(text, name);
-  require_value(ids.size() == 1, name, "expected the text of one token, or its number, got ",
-                ids.size(), " tokens");
-  return ids.front();
-}
-
-std::string attention(const ServedModel& model, RequestTexts& texts, Work& work) {
-  InspectionRequest question(model, texts, work);
+std::string attention(InspectionRequest& question) {
   Fields& fields = question.fields();
   const std::vector<std::int32_t> text = question.tokens("text");
   RecordAttentionOptions options;
@@ -154,9 +141,7 @@ std::string attention(const ServedModel& model, RequestTexts& texts, Work& work)
   if (const std::string heads = fields.text("heads", ""); !heads.empty()) {
     options.heads = HeadSet::parse(heads);
   }
-  const ModelChanges changes = question.changes();
   question.begin(std::ssize(text));
-  question.change(changes);
   const AttentionMaps maps =
       record_attention_of_ids(question.gpt(), question.tokenizer(), {text}, options)
           .maps(0, question.name());
@@ -200,8 +185,7 @@ Json verdict_labels() {
   return labels;
 }
 
-std::string scores(const ServedModel& model, RequestTexts& texts, Work& work) {
-  InspectionRequest question(model, texts, work);
+std::string scores(InspectionRequest& question) {
   Fields& fields = question.fields();
   const std::vector<std::vector<std::int32_t>> sequences = read_sequences(question);
   HeadScoreOptions options;
@@ -211,27 +195,15 @@ std::string scores(const ServedModel& model, RequestTexts& texts, Work& work) {
   options.weight_scores = fields.boolean("weight_scores", false);
   options.batch_size = 1;
   options.bootstrap.resamples = fields.integer("resamples", options.bootstrap.resamples, 0, 1000);
-  options.progress = [&](double share) { question.give_way(share); };
-  const ModelChanges changes = question.changes();
+  options.progress = question.progress();
   question.begin(tokens_of(sequences) +
                  options.repeats.sequences *
                      repeat_tokens(options.repeats, question.gpt().block_size()));
-  question.change(changes);
   HeadsReport report;
   report.scores = score_heads(question.gpt(), sequences, options);
   Json json = report_json(report, report.scores.heads);
   json["labels"] = verdict_labels();
   return json.dump();
-}
-
-Json next_json(const TextScores& scores, const Tokenizer& tokenizer) {
-  Json next = Json::array();
-  for (const TokenLogProbability& likely : scores.next) {
-    Json token = token_json(likely.token, tokenizer);
-    token["probability"] = std::exp(likely.log_probability);
-    next.push_back(std::move(token));
-  }
-  return next;
 }
 
 Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
@@ -241,12 +213,11 @@ Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
   }
   return {{"loss", scores.tokens.size() > 1 ? Json(scores.loss) : Json()},
           {"logprobs", std::move(logprobs)},
-          {"next", next_json(scores, tokenizer)},
+          {"next", likeliest_json(scores.next, tokenizer)},
           {"asked", Json(scores.asked)}};
 }
 
-std::string ablate(const ServedModel& model, RequestTexts& texts, Work& work) {
-  InspectionRequest question(model, texts, work);
+std::string ablate(InspectionRequest& question) {
   Fields& fields = question.fields();
   const std::vector<std::int32_t> text = question.tokens("text");
   TextScoreOptions options{.likeliest = fields.integer("top_k", 10, 1, kMostLikeliest)};
@@ -259,9 +230,8 @@ std::string ablate(const ServedModel& model, RequestTexts& texts, Work& work) {
   options.pause = [&] { question.give_way(); };
   const ModelChanges always = question.changes("always");
   const ModelChanges changes = question.changes();
-  question.begin(2 * std::ssize(text));
-  question.change(always);
-  const std::shared_ptr<ForwardHook> hook = question.hook_of(changes);
+  question.begin(2 * std::ssize(text) + changes.work, always);
+  const std::shared_ptr<ForwardHook> hook = changes.hook_for(question.loaded());
   const TextScores before = score_text(question.gpt(), text, options);
   options.hook = hook.get();
   const TextScores after = score_text(question.gpt(), text, options);
@@ -293,8 +263,7 @@ Json cell_json(const PatchCell& cell) {
           {"recovered", cell.recovered}};
 }
 
-std::string patch(const ServedModel& model, RequestTexts& texts, Work& work) {
-  InspectionRequest question(model, texts, work);
+std::string patch(InspectionRequest& question) {
   Fields& fields = question.fields();
   PatchingTask task{.clean = question.tokens("clean"),
                     .corrupt = question.tokens("corrupt"),
@@ -307,12 +276,10 @@ std::string patch(const ServedModel& model, RequestTexts& texts, Work& work) {
                            .positions = question.range("positions")};
   read_parts(fields, options);
   options.noising = fields.boolean("noising", false);
-  options.progress = [&](double share) { question.give_way(share); };
-  const ModelChanges changes = question.changes();
+  options.progress = question.progress();
   const Index length = std::ssize(task.clean);
   question.begin(patch_grid_tokens(question.gpt(), length, options) + (answer ? 0 : length) +
                  (wrong ? 0 : std::ssize(task.corrupt)));
-  question.change(changes);
   task.answer = {answer ? *answer : likeliest_next(question.gpt(), task.clean)};
   task.wrong = {wrong ? *wrong : likeliest_next(question.gpt(), task.corrupt)};
   const PatchGrid grid = patch_grid(question.gpt(), task, options);
@@ -329,8 +296,7 @@ std::string patch(const ServedModel& model, RequestTexts& texts, Work& work) {
       .dump();
 }
 
-std::string attribute(const ServedModel& model, RequestTexts& texts, Work& work) {
-  InspectionRequest question(model, texts, work);
+std::string attribute(InspectionRequest& question) {
   Fields& fields = question.fields();
   AttributionReport report{
       .by = parse_name<AttributionBy>("by", fields.text("by", "head")),
@@ -339,18 +305,14 @@ std::string attribute(const ServedModel& model, RequestTexts& texts, Work& work)
       .tokenizer = question.tokenizer()};
   AttributionTask& task = report.tasks.front();
   const auto target = question.token("target");
-  const ModelChanges changes = question.changes();
   question.begin((target ? 1 : 2) * std::ssize(task.text));
-  question.change(changes);
   task.target = target ? *target : likeliest_next(question.gpt(), task.text);
-  report.study = attribute_prompts(
-      question.gpt(), report.tasks,
-      {.by = report.by, .progress = [&](double share) { question.give_way(share); }});
+  report.study = attribute_prompts(question.gpt(), report.tasks,
+                                   {.by = report.by, .progress = question.progress()});
   return attribution_json(report, [&] { question.give_way(); }).dump();
 }
 
-std::string lens(const ServedModel& model, RequestTexts& texts, Work& work) {
-  InspectionRequest question(model, texts, work);
+std::string lens(InspectionRequest& question) {
   Fields& fields = question.fields();
   LensTask task{.text = question.tokens("text")};
   task.view.point = parse_name<Point>("point", fields.text("point", "resid_post"));
@@ -358,15 +320,13 @@ std::string lens(const ServedModel& model, RequestTexts& texts, Work& work) {
   task.positions = question.range("positions");
   task.top_k = fields.integer("top_k", 5, 1, kMostLikeliest);
   task.target = question.token("target");
-  task.progress = [&](double share) { question.give_way(share); };
+  task.progress = question.progress();
   // Two more rows than layers: the first layer's input and the model's output.
   const Index readings = (count_in(task.view.layers, question.gpt().config().n_layer) + 2) *
                          count_in(task.positions, std::ssize(task.text));
   require_value(readings * task.top_k <= kMostChoices, "top_k", "expected at most ", kMostChoices,
                 " tokens in an answer, got a request for ", readings * task.top_k);
-  const ModelChanges changes = question.changes();
   question.begin(std::ssize(task.text) + readings);
-  question.change(changes);
   return lens_json(logit_lens(question.gpt(), task), task.view, question.tokenizer()).dump();
 }
 
@@ -378,9 +338,13 @@ constexpr Inspection kInspections[] = {
 
 }  // namespace
 
+std::string Inspection::run(const ServedModel& model, RequestTexts& texts, Work& work) const {
+  InspectionRequest question(model, texts, work);
+  return answer(question);
+}
+
 const Inspection* find_inspection(std::string_view path) {
-  const auto* found = std::find_if(std::begin(kInspections), std::end(kInspections),
-                                   [&](const Inspection& one) { return one.path == path; });
+  const auto* found = std::ranges::find(kInspections, path, &Inspection::path);
   return found == std::end(kInspections) ? nullptr : found;
 }
 

@@ -5,18 +5,22 @@
 
 #include "headlight/serve/server.h"
 #include "serve/compute.h"
-#include "serve/request_texts.h"
+#include "serve/request/request_texts.h"
 #include "serve/work.h"
 
 namespace headlight::serve {
 
+class InspectionRequest;
+
 // Analysis of a text at /api, run by the computing thread.
 struct Inspection {
   std::string_view path;
+  std::string (*answer)(InspectionRequest& question);
+  Urgency urgency = Urgency::live;
+
   // Returns JSON. Throws Error about an invalid member and, before any computation, about too much
   // work. Passes on exceptions of Work::give_way().
-  std::string (*run)(const ServedModel& model, RequestTexts& texts, Work& work);
-  Urgency urgency = Urgency::live;
+  std::string run(const ServedModel& model, RequestTexts& texts, Work& work) const;
 };
 
 // Returns the inspection at a path, or null.

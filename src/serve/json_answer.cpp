@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json.h"
 #include "serve/api_error.h"
 
 namespace headlight::serve {
@@ -38,6 +39,26 @@ void JsonAnswer::fail() {
   }
   tell(response.body);
   exchange_->end();
+}
+
+void InspectionAnswer::progress(double share) {
+  constexpr double kStep = 0.01;
+  if (stream_ && share >= told_ + kStep) {
+    told_ = share;
+    tell(Json{{"progress", share}}.dump());
+  }
+}
+
+void InspectionAnswer::finish(std::string json, const std::vector<std::string>& warnings) {
+  if (!warnings.empty()) {
+    json.insert(1, "\"warnings\":" + Json(warnings).dump() + ",");
+  }
+  if (!stream_) {
+    send(std::move(json));
+    return;
+  }
+  tell(json);
+  end();
 }
 
 }  // namespace headlight::serve

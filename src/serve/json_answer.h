@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "serve/http/http.h"
 
@@ -26,6 +27,23 @@ class JsonAnswer {
  private:
   std::shared_ptr<HttpExchange> exchange_;
   bool has_begun_ = false;
+};
+
+// Answer to an inspection: JSON, or server-sent events whose last one holds the JSON.
+class InspectionAnswer : public JsonAnswer {
+ public:
+  // `stream`: send events, with {"progress": 0.25} before the answer.
+  InspectionAnswer(std::shared_ptr<HttpExchange> exchange, bool stream)
+      : JsonAnswer(std::move(exchange)), stream_(stream) {}
+
+  // Reports the completed share, 0 to 1, in steps of at least 0.01.
+  void progress(double share);
+  // Sends `json`, an object, with a member "warnings" if there are warnings.
+  void finish(std::string json, const std::vector<std::string>& warnings);
+
+ private:
+  bool stream_;
+  double told_ = 0;
 };
 
 }  // namespace headlight::serve

@@ -2,35 +2,45 @@
 
 #include <cstdio>
 
+#include "headlight/base/error.h"
 #include "headlight/base/memory.h"
 
 namespace headlight::serve {
 namespace {
 
-void add_value(std::string& text, const char* name, const char* type, const char* help,
-               double value) {
-  char line[400];
-  std::snprintf(line, sizeof line, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", name, help, name, type,
-                name, value);
-  text += line;
+std::string title(const std::string& name, const char* type, const char* help) {
+  return concat_text("# HELP headlight_", name, " ", help, "\n# TYPE headlight_", name, " ", type,
+                     "\n");
 }
 
-void add_steps(std::string& text, const ComputeStatus& compute) {
-  text +=
-      "# HELP headlight_step_seconds Time of a step: one token for every text, and parts of "
-      "prompts\n# TYPE headlight_step_seconds histogram\n";
-  char line[100];
-  for (std::size_t i = 0; i < ComputeStatus::kStepBounds.size(); ++i) {
-    std::snprintf(line, sizeof line, "headlight_step_seconds_bucket{le=\"%g\"} %lld\n",
-                  ComputeStatus::kStepBounds[i], static_cast<long long>(compute.steps_up_to[i]));
-    text += line;
+// `label`: such as {path="/health"}.
+template <class Number>
+std::string line(const std::string& name, const std::string& label, Number value) {
+  char number[40];
+  std::snprintf(number, sizeof number, " %.17g\n", static_cast<double>(value));
+  return "headlight_" + name + label + number;
+}
+
+template <class Key>
+std::string counts_text(const std::string& name, const char* label, const char* help,
+                        const std::map<Key, Index>& counts) {
+  std::string text = title(name, "counter", help);
+  for (const auto& [key, count] : counts) {
+    text += line(name, concat_text("{", label, "=\"", key, "\"}"), count);
   }
-  std::snprintf(line, sizeof line,
-                "headlight_step_seconds_bucket{le=\"+Inf\"} %lld\n"
-                "headlight_step_seconds_sum %.9g\n",
-                static_cast<long long>(compute.steps), compute.step_seconds);
-  text += line;
-  text += "headlight_step_seconds_count " + std::to_string(compute.steps) + "\n";
+  return text;
+}
+
+std::string steps_text(const ComputeStatus& compute) {
+  const std::string name = "step_seconds";
+  std::string text =
+      title(name, "histogram", "Time of a step: one token for every text, and parts of prompts");
+  for (std::size_t i = 0; i < ComputeStatus::kStepBounds.size(); ++i) {
+    const std::string label = concat_text("{le=\"", ComputeStatus::kStepBounds[i], "\"}");
+    text += line(name + "_bucket", label, compute.steps_up_to[i]);
+  }
+  return text + line(name + "_bucket", "{le=\"+Inf\"}", compute.steps) +
+         line(name + "_sum", "", compute.step_seconds) + line(name + "_count", "", compute.steps);
 }
 
 }  // namespace
@@ -47,43 +57,32 @@ void Metrics::count_refusal(int status) {
 
 std::string Metrics::text(const ComputeStatus& compute, Index connections) const {
   std::string text;
-  const auto add = [&](const char* name, const char* type, const char* help, Index value) {
-    add_value(text, name, type, help, static_cast<double>(value));
+  const auto add = [&](const std::string& name, const char* type, const char* help, auto value) {
+    text += title(name, type, help) + line(name, "", value);
   };
   const EngineStatus& engines = compute.engines;
-  add("headlight_connections", "gauge", "Open connections", connections);
-  add("headlight_requests", "gauge", "Completions that run or wait", compute.requests);
-  add("headlight_jobs", "gauge", "Analyses that run or wait", compute.jobs);
-  add("headlight_slices_total", "counter", "Time slices of analyses", compute.slices);
-  add_value(text, "headlight_analysed_tokens_total", "counter",
-            "Tokens read by analyses, multiplied by passes", compute.job_tokens);
-  add("headlight_texts", "gauge", "Texts that are being generated", engines.texts);
-  add("headlight_prompt_tokens_total", "counter", "Tokens of prompts", engines.prompt_tokens);
-  add("headlight_prompt_tokens_reused_total", "counter",
-      "Prompt tokens reused from earlier requests", engines.reused_prompt_tokens);
-  add("headlight_tokens_total", "counter", "Generated tokens", engines.tokens);
-  add("headlight_context_tokens", "gauge", "Capacity for keys and values in tokens",
-      compute.context_tokens);
-  add("headlight_context_tokens_reserved", "gauge", "Capacity reserved for texts in tokens",
+  add("connections", "gauge", "Open connections", connections);
+  add("requests", "gauge", "Completions that run or wait", compute.requests);
+  add("jobs", "gauge", "Analyses that run or wait", compute.jobs);
+  add("slices_total", "counter", "Time slices of analyses", compute.slices);
+  add("analysed_tokens_total", "counter", "Tokens read by analyses, multiplied by passes",
+      compute.job_tokens);
+  add("texts", "gauge", "Texts that are being generated", engines.texts);
+  add("prompt_tokens_total", "counter", "Tokens of prompts", engines.prompt_tokens);
+  add("prompt_tokens_reused_total", "counter", "Prompt tokens reused from earlier requests",
+      engines.reused_prompt_tokens);
+  add("tokens_total", "counter", "Generated tokens", engines.tokens);
+  add("context_tokens", "gauge", "Capacity for keys and values in tokens", compute.context_tokens);
+  add("context_tokens_reserved", "gauge", "Capacity reserved for texts in tokens",
       engines.reserved_tokens);
-  add("headlight_context_tokens_kept", "gauge", "Capacity of kept beginnings of prompts in tokens",
+  add("context_tokens_kept", "gauge", "Capacity of kept beginnings of prompts in tokens",
       engines.kept_tokens);
-  add_steps(text, compute);
-  add_value(text, "headlight_peak_memory_bytes", "gauge", "Peak memory use", peak_memory());
+  text += steps_text(compute);
+  add("peak_memory_bytes", "gauge", "Peak memory use", peak_memory());
   const std::lock_guard lock(mutex_);
-  text +=
-      "# HELP headlight_http_requests_total Requests by path\n"
-      "# TYPE headlight_http_requests_total counter\n";
-  for (const auto& [path, count] : requests_) {
-    text += "headlight_http_requests_total{path=\"" + path + "\"} " + std::to_string(count) + "\n";
-  }
-  text +=
-      "# HELP headlight_http_refusals_total Requests that were refused, by status\n"
-      "# TYPE headlight_http_refusals_total counter\n";
-  for (const auto& [status, count] : refusals_) {
-    text += "headlight_http_refusals_total{status=\"" + std::to_string(status) + "\"} " +
-            std::to_string(count) + "\n";
-  }
+  text += counts_text("http_requests_total", "path", "Requests by path", requests_) +
+          counts_text("http_refusals_total", "status", "Requests that were refused, by status",
+                      refusals_);
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <set>
 #include <utility>
 
 #include "base/hex_text.h"
@@ -88,45 +89,42 @@ fs::path RunFeed::log_of(const fs::path& run, std::string_view log) const {
   return !error && end == folder_.end() ? file : fs::path();
 }
 
-std::vector<fs::path> RunFeed::latest() const {
-  std::vector<std::pair<fs::file_time_type, fs::path>> found;
+std::vector<RunFeed::Run> RunFeed::latest() const {
+  std::set<std::pair<fs::file_time_type, fs::path>, std::greater<>> found;
   std::error_code error;
   for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code other;
     const auto time = fs::last_write_time(log_of(entry->path(), kRunMetrics), other);
     if (!other) {
-      found.emplace_back(time, entry->path());
+      found.emplace(time, entry->path());
     }
   }
-  std::sort(found.rbegin(), found.rend());
-  std::vector<fs::path> runs;
-  for (std::size_t i = 0; i < std::min(found.size(), kMostRuns); ++i) {
-    runs.push_back(std::move(found[i].second));
+  std::vector<Run> runs;
+  for (auto run = found.begin(); run != found.end() && runs.size() < kMostRuns; ++run) {
+    runs.push_back({shown_name(run->second.filename().string()), run->second});
   }
   return runs;
 }
 
 std::vector<std::string> RunFeed::names() const {
   std::vector<std::string> names;
-  for (const fs::path& run : latest()) {
-    names.push_back(shown_name(run.filename().string()));
+  for (const Run& run : latest()) {
+    names.push_back(run.name);
   }
   return names;
 }
 
 void RunFeed::watch(const std::vector<std::string>& runs, std::shared_ptr<HttpExchange> exchange) {
-  const std::vector<fs::path> known = latest();
+  const std::vector<Run> known = latest();
   Watcher watcher{.exchange = std::move(exchange), .tails = {}};
-  for (const std::string& run : runs) {
-    const auto folder = std::find_if(known.begin(), known.end(), [&](const fs::path& one) {
-      return shown_name(one.filename().string()) == run;
-    });
-    require_value(folder != known.end(), "runs", "there is no run '", escaped(run),
+  for (const std::string& name : runs) {
+    const auto run = std::ranges::find(known, name, &Run::name);
+    require_value(run != known.end(), "runs", "there is no run '", escaped(name),
                   "'; see /api/runs");
-    Tail tail{.run = run, .folder = *folder, .told = {}};
+    Tail tail{.run = *run, .told = {}};
     for (const std::string_view log : kLogs) {
-      tail.told[std::string(log)] = begin_of_past(size_of(log_of(*folder, log)));
+      tail.told[std::string(log)] = begin_of_past(size_of(log_of(run->folder, log)));
     }
     watcher.tails.push_back(std::move(tail));
   }
@@ -150,13 +148,12 @@ void RunFeed::close() {
 }
 
 std::string RunFeed::news(Tail& tail) const {
-  Json event{{"run", tail.run}};
+  Json event{{"run", tail.run.name}};
   const auto size_of_log = [&](const std::string& log) {
-    return size_of(log_of(tail.folder, log));
+    return size_of(log_of(tail.run.folder, log));
   };
-  const bool was_cut = std::any_of(tail.told.begin(), tail.told.end(), [&](const auto& log) {
-    return size_of_log(log.first) < log.second;
-  });
+  const bool was_cut = std::ranges::any_of(
+      tail.told, [&](const auto& log) { return size_of_log(log.first) < log.second; });
   if (was_cut) {  // clients drop all logs of the run
     event["reset"] = true;
     for (auto& [log, told] : tail.told) {
@@ -166,7 +163,7 @@ std::string RunFeed::news(Tail& tail) const {
   bool is_news = was_cut;
   for (auto& [log, told] : tail.told) {
     const bool has_grown = size_of_log(log) > told;
-    Json lines = has_grown ? lines_behind(log_of(tail.folder, log), told) : Json::array();
+    Json lines = has_grown ? lines_behind(log_of(tail.run.folder, log), told) : Json::array();
     is_news = is_news || lines.size() > 0;
     event[member_of(log)] = std::move(lines);
   }

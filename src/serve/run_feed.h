@@ -38,10 +38,13 @@ class RunFeed {
   static constexpr std::size_t kMostRuns = 200;
 
  private:
+  struct Run {
+    std::string name;  // as in names()
+    std::filesystem::path folder;
+  };
   // Positions up to which the logs of a run have been sent.
   struct Tail {
-    std::string run;  // name as in names()
-    std::filesystem::path folder;
+    Run run;
     std::map<std::string, std::uintmax_t> told;  // bytes sent, by file
   };
   struct Watcher {
@@ -49,8 +52,7 @@ class RunFeed {
     std::vector<Tail> tails;
   };
 
-  // Returns the folders of the runs in names().
-  std::vector<std::filesystem::path> latest() const;
+  std::vector<Run> latest() const;
   // Returns a log with links resolved; empty if it is missing or outside the folder.
   std::filesystem::path log_of(const std::filesystem::path& run, std::string_view log) const;
   void serve_watchers();

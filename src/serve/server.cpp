@@ -7,13 +7,7 @@
 
 #include "headlight/base/memory.h"
 #include "serve/api.h"
-#include "serve/api_error.h"
-#include "serve/body_reader.h"
-#include "serve/compute.h"
 #include "serve/http/access.h"
-#include "serve/http/address.h"
-#include "serve/http/http.h"
-#include "serve/metrics.h"
 
 namespace headlight {
 namespace {
@@ -22,7 +16,6 @@ using namespace serve;
 
 constexpr Index kShortestKey = 16;
 constexpr Index kUsualContext = 8192;
-constexpr Index kMostUnread = 64;  // bodies; at 1 MiB each, HttpLimits::all_body_bytes
 
 // Returns the positions of a key/value cache; a slot needs at most one block.
 Index context_tokens(const ServeOptions& options, Index block_size) {
@@ -42,19 +35,23 @@ double position_bytes(const GptConfig& config) {
   return 4 * floats;
 }
 
-void check_models(const std::vector<ServedModel>& models, const ServeOptions& options) {
+// Checks the models. Returns the positions of each model's key/value cache.
+Index checked_context(const std::vector<ServedModel>& models, const ServeOptions& options) {
   require_value(!models.empty(), "models", "expected a model, got none");
   std::set<std::string> names;
   double bytes = 0;
+  Index most_positions = 0;
   for (const ServedModel& model : models) {
     require_value(!model.name.empty() && names.insert(model.name).second, "models",
                   "expected a name for each, got '", escaped(model.name), "' twice");
     const GptConfig& config = model.loaded.model->config();
-    bytes +=
-        position_bytes(config) * static_cast<double>(context_tokens(options, config.block_size));
+    const Index positions = context_tokens(options, config.block_size);
+    bytes += position_bytes(config) * static_cast<double>(positions);
+    most_positions = std::max(most_positions, positions);
   }
   const std::string missing = missing_memory(bytes);
   require_value(missing.empty(), "ctx_size", "keys and values take up to ", missing);
+  return most_positions;
 }
 
 // Throws Error unless `origin` has the exact form that browsers send. Others never match.
@@ -71,66 +68,36 @@ void check_origin(const std::string& origin) {
                 escaped(origin), "'");
 }
 
-Compute::Options compute_options(const std::vector<ServedModel>& models,
-                                 const ServeOptions& options) {
-  Index context = 0;
-  for (const ServedModel& model : models) {
-    context = std::max(context, context_tokens(options, model.loaded.model->block_size()));
-  }
-  return {.weights = options.weights,
-          .slots = options.slots,
-          .queue = options.queue,
-          .context_tokens = context};
-}
-
 }  // namespace
 
 struct Server::State {
-  State(std::vector<ServedModel> given, const ServeOptions& options_given);
+  State(std::vector<ServedModel> given, const ServeOptions& options_given)
+      : options(options_given),
+        models(std::move(given)),
+        http(http_options()),
+        api(models, options, http) {}
 
   HttpOptions http_options();
-  Access::Options access_options() const;
-  Admission admit(const HttpRequest& head);
   void stop();
 
   ServeOptions options;
   std::vector<ServedModel> models;
-  Metrics metrics;
-  std::unique_ptr<Access> access;
   std::atomic<bool> stopping{false};
   HttpServer http;
-  // Members are destroyed in reverse order. The threads of `api` (run feed) and `compute` hold
-  // answers, so they end before `http`. The reader ends first: it hands requests to both.
-  std::unique_ptr<Api> api;
-  std::unique_ptr<Compute> compute;
-  std::unique_ptr<BodyReader> reader;
+  Api api;  // its threads hold answers, so they end before `http`
 };
-
-Server::State::State(std::vector<ServedModel> given, const ServeOptions& options_given)
-    : options(options_given), models(std::move(given)), http(http_options()) {
-  access = std::make_unique<Access>(access_options());
-  compute = std::make_unique<Compute>(models, compute_options(models, options));
-  reader = std::make_unique<BodyReader>(kMostUnread);
-  api = std::make_unique<Api>(models,
-                              Api::Options{.default_tokens = options.default_tokens,
-                                           .max_work = options.max_work,
-                                           .runs = options.runs},
-                              Api::Parts{*compute, *reader, *access, metrics});
-  api->set_connections([this] { return http.connections(); });
-}
 
 HttpOptions Server::State::http_options() {
   HttpOptions result{.host = options.host, .port = options.port};
   result.headers = protective_headers();
   result.log = options.log;
-  result.gate = [this](const HttpRequest& head) { return admit(head); };
+  result.gate = [this](const HttpRequest& head) { return api.admit(head); };
   result.handler = [this](const HttpRequest& request,
                           const std::shared_ptr<HttpExchange>& exchange) {
-    api->handle(request, exchange);
+    api.handle(request, exchange);
   };
   result.refusal = [this](int status, std::string_view message) {
-    metrics.count_refusal(status);
-    return error_response(status, message);
+    return api.refusal(status, message);
   };
   if (options.ends_by_signal) {
     result.on_signal = [this](int signal) {
@@ -144,25 +111,9 @@ HttpOptions Server::State::http_options() {
   return result;
 }
 
-Access::Options Server::State::access_options() const {
-  return {.api_key = options.api_key,
-          .port = http.port(),
-          .allowed_hosts = options.allowed_hosts,
-          .allowed_origins = options.allowed_origins,
-          .open_paths = Api::open_paths()};
-}
-
-Admission Server::State::admit(const HttpRequest& head) {
-  Admission admission = access->check(head);
-  if (admission.refusal && admission.refusal->status >= 400) {
-    metrics.count_refusal(admission.refusal->status);
-  }
-  return admission;
-}
-
 void Server::State::stop() {
   stopping = true;
-  api->close();
+  api.close();
   http.close(options.seconds_to_end);
 }
 
@@ -186,8 +137,9 @@ void ServeOptions::validate() const {
 
 Server::Server(std::vector<ServedModel> models, const ServeOptions& options) {
   options.validate();
-  check_models(models, options);
-  state_ = std::make_unique<State>(std::move(models), options);
+  ServeOptions resolved = options;
+  resolved.context_tokens = checked_context(models, options);
+  state_ = std::make_unique<State>(std::move(models), resolved);
 }
 
 Server::~Server() = default;
@@ -202,8 +154,7 @@ std::string Server::address() const {
 
 void Server::run() {
   state_->http.run();
-  state_->reader->stop();
-  state_->compute->stop();
+  state_->api.stop();
 }
 
 void Server::stop() { state_->stop(); }

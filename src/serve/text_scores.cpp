@@ -56,19 +56,16 @@ TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
                       const TextScoreOptions& options) {
   const NoGrad no_grad;
   const Index length = std::ssize(text);
-  const bool in_parts = options.pause && !options.whole;
-  const Tensor hidden =
-      in_parts ? Tensor() : model.hidden(make_batch({text}), {.hook = options.hook});  // [T, C]
+  const Tensor hidden =  // [T, C]
+      options.whole ? model.hidden(make_batch({text}), {.hook = options.hook}) : Tensor();
   KeyValueCache cache = model.make_cache();
   TextScores scores{.tokens = {{.token = text.front()}}, .next = {}, .asked = {}};
   for (Index begin = 0; begin < length; begin += kTogether) {
     const Index end = std::min(begin + kTogether, length);
-    const Tensor part = in_parts ? read_part(model, text, begin, end, options.hook, cache)
-                                 : to_contiguous(slice(hidden, 0, begin, end));
+    const Tensor part = options.whole ? to_contiguous(slice(hidden, 0, begin, end))
+                                      : read_part(model, text, begin, end, options.hook, cache);
     score_part(model, {begin, part, text}, options, scores);
-    if (options.pause) {
-      options.pause();
-    }
+    options.pause();
   }
   scores.loss /= static_cast<double>(std::max<Index>(length - 1, 1));
   return scores;

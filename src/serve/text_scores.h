@@ -21,9 +21,8 @@ struct TextScoreOptions {
   Index likeliest = 0;                   // most likely tokens, per position and after the text
   std::vector<std::int32_t> asked = {};  // tokens to score after the text
   ForwardHook* hook = nullptr;           // attached for this pass alone
-  std::function<void()> pause = {};      // called after every 32 positions
-  // With a pause the text is also processed in these parts, which changes the last bits; `whole`:
-  // process it in one pass.
+  std::function<void()> pause = [] {};   // called after every 32 positions
+  // true: the text is processed in one pass; false: in these parts, which changes the last bits.
   bool whole = false;
 };
 

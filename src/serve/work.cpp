@@ -18,9 +18,7 @@ Work::Work(Gpt& model, Options options) : model_(model), options_(std::move(opti
 
 Work::~Work() {
   attach(false);
-  if (options_.on_end) {
-    options_.on_end(static_cast<double>(rows_) / static_cast<double>(model_.config().n_layer));
-  }
+  options_.on_end(static_cast<double>(rows_) / static_cast<double>(model_.config().n_layer));
 }
 
 void Work::attach(bool mine) {
@@ -45,16 +43,8 @@ void Work::count(Index rows) {
 void Work::give_way() {
   slice_rows_ = 0;
   attach(false);
-  if (options_.give_way) {
-    options_.give_way();
-  }
+  options_.give_way();
   attach(true);
-}
-
-void Work::tell(double share) const {
-  if (options_.tell) {
-    options_.tell(share);
-  }
 }
 
 }  // namespace headlight::serve

@@ -17,9 +17,9 @@ class Work {
   struct Options {
     Index most = 0;  // tokens times passes
     // Called after every slice, with the changes detached; lets others compute. May throw.
-    std::function<void()> give_way = {};
-    std::function<void(double share)> tell = {};     // completed share, 0 to 1
-    std::function<void(double tokens)> on_end = {};  // tokens times passes computed
+    std::function<void()> give_way = [] {};
+    std::function<void(double share)> tell = [](double) {};     // completed share
+    std::function<void(double tokens)> on_end = [](double) {};  // tokens times passes computed
   };
 
   // A slice ends after the layer that brings the rows since the last slice to this number. A step
@@ -37,7 +37,11 @@ class Work {
   void change(std::shared_ptr<ForwardHook> hook);
   // Ends a slice outside a layer.
   void give_way();
-  void tell(double share) const;
+  // Ends a slice when a share of the work, 0 to 1, is complete.
+  void give_way(double share) {
+    options_.tell(share);
+    give_way();
+  }
 
  private:
   void attach(bool mine);

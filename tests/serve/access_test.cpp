@@ -26,7 +26,7 @@ constexpr const char* kKey = "0123456789abcdef";
 }  // namespace
 
 TEST_CASE("a name that is not the server's is refused", "[serve]") {
-  const Access access({.port = 8080, .allowed_hosts = {"box.example"}});
+  const Access access({.allowed_hosts = {"box.example"}}, 8080);
   for (const char* host : {"localhost", "localhost:8080", "127.0.0.1:9", "[::1]:8080", "10.0.0.7",
                            "box.example:8080", "LOCALHOST:8080", "Box.Example"}) {
     CHECK(status(access, {{"host", host}}) == 200);
@@ -40,7 +40,7 @@ TEST_CASE("a name that is not the server's is refused", "[serve]") {
 }
 
 TEST_CASE("pages of other servers are refused unless they are allowed", "[serve]") {
-  const Access access({.port = 8080, .allowed_origins = {"https://page.example"}});
+  const Access access({.allowed_origins = {"https://page.example"}}, 8080);
   const auto from = [&](const char* origin) {
     return status(access, {{"host", "localhost:8080"}, {"origin", origin}});
   };
@@ -62,7 +62,7 @@ TEST_CASE("pages of other servers are refused unless they are allowed", "[serve]
 }
 
 TEST_CASE("only an allowed page learns that it may read", "[serve]") {
-  const Access access({.port = 8080, .allowed_origins = {"https://page.example"}});
+  const Access access({.allowed_origins = {"https://page.example"}}, 8080);
   const auto shared = [&](const char* origin, const char* method) {
     const Admission admission = access.check(
         {.method = method, .path = "/", .headers = {{"host", "localhost"}, {"origin", origin}}});
@@ -85,7 +85,7 @@ TEST_CASE("only an allowed page learns that it may read", "[serve]") {
 }
 
 TEST_CASE("names of hosts have no case", "[serve]") {
-  const Access access({.port = 8080, .allowed_hosts = {"Box.EXAMPLE"}});
+  const Access access({.allowed_hosts = {"Box.EXAMPLE"}}, 8080);
   CHECK(status(access, {{"host", "box.example:8080"}}) == 200);
   CHECK(status(access, {{"host", "LocalHost:8080"}, {"origin", "http://localhost:8080"}}) == 200);
 }
@@ -126,7 +126,7 @@ TEST_CASE("a key that others may have written is refused", "[serve]") {
 }
 
 TEST_CASE("a key is asked for everywhere but on the page", "[serve]") {
-  const Access access({.api_key = kKey, .port = 8080, .open_paths = {"/", "/health"}});
+  const Access access({.api_key = kKey}, 8080, {"/", "/health"});
   const auto with = [&](const std::string& name, const std::string& value) {
     return status(access, {{"host", "localhost"}, {name, value}});
   };
@@ -151,7 +151,7 @@ TEST_CASE("a key is asked for everywhere but on the page", "[serve]") {
 }
 
 TEST_CASE("who tries a wrong key waits for the answer, who has none does not", "[serve]") {
-  const Access access({.api_key = kKey, .port = 8080});
+  const Access access({.api_key = kKey}, 8080);
   const auto held_back = [&](HttpHeaders headers) {
     headers.emplace_back("host", "localhost");
     const Admission admission =

@@ -330,7 +330,7 @@ TEST_CASE("connections beyond the limit are closed", "[serve]") {
     }
     CHECK(HttpClient(server.port()).get("/").body == "here");
   }
-  server.stop();
+  server.close(0);
   thread.join();
 }
 
@@ -358,7 +358,7 @@ TEST_CASE("slow and silent clients are given up", "[serve]") {
   while (server.connections() > 0) {
     std::this_thread::yield();
   }
-  server.stop();
+  server.close(0);
   thread.join();
 }
 
@@ -380,7 +380,7 @@ TEST_CASE("an answer that is let go is told from one that ends", "[serve]") {
     all += more;
   }
   CHECK(all.ends_with("4\r\nsome\r\n"));
-  server.stop();
+  server.close(0);
   thread.join();
 }
 
@@ -403,7 +403,7 @@ TEST_CASE("an answer that is held back lets others pass, and its client may go",
   }
   CHECK(late.receive().body == "here");
   CHECK(late.get("/").body == "here");
-  server.stop();
+  server.close(0);
   thread.join();
   REQUIRE(!lines.empty());
   CHECK(lines.front().starts_with("GET / 200"));
@@ -419,7 +419,7 @@ class WaitingServer {
   explicit WaitingServer(Index all_unsent_bytes)
       : server_(options(all_unsent_bytes)), thread_([this] { server_.run(); }) {}
   ~WaitingServer() {
-    server_.stop();
+    server_.close(0);
     thread_.join();
   }
   WaitingServer(const WaitingServer&) = delete;

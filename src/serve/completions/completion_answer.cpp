@@ -13,10 +13,6 @@ namespace {
 
 using Entries = std::vector<TokenLog::Entry>;
 
-const char* finish_name(FinishReason reason) {
-  return reason == FinishReason::length ? "length" : "stop";
-}
-
 bool has_text(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
   return std::any_of(ids.begin(), ids.end(),
                      [&](std::int32_t id) { return tokenizer.special_name(id).empty(); });
@@ -24,16 +20,15 @@ bool has_text(const Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) 
 
 }  // namespace
 
-CompletionAnswer::CompletionAnswer(CompletionRequest request, AnswerSource source,
+CompletionAnswer::CompletionAnswer(CompletionRequest request, std::string id,
+                                   const ServedModel& served,
                                    std::shared_ptr<HttpExchange> exchange)
     : request_(std::move(request)),
-      source_(std::move(source)),
+      id_(std::move(id)),
+      served_(served),
+      tokenizer_(*served.loaded.tokenizer),
       answer_(std::move(exchange)),
-      created_(seconds_since_1970()) {
-  for (const auto& prompt : request_.prompts) {
-    prompt_tokens_ += std::ssize(prompt);
-  }
-}
+      created_(seconds_since_1970()) {}
 
 std::vector<headlight::Request> CompletionAnswer::requests() {
   std::vector<headlight::Request> requests;
@@ -43,19 +38,15 @@ std::vector<headlight::Request> CompletionAnswer::requests() {
   return requests;
 }
 
-bool CompletionAnswer::needs_preparation() const {
-  return scores_prompts() || !request_.changes.changes.empty();
-}
-
-void CompletionAnswer::prepare(const LoadedModel& loaded, const std::function<void()>& pause) {
-  hook_ = request_.changes.hook_for(loaded);
-  if (!scores_prompts()) {
+void CompletionAnswer::prepare(const std::function<void()>& pause) {
+  hook_ = request_.changes.hook_for(served_.loaded);
+  if (!request_.scores_prompts()) {
     return;
   }
   const TextScoreOptions options{
       .likeliest = *request_.options.logprobs, .hook = hook_.get(), .pause = pause};
   for (const auto& prompt : request_.prompts) {
-    prompt_choices_.push_back(score_text(*loaded.model, prompt, options).tokens);
+    prompt_choices_.push_back(score_text(*served_.loaded.model, prompt, options).tokens);
   }
 }
 
@@ -64,8 +55,8 @@ headlight::Request CompletionAnswer::request_for(std::size_t prompt) {
   headlight::Request request;
   request.prompt = request_.prompts[prompt];
   request.options = request_.options;
-  request.options.max_new_tokens =
-      tokens_behind(request.prompt.size(), request.options.max_new_tokens, source_.block_size);
+  request.options.max_new_tokens = tokens_behind(
+      request.prompt.size(), request.options.max_new_tokens, served_.loaded.model->block_size());
   request.samples = request_.samples;
   request.hook = hook_.get();
   if (request.options.logprobs) {
@@ -97,15 +88,13 @@ CompletionAnswer::Choice& CompletionAnswer::choice_of(std::size_t prompt, Index 
     return place->second;
   }
   const Index before = request_.echo ? character_count(request_.prompt_texts[prompt]) : 0;
-  const bool goes_on = has_text(source_.tokenizer, request_.prompts[prompt]);
+  const bool goes_on = has_text(tokenizer_, request_.prompts[prompt]);
   Choice& choice =
-      choices_.emplace(number, Choice{TokenLog(source_.tokenizer, goes_on, before)}).first->second;
+      choices_.emplace(number, Choice{TokenLog(tokenizer_, goes_on, before)}).first->second;
   if (request_.stream && request_.is_chat) {
-    Json opening = piece_json(number, "", {});
-    opening["delta"] = {{"role", "assistant"}, {"content", ""}};
-    tell(std::move(opening));
+    tell(choice_json(number, {{"role", "assistant"}, {"content", ""}}, {}));
   } else if (request_.stream && request_.echo) {
-    tell(piece_json(number, request_.prompt_texts[prompt], prompt_entries(prompt)));
+    tell(choice_json(number, request_.prompt_texts[prompt], prompt_entries(prompt)));
   }
   return choice;
 }
@@ -114,7 +103,8 @@ void CompletionAnswer::on_text(std::size_t prompt, Index sample, std::string_vie
   Choice& choice = choice_of(prompt, sample);
   choice.bytes += piece.size();
   if (request_.stream) {
-    tell(piece_json(number_of(prompt, sample), piece, choice.log.take(choice.bytes)));
+    Json content = request_.is_chat ? Json{{"content", piece}} : Json(piece);
+    tell(choice_json(number_of(prompt, sample), std::move(content), choice.log.take(choice.bytes)));
   }
 }
 
@@ -123,27 +113,19 @@ void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateRe
   new_tokens_ += std::ssize(result.tokens);
   reused_tokens_ += sample == 0 ? result.prompt_tokens_reused : 0;
   const Index number = number_of(prompt, sample);
-  Entries rest = choice.log.take(last_byte(choice, result.finish_reason));
+  Entries entries = request_.stream ? Entries() : prompt_entries(prompt);
+  for (TokenLog::Entry& entry : choice.log.take(last_byte(choice, result.finish_reason))) {
+    entries.push_back(std::move(entry));
+  }
+  const char* reason = result.finish_reason == FinishReason::length ? "length" : "stop";
   if (request_.stream) {
-    Json last = piece_json(number, "", rest);
-    if (request_.is_chat) {
-      last["delta"] = Json::object();
-    }
-    last["finish_reason"] = finish_name(result.finish_reason);
-    tell(std::move(last));
+    tell(choice_json(number, request_.is_chat ? Json::object() : Json(""), entries, reason));
+  } else if (request_.is_chat) {
+    const Json message{{"role", "assistant"}, {"content", result.text}, {"refusal", nullptr}};
+    whole_[number] = choice_json(number, message, entries, reason);
   } else {
-    Entries entries = prompt_entries(prompt);
-    entries.insert(entries.end(), std::make_move_iterator(rest.begin()),
-                   std::make_move_iterator(rest.end()));
-    Json whole{{"index", number}};
-    if (request_.is_chat) {
-      whole["message"] = {{"role", "assistant"}, {"content", result.text}, {"refusal", nullptr}};
-    } else {
-      whole["text"] = (request_.echo ? request_.prompt_texts[prompt] : "") + result.text;
-    }
-    whole["logprobs"] = logprobs_json(entries);
-    whole["finish_reason"] = finish_name(result.finish_reason);
-    whole_[number] = std::move(whole);
+    const std::string opening = request_.echo ? request_.prompt_texts[prompt] : "";
+    whole_[number] = choice_json(number, opening + result.text, entries, reason);
   }
   if (++ended_ == request_.choices()) {
     finish();
@@ -161,7 +143,7 @@ Entries CompletionAnswer::prompt_entries(std::size_t prompt) const {
   if (prompt_choices_.empty()) {
     return {};
   }
-  TokenLog log(source_.tokenizer, false, 0);
+  TokenLog log(tokenizer_, false, 0);
   bool is_first = true;
   for (const TokenChoice& choice : prompt_choices_[prompt]) {
     log.push(choice, std::exchange(is_first, false));
@@ -173,20 +155,18 @@ Json CompletionAnswer::logprobs_json(const Entries& entries) const {
   if (!request_.options.logprobs) {
     return {};
   }
-  return request_.is_chat ? chat_logprobs(entries, source_.tokenizer)
-                          : completion_logprobs(entries, source_.tokenizer, request_.token_ids);
+  return request_.is_chat ? chat_logprobs(entries, tokenizer_)
+                          : completion_logprobs(entries, tokenizer_, request_.token_ids);
 }
 
-Json CompletionAnswer::piece_json(Index number, std::string_view text,
-                                  const Entries& entries) const {
+Json CompletionAnswer::choice_json(Index number, Json content, const Entries& entries,
+                                   const char* finish_reason) const {
+  const char* chat_name = request_.stream ? "delta" : "message";
+  const bool has_none = request_.stream && entries.empty();
   Json choice{{"index", number}};
-  if (request_.is_chat) {
-    choice["delta"] = {{"content", text}};
-  } else {
-    choice["text"] = text;
-  }
-  choice["logprobs"] = entries.empty() ? Json() : logprobs_json(entries);
-  choice["finish_reason"] = nullptr;
+  choice[request_.is_chat ? chat_name : "text"] = std::move(content);
+  choice["logprobs"] = has_none ? Json() : logprobs_json(entries);
+  choice["finish_reason"] = finish_reason == nullptr ? Json() : Json(finish_reason);
   return choice;
 }
 
@@ -203,20 +183,18 @@ void CompletionAnswer::finish() {
   if (std::exchange(is_over_, true)) {
     return;
   }
+  Json choices = Json::array();  // empty in a stream
+  for (auto& [number, choice] : whole_) {
+    choices.push_back(std::move(choice));
+  }
   Json whole = frame();
+  whole["choices"] = std::move(choices);
+  whole["usage"] = usage();
   if (!request_.stream) {
-    Json choices = Json::array();
-    for (auto& [number, choice] : whole_) {
-      choices.push_back(std::move(choice));
-    }
-    whole["choices"] = std::move(choices);
-    whole["usage"] = usage();
     answer_.send(whole.dump());
     return;
   }
   if (request_.include_usage) {
-    whole["choices"] = Json::array();
-    whole["usage"] = usage();
     answer_.tell(whole.dump());
   }
   answer_.end();
@@ -231,10 +209,10 @@ void CompletionAnswer::fail() {
 Json CompletionAnswer::frame() {
   const char* whole = request_.is_chat ? "chat.completion" : "text_completion";
   const bool is_chunk = request_.is_chat && request_.stream;
-  Json json{{"id", source_.id},
+  Json json{{"id", id_},
             {"object", is_chunk ? "chat.completion.chunk" : whole},
             {"created", created_},
-            {"model", source_.model}};
+            {"model", served_.name}};
   if (const auto warnings = std::exchange(request_.warnings, {}); !warnings.empty()) {
     json["warnings"] = warnings;
   }
@@ -242,9 +220,10 @@ Json CompletionAnswer::frame() {
 }
 
 Json CompletionAnswer::usage() const {
-  return {{"prompt_tokens", prompt_tokens_},
+  const Index prompt_tokens = request_.prompt_tokens();
+  return {{"prompt_tokens", prompt_tokens},
           {"completion_tokens", new_tokens_},
-          {"total_tokens", prompt_tokens_ + new_tokens_},
+          {"total_tokens", prompt_tokens + new_tokens_},
           {"prompt_tokens_details", {{"cached_tokens", reused_tokens_}}}};
 }
 

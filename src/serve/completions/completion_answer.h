@@ -5,37 +5,26 @@
 #include <string>
 #include <vector>
 
-#include "headlight/nn/gpt.h"
+#include "headlight/serve/server.h"
 #include "serve/completions/completion_request.h"
 #include "serve/completions/token_log.h"
 #include "serve/json_answer.h"
 
 namespace headlight::serve {
 
-// Identity of an answer and properties of its model.
-struct AnswerSource {
-  std::string id;
-  std::string model;
-  const Tokenizer& tokenizer;
-  Index block_size = 0;
-};
-
 // Answer to a completion: one body, or server-sent events. The callbacks of requests() run on the
 // computing thread.
 class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
  public:
-  CompletionAnswer(CompletionRequest request, AnswerSource source,
+  // `served` must outlive this.
+  CompletionAnswer(CompletionRequest request, std::string id, const ServedModel& served,
                    std::shared_ptr<HttpExchange> exchange);
 
   // Returns one request per prompt. Their callbacks own this answer.
   std::vector<headlight::Request> requests();
-  // Whether prepare() must run before requests().
-  bool needs_preparation() const;
-  // Whether prompt tokens are scored, which takes as long as processing the prompts.
-  bool scores_prompts() const { return request_.echo && request_.options.logprobs; }
-  // Prepares the model changes and, for echo with logprobs, scores the tokens of every prompt; see
-  // score_text().
-  void prepare(const LoadedModel& loaded, const std::function<void()>& pause);
+  // Must run before requests() if there are model changes, which it prepares, or scores_prompts():
+  // it scores the tokens of every prompt; see score_text().
+  void prepare(const std::function<void()>& pause);
   // Sends the exception being handled.
   void fail();
 
@@ -52,8 +41,9 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   std::size_t last_byte(const Choice& choice, FinishReason reason) const;
   std::vector<TokenLog::Entry> prompt_entries(std::size_t prompt) const;
   Json logprobs_json(const std::vector<TokenLog::Entry>& entries) const;
-  Json piece_json(Index number, std::string_view text,
-                  const std::vector<TokenLog::Entry>& entries) const;
+  // Returns a choice of the answer or an event. `content`: its text, message or part of one.
+  Json choice_json(Index number, Json content, const std::vector<TokenLog::Entry>& entries,
+                   const char* finish_reason = nullptr) const;
   void tell(Json choice);
   void finish();
   // Returns the members that every answer and event has; the first call adds the warnings.
@@ -64,7 +54,9 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   }
 
   CompletionRequest request_;
-  AnswerSource source_;
+  std::string id_;
+  const ServedModel& served_;
+  const Tokenizer& tokenizer_;
   JsonAnswer answer_;
   Index created_;                      // seconds since 1970
   std::shared_ptr<ForwardHook> hook_;  // null: the unchanged model
@@ -72,7 +64,6 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   std::map<Index, Choice> choices_;
   std::map<Index, Json> whole_;  // choices of an answer that is not streamed
   Index ended_ = 0;
-  Index prompt_tokens_ = 0;
   Index reused_tokens_ = 0;
   Index new_tokens_ = 0;
   bool is_over_ = false;

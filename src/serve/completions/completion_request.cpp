@@ -19,11 +19,10 @@ constexpr Index kMostLogprobs = 500'000;
 
 std::vector<TokenBias> read_bias(Fields& fields, Index vocabulary) {
   std::vector<TokenBias> bias;
-  const Json* value = fields.find("logit_bias");
+  const Json* value = fields.find("logit_bias", &Json::is_object, "an object");
   if (value == nullptr) {
     return bias;
   }
-  require_value(value->is_object(), "logit_bias", "expected an object, got ", value->type_name());
   for (const auto& [key, number] : value->members()) {
     std::int32_t id = -1;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
@@ -203,10 +202,9 @@ void check_logprobs(const CompletionRequest& request, Index block_size) {
   if (!request.options.logprobs) {
     return;
   }
-  Index tokens = 0;
+  Index tokens = request.echo ? request.prompt_tokens() : 0;
   for (const auto& prompt : request.prompts) {
-    tokens += tokens_behind(prompt.size(), request.options.max_new_tokens, block_size) +
-              (request.echo ? std::ssize(prompt) : 0);
+    tokens += tokens_behind(prompt.size(), request.options.max_new_tokens, block_size);
   }
   const Index all = tokens * request.samples * (*request.options.logprobs + 1);
   require_value(all <= kMostLogprobs, "logprobs", "expected at most ", kMostLogprobs,
@@ -214,6 +212,14 @@ void check_logprobs(const CompletionRequest& request, Index block_size) {
 }
 
 }  // namespace
+
+Index CompletionRequest::prompt_tokens() const {
+  Index tokens = 0;
+  for (const std::vector<std::int32_t>& prompt : prompts) {
+    tokens += std::ssize(prompt);
+  }
+  return tokens;
+}
 
 Index tokens_behind(std::size_t prompt, Index wanted, Index block_size) {
   return std::min(wanted, block_size - static_cast<Index>(prompt) + 1);

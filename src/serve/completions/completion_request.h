@@ -6,8 +6,8 @@
 
 #include "headlight/generate/engine.h"
 #include "serve/completions/chat_format.h"
-#include "serve/model_changes.h"
-#include "serve/request_texts.h"
+#include "serve/request/model_changes.h"
+#include "serve/request/request_texts.h"
 
 namespace headlight::serve {
 
@@ -36,6 +36,9 @@ struct CompletionRequest {
   std::vector<std::string> warnings = {};  // lines for the client
 
   Index choices() const { return samples * std::ssize(prompts); }
+  Index prompt_tokens() const;
+  // Whether prompt tokens are scored, which takes as long as processing the prompts.
+  bool scores_prompts() const { return echo && options.logprobs; }
 };
 
 // Limit of choices per request.

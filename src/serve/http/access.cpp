@@ -1,14 +1,15 @@
 #include "serve/http/access.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/random.h>
 
 #include <algorithm>
 
 #include "base/hex_text.h"
+#include "base/lower_case.h"
 #include "headlight/base/error.h"
 #include "serve/api_error.h"
-#include "serve/http/address.h"
-#include "serve/http/header_text.h"
 
 namespace headlight::serve {
 namespace {
@@ -27,17 +28,25 @@ bool equals_secret(std::string_view text, std::string_view secret) {
   return difference == 0;
 }
 
-constexpr std::string_view kBearer = "bearer ";
-
-// Authorization schemes are case-insensitive.
-bool has_bearer_scheme(std::string_view authorization) {
-  return lower_case(authorization.substr(0, kBearer.size())) == kBearer;
-}
-
 std::string random_secret() {
   unsigned char bytes[32];
   require(getrandom(bytes, sizeof bytes, 0) == sizeof bytes, "the system has no random numbers");
   return hex_text(bytes);
+}
+
+// Parses an address of `family` into `address`. inet_pton() would stop at a NUL byte.
+bool read_address(std::string_view text, int family, void* address) {
+  return text.find('\0') == std::string_view::npos &&
+         inet_pton(family, std::string(text).c_str(), address) == 1;
+}
+
+// Whether `host` is an IPv4 or IPv6 address, with or without brackets.
+bool is_address(std::string_view host) {
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  in6_addr address{};  // large enough for both families
+  return read_address(host, AF_INET, &address) || read_address(host, AF_INET6, &address);
 }
 
 // Returns "localhost" for "localhost:8080", "[::1]" for "[::1]:8080".
@@ -50,17 +59,29 @@ std::string_view without_port(std::string_view host) {
 }
 
 // Returns the value of a cookie in "a=1; b=2", or "" if it is missing.
-std::string_view cookie_of(std::string_view cookies, std::string_view name) {
+std::string_view cookie_of(std::string_view cookies, const std::string& name) {
   while (!cookies.empty()) {
     const std::size_t end = std::min(cookies.find(';'), cookies.size());
     const std::string_view pair = trimmed(cookies.substr(0, end));
-    const std::size_t sign = pair.find('=');
-    if (sign != std::string_view::npos && pair.substr(0, sign) == name) {
-      return pair.substr(sign + 1);
+    if (pair.starts_with(name + "=")) {
+      return pair.substr(name.size() + 1);
     }
     cookies.remove_prefix(std::min(end + 1, cookies.size()));
   }
   return {};
+}
+
+// Whether a page of another server sends the request.
+bool is_foreign(const HttpRequest& head, std::string_view host) {
+  if (const std::string* origin = head.header("origin")) {
+    const std::size_t end = origin->find("://");
+    const std::string scheme = origin->substr(0, end);
+    const bool is_own = (scheme == "http" || scheme == "https") && end != std::string::npos &&
+                        lower_case(origin->substr(end + 3)) == lower_case(host);
+    return !is_own;
+  }
+  const std::string* site = head.header("sec-fetch-site");
+  return site != nullptr && head.path != "/" && *site != "same-origin" && *site != "none";
 }
 
 HttpHeaders sharing_headers(const std::string& origin) {
@@ -74,7 +95,11 @@ HttpHeaders sharing_headers(const std::string& origin) {
 
 }  // namespace
 
-Access::Access(Options options) : options_(std::move(options)), session_(random_secret()) {
+Access::Access(ServeOptions options, Index port, std::vector<std::string> open_paths)
+    : options_(std::move(options)),
+      port_(port),
+      open_paths_(std::move(open_paths)),
+      session_(random_secret()) {
   for (std::string& host : options_.allowed_hosts) {
     host = lower_case(host);
   }
@@ -88,7 +113,7 @@ HttpResponse Access::wrong_key(std::string_view message, std::string_view about)
 
 bool Access::is_key(std::string_view text) const { return equals_secret(text, options_.api_key); }
 
-std::string Access::cookie_name() const { return "headlight_" + std::to_string(options_.port); }
+std::string Access::cookie_name() const { return "headlight_" + std::to_string(port_); }
 
 std::string Access::session_cookie() const {
   return cookie_name() + "=" + session_ + "; HttpOnly; SameSite=Strict; Path=/";
@@ -100,19 +125,13 @@ bool Access::is_host_allowed(std::string_view host) const {
   return name == "localhost" || is_address(name) || contains(options_.allowed_hosts, name);
 }
 
-bool Access::is_own_origin(std::string_view origin, std::string_view host) const {
-  const std::size_t end = origin.find("://");
-  const std::string_view scheme = origin.substr(0, end);
-  return (scheme == "http" || scheme == "https") && end != std::string_view::npos &&
-         lower_case(origin.substr(end + 3)) == lower_case(host);
-}
-
 bool Access::has_key(const HttpRequest& head) const {
-  if (options_.api_key.empty() || contains(options_.open_paths, head.path)) {
+  if (options_.api_key.empty() || contains(open_paths_, head.path)) {
     return true;
   }
+  constexpr std::string_view kBearer = "bearer ";  // schemes are case-insensitive
   const std::string* authorization = head.header("authorization");
-  if (authorization != nullptr && has_bearer_scheme(*authorization)) {
+  if (authorization != nullptr && lower_case(*authorization).starts_with(kBearer)) {
     return is_key(std::string_view(*authorization).substr(kBearer.size()));
   }
   const std::string* cookies = head.header("cookie");
@@ -126,29 +145,24 @@ Admission Access::check(const HttpRequest& head) const {
                                       "unknown host name: expected localhost, an "
                                       "address or a name of --allow_host")};
   }
-  HttpHeaders headers;
-  if (const std::string* origin = head.header("origin")) {
-    if (contains(options_.allowed_origins, *origin)) {
-      headers = sharing_headers(*origin);
-    } else if (!is_own_origin(*origin, *host)) {
-      return {.refusal =
-                  error_response(403, "requests from pages of other servers are not allowed")};
-    }
-    if (head.method == "OPTIONS" && !headers.empty()) {
-      return {.refusal = HttpResponse{.status = 204}, .headers = std::move(headers)};
-    }
-  } else if (const std::string* site = head.header("sec-fetch-site");
-             site != nullptr && head.path != "/" && *site != "same-origin" && *site != "none") {
+  const std::string* origin = head.header("origin");
+  const bool is_shared = origin != nullptr && contains(options_.allowed_origins, *origin);
+  if (!is_shared && is_foreign(head, *host)) {
     return {.refusal = error_response(403, "requests from pages of other servers are not allowed")};
   }
-  if (!has_key(head)) {
-    HttpResponse refusal = wrong_key("expected the server's key: Authorization: Bearer KEY");
-    if (head.header("authorization") == nullptr) {  // no key was tried
-      refusal.seconds_held_back = 0;
-    }
-    return {.refusal = std::move(refusal), .headers = std::move(headers)};
+  Admission admission;
+  if (is_shared) {
+    admission.headers = sharing_headers(*origin);
   }
-  return {.headers = std::move(headers)};
+  if (is_shared && head.method == "OPTIONS") {
+    admission.refusal = HttpResponse{.status = 204};
+  } else if (!has_key(head)) {
+    admission.refusal = wrong_key("expected the server's key: Authorization: Bearer KEY");
+    if (head.header("authorization") == nullptr) {  // no key was tried
+      admission.refusal->seconds_held_back = 0;
+    }
+  }
+  return admission;
 }
 
 HttpHeaders protective_headers() {
@@ -160,6 +174,22 @@ HttpHeaders protective_headers() {
           {"Cross-Origin-Opener-Policy", "same-origin"},
           {"Cross-Origin-Resource-Policy", "same-origin"},
           {"Cache-Control", "no-store"}};
+}
+
+bool is_loopback(std::string_view host) {
+  in_addr v4{};
+  in6_addr v6{};
+  return host == "localhost" ||
+         (read_address(host, AF_INET, &v4) && ntohl(v4.s_addr) >> 24U == 127) ||
+         (read_address(host, AF_INET6, &v6) && IN6_IS_ADDR_LOOPBACK(&v6));
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) {
+    return {};
+  }
+  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
 }  // namespace headlight::serve

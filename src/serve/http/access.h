@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "headlight/serve/server.h"
 #include "serve/http/http.h"
 
 namespace headlight::serve {
@@ -11,16 +13,8 @@ namespace headlight::serve {
 // rebound to this machine. So names and origins are checked even on loopback.
 class Access {
  public:
-  struct Options {
-    std::string api_key = {};  // empty: none required
-    Index port = 0;
-    std::vector<std::string> allowed_hosts = {};
-    std::vector<std::string> allowed_origins = {};
-    // Paths that need no key.
-    std::vector<std::string> open_paths = {};
-  };
-
-  explicit Access(Options options);
+  // `port`: of the server. `open_paths`: paths that need no key.
+  Access(ServeOptions options, Index port, std::vector<std::string> open_paths = {});
 
   Admission check(const HttpRequest& head) const;
   // Returns a 401 that is sent one second late, so that guessing keys is slow.
@@ -32,15 +26,22 @@ class Access {
 
  private:
   bool is_host_allowed(std::string_view host) const;
-  bool is_own_origin(std::string_view origin, std::string_view host) const;
   bool has_key(const HttpRequest& head) const;
   std::string cookie_name() const;
 
-  Options options_;
+  ServeOptions options_;
+  Index port_;
+  std::vector<std::string> open_paths_;
   std::string session_;  // random value of the cookie
 };
 
 // Returns the security headers of every answer.
 HttpHeaders protective_headers();
+
+// Whether `host` is localhost or a loopback address.
+bool is_loopback(std::string_view host);
+
+// Returns `text` without outer blanks and tabs, which header values may have.
+std::string_view trimmed(std::string_view text);
 
 }  // namespace headlight::serve

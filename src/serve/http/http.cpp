@@ -56,8 +56,7 @@ void allow_open_files(Index count) {
 }  // namespace
 
 HttpResponse HttpListener::refusal(int status) const {
-  return options.refusal ? options.refusal(status, message_of(status))
-                         : HttpResponse{.status = status};
+  return options.refusal(status, message_of(status));
 }
 
 void HttpListener::listen() {
@@ -119,59 +118,53 @@ void HttpListener::end_if_idle() {
   }
 }
 
-struct HttpServer::State : HttpListener {
-  using HttpListener::HttpListener;
-};
-
-HttpServer::HttpServer(HttpOptions options) : state_(std::make_unique<State>(std::move(options))) {
-  allow_open_files(state_->options.limits.connections);
-  state_->listen();
-  if (state_->options.on_signal) {
-    state_->signals.add(SIGTERM);
-    state_->signals.add(SIGINT);
-    state_->wait_for_signal();
+HttpServer::HttpServer(HttpOptions options)
+    : listener_(std::make_unique<HttpListener>(std::move(options))) {
+  allow_open_files(listener_->options.limits.connections);
+  listener_->listen();
+  if (listener_->options.on_signal) {
+    listener_->signals.add(SIGTERM);
+    listener_->signals.add(SIGINT);
+    listener_->wait_for_signal();
   }
 }
 
 HttpServer::~HttpServer() = default;
 
-Index HttpServer::port() const { return state_->acceptor.local_endpoint().port(); }
-Index HttpServer::connections() const { return state_->count; }
+Index HttpServer::port() const { return listener_->acceptor.local_endpoint().port(); }
+Index HttpServer::connections() const { return listener_->count; }
 
 void HttpServer::run() {
-  const auto work = asio::make_work_guard(state_->context);
-  while (!state_->context.stopped()) {
+  const auto work = asio::make_work_guard(listener_->context);
+  while (!listener_->context.stopped()) {
     try {
-      state_->context.run();
+      listener_->context.run();
     } catch (const std::exception&) {  // in one request, such as out of memory
     }
   }
 }
 
 void HttpServer::close(int seconds) {
-  asio::post(state_->context, [this, seconds] {
-    State& state = *state_;
-    state.closing = true;
+  asio::post(listener_->context, [this, seconds] {
+    HttpListener& listener = *listener_;
+    listener.closing = true;
     ErrorCode ignored;
-    state.acceptor.close(ignored);
-    const std::vector<std::shared_ptr<HttpSession>> all(state.sessions.begin(),
-                                                        state.sessions.end());
+    listener.acceptor.close(ignored);
+    const auto all = listener.sessions;  // give_up() removes sessions
     for (const std::shared_ptr<HttpSession>& session : all) {
       if (session->is_idle()) {
         session->give_up();
       }
     }
-    state.deadline.expires_after(std::chrono::seconds(seconds));
-    state.deadline.async_wait([&state](const ErrorCode& error) {
+    listener.deadline.expires_after(std::chrono::seconds(seconds));
+    listener.deadline.async_wait([&listener](const ErrorCode& error) {
       if (!error) {
-        state.context.stop();
+        listener.context.stop();
       }
     });
-    state.end_if_idle();
+    listener.end_if_idle();
   });
 }
-
-void HttpServer::stop() { state_->context.stop(); }
 
 const std::string* HttpRequest::header(std::string_view name) const {
   const std::string* found = nullptr;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,6 +14,9 @@
 
 // HTTP/1.1 server. It hides Boost.Beast from the rest of the project.
 namespace headlight::serve {
+
+struct HttpListener;
+class HttpSession;
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
@@ -40,21 +45,28 @@ struct HttpResponse {
 // connection.
 class HttpExchange {
  public:
-  HttpExchange() = default;
-  virtual ~HttpExchange() = default;
+  HttpExchange(std::shared_ptr<HttpSession> session, std::uint64_t number,
+               std::shared_ptr<std::atomic<bool>> gone)
+      : session_(std::move(session)), number_(number), gone_(std::move(gone)) {}
+  ~HttpExchange();
   HttpExchange(const HttpExchange&) = delete;
   HttpExchange& operator=(const HttpExchange&) = delete;
 
-  virtual void send(HttpResponse response) = 0;
+  void send(HttpResponse response);
   // Starts an answer in pieces; the body of `head` is the first.
-  virtual void begin(HttpResponse head) = 0;
-  virtual void write(std::string piece) = 0;
-  virtual void end() = 0;
+  void begin(HttpResponse head);
+  void write(std::string piece);
+  void end();
 
   // True once the client has closed the connection, or reads too slowly.
-  virtual bool gone() const = 0;
+  bool gone() const { return gone_->load(); }
   // Adds a function to call on the server's thread when the client goes; at once if it has gone.
-  virtual void on_gone(std::function<void()> call) = 0;
+  void on_gone(std::function<void()> call);
+
+ private:
+  std::shared_ptr<HttpSession> session_;
+  std::uint64_t number_;  // of the request on its connection
+  std::shared_ptr<std::atomic<bool>> gone_;
 };
 
 struct HttpLimits {
@@ -63,8 +75,8 @@ struct HttpLimits {
   Index body_bytes = 1 << 20;       // larger bodies get 413
   Index all_body_bytes = 64 << 20;  // limit of all requests together; 503 beyond
   Index unsent_bytes = 256 << 20;   // limit of a stream, which is closed beyond
-  Index all_unsent_bytes =
-      512 << 20;  // limit of all answers: streams close, whole answers become 503
+  // Limit of all answers: streams close, whole answers become 503.
+  Index all_unsent_bytes = 512 << 20;
   // Time limit for the head, for the body, for the next request on the same connection, and for the
   // client to receive 64 KiB of an answer.
   int seconds = 10;
@@ -83,11 +95,14 @@ struct HttpOptions {
   // Headers of every answer.
   HttpHeaders headers = {};
   // Checks the head before the body is read.
-  std::function<Admission(const HttpRequest& head)> gate = {};
+  std::function<Admission(const HttpRequest& head)> gate = [](const HttpRequest&) {
+    return Admission();
+  };
   // Receives each request on the server's thread; must return quickly.
   std::function<void(HttpRequest request, std::shared_ptr<HttpExchange> exchange)> handler = {};
   // Returns the answer to a request that is malformed, too large or one too many.
-  std::function<HttpResponse(int status, std::string_view message)> refusal = {};
+  std::function<HttpResponse(int status, std::string_view message)> refusal =
+      [](int status, std::string_view) { return HttpResponse{.status = status}; };
   // Receives a line for every request, once its answer has been sent or its client has gone.
   std::function<void(const std::string& line)> log = {};
   // Called on the server's thread for SIGTERM and SIGINT, which then do not end the program; empty:
@@ -107,15 +122,13 @@ class HttpServer {
 
   Index port() const;
   Index connections() const;
-  // Serves until stop(), or after close() until the last answer or the time limit.
+  // Serves until close(), and then until the last answer or the time limit.
   void run();
   // Refuses new connections and requests; open exchanges may end within `seconds`. Thread-safe.
   void close(int seconds);
-  void stop();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<HttpListener> listener_;
 };
 
 }  // namespace headlight::serve

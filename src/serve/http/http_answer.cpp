@@ -4,22 +4,13 @@
 #include <cstdio>
 
 namespace headlight::serve {
-namespace {
-
-// Returns "Not Found" for 404.
-std::string_view status_name(int status) {
-  const auto name =
-      boost::beast::http::obsolete_reason(static_cast<boost::beast::http::status>(status));
-  return {name.data(), name.size()};
-}
-
-}  // namespace
-
 std::string answer_head(const HttpResponse& response,
                         std::initializer_list<HttpHeaders> more_headers, BodyFraming framing,
                         bool keeps_connection) {
+  using boost::beast::http::status;
+  const auto reason = boost::beast::http::obsolete_reason(static_cast<status>(response.status));
   std::string head = "HTTP/1.1 " + std::to_string(response.status) + " " +
-                     std::string(status_name(response.status)) + "\r\n";
+                     std::string(reason.data(), reason.size()) + "\r\n";
   const auto add = [&](const HttpHeaders& headers) {
     for (const auto& [name, value] : headers) {
       head += name + ": " + value + "\r\n";
@@ -43,7 +34,5 @@ std::string body_chunk(std::string_view piece) {
   std::snprintf(size, sizeof size, "%zx\r\n", piece.size());
   return size + std::string(piece) + "\r\n";
 }
-
-std::string last_chunk() { return "0\r\n\r\n"; }
 
 }  // namespace headlight::serve

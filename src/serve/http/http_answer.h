@@ -11,7 +11,7 @@ namespace headlight::serve {
 
 enum class BodyFraming {
   length,     // Content-Length
-  chunks,     // chunked; an empty chunk ends the body
+  chunks,     // chunked
   until_end,  // the connection's end ends the body, for HTTP/1.0
 };
 
@@ -19,8 +19,7 @@ enum class BodyFraming {
 std::string answer_head(const HttpResponse& response,
                         std::initializer_list<HttpHeaders> more_headers, BodyFraming framing,
                         bool keeps_connection);
-// Returns a chunk. `piece` must not be empty.
+// Returns a chunk; an empty one ends the body.
 std::string body_chunk(std::string_view piece);
-std::string last_chunk();
 
 }  // namespace headlight::serve

@@ -8,7 +8,7 @@
 #include <boost/beast/http/read.hpp>
 #include <cstdio>
 
-#include "serve/http/header_text.h"
+#include "base/lower_case.h"
 
 namespace headlight::serve {
 namespace {
@@ -96,53 +96,36 @@ int status_of(const ErrorCode& error) {
   return 400;
 }
 
-class Exchange : public HttpExchange {
- public:
-  Exchange(std::shared_ptr<HttpSession> session, std::uint64_t number,
-           std::shared_ptr<std::atomic<bool>> gone)
-      : session_(std::move(session)), number_(number), gone_(std::move(gone)) {}
-  ~Exchange() override {
-    hand([](HttpSession& session, std::uint64_t number) { session.abandon(number); });
-  }
-
-  void send(HttpResponse response) override {
-    hand([response = std::move(response)](HttpSession& session, std::uint64_t number) mutable {
-      session.send(number, std::move(response));
-    });
-  }
-  void begin(HttpResponse head) override {
-    hand([head = std::move(head)](HttpSession& session, std::uint64_t number) {
-      session.begin(number, head);
-    });
-  }
-  void write(std::string piece) override {
-    hand([piece = std::move(piece)](HttpSession& session, std::uint64_t number) mutable {
-      session.write(number, std::move(piece));
-    });
-  }
-  void end() override {
-    hand([](HttpSession& session, std::uint64_t number) { session.end(number); });
-  }
-  bool gone() const override { return gone_->load(); }
-  void on_gone(std::function<void()> call) override {
-    hand([call = std::move(call)](HttpSession& session, std::uint64_t number) mutable {
-      session.on_gone(number, std::move(call));
-    });
-  }
-
- private:
-  template <class Work>
-  void hand(Work work) {
-    asio::post(session_->context(), [session = session_, number = number_,
-                                     work = std::move(work)]() mutable { work(*session, number); });
-  }
-
-  std::shared_ptr<HttpSession> session_;
-  std::uint64_t number_;
-  std::shared_ptr<std::atomic<bool>> gone_;
-};
+// Calls a method for request `number` on the server's thread.
+template <class... Values>
+void hand(const std::shared_ptr<HttpSession>& session, std::uint64_t number,
+          void (HttpSession::*method)(std::uint64_t, Values...), Values... values) {
+  asio::post(session->context(), [session, number, method, ... held = std::move(values)]() mutable {
+    (session.get()->*method)(number, std::move(held)...);
+  });
+}
 
 }  // namespace
+
+HttpExchange::~HttpExchange() { hand(session_, number_, &HttpSession::abandon); }
+
+void HttpExchange::send(HttpResponse response) {
+  hand(session_, number_, &HttpSession::send, std::move(response));
+}
+
+void HttpExchange::begin(HttpResponse head) {
+  hand(session_, number_, &HttpSession::begin, std::move(head));
+}
+
+void HttpExchange::write(std::string piece) {
+  hand(session_, number_, &HttpSession::write, std::move(piece));
+}
+
+void HttpExchange::end() { hand(session_, number_, &HttpSession::end); }
+
+void HttpExchange::on_gone(std::function<void()> call) {
+  hand(session_, number_, &HttpSession::on_gone, std::move(call));
+}
 
 void HttpSession::read_head() {
   phase_ = Phase::reading;
@@ -198,14 +181,12 @@ void HttpSession::take_head(const ErrorCode& error) {
     answer_alone(server_.refusal(status));
     return;
   }
-  if (server_.options.gate) {
-    Admission admission = server_.options.gate(request_);
-    headers_ = std::move(admission.headers);
-    if (admission.refusal) {
-      keep_alive_ = head.keep_alive() && parser_->is_done();
-      answer_alone(std::move(*admission.refusal));
-      return;
-    }
+  Admission admission = server_.options.gate(request_);
+  headers_ = std::move(admission.headers);
+  if (admission.refusal) {
+    keep_alive_ = head.keep_alive() && parser_->is_done();
+    answer_alone(std::move(*admission.refusal));
+    return;
   }
   read_body();
 }
@@ -248,7 +229,14 @@ void HttpSession::take_body(const ErrorCode& error) {
     fail(error);
     return;
   }
-  hand_over();
+  phase_ = Phase::waiting;
+  keep_alive_ = parser_->get().keep_alive() && !server_.closing;
+  HttpRequest request = request_;  // without trailers
+  request.body = std::move(parser_->get().body());
+  gone_ = std::make_shared<std::atomic<bool>>(false);
+  const auto exchange = std::make_shared<HttpExchange>(shared_from_this(), number_, gone_);
+  watch();
+  server_.options.handler(std::move(request), exchange);
 }
 
 void HttpSession::give_back_body_bytes() {
@@ -274,17 +262,6 @@ void HttpSession::fail(const ErrorCode& error) {
   answer_alone(server_.refusal(status_of(error)));
 }
 
-void HttpSession::hand_over() {
-  phase_ = Phase::waiting;
-  keep_alive_ = parser_->get().keep_alive() && !server_.closing;
-  HttpRequest request = request_;  // without trailers
-  request.body = std::move(parser_->get().body());
-  gone_ = std::make_shared<std::atomic<bool>>(false);
-  const auto exchange = std::make_shared<Exchange>(shared_from_this(), number_, gone_);
-  watch();
-  server_.options.handler(std::move(request), exchange);
-}
-
 // Detects a client that closes while its answer is computed. Closing only its sending direction
 // counts as well.
 void HttpSession::watch() {
@@ -292,19 +269,13 @@ void HttpSession::watch() {
     return;
   }
   watching_ = true;
-  stream_.socket().async_wait(tcp::socket::wait_read,
-                              [self = shared_from_this()](const ErrorCode& error) {
-                                self->watching_ = false;
-                                if (!error) {
-                                  self->look();
-                                }
-                              });
-}
-
-void HttpSession::look() {
-  if (phase_ == Phase::waiting || phase_ == Phase::sending) {
-    read_ahead() ? watch() : give_up();
-  }
+  stream_.socket().async_wait(
+      tcp::socket::wait_read, [self = shared_from_this()](const ErrorCode& error) {
+        self->watching_ = false;
+        if (!error && (self->phase_ == Phase::waiting || self->phase_ == Phase::sending)) {
+          self->read_ahead() ? self->watch() : self->give_up();
+        }
+      });
 }
 
 // Reads early bytes of the next requests, which would hide the end of the connection. Returns false
@@ -354,12 +325,12 @@ void HttpSession::hold_back(int seconds, HttpResponse response) {
   });
 }
 
-void HttpSession::begin(std::uint64_t number, const HttpResponse& head) {
+void HttpSession::begin(std::uint64_t number, HttpResponse head) {
   if (!is_for(number, Phase::waiting)) {
     return;
   }
   put_head(head, false);
-  put_piece(head.body);
+  put_piece(std::move(head.body));
   send_next();
 }
 
@@ -381,7 +352,7 @@ void HttpSession::end(std::uint64_t number) {
     return;
   }
   if (framing_ == BodyFraming::chunks && !is_head_) {
-    unsent_.push(last_chunk());
+    unsent_.push(body_chunk(""));
   }
   complete_ = true;
   send_next();

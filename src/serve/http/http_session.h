@@ -22,8 +22,6 @@ namespace headlight::serve {
 // Bytes that a client must receive within the limit, and that it may send ahead.
 inline constexpr std::size_t kHttpSlice = 64 << 10;
 
-class HttpSession;
-
 // State shared by all connections.
 struct HttpListener {
   explicit HttpListener(HttpOptions given)
@@ -62,7 +60,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   // Answer request `number`. No effect if its answer is complete or its client has gone.
   void send(std::uint64_t number, HttpResponse response);
-  void begin(std::uint64_t number, const HttpResponse& head);
+  void begin(std::uint64_t number, HttpResponse head);
   void write(std::uint64_t number, std::string piece);
   void end(std::uint64_t number);
   // Called when an exchange is destroyed: completes a missing or unfinished answer.
@@ -83,9 +81,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void give_back_body_bytes();
   void answer_alone(HttpResponse response);
   void fail(const boost::system::error_code& error);
-  void hand_over();
   void watch();
-  void look();
   bool read_ahead();
   void hold_back(int seconds, HttpResponse response);
   void put_head(const HttpResponse& response, bool is_whole);

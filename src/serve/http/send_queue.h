@@ -3,6 +3,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "headlight/base/index.h"
 
@@ -19,16 +20,37 @@ class SendQueue {
 
   bool empty() const { return pieces_.empty(); }
   Index bytes() const { return bytes_; }
-  void push(std::string piece);
+  void push(std::string piece) {
+    if (!piece.empty()) {
+      count(std::ssize(piece));
+      pieces_.push_back(std::move(piece));
+    }
+  }
   // Returns the next bytes to send, at most `most`, valid until pop() or clear(). The queue must
   // not be empty.
-  std::string_view front(std::size_t most) const;
-  // Removes `count` bytes of front().
-  void pop(std::size_t count);
-  void clear();
+  std::string_view front(std::size_t most) const {
+    return std::string_view(pieces_.front()).substr(offset_, most);
+  }
+  // Removes `sent` bytes of front().
+  void pop(std::size_t sent) {
+    count(-static_cast<Index>(sent));
+    offset_ += sent;
+    if (offset_ == pieces_.front().size()) {
+      pieces_.pop_front();
+      offset_ = 0;
+    }
+  }
+  void clear() {
+    count(-bytes_);
+    pieces_.clear();
+    offset_ = 0;
+  }
 
  private:
-  void count(Index change);
+  void count(Index change) {
+    bytes_ += change;
+    all_ += change;
+  }
 
   Index& all_;
   Index bytes_ = 0;

@@ -35,8 +35,7 @@ export function showChanges() {
     const change = session.changes.get(part);
     cell.dataset.change = change?.kind ?? '';
     cell.ariaPressed = String(change !== undefined);
-    cell.firstChild.textContent = !change ? '' : change.kind === 'off' ? '✕' : change.kind === 'mean' ? 'μ'
-      : change.kind === 'freeze' ? '❄' : `×${change.by}`;
+    cell.firstChild.textContent = {off: '✕', mean: 'μ', freeze: '❄', scale: `×${change?.by}`}[change?.kind] ?? '';
   }
   byId('release').disabled = session.changes.size === 0;
 }

@@ -1,10 +1,9 @@
 // Patches one part of the clean text into the corrupt text, and shows the next token.
 import {byId, element} from '/views/dom.js';
 import {carriedChange, intervention} from './changes.js';
-import {likelyRow} from './choices_box.js';
 import {ask} from './server.js';
 import {session} from './session.js';
-import {percent, shownToken} from './tokens.js';
+import {likelyRow, percent, shownToken, tokenText} from './tokens.js';
 import {say} from './words.js';
 
 // Returns the recovered share of the logit difference between both texts.
@@ -27,17 +26,12 @@ function answerTable(names, columns) {
     element('thead', {}, element('tr', {}, element('td'), ...columns.map(({title}) =>
       element('th', {scope: 'col', textContent: title})))),
     element('tbody', {}, ...names.map((name, i) => element('tr', {},
-      element('th', {scope: 'row'}, element('bdi', {textContent: shownToken(name), translate: false})),
+      element('th', {scope: 'row'}, tokenText(name)),
       ...columns.map(({asked}) => element('td', {textContent: percent(Math.exp(asked[i]))}))))));
 }
 
-function nextList(title, next) {
-  return element('div', {}, element('h3', {textContent: title}), ...next.map(({token, probability}) => {
-    const row = likelyRow(token, probability);
-    row.disabled = true;
-    return row;
-  }));
-}
+const nextList = (title, next) => element('div', {}, element('h3', {textContent: title}),
+  ...next.map(({token, probability}) => likelyRow(token, probability)));
 
 // Shows the patch `session.carry`: recovered share, probabilities and next tokens.
 // `task`: {answer, wrong}, tokens from the server. `clean`, `corrupt`: token texts of both texts.

@@ -7,12 +7,13 @@ const kHeight = 300;
 const kEdge = {left: 62, right: 14, top: 10, bottom: 30};
 const kMostPoints = 700;  // points per curve; longer curves show means of neighbours
 
-const node = (name, attributes, ...children) => {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', name);
-  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
-  made.append(...children);
-  return made;
-};
+// Returns an element of SVG.
+export function svg(tag, attributes, ...children) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  Object.entries(attributes).forEach(([name, value]) => node.setAttribute(name, value));
+  node.append(...children);
+  return node;
+}
 
 function thinned(points) {
   const size = Math.ceil(points.length / kMostPoints);
@@ -56,22 +57,22 @@ export function chartOf(curves, title) {
   const inner = {width: kWidth - kEdge.left - kEdge.right, height: kHeight - kEdge.top - kEdge.bottom};
   const place = ([x, y]) => [kEdge.left + inner.width * (x - least) / (most - least || 1),
                              kEdge.top + inner.height * (1 - (y - low) / (high - low))];
-  const svg = node('svg', {viewBox: `0 0 ${kWidth} ${kHeight}`, role: 'img', 'aria-label': title});
+  const chart = svg('svg', {viewBox: `0 0 ${kWidth} ${kHeight}`, role: 'img', 'aria-label': title});
   for (const tick of ticksBetween(low, high)) {
     const [, y] = place([least, tick]);
-    svg.append(node('line', {x1: kEdge.left, x2: kWidth - kEdge.right, y1: y, y2: y, class: 'rule'}),
-      node('text', {x: kEdge.left - 8, y: y + 4, class: 'tick end'}, numberText(tick)));
+    chart.append(svg('line', {x1: kEdge.left, x2: kWidth - kEdge.right, y1: y, y2: y, class: 'rule'}),
+      svg('text', {x: kEdge.left - 8, y: y + 4, class: 'tick end'}, numberText(tick)));
   }
   for (const tick of ticksBetween(least, most)) {
     const [x] = place([tick, low]);
-    svg.append(node('text', {x, y: kHeight - 8, class: 'tick middle'}, numberText(tick)));
+    chart.append(svg('text', {x, y: kHeight - 8, class: 'tick middle'}, numberText(tick)));
   }
   for (const {points, colour, dashed} of drawn) {
     const path = points.filter(([, y]) => Number.isFinite(y)).map((point) =>
       place(point).map((value) => value.toFixed(1)).join(' ')).join('L');
-    const line = node('path', {d: `M${path}`, class: dashed ? 'curve dashed' : 'curve'});
+    const line = svg('path', {d: `M${path}`, class: dashed ? 'curve dashed' : 'curve'});
     line.style.stroke = distinctColour(colour);
-    svg.append(line);
+    chart.append(line);
   }
-  return svg;
+  return chart;
 }

@@ -3,7 +3,7 @@ import {byId, element} from '/views/dom.js';
 import {contributionMap} from './contributions.js';
 import {ask} from './server.js';
 import {session} from './session.js';
-import {percent, shownToken} from './tokens.js';
+import {likelyRow, percent, tokenText} from './tokens.js';
 import {say} from './words.js';
 
 const kOthers = 10;
@@ -12,15 +12,6 @@ let hiding = 0;
 let asking = 0;
 let controller = null;
 let opened = null;  // token element of the box
-
-export function likelyRow(token, probability) {
-  const bar = element('i', {className: 'meter', ariaHidden: 'true'});
-  bar.style.width = `${Math.max(1, 100 * probability)}%`;
-  return element('button', {type: 'button', className: 'likely'},
-    element('bdi', {className: 'label', textContent: shownToken(token), translate: false}),
-    element('span', {className: 'track'}, bar),
-    element('span', {className: 'amount', textContent: percent(probability)}));
-}
 
 // Shows the contributions of heads to `target` after the token ids `before`, with changes.
 function showHeads(place, {before, changes}, target) {
@@ -44,7 +35,7 @@ function showHeads(place, {before, changes}, target) {
 function othersOf(piece, context, place) {
   const others = piece.likely.filter(({id}) => id !== piece.id).slice(0, kOthers);
   const rows = others.map((other) => {
-    const row = likelyRow(other.name, other.probability);
+    const row = likelyRow(other.name, other.probability, false);
     const point = () => showHeads(place, context, other.id);
     row.addEventListener('click', () => context.choose(other));
     row.addEventListener('pointerenter', point);
@@ -95,8 +86,7 @@ export function showChoices(node, piece, context) {
   }
   opened = node;
   const box = byId('choices');
-  const title = element('p', {className: 'chosen'},
-    element('bdi', {textContent: shownToken(piece.name), translate: false}), ' ',
+  const title = element('p', {className: 'chosen'}, tokenText(piece.name), ' ',
     element('b', {textContent: piece.probability === null ? '' : percent(piece.probability)}));
   if (piece.probability === null) {
     box.replaceChildren(title, element('p', {className: 'muted', textContent: say('first_token')}));

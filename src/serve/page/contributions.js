@@ -1,18 +1,10 @@
 // Contributions of heads and MLPs to a token's logit, as a small map of the model.
 import {element} from '/views/dom.js';
+import {svg} from './chart.js';
 import {say} from './words.js';
 
 const kCell = 16;
 const kStrongest = 4;
-
-function svg(tag, attributes, ...children) {
-  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    node.setAttribute(name, value);
-  }
-  node.append(...children);
-  return node;
-}
 
 export const signed = (value) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;
 

@@ -5,12 +5,11 @@ import {openPage, renewPage} from '/views/open.js';
 import {documents, view} from '/views/state.js';
 import {buildBoard, openBoard, showChanges, showClasses, showShifts} from './board.js';
 import {commandOf, intervention} from './changes.js';
-import {likelyRow} from './choices_box.js';
 import {listenToArrows} from './reach.js';
 import {ask, latest} from './server.js';
 import {listen, session} from './session.js';
 import {showSurprise} from './surprise.js';
-import {percent} from './tokens.js';
+import {likelyRow, percent} from './tokens.js';
 import {say} from './words.js';
 
 let isOpen = false;
@@ -59,7 +58,6 @@ function showNext({before, after}, isChanged) {
   const old = new Map(before.next.map(({id, probability}) => [id, probability]));
   byId('next').replaceChildren(...(isChanged ? after : before).next.map(({id, token, probability}) => {
     const row = likelyRow(token, probability);
-    row.disabled = true;
     if (isChanged) {
       row.lastChild.prepend(`${old.has(id) ? percent(old.get(id)) : '–'} → `);
     }

@@ -4,7 +4,7 @@ import {commandOf, intervention} from './changes.js';
 import {listenForTip, listenToArrows} from './reach.js';
 import {ask, latest} from './server.js';
 import {listen, session} from './session.js';
-import {percent, shownToken} from './tokens.js';
+import {percent, shownToken, tokenText} from './tokens.js';
 import {say} from './words.js';
 
 const rowName = ({row, layer}) => layer < 0 ? say('embed') : /^\d+$/.test(row) ? say('behind').replace('{layer}', row) : row;
@@ -18,8 +18,7 @@ const tipOf = ({entropy, rank, top}) => [
 function cellOf(reading, position) {
   const [best] = reading.top;
   const follows = position.target && position.target.id === best.id;
-  const cell = element('td', {className: follows ? 'follows' : '', tabIndex: -1},
-    element('bdi', {textContent: shownToken(best.token), translate: false}));
+  const cell = element('td', {className: follows ? 'follows' : '', tabIndex: -1}, tokenText(best.token));
   cell.style.setProperty('--share', `${(100 * best.probability).toFixed(0)}%`);
   cell.classList.toggle('strong', best.probability > 0.68);
   listenForTip(cell, () => tipOf(reading));
@@ -28,7 +27,7 @@ function cellOf(reading, position) {
 
 function show({positions, rows}) {
   const head = element('tr', {}, element('td', {className: 'nothing'}), ...positions.map(({token}) =>
-    element('th', {scope: 'col'}, element('bdi', {textContent: shownToken(token), translate: false}))));
+    element('th', {scope: 'col'}, tokenText(token))));
   byId('lens').replaceChildren(element('thead', {}, head), element('tbody', {}, ...[...rows].reverse().map((row) =>
     element('tr', {}, element('th', {scope: 'row', textContent: rowName(row)}),
       ...row.readings.map((reading, i) => cellOf(reading, positions[i]))))));

@@ -9,7 +9,7 @@ import {layersCommand, openLayers} from './layers.js';
 import {kPair, kText, openingFor} from './opening.js';
 import {openPair, pairCommand} from './pair.js';
 import {openRuns} from './runs.js';
-import {ask, clearWarnings, setLogin, setWarnings} from './server.js';
+import {ask, clearWarnings, page} from './server.js';
 import {changed, kParts, readAddress, session} from './session.js';
 import {fillWords, language, say} from './words.js';
 import {openWriting, writeCommand} from './write.js';
@@ -133,11 +133,11 @@ async function open() {
   if (session.clean === '' && session.corrupt === '') {
     Object.assign(session, kPair);
   }
-  setLogin(askForKey);
-  setWarnings((warnings) => {
+  page.login = askForKey;
+  page.showWarnings = (warnings) => {
     byId('warnings').textContent = warnings.join(' · ');
     byId('warnings').hidden = warnings.length === 0;
-  });
+  };
   listenToText();
   listenToParts();
   listenToCopies();

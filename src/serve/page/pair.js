@@ -3,6 +3,7 @@ import {byId, element, option} from '/views/dom.js';
 import {buildGrid} from '/views/results/grid.js';
 import {showCarry} from './carry.js';
 import {carriedChange, commandOf, intervention} from './changes.js';
+import {listenToArrows} from './reach.js';
 import {ask, askLong, latest} from './server.js';
 import {changed, listen, session} from './session.js';
 import {openStrips, showStrips} from './token_strips.js';
@@ -50,39 +51,26 @@ function gridOf({rows, columns, places}, by) {
 }
 
 // Makes cells selectable by pointer and keys; the table is one Tab stop.
-function chooseCells(table, columns, choose) {
-  const cells = new Map([...table.querySelectorAll('[data-place]')].map((cell) => [Number(cell.dataset.place), cell]));
+function chooseCells(table, choose) {
+  const cells = [...table.querySelectorAll('[data-place]')];
   table.setAttribute('role', 'grid');
   table.ariaLabel = say('stronger');
-  const enter = (cell) => {
-    cells.forEach((other) => { other.tabIndex = other === cell ? 0 : -1; });
-    cell.focus();
-  };
-  const pick = (cell) => {
-    cells.forEach((other) => { other.ariaSelected = String(other === cell); });
-    choose(Number(cell.dataset.place));
-  };
-  cells.forEach((cell) => { cell.tabIndex = -1; });
-  if (cells.size > 0) {
-    cells.values().next().value.tabIndex = 0;
-  }
-  table.addEventListener('click', ({target}) => {
-    const cell = target.closest('[data-place]');
-    if (cell) {
-      enter(cell);
-      pick(cell);
+  cells.forEach((cell, i) => { cell.tabIndex = i === 0 ? 0 : -1; });
+  listenToArrows(table, 'tbody td');
+  const pick = (event) => {
+    const chosen = event.target.closest('[data-place]');
+    if (chosen) {
+      cells.forEach((cell) => { cell.ariaSelected = String(cell === chosen); });
+      chosen.focus();
+      choose(Number(chosen.dataset.place));
     }
-  });
+  };
+  table.addEventListener('click', pick);
   table.addEventListener('keydown', (event) => {
-    const cell = event.target.closest('[data-place]');
-    const step = {ArrowUp: -columns, ArrowDown: columns, ArrowLeft: -1, ArrowRight: 1}[event.key];
-    const next = cell && step ? cells.get(Number(cell.dataset.place) + step) : null;
-    if (next) {
-      enter(next);
-    } else if (cell && ['Enter', ' '].includes(event.key)) {
-      pick(cell);
+    if (['Enter', ' '].includes(event.key)) {
+      pick(event);
     }
-    if (step || ['Enter', ' '].includes(event.key)) {
+    if (/^(Arrow.*|Enter| )$/.test(event.key)) {
       event.preventDefault();
     }
   });
@@ -153,7 +141,7 @@ async function showMap(signal) {
       `${say('second')} ${result.corrupt_difference.toFixed(2)}`;
     const table = tableOf(result.cells, by);
     const grid = buildGrid(gridOf(table, by));
-    chooseCells(grid.querySelector('table'), table.columns.length, (place) => choose(carryOf(table.places[place], point)));
+    chooseCells(grid.querySelector('table'), (place) => choose(carryOf(table.places[place], point)));
     byId('pair-grid').replaceChildren(grid);
   } finally {
     clearTimeout(waiting);

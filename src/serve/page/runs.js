@@ -91,11 +91,9 @@ function keyOf(name, colour) {
   return element('span', {className: 'key'}, dot, name);
 }
 
-function take({run, reset, metrics, heads, samples}) {
+function take({run, reset, ...told}) {
   const known = reset || !runs.has(run) ? {metrics: [], heads: [], samples: []} : runs.get(run);
-  known.metrics.push(...metrics);
-  known.heads.push(...heads);
-  known.samples.push(...samples);
+  Object.entries(known).forEach(([log, lines]) => lines.push(...told[log]));
   runs.set(run, known);
   if (!waiting) {
     waiting = true;

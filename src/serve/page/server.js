@@ -1,26 +1,19 @@
 // Requests to the server.
 import {say} from './words.js';
 
-// Asks for the server's key; returns a promise that resolves when the server accepts it.
-let login = null;
-let pending = null;  // that promise while it is open; concurrent requests share it
+// What the page does about answers; set by main.js.
+export const page = {
+  login: null,             // asks for the server's key; resolves when the server accepts it
+  showWarnings: () => {},  // shows the warnings of the last answer of every path
+};
 
-export function setLogin(ask) {
-  login = ask;
-}
-
-// Shows the warnings of the last answer of every path.
-let showWarnings = () => {};
-const warningsOf = new Map();
-
-export function setWarnings(show) {
-  showWarnings = show;
-}
+let pending = null;  // promise of an open login; concurrent requests share it
+const warningsOf = new Map();  // by path
 
 // Forgets the warnings about an earlier text.
 export function clearWarnings() {
   warningsOf.clear();
-  showWarnings([]);
+  page.showWarnings([]);
 }
 
 function keepWarnings(path, warnings = []) {
@@ -29,7 +22,7 @@ function keepWarnings(path, warnings = []) {
   } else if (!warningsOf.delete(path)) {
     return;  // screen readers may read a live region again when it is written
   }
-  showWarnings([...new Set([...warningsOf.values()].flat())]);
+  page.showWarnings([...new Set([...warningsOf.values()].flat())]);
 }
 
 // Replaces the browser's own error ("Failed to fetch") when the server cannot be reached.
@@ -45,8 +38,8 @@ async function post(path, body, signal) {
   for (;;) {
     const answer = await reached(fetch(path, body === undefined ? {signal} : {
       method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body), signal}));
-    if (answer.status === 401 && login !== null && path !== '/api/login') {
-      pending ??= login().finally(() => { pending = null; });
+    if (answer.status === 401 && page.login !== null && path !== '/api/login') {
+      pending ??= page.login().finally(() => { pending = null; });
       await pending;
     } else if (answer.ok) {
       return answer;
@@ -83,7 +76,7 @@ export function eventReader() {
 
 // Calls see(data) for every event of a stream, until it ends.
 export async function follow(path, body, signal, see) {
-  const reader = (await post(path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
+  const pieces = (await post(path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
   const read = eventReader();
   keepWarnings(path);
   const take = (event) => {
@@ -93,7 +86,7 @@ export async function follow(path, body, signal, see) {
     see(event);
   };
   for (;;) {
-    const {done, value} = await reached(reader.read());
+    const {done, value} = await reached(pieces.read());
     if (done) {
       return;
     }

@@ -2,10 +2,9 @@
 // Keyboard and taps do the same in two steps.
 import {byId, element} from '/views/dom.js';
 import {listenToArrows} from './reach.js';
-import {shownToken} from './tokens.js';
+import {tokenText} from './tokens.js';
 import {say} from './words.js';
 
-let counts = [0, 0];
 let taken = null;    // index of a clean token
 let dragged = null;  // index of the clean token under the pointer
 let put = () => {};
@@ -26,7 +25,7 @@ function take(number) {
 
 function give(from, to) {
   take(null);
-  if (from < counts[0]) {
+  if (from < byId('clean-strip').children.length) {
     put(from, to);
   }
 }
@@ -39,8 +38,7 @@ function showTarget(target) {
 function fill(id, tokens, others) {
   byId(id).replaceChildren(...tokens.map((token, i) => {
     const button = element('button', {type: 'button', className: token === others[i] ? '' : 'differs', title: `${i}`,
-                                      tabIndex: i === 0 ? 0 : -1},
-                           element('bdi', {textContent: shownToken(token), translate: false}));
+                                      tabIndex: i === 0 ? 0 : -1}, tokenText(token));
     button.dataset.token = i;
     return button;
   }));
@@ -48,7 +46,6 @@ function fill(id, tokens, others) {
 
 // Shows the token texts of both texts.
 export function showStrips(clean, corrupt) {
-  counts = [clean.length, corrupt.length];
   fill('clean-strip', clean, corrupt);
   fill('corrupt-strip', corrupt, clean);
   take(null);
@@ -68,18 +65,15 @@ function listenToDrags() {
       }
     }
   });
-  addEventListener('pointerup', (event) => {
-    const target = dragged === null ? null : under(event);
+  const drop = (target) => {
     if (target) {
       give(dragged, numberOf(target));
     }
     showTarget(null);
     dragged = null;
-  });
-  addEventListener('pointercancel', () => {
-    showTarget(null);
-    dragged = null;
-  });
+  };
+  addEventListener('pointerup', (event) => drop(dragged === null ? null : under(event)));
+  addEventListener('pointercancel', () => drop(null));
 }
 
 // Calls given(from, to) with the indices of a clean and a corrupt token.
@@ -87,16 +81,13 @@ export function openStrips(given) {
   put = given;
   listenToDrags();
   ['clean-strip', 'corrupt-strip'].forEach((id) => listenToArrows(byId(id), 'button'));
-  byId('clean-strip').addEventListener('click', ({target}) => {
-    const button = inStrip('clean-strip', target);
-    if (button) {
-      take(taken === numberOf(button) ? null : numberOf(button));
-    }
-  });
-  byId('corrupt-strip').addEventListener('click', ({target}) => {
-    const button = inStrip('corrupt-strip', target);
-    if (button) {
-      give(taken ?? numberOf(button), numberOf(button));
+  byId('strips').addEventListener('click', ({target}) => {
+    const clean = inStrip('clean-strip', target);
+    const corrupt = inStrip('corrupt-strip', target);
+    if (clean) {
+      take(taken === numberOf(clean) ? null : numberOf(clean));
+    } else if (corrupt) {
+      give(taken ?? numberOf(corrupt), numberOf(corrupt));
     }
   });
   byId('strips').addEventListener('keydown', ({key}) => {

@@ -1,4 +1,5 @@
 // Names of tokens in the server's answers, and their display.
+import {element} from '/views/dom.js';
 
 export const percent = (probability) => probability >= 0.1 ? `${(100 * probability).toFixed(0)} %`
   : probability >= 0.001 ? `${(100 * probability).toFixed(1)} %` : '< 0.1 %';
@@ -19,6 +20,18 @@ export function bytesOf(name) {
 export const shownToken = (token) => token.replaceAll(' ', '·').replaceAll('\n', '⏎').replaceAll('\t', '⇥')
   .replace(/^bytes:((?:\\x[0-9a-f]{2})+)$/, (_, bytes) => `⟨${bytes.match(/[0-9a-f]{2}/g).join(' ').toUpperCase()}⟩`) ||
   '∅';
+
+export const tokenText = (token, className = '') =>
+  element('bdi', {className, textContent: shownToken(token), translate: false});
+
+// Returns a button with a token and its probability, as a bar and a number.
+export function likelyRow(token, probability, disabled = true) {
+  const bar = element('i', {className: 'meter', ariaHidden: 'true'});
+  bar.style.width = `${Math.max(1, 100 * probability)}%`;
+  return element('button', {type: 'button', className: 'likely', disabled}, tokenText(token, 'label'),
+    element('span', {className: 'track'}, bar),
+    element('span', {className: 'amount', textContent: percent(probability)}));
+}
 
 // Returns {id, name, probability (null: first token), likely: [{id, name, probability}]} for each
 // token of logprobs.

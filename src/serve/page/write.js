@@ -2,6 +2,7 @@
 import {byId, element} from '/views/dom.js';
 import {commandOf, intervention} from './changes.js';
 import {closeChoices, enterChoices, hideChoices, leaveChoices, listenToChoices, showChoices} from './choices_box.js';
+import {listenToArrows} from './reach.js';
 import {ask, follow} from './server.js';
 import {changed, kSettings, listen, session} from './session.js';
 import {isSpecial, percent, readTokens, shownTexts, shownToken} from './tokens.js';
@@ -166,31 +167,23 @@ function openToken(i) {
 
 function listenToTokens() {
   const box = byId('written');
-  box.addEventListener('pointerover', (event) => {
-    const i = tokenUnder(event);
-    if (i !== null && event.pointerType === 'mouse') {
-      openToken(i);
-    }
-  });
-  box.addEventListener('pointerout', (event) => { if (event.pointerType === 'mouse') { hideChoices(); } });
-  for (const name of ['click', 'focusin']) {
+  for (const name of ['pointerover', 'click', 'focusin']) {
     box.addEventListener(name, (event) => {
       const i = tokenUnder(event);
-      if (i !== null) {
+      if (i !== null && (name !== 'pointerover' || event.pointerType === 'mouse')) {
         openToken(i);
       }
     });
   }
+  box.addEventListener('pointerout', (event) => { if (event.pointerType === 'mouse') { hideChoices(); } });
+  listenToArrows(box, '.piece');
   box.addEventListener('keydown', (event) => {
     const i = tokenUnder(event);
-    const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
-    if (i === null || !(step || ['Enter', ' ', 'ArrowDown', 'Escape'].includes(event.key))) {
+    if (i === null || !['Enter', ' ', 'ArrowDown', 'Escape'].includes(event.key)) {
       return;
     }
     event.preventDefault();
-    if (step) {
-      nodes[Math.max(0, Math.min(nodes.length - 1, i + step))].focus();
-    } else if (event.key === 'Escape') {
+    if (event.key === 'Escape') {
       leaveChoices(event);
     } else {
       openToken(i);

@@ -1,5 +1,6 @@
 #include "views/report/json_output.h"
 
+#include <cmath>
 #include <iostream>
 
 #include "base/display_text.h"
@@ -34,6 +35,16 @@ std::string quoted_label(std::int32_t id, const Tokenizer& tokenizer) {
 
 Json token_json(std::int32_t id, const Tokenizer& tokenizer) {
   return {{"id", id}, {"token", label_of_id(id, tokenizer)}};
+}
+
+Json likeliest_json(const std::vector<TokenLogProbability>& tokens, const Tokenizer& tokenizer) {
+  Json list = Json::array();
+  for (const TokenLogProbability& likely : tokens) {
+    Json token = token_json(likely.token, tokenizer);
+    token["probability"] = std::exp(likely.log_probability);
+    list.push_back(std::move(token));
+  }
+  return list;
 }
 
 }  // namespace headlight

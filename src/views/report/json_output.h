@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "headlight/nn/token_distribution.h"
 #include "headlight/text/tokenizer.h"
 #include "heads/head_json.h"
 
@@ -29,5 +30,7 @@ std::string quoted_label(std::int32_t id, const Tokenizer& tokenizer);
 
 // Returns {"id": ..., "token": label_of_id}.
 Json token_json(std::int32_t id, const Tokenizer& tokenizer);
+// Returns [{"id": ..., "token": label_of_id, "probability": ...}].
+Json likeliest_json(const std::vector<TokenLogProbability>& tokens, const Tokenizer& tokenizer);
 
 }  // namespace headlight

@@ -126,13 +126,8 @@ Json reading_json(const LensReading& reading, const Tokenizer& tokenizer) {
             {"logprob", reading.log_probability},
             {"rank", reading.rank},
             {"entropy", reading.entropy},
-            {"kl", reading.divergence},
-            {"top", Json::array()}};
-  for (const TokenLogProbability& choice : reading.likeliest) {
-    Json entry = token_json(choice.token, tokenizer);
-    entry["probability"] = std::exp(choice.log_probability);
-    json["top"].push_back(std::move(entry));
-  }
+            {"kl", reading.divergence}};
+  json["top"] = likeliest_json(reading.likeliest, tokenizer);
   return json;
 }
 

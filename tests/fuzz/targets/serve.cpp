@@ -2,8 +2,8 @@
 #include "fuzz/targets.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "serve/completions/completion_request.h"
-#include "serve/fields.h"
 #include "serve/http/access.h"
+#include "serve/request/fields.h"
 #include "text/special_names.h"
 
 namespace headlight::fuzz {
@@ -68,7 +68,7 @@ void completion(std::string_view body, bool is_chat) {
 
 // Headers without the key must never get access.
 void head(std::string_view input) {
-  static const serve::Access access({.api_key = "0123456789abcdef", .port = 8080});
+  static const serve::Access access({.api_key = "0123456789abcdef"}, 8080);
   serve::HttpRequest request{.method = "POST", .path = "/v1/completions"};
   request.headers.emplace_back("host", std::string(take_text(input)));
   request.headers.emplace_back("cookie", std::string(take_text(input)));
@@ -95,7 +95,8 @@ void serve(std::string_view input) {
     default:
       accepted([&] {
         serve::Fields fields(input);
-        const std::vector<std::int32_t> ids = fields.tokens("tokens", 257);
+        const std::vector<std::int32_t> ids =
+            serve::token_list(fields.get("tokens"), "tokens", 257);
         ByteTokenizer().decode(ids);
         fields.refuse_others();
       });

@@ -1,4 +1,4 @@
-import {ask, eventReader, setLogin} from '../../../../src/serve/page/server.js';
+import {ask, eventReader, page} from '../../../../src/serve/page/server.js';
 import {equal, test} from '../harness.js';
 
 const kStream = 'data: {"a":1}\n\n: a comment\n\ndata: {"b":"x y"}\n\ndata: [DONE]\n\n';
@@ -31,10 +31,10 @@ test('questions that are refused side by side ask for one key', async () => {
   let logins = 0;
   let isKnown = false;
   window.fetch = async (path) => Response.json({path}, {status: isKnown ? 200 : 401});
-  setLogin(() => {
+  page.login = () => {
     ++logins;
     return new Promise((resolve) => { enter = resolve; });
-  });
+  };
   try {
     const answers = Promise.all([ask('/one'), ask('/two')]);
     await new Promise((resolve) => { setTimeout(resolve, 20); });
@@ -44,6 +44,6 @@ test('questions that are refused side by side ask for one key', async () => {
     equal(await answers, [{path: '/one'}, {path: '/two'}]);
   } finally {
     window.fetch = real;
-    setLogin(null);
+    page.login = null;
   }
 });

@@ -19,6 +19,8 @@ class Fields {
 
   // Returns null for a missing member.
   const Json* find(const std::string& name);
+  // Throws Error if `is_right` is false for the member.
+  const Json* find(const std::string& name, bool (Json::*is_right)() const, const char* expected);
   // Throws Error for a missing member.
   const Json& get(const std::string& name);
   Index integer(const std::string& name, Index otherwise, Index least, Index most);
@@ -27,8 +29,6 @@ class Fields {
   std::string text(const std::string& name, const std::string& otherwise);
   // Returns the texts of a text or of a list of at most `most` texts.
   std::vector<std::string> texts(const std::string& name, std::size_t most);
-  // Returns token ids below `vocabulary`.
-  std::vector<std::int32_t> tokens(const std::string& name, Index vocabulary);
   // Accepts members of other servers' APIs that have no effect here.
   void ignore(std::initializer_list<const char*> names) {
     known_.insert(names.begin(), names.end());

@@ -6,7 +6,7 @@
 
 #include "headlight/formats/model_directory.h"
 #include "headlight/heads/interventions/interventions.h"
-#include "serve/request_texts.h"
+#include "serve/request/request_texts.h"
 
 namespace headlight::serve {
 

@@ -1,6 +1,4 @@
-#include "serve/fields.h"
-
-#include <cmath>
+#include "serve/request/fields.h"
 
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
@@ -8,11 +6,9 @@
 namespace headlight::serve {
 namespace {
 
-std::int32_t token_of(const Json& value, const std::string& name, Index vocabulary) {
-  require_value(value.is_integer() && value.integer() >= 0 && value.integer() < vocabulary, name,
-                "expected token ids from 0 to ", vocabulary - 1, ", got ",
-                value.is_integer() ? value.dump() : std::string(value.type_name()));
-  return static_cast<std::int32_t>(value.integer());
+// Returns a number, or the type of another value.
+std::string described(const Json& value) {
+  return value.is_number() ? value.dump() : value.type_name();
 }
 
 }  // namespace
@@ -25,6 +21,14 @@ const Json* Fields::find(const std::string& name) {
   known_.insert(name);
   const Json* value = body_.find(name);
   return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+const Json* Fields::find(const std::string& name, bool (Json::*is_right)() const,
+                         const char* expected) {
+  const Json* value = find(name);
+  require_value(value == nullptr || (value->*is_right)(), name, "expected ", expected, ", got ",
+                value == nullptr ? "" : value->type_name());
+  return value;
 }
 
 const Json& Fields::get(const std::string& name) {
@@ -40,7 +44,7 @@ Index Fields::integer(const std::string& name, Index otherwise, Index least, Ind
   }
   const bool fits = value->is_integer() && value->integer() >= least && value->integer() <= most;
   require_value(fits, name, "expected a whole number from ", least, " to ", most, ", got ",
-                value->is_number() ? value->dump() : std::string(value->type_name()));
+                described(*value));
   return value->integer();
 }
 
@@ -51,21 +55,17 @@ double Fields::number(const std::string& name, double otherwise, double least, d
   }
   const bool fits = value->is_number() && value->number() >= least && value->number() <= most;
   require_value(fits, name, "expected a number from ", least, " to ", most, ", got ",
-                value->is_number() ? value->dump() : std::string(value->type_name()));
+                described(*value));
   return value->number();
 }
 
 bool Fields::boolean(const std::string& name, bool otherwise) {
-  const Json* value = find(name);
-  require_value(value == nullptr || value->is_boolean(), name, "expected true or false, got ",
-                value == nullptr ? "" : value->type_name());
+  const Json* value = find(name, &Json::is_boolean, "true or false");
   return value == nullptr ? otherwise : value->boolean();
 }
 
 std::string Fields::text(const std::string& name, const std::string& otherwise) {
-  const Json* value = find(name);
-  require_value(value == nullptr || value->is_string(), name, "expected a text, got ",
-                value == nullptr ? "" : value->type_name());
+  const Json* value = find(name, &Json::is_string, "a text");
   return value == nullptr ? otherwise : value->text();
 }
 
@@ -87,16 +87,11 @@ std::vector<std::string> Fields::texts(const std::string& name, std::size_t most
   return texts;
 }
 
-std::vector<std::int32_t> Fields::tokens(const std::string& name, Index vocabulary) {
-  return token_list(get(name), name, vocabulary);
-}
-
 void Fields::refuse_others() const {
   for (const auto& [key, value] : body_.members()) {
     if (known_.count(key) == 0 && !value.is_null()) {
-      const std::string near = nearest_name(key, {known_.begin(), known_.end()});
       fail_value(escaped(key), "is not a key of this request",
-                 near.empty() ? "" : "; did you mean '" + near + "'?");
+                 did_you_mean(key, {known_.begin(), known_.end()}));
     }
   }
 }
@@ -105,7 +100,9 @@ std::vector<std::int32_t> token_list(const Json& list, const std::string& name, 
   require_value(list.is_array(), name, "expected a list of token ids, got ", list.type_name());
   std::vector<std::int32_t> tokens;
   for (const Json& value : list) {
-    tokens.push_back(token_of(value, name, vocabulary));
+    require_value(value.is_integer() && value.integer() >= 0 && value.integer() < vocabulary, name,
+                  "expected token ids from 0 to ", vocabulary - 1, ", got ", described(value));
+    tokens.push_back(static_cast<std::int32_t>(value.integer()));
   }
   return tokens;
 }

@@ -1,4 +1,4 @@
-#include "serve/request_texts.h"
+#include "serve/request/request_texts.h"
 
 #include <algorithm>
 

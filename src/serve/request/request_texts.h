@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "serve/fields.h"
+#include "serve/request/fields.h"
 #include "text/special_names.h"
 #include "text/text_encoder.h"
 

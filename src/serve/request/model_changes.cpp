@@ -1,4 +1,4 @@
-#include "serve/model_changes.h"
+#include "serve/request/model_changes.h"
 
 #include "headlight/base/error.h"
 #include "headlight/heads/head_set.h"
@@ -14,11 +14,10 @@ constexpr Index kMostTokensOfTexts = 16'384;  // limit for all texts of the chan
 
 std::map<HeadId, HeadScore> read_classes(Fields& fields) {
   std::map<HeadId, HeadScore> classes;
-  const Json* given = fields.find("classes");
+  const Json* given = fields.find("classes", &Json::is_object, "an object");
   if (given == nullptr) {
     return classes;
   }
-  require_value(given->is_object(), "classes", "expected an object, got ", given->type_name());
   for (const auto& [head, name] : given->members()) {
     const HeadSet heads = HeadSet::parse(head);
     require_value(heads.size() == 1 && name.is_string(), "classes",
