@@ -79,42 +79,34 @@ Options attention_options() {
            "headlight attention runs/toy --text \"a cat\" --compare_text \"a dog\"",
            "headlight attention runs/toy/step_00000500 --text \"abcabc\" --compare runs/toy",
            "headlight attention runs/toy --file lines.txt --documents line --format npz"}});
-  options.value("text", "Show the attention patterns of this text").basic();
+  options.value("text", "Show the attention patterns of this text");
   add_ids_option(options);
-  options.values("file", kTextsHelp).path().basic();
+  options.values("file", kTextsHelp);
   add_format_options(options);
   add_special_tokens_option(options);
   add_window_option(options);
   options.value("max_documents", "Use this number of first documents; 0: all", "0")
       .value("max_tokens", "Cut every document to this number of first tokens; 0: do not", "0")
       .value("layers", "Layers, as 0,2 (default: all)")
-      .basic()
       .value("heads",
              "Heads of those layers, as 0,2, or of any layer, as 0.1,2.3 or 0:1;2:3 (default: all)")
-      .basic()
       .value("compare_text", "Show this text beside the first in the page, as one more document")
-      .basic()
       .value("compare", "Show the patterns of this model beside MODEL's in the page")
-      .path()
-      .basic()
       .value(
           "scores",
           "Show classes of heads from this heads.json of headlight heads in the page; FILE,FILE2 "
           "for MODEL and --compare")
-      .path()
       .choice("view", "First view of the page, or terminal for text", view_names(), "model")
-      .basic()
       .value("page_files", "Use the page's files in this folder, to develop the page")
-      .path()
       .flag("neurons", "Record queries and keys for the neuron view (implied by --view neuron)")
       .choice("ground", "Background of the terminal, for its colours", kGrounds, "auto")
       .value("format", "Write these formats, of " + listed(kFormats), "npz,json,svg,html")
       .choices(kFormats)
-      .basic()
-      .value("out", "Write to this directory", "attention")
-      .path()
-      .basic();
+      .value("out", "Write to this directory", "attention");
   add_intervene_options(options);
+  options.paths({"file", "compare", "scores", "page_files", "out"})
+      .basic(
+          {"text", "file", "layers", "heads", "compare_text", "compare", "view", "format", "out"});
   return options;
 }
 
@@ -123,7 +115,7 @@ RecordAttentionOptions recording_options(const Options& options) {
   result.max_tokens = options.integer("max_tokens");
   require(result.max_tokens >= 0, "--max_tokens: expected a number from 0, got ",
           result.max_tokens);
-  result.vectors = options.is_set("neurons") || options.text("view") == "neuron";
+  result.vectors = options.given("neurons") || options.text("view") == "neuron";
   return result;
 }
 
@@ -289,8 +281,6 @@ Json json_of(const std::vector<std::string>& files, const RecordedAttention& rec
 
 bool on_light_ground(const Options& options) {
   const std::string ground = options.text("ground");
-  require(std::find(kGrounds.begin(), kGrounds.end(), ground) != kGrounds.end(),
-          "--ground: expected ", listed(kGrounds), ", got '", ground, "'");
   return ground == "auto" ? has_light_background() : ground == "light";
 }
 
@@ -354,9 +344,8 @@ std::vector<std::string> write_files(
 int attention_command(const Options& options) {
   RecordAttentionOptions recording = recording_options(options);
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
-  on_light_ground(options);  // checks --ground before the work starts
   if (!is_terminal_view(options)) {
-    wanted.page.view = parse_name<AttentionView>("view", options.text("view"));
+    wanted.page.view = options.chosen<AttentionView>("view");
   }
   wanted.page.page_files = page_files_option(options);
   const std::vector<std::string> texts = read_documents(options);

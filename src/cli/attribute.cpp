@@ -68,18 +68,13 @@ Options attribute_options() {
                     "\" hat\" --by source --svg sources.svg",
                     "headlight attribute runs/toy --pairs pairs.jsonl --by neuron --npz "
                     "neurons.npz"}});
-  options.value("text", "Read this text").basic();
+  options.value("text", "Read this text");
   add_ids_option(options);
   options.value("token", "Split the logit of this token (default: the most probable one)")
-      .basic()
       .value("against", "Subtract the logit of this token")
-      .basic()
       .value("position", "Position of the prediction, from 0 (default: the last)")
       .value("pairs", "Read clean, corrupt, answer and wrong from these JSON lines instead")
-      .path()
-      .basic()
-      .choice("by", "Split into these parts", kChoiceNames<AttributionBy>, "head")
-      .basic();
+      .choice("by", "Split into these parts", kChoiceNames<AttributionBy>, "head");
   add_group_option(options, "--by source with --pairs");
   options.value("limit", "Show this number of rows, and of largest parts in figures; 0: all", "20")
       .alias("top", "limit");
@@ -87,6 +82,7 @@ Options attribute_options() {
   add_special_tokens_option(options);
   add_window_option(options);
   add_intervene_options(options);
+  options.paths({"pairs"}).basic({"text", "token", "against", "pairs", "by"});
   return options;
 }
 
@@ -137,7 +133,7 @@ std::vector<AttributionTask> tasks_of(const Options& options, const LoadedModel&
 }
 
 int attribute_command(const Options& options) {
-  const auto by = parse_name<AttributionBy>("by", options.text("by"));
+  const auto by = options.chosen<AttributionBy>("by");
   require(by == AttributionBy::source || !options.given("group"), "--group: needs --by source");
   const Index limit = count_option(options, "limit", 0);
   const ResultFiles files(options);

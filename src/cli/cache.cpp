@@ -69,25 +69,20 @@ Options cache_options() {
            "--type float16 --out book.safetensors",
            "headlight cache gpt2_dir --data lines.txt --documents line --names resid_post.6 "
            "--positions last"}});
-  options.value("text", "Run the model over this text").basic();
+  options.value("text", "Run the model over this text");
   add_ids_option(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
   options.value("names", "Write these points, separated by commas", "resid_post")
-      .basic()
       .value("layers", "Layers of names without layers, as 3, 4-8 or 4- (default: all)")
-      .basic()
       .value("positions",
              "Write these tokens of every sequence: all, last, or positions as 3, 4-8 or 4-", "all")
-      .basic()
       .choice("type", "Type of the elements", kChoiceNames<StoredFloats>, "float32")
-      .basic()
       .value("shard_rows",
              "Largest number of rows in a file (default: 65536, or the rows of 1 GiB as float32)")
-      .value("out", "Write to this .npz or .safetensors file", "acts.npz")
-      .path()
-      .basic();
+      .value("out", "Write to this .npz or .safetensors file", "acts.npz");
+  options.paths({"out"}).basic({"text", "names", "layers", "positions", "type", "out"});
   return options;
 }
 
@@ -124,7 +119,7 @@ ActivationFileOptions file_options(const Options& options) {
       .activations = {.points = points_option(options),
                       .positions = parse_positions("positions", options.text("positions")),
                       .batch_size = count_option(options, "batch_size", 1)},
-      .type = parse_name<StoredFloats>("type", options.text("type")),
+      .type = options.chosen<StoredFloats>("type"),
       .model = options.positional()};
   if (options.given("shard_rows")) {
     constexpr Index kMost = std::numeric_limits<std::int32_t>::max();

@@ -54,8 +54,8 @@ Options compare_options() {
   options.choice("axis", "Draw losses against this axis", kChoiceNames<HistoryAxis>, "updates")
       .value("smooth", "Weight of earlier losses in the average of training losses; 0: no average",
              "0.95")
-      .value("svg", "Also write the chart to this .svg file")
-      .path();
+      .value("svg", "Also write the chart to this .svg file");
+  options.paths({"svg"});
   return options;
 }
 
@@ -107,7 +107,7 @@ double top_of(const std::vector<ComparedRun>& runs) {
 
 Comparison compare(const std::vector<std::string>& directories, const Options& options) {
   Comparison comparison;
-  comparison.curves = {.axis = parse_name<HistoryAxis>("axis", options.text("axis")),
+  comparison.curves = {.axis = options.chosen<HistoryAxis>("axis"),
                        .smoothing = options.number("smooth")};
   comparison.curves.validate();
   std::vector<RunHistory> histories;

@@ -53,16 +53,13 @@ Options eval_options() {
   add_window_option(options);
   add_intervene_options(options);
   options.value("logits", "Also write the logits of every token to this .npz file")
-      .path()
       .choice("weights", "Round the matrices to this format first", kChoiceNames<WeightFormat>,
               "float32")
-      .basic()
       .flag("per_token", "Also print the log-probability of every token, in nats")
-      .basic()
       .choice("view", "Form of --per_token (default: text on a terminal, else table)", kViews)
       .value("limit", "--per_token: show this number of first tokens; 0: all", "0")
-      .value("max_batches", "Use this number of batches, spread evenly over the text; 0: all", "0")
-      .basic();
+      .value("max_batches", "Use this number of batches, spread evenly over the text; 0: all", "0");
+  options.paths({"logits"}).basic({"weights", "per_token", "max_batches"});
   return options;
 }
 
@@ -95,17 +92,15 @@ EvaluationOptions evaluation_options(const Options& options) {
 
 // Options of the token report; none without --per_token.
 std::optional<TokenReport::Options> report_options(const Options& options) {
-  if (!options.is_set("per_token")) {
+  if (!options.given("per_token")) {
     refuse_options(options, {"view", "limit"}, "needs --per_token");
   }
-  const std::string view = options.text("view");
-  require(!options.given("view") || view == "table" || view == "text",
-          "--view: expected table or text, got '", view, "'");
   require(!options.given("view") || !options.json(), "--view: cannot be combined with --json");
-  if (!options.is_set("per_token")) {
+  if (!options.given("per_token")) {
     return std::nullopt;
   }
-  const bool coloured = options.given("view") ? view == "text" : has_colours(Stream::output);
+  const bool coloured =
+      options.given("view") ? options.text("view") == "text" : has_colours(Stream::output);
   return TokenReport::Options{.view = options.json() ? TokenView::json
                                       : coloured     ? TokenView::text
                                                      : TokenView::table,
@@ -125,7 +120,7 @@ Evaluation evaluate_and_show_tokens(const LoadedModel& loaded, const TokenDatase
 }
 
 int eval_command(const Options& options) {
-  const WeightFormat format = parse_name<WeightFormat>("weights", options.text("weights"));
+  const WeightFormat format = options.chosen<WeightFormat>("weights");
   const std::optional<TokenReport::Options> report = report_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   round_weights(*loaded.model, format);

@@ -79,37 +79,25 @@ Options generate_options() {
            "headlight generate runs/toy --prompt \"Q: why?\" --stop \"Q:\" --json",
            "headlight generate runs/toy --prompt \"Once\" --intervene \"off 1.0, mlp.0\""}});
   options.value("prompt", "Continue this text")
-      .basic()
       .value("prompt_file", "Continue the text of this UTF-8 file; -: standard input")
-      .path()
-      .basic()
       .value("start", "As --prompt, or FILE:path for a file (nanoGPT's name)")
       .value("ids", "Continue these token ids, as 1,4093; no token is added");
   add_special_tokens_option(options);
   options.value("max_new_tokens", "Generate at most this number of tokens", "500")
-      .basic()
       .value("temperature",
              "Sample with this temperature; 0: always choose the most probable token", "1.0")
-      .basic()
       .value("top_k", "Choose among this number of most probable tokens; 0: all", "0")
-      .basic()
       .value("top_p", "Choose among the most probable tokens that sum to this probability", "1.0")
-      .basic()
       .value("min_p", "Drop tokens below this share of the highest probability", "0")
       .value("repetition_penalty", "Above 1: discourage tokens of prompt and output", "1.0")
       .value("repetition_window", "Apply the penalty to this number of latest tokens; 0: all", "0")
       .value("seed", "Seed of the random choices", "1337")
-      .basic()
       .value("num_samples", "Generate this number of texts, side by side", "1")
-      .basic()
       .choice("weights", "Precision of the matrices", kChoiceNames<WeightFormat>, "float32")
-      .basic()
       .value("logprobs",
              "Also print log-probabilities of each token and of this number of most probable ones")
       .values("stop", "End before this text, or before any of several")
-      .basic()
       .flag("stream", "Print the text while it is generated")
-      .basic()
       .flag("ignore_eos", "Ignore tokens that end texts: generate all of --max_new_tokens")
       .flag("no_cache", "Compute without the key/value cache (slow)");
   add_intervene_options(options);
@@ -117,6 +105,9 @@ Options generate_options() {
       .alias("n", "max_new_tokens")
       .alias("predict", "max_new_tokens")
       .alias("n_predict", "max_new_tokens");
+  options.paths({"prompt_file"})
+      .basic({"prompt", "prompt_file", "max_new_tokens", "temperature", "top_k", "top_p", "seed",
+              "num_samples", "weights", "stop", "stream"});
   return options;
 }
 
@@ -150,11 +141,11 @@ GenerateOptions generation_options(const Options& options) {
   result.sampling.repetition_window = options.integer("repetition_window");
   result.sampling.seed = seed_option(options);
   result.stop = options.texts("stop");
-  result.ignore_end_of_text = options.is_set("ignore_eos");
+  result.ignore_end_of_text = options.given("ignore_eos");
   if (options.given("logprobs")) {
     result.logprobs = count_option(options, "logprobs", 0);
   }
-  result.use_cache = !options.is_set("no_cache");
+  result.use_cache = !options.given("no_cache");
   result.validate();
   return result;
 }
@@ -282,12 +273,12 @@ std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& to
 }
 
 int generate_command(const Options& options) {
-  const bool stream = options.is_set("stream");
+  const bool stream = options.given("stream");
   require(!options.json() || !stream, "--stream: cannot be combined with --json");
   const GenerateOptions generation = generation_options(options);
   constexpr Index kMostTexts = 10'000;  // generated at once, each with its keys and values
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);
-  const auto format = parse_name<WeightFormat>("weights", options.text("weights"));
+  const auto format = options.chosen<WeightFormat>("weights");
   const std::string text = read_text(options);
   const LoadedModel loaded = load_text_model(
       options.positional(), options,

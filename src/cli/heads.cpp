@@ -106,39 +106,33 @@ Options heads_options() {
            "headlight heads runs/toy --data book.txt --filter \"induction>0.5\" --columns "
            "head,induction,k_composition,k_source",
            "headlight heads runs/induction --over_time"}});
-  options.value("text", "Score the heads on this text, instead of --data").basic();
+  options.value("text", "Score the heads on this text, instead of --data");
   add_ids_option(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
   options.value("annotations", "Known pairs of positions in the documents of --data (JSON lines)")
-      .path()
       .value("heads", "Heads to score, as 0.1,2.3 (default: all)")
-      .basic()
       .value("max_tokens", "Cut every document to this number of first tokens; 0: do not", "0")
       .value("columns", "Columns to show: head, verdict, any score ...")
-      .basic()
       .value("sort", "Sort by this column, the largest first")
-      .basic()
       .flag("ascending", "Sort the smallest first")
       .value("filter", "Show only matching heads, as induction>0.5,layer>=2,verdict=induction")
-      .basic()
       .value("repeats", "Measure on this number of sequences of repeated random tokens; 0: none",
              "16")
       .value("repeat_length", "Repeat this number of random tokens", "64")
       .value("redundancy", "Compare all pairs of heads on this number of documents; 0: none", "16")
       .value("cluster_below", "Group heads below this Jensen-Shannon distance", "0.2")
       .flag("over_time", "Show the scores recorded by a run with --track_heads")
-      .basic()
       .flag("no_weight_scores", "Leave out copying and k_composition")
       .flag("exclude_bos", "mul and abs: leave out the first token")
       .flag("exclude_current_token", "mul and abs: leave out the query's own token")
       .value("resamples", "Resamples of the bootstrap; 0: no intervals", "1000")
       .value("seed", "Seed of the bootstrap and the random tokens", "1337")
       .choice("lang", "Language of tables and sentences", kChoiceNames<Language>, "en")
-      .value("out", "Write heads.json, .csv, .npz and figures to this directory")
-      .path()
-      .basic();
+      .value("out", "Write heads.json, .csv, .npz and figures to this directory");
+  options.paths({"annotations", "out"})
+      .basic({"text", "heads", "columns", "sort", "filter", "over_time", "out"});
   return options;
 }
 
@@ -204,9 +198,9 @@ HeadScoreOptions score_options(const Options& options) {
   }
   result.batch_size = count_option(options, "batch_size", 1);
   result.max_tokens = count_option(options, "max_tokens", 0);
-  result.weight_scores = !options.is_set("no_weight_scores");
-  result.exclude_bos = options.is_set("exclude_bos");
-  result.exclude_current_token = options.is_set("exclude_current_token");
+  result.weight_scores = !options.given("no_weight_scores");
+  result.exclude_bos = options.given("exclude_bos");
+  result.exclude_current_token = options.given("exclude_current_token");
   result.bootstrap.resamples = count_option(options, "resamples", 0, kMostSamples);
   result.bootstrap.seed = seed_option(options);
   result.processes = &all_processes();
@@ -216,7 +210,7 @@ HeadScoreOptions score_options(const Options& options) {
 HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
                         const LoadedModel& loaded) {
   HeadsReport report;
-  report.language = parse_name<Language>("lang", options.text("lang"));
+  report.language = options.chosen<Language>("lang");
   RedundancyOptions redundancy{.heads = scoring.heads,
                                .documents = count_option(options, "redundancy", 0),
                                .threshold = options.number("cluster_below")};
@@ -268,7 +262,7 @@ std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& s
     filter_heads(options.text("filter"), heads);
   }
   if (options.given("sort")) {
-    sort_heads(options.text("sort"), options.is_set("ascending"), heads);
+    sort_heads(options.text("sort"), options.given("ascending"), heads);
   }
   return heads;
 }
@@ -296,7 +290,7 @@ void check_display(const Options& options) {
 }
 
 int heads_command(const Options& options) {
-  if (options.is_set("over_time")) {
+  if (options.given("over_time")) {
     refuse_options(options, {"text", "ids", "data", "heads", "filter", "sort", "intervene"},
                    "cannot be combined with --over_time");
     show_heads_over_time(options);

@@ -260,7 +260,7 @@ std::vector<std::string> write_picture(const Options& options, const std::string
 }  // namespace
 
 void show_heads_over_time(const Options& options) {
-  const Language language = parse_name<Language>("lang", options.text("lang"));
+  const Language language = options.chosen<Language>("lang");
   const HeadHistory history = read_head_history(options.positional());
   const std::vector<std::string> scores = chosen_scores(options, history);
   const std::vector<Birth> births = births_of(history, scores);

@@ -46,7 +46,8 @@ Options importance_options() {
   add_text_data_options(options);
   add_window_option(options);
   add_result_options(options);
-  options.flag("no_ablation", "Measure with one forward and backward pass only").basic();
+  options.flag("no_ablation", "Measure with one forward and backward pass only");
+  options.basic({"no_ablation"});
   return options;
 }
 
@@ -175,7 +176,7 @@ int importance_command(const Options& options) {
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   const TokenDataset data = read_text_data(options, *loaded.tokenizer);
   Measures measures{head_importance(*loaded.model, data, {.batch_size = batch_size}), {}};
-  if (!options.is_set("no_ablation")) {
+  if (!options.given("no_ablation")) {
     measures.effects = ablate_heads(*loaded.model, data, {.batch_size = batch_size}).heads;
   }
   const std::vector<ResultGrid> grids = grids_of(measures);

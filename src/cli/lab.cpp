@@ -48,10 +48,9 @@ Options lab_options() {
       .alias("max_iters", "iters")
       .value("seed", "Seed of all random numbers", "1337")
       .value("model", "induction: inspect this model instead of training one")
-      .path()
       .choice("lang", "Language of the explanations", kChoiceNames<Language>, "en")
-      .value("out", "Write the figures and results.json to this directory")
-      .path();
+      .value("out", "Write the figures and results.json to this directory");
+  options.paths({"model", "out"});
   return options;
 }
 
@@ -69,7 +68,7 @@ const Experiment& find_experiment(const std::string& name) {
 }
 
 void print_list(const Options& options) {
-  const Language language = parse_name<Language>("lang", options.text("lang"));
+  const Language language = options.chosen<Language>("lang");
   Json names = Json::array();
   for (const Experiment& experiment : lab::kExperiments) {
     const std::string summary = lab::prose(experiment.name, language).title();
@@ -106,7 +105,7 @@ lab::Settings settings_of(const Options& options, const Experiment& experiment) 
           "' makes its own models; expected none");
   require(!options.given("model") || iterations == 0,
           "--iters: expected none beside --model, which is not trained");
-  return {.full = options.is_set("full"),
+  return {.full = options.given("full"),
           .iterations = iterations,
           .seed = static_cast<std::uint64_t>(seed),
           .model = options.given("model") ? options.text("model") : ""};
@@ -114,7 +113,7 @@ lab::Settings settings_of(const Options& options, const Experiment& experiment) 
 
 void run_experiment(const Experiment& experiment, const Options& options) {
   const lab::Settings settings = settings_of(options, experiment);
-  Report report(experiment.name, parse_name<Language>("lang", options.text("lang")));
+  Report report(experiment.name, options.chosen<Language>("lang"));
   experiment.run(settings, report);
   Json results{{"experiment", experiment.name}, {"seed", settings.seed}, {"full", settings.full}};
   results.update(report.json());

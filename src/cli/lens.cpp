@@ -49,25 +49,21 @@ Options lens_options() {
                                 "--point mlp_out --target \",\"",
                                 "headlight lens runs/toy --data data/toy.txt --documents "
                                 "blank_line --svg layers.svg"}});
-  options.value("text", "Read this text").basic();
+  options.value("text", "Read this text");
   add_ids_option(options);
   options.choice("point", "Read this point", kLensPointNames, "resid_post")
-      .basic()
       .value("layers", "Layers, as 3, 0-5 or 4- (default: all)")
-      .basic()
       .value("positions", "Tokens of the text, from 0, as 3, 0-5 or last (default: all)")
-      .basic()
       .value("target", "Target after the text (default: the most probable token)")
-      .basic()
       .value("top_k", "Report this number of most probable tokens; the table shows as many as fit",
-             "5")
-      .basic();
+             "5");
   add_result_options(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
   options.value("max_batches",
                 "--data: use this number of batches, spread evenly over the text; 0: all", "0");
+  options.basic({"text", "point", "layers", "positions", "target", "top_k"});
   return options;
 }
 
@@ -86,12 +82,7 @@ void check_source(const Options& options) {
 }
 
 LensView view_of(const Options& options) {
-  const std::string text = options.text("point");
-  const auto* name = std::find(kLensPointNames.begin(), kLensPointNames.end(), text);
-  if (name == kLensPointNames.end()) {
-    fail_choice("point", kLensPointNames, text);
-  }
-  LensView view{.point = kLensPoints[static_cast<std::size_t>(name - kLensPointNames.begin())]};
+  LensView view{.point = options.chosen<Point>("point")};
   if (options.given("layers")) {
     view.layers = parse_range("layers", options.text("layers"));
   }

@@ -48,23 +48,18 @@ Options prune_options() {
                     "--finetune_iters 200"}});
   add_text_data_options(options);
   options.value("heads", "Remove these heads, as 0.1,2.3 or 0:1;2:3")
-      .basic()
       .value("keep", "Keep this number of heads, or a share such as 50%")
-      .basic()
       .value("until_loss", "Stop before the loss rises by more: +0.02 (nats per token) or 2%")
-      .basic()
       .choice("by", "Rank heads by this measure (sensitivity is faster)",
               kChoiceNames<PruneRanking>, "ablation")
       .value("rounds", "Rank the heads anew this number of times", "8")
       .value("finetune_iters", "Train for this number of steps after pruning", "0")
-      .basic()
       .values("finetune_data", "Train on these texts instead of --data")
-      .path()
       .value("learning_rate", "Initial learning rate of the training, falling to a tenth", "3e-4")
       .value("seed", "Seed of the training's batches", "1337")
-      .value("out", "Write to this directory, which must not exist")
-      .path()
-      .basic();
+      .value("out", "Write to this directory, which must not exist");
+  options.paths({"finetune_data", "out"})
+      .basic({"heads", "keep", "until_loss", "finetune_iters", "out"});
   return options;
 }
 
@@ -113,7 +108,7 @@ double loss_on(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset&
 
 PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const Options& options) {
   const auto heads = static_cast<double>(HeadSet::all(loaded.model->heads()).size());
-  PrunePlanOptions plan{.ranking = parse_name<PruneRanking>("by", options.text("by")),
+  PrunePlanOptions plan{.ranking = options.chosen<PruneRanking>("by"),
                         .rounds = count_option(options, "rounds", 1),
                         .batch_size = count_option(options, "batch_size", 1)};
   if (options.given("keep")) {

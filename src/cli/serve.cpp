@@ -40,10 +40,8 @@ Options serve_options() {
   options.value("host", "Listen on this address", "127.0.0.1")
       .value("port", "Listen on this port; 0: a free one", "8080")
       .value("api_key_file", "Require the key in this file from every request")
-      .path()
       .values("allow_host", "Accept requests from browsers for this name of the server, too")
       .value("runs", "Show the training runs of this folder on the page, as they progress")
-      .path()
       .values("allow_origin", "Let scripts of this page send requests, as https://example.org")
       .choice("weights", "Precision of the matrices", kChoiceNames<WeightFormat>, "float32")
       .value("slots", "Generate at most this number of texts of a model at once", "16")
@@ -56,6 +54,7 @@ Options serve_options() {
              "131072")
       .value("max_tokens", "Length of chat answers for requests that set none", "512");
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
+  options.paths({"api_key_file", "runs"});
   return options;
 }
 
@@ -92,7 +91,7 @@ ServeOptions serve_options(const Options& options) {
     require(std::filesystem::is_directory(result.runs), "--runs: expected a folder of runs, got ",
             result.runs);
   }
-  result.weights = parse_name<WeightFormat>("weights", options.text("weights"));
+  result.weights = options.chosen<WeightFormat>("weights");
   result.slots = count_option(options, "slots", 1, 256);
   result.queue = count_option(options, "queue", 0);
   result.context_tokens = count_option(options, "ctx_size", 0);

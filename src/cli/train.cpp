@@ -101,12 +101,10 @@ Options train_options() {
        .exit_codes =
            "3 a checkpoint could not be saved, 4 another process uses the run directory, 130 "
            "interrupted at once"});
-  options.group("Run and data")
-      .boolean("resume", "Continue the run in RUN or out_dir")
-      .path()
-      .basic();
+  options.group("Run and data").boolean("resume", "Continue the run in RUN or out_dir");
   add_config_options(options, {});
   add_ignored_options(options);
+  options.paths({"resume"}).basic({"resume"});
   return options;
 }
 

@@ -59,26 +59,24 @@ Options ablate_options() {
                     "headlight ablate runs/toy --data book.txt --off \"0.1, mlp.1\" layer.2"}});
   add_text_data_options(options);
   add_window_option(options);
-  options.value("text", "Measure on this text, instead of --data").basic();
+  options.value("text", "Measure on this text, instead of --data");
   add_ids_option(options);
   options.value("heads", "Heads to ablate, as 0.1,2.3 or 0:1;2:3 (default: all)")
-      .basic()
       .flag("all", "Ablate every head (the default)")
       .choice("mode", "Replacement of a head's output", kChoiceNames<AblationMode>, "zero")
-      .basic()
       .value("pairs", "Also ablate all pairs among this number of most important heads", "0")
-      .basic()
       .value("resamples", "Resamples of the bootstrap", "1000")
       .value("seed", "Seed of the bootstrap", "1337");
   add_result_options(options);
   add_part_options(options);
+  options.basic({"text", "heads", "mode", "pairs"});
   return options;
 }
 
 AblationOptions ablation_options(const Options& options) {
-  require(!options.is_set("all") || !options.given("heads"), "expected either --all or --heads");
+  require(!options.given("all") || !options.given("heads"), "expected either --all or --heads");
   AblationOptions result;
-  result.mode = parse_name<AblationMode>("mode", options.text("mode"));
+  result.mode = options.chosen<AblationMode>("mode");
   if (options.given("heads")) {
     result.heads = HeadSet::parse(options.text("heads"));
   }

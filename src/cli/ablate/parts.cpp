@@ -73,12 +73,10 @@ LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences) 
 void add_part_options(Options& options) {
   options
       .values("off", "Ablate these parts at once, as \"5.1, mlp.3\"; each value is an experiment")
-      .basic()
       .value("each", "Ablate each mlp, attn or layer, or each neuron of a layer (neuron.3)")
-      .basic()
       .value("scores", "heads.json of headlight heads, for --off with classes of heads")
-      .path()
       .value("limit", "--each neuron.L: show this number of largest changes; 0: all", "20");
+  options.paths({"scores"}).basic({"off", "each"});
 }
 
 bool asks_for_parts(const Options& options) {

@@ -94,27 +94,20 @@ Options bench_options() {
                                 "headlight bench --signature --cpu_variant v3"},
                    .positional_choices = kinds});
   options.value("config", "Read the configuration from this TOML file")
-      .path()
-      .basic()
       .value("steps", "train: time this number of steps", "20")
-      .basic()
       .value("warmup", "train: make this number of steps before them", "5")
       .value("model", "generate: use this model instead of random weights")
-      .path()
-      .basic()
       .choice("weights", "generate: precision of the matrices", kChoiceNames<WeightFormat>,
               "float32")
-      .basic()
       .value("prompt_tokens", "generate: length of the prompt in tokens", "16")
       .value("new_tokens", "generate: generate this number of tokens", "48")
-      .basic()
       .value("rounds", "generate: repeat the generation this number of times", "3")
       .value("lengths",
              "attention: sequence lengths, as 64,256 (default: doubling up to block_size)")
-      .basic()
-      .flag("signature", "Print a hash of the bits that this build computes")
-      .basic();
+      .flag("signature", "Print a hash of the bits that this build computes");
   add_config_options(options, default_config(), true);
+  options.paths({"config", "model"})
+      .basic({"config", "steps", "model", "weights", "new_tokens", "lengths", "signature"});
   return options;
 }
 
@@ -171,7 +164,7 @@ void print(const char* kind, const BenchReport& report, bool as_json) {
 }
 
 int bench_command(const Options& options) {
-  if (options.is_set("signature")) {
+  if (options.given("signature")) {
     require(options.positionals().empty(),
             "bench: --signature measures nothing; leave either it or the kind away");
     print("signature", bench_signature(), options.json());

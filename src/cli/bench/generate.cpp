@@ -102,7 +102,7 @@ MeasuredTokens measure(Decoder& decoder, const Lengths& lengths, Index rounds) {
 BenchReport bench_generate(const BenchTask& task) {
   const std::unique_ptr<Gpt> model = model_of(task);
   const Lengths lengths = lengths_of(task.options, model->config().block_size);
-  const WeightFormat format = parse_name<WeightFormat>("weights", task.options.text("weights"));
+  const WeightFormat format = task.options.chosen<WeightFormat>("weights");
   Decoder decoder(*model, format);
   const auto [token_ms, first_ms] = measure(decoder, lengths, count_of(task.options, "rounds", 1));
   const double peak = peak_memory();  // before the bandwidth measurement, which needs memory too

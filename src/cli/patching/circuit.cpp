@@ -60,15 +60,12 @@ Options circuit_options() {
   add_intervene_options(options);
   options
       .value("edges", "Keep at most this number of edges; 0: as many as --faithfulness needs", "0")
-      .basic()
       .value("faithfulness", "Keep as few edges as reach this faithfulness", "0.8")
-      .basic()
       .value("steps", "Points of the integrated gradients; 1: the clean text only", "5")
       .value("limit", "Show this number of rows; 0: all", "20")
-      .value("curve", "Draw faithfulness against edges to this file")
-      .path()
-      .basic();
+      .value("curve", "Draw faithfulness against edges to this file");
   add_result_options(options);
+  options.paths({"curve"}).basic({"edges", "faithfulness", "curve"});
   return options;
 }
 

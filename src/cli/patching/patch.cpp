@@ -80,21 +80,18 @@ Options patch_options() {
   options
       .value("point", "Replace values of this point: z, resid_pre, attn_out, mlp_out, q ...", "z")
       .choices(kChoiceNames<Point>)
-      .basic()
-      .value("by", "Replace by " + listed(kPatchParts) +
-                       " (default: head, or position for points without heads)")
-      .choices(kPatchParts)
-      .basic()
+      .choice("by", "Parts to replace (default: head, or position for points without heads)",
+              kPatchParts)
       .value("layers", "Only these layers, as 3 or 4-8")
       .value("positions", "Only these positions, as 3 or 4-8");
   add_group_option(options, "--by group");
   options.choice("method", "Patch, estimate from a gradient, or both", kPatchMethods, "patch")
       .value("path", "Patch one path FROM:TO.q, .k or .v, as 0.4:3.1.k")
-      .basic()
       .value("limit", "Show this number of rows of a grid; 0: all", "20")
       .flag("noising", "Read the clean text with values of the corrupt one");
   add_result_options(options);
   add_intervene_options(options);
+  options.basic({"point", "by", "path"});
   return options;
 }
 

@@ -30,9 +30,6 @@ void set_parts(const Options& options, PatchGridOptions& grid) {
   grid.by_item = by.starts_with("head");
   grid.by_position = by == "position" || by == "head,position";
   grid.by_group = by == "group" || by == "head,group";
-  if (std::find(kPatchParts.begin(), kPatchParts.end(), by) == kPatchParts.end()) {
-    fail_choice("--by", kPatchParts, by);
-  }
   require(grid.by_position || !options.given("positions"), "--positions: needs --by position");
   require(grid.by_group || !options.given("group"), "--group: needs --by group");
 }
@@ -48,12 +45,9 @@ PatchGridOptions grid_options(const Options& options) {
   }
   set_parts(options, grid);
   const std::string method = options.text("method");
-  if (std::find(kPatchMethods.begin(), kPatchMethods.end(), method) == kPatchMethods.end()) {
-    fail_choice("--method", kPatchMethods, method);
-  }
   grid.patch = method != "attribution";
   grid.attribution = method != "patch";
-  grid.noising = options.is_set("noising");
+  grid.noising = options.given("noising");
   return grid;
 }
 
@@ -364,7 +358,7 @@ std::string receiver_name(const PatchPath& path, const HeadLayout& heads) {
 }  // namespace
 
 bool asks_for_grid(const Options& options) {
-  bool is_grid = options.is_set("noising");
+  bool is_grid = options.given("noising");
   for (const char* name : {"pairs", "point", "by", "layers", "positions", "group", "method"}) {
     is_grid = is_grid || options.given(name);
   }

@@ -191,17 +191,12 @@ bool has_several(const std::vector<PatchingTask>& tasks) {
 
 void add_pair_options(Options& options) {
   options.value("clean", "Text with the wanted answer")
-      .basic()
       .value("corrupt", "Text with the same number of tokens and another answer")
-      .basic()
       .value("answer", "Answer to the clean text, of one or more tokens")
-      .basic()
       .value("wrong", "Answer to the corrupt text")
-      .basic()
-      .value("pairs", "Read clean, corrupt, answer and wrong from these JSON lines instead")
-      .path()
-      .basic();
+      .value("pairs", "Read clean, corrupt, answer and wrong from these JSON lines instead");
   add_special_tokens_option(options);
+  options.paths({"pairs"}).basic({"clean", "corrupt", "answer", "wrong", "pairs"});
 }
 
 void add_group_option(Options& options, const std::string& with) {

@@ -33,8 +33,10 @@ struct OptionInfo {
   std::string fallback = {};              // default value; empty: none
   std::string group = {};                 // "Run and data": its heading ends with " options"
   std::vector<std::string> choices = {};  // values that shells offer
+  bool is_choice = false;                 // takes no other values than `choices`
   bool is_path = false;                   // shells offer files
   bool is_basic = false;                  // in the short help of a command with many options
+  std::vector<std::string> values = {};   // given by the user; "" for a flag
 };
 
 // Form of a help text. All but `usual` have a name, which is the word after --help.

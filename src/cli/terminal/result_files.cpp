@@ -15,14 +15,10 @@ void warn_about_fonts(const std::string& text) {
 
 void add_result_options(Options& options) {
   options.value("svg", "Also draw the result to this .svg file")
-      .path()
-      .basic()
       .value("png", "Also draw the result to this .png file")
-      .path()
       .value("npz", "Also write the numbers to this .npz file, for numpy.load")
-      .path()
-      .value("html", "Also write the result to this .html page, which shows values at the pointer")
-      .path();
+      .value("html", "Also write the result to this .html page, which shows values at the pointer");
+  options.paths({"svg", "png", "npz", "html"}).basic({"svg"});
 }
 
 ResultFiles::ResultFiles(const Options& options) {

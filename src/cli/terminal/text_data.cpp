@@ -11,29 +11,26 @@
 
 namespace headlight::cli {
 
-namespace {
-
 constexpr std::array<std::string_view, 2> kOnOff{"on", "off"};
-
-}  // namespace
 
 void add_format_options(Options& options) {
   options
       .choice("documents", "Split plain text into documents at", kChoiceNames<DocumentSplit>,
               "none")
-      .basic()
       .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
       .value("jsonl",
              "Key of the text in JSON lines, one document per line. Without it, the key is 'text' "
              "in .jsonl files, and other files are plain text");
+  options.basic({"documents"});
 }
 
 void add_text_data_options(Options& options) {
-  options.values("data", kTextsOrIdsHelp).path().basic();
+  options.values("data", kTextsOrIdsHelp);
   add_format_options(options);
   options.choice("token_dtype", kTokenDtypeHelp, kChoiceNames<TokenDtype>, "auto")
       .value("batch_size", "Compute this number of sequences at once", "12");
   add_special_tokens_option(options);
+  options.paths({"data"}).basic({"data"});
 }
 
 void add_special_tokens_option(Options& options, const std::string& fallback) {
@@ -43,9 +40,7 @@ void add_special_tokens_option(Options& options, const std::string& fallback) {
 }
 
 bool special_tokens_option(const Options& options) {
-  const std::string text = options.text("special_tokens");
-  require(text == "on" || text == "off", "--special_tokens: expected on or off, got '", text, "'");
-  return text == "on";
+  return options.text("special_tokens") == "on";
 }
 
 LoadedModel load_text_model(const std::filesystem::path& path, const Options& options,
@@ -81,15 +76,13 @@ LoadedModel load_windowed_model(const std::filesystem::path& path, const Options
 }
 
 BeginToken begin_option(const Options& options) {
-  return options.has("bos") ? parse_name<BeginToken>("bos", options.text("bos"))
-                            : BeginToken::automatic;
+  return options.has("bos") ? options.chosen<BeginToken>("bos") : BeginToken::automatic;
 }
 
 TextFormat text_format(const Options& options) {
-  const TextFormat format{
-      .split = {.mode = parse_name<DocumentSplit>("documents", options.text("documents")),
-                .separator = options.text("separator")},
-      .jsonl = options.text("jsonl")};
+  const TextFormat format{.split = {.mode = options.chosen<DocumentSplit>("documents"),
+                                    .separator = options.text("separator")},
+                          .jsonl = options.text("jsonl")};
   require(format.split.mode == DocumentSplit::token || !options.given("separator"),
           "--separator: needs --documents token");
   format.split.validate();
@@ -105,10 +98,6 @@ std::vector<TextFile> find_texts(const std::vector<std::string>& names,
   return files;
 }
 
-TokenDtype token_dtype_option(const Options& options) {
-  return parse_name<TokenDtype>("token_dtype", options.text("token_dtype"));
-}
-
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name, std::string_view token_file) {
   require(options.given(name), "--", name, ": expected a text file");
@@ -119,7 +108,7 @@ TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
 TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,
                             const Tokenizer& tokenizer) {
   TextFormat format = text_format(options);
-  format.token_dtype = token_dtype_option(options);
+  format.token_dtype = options.chosen<TokenDtype>("token_dtype");
   format.begin = begin_option(options);
   std::vector<std::string> warnings;
   TokenDataset data = join_datasets(read_datasets(files, format, tokenizer, warnings),

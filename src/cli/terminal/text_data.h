@@ -45,9 +45,7 @@ TextFormat text_format(const Options& options);
 std::vector<TextFile> find_texts(const std::vector<std::string>& names,
                                  std::string_view token_file = kTrainFile);
 
-// Value of --token_dtype.
 inline constexpr const char* kTokenDtypeHelp = "Type of the ids in .bin files";
-TokenDtype token_dtype_option(const Options& options);
 
 // Reads the text of option `name` as the model sees it. Throws Error if files are missing or
 // invalid. `token_file`: preferred file in a folder of token files.

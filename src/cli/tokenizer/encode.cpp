@@ -55,15 +55,15 @@ Options tokenizer_encode_options() {
                     "headlight tokenizer encode runs/bpe 'crawl/*.jsonl.zst' --out tokens "
                     "--shard_tokens 100000000",
                     "headlight tokenizer encode runs/bpe texts.jsonl --jsonl content --json"}});
-  options.value("text", "Encode this text").values("file", kTextsHelp).path();
+  options.value("text", "Encode this text").values("file", kTextsHelp);
   add_format_options(options);
   options.value("out", "Write the ids to this file or folder instead of printing them")
-      .path()
       .value("shard_tokens", "Write a folder of files with at most this number of tokens each")
       .choice("token_dtype", "Type of the ids in that file (auto: as the vocabulary needs)",
               kChoiceNames<TokenDtype>, "auto");
   add_special_tokens_option(options, "on");
   options.alias("data", "file").alias("shard_size", "shard_tokens");
+  options.paths({"file", "out"});
   return options;
 }
 
@@ -119,7 +119,7 @@ std::size_t encode_source(const Options& options, const Source& source, const Te
 
 TokenDtype output_dtype(const Options& options, const Tokenizer& tokenizer) {
   const TokenDtype needed = token_dtype_for(tokenizer.vocab_size());
-  const TokenDtype wanted = token_dtype_option(options);
+  const TokenDtype wanted = options.chosen<TokenDtype>("token_dtype");
   require(wanted != TokenDtype::uint16 || needed == wanted,
           "--token_dtype: uint16 holds 65536 ids, the tokenizer has ", tokenizer.vocab_size());
   return wanted == TokenDtype::automatic ? needed : wanted;

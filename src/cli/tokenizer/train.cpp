@@ -38,7 +38,6 @@ Options tokenizer_train_options() {
                     "headlight tokenizer train a.txt b.jsonl.gz --vocab_size 8192 --out runs/bpe "
                     "--special_tokens \"<|endoftext|>,<|pad|>\""}});
   options.values("data", kTextsHelp)
-      .path()
       .value("jsonl",
              "Key of the text in JSON lines. Without it, the key is 'text' in .jsonl files, and "
              "other files are plain text")
@@ -49,8 +48,8 @@ Options tokenizer_train_options() {
       .value("min_frequency", "Merge only pairs that occur this number of times", "0")
       .choice("sequences", "Each text is a line, or the text of a whole file", kSequences, "line")
       .value("out", "Write tokenizer.json and tokenizer_config.json to this folder")
-      .path()
       .flag("force", "Replace an existing tokenizer");
+  options.paths({"data", "out"});
   return options;
 }
 
@@ -69,13 +68,6 @@ std::vector<TextFile> data_files(const Options& options) {
   names.insert(names.end(), more.begin(), more.end());
   require(!names.empty(), "--data: expected a text file");
   return find_texts(names);
-}
-
-StreamCut cut_of(const Options& options) {
-  const std::string sequences = options.text("sequences");
-  require(sequences == "line" || sequences == "text", "--sequences: expected line or text, got '",
-          sequences, "'");
-  return sequences == "line" ? StreamCut::line : StreamCut::piece;
 }
 
 // Feeds a file to the trainer. Returns the number of bytes read.
@@ -129,13 +121,13 @@ int tokenizer_train_command(const Options& options) {
   const BpeTrainerOptions wanted = trainer_options(options);
   TextFormat format;
   format.jsonl = options.text("jsonl");
-  format.cut = cut_of(options);
+  format.cut = options.text("sequences") == "line" ? StreamCut::line : StreamCut::piece;
   format.as_it_is = true;
   const std::vector<TextFile> files = data_files(options);
   require(options.given("out"), "--out: expected a folder to write the tokenizer into");
   Report report{.directory = options.text("out")};
   require_no_model(report.directory);  // fail before the work
-  if (!options.is_set("force")) {
+  if (!options.given("force")) {
     require_no_tokenizer(report.directory);
   }
   BpeTrainer trainer(wanted);
