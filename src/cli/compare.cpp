@@ -4,12 +4,10 @@
 #include <limits>
 
 #include "base/display_text.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
-#include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/runs/run_history.h"
 #include "headlight/views/plot/line_plot.h"
@@ -29,16 +27,14 @@ constexpr const char* kCompareDetails =
     "losses. Capital letters are validation losses. The first losses are cut off if they are "
     "far above the rest.\n\n"
     "Unfinished runs are shown up to their last step. Steps repeated after a resume or a "
-    "rollback count once. A time after > is from a log of an older version, and covers steps "
-    "and evaluations only.\n\n"
+    "rollback count once.\n\n"
     "Losses are in nats per token, which depend on the tokenizer. Runs with different "
     "tokenizers are shown in bits per byte if all of them have that value. Training losses are "
     "converted with the bytes per token of the validation text.\n\n"
     "JSON keys: unit (nats_per_token or bits_per_byte, of the curves), x, same_tokenizer, "
     "same_validation, settings (for each differing setting, a list of values), "
     "runs[{directory, running, updates, max_updates, tokens, tokens_per_second, seconds, "
-    "seconds_are_partial (log of an older version: steps and evaluations only), training_loss "
-    "(last, smoothed), validation_loss (last), best_validation_loss, best_updates, "
+    "training_loss (last, smoothed), validation_loss (last), best_validation_loss, best_updates, "
     "best_bits_per_byte, skipped, rollbacks, training, validation (curves with x and loss, at "
     "most 1000 points)}]. Unknown values are null.";
 
@@ -163,8 +159,8 @@ void warn(const Comparison& comparison) {
   }
 }
 
-std::string number_or_dash(double value, int decimals) {
-  return std::isfinite(value) ? fixed_number(value, decimals) : "-";
+std::string loss_or_dash(double value) {
+  return std::isfinite(value) ? fixed_number(value, 4) : "-";
 }
 
 std::string count_or_dash(double value) {
@@ -176,12 +172,6 @@ std::string state_of(const RunHistory& run) {
     return "running";
   }
   return run.max_updates() > 0 && run.updates < run.max_updates() ? "stopped" : "done";
-}
-
-std::string time_of(const RunHistory& run) {
-  return std::isfinite(run.elapsed_seconds)
-             ? (run.elapsed_is_partial ? "> " : "") + duration_text(run.elapsed_seconds)
-             : "-";
 }
 
 // Last axis value that all curves reach. NaN: they do not overlap, or all end there.
@@ -258,18 +248,17 @@ std::string figures_text(const Comparison& comparison) {
   figures.add("tokens/s", [](const ComparedRun& run) {
     return count_or_dash(run.history.tokens_per_second());
   });
-  figures.add("time", [](const ComparedRun& run) { return time_of(run.history); });
-  const auto any = [&](Index RunHistory::*count) {
-    return std::any_of(comparison.runs.begin(), comparison.runs.end(),
-                       [&](const ComparedRun& run) { return run.history.*count > 0; });
-  };
-  for (const auto& [title, figure] : {std::pair{"skipped steps", &RunHistory::skipped},
-                                      std::pair{"rollbacks", &RunHistory::rollbacks}}) {
-    if (any(figure)) {
-      figures.add(title,
-                  [count = figure](const ComparedRun& run) { return grouped(run.history.*count); });
+  figures.add("time", [](const ComparedRun& run) {
+    return axis_text(HistoryAxis::seconds, run.history.elapsed_seconds);
+  });
+  const auto add_if_any = [&](const char* title, Index RunHistory::*count) {
+    if (std::ranges::any_of(comparison.runs,
+                            [&](const ComparedRun& run) { return run.history.*count > 0; })) {
+      figures.add(title, [&](const ComparedRun& run) { return grouped(run.history.*count); });
     }
-  }
+  };
+  add_if_any("skipped steps", &RunHistory::skipped);
+  add_if_any("rollbacks", &RunHistory::rollbacks);
   return figures.text();
 }
 
@@ -287,7 +276,7 @@ std::string losses_text(const Comparison& comparison) {
   figures.add("validation, last", [&](const ComparedRun& run) { return last(run.validation); });
   figures.add("validation, best", [&](const ComparedRun& run) {
     return best(run, [&](const HistoryPoint& point) {
-      return number_or_dash(comparison.curves.bits_per_byte ? point.bits_per_byte : point.loss, 4);
+      return loss_or_dash(comparison.curves.bits_per_byte ? point.bits_per_byte : point.loss);
     });
   });
   figures.add("  at " + std::string(name_of(axis)), [&](const ComparedRun& run) {
@@ -295,12 +284,12 @@ std::string losses_text(const Comparison& comparison) {
   });
   if (!comparison.curves.bits_per_byte && comparison.comparability.bits_per_byte) {
     figures.add("  bits per byte", [](const ComparedRun& run) {
-      return number_or_dash(run.history.best_validation()->bits_per_byte, 4);
+      return loss_or_dash(run.history.best_validation()->bits_per_byte);
     });
   }
   if (const double end = common_end(comparison); std::isfinite(end)) {
     figures.add("training, at " + axis_text(axis, end),
-                [&](const ComparedRun& run) { return number_or_dash(run.training.at(end), 4); });
+                [&](const ComparedRun& run) { return loss_or_dash(run.training.at(end)); });
   }
   return "loss (" + comparison.unit() + "; training smoothed)\n" + figures.text();
 }
@@ -378,7 +367,6 @@ Json run_json(const ComparedRun& run) {
           {"tokens", count_json(history.tokens)},
           {"tokens_per_second", history.tokens_per_second()},
           {"seconds", history.elapsed_seconds},
-          {"seconds_are_partial", history.elapsed_is_partial},
           {"training_loss", last(run.training)},
           {"validation_loss", last(run.validation)},
           {"best_validation_loss", best == nullptr ? Json() : Json(best->loss)},
@@ -406,7 +394,7 @@ Json json_of(const Comparison& comparison) {
   return json;
 }
 
-int compare_command(const Options& options) {
+void compare_command(const Options& options) {
   const std::vector<std::string>& directories = options.positionals();
   require(!directories.empty() && directories.size() <= kMostRuns, "expected 1 to ", kMostRuns,
           " run directories, got ", directories.size(), " (see headlight compare --help)");
@@ -426,13 +414,10 @@ int compare_command(const Options& options) {
               << losses_text(comparison) << "\n"
               << chart;
   }
-  return 0;
 }
 
 }  // namespace
 
-int run_compare(const std::vector<std::string>& arguments) {
-  return run_command(compare_options(), arguments, compare_command);
-}
+int run_compare(const Words& words) { return run(compare_options(), words, compare_command); }
 
 }  // namespace headlight::cli

@@ -5,15 +5,13 @@
 
 #include "cli/commands.h"
 #include "cli/tensor_list.h"
-#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/text_data.h"
 #include "formats/token_settings.h"
-#include "headlight/base/error.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/formats/nanogpt_checkpoint.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizer_directory.h"
@@ -97,7 +95,7 @@ std::vector<std::string> files_in(const fs::path& directory) {
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
     files.push_back(entry.path().string());
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -270,7 +268,7 @@ Exported export_tensors(const fs::path& source, const std::string& format, const
   return report;
 }
 
-Exported run(const std::string& format, const fs::path& source, const Options& options) {
+Exported export_to(const std::string& format, const fs::path& source, const Options& options) {
   const fs::path out = options.text("out");
   if (format == "npz" || format == "safetensors") {
     return export_tensors(source, format, out);
@@ -286,9 +284,7 @@ Exported run(const std::string& format, const fs::path& source, const Options& o
 }
 
 void print(const Exported& report, const std::string& format, bool json) {
-  for (const std::string& warning : report.warnings) {
-    log_warning(warning);
-  }
+  log_warnings(report.warnings);
   if (json) {
     print_json({{"format", format},
                 {"files", report.files},
@@ -301,20 +297,17 @@ void print(const Exported& report, const std::string& format, bool json) {
   }
 }
 
-int export_command(const Options& options) {
+void export_command(const Options& options) {
   require(options.given("to"), "--to: expected ", listed(kExportFormats));
   const std::string format = options.text("to");
   require(format == "gguf" || !options.given("type"), "--type: only for --to gguf");
   require(options.given("out") && !options.text("out").empty(),
           "--out: expected the name of the output");
-  print(run(format, options.positional(), options), format, options.json());
-  return 0;
+  print(export_to(format, options.positional(), options), format, options.json());
 }
 
 }  // namespace
 
-int run_export(const std::vector<std::string>& arguments) {
-  return run_command(export_options(), arguments, export_command);
-}
+int run_export(const Words& words) { return run(export_options(), words, export_command); }
 
 }  // namespace headlight::cli

@@ -1,19 +1,17 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 
-#include "base/json.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
-#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "headlight/base/utf8.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/text_source.h"
@@ -113,10 +111,10 @@ Options generate_options() {
 
 // Text of the prompt; "" with --ids.
 std::string read_text(const Options& options) {
-  const int given =
-      static_cast<int>(options.given("prompt")) + static_cast<int>(options.given("prompt_file")) +
-      static_cast<int>(options.given("start")) + static_cast<int>(options.given("ids"));
-  require(given <= 1, "--prompt, --prompt_file, --start, --ids: expected only one of them");
+  constexpr std::array kSources{"prompt", "prompt_file", "start", "ids"};
+  require(
+      std::ranges::count_if(kSources, [&](const char* name) { return options.given(name); }) <= 1,
+      "--prompt, --prompt_file, --start, --ids: expected only one of them");
   if (options.given("prompt_file")) {
     return read_text_file(options.text("prompt_file"));
   }
@@ -183,14 +181,10 @@ void warn_about_prompt(const LoadedModel& loaded, const Prompt& prompt, bool is_
 }
 
 void log_statistics(const GenerateResult& result) {
-  char text[200];
-  std::snprintf(
-      text, sizeof text,
-      "%zu tokens: the first after %.3f s (prompt of %lld), then %.1f tokens/s; ended by %s",
-      result.tokens.size(), result.seconds_to_first_token,
-      static_cast<long long>(result.prompt_tokens), result.tokens_per_second(),
-      std::string(name_of(result.finish_reason)).c_str());
-  log_info(text);
+  log_info(fmt::format(
+      "{} tokens: the first after {:.3f} s (prompt of {}), then {:.1f} tokens/s; ended by {}",
+      result.tokens.size(), result.seconds_to_first_token, result.prompt_tokens,
+      result.tokens_per_second(), name_of(result.finish_reason)));
 }
 
 void log_statistics(const std::vector<GenerateResult>& results, double seconds) {
@@ -200,10 +194,8 @@ void log_statistics(const std::vector<GenerateResult>& results, double seconds) 
     tokens += result.tokens.size();
   }
   if (results.size() > 1) {
-    char text[120];
-    std::snprintf(text, sizeof text, "%zu texts of %zu tokens in %.2f s (%.1f tokens/s together)",
-                  results.size(), tokens, seconds, static_cast<double>(tokens) / seconds);
-    log_info(text);
+    log_info(fmt::format("{} texts of {} tokens in {:.2f} s ({:.1f} tokens/s together)",
+                         results.size(), tokens, seconds, static_cast<double>(tokens) / seconds));
   }
 }
 
@@ -272,7 +264,7 @@ std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& to
   return results;
 }
 
-int generate_command(const Options& options) {
+void generate_command(const Options& options) {
   const bool stream = options.given("stream");
   require(!options.json() || !stream, "--stream: cannot be combined with --json");
   const GenerateOptions generation = generation_options(options);
@@ -301,13 +293,10 @@ int generate_command(const Options& options) {
     print_samples(prompt.text, results, output);
   }
   log_statistics(results, seconds);
-  return 0;
 }
 
 }  // namespace
 
-int run_generate(const std::vector<std::string>& arguments) {
-  return run_command(generate_options(), arguments, generate_command);
-}
+int run_generate(const Words& words) { return run(generate_options(), words, generate_command); }
 
 }  // namespace headlight::cli

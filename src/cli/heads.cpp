@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/heads_over_time.h"
 #include "cli/terminal/interventions.h"
@@ -10,10 +9,9 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/base/error.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/io/token_file.h"
 #include "views/report/heads_columns.h"
 #include "views/report/heads_files.h"
@@ -177,11 +175,6 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index wi
   return text;
 }
 
-// Repeated random tokens, the input if no text is given.
-HeadsText random_text(const RepeatOptions& repeats, const GptConfig& config) {
-  return {repeated_sequences(repeats, config), {}};
-}
-
 RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer, Index vocabulary) {
   RepeatOptions repeats = repeats_of_text(tokenizer, vocabulary);
   repeats.sequences = count_option(options, "repeats", 0, kMostSamples);
@@ -223,20 +216,17 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
   report.random_tokens = !gives_text(options) && !options.given("data");
   HeadsText text = report.random_tokens
-                       ? random_text(scoring.repeats, loaded.model->config())
+                       ? HeadsText{repeated_sequences(scoring.repeats, loaded.model->config()), {}}
                        : read_text(options, *loaded.tokenizer, loaded.model->block_size());
   scoring.annotations = std::move(text.annotations);
-  {
-    CountProgress progress("scoring heads");
-    scoring.progress = [&](double share) { progress.show(share); };
-    report.scores = score_heads(*loaded.model, text.sequences, scoring);
-  }
-  const bool comparable = loaded.model->config().block_size > 1 &&
-                          std::any_of(text.sequences.begin(), text.sequences.end(),
-                                      [](const auto& ids) { return ids.size() > 1; });
+  scoring.progress = progress_bar("scoring heads");
+  report.scores = score_heads(*loaded.model, text.sequences, scoring);
+  scoring.progress = {};
+  const bool comparable =
+      loaded.model->config().block_size > 1 &&
+      std::ranges::any_of(text.sequences, [](const auto& ids) { return ids.size() > 1; });
   if (redundancy.documents > 0 && comparable && scoring.processes->leads()) {
-    CountProgress progress("comparing heads");
-    redundancy.progress = [&](double share) { progress.show(share); };
+    redundancy.progress = progress_bar("comparing heads");
     report.distances = head_distances(*loaded.model, text.sequences, redundancy);
   }
   return report;
@@ -279,22 +269,16 @@ void check_text_options(const Options& options) {
 
 // Throws Error for invalid columns, filters or orders before the computation starts.
 void check_display(const Options& options) {
-  std::vector<ScoredHead> none;
   parse_columns(options.given("columns") ? options.text("columns") : "head");
-  if (options.given("filter")) {
-    filter_heads(options.text("filter"), none);
-  }
-  if (options.given("sort")) {
-    sort_heads(options.text("sort"), false, none);
-  }
+  chosen_heads(options, {});
 }
 
-int heads_command(const Options& options) {
+void heads_command(const Options& options) {
   if (options.given("over_time")) {
     refuse_options(options, {"text", "ids", "data", "heads", "filter", "sort", "intervene"},
                    "cannot be combined with --over_time");
     show_heads_over_time(options);
-    return 0;
+    return;
   }
   check_text_options(options);
   check_display(options);
@@ -303,7 +287,7 @@ int heads_command(const Options& options) {
   intervene(options, loaded);
   const HeadsReport report = make_report(options, scoring, loaded);
   if (!scoring.processes->leads()) {
-    return 0;
+    return;
   }
   const std::vector<ScoredHead> heads = chosen_heads(options, report.scores);
   std::vector<std::string> files;
@@ -314,22 +298,15 @@ int heads_command(const Options& options) {
     Json json = report_json(report, heads);
     json["files"] = files;
     print_json(json);
-    for (const std::string& warning : cluster_warnings(report)) {
-      log_warning(warning);
-    }
+    log_warnings(cluster_warnings(report));
   } else {
-    std::cout << heads_text(report, heads, text_options(options, report.scores));
-    for (const std::string& file : files) {
-      std::cout << "wrote " << escaped(file) << "\n";
-    }
+    std::cout << heads_text(report, heads, text_options(options, report.scores))
+              << written_text(files);
   }
-  return 0;
 }
 
 }  // namespace
 
-int run_heads(const std::vector<std::string>& arguments) {
-  return run_command(heads_options(), arguments, heads_command);
-}
+int run_heads(const Words& words) { return run(heads_options(), words, heads_command); }
 
 }  // namespace headlight::cli

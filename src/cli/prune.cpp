@@ -1,14 +1,11 @@
 #include <cmath>
 #include <sstream>
 
-#include "base/json.h"
 #include "cli/commands.h"
-#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
 #include "formats/token_settings.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/prune.h"
 #include "headlight/heads/prune_plan.h"
 #include "headlight/train/evaluation.h"
@@ -183,7 +180,7 @@ PruneOutcome prune(const LoadedModel& loaded, const Options& options) {
   return outcome;
 }
 
-int prune_command(const Options& options) {
+void prune_command(const Options& options) {
   check_choice(options);
   const std::string out = options.text("out");
   require_new_directory(out);
@@ -201,13 +198,10 @@ int prune_command(const Options& options) {
   } else {
     print_pruning(json, outcome.plan.points, out);
   }
-  return 0;
 }
 
 }  // namespace
 
-int run_prune(const std::vector<std::string>& arguments) {
-  return run_command(prune_options(), arguments, prune_command);
-}
+int run_prune(const Words& words) { return run(prune_options(), words, prune_command); }
 
 }  // namespace headlight::cli

@@ -2,11 +2,10 @@
 #include <filesystem>
 #include <iostream>
 
-#include "base/json.h"
 #include "cli/commands.h"
-#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/text_data.h"
 #include "headlight/io/text_source.h"
 #include "headlight/serve/server.h"
 #include "views/report/json_output.h"
@@ -74,7 +73,7 @@ std::string key_option(const Options& options) {
   while (!key.empty() && is_blank(key.back())) {
     key.pop_back();
   }
-  require(!key.empty() && std::none_of(key.begin(), key.end(), is_blank),
+  require(!key.empty() && std::ranges::none_of(key, is_blank),
           "--api_key_file: expected one word in ", file);
   return key;
 }
@@ -123,7 +122,7 @@ ServedModel open_model(const std::string& argument, WeightFormat weights) {
   return model;
 }
 
-int serve_command(const Options& options) {
+void serve_command(const Options& options) {
   const ServeOptions serve = serve_options(options);
   require(!options.positionals().empty(), "MODEL: expected a model");
   std::vector<ServedModel> models;
@@ -140,13 +139,10 @@ int serve_command(const Options& options) {
     log_info("listening at " + server.address());
   }
   server.run();
-  return 0;
 }
 
 }  // namespace
 
-int run_serve(const std::vector<std::string>& arguments) {
-  return run_command(serve_options(), arguments, serve_command);
-}
+int run_serve(const Words& words) { return run(serve_options(), words, serve_command); }
 
 }  // namespace headlight::cli

@@ -49,10 +49,7 @@ class HistoryReader {
     }
   }
 
-  void finish() {
-    history_.elapsed_seconds = times_known_ ? elapsed_.total() : kUnknown;
-    history_.elapsed_is_partial = !elapsed_.is_known();
-  }
+  void finish() { history_.elapsed_seconds = times_known_ ? elapsed_.total() : kUnknown; }
 
  private:
   // Drops the points of steps that the run repeats after a rollback.

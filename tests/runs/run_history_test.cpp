@@ -65,7 +65,6 @@ TEST_CASE("the history of a run has its losses, tokens and seconds", "[run_histo
   CHECK(run.tokens == 300);
   CHECK(run.tokens_per_second() == 200);
   CHECK(run.elapsed_seconds == 4);
-  CHECK_FALSE(run.elapsed_is_partial);
   CHECK_FALSE(run.is_running);
   CHECK(run.tokenizer.empty());
 }
@@ -129,7 +128,6 @@ TEST_CASE("a log without elapsed seconds gives the sum of what it has", "[run_hi
       "{\"iteration\":1,\"loss\":3,\"tokens\":100,\"seconds\":0.5}\n");
   const RunHistory run = given.read();
   CHECK(run.elapsed_seconds == 3);
-  CHECK(run.elapsed_is_partial);
   CHECK(run.training[1].seconds == 3);
   CHECK(std::isnan(run.validation[0].bits_per_byte));
 }

@@ -44,7 +44,6 @@ struct RunHistory {
   double tokens = 0;                          // trained on; NaN as in HistoryPoint
   double update_seconds = 0;                  // time in steps alone; NaN as in HistoryPoint
   double elapsed_seconds = 0;                 // since the run began; NaN as in HistoryPoint
-  bool elapsed_is_partial = false;            // an older log: saving and waiting are not counted
   Index damaged_lines = 0;     // lines ignored; the last line may still be being written
   bool is_running = false;     // a process is training in the directory now
   std::string tokenizer = {};  // fingerprint of tokenizer.json; empty: no checkpoint yet

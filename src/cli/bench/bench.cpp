@@ -3,7 +3,6 @@
 #include <array>
 #include <iostream>
 
-#include "base/json.h"
 #include "cli/bench/tools.h"
 #include "cli/commands.h"
 #include "cli/terminal/config_options.h"
@@ -54,7 +53,7 @@ constexpr const char* kBenchDetails =
     "             products, libc";
 
 struct Kind {
-  const char* name;
+  std::string_view name;
   BenchReport (*run)(const BenchTask& task);
 };
 
@@ -130,19 +129,17 @@ TrainConfig read_config(const Options& options) {
 
 const Kind& chosen_kind(const Options& options) {
   const std::string name = options.positionals().empty() ? "train" : options.positional();
-  for (const Kind& kind : kKinds) {
-    if (name == kind.name) {
-      return kind;
-    }
-  }
-  fail("bench: expected train, generate, gemm, memory or attention, got '", name, "'");
+  const auto* kind = std::ranges::find(kKinds, name, &Kind::name);
+  require(kind != kKinds.end(), "bench: expected train, generate, gemm, memory or attention, got '",
+          name, "'");
+  return *kind;
 }
 
 BenchReport measure(const Kind& kind, const Options& options) {
   const BenchTask task{.config = read_config(options),
                        .options = options,
-                       .steps = count_of(options, "steps", 1),
-                       .warmup = count_of(options, "warmup", 0)};
+                       .steps = count_option(options, "steps", 1, kMostRepeats),
+                       .warmup = count_option(options, "warmup", 0, kMostRepeats)};
   if (!machine_warning().empty()) {
     log_warning(machine_warning());
   }
@@ -151,7 +148,7 @@ BenchReport measure(const Kind& kind, const Options& options) {
   return report;
 }
 
-void print(const char* kind, const BenchReport& report, bool as_json) {
+void print(std::string_view kind, const BenchReport& report, bool as_json) {
   if (!as_json) {
     std::cout << report.text;
     return;
@@ -163,7 +160,7 @@ void print(const char* kind, const BenchReport& report, bool as_json) {
   print_json(json);
 }
 
-int bench_command(const Options& options) {
+void bench_command(const Options& options) {
   if (options.given("signature")) {
     require(options.positionals().empty(),
             "bench: --signature measures nothing; leave either it or the kind away");
@@ -172,21 +169,10 @@ int bench_command(const Options& options) {
     const Kind& kind = chosen_kind(options);
     print(kind.name, in_place(kSettings, [&] { return measure(kind, options); }), options.json());
   }
-  return 0;
 }
 
 }  // namespace
 
-Index count_of(const Options& options, const std::string& name, Index least) {
-  constexpr Index kMost = 100000;
-  const Index count = options.integer(name);
-  require(count >= least && count <= kMost, "--", name, ": expected ", least, " to ", kMost,
-          ", got ", count);
-  return count;
-}
-
-int run_bench(const std::vector<std::string>& arguments) {
-  return run_command(bench_options(), arguments, bench_command);
-}
+int run_bench(const Words& words) { return run(bench_options(), words, bench_command); }
 
 }  // namespace headlight::cli

@@ -48,21 +48,6 @@ std::optional<HelpForm> help_form(std::string_view word);
 // Group of the options that every command has. It comes last.
 inline constexpr std::string_view kCommonGroup = "Common";
 
-// Paragraph, or consecutive lines that keep their layout.
-struct TextBlock {
-  bool is_literal = false;
-  bool follows_blank_line = false;
-  std::string text;
-};
-
-std::vector<TextBlock> text_blocks(const std::string& details);
-
-// Headings in the order of the help.
-std::vector<std::string> option_groups(const std::vector<OptionInfo>& options);
-
-// Returns details with the description of MODEL, if the command takes one.
-std::string full_details(const CommandInfo& info);
-
 // Returns the text of --help. If it is long, leaves out all but the basic options and the first
 // paragraph, unless `all`.
 std::string help_text(const CommandInfo& info, const std::vector<OptionInfo>& options, bool all);

@@ -25,7 +25,7 @@ bool is_boolean(std::string_view text) {
 }
 
 std::string with_underscores(std::string name) {
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::ranges::replace(name, '-', '_');
   return name;
 }
 
@@ -90,14 +90,6 @@ Options& Options::boolean(const std::string& name, const std::string& help) {
       {.name = name, .help = help, .takes = Takes::value_or_nothing, .choices = {"true", "false"}});
 }
 
-Options& Options::values(const std::string& name, const std::string& help) {
-  return add({.name = name, .help = help, .takes = Takes::values});
-}
-
-Options& Options::flag(const std::string& name, const std::string& help) {
-  return add({.name = name, .help = help, .takes = Takes::nothing});
-}
-
 Options& Options::choices(std::span<const std::string_view> names) {
   declared_.back().choices.assign(names.begin(), names.end());
   return *this;
@@ -106,31 +98,9 @@ Options& Options::choices(std::span<const std::string_view> names) {
 Options& Options::mark(std::initializer_list<std::string_view> names, bool OptionInfo::*property) {
   for (const std::string_view name : names) {
     const auto option = std::ranges::find(declared_, name, &OptionInfo::name);
+    require(option != declared_.end(), "[options] ", name, ": unknown option");
     (*option).*property = true;
   }
-  return *this;
-}
-
-Options& Options::paths(std::initializer_list<std::string_view> names) {
-  return mark(names, &OptionInfo::is_path);
-}
-
-Options& Options::basic(std::initializer_list<std::string_view> names) {
-  return mark(names, &OptionInfo::is_basic);
-}
-
-Options& Options::group(std::string_view heading) {
-  group_ = heading;
-  return *this;
-}
-
-Options& Options::alias(const std::string& other_name, const std::string& name) {
-  aliases_[other_name] = name;
-  return *this;
-}
-
-Options& Options::ignored(const std::string& name) {
-  ignored_.push_back(name);
   return *this;
 }
 
@@ -222,8 +192,8 @@ bool Options::is_positional(const Word& word, const std::vector<Word>& words) co
     return info_.positional.find(kConfiguration) != std::string::npos &&
            word.text.ends_with(kConfiguration);
   }
-  const auto elsewhere = std::count_if(words.begin(), words.end(),
-                                       [](const Word& other) { return other.option.empty(); });
+  const auto elsewhere =
+      std::ranges::count_if(words, [](const Word& other) { return other.option.empty(); });
   const auto behind = static_cast<std::ptrdiff_t>(words.size()) - elsewhere;
   require(elsewhere > 0 || behind == 1, "--", word.option,
           ": it is unclear which of its values is ", info_.positional,
@@ -344,8 +314,6 @@ std::string Options::text(const std::string& name) const {
   return option.values.empty() ? option.fallback : option.values[0];
 }
 
-std::vector<std::string> Options::texts(const std::string& name) const { return at(name).values; }
-
 Index Options::integer(const std::string& name) const {
   return parse_number<Index>(name, text(name), "a whole number");
 }
@@ -377,10 +345,13 @@ Index count_option(const Options& options, const std::string& name, Index least,
   return value;
 }
 
-int run_command(Options options, const std::vector<std::string>& arguments,
-                int (*run)(const Options& options)) {
+int run(Options options, const std::vector<std::string>& words,
+        const std::function<void(const Options& options)>& command) {
   try {
-    return options.parse(arguments) ? run(options) : 0;
+    if (options.parse(words)) {
+      command(options);
+    }
+    return 0;
   } catch (Error& error) {
     if (!error.has_place() && options.has(error.about())) {
       error.add_place("--");

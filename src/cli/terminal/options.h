@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <map>
@@ -34,22 +35,39 @@ class Options {
   Options& boolean(const std::string& name, const std::string& help);
   // Adds an option with several values: --name a --name b, or --name a b. Words after the first
   // value become positional arguments if the command lacks them.
-  Options& values(const std::string& name, const std::string& help);
+  Options& values(const std::string& name, const std::string& help) {
+    return add({.name = name, .help = help, .takes = Takes::values});
+  }
   // Adds an option without a value.
-  Options& flag(const std::string& name, const std::string& help);
+  Options& flag(const std::string& name, const std::string& help) {
+    return add({.name = name, .help = help, .takes = Takes::nothing});
+  }
   // Offers values of the last option to shells.
   Options& choices(std::span<const std::string_view> names);
   // Marks the values of these options as files or folders.
-  Options& paths(std::initializer_list<std::string_view> names);
+  Options& paths(std::initializer_list<std::string_view> names) {
+    return mark(names, &OptionInfo::is_path);
+  }
   // Shows these options in the short help of a command with many options.
-  Options& basic(std::initializer_list<std::string_view> names);
+  Options& basic(std::initializer_list<std::string_view> names) {
+    return mark(names, &OptionInfo::is_basic);
+  }
   // Sets the heading of the options that follow.
-  Options& group(std::string_view heading);
+  Options& group(std::string_view heading) {
+    group_ = heading;
+    return *this;
+  }
   // Adds another name for an option.
-  Options& alias(const std::string& other_name, const std::string& name);
+  Options& alias(const std::string& other_name, const std::string& name) {
+    aliases_[other_name] = name;
+    return *this;
+  }
 
   // Accepts an option of other programs, with a value, without effect.
-  Options& ignored(const std::string& name);
+  Options& ignored(const std::string& name) {
+    ignored_.push_back(name);
+    return *this;
+  }
 
   // Help, manual page or part of a completion script.
   std::string help(HelpForm form) const;
@@ -62,7 +80,7 @@ class Options {
   bool given(std::string_view name) const;
   std::string text(const std::string& name) const;
   // All values of a multi-value option, in order; empty if not given.
-  std::vector<std::string> texts(const std::string& name) const;
+  std::vector<std::string> texts(const std::string& name) const { return at(name).values; }
   // Value of choice().
   template <class E>
   E chosen(const std::string& name) const {
@@ -131,10 +149,10 @@ void refuse_options(const Options& options, std::initializer_list<const char*> n
 std::string output_file(const Options& options, const std::string& name,
                         std::string_view extension);
 
-// Reads the arguments and runs the command unless they ask for --help. Returns the exit code. Adds
+// Reads the words and runs the command unless they ask for --help. Returns 0, the exit code. Adds
 // "--NAME: " to an Error about an option, unless the error has another place already.
-int run_command(Options options, const std::vector<std::string>& arguments,
-                int (*run)(const Options& options));
+int run(Options options, const std::vector<std::string>& words,
+        const std::function<void(const Options& options)>& command);
 
 // Value of --seed, at least 0.
 std::uint64_t seed_option(const Options& options);

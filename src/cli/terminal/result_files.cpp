@@ -7,6 +7,14 @@
 
 namespace headlight::cli {
 
+std::string written_text(const std::vector<std::string>& files) {
+  std::string text;
+  for (const std::string& file : files) {
+    text += "wrote " + escaped(file) + "\n";
+  }
+  return text;
+}
+
 void warn_about_fonts(const std::string& text) {
   if (const std::string line = missing_font(text); !line.empty()) {
     log_warning(line);
@@ -44,6 +52,13 @@ void ResultFiles::write(const ResultViews& views) const {
       write_file(path, result_html(views.page()));
     }
   }
+}
+
+void ResultFiles::write(const std::vector<ResultGrid>& grids,
+                        const std::function<ResultPage()>& page) const {
+  write({.svg = [&] { return matrix_plot_svg(grids.front().plot); },
+         .arrays = [&] { return arrays_of(grids); },
+         .page = page});
 }
 
 }  // namespace headlight::cli

@@ -2,16 +2,28 @@
 
 #include <array>
 
-#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
+#include "cli/terminal/prompt_tokens.h"
 #include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 #include "headlight/data/dataset_parts.h"
+#include "headlight/data/documents.h"
+#include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
 
 namespace headlight::cli {
+namespace {
 
 constexpr std::array<std::string_view, 2> kOnOff{"on", "off"};
+
+void warn_about(const Tokenizer& tokenizer) {
+  if (!tokenizer.warning().empty()) {
+    log_warning(tokenizer.warning());
+  }
+}
+
+}  // namespace
 
 void add_format_options(Options& options) {
   options
@@ -31,6 +43,21 @@ void add_text_data_options(Options& options) {
       .value("batch_size", "Compute this number of sequences at once", "12");
   add_special_tokens_option(options);
   options.paths({"data"}).basic({"data"});
+}
+
+LoadedModel load_model_with_warnings(const std::filesystem::path& path,
+                                     const LoadOptions& options) {
+  LoadOptions aloud = options;
+  aloud.warn = log_warning;
+  LoadedModel loaded = load_model(path, aloud);
+  warn_about(*loaded.tokenizer);
+  return loaded;
+}
+
+std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path) {
+  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(path);
+  warn_about(*tokenizer);
+  return tokenizer;
 }
 
 void add_special_tokens_option(Options& options, const std::string& fallback) {
@@ -88,6 +115,14 @@ TextFormat text_format(const Options& options) {
   format.split.validate();
   require(!format.jsonl.empty() || !options.given("jsonl"), "--jsonl: expected a key, got none");
   return format;
+}
+
+std::vector<std::string> text_documents(const Options& options) {
+  const std::string text = options.text("text");
+  require(!text.empty(), "--text: expected a text, got an empty one");
+  require_utf8(text, "--text");
+  warn_about_decomposed(text, "--text");
+  return split_documents(text, text_format(options).split);
 }
 
 std::vector<TextFile> find_texts(const std::vector<std::string>& names,

@@ -3,12 +3,10 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "cli/terminal/loading.h"
+#include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
-#include "cli/tokenizer/tokenizer.h"
-#include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/shards/shards.h"
@@ -234,7 +232,7 @@ class IdPrinter {
   bool has_ids_ = false;  // in the current document
 };
 
-int tokenizer_encode_command(const Options& options) {
+void tokenizer_encode_command(const Options& options) {
   require(!options.positionals().empty(),
           "expected TOKENIZER; see headlight tokenizer encode --help");
   const auto tokenizer = open_tokenizer_aloud(options.positionals().front());
@@ -243,23 +241,22 @@ int tokenizer_encode_command(const Options& options) {
   if (options.given("shard_tokens")) {
     require(options.given("out"), "--shard_tokens: needs --out FOLDER");
     write_shards(options, *tokenizer, source);
-    return 0;
+    return;
   }
   if (options.given("out")) {
     write_file_of_ids(options, *tokenizer, source, encoder);
-    return 0;
+    return;
   }
   IdPrinter printer(options.json(), source.several);
   encode_source(options, source, encoder,
                 [&](const Ids& ids, bool begins) { printer.print(ids, begins); });
   printer.close();
-  return 0;
 }
 
 }  // namespace
 
-int run_tokenizer_encode(const std::vector<std::string>& arguments) {
-  return run_command(tokenizer_encode_options(), arguments, tokenizer_encode_command);
+int run_tokenizer_encode(const Words& words) {
+  return run(tokenizer_encode_options(), words, tokenizer_encode_command);
 }
 
 }  // namespace headlight::cli

@@ -1,20 +1,19 @@
-#include <cstdio>
 #include <filesystem>
+#include <iostream>
 
 #include "base/split.h"
 #include "base/stopwatch.h"
+#include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
-#include "cli/tokenizer/tokenizer.h"
-#include "headlight/base/error.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_source.h"
-#include "headlight/io/token_file.h"
 #include "headlight/text/bpe_trainer.h"
 #include "io/input_format_check.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {
@@ -93,30 +92,7 @@ void require_no_tokenizer(const std::filesystem::path& directory) {
   }
 }
 
-struct Report {
-  Index vocab_size = 0;
-  std::size_t merges = 0;
-  std::size_t bytes = 0;
-  double seconds = 0;
-  std::string directory;
-};
-
-void print(const Report& report, bool json) {
-  if (json) {
-    print_json({{"vocab_size", report.vocab_size},
-                {"merges", report.merges},
-                {"bytes", report.bytes},
-                {"seconds", report.seconds},
-                {"directory", report.directory}});
-    return;
-  }
-  std::printf("wrote %s/tokenizer.json: %s tokens (%s merges), from %s in %.2f s\n",
-              escaped(report.directory).c_str(), grouped(report.vocab_size).c_str(),
-              grouped(static_cast<Index>(report.merges)).c_str(),
-              bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
-}
-
-int tokenizer_train_command(const Options& options) {
+void tokenizer_train_command(const Options& options) {
   const Stopwatch watch;
   const BpeTrainerOptions wanted = trainer_options(options);
   TextFormat format;
@@ -125,35 +101,45 @@ int tokenizer_train_command(const Options& options) {
   format.as_it_is = true;
   const std::vector<TextFile> files = data_files(options);
   require(options.given("out"), "--out: expected a folder to write the tokenizer into");
-  Report report{.directory = options.text("out")};
-  require_no_model(report.directory);  // fail before the work
+  const std::string directory = options.text("out");
+  require_no_model(directory);  // fail before the work
   if (!options.given("force")) {
-    require_no_tokenizer(report.directory);
+    require_no_tokenizer(directory);
   }
   BpeTrainer trainer(wanted);
+  std::size_t bytes = 0;
   std::vector<std::string> warnings;
   for (const TextFile& file : files) {
-    report.bytes += feed_file(trainer, file, format, warnings);
+    bytes += feed_file(trainer, file, format, warnings);
   }
   log_warnings(warnings);
-  require(report.bytes > 0, names_of(files), files.size() > 1 ? ": are empty" : ": is empty");
+  require(bytes > 0, names_of(files), files.size() > 1 ? ": are empty" : ": is empty");
   const BpeTokenizer tokenizer(trainer.finish());
-  report.vocab_size = tokenizer.vocab_size();
-  report.merges = tokenizer.vocabulary().merges.size();
-  if (report.vocab_size < wanted.vocab_size) {
-    log_warning(concat_text("the text has no more pairs to merge: ", report.vocab_size,
+  const std::size_t merges = tokenizer.vocabulary().merges.size();
+  if (tokenizer.vocab_size() < wanted.vocab_size) {
+    log_warning(concat_text("the text has no more pairs to merge: ", tokenizer.vocab_size(),
                             " tokens instead of ", wanted.vocab_size));
   }
-  save_tokenizer(report.directory, tokenizer);
-  report.seconds = watch.seconds();
-  print(report, options.json());
-  return 0;
+  save_tokenizer(directory, tokenizer);
+  if (options.json()) {
+    print_json({{"vocab_size", tokenizer.vocab_size()},
+                {"merges", merges},
+                {"bytes", bytes},
+                {"seconds", watch.seconds()},
+                {"directory", directory}});
+    return;
+  }
+  std::cout << "wrote " << escaped(directory)
+            << "/tokenizer.json: " << grouped(tokenizer.vocab_size()) << " tokens ("
+            << grouped(static_cast<Index>(merges)) << " merges), from "
+            << bytes_text(static_cast<double>(bytes)) << " in " << fixed_number(watch.seconds(), 2)
+            << " s\n";
 }
 
 }  // namespace
 
-int run_tokenizer_train(const std::vector<std::string>& arguments) {
-  return run_command(tokenizer_train_options(), arguments, tokenizer_train_command);
+int run_tokenizer_train(const Words& words) {
+  return run(tokenizer_train_options(), words, tokenizer_train_command);
 }
 
 }  // namespace headlight::cli
