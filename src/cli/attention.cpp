@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <iostream>
 
-#include "base/json.h"
 #include "base/split.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
@@ -12,11 +11,8 @@
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
-#include "headlight/data/documents.h"
 #include "headlight/files/file_writer.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/head_score_file.h"
 #include "views/attention/attention_files.h"
 #include "views/report/json_output.h"
@@ -59,8 +55,8 @@ constexpr std::array<std::string_view, 3> kGrounds{"dark", "light", "auto"};
 
 // Names of the page's views, and "terminal".
 std::vector<std::string_view> view_names() {
-  std::vector<std::string_view> names(kChoiceNames<AttentionView>.begin(),
-                                      kChoiceNames<AttentionView>.end());
+  const auto& of_page = kChoiceNames<AttentionView>;
+  std::vector<std::string_view> names(of_page.begin(), of_page.end());
   names.emplace_back("terminal");
   return names;
 }
@@ -79,51 +75,41 @@ Options attention_options() {
            "headlight attention runs/toy --text \"a cat\" --compare_text \"a dog\"",
            "headlight attention runs/toy/step_00000500 --text \"abcabc\" --compare runs/toy",
            "headlight attention runs/toy --file lines.txt --documents line --format npz"}});
-  options.value("text", "Show the attention patterns of this text").basic();
+  options.value("text", "Show the attention patterns of this text");
   add_ids_option(options);
-  options.values("file", kTextsHelp).path().basic();
+  options.values("file", kTextsHelp);
   add_format_options(options);
   add_special_tokens_option(options);
   add_window_option(options);
   options.value("max_documents", "Use this number of first documents; 0: all", "0")
       .value("max_tokens", "Cut every document to this number of first tokens; 0: do not", "0")
       .value("layers", "Layers, as 0,2 (default: all)")
-      .basic()
       .value("heads",
              "Heads of those layers, as 0,2, or of any layer, as 0.1,2.3 or 0:1;2:3 (default: all)")
-      .basic()
       .value("compare_text", "Show this text beside the first in the page, as one more document")
-      .basic()
       .value("compare", "Show the patterns of this model beside MODEL's in the page")
-      .path()
-      .basic()
       .value(
           "scores",
           "Show classes of heads from this heads.json of headlight heads in the page; FILE,FILE2 "
           "for MODEL and --compare")
-      .path()
       .choice("view", "First view of the page, or terminal for text", view_names(), "model")
-      .basic()
       .value("page_files", "Use the page's files in this folder, to develop the page")
-      .path()
       .flag("neurons", "Record queries and keys for the neuron view (implied by --view neuron)")
       .choice("ground", "Background of the terminal, for its colours", kGrounds, "auto")
       .value("format", "Write these formats, of " + listed(kFormats), "npz,json,svg,html")
       .choices(kFormats)
-      .basic()
-      .value("out", "Write to this directory", "attention")
-      .path()
-      .basic();
+      .value("out", "Write to this directory", "attention");
   add_intervene_options(options);
+  options.paths({"file", "compare", "scores", "page_files", "out"})
+      .basic(
+          {"text", "file", "layers", "heads", "compare_text", "compare", "view", "format", "out"});
   return options;
 }
 
 RecordAttentionOptions recording_options(const Options& options) {
   RecordAttentionOptions result;
-  result.max_tokens = options.integer("max_tokens");
-  require(result.max_tokens >= 0, "--max_tokens: expected a number from 0, got ",
-          result.max_tokens);
-  result.vectors = options.is_set("neurons") || options.text("view") == "neuron";
+  result.max_tokens = count_option(options, "max_tokens", 0);
+  result.vectors = options.given("neurons") || options.text("view") == "neuron";
   return result;
 }
 
@@ -149,13 +135,13 @@ std::set<std::string> chosen_formats(const Options& options) {
   }
   if (formats.empty() || options.given("format")) {
     for (const std::string& format : split_at_commas(options.text("format"))) {
-      require(std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end(),
-              "--format: expected some of ", listed(kFormats), ", got '", format, "'");
+      require(std::ranges::find(kFormats, format) != kFormats.end(), "--format: expected some of ",
+              listed(kFormats), ", got '", format, "'");
       formats.insert(format);
     }
   }
   require(!formats.empty(), "--format: expected some of ", listed(kFormats), ", got none");
-  require(formats.count("text") == 0 || !options.json(),
+  require(!formats.contains("text") || !options.json(),
           "--format text: cannot be combined with --json");
   return formats;
 }
@@ -172,13 +158,9 @@ std::vector<std::string> read_documents(const Options& options) {
   } else if (options.given("ids")) {
     refuse_options(options, {"documents", "separator", "jsonl"}, "cannot be combined with --ids");
   } else {
-    require(!options.text("text").empty(), "--text: expected a text, got an empty one");
-    require_utf8(options.text("text"), "--text");
-    warn_about_decomposed(options.text("text"), "--text");
-    documents = split_documents(options.text("text"), format.split);
+    documents = text_documents(options);
   }
-  const Index most = options.integer("max_documents");
-  require(most >= 0, "--max_documents: expected a number from 0, got ", most);
+  const Index most = count_option(options, "max_documents", 0);
   if (most > 0 && most < static_cast<Index>(documents.size())) {
     documents.resize(static_cast<std::size_t>(most));
   }
@@ -266,16 +248,10 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
   return beside;
 }
 
-void print_text(const std::vector<std::string>& files) {
-  for (const std::string& file : files) {
-    std::cout << "wrote " << escaped(file) << "\n";
-  }
-  if (!files.empty()) {
-    const std::string last = std::filesystem::path(files.back()).extension().string();
-    if (last == ".html" || last == ".svg" || last == ".png") {
-      std::cout << "open  " << escaped(files.back()) << "\n";
-    }
-  }
+std::string text_of(const std::vector<std::string>& files) {
+  const std::string last = files.empty() ? "" : std::filesystem::path(files.back()).extension();
+  const bool is_shown = last == ".html" || last == ".svg" || last == ".png";
+  return written_text(files) + (is_shown ? "open  " + escaped(files.back()) + "\n" : "");
 }
 
 Json json_of(const std::vector<std::string>& files, const RecordedAttention& recorded,
@@ -289,8 +265,6 @@ Json json_of(const std::vector<std::string>& files, const RecordedAttention& rec
 
 bool on_light_ground(const Options& options) {
   const std::string ground = options.text("ground");
-  require(std::find(kGrounds.begin(), kGrounds.end(), ground) != kGrounds.end(),
-          "--ground: expected ", listed(kGrounds), ", got '", ground, "'");
   return ground == "auto" ? has_light_background() : ground == "light";
 }
 
@@ -305,19 +279,18 @@ void print_maps(const Options& options, const std::vector<AttentionMaps>& docume
 // could mistake them for figures of this text.
 void remove_old_figures(const std::filesystem::path& directory, const std::string& extension,
                         const std::vector<std::string>& written) {
-  const auto is_figure = [&](const std::string& name) {
+  const auto is_figure = [&](const std::filesystem::path& path) {
     constexpr std::string_view kPrefix = "layer_";
-    const bool has_digits = name.size() > kPrefix.size() + extension.size();
-    return has_digits && name.starts_with(kPrefix) && name.ends_with(extension) &&
-           std::all_of(name.begin() + kPrefix.size(),
-                       name.end() - static_cast<std::ptrdiff_t>(extension.size()),
-                       [](char c) { return c >= '0' && c <= '9'; });
+    const std::string stem = path.stem().string();
+    return path.extension() == extension && stem.starts_with(kPrefix) &&
+           stem.size() > kPrefix.size() &&
+           stem.find_first_not_of("0123456789", kPrefix.size()) == std::string::npos;
   };
   std::error_code ignored;
   std::vector<std::filesystem::path> old;
   for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
-    if (entry.is_regular_file(ignored) && is_figure(entry.path().filename().string()) &&
-        std::find(written.begin(), written.end(), entry.path().string()) == written.end()) {
+    if (entry.is_regular_file(ignored) && is_figure(entry.path()) &&
+        std::ranges::find(written, entry.path().string()) == written.end()) {
       old.push_back(entry.path());
     }
   }
@@ -351,12 +324,11 @@ std::vector<std::string> write_files(
   return files;
 }
 
-int attention_command(const Options& options) {
+void attention_command(const Options& options) {
   RecordAttentionOptions recording = recording_options(options);
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
-  on_light_ground(options);  // checks --ground before the work starts
   if (!is_terminal_view(options)) {
-    wanted.page.view = parse_name<AttentionView>("view", options.text("view"));
+    wanted.page.view = options.chosen<AttentionView>("view");
   }
   wanted.page.page_files = page_files_option(options);
   const std::vector<std::string> texts = read_documents(options);
@@ -380,25 +352,19 @@ int attention_command(const Options& options) {
                           attention_maps_text(documents, {.columns = kTextColumns}));
   }
   const bool is_batch = options.text("documents") != "none" || recorded.documents.size() > 1;
-  const NamedTensors arrays = wanted.formats.count("npz") > 0
+  const NamedTensors arrays = wanted.formats.contains("npz")
                                   ? attention_arrays(recorded, *loaded.tokenizer, is_batch)
                                   : NamedTensors{};
   const std::vector<std::string> files = write_files(options, wanted.formats, arrays, contents);
-  if (wanted.formats.count("text") > 0) {
+  if (wanted.formats.contains("text")) {
     print_maps(options, documents);
   }
-  if (options.json()) {
-    print_json(json_of(files, recorded, std::filesystem::path(options.text("out")).string()));
-  } else {
-    print_text(files);
-  }
-  return 0;
+  std::cout << (options.json() ? json_line(json_of(files, recorded, options.text("out")))
+                               : text_of(files));
 }
 
 }  // namespace
 
-int run_attention(const std::vector<std::string>& arguments) {
-  return run_command(attention_options(), arguments, attention_command);
-}
+int run_attention(const Words& words) { return run(attention_options(), words, attention_command); }
 
 }  // namespace headlight::cli

@@ -1,5 +1,4 @@
 #include <iostream>
-#include <optional>
 
 #include "cli/commands.h"
 #include "cli/patching/task_options.h"
@@ -9,7 +8,6 @@
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/effects/patching.h"
 #include "views/report/attribution_report.h"
 #include "views/report/json_output.h"
@@ -68,18 +66,13 @@ Options attribute_options() {
                     "\" hat\" --by source --svg sources.svg",
                     "headlight attribute runs/toy --pairs pairs.jsonl --by neuron --npz "
                     "neurons.npz"}});
-  options.value("text", "Read this text").basic();
+  options.value("text", "Read this text");
   add_ids_option(options);
   options.value("token", "Split the logit of this token (default: the most probable one)")
-      .basic()
       .value("against", "Subtract the logit of this token")
-      .basic()
       .value("position", "Position of the prediction, from 0 (default: the last)")
       .value("pairs", "Read clean, corrupt, answer and wrong from these JSON lines instead")
-      .path()
-      .basic()
-      .choice("by", "Split into these parts", kChoiceNames<AttributionBy>, "head")
-      .basic();
+      .choice("by", "Split into these parts", kChoiceNames<AttributionBy>, "head");
   add_group_option(options, "--by source with --pairs");
   options.value("limit", "Show this number of rows, and of largest parts in figures; 0: all", "20")
       .alias("top", "limit");
@@ -87,6 +80,7 @@ Options attribute_options() {
   add_special_tokens_option(options);
   add_window_option(options);
   add_intervene_options(options);
+  options.paths({"pairs"}).basic({"text", "token", "against", "pairs", "by"});
   return options;
 }
 
@@ -94,14 +88,11 @@ AttributionTask text_task(const Options& options, const LoadedModel& loaded) {
   AttributionTask task{.text = block_tokens(options, "text", loaded)};
   if (options.given("position")) {
     task.position = options.integer("position");
-    const auto length = static_cast<Index>(task.text.size());
-    require(*task.position >= 0 && *task.position < length, "--position: expected 0 to ",
-            length - 1, ", got ", *task.position);
+    require(*task.position >= 0 && *task.position < std::ssize(task.text),
+            "--position: expected 0 to ", task.text.size() - 1, ", got ", *task.position);
   }
-  std::vector<std::int32_t> read = task.text;
-  read.resize(
-      static_cast<std::size_t>(task.position.value_or(static_cast<Index>(task.text.size()) - 1)) +
-      1);
+  const Index last = task.position.value_or(std::ssize(task.text) - 1);
+  const std::vector<std::int32_t> read(task.text.begin(), task.text.begin() + last + 1);
   task.target = options.given("token") ? token_option(options, "token", *loaded.tokenizer)
                                        : likeliest_next(*loaded.model, read);
   if (options.given("against")) {
@@ -136,8 +127,8 @@ std::vector<AttributionTask> tasks_of(const Options& options, const LoadedModel&
   return tasks;
 }
 
-int attribute_command(const Options& options) {
-  const auto by = parse_name<AttributionBy>("by", options.text("by"));
+void attribute_command(const Options& options) {
+  const auto by = options.chosen<AttributionBy>("by");
   require(by == AttributionBy::source || !options.given("group"), "--group: needs --by source");
   const Index limit = count_option(options, "limit", 0);
   const ResultFiles files(options);
@@ -147,27 +138,17 @@ int attribute_command(const Options& options) {
                            .tasks = tasks_of(options, loaded, by),
                            .study = {},
                            .tokenizer = *loaded.tokenizer};
-  {
-    CountProgress progress("reading prompts");
-    report.study =
-        attribute_prompts(*loaded.model, report.tasks,
-                          {.by = by, .progress = [&](double share) { progress.show(share); }});
-  }
+  report.study = attribute_prompts(*loaded.model, report.tasks,
+                                   {.by = by, .progress = progress_bar("reading prompts")});
   files.write({.svg = [&] { return attribution_svg(report, limit); },
                .arrays = [&] { return attribution_arrays(report); },
                .page = [&] { return attribution_page(report, limit); }});
-  if (options.json()) {
-    print_json(attribution_json(report));
-  } else {
-    std::cout << attribution_text(report, limit);
-  }
-  return 0;
+  std::cout << (options.json() ? json_line(attribution_json(report))
+                               : attribution_text(report, limit));
 }
 
 }  // namespace
 
-int run_attribute(const std::vector<std::string>& arguments) {
-  return run_command(attribute_options(), arguments, attribute_command);
-}
+int run_attribute(const Words& words) { return run(attribute_options(), words, attribute_command); }
 
 }  // namespace headlight::cli

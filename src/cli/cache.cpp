@@ -3,7 +3,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/json.h"
 #include "base/printable.h"
 #include "base/split.h"
 #include "cli/commands.h"
@@ -13,9 +12,6 @@
 #include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/base/utf8.h"
-#include "headlight/data/documents.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/activations/activation_files.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
@@ -69,25 +65,20 @@ Options cache_options() {
            "--type float16 --out book.safetensors",
            "headlight cache gpt2_dir --data lines.txt --documents line --names resid_post.6 "
            "--positions last"}});
-  options.value("text", "Run the model over this text").basic();
+  options.value("text", "Run the model over this text");
   add_ids_option(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
   options.value("names", "Write these points, separated by commas", "resid_post")
-      .basic()
       .value("layers", "Layers of names without layers, as 3, 4-8 or 4- (default: all)")
-      .basic()
       .value("positions",
              "Write these tokens of every sequence: all, last, or positions as 3, 4-8 or 4-", "all")
-      .basic()
       .choice("type", "Type of the elements", kChoiceNames<StoredFloats>, "float32")
-      .basic()
       .value("shard_rows",
              "Largest number of rows in a file (default: 65536, or the rows of 1 GiB as float32)")
-      .value("out", "Write to this .npz or .safetensors file", "acts.npz")
-      .path()
-      .basic();
+      .value("out", "Write to this .npz or .safetensors file", "acts.npz");
+  options.paths({"out"}).basic({"text", "names", "layers", "positions", "type", "out"});
   return options;
 }
 
@@ -124,7 +115,7 @@ ActivationFileOptions file_options(const Options& options) {
       .activations = {.points = points_option(options),
                       .positions = parse_positions("positions", options.text("positions")),
                       .batch_size = count_option(options, "batch_size", 1)},
-      .type = parse_name<StoredFloats>("type", options.text("type")),
+      .type = options.chosen<StoredFloats>("type"),
       .model = options.positional()};
   if (options.given("shard_rows")) {
     constexpr Index kMost = std::numeric_limits<std::int32_t>::max();
@@ -147,13 +138,8 @@ ActivationContexts contexts_of_text(const Options& options, const LoadedModel& l
     std::vector<std::vector<std::int32_t>> texts{ids_option(options, *loaded.tokenizer)};
     return ActivationContexts(std::move(texts), block);
   }
-  const std::string text = options.text("text");
-  require(!text.empty(), "--text: expected a text, got an empty one");
-  require_utf8(text, "--text");
-  warn_about_decomposed(text, "--text");
-  ActivationContexts contexts(*loaded.tokenizer, split_documents(text, text_format(options).split),
-                              block);
-  warn_about_special_names({text}, *loaded.tokenizer, "--text");
+  ActivationContexts contexts(*loaded.tokenizer, text_documents(options), block);
+  warn_about_special_names({options.text("text")}, *loaded.tokenizer, "--text");
   for (Index i = 0; i < contexts.count(); ++i) {
     warn_about_unknown(contexts.context(i).tokens, *loaded.tokenizer, "--text");
   }
@@ -162,10 +148,9 @@ ActivationContexts contexts_of_text(const Options& options, const LoadedModel& l
 
 ActivationFiles write_with_progress(const Options& options, const LoadedModel& loaded,
                                     const ActivationContexts& contexts,
-                                    ActivationFileOptions& writing) {
-  CountProgress progress("cache");
-  writing.on_context = [&](Index done) {
-    progress.show(static_cast<double>(done) / static_cast<double>(contexts.count()));
+                                    ActivationFileOptions writing) {
+  writing.on_context = [&, show = progress_bar("cache")](Index done) {
+    show(static_cast<double>(done) / static_cast<double>(contexts.count()));
   };
   return write_activations(options.text("out"), *loaded.model, contexts, writing);
 }
@@ -217,21 +202,18 @@ void warn_about_lost_values(const ActivationFiles& written) {
   }
 }
 
-void print(const ActivationFiles& written) {
+std::string text_of(const ActivationFiles& written) {
   Table table({{"array", true}, {"type", true}, {"shape", true}});
   for (const ActivationArrayInfo& array : written.arrays) {
     table.add({array.name, array.type, concat_text(array.shape)});
   }
-  std::cout << table.text() << "\n";
-  if (written.index.empty()) {
-    std::cout << "wrote " << shown(written.files[0]) << "\n";
-  } else {
-    std::cout << "wrote " << shown(written.files.front()) << " to "
-              << shown(written.files.back().filename()) << " and " << shown(written.index) << "\n";
-  }
+  const std::string more = " to " + shown(written.files.back().filename()) + " and " +
+                           shown(written.index);  // of several files
+  return table.text() + "\nwrote " + shown(written.files.front()) +
+         (written.index.empty() ? "" : more) + "\n";
 }
 
-int cache_command(const Options& options) {
+void cache_command(const Options& options) {
   const bool of_text = gives_text(options);
   require(of_text != options.given("data"), "expected either --text or --data");
   ActivationFileOptions writing = file_options(options);
@@ -240,28 +222,18 @@ int cache_command(const Options& options) {
   if (options.given("layers")) {
     set_layers(writing.activations.points, layers_option(options, loaded.model->heads().layers()));
   }
-  ActivationFiles written;
-  if (of_text) {
-    written = write_with_progress(options, loaded, contexts_of_text(options, loaded), writing);
-  } else {
-    const TokenDataset dataset = read_text_data(options, *loaded.tokenizer);
-    written = write_with_progress(
-        options, loaded, ActivationContexts(dataset, loaded.model->config().block_size), writing);
-  }
+  const TokenDataset data = of_text ? TokenDataset{} : read_text_data(options, *loaded.tokenizer);
+  const ActivationContexts contexts =
+      of_text ? contexts_of_text(options, loaded)
+              : ActivationContexts(data, loaded.model->config().block_size);
+  const ActivationFiles written = write_with_progress(options, loaded, contexts, writing);
   warn_about_absent_points(written);
   warn_about_lost_values(written);
-  if (options.json()) {
-    print_json(json_of(written));
-  } else {
-    print(written);
-  }
-  return 0;
+  std::cout << (options.json() ? json_line(json_of(written)) : text_of(written));
 }
 
 }  // namespace
 
-int run_cache(const std::vector<std::string>& arguments) {
-  return run_command(cache_options(), arguments, cache_command);
-}
+int run_cache(const Words& words) { return run(cache_options(), words, cache_command); }
 
 }  // namespace headlight::cli

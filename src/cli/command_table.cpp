@@ -3,7 +3,6 @@
 #include <iostream>
 
 #include "cli/terminal/options.h"
-#include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 
 namespace headlight::cli {
@@ -78,19 +77,19 @@ void print_usage(const CommandTable& table, HelpForm form, std::ostream& out) {
   out << Options(info).help(form);
 }
 
-int run_table(const CommandTable& table, const std::vector<std::string>& arguments) {
-  const bool asks_for_help = is_help(arguments[0]);
+int run_table(const CommandTable& table, const Words& words) {
+  const bool asks_for_help = is_help(words[0]);
   if (!asks_for_help) {
-    return find_command(table, arguments[0]).run({arguments.begin() + 1, arguments.end()});
+    return find_command(table, words[0]).run({words.begin() + 1, words.end()});
   }
-  if (arguments.size() == 1) {
+  if (words.size() == 1) {
     print_usage(table, HelpForm::usual, std::cout);
-  } else if (const auto form = help_form(arguments[1])) {
+  } else if (const auto form = help_form(words[1])) {
     print_usage(table, *form, std::cout);
   } else {
-    std::vector<std::string> rest{"--help"};
-    rest.insert(rest.end(), arguments.begin() + 2, arguments.end());
-    return find_command(table, arguments[1]).run(rest);
+    Words rest{"--help"};
+    rest.insert(rest.end(), words.begin() + 2, words.end());
+    return find_command(table, words[1]).run(rest);
   }
   return 0;
 }

@@ -2,9 +2,8 @@
 
 #include <ostream>
 #include <span>
-#include <string>
-#include <vector>
 
+#include "cli/commands.h"
 #include "cli/terminal/command_help.h"
 
 namespace headlight::cli {
@@ -14,7 +13,7 @@ struct Command {
   const char* group;  // heading in the help; empty: none
   const char* name;
   const char* summary;
-  int (*run)(const std::vector<std::string>& arguments);
+  RunCommand* run;
 };
 
 // Commands of the program, or subcommands of a command. `info.details` is the text before the list.
@@ -23,9 +22,9 @@ struct CommandTable {
   std::span<const Command> commands;
 };
 
-// Runs the command that the first argument names and returns its exit code. Prints help for --help,
+// Runs the command that the first word names and returns its exit code. Prints help for --help,
 // -h and help, alone or followed by a command. Throws Error for unknown commands.
-int run_table(const CommandTable& table, const std::vector<std::string>& arguments);
+int run_table(const CommandTable& table, const Words& words);
 
 // Prints the help that lists the commands.
 void print_usage(const CommandTable& table, HelpForm form, std::ostream& out);

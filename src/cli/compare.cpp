@@ -4,12 +4,10 @@
 #include <limits>
 
 #include "base/display_text.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
-#include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/runs/run_history.h"
 #include "headlight/views/plot/line_plot.h"
@@ -52,8 +50,8 @@ Options compare_options() {
   options.choice("axis", "Draw losses against this axis", kChoiceNames<HistoryAxis>, "updates")
       .value("smooth", "Weight of earlier losses in the average of training losses; 0: no average",
              "0.95")
-      .value("svg", "Also write the chart to this .svg file")
-      .path();
+      .value("svg", "Also write the chart to this .svg file");
+  options.paths({"svg"});
   return options;
 }
 
@@ -105,7 +103,7 @@ double top_of(const std::vector<ComparedRun>& runs) {
 
 Comparison compare(const std::vector<std::string>& directories, const Options& options) {
   Comparison comparison;
-  comparison.curves = {.axis = parse_name<HistoryAxis>("axis", options.text("axis")),
+  comparison.curves = {.axis = options.chosen<HistoryAxis>("axis"),
                        .smoothing = options.number("smooth")};
   comparison.curves.validate();
   std::vector<RunHistory> histories;
@@ -161,8 +159,8 @@ void warn(const Comparison& comparison) {
   }
 }
 
-std::string number_or_dash(double value, int decimals) {
-  return std::isfinite(value) ? fixed_number(value, decimals) : "-";
+std::string loss_or_dash(double value) {
+  return std::isfinite(value) ? fixed_number(value, 4) : "-";
 }
 
 std::string count_or_dash(double value) {
@@ -252,17 +250,14 @@ std::string figures_text(const Comparison& comparison) {
   });
   figures.add("time",
               [](const ComparedRun& run) { return duration_text(run.history.elapsed_seconds); });
-  const auto any = [&](Index RunHistory::*count) {
-    return std::any_of(comparison.runs.begin(), comparison.runs.end(),
-                       [&](const ComparedRun& run) { return run.history.*count > 0; });
-  };
-  for (const auto& [title, figure] : {std::pair{"skipped steps", &RunHistory::skipped},
-                                      std::pair{"rollbacks", &RunHistory::rollbacks}}) {
-    if (any(figure)) {
-      figures.add(title,
-                  [count = figure](const ComparedRun& run) { return grouped(run.history.*count); });
+  const auto add_if_any = [&](const char* title, Index RunHistory::*count) {
+    if (std::ranges::any_of(comparison.runs,
+                            [&](const ComparedRun& run) { return run.history.*count > 0; })) {
+      figures.add(title, [&](const ComparedRun& run) { return grouped(run.history.*count); });
     }
-  }
+  };
+  add_if_any("skipped steps", &RunHistory::skipped);
+  add_if_any("rollbacks", &RunHistory::rollbacks);
   return figures.text();
 }
 
@@ -280,7 +275,7 @@ std::string losses_text(const Comparison& comparison) {
   figures.add("validation, last", [&](const ComparedRun& run) { return last(run.validation); });
   figures.add("validation, best", [&](const ComparedRun& run) {
     return best(run, [&](const HistoryPoint& point) {
-      return number_or_dash(comparison.curves.bits_per_byte ? point.bits_per_byte : point.loss, 4);
+      return loss_or_dash(comparison.curves.bits_per_byte ? point.bits_per_byte : point.loss);
     });
   });
   figures.add("  at " + std::string(name_of(axis)), [&](const ComparedRun& run) {
@@ -288,12 +283,12 @@ std::string losses_text(const Comparison& comparison) {
   });
   if (!comparison.curves.bits_per_byte && comparison.comparability.bits_per_byte) {
     figures.add("  bits per byte", [](const ComparedRun& run) {
-      return number_or_dash(run.history.best_validation()->bits_per_byte, 4);
+      return loss_or_dash(run.history.best_validation()->bits_per_byte);
     });
   }
   if (const double end = common_end(comparison); std::isfinite(end)) {
     figures.add("training, at " + axis_text(axis, end),
-                [&](const ComparedRun& run) { return number_or_dash(run.training.at(end), 4); });
+                [&](const ComparedRun& run) { return loss_or_dash(run.training.at(end)); });
   }
   return "loss (" + comparison.unit() + "; training smoothed)\n" + figures.text();
 }
@@ -398,7 +393,7 @@ Json json_of(const Comparison& comparison) {
   return json;
 }
 
-int compare_command(const Options& options) {
+void compare_command(const Options& options) {
   const std::vector<std::string>& directories = options.positionals();
   require(!directories.empty() && directories.size() <= kMostRuns, "expected 1 to ", kMostRuns,
           " run directories, got ", directories.size(), " (see headlight compare --help)");
@@ -418,13 +413,10 @@ int compare_command(const Options& options) {
               << losses_text(comparison) << "\n"
               << chart;
   }
-  return 0;
 }
 
 }  // namespace
 
-int run_compare(const std::vector<std::string>& arguments) {
-  return run_command(compare_options(), arguments, compare_command);
-}
+int run_compare(const Words& words) { return run(compare_options(), words, compare_command); }
 
 }  // namespace headlight::cli

@@ -1,9 +1,9 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <cmath>
-#include <iomanip>
 #include <iostream>
 #include <optional>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/launched.h"
@@ -11,7 +11,6 @@
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/npz.h"
 #include "headlight/train/evaluation.h"
@@ -53,37 +52,31 @@ Options eval_options() {
   add_window_option(options);
   add_intervene_options(options);
   options.value("logits", "Also write the logits of every token to this .npz file")
-      .path()
       .choice("weights", "Round the matrices to this format first", kChoiceNames<WeightFormat>,
               "float32")
-      .basic()
       .flag("per_token", "Also print the log-probability of every token, in nats")
-      .basic()
       .choice("view", "Form of --per_token (default: text on a terminal, else table)", kViews)
       .value("limit", "--per_token: show this number of first tokens; 0: all", "0")
-      .value("max_batches", "Use this number of batches, spread evenly over the text; 0: all", "0")
-      .basic();
+      .value("max_batches", "Use this number of batches, spread evenly over the text; 0: all", "0");
+  options.paths({"logits"}).basic({"weights", "per_token", "max_batches"});
   return options;
 }
 
-void print(const Evaluation& result, bool json) {
-  if (json) {
-    const bool knows_bytes = result.bytes > 0;
-    print_json({{"loss", result.loss},
-                {"perplexity", result.perplexity},
-                {"bits_per_byte", knows_bytes ? Json(result.bits_per_byte) : Json()},
-                {"tokens", result.tokens},
-                {"bytes", result.bytes}});
-    return;
-  }
-  std::cout << std::fixed << std::setprecision(4) << "loss           " << result.loss
-            << " nats a token\nperplexity     " << result.perplexity << "\n";
-  if (result.bytes > 0) {
-    std::cout << "bits per byte  " << result.bits_per_byte << "\ntokens         " << result.tokens
-              << " (" << result.bytes << " bytes)\n";
-  } else {
-    std::cout << "tokens         " << result.tokens << "\n";
-  }
+Json json_of(const Evaluation& result) {
+  return {{"loss", result.loss},
+          {"perplexity", result.perplexity},
+          {"bits_per_byte", result.bytes > 0 ? Json(result.bits_per_byte) : Json()},
+          {"tokens", result.tokens},
+          {"bytes", result.bytes}};
+}
+
+std::string text_of(const Evaluation& result) {
+  const bool knows_bytes = result.bytes > 0;
+  return fmt::format("loss           {:.4f} nats a token\nperplexity     {:.4f}\n", result.loss,
+                     result.perplexity) +
+         (knows_bytes ? fmt::format("bits per byte  {:.4f}\n", result.bits_per_byte) : "") +
+         fmt::format("tokens         {}{}\n", result.tokens,
+                     knows_bytes ? fmt::format(" ({} bytes)", result.bytes) : "");
 }
 
 EvaluationOptions evaluation_options(const Options& options) {
@@ -95,17 +88,15 @@ EvaluationOptions evaluation_options(const Options& options) {
 
 // Options of the token report; none without --per_token.
 std::optional<TokenReport::Options> report_options(const Options& options) {
-  if (!options.is_set("per_token")) {
+  if (!options.given("per_token")) {
     refuse_options(options, {"view", "limit"}, "needs --per_token");
   }
-  const std::string view = options.text("view");
-  require(!options.given("view") || view == "table" || view == "text",
-          "--view: expected table or text, got '", view, "'");
   require(!options.given("view") || !options.json(), "--view: cannot be combined with --json");
-  if (!options.is_set("per_token")) {
+  if (!options.given("per_token")) {
     return std::nullopt;
   }
-  const bool coloured = options.given("view") ? view == "text" : has_colours(Stream::output);
+  const bool coloured =
+      options.given("view") ? options.text("view") == "text" : has_colours(Stream::output);
   return TokenReport::Options{.view = options.json() ? TokenView::json
                                       : coloured     ? TokenView::text
                                                      : TokenView::table,
@@ -124,8 +115,8 @@ Evaluation evaluate_and_show_tokens(const LoadedModel& loaded, const TokenDatase
   return result;
 }
 
-int eval_command(const Options& options) {
-  const WeightFormat format = parse_name<WeightFormat>("weights", options.text("weights"));
+void eval_command(const Options& options) {
+  const WeightFormat format = options.chosen<WeightFormat>("weights");
   const std::optional<TokenReport::Options> report = report_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   round_weights(*loaded.model, format);
@@ -138,21 +129,18 @@ int eval_command(const Options& options) {
               evaluation_logits(*loaded.model, dataset, evaluation));
   }
   if (report.has_value() && !leads) {
-    return 0;  // process 0 evaluates the tokens in order
+    return;  // process 0 evaluates the tokens in order
   }
   const Evaluation result = report.has_value()
                                 ? evaluate_and_show_tokens(loaded, dataset, evaluation, *report)
                                 : evaluate(*loaded.model, *loaded.tokenizer, dataset, evaluation);
   require(std::isfinite(result.loss), options.positional(),
           ": the loss is not a number: the weights are too large");
-  print(result, options.json());
-  return 0;
+  std::cout << (options.json() ? json_line(json_of(result)) : text_of(result));
 }
 
 }  // namespace
 
-int run_eval(const std::vector<std::string>& arguments) {
-  return run_command(eval_options(), arguments, eval_command);
-}
+int run_eval(const Words& words) { return run(eval_options(), words, eval_command); }
 
 }  // namespace headlight::cli

@@ -5,15 +5,13 @@
 
 #include "cli/commands.h"
 #include "cli/tensor_list.h"
-#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/text_data.h"
 #include "formats/token_settings.h"
-#include "headlight/base/error.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/formats/nanogpt_checkpoint.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizer_directory.h"
@@ -31,10 +29,8 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 5> kExportFormats{"hf", "nanogpt", "gguf", "npz",
                                                          "safetensors"};
-constexpr std::array<Choice<GgufType>, 4> kGgufTypes{{{"f32", GgufType::f32},
-                                                      {"f16", GgufType::f16},
-                                                      {"bf16", GgufType::bf16},
-                                                      {"q8_0", GgufType::q8_0}}};
+constexpr std::array<std::string_view, 4> kGgufTypeNames{"f32", "f16", "bf16", "q8_0"};
+constexpr std::array kGgufTypes{GgufType::f32, GgufType::f16, GgufType::bf16, GgufType::q8_0};
 
 constexpr const char* kExportDetails =
     "Writes a model in the format of another program:\n\n"
@@ -75,16 +71,9 @@ Options export_options() {
                     "headlight export runs/toy --to gguf --type q8_0 --out toy.gguf",
                     "headlight export runs/toy --to npz --out toy.npz",
                     "headlight export weights.npz --to safetensors --out w.safetensors"}});
-  options.choice("to", "Format", kExportFormats)
-      .basic()
-      .value("out", "Write to this directory or file")
-      .path()
-      .basic();
-  std::vector<std::string_view> types;
-  for (const auto& choice : kGgufTypes) {
-    types.push_back(choice.name);
-  }
-  options.choice("type", "gguf: type of the matrices", types, "f32").basic();
+  options.choice("to", "Format", kExportFormats).value("out", "Write to this directory or file");
+  options.choice("type", "gguf: type of the matrices", kGgufTypeNames, "f32");
+  options.paths({"out"}).basic({"to", "out", "type"});
   return options;
 }
 
@@ -106,7 +95,7 @@ std::vector<std::string> files_in(const fs::path& directory) {
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
     files.push_back(entry.path().string());
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
@@ -195,13 +184,6 @@ Exported export_nanogpt(const fs::path& model, const fs::path& out) {
   return report;
 }
 
-GgufType parse_gguf_type(const std::string& text) {
-  const auto* found = std::find_if(kGgufTypes.begin(), kGgufTypes.end(),
-                                   [&](const auto& choice) { return choice.name == text; });
-  require(found != kGgufTypes.end(), "--type: expected f32, f16, bf16 or q8_0, got '", text, "'");
-  return found->value;
-}
-
 // Metadata of a GGUF model to copy unchanged into the exported file. Empty for a model folder.
 GgufMetadata kept_keys(const fs::path& model, bool (*is_kept)(std::string_view key)) {
   if (!is_gguf_file(model)) {
@@ -286,7 +268,7 @@ Exported export_tensors(const fs::path& source, const std::string& format, const
   return report;
 }
 
-Exported run(const std::string& format, const fs::path& source, const Options& options) {
+Exported export_to(const std::string& format, const fs::path& source, const Options& options) {
   const fs::path out = options.text("out");
   if (format == "npz" || format == "safetensors") {
     return export_tensors(source, format, out);
@@ -294,15 +276,15 @@ Exported run(const std::string& format, const fs::path& source, const Options& o
   require(!is_tensor_file(source) || fs::is_directory(source) || is_gguf_file(source),
           "--to: ", format, " needs a model, ", source.string(), " is a file of tensors");
   if (format == "gguf") {
-    return export_gguf(source, out, parse_gguf_type(options.text("type")));
+    const auto* name = std::ranges::find(kGgufTypeNames, options.text("type"));
+    return export_gguf(source, out,
+                       kGgufTypes[static_cast<std::size_t>(name - kGgufTypeNames.begin())]);
   }
   return format == "hf" ? export_hf(source, out) : export_nanogpt(source, out);
 }
 
 void print(const Exported& report, const std::string& format, bool json) {
-  for (const std::string& warning : report.warnings) {
-    log_warning(warning);
-  }
+  log_warnings(report.warnings);
   if (json) {
     print_json({{"format", format},
                 {"files", report.files},
@@ -315,23 +297,17 @@ void print(const Exported& report, const std::string& format, bool json) {
   }
 }
 
-int export_command(const Options& options) {
+void export_command(const Options& options) {
   require(options.given("to"), "--to: expected ", listed(kExportFormats));
   const std::string format = options.text("to");
-  if (std::find(kExportFormats.begin(), kExportFormats.end(), format) == kExportFormats.end()) {
-    fail_choice("--to", kExportFormats, format);
-  }
   require(format == "gguf" || !options.given("type"), "--type: only for --to gguf");
   require(options.given("out") && !options.text("out").empty(),
           "--out: expected the name of the output");
-  print(run(format, options.positional(), options), format, options.json());
-  return 0;
+  print(export_to(format, options.positional(), options), format, options.json());
 }
 
 }  // namespace
 
-int run_export(const std::vector<std::string>& arguments) {
-  return run_command(export_options(), arguments, export_command);
-}
+int run_export(const Words& words) { return run(export_options(), words, export_command); }
 
 }  // namespace headlight::cli

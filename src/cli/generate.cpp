@@ -1,19 +1,17 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <iostream>
 
-#include "base/json.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
-#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "headlight/base/utf8.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/generate/generator.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/text_source.h"
@@ -79,37 +77,25 @@ Options generate_options() {
            "headlight generate runs/toy --prompt \"Q: why?\" --stop \"Q:\" --json",
            "headlight generate runs/toy --prompt \"Once\" --intervene \"off 1.0, mlp.0\""}});
   options.value("prompt", "Continue this text")
-      .basic()
       .value("prompt_file", "Continue the text of this UTF-8 file; -: standard input")
-      .path()
-      .basic()
       .value("start", "As --prompt, or FILE:path for a file (nanoGPT's name)")
       .value("ids", "Continue these token ids, as 1,4093; no token is added");
   add_special_tokens_option(options);
   options.value("max_new_tokens", "Generate at most this number of tokens", "500")
-      .basic()
       .value("temperature",
              "Sample with this temperature; 0: always choose the most probable token", "1.0")
-      .basic()
       .value("top_k", "Choose among this number of most probable tokens; 0: all", "0")
-      .basic()
       .value("top_p", "Choose among the most probable tokens that sum to this probability", "1.0")
-      .basic()
       .value("min_p", "Drop tokens below this share of the highest probability", "0")
       .value("repetition_penalty", "Above 1: discourage tokens of prompt and output", "1.0")
       .value("repetition_window", "Apply the penalty to this number of latest tokens; 0: all", "0")
       .value("seed", "Seed of the random choices", "1337")
-      .basic()
       .value("num_samples", "Generate this number of texts, side by side", "1")
-      .basic()
       .choice("weights", "Precision of the matrices", kChoiceNames<WeightFormat>, "float32")
-      .basic()
       .value("logprobs",
              "Also print log-probabilities of each token and of this number of most probable ones")
       .values("stop", "End before this text, or before any of several")
-      .basic()
       .flag("stream", "Print the text while it is generated")
-      .basic()
       .flag("ignore_eos", "Ignore tokens that end texts: generate all of --max_new_tokens")
       .flag("no_cache", "Compute without the key/value cache (slow)");
   add_intervene_options(options);
@@ -117,15 +103,18 @@ Options generate_options() {
       .alias("n", "max_new_tokens")
       .alias("predict", "max_new_tokens")
       .alias("n_predict", "max_new_tokens");
+  options.paths({"prompt_file"})
+      .basic({"prompt", "prompt_file", "max_new_tokens", "temperature", "top_k", "top_p", "seed",
+              "num_samples", "weights", "stop", "stream"});
   return options;
 }
 
 // Text of the prompt; "" with --ids.
 std::string read_text(const Options& options) {
-  const int given =
-      static_cast<int>(options.given("prompt")) + static_cast<int>(options.given("prompt_file")) +
-      static_cast<int>(options.given("start")) + static_cast<int>(options.given("ids"));
-  require(given <= 1, "--prompt, --prompt_file, --start, --ids: expected only one of them");
+  constexpr std::array kSources{"prompt", "prompt_file", "start", "ids"};
+  require(
+      std::ranges::count_if(kSources, [&](const char* name) { return options.given(name); }) <= 1,
+      "--prompt, --prompt_file, --start, --ids: expected only one of them");
   if (options.given("prompt_file")) {
     return read_text_file(options.text("prompt_file"));
   }
@@ -150,11 +139,11 @@ GenerateOptions generation_options(const Options& options) {
   result.sampling.repetition_window = options.integer("repetition_window");
   result.sampling.seed = seed_option(options);
   result.stop = options.texts("stop");
-  result.ignore_end_of_text = options.is_set("ignore_eos");
+  result.ignore_end_of_text = options.given("ignore_eos");
   if (options.given("logprobs")) {
     result.logprobs = count_option(options, "logprobs", 0);
   }
-  result.use_cache = !options.is_set("no_cache");
+  result.use_cache = !options.given("no_cache");
   result.validate();
   return result;
 }
@@ -192,14 +181,10 @@ void warn_about_prompt(const LoadedModel& loaded, const Prompt& prompt, bool is_
 }
 
 void log_statistics(const GenerateResult& result) {
-  char text[200];
-  std::snprintf(
-      text, sizeof text,
-      "%zu tokens: the first after %.3f s (prompt of %lld), then %.1f tokens/s; ended by %s",
-      result.tokens.size(), result.seconds_to_first_token,
-      static_cast<long long>(result.prompt_tokens), result.tokens_per_second(),
-      std::string(name_of(result.finish_reason)).c_str());
-  log_info(text);
+  log_info(fmt::format(
+      "{} tokens: the first after {:.3f} s (prompt of {}), then {:.1f} tokens/s; ended by {}",
+      result.tokens.size(), result.seconds_to_first_token, result.prompt_tokens,
+      result.tokens_per_second(), name_of(result.finish_reason)));
 }
 
 void log_statistics(const std::vector<GenerateResult>& results, double seconds) {
@@ -209,10 +194,8 @@ void log_statistics(const std::vector<GenerateResult>& results, double seconds) 
     tokens += result.tokens.size();
   }
   if (results.size() > 1) {
-    char text[120];
-    std::snprintf(text, sizeof text, "%zu texts of %zu tokens in %.2f s (%.1f tokens/s together)",
-                  results.size(), tokens, seconds, static_cast<double>(tokens) / seconds);
-    log_info(text);
+    log_info(fmt::format("{} texts of {} tokens in {:.2f} s ({:.1f} tokens/s together)",
+                         results.size(), tokens, seconds, static_cast<double>(tokens) / seconds));
   }
 }
 
@@ -281,13 +264,13 @@ std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& to
   return results;
 }
 
-int generate_command(const Options& options) {
-  const bool stream = options.is_set("stream");
+void generate_command(const Options& options) {
+  const bool stream = options.given("stream");
   require(!options.json() || !stream, "--stream: cannot be combined with --json");
   const GenerateOptions generation = generation_options(options);
   constexpr Index kMostTexts = 10'000;  // generated at once, each with its keys and values
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);
-  const auto format = parse_name<WeightFormat>("weights", options.text("weights"));
+  const auto format = options.chosen<WeightFormat>("weights");
   const std::string text = read_text(options);
   const LoadedModel loaded = load_text_model(
       options.positional(), options,
@@ -310,13 +293,10 @@ int generate_command(const Options& options) {
     print_samples(prompt.text, results, output);
   }
   log_statistics(results, seconds);
-  return 0;
 }
 
 }  // namespace
 
-int run_generate(const std::vector<std::string>& arguments) {
-  return run_command(generate_options(), arguments, generate_command);
-}
+int run_generate(const Words& words) { return run(generate_options(), words, generate_command); }
 
 }  // namespace headlight::cli

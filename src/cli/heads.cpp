@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <iostream>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/heads_over_time.h"
 #include "cli/terminal/interventions.h"
@@ -10,10 +9,9 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/base/error.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/io/token_file.h"
 #include "views/report/heads_columns.h"
 #include "views/report/heads_files.h"
@@ -106,39 +104,33 @@ Options heads_options() {
            "headlight heads runs/toy --data book.txt --filter \"induction>0.5\" --columns "
            "head,induction,k_composition,k_source",
            "headlight heads runs/induction --over_time"}});
-  options.value("text", "Score the heads on this text, instead of --data").basic();
+  options.value("text", "Score the heads on this text, instead of --data");
   add_ids_option(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
   options.value("annotations", "Known pairs of positions in the documents of --data (JSON lines)")
-      .path()
       .value("heads", "Heads to score, as 0.1,2.3 (default: all)")
-      .basic()
       .value("max_tokens", "Cut every document to this number of first tokens; 0: do not", "0")
       .value("columns", "Columns to show: head, verdict, any score ...")
-      .basic()
       .value("sort", "Sort by this column, the largest first")
-      .basic()
       .flag("ascending", "Sort the smallest first")
       .value("filter", "Show only matching heads, as induction>0.5,layer>=2,verdict=induction")
-      .basic()
       .value("repeats", "Measure on this number of sequences of repeated random tokens; 0: none",
              "16")
       .value("repeat_length", "Repeat this number of random tokens", "64")
       .value("redundancy", "Compare all pairs of heads on this number of documents; 0: none", "16")
       .value("cluster_below", "Group heads below this Jensen-Shannon distance", "0.2")
       .flag("over_time", "Show the scores recorded by a run with --track_heads")
-      .basic()
       .flag("no_weight_scores", "Leave out copying and k_composition")
       .flag("exclude_bos", "mul and abs: leave out the first token")
       .flag("exclude_current_token", "mul and abs: leave out the query's own token")
       .value("resamples", "Resamples of the bootstrap; 0: no intervals", "1000")
       .value("seed", "Seed of the bootstrap and the random tokens", "1337")
       .choice("lang", "Language of tables and sentences", kChoiceNames<Language>, "en")
-      .value("out", "Write heads.json, .csv, .npz and figures to this directory")
-      .path()
-      .basic();
+      .value("out", "Write heads.json, .csv, .npz and figures to this directory");
+  options.paths({"annotations", "out"})
+      .basic({"text", "heads", "columns", "sort", "filter", "over_time", "out"});
   return options;
 }
 
@@ -183,11 +175,6 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index wi
   return text;
 }
 
-// Repeated random tokens, the input if no text is given.
-HeadsText random_text(const RepeatOptions& repeats, const GptConfig& config) {
-  return {repeated_sequences(repeats, config), {}};
-}
-
 RepeatOptions repeat_options(const Options& options, const Tokenizer& tokenizer, Index vocabulary) {
   RepeatOptions repeats = repeats_of_text(tokenizer, vocabulary);
   repeats.sequences = count_option(options, "repeats", 0, kMostSamples);
@@ -204,9 +191,9 @@ HeadScoreOptions score_options(const Options& options) {
   }
   result.batch_size = count_option(options, "batch_size", 1);
   result.max_tokens = count_option(options, "max_tokens", 0);
-  result.weight_scores = !options.is_set("no_weight_scores");
-  result.exclude_bos = options.is_set("exclude_bos");
-  result.exclude_current_token = options.is_set("exclude_current_token");
+  result.weight_scores = !options.given("no_weight_scores");
+  result.exclude_bos = options.given("exclude_bos");
+  result.exclude_current_token = options.given("exclude_current_token");
   result.bootstrap.resamples = count_option(options, "resamples", 0, kMostSamples);
   result.bootstrap.seed = seed_option(options);
   result.processes = &all_processes();
@@ -216,7 +203,7 @@ HeadScoreOptions score_options(const Options& options) {
 HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
                         const LoadedModel& loaded) {
   HeadsReport report;
-  report.language = parse_name<Language>("lang", options.text("lang"));
+  report.language = options.chosen<Language>("lang");
   RedundancyOptions redundancy{.heads = scoring.heads,
                                .documents = count_option(options, "redundancy", 0),
                                .threshold = options.number("cluster_below")};
@@ -229,20 +216,17 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
   report.random_tokens = !gives_text(options) && !options.given("data");
   HeadsText text = report.random_tokens
-                       ? random_text(scoring.repeats, loaded.model->config())
+                       ? HeadsText{repeated_sequences(scoring.repeats, loaded.model->config()), {}}
                        : read_text(options, *loaded.tokenizer, loaded.model->block_size());
   scoring.annotations = std::move(text.annotations);
-  {
-    CountProgress progress("scoring heads");
-    scoring.progress = [&](double share) { progress.show(share); };
-    report.scores = score_heads(*loaded.model, text.sequences, scoring);
-  }
-  const bool comparable = loaded.model->config().block_size > 1 &&
-                          std::any_of(text.sequences.begin(), text.sequences.end(),
-                                      [](const auto& ids) { return ids.size() > 1; });
+  scoring.progress = progress_bar("scoring heads");
+  report.scores = score_heads(*loaded.model, text.sequences, scoring);
+  scoring.progress = {};
+  const bool comparable =
+      loaded.model->config().block_size > 1 &&
+      std::ranges::any_of(text.sequences, [](const auto& ids) { return ids.size() > 1; });
   if (redundancy.documents > 0 && comparable && scoring.processes->leads()) {
-    CountProgress progress("comparing heads");
-    redundancy.progress = [&](double share) { progress.show(share); };
+    redundancy.progress = progress_bar("comparing heads");
     report.distances = head_distances(*loaded.model, text.sequences, redundancy);
   }
   return report;
@@ -268,7 +252,7 @@ std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& s
     filter_heads(options.text("filter"), heads);
   }
   if (options.given("sort")) {
-    sort_heads(options.text("sort"), options.is_set("ascending"), heads);
+    sort_heads(options.text("sort"), options.given("ascending"), heads);
   }
   return heads;
 }
@@ -285,22 +269,16 @@ void check_text_options(const Options& options) {
 
 // Throws Error for invalid columns, filters or orders before the computation starts.
 void check_display(const Options& options) {
-  std::vector<ScoredHead> none;
   parse_columns(options.given("columns") ? options.text("columns") : "head");
-  if (options.given("filter")) {
-    filter_heads(options.text("filter"), none);
-  }
-  if (options.given("sort")) {
-    sort_heads(options.text("sort"), false, none);
-  }
+  chosen_heads(options, {});
 }
 
-int heads_command(const Options& options) {
-  if (options.is_set("over_time")) {
+void heads_command(const Options& options) {
+  if (options.given("over_time")) {
     refuse_options(options, {"text", "ids", "data", "heads", "filter", "sort", "intervene"},
                    "cannot be combined with --over_time");
     show_heads_over_time(options);
-    return 0;
+    return;
   }
   check_text_options(options);
   check_display(options);
@@ -309,7 +287,7 @@ int heads_command(const Options& options) {
   intervene(options, loaded);
   const HeadsReport report = make_report(options, scoring, loaded);
   if (!scoring.processes->leads()) {
-    return 0;
+    return;
   }
   const std::vector<ScoredHead> heads = chosen_heads(options, report.scores);
   std::vector<std::string> files;
@@ -320,22 +298,15 @@ int heads_command(const Options& options) {
     Json json = report_json(report, heads);
     json["files"] = files;
     print_json(json);
-    for (const std::string& warning : cluster_warnings(report)) {
-      log_warning(warning);
-    }
+    log_warnings(cluster_warnings(report));
   } else {
-    std::cout << heads_text(report, heads, text_options(options, report.scores));
-    for (const std::string& file : files) {
-      std::cout << "wrote " << escaped(file) << "\n";
-    }
+    std::cout << heads_text(report, heads, text_options(options, report.scores))
+              << written_text(files);
   }
-  return 0;
 }
 
 }  // namespace
 
-int run_heads(const std::vector<std::string>& arguments) {
-  return run_command(heads_options(), arguments, heads_command);
-}
+int run_heads(const Words& words) { return run(heads_options(), words, heads_command); }
 
 }  // namespace headlight::cli

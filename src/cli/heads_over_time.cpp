@@ -4,9 +4,9 @@
 #include <cmath>
 #include <iostream>
 
-#include "base/json.h"
 #include "base/split.h"
 #include "cli/terminal/log.h"
+#include "cli/terminal/result_files.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/files/file_writer.h"
@@ -26,7 +26,7 @@ constexpr std::size_t kNamedHeads = 4;  // named in a figure; the others are gre
 // Threshold of the verdict that uses this score.
 double threshold_of(const std::string& score) {
   for (const VerdictRule& rule : verdict_rules()) {
-    if (std::find(rule.scores.begin(), rule.scores.end(), score) != rule.scores.end()) {
+    if (std::ranges::find(rule.scores, score) != rule.scores.end()) {
       return rule.threshold;
     }
   }
@@ -49,8 +49,7 @@ std::vector<std::string> chosen_scores(const Options& options, const HeadHistory
 }
 
 bool has_numbers(const std::vector<double>& values) {
-  return std::any_of(values.begin(), values.end(),
-                     [](double value) { return std::isfinite(value); });
+  return std::ranges::any_of(values, [](double value) { return std::isfinite(value); });
 }
 
 struct Birth {
@@ -111,7 +110,7 @@ std::string picture(const HeadHistory& history, const std::vector<std::string>& 
                                  {"second - first", history.iterations, history.in_context}}});
   }
   require(!panels.empty(), "[heads_over_time] heads.jsonl contains no number of these scores");
-  const auto first = std::find_if(births.begin(), births.end(), [&](const Birth& birth) {
+  const auto first = std::ranges::find_if(births, [&](const Birth& birth) {
     return birth.score == scores.front() && birth.birth.settled;
   });
   for (LinePlot& panel : panels) {
@@ -150,8 +149,8 @@ std::string charts(const HeadHistory& history, const std::vector<std::string>& s
 // Caution if too few places were measured to settle some births; "" otherwise.
 std::string births_caution(const HeadHistory& history, const std::vector<Birth>& births,
                            Language language) {
-  const auto unsettled = std::count_if(births.begin(), births.end(),
-                                       [](const Birth& birth) { return !birth.birth.settled; });
+  const auto unsettled =
+      std::ranges::count_if(births, [](const Birth& birth) { return !birth.birth.settled; });
   if (unsettled == 0) {
     return "";
   }
@@ -188,8 +187,7 @@ std::string births_text(const HeadHistory& history, const std::vector<std::strin
     text += birth_text(history, birth, language);
   }
   for (const std::string& score : scores) {
-    if (std::none_of(births.begin(), births.end(),
-                     [&](const Birth& birth) { return birth.score == score; })) {
+    if (std::ranges::none_of(births, [&](const Birth& birth) { return birth.score == score; })) {
       const std::string threshold = fixed_number(threshold_of(score), 2);
       text += language == Language::korean ? score + " " + threshold + "에 이른 헤드가 없습니다\n"
                                            : "no head reaches " + score + " " + threshold + "\n";
@@ -260,7 +258,7 @@ std::vector<std::string> write_picture(const Options& options, const std::string
 }  // namespace
 
 void show_heads_over_time(const Options& options) {
-  const Language language = parse_name<Language>("lang", options.text("lang"));
+  const Language language = options.chosen<Language>("lang");
   const HeadHistory history = read_head_history(options.positional());
   const std::vector<std::string> scores = chosen_scores(options, history);
   const std::vector<Birth> births = births_of(history, scores);
@@ -272,11 +270,8 @@ void show_heads_over_time(const Options& options) {
     print_json(json);
   } else {
     std::cout << times_text(history, language) << (caution.empty() ? "" : caution + "\n") << "\n"
-              << charts(history, scores, language)
-              << births_text(history, scores, births, language);
-    for (const std::string& file : files) {
-      std::cout << "wrote " << escaped(file) << "\n";
-    }
+              << charts(history, scores, language) << births_text(history, scores, births, language)
+              << written_text(files);
   }
 }
 

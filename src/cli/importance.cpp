@@ -1,12 +1,11 @@
 #include <algorithm>
 #include <iostream>
+#include <numeric>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/effects/importance.h"
 #include "views/report/interval_text.h"
@@ -46,7 +45,8 @@ Options importance_options() {
   add_text_data_options(options);
   add_window_option(options);
   add_result_options(options);
-  options.flag("no_ablation", "Measure with one forward and backward pass only").basic();
+  options.flag("no_ablation", "Measure with one forward and backward pass only");
+  options.basic({"no_ablation"});
   return options;
 }
 
@@ -129,23 +129,19 @@ ResultPage page_of(const Measures& measures, std::vector<ResultGrid> grids) {
   return {.title = "Importance of each head for the loss",
           .note = concat_text("The loss is ", fixed_number(measures.gates.loss, 4),
                               " nats a token over ", measures.gates.tokens, " tokens."),
-          .graph = "",
           .grids = std::move(grids)};
 }
 
-void print(const Measures& measures) {
+std::string text_of(const Measures& measures) {
   std::vector<Table::Column> columns{
       {"head", true}, {"sensitivity", false}, {"normalised", false}, {"taylor (95 %)", true}};
   if (!measures.effects.empty()) {
     columns.push_back({"ablation (95 %)", true});
   }
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < measures.gates.heads.size(); ++i) {
-    order.push_back(i);
-  }
   const std::vector<double> by = means_of(measures.gates.heads, &HeadImportance::sensitivity);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return by[a] > by[b]; });
+  std::vector<std::size_t> order(by.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return by[i]; });
   Table table(columns);
   const std::string doubt = measures.gates.sequences < kEnoughDocuments ? " ?" : "";
   for (const std::size_t i : order) {
@@ -158,42 +154,36 @@ void print(const Measures& measures) {
     }
     table.add(cells);
   }
-  std::cout << loss_heading(measures.gates.loss, measures.gates.tokens, measures.gates.sequences)
-            << table.text() << "\nrank correlation";
+  std::string text =
+      loss_heading(measures.gates.loss, measures.gates.tokens, measures.gates.sequences) +
+      table.text() + "\nrank correlation";
   const Json agreement = correlations(measures);
   for (const auto& [names, value] : agreement.members()) {
-    std::string text = names;
-    std::replace(text.begin(), text.end(), '_', '/');
-    std::cout << "  " << text << " " << fixed_number(value.number(), 2);
+    std::string pair = names;
+    std::ranges::replace(pair, '_', '/');
+    text += "  " + pair + " " + fixed_number(value.number(), 2);
   }
-  std::cout << "\n";
+  return text + "\n";
 }
 
-int importance_command(const Options& options) {
+void importance_command(const Options& options) {
   const ResultFiles files(options);
   const Index batch_size = count_option(options, "batch_size", 1);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   const TokenDataset data = read_text_data(options, *loaded.tokenizer);
   Measures measures{head_importance(*loaded.model, data, {.batch_size = batch_size}), {}};
-  if (!options.is_set("no_ablation")) {
+  if (!options.given("no_ablation")) {
     measures.effects = ablate_heads(*loaded.model, data, {.batch_size = batch_size}).heads;
   }
   const std::vector<ResultGrid> grids = grids_of(measures);
-  files.write({.svg = [&] { return matrix_plot_svg(grids.front().plot); },
-               .arrays = [&] { return arrays_of(grids); },
-               .page = [&] { return page_of(measures, grids); }});
-  if (options.json()) {
-    print_json(json_of(measures));
-  } else {
-    print(measures);
-  }
-  return 0;
+  files.write(grids, [&] { return page_of(measures, grids); });
+  std::cout << (options.json() ? json_line(json_of(measures)) : text_of(measures));
 }
 
 }  // namespace
 
-int run_importance(const std::vector<std::string>& arguments) {
-  return run_command(importance_options(), arguments, importance_command);
+int run_importance(const Words& words) {
+  return run(importance_options(), words, importance_command);
 }
 
 }  // namespace headlight::cli

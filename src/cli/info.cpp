@@ -1,10 +1,10 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <optional>
 
-#include "base/json.h"
 #include "cli/bench/tools.h"
 #include "cli/commands.h"
 #include "cli/tensor_list.h"
@@ -79,8 +79,8 @@ Index vocabulary_of(const TrainConfig& config, const Options& options) {
   for (const WeightedFiles& source : find_weighted_files(config.data)) {
     files.insert(files.end(), source.files.begin(), source.files.end());
   }
-  const auto ids = std::find_if(files.begin(), files.end(),
-                                [](const TextFile& file) { return is_token_file(file.path); });
+  const auto ids =
+      std::ranges::find_if(files, [](const TextFile& file) { return is_token_file(file.path); });
   if (ids != files.end()) {
     const auto tokenizer = vocabulary_beside(ids->path);
     require(tokenizer != nullptr, "--vocab_size: needed, because ", ids->name(),
@@ -122,26 +122,23 @@ std::string grouped_flops(double count) {
   if (count < kLargestIndex) {
     return grouped(static_cast<Index>(count));
   }
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", count);
-  return text.data();
+  return fmt::format("{:.3g}", count);
 }
 
 std::vector<std::string> warnings_for(const GptConfig& config) {
   std::vector<std::string> warnings;
   const Index width = head_width(config);
+  const std::string advice = concat_text(
+      "; 32 to 128 works well (try n_head = ", std::max<Index>(1, config.n_embd / 64), ")");
   if (width < kNarrowHead) {
-    warnings.push_back("heads of width " + std::to_string(width) +
-                       " are narrow: each has little capacity, and heads tend to duplicate one "
-                       "another; 32 to 128 works well (try n_head = " +
-                       std::to_string(std::max<Index>(1, config.n_embd / 64)) + ")");
+    warnings.push_back(concat_text("heads of width ", width,
+                                   " are narrow: each has little capacity, and heads tend to "
+                                   "duplicate one another",
+                                   advice));
   }
   if (width > kWideHead) {
-    warnings.push_back(
-        "heads of width " + std::to_string(width) +
-        " are wide: few heads learn few kinds of relation; 32 to 128 works well (try "
-        "n_head = " +
-        std::to_string(config.n_embd / 64) + ")");
+    warnings.push_back(concat_text("heads of width ", width,
+                                   " are wide: few heads learn few kinds of relation", advice));
   }
   return warnings;
 }
@@ -216,7 +213,7 @@ std::vector<Index> heads_of_layers(const GptConfig& config) {
 // Number of heads as "4", or as "4, 1 and 1" for a pruned model.
 std::string heads_text(const GptConfig& config) {
   const std::vector<Index> heads = heads_of_layers(config);
-  if (std::all_of(heads.begin(), heads.end(), [&](Index count) { return count == heads[0]; })) {
+  if (std::ranges::all_of(heads, [&](Index count) { return count == heads[0]; })) {
     return std::to_string(heads[0]);
   }
   std::string text;
@@ -256,41 +253,43 @@ Json json_of(const Subject& subject, const ParameterCounts& counts) {
           {"machine", machine}};
 }
 
-void print_text(const Subject& subject, const ParameterCounts& counts) {
+std::string row_text(const char* title, const std::string& value, const std::string& note) {
+  return fmt::format("{:<20} {:>15}   {}\n", title, value, note);
+}
+
+std::string text_of(const Subject& subject, const ParameterCounts& counts) {
   const GptConfig& config = subject.model;
   const Index key_heads = config.n_kv_head;
-  const std::string shared =
-      key_heads > 0 ? concat_text(" (", key_heads, " of keys and values)") : "";
-  std::printf("%lld layers, %s heads of width %lld%s, d = %lld, block %lld, V = %lld\n\n",
-              static_cast<long long>(config.n_layer), heads_text(config).c_str(),
-              static_cast<long long>(head_width(config)), shared.c_str(),
-              static_cast<long long>(config.n_embd), static_cast<long long>(config.block_size),
-              static_cast<long long>(config.vocab_size));
+  std::string text = concat_text(
+      config.n_layer, " layers, ", heads_text(config), " heads of width ", head_width(config),
+      key_heads > 0 ? concat_text(" (", key_heads, " of keys and values)") : "",
+      ", d = ", config.n_embd, ", block ", config.block_size, ", V = ", config.vocab_size, "\n\n");
   for (const Row& row : rows_of(config, counts)) {
-    std::printf("%-20s %15s   %s\n", row.part, grouped(row.count).c_str(), row.formula.c_str());
+    text += row_text(row.part, grouped(row.count), row.formula);
   }
-  std::printf("%-20s %15s\n\n", "all parameters", grouped(counts.total()).c_str());
   const Memory memory = memory_of(counts);
-  std::printf("%-20s %15s   4 bytes a parameter\n", "weights", bytes_text(memory.weights).c_str());
-  std::printf("%-20s %15s   weights, gradients, two moments; activations come on top\n",
-              "training state", bytes_text(memory.training).c_str());
+  text += fmt::format("{:<20} {:>15}\n\n", "all parameters", grouped(counts.total())) +
+          row_text("weights", bytes_text(memory.weights), "4 bytes a parameter") +
+          row_text("training state", bytes_text(memory.training),
+                   "weights, gradients, two moments; activations come on top");
   if (subject.run) {
-    std::printf("%-20s %15s   in total; plus 4 bytes a token of text, none for .bin\n",
-                "training run", bytes_text(subject.run->total()).c_str());
+    text += row_text("training run", bytes_text(subject.run->total()),
+                     "in total; plus 4 bytes a token of text, none for .bin");
   }
   const double flops = training_flops_per_token(config);
-  std::printf("%-20s %15s   forward and backward, block of %lld\n", "FLOPs a token",
-              grouped_flops(flops).c_str(), static_cast<long long>(config.block_size));
+  text += row_text("FLOPs a token", grouped_flops(flops),
+                   concat_text("forward and backward, block of ", config.block_size));
   if (subject.batch_tokens > 0) {
-    std::printf("%-20s %15s   %s tokens\n", "FLOPs a full batch",
-                grouped_flops(flops * static_cast<double>(subject.batch_tokens)).c_str(),
-                grouped(subject.batch_tokens).c_str());
+    text += row_text("FLOPs a full batch",
+                     grouped_flops(flops * static_cast<double>(subject.batch_tokens)),
+                     grouped(subject.batch_tokens) + " tokens");
   }
-  std::printf("\ncomputed with %s\n", machine_description().c_str());
-  std::printf("several processes by %s\n", describe_launcher_support().c_str());
+  text += "\ncomputed with " + machine_description() + "\nseveral processes by " +
+          describe_launcher_support() + "\n";
   for (const std::string& warning : warnings_for(config)) {
-    std::printf("\nwarning: %s\n", warning.c_str());
+    text += "\nwarning: " + warning + "\n";
   }
+  return text;
 }
 
 // Model of a GGUF file; none for other files and unsupported architectures.
@@ -306,48 +305,35 @@ std::optional<Subject> model_in_file(const std::filesystem::path& path) {
   }
 }
 
-void show_file(const std::filesystem::path& path, bool json) {
-  const TensorList list = list_tensor_file(path);
+std::string file_text(const std::filesystem::path& path, bool json) {
+  const Json list = list_tensor_file(path);
   const std::optional<Subject> model = model_in_file(path);
+  const ParameterCounts counts = model ? count_parameters(model->model) : ParameterCounts{};
   if (!json) {
-    if (model) {
-      print_text(*model, count_parameters(model->model));
-      std::printf("\n");
-      std::fflush(stdout);
-    }
-    print_tensor_list(list);
-    return;
+    return (model ? text_of(*model, counts) + "\n" : "") + tensor_list_text(list);
   }
-  Json report = model ? json_of(*model, count_parameters(model->model)) : Json::object();
-  const Json listed = tensor_list_json(list);
-  for (const auto& [key, value] : listed.members()) {
+  Json report = model ? json_of(*model, counts) : Json::object();
+  for (const auto& [key, value] : list.members()) {
     report.add(key, value);
   }
-  print_json(report);
+  return json_line(report);
 }
 
-int info_command(const Options& options) {
-  if (is_tensor_file(options.positional()) &&
-      !std::filesystem::is_directory(options.positional())) {
-    require(!options.given("vocab_size"), "--vocab_size: needs a configuration, ",
-            options.positional(), " is a file of tensors");
-    show_file(options.positional(), options.json());
-    return 0;
+void info_command(const Options& options) {
+  const std::string& path = options.positional();
+  if (is_tensor_file(path) && !std::filesystem::is_directory(path)) {
+    require(!options.given("vocab_size"), "--vocab_size: needs a configuration, ", path,
+            " is a file of tensors");
+    std::cout << file_text(path, options.json());
+    return;
   }
   const Subject subject = read_subject(options);
   const ParameterCounts counts = count_parameters(subject.model);
-  if (options.json()) {
-    print_json(json_of(subject, counts));
-  } else {
-    print_text(subject, counts);
-  }
-  return 0;
+  std::cout << (options.json() ? json_line(json_of(subject, counts)) : text_of(subject, counts));
 }
 
 }  // namespace
 
-int run_info(const std::vector<std::string>& arguments) {
-  return run_command(info_options(), arguments, info_command);
-}
+int run_info(const Words& words) { return run(info_options(), words, info_command); }
 
 }  // namespace headlight::cli

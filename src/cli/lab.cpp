@@ -2,12 +2,11 @@
 #include <filesystem>
 #include <iostream>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/lab/lab.h"
 #include "cli/lab/report.h"
 #include "cli/terminal/options.h"
-#include "headlight/base/error.h"
+#include "cli/terminal/result_files.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/files/file_writer.h"
 #include "views/report/json_output.h"
@@ -48,10 +47,9 @@ Options lab_options() {
       .alias("max_iters", "iters")
       .value("seed", "Seed of all random numbers", "1337")
       .value("model", "induction: inspect this model instead of training one")
-      .path()
       .choice("lang", "Language of the explanations", kChoiceNames<Language>, "en")
-      .value("out", "Write the figures and results.json to this directory")
-      .path();
+      .value("out", "Write the figures and results.json to this directory");
+  options.paths({"model", "out"});
   return options;
 }
 
@@ -59,7 +57,7 @@ const Experiment& find_experiment(const std::string& name) {
   std::vector<std::string> known;
   for (const Experiment& experiment : lab::kExperiments) {
     std::string underscored(experiment.name);
-    std::replace(underscored.begin(), underscored.end(), '-', '_');
+    std::ranges::replace(underscored, '-', '_');
     if (name == experiment.name || name == underscored) {
       return experiment;
     }
@@ -69,7 +67,7 @@ const Experiment& find_experiment(const std::string& name) {
 }
 
 void print_list(const Options& options) {
-  const Language language = parse_name<Language>("lang", options.text("lang"));
+  const Language language = options.chosen<Language>("lang");
   Json names = Json::array();
   for (const Experiment& experiment : lab::kExperiments) {
     const std::string summary = lab::prose(experiment.name, language).title();
@@ -98,23 +96,20 @@ std::vector<std::string> write_results(const std::filesystem::path& directory, c
 }
 
 lab::Settings settings_of(const Options& options, const Experiment& experiment) {
-  const Index iterations = options.integer("iters");
-  const Index seed = options.integer("seed");
-  require(iterations >= 0, "--iters: expected at least 0, got ", iterations);
-  require(seed >= 0, "--seed: expected at least 0, got ", seed);
+  const Index iterations = count_option(options, "iters", 0);
   require(!options.given("model") || experiment.takes_model, "--model: '", experiment.name,
           "' makes its own models; expected none");
   require(!options.given("model") || iterations == 0,
           "--iters: expected none beside --model, which is not trained");
-  return {.full = options.is_set("full"),
+  return {.full = options.given("full"),
           .iterations = iterations,
-          .seed = static_cast<std::uint64_t>(seed),
-          .model = options.given("model") ? options.text("model") : ""};
+          .seed = seed_option(options),
+          .model = options.text("model")};
 }
 
 void run_experiment(const Experiment& experiment, const Options& options) {
   const lab::Settings settings = settings_of(options, experiment);
-  Report report(experiment.name, parse_name<Language>("lang", options.text("lang")));
+  Report report(experiment.name, options.chosen<Language>("lang"));
   experiment.run(settings, report);
   Json results{{"experiment", experiment.name}, {"seed", settings.seed}, {"full", settings.full}};
   results.update(report.json());
@@ -126,25 +121,19 @@ void run_experiment(const Experiment& experiment, const Options& options) {
     print_json(results);
     return;
   }
-  std::cout << report.text();
-  for (const std::string& file : files) {
-    std::cout << (file == files.front() ? "\n" : "") << "wrote " << escaped(file) << "\n";
-  }
+  std::cout << report.text() << (files.empty() ? "" : "\n") << written_text(files);
 }
 
-int lab_command(const Options& options) {
+void lab_command(const Options& options) {
   if (options.positionals().empty()) {
     print_list(options);
   } else {
     run_experiment(find_experiment(options.positional()), options);
   }
-  return 0;
 }
 
 }  // namespace
 
-int run_lab(const std::vector<std::string>& arguments) {
-  return run_command(lab_options(), arguments, lab_command);
-}
+int run_lab(const Words& words) { return run(lab_options(), words, lab_command); }
 
 }  // namespace headlight::cli

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <iostream>
 
 #include "cli/commands.h"
@@ -9,7 +8,6 @@
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/effects/lens.h"
 #include "views/report/json_output.h"
 #include "views/report/lens_report.h"
@@ -49,25 +47,21 @@ Options lens_options() {
                                 "--point mlp_out --target \",\"",
                                 "headlight lens runs/toy --data data/toy.txt --documents "
                                 "blank_line --svg layers.svg"}});
-  options.value("text", "Read this text").basic();
+  options.value("text", "Read this text");
   add_ids_option(options);
   options.choice("point", "Read this point", kLensPointNames, "resid_post")
-      .basic()
       .value("layers", "Layers, as 3, 0-5 or 4- (default: all)")
-      .basic()
       .value("positions", "Tokens of the text, from 0, as 3, 0-5 or last (default: all)")
-      .basic()
       .value("target", "Target after the text (default: the most probable token)")
-      .basic()
       .value("top_k", "Report this number of most probable tokens; the table shows as many as fit",
-             "5")
-      .basic();
+             "5");
   add_result_options(options);
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
   options.value("max_batches",
                 "--data: use this number of batches, spread evenly over the text; 0: all", "0");
+  options.basic({"text", "point", "layers", "positions", "target", "top_k"});
   return options;
 }
 
@@ -86,12 +80,7 @@ void check_source(const Options& options) {
 }
 
 LensView view_of(const Options& options) {
-  const std::string text = options.text("point");
-  const auto* name = std::find(kLensPointNames.begin(), kLensPointNames.end(), text);
-  if (name == kLensPointNames.end()) {
-    fail_choice("point", kLensPointNames, text);
-  }
-  LensView view{.point = kLensPoints[static_cast<std::size_t>(name - kLensPointNames.begin())]};
+  LensView view{.point = options.chosen<Point>("point")};
   if (options.given("layers")) {
     view.layers = parse_range("layers", options.text("layers"));
   }
@@ -118,63 +107,43 @@ LensTask task_of(const Options& options, const LoadedModel& loaded) {
 
 void read_text(const Options& options, const LoadedModel& loaded, const ResultFiles& files) {
   LensTask task = task_of(options, loaded);
-  LensResult result;
-  {
-    CountProgress progress("reading layers");
-    task.progress = [&](double share) { progress.show(share); };
-    result = logit_lens(*loaded.model, task);
-  }
+  task.progress = progress_bar("reading layers");
+  const LensResult result = logit_lens(*loaded.model, task);
+  task.progress = {};
   const Tokenizer& tokenizer = *loaded.tokenizer;
   files.write({.svg = [&] { return matrix_plot_svg(lens_plot(result, task.view, tokenizer)); },
                .arrays = [&] { return lens_arrays(result, tokenizer); },
-               .page =
-                   [&] {
-                     return ResultPage{.title = "Logit lens",
-                                       .note = "",
-                                       .graph = "",
-                                       .grids = lens_grids(result, task.view, tokenizer)};
-                   }});
-  if (options.json()) {
-    print_json(lens_json(result, task.view, *loaded.tokenizer));
-  } else {
-    std::cout << lens_text(result, *loaded.tokenizer,
-                           columns_of(Stream::output).value_or(kUsualColumns));
-  }
-}
-
-LensMeansResult means_of(const Options& options, const LoadedModel& loaded, const LensView& view) {
-  const Index batch_size = count_option(options, "batch_size", 1);
-  const Index max_batches = count_option(options, "max_batches", 0);
-  const TokenDataset data = read_text_data(options, *loaded.tokenizer);
-  CountProgress progress("reading layers");
-  return lens_means(*loaded.model, data,
-                    {.view = view,
-                     .batch_size = batch_size,
-                     .max_batches = max_batches,
-                     .progress = [&](double share) { progress.show(share); }});
+               .page = [&]() -> ResultPage {
+                 return {.title = "Logit lens", .grids = lens_grids(result, task.view, tokenizer)};
+               }});
+  std::cout << (options.json() ? json_line(lens_json(result, task.view, tokenizer))
+                               : lens_text(result, tokenizer,
+                                           columns_of(Stream::output).value_or(kUsualColumns)));
 }
 
 void read_data(const Options& options, const LoadedModel& loaded, const ResultFiles& files) {
   const LensView view = view_of(options);
-  const LensMeansResult result = means_of(options, loaded, view);
+  const Index batch_size = count_option(options, "batch_size", 1);
+  const Index max_batches = count_option(options, "max_batches", 0);
+  const TokenDataset data = read_text_data(options, *loaded.tokenizer);
+  const LensMeansResult result = lens_means(*loaded.model, data,
+                                            {.view = view,
+                                             .batch_size = batch_size,
+                                             .max_batches = max_batches,
+                                             .progress = progress_bar("reading layers")});
   const std::vector<ResultGrid> grids = lens_means_grids(result);
   files.write({.svg = [&] { return lens_means_svg(result); },
                .arrays = [&] { return arrays_of(grids); },
-               .page =
-                   [&] {
-                     return ResultPage{.title = "Logit lens",
-                                       .note = concat_text("Means over ", result.tokens, " tokens"),
-                                       .graph = "",
-                                       .grids = grids};
-                   }});
-  if (options.json()) {
-    print_json(lens_means_json(result, view));
-  } else {
-    std::cout << lens_means_text(result);
-  }
+               .page = [&]() -> ResultPage {
+                 return {.title = "Logit lens",
+                         .note = concat_text("Means over ", result.tokens, " tokens"),
+                         .grids = grids};
+               }});
+  std::cout << (options.json() ? json_line(lens_means_json(result, view))
+                               : lens_means_text(result));
 }
 
-int lens_command(const Options& options) {
+void lens_command(const Options& options) {
   check_source(options);
   const ResultFiles files(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
@@ -184,13 +153,10 @@ int lens_command(const Options& options) {
   } else {
     read_data(options, loaded, files);
   }
-  return 0;
 }
 
 }  // namespace
 
-int run_lens(const std::vector<std::string>& arguments) {
-  return run_command(lens_options(), arguments, lens_command);
-}
+int run_lens(const Words& words) { return run(lens_options(), words, lens_command); }
 
 }  // namespace headlight::cli

@@ -86,16 +86,16 @@ CommandTable program_table() {
           .commands = kCommands};
 }
 
-int dispatch(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) {
+int dispatch(const Words& words) {
+  if (words.empty()) {
     print_usage(program_table(), HelpForm::usual, std::cerr);
     return kBadInput;
   }
-  if (arguments[0] == "--version") {
+  if (words[0] == "--version") {
     std::cout << "headlight " HEADLIGHT_VERSION "\n";
     return 0;
   }
-  return run_table(program_table(), arguments);
+  return run_table(program_table(), words);
 }
 
 // Logs an exception of the command. Returns its exit code.
@@ -129,9 +129,9 @@ int report_failure(const std::exception_ptr& thrown) {
   }
 }
 
-int guarded(const std::vector<std::string>& arguments) {
+int guarded(const Words& words) {
   try {
-    const int code = dispatch(arguments);
+    const int code = dispatch(words);
     if (!std::cout.flush().good()) {
       log_error("stdout: cannot be written");
       return kFailure;

@@ -1,14 +1,11 @@
 #include <cmath>
 #include <sstream>
 
-#include "base/json.h"
 #include "cli/commands.h"
-#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
 #include "formats/token_settings.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/prune.h"
 #include "headlight/heads/prune_plan.h"
 #include "headlight/train/evaluation.h"
@@ -48,23 +45,18 @@ Options prune_options() {
                     "--finetune_iters 200"}});
   add_text_data_options(options);
   options.value("heads", "Remove these heads, as 0.1,2.3 or 0:1;2:3")
-      .basic()
       .value("keep", "Keep this number of heads, or a share such as 50%")
-      .basic()
       .value("until_loss", "Stop before the loss rises by more: +0.02 (nats per token) or 2%")
-      .basic()
       .choice("by", "Rank heads by this measure (sensitivity is faster)",
               kChoiceNames<PruneRanking>, "ablation")
       .value("rounds", "Rank the heads anew this number of times", "8")
       .value("finetune_iters", "Train for this number of steps after pruning", "0")
-      .basic()
       .values("finetune_data", "Train on these texts instead of --data")
-      .path()
       .value("learning_rate", "Initial learning rate of the training, falling to a tenth", "3e-4")
       .value("seed", "Seed of the training's batches", "1337")
-      .value("out", "Write to this directory, which must not exist")
-      .path()
-      .basic();
+      .value("out", "Write to this directory, which must not exist");
+  options.paths({"finetune_data", "out"})
+      .basic({"heads", "keep", "until_loss", "finetune_iters", "out"});
   return options;
 }
 
@@ -113,7 +105,7 @@ double loss_on(const Gpt& model, const Tokenizer& tokenizer, const TokenDataset&
 
 PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const Options& options) {
   const auto heads = static_cast<double>(HeadSet::all(loaded.model->heads()).size());
-  PrunePlanOptions plan{.ranking = parse_name<PruneRanking>("by", options.text("by")),
+  PrunePlanOptions plan{.ranking = options.chosen<PruneRanking>("by"),
                         .rounds = count_option(options, "rounds", 1),
                         .batch_size = count_option(options, "batch_size", 1)};
   if (options.given("keep")) {
@@ -188,7 +180,7 @@ PruneOutcome prune(const LoadedModel& loaded, const Options& options) {
   return outcome;
 }
 
-int prune_command(const Options& options) {
+void prune_command(const Options& options) {
   check_choice(options);
   const std::string out = options.text("out");
   require_new_directory(out);
@@ -206,13 +198,10 @@ int prune_command(const Options& options) {
   } else {
     print_pruning(json, outcome.plan.points, out);
   }
-  return 0;
 }
 
 }  // namespace
 
-int run_prune(const std::vector<std::string>& arguments) {
-  return run_command(prune_options(), arguments, prune_command);
-}
+int run_prune(const Words& words) { return run(prune_options(), words, prune_command); }
 
 }  // namespace headlight::cli

@@ -2,11 +2,10 @@
 #include <filesystem>
 #include <iostream>
 
-#include "base/json.h"
 #include "cli/commands.h"
-#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/text_data.h"
 #include "headlight/io/text_source.h"
 #include "headlight/serve/server.h"
 #include "views/report/json_output.h"
@@ -40,10 +39,8 @@ Options serve_options() {
   options.value("host", "Listen on this address", "127.0.0.1")
       .value("port", "Listen on this port; 0: a free one", "8080")
       .value("api_key_file", "Require the key in this file from every request")
-      .path()
       .values("allow_host", "Accept requests from browsers for this name of the server, too")
       .value("runs", "Show the training runs of this folder on the page, as they progress")
-      .path()
       .values("allow_origin", "Let scripts of this page send requests, as https://example.org")
       .choice("weights", "Precision of the matrices", kChoiceNames<WeightFormat>, "float32")
       .value("slots", "Generate at most this number of texts of a model at once", "16")
@@ -56,6 +53,7 @@ Options serve_options() {
              "131072")
       .value("max_tokens", "Length of chat answers for requests that set none", "512");
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
+  options.paths({"api_key_file", "runs"});
   return options;
 }
 
@@ -75,7 +73,7 @@ std::string key_option(const Options& options) {
   while (!key.empty() && is_blank(key.back())) {
     key.pop_back();
   }
-  require(!key.empty() && std::none_of(key.begin(), key.end(), is_blank),
+  require(!key.empty() && std::ranges::none_of(key, is_blank),
           "--api_key_file: expected one word in ", file);
   return key;
 }
@@ -92,7 +90,7 @@ ServeOptions serve_options(const Options& options) {
     require(std::filesystem::is_directory(result.runs), "--runs: expected a folder of runs, got ",
             result.runs);
   }
-  result.weights = parse_name<WeightFormat>("weights", options.text("weights"));
+  result.weights = options.chosen<WeightFormat>("weights");
   result.slots = count_option(options, "slots", 1, 256);
   result.queue = count_option(options, "queue", 0);
   result.context_tokens = count_option(options, "ctx_size", 0);
@@ -124,7 +122,7 @@ ServedModel open_model(const std::string& argument, WeightFormat weights) {
   return model;
 }
 
-int serve_command(const Options& options) {
+void serve_command(const Options& options) {
   const ServeOptions serve = serve_options(options);
   require(!options.positionals().empty(), "MODEL: expected a model");
   std::vector<ServedModel> models;
@@ -141,13 +139,10 @@ int serve_command(const Options& options) {
     log_info("listening at " + server.address());
   }
   server.run();
-  return 0;
 }
 
 }  // namespace
 
-int run_serve(const std::vector<std::string>& arguments) {
-  return run_command(serve_options(), arguments, serve_command);
-}
+int run_serve(const Words& words) { return run(serve_options(), words, serve_command); }
 
 }  // namespace headlight::cli

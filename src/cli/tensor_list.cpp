@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <iostream>
 
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
@@ -16,24 +15,27 @@
 namespace headlight::cli {
 namespace {
 
-TensorList list_safetensors(const std::filesystem::path& path) {
-  TensorList list{.format = "safetensors"};
-  for (const auto& [key, value] : read_safetensors_metadata(path)) {
-    list.metadata.push_back({key, value});
-  }
-  for (const auto& [name, info] : read_safetensors_header(path)) {
-    list.tensors.push_back({name, info.dtype, info.shape});
-  }
-  return list;
+// Adds a tensor to a list.
+void add_tensor(Json& list, const std::string& name, std::string_view dtype, const Shape& shape) {
+  list["tensors"].push_back({{"name", name},
+                             {"dtype", dtype},
+                             {"shape", std::vector<Index>(shape.begin(), shape.end())}});
+  list["elements"] = list["elements"].integer() + numel(shape);
 }
 
-TensorList list_npz(const std::filesystem::path& path) {
-  TensorList list{.format = "npz"};
-  for (const ArrayInfo& array : read_npz_header(path)) {
-    const std::string_view type = array.texts ? "text" : name_of(array.dtype);
-    list.tensors.push_back({array.name, std::string(type), array.shape});
+void list_safetensors(const std::filesystem::path& path, Json& list) {
+  for (const auto& [key, value] : read_safetensors_metadata(path)) {
+    list["metadata"].add(key, value);
   }
-  return list;
+  for (const auto& [name, info] : read_safetensors_header(path)) {
+    add_tensor(list, name, info.dtype, info.shape);
+  }
+}
+
+void list_npz(const std::filesystem::path& path, Json& list) {
+  for (const ArrayInfo& array : read_npz_header(path)) {
+    add_tensor(list, array.name, array.texts ? "text" : name_of(array.dtype), array.shape);
+  }
 }
 
 // Scalar as JSON. A float becomes the double with its shortest decimal digits.
@@ -71,20 +73,18 @@ Json json_of_metadata(const GgufValue& value) {
   return std::visit([](const auto& element) { return json_of_scalar(element); }, value);
 }
 
-TensorList list_gguf(const std::filesystem::path& path) {
+void list_gguf(const std::filesystem::path& path, Json& list) {
   const GgufFile file(path);
-  TensorList list{.format = "gguf"};
   for (const auto& [key, value] : file.metadata()) {
-    list.metadata.push_back({key, json_of_metadata(value)});
+    list["metadata"].add(key, json_of_metadata(value));
   }
   for (const GgufTensor& tensor : file.tensors()) {
-    list.tensors.push_back({tensor.name, std::string(name_of(tensor.type)), tensor.shape});
+    add_tensor(list, tensor.name, name_of(tensor.type), tensor.shape);
   }
-  return list;
 }
 
 // Value as one line without control characters: a text, a number, or "8 values: 1, 2, ...".
-std::string text_of(const Json& value) {
+std::string value_text(const Json& value) {
   if (value.is_string()) {
     return escaped(replace_invalid_utf8(value.text()));
   }
@@ -107,39 +107,34 @@ bool is_tensor_file(const std::filesystem::path& path) {
          path.extension() == ".gguf";
 }
 
-TensorList list_tensor_file(const std::filesystem::path& path) {
-  return path.extension() == ".npz"    ? list_npz(path)
-         : path.extension() == ".gguf" ? list_gguf(path)
-                                       : list_safetensors(path);
+Json list_tensor_file(const std::filesystem::path& path) {
+  Json list{{"format", path.extension().string().substr(1)},
+            {"tensors", Json::array()},
+            {"metadata", Json::object()},
+            {"elements", 0}};
+  const auto read = path.extension() == ".npz"    ? list_npz
+                    : path.extension() == ".gguf" ? list_gguf
+                                                  : list_safetensors;
+  read(path, list);
+  return list;
 }
 
-Json tensor_list_json(const TensorList& list) {
-  Json json{{"format", list.format}, {"tensors", Json::array()}, {"metadata", Json::object()}};
-  for (const auto& [key, value] : list.metadata) {
-    json["metadata"].add(key, value);
+std::string tensor_list_text(const Json& list) {
+  std::string text;
+  for (const Json& tensor : list["tensors"]) {
+    Shape shape;
+    for (const Json& size : tensor["shape"]) {
+      shape.push_back(size.integer());
+    }
+    text +=
+        concat_text(escaped(tensor["name"].text()), "  ", tensor["dtype"].text(), " ", shape, "\n");
   }
-  Index elements = 0;
-  for (const ListedTensor& tensor : list.tensors) {
-    json["tensors"].push_back(
-        {{"name", tensor.name},
-         {"dtype", tensor.dtype},
-         {"shape", std::vector<Index>(tensor.shape.begin(), tensor.shape.end())}});
-    elements += numel(tensor.shape);
+  text += concat_text("\n", list["tensors"].size(), " tensors, ",
+                      grouped(list["elements"].integer()), " elements\n");
+  for (const auto& [key, value] : list["metadata"].members()) {
+    text += "metadata " + escaped(key) + ": " + value_text(value) + "\n";
   }
-  json["elements"] = elements;
-  return json;
-}
-
-void print_tensor_list(const TensorList& list) {
-  Index elements = 0;
-  for (const ListedTensor& tensor : list.tensors) {
-    std::cout << escaped(tensor.name) << "  " << tensor.dtype << " " << tensor.shape << "\n";
-    elements += numel(tensor.shape);
-  }
-  std::cout << "\n" << list.tensors.size() << " tensors, " << grouped(elements) << " elements\n";
-  for (const auto& [key, value] : list.metadata) {
-    std::cout << "metadata " << escaped(key) << ": " << text_of(value) << "\n";
-  }
+  return text;
 }
 
 }  // namespace headlight::cli

@@ -1,12 +1,12 @@
 #include "cli/token_report.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <iostream>
 
 #include "base/display_text.h"
-#include "base/json.h"
 #include "headlight/base/error.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -57,16 +57,12 @@ void TokenReport::add(const TokenEvaluation& token) {
     ++count_;
     return;
   }
-  switch (options_.view) {
-    case TokenView::table:
-      print_row(token);
-      break;
-    case TokenView::text:
-      print_text(token);
-      break;
-    case TokenView::json:
-      print_json_line(token);
-      break;
+  if (options_.view == TokenView::table) {
+    print_row(token);
+  } else if (options_.view == TokenView::text) {
+    print_text(token);
+  } else {
+    print_json_line(token);
   }
   ++count_;
 }
@@ -76,21 +72,14 @@ void TokenReport::print_row(const TokenEvaluation& token) const {
     std::cout << (options_.documents ? "document  " : "")
               << "position  log-probability (nats)  probability    rank  entropy (nats)  token\n";
   }
-  std::array<char, 120> row;
-  if (options_.documents) {
-    std::snprintf(row.data(), row.size(), "%8lld  ", static_cast<long long>(token.sequence));
-    std::cout << row.data();
-  }
-  if (token.is_predicted()) {
-    std::snprintf(row.data(), row.size(), "%8lld  %22.4f  %11s  %6lld  %14.4f  ",
-                  static_cast<long long>(token.position), token.log_probability,
-                  percent(token.log_probability).c_str(), static_cast<long long>(token.rank),
-                  token.entropy);
-  } else {
-    std::snprintf(row.data(), row.size(), "%8lld  %22s  %11s  %6s  %14s  ",
-                  static_cast<long long>(token.position), "-", "-", "-", "-");
-  }
-  std::cout << row.data() << shown_token(token.token, *tokenizer_) << "\n";
+  const bool known = token.is_predicted();
+  std::cout << (options_.documents ? fmt::format("{:8}  ", token.sequence) : "")
+            << fmt::format("{:8}  {:>22}  {:>11}  {:>6}  {:>14}  {}\n", token.position,
+                           known ? fixed_number(token.log_probability, 4) : "-",
+                           known ? percent(token.log_probability) : "-",
+                           known ? std::to_string(token.rank) : "-",
+                           known ? fixed_number(token.entropy, 4) : "-",
+                           shown_token(token.token, *tokenizer_));
 }
 
 void TokenReport::print_json_line(const TokenEvaluation& token) const {

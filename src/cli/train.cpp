@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <iostream>
 
-#include "base/json.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/terminal/config_options.h"
@@ -101,12 +100,10 @@ Options train_options() {
        .exit_codes =
            "3 a checkpoint could not be saved, 4 another process uses the run directory, 130 "
            "interrupted at once"});
-  options.group("Run and data")
-      .boolean("resume", "Continue the run in RUN or out_dir")
-      .path()
-      .basic();
+  options.group("Run and data").boolean("resume", "Continue the run in RUN or out_dir");
   add_config_options(options, {});
   add_ignored_options(options);
+  options.paths({"resume"}).basic({"resume"});
   return options;
 }
 
@@ -201,25 +198,15 @@ Task task_of(const Options& options) {
   return task;
 }
 
-void print_result(const RunResult& result, const TrainProgress& progress, bool json) {
-  if (!json) {
-    return;
-  }
+Json json_of(const RunResult& result, const TrainProgress& progress) {
   const bool is_validated = result.validation.tokens > 0;
-  print_json({{"iterations", result.iterations},
-              {"stopped", result.stopped},
-              {"validation_loss", is_validated ? Json(result.validation.loss) : Json()},
-              {"best_validation_loss", result.best_validation_loss},
-              {"tokens_per_second", progress.tokens_per_second()},
-              {"directory", result.directory.string()}});
+  return {{"iterations", result.iterations},
+          {"stopped", result.stopped},
+          {"validation_loss", is_validated ? Json(result.validation.loss) : Json()},
+          {"best_validation_loss", result.best_validation_loss},
+          {"tokens_per_second", progress.tokens_per_second()},
+          {"directory", result.directory.string()}};
 }
-
-// Progress of an evaluation without training. Results go to stdout, so it does not log them.
-class EvaluationProgress : public TrainProgress {
- public:
-  using TrainProgress::TrainProgress;
-  void on_evaluation(const EvaluationMetrics& /*metrics*/) override {}
-};
 
 // Logs how the number of processes affects the bits of the result.
 void note_processes(const TrainConfig& config, const Processes& processes) {
@@ -233,34 +220,30 @@ void note_processes(const TrainConfig& config, const Processes& processes) {
   }
 }
 
-void evaluate_start(const Task& task, Processes& processes, bool json) {
-  EvaluationProgress progress(task.note);
-  std::vector<TrainObserver*> observers;
-  if (processes.leads()) {
-    observers = {&progress};
-  }
-  const RunResult result = run_training(
-      task.config,
-      {.resume = task.resume, .processes = &processes, .observers = std::move(observers)});
-  print_result(result, progress, json);
-  if (!json) {
-    std::cout << "iter " << result.iterations << ": " << evaluation_text(result.validation) << "\n";
-  }
-}
-
-void train(const Task& task, Processes& processes, bool json) {
+void handle_stop_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
     std::signal(signal, on_stop_signal);
   }
   std::signal(SIGXFSZ, SIG_IGN);  // exceeding a file size limit becomes a write error
-  TrainProgress progress(task.note);
+}
+
+// Trains, or only evaluates the start.
+void train(const Task& task, Processes& processes, bool json) {
+  const bool only_evaluates = task.config.eval_only;
+  TrainProgress progress(task.note, !only_evaluates);
   HeadTracker tracker(task.config.track_heads, log_warning);
   SampleWriter samples(log_warning);
   std::vector<TrainObserver*> observers;
   if (processes.leads()) {
-    observers = {&progress, &tracker, &samples};
+    observers = {&progress};
   }
-  note_processes(task.config, processes);
+  if (!only_evaluates) {
+    handle_stop_signals();
+    note_processes(task.config, processes);
+    if (processes.leads()) {
+      observers.insert(observers.end(), {&tracker, &samples});
+    }
+  }
   const RunResult result =
       run_training(task.config, {.resume = task.resume,
                                  .processes = &processes,
@@ -273,23 +256,20 @@ void train(const Task& task, Processes& processes, bool json) {
     log_info("stopped after step " + std::to_string(result.iterations) +
              "; continue with --resume " + result.directory.string());
   }
-  print_result(result, progress, json);
+  if (json) {
+    print_json(json_of(result, progress));
+  } else if (only_evaluates) {
+    std::cout << "iter " << result.iterations << ": " << evaluation_text(result.validation) << "\n";
+  }
 }
 
-int train_command(const Options& options) {
+void train_command(const Options& options) {
   Processes& processes = all_processes();
-  in_place(kSettings, [&] {
-    const Task task = task_of(options);
-    task.config.eval_only ? evaluate_start(task, processes, options.json())
-                          : train(task, processes, options.json());
-  });
-  return 0;
+  in_place(kSettings, [&] { train(task_of(options), processes, options.json()); });
 }
 
 }  // namespace
 
-int run_train(const std::vector<std::string>& arguments) {
-  return run_command(train_options(), arguments, train_command);
-}
+int run_train(const Words& words) { return run(train_options(), words, train_command); }
 
 }  // namespace headlight::cli

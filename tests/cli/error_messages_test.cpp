@@ -145,7 +145,7 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
   CHECK(error({"--text", "a", "--documents", "foo"}) ==
         "--documents: expected none, line, blank_line or token, got 'foo'");
   CHECK(error({"--text", "a", "--view", "foo"}) ==
-        "--view: expected model, head, neuron or grid, got 'foo'");
+        "--view: expected model, head, neuron, grid or terminal, got 'foo'");
   CHECK(error({"--text", "a", "--compare_text", ""}) ==
         "--compare_text: expected a text, got none");
   CHECK(error({"--text", "a", "--format", ""}) ==

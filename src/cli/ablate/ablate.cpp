@@ -2,7 +2,6 @@
 #include <iostream>
 #include <limits>
 
-#include "base/json.h"
 #include "cli/ablate/parts.h"
 #include "cli/commands.h"
 #include "cli/terminal/launched.h"
@@ -10,7 +9,6 @@
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/effects/ablation.h"
 #include "views/report/interval_text.h"
 #include "views/report/json_output.h"
@@ -59,26 +57,24 @@ Options ablate_options() {
                     "headlight ablate runs/toy --data book.txt --off \"0.1, mlp.1\" layer.2"}});
   add_text_data_options(options);
   add_window_option(options);
-  options.value("text", "Measure on this text, instead of --data").basic();
+  options.value("text", "Measure on this text, instead of --data");
   add_ids_option(options);
   options.value("heads", "Heads to ablate, as 0.1,2.3 or 0:1;2:3 (default: all)")
-      .basic()
       .flag("all", "Ablate every head (the default)")
       .choice("mode", "Replacement of a head's output", kChoiceNames<AblationMode>, "zero")
-      .basic()
       .value("pairs", "Also ablate all pairs among this number of most important heads", "0")
-      .basic()
       .value("resamples", "Resamples of the bootstrap", "1000")
       .value("seed", "Seed of the bootstrap", "1337");
   add_result_options(options);
   add_part_options(options);
+  options.basic({"text", "heads", "mode", "pairs"});
   return options;
 }
 
 AblationOptions ablation_options(const Options& options) {
-  require(!options.is_set("all") || !options.given("heads"), "expected either --all or --heads");
+  require(!options.given("all") || !options.given("heads"), "expected either --all or --heads");
   AblationOptions result;
-  result.mode = parse_name<AblationMode>("mode", options.text("mode"));
+  result.mode = options.chosen<AblationMode>("mode");
   if (options.given("heads")) {
     result.heads = HeadSet::parse(options.text("heads"));
   }
@@ -111,18 +107,17 @@ Json json_of(const AblationResult& result, AblationMode mode) {
   return json;
 }
 
-void print(AblationResult result) {
-  std::stable_sort(
-      result.heads.begin(), result.heads.end(),
-      [](const HeadEffect& a, const HeadEffect& b) { return a.rise.mean > b.rise.mean; });
-  std::cout << loss_heading(result.loss.mean, result.tokens, result.sequences);
+std::string text_of(AblationResult result) {
+  std::ranges::stable_sort(result.heads, std::ranges::greater(),
+                           [](const HeadEffect& effect) { return effect.rise.mean; });
   Table heads({{"head", true}, {"rise of the loss (95 %)", true}});
   for (const HeadEffect& effect : result.heads) {
     heads.add({head_name(effect.head), change_text(effect.rise, result.sequences)});
   }
-  std::cout << heads.text();
+  const std::string text =
+      loss_heading(result.loss.mean, result.tokens, result.sequences) + heads.text();
   if (result.pairs.empty()) {
-    return;
+    return text;
   }
   Table pairs({{"heads", true}, {"rise of the loss (95 %)", true}, {"beyond both alone", true}});
   for (const PairEffect& pair : result.pairs) {
@@ -130,7 +125,7 @@ void print(AblationResult result) {
                change_text(pair.rise, result.sequences),
                change_text(pair.beyond, result.sequences)});
   }
-  std::cout << "\n" << pairs.text();
+  return text + "\n" + pairs.text();
 }
 
 // Grid of the loss rises, [layers, heads].
@@ -154,7 +149,7 @@ ResultGrid pair_grid(const AblationResult& result, const std::string& name,
     heads.push_back(pair.first);
     heads.push_back(pair.second);
   }
-  std::sort(heads.begin(), heads.end());
+  std::ranges::sort(heads);
   heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
   const std::vector<std::string> labels = head_names(heads);
   MatrixPlot plot{.title = title,
@@ -167,8 +162,7 @@ ResultGrid pair_grid(const AblationResult& result, const std::string& name,
   plot.values.assign(heads.size() * heads.size(), std::numeric_limits<double>::quiet_NaN());
   plot.lows = plot.highs = plot.values;
   const auto place = [&](const HeadId& head) {
-    return static_cast<std::size_t>(std::lower_bound(heads.begin(), heads.end(), head) -
-                                    heads.begin());
+    return static_cast<std::size_t>(std::ranges::lower_bound(heads, head) - heads.begin());
   };
   for (const PairEffect& pair : result.pairs) {
     const auto [low, high] = std::minmax({place(pair.first), place(pair.second)});
@@ -218,7 +212,6 @@ ResultPage page_of(const Interval& loss, Index sequences, std::vector<ResultGrid
           .note = concat_text("The loss of the whole model is ", fixed_number(loss.mean, 4),
                               " nats a token over ", counted(sequences, "sequence"),
                               "; a rise means that the model needs the part."),
-          .graph = "",
           .grids = std::move(grids)};
 }
 
@@ -241,8 +234,8 @@ void show_parts(const Options& options, const LoadedModel& loaded, const TokenDa
     json["parts"] = parts_json(report);
     print_json(json);
   } else {
-    std::cout << loss_heading(whole.loss.mean, whole.tokens, whole.sequences);
-    std::cout << parts_table(report, options);
+    std::cout << loss_heading(whole.loss.mean, whole.tokens, whole.sequences)
+              << parts_table(report, options);
   }
 }
 
@@ -252,35 +245,23 @@ void show_heads(const Options& options, const LoadedModel& loaded, const TokenDa
   if (!ablation.processes->leads()) {
     return;
   }
-  files.write({.svg = [&] { return matrix_plot_svg(head_grid(result).plot); },
-               .arrays = [&] { return arrays_of(grids_of(result)); },
-               .page = [&] { return page_of(result.loss, result.sequences, grids_of(result)); }});
-  if (options.json()) {
-    print_json(json_of(result, ablation.mode));
-  } else {
-    print(result);
-  }
+  const std::vector<ResultGrid> grids = grids_of(result);
+  files.write(grids, [&] { return page_of(result.loss, result.sequences, grids); });
+  std::cout << (options.json() ? json_line(json_of(result, ablation.mode)) : text_of(result));
 }
 
-int ablate_command(const Options& options) {
+void ablate_command(const Options& options) {
   const AblationOptions ablation = ablation_options(options);
   const bool of_parts = asks_for_parts(options);
   check_text_options(options);
   const ResultFiles files(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   const TokenDataset data = read_data(options, *loaded.tokenizer);
-  if (of_parts) {
-    show_parts(options, loaded, data, ablation, files);
-  } else {
-    show_heads(options, loaded, data, ablation, files);
-  }
-  return 0;
+  (of_parts ? show_parts : show_heads)(options, loaded, data, ablation, files);
 }
 
 }  // namespace
 
-int run_ablate(const std::vector<std::string>& arguments) {
-  return run_command(ablate_options(), arguments, ablate_command);
-}
+int run_ablate(const Words& words) { return run(ablate_options(), words, ablate_command); }
 
 }  // namespace headlight::cli

@@ -43,23 +43,19 @@ bool is_of_neurons(const Options& options) {
 // Curve of the mean rises, with curves for the ends of their intervals.
 LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences) {
   if (is_sorted) {
-    std::stable_sort(rises.begin(), rises.end(),
-                     [](const Interval& a, const Interval& b) { return a.mean > b.mean; });
+    std::ranges::stable_sort(rises, std::ranges::greater(), &Interval::mean);
   }
   PlotSeries mean{.name = "rise", .x = {}, .y = {}, .points = !is_sorted, .colour = 0};
-  PlotSeries low{.name = "95 % of the resampled means", .x = {}, .y = {}, .thin = true};
-  for (std::size_t i = 0; i < rises.size(); ++i) {
-    mean.x.push_back(static_cast<double>(i));
-    mean.y.push_back(rises[i].mean);
-    low.y.push_back(rises[i].low);
+  PlotSeries low{
+      .name = "95 % of the resampled means", .x = {}, .y = {}, .thin = true, .colour = 5};
+  PlotSeries high{.name = "", .x = {}, .y = {}, .thin = true, .colour = 5};
+  for (const Interval& rise : rises) {
+    mean.x.push_back(static_cast<double>(mean.x.size()));
+    mean.y.push_back(rise.mean);
+    low.y.push_back(rise.low);
+    high.y.push_back(rise.high);
   }
-  low.x = mean.x;
-  low.colour = 5;
-  PlotSeries high = low;
-  high.name = "";
-  for (std::size_t i = 0; i < rises.size(); ++i) {
-    high.y[i] = rises[i].high;
-  }
+  low.x = high.x = mean.x;
   LinePlot plot{.y_label = "rise of the loss, nats a token", .series = {}};
   if (sequences > 1) {  // a single sequence has no interval
     plot.series = {low, high};
@@ -73,12 +69,10 @@ LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences) 
 void add_part_options(Options& options) {
   options
       .values("off", "Ablate these parts at once, as \"5.1, mlp.3\"; each value is an experiment")
-      .basic()
       .value("each", "Ablate each mlp, attn or layer, or each neuron of a layer (neuron.3)")
-      .basic()
       .value("scores", "heads.json of headlight heads, for --off with classes of heads")
-      .path()
       .value("limit", "--each neuron.L: show this number of largest changes; 0: all", "20");
+  options.paths({"scores"}).basic({"off", "each"});
 }
 
 bool asks_for_parts(const Options& options) {
@@ -96,13 +90,12 @@ bool asks_for_parts(const Options& options) {
 PartsReport ablate_parts_of(const Options& options, const LoadedModel& loaded,
                             const TokenDataset& data, const AblationOptions& ablation) {
   PartsReport report{.parts = parts_of(options, loaded), .result = {}};
-  CountProgress progress("ablating");
   report.result = ablate_parts(*loaded.model, data, report.parts,
                                {.mode = ablation.mode,
                                 .batch_size = ablation.batch_size,
                                 .bootstrap = ablation.bootstrap,
                                 .processes = ablation.processes,
-                                .progress = [&](double share) { progress.show(share); }});
+                                .progress = progress_bar("ablating")});
   return report;
 }
 
@@ -122,9 +115,8 @@ Json parts_json(const PartsReport& report) {
 
 std::string parts_table(const PartsReport& report, const Options& options) {
   std::vector<PartEffect> parts = report.result.parts;
-  std::stable_sort(parts.begin(), parts.end(), [](const PartEffect& a, const PartEffect& b) {
-    return std::abs(a.rise.mean) > std::abs(b.rise.mean);
-  });
+  std::ranges::stable_sort(parts, std::ranges::greater(),
+                           [](const PartEffect& effect) { return std::abs(effect.rise.mean); });
   const auto limit = static_cast<std::size_t>(count_option(options, "limit", 0));
   if (is_of_neurons(options) && limit > 0) {
     parts.resize(std::min(limit, parts.size()));

@@ -22,11 +22,10 @@ struct Row {
 
 std::vector<Index> lengths_of(const BenchTask& task) {
   std::vector<Index> lengths = task.options.integers("lengths");
-  for (Index length = 64; !task.options.given("lengths") && length < task.config.block_size;
-       length *= 2) {
-    lengths.push_back(length);
-  }
   if (!task.options.given("lengths")) {
+    for (Index length = 64; length < task.config.block_size; length *= 2) {
+      lengths.push_back(length);
+    }
     lengths.push_back(task.config.block_size);
   }
   require(!lengths.empty(), "--lengths: expected numbers like 64,256, got none");
@@ -91,15 +90,16 @@ GptConfig model_for(const BenchTask& task, Index longest) {
 
 BenchReport bench_attention(const BenchTask& task) {
   const std::vector<Index> lengths = lengths_of(task);
-  const GptConfig config = model_for(task, *std::max_element(lengths.begin(), lengths.end()));
+  const GptConfig config = model_for(task, *std::ranges::max_element(lengths));
   const Gpt model(config, static_cast<std::uint64_t>(task.config.seed));
   const Precision precision = parse_name<Precision>("dtype", task.config.dtype);
   BenchReport report;
-  report.text = model_text(config) + "\n\n" +
-                line("%7s | %-41s | %-30s\n", "", "attention of one layer, ms",
-                     "forward of the whole model, ms") +
-                line("%7s | %10s %10s %10s %8s | %10s %10s %8s\n", "T", "forward", "backward",
-                     "recorded", "ratio", "plain", "recorded", "ratio");
+  report.text =
+      model_text(config) + "\n\n" +
+      fmt::format("{:>7} | {:<41} | {:<30}\n", "", "attention of one layer, ms",
+                  "forward of the whole model, ms") +
+      fmt::format("{:>7} | {:>10} {:>10} {:>10} {:>8} | {:>10} {:>10} {:>8}\n", "T", "forward",
+                  "backward", "recorded", "ratio", "plain", "recorded", "ratio");
   for (const Index length : lengths) {
     Row row{.length = length};
     measure_op(config, precision, row);
@@ -112,10 +112,10 @@ BenchReport bench_attention(const BenchTask& task) {
                                    {"model_ms", row.model},
                                    {"model_recorded_ms", row.model_recorded},
                                    {"model_recorded_ratio", row.model_recorded / row.model}});
-    report.text += line("%7lld | %10.3f %10.3f %10.3f %8.2f | %10.2f %10.2f %8.2f\n",
-                        static_cast<long long>(length), row.forward, row.backward, row.recorded,
-                        row.recorded / row.forward, row.model, row.model_recorded,
-                        row.model_recorded / row.model);
+    report.text += fmt::format(
+        "{:>7} | {:>10.3f} {:>10.3f} {:>10.3f} {:>8.2f} | {:>10.2f} {:>10.2f} {:>8.2f}\n", length,
+        row.forward, row.backward, row.recorded, row.recorded / row.forward, row.model,
+        row.model_recorded, row.model_recorded / row.model);
   }
   return report;
 }

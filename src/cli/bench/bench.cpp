@@ -3,7 +3,6 @@
 #include <array>
 #include <iostream>
 
-#include "base/json.h"
 #include "cli/bench/tools.h"
 #include "cli/commands.h"
 #include "cli/terminal/config_options.h"
@@ -54,7 +53,7 @@ constexpr const char* kBenchDetails =
     "             products, libc";
 
 struct Kind {
-  const char* name;
+  std::string_view name;
   BenchReport (*run)(const BenchTask& task);
 };
 
@@ -94,27 +93,20 @@ Options bench_options() {
                                 "headlight bench --signature --cpu_variant v3"},
                    .positional_choices = kinds});
   options.value("config", "Read the configuration from this TOML file")
-      .path()
-      .basic()
       .value("steps", "train: time this number of steps", "20")
-      .basic()
       .value("warmup", "train: make this number of steps before them", "5")
       .value("model", "generate: use this model instead of random weights")
-      .path()
-      .basic()
       .choice("weights", "generate: precision of the matrices", kChoiceNames<WeightFormat>,
               "float32")
-      .basic()
       .value("prompt_tokens", "generate: length of the prompt in tokens", "16")
       .value("new_tokens", "generate: generate this number of tokens", "48")
-      .basic()
       .value("rounds", "generate: repeat the generation this number of times", "3")
       .value("lengths",
              "attention: sequence lengths, as 64,256 (default: doubling up to block_size)")
-      .basic()
-      .flag("signature", "Print a hash of the bits that this build computes")
-      .basic();
+      .flag("signature", "Print a hash of the bits that this build computes");
   add_config_options(options, default_config(), true);
+  options.paths({"config", "model"})
+      .basic({"config", "steps", "model", "weights", "new_tokens", "lengths", "signature"});
   return options;
 }
 
@@ -137,19 +129,17 @@ TrainConfig read_config(const Options& options) {
 
 const Kind& chosen_kind(const Options& options) {
   const std::string name = options.positionals().empty() ? "train" : options.positional();
-  for (const Kind& kind : kKinds) {
-    if (name == kind.name) {
-      return kind;
-    }
-  }
-  fail("bench: expected train, generate, gemm, memory or attention, got '", name, "'");
+  const auto* kind = std::ranges::find(kKinds, name, &Kind::name);
+  require(kind != kKinds.end(), "bench: expected train, generate, gemm, memory or attention, got '",
+          name, "'");
+  return *kind;
 }
 
 BenchReport measure(const Kind& kind, const Options& options) {
   const BenchTask task{.config = read_config(options),
                        .options = options,
-                       .steps = count_of(options, "steps", 1),
-                       .warmup = count_of(options, "warmup", 0)};
+                       .steps = count_option(options, "steps", 1, kMostRepeats),
+                       .warmup = count_option(options, "warmup", 0, kMostRepeats)};
   if (!machine_warning().empty()) {
     log_warning(machine_warning());
   }
@@ -158,7 +148,7 @@ BenchReport measure(const Kind& kind, const Options& options) {
   return report;
 }
 
-void print(const char* kind, const BenchReport& report, bool as_json) {
+void print(std::string_view kind, const BenchReport& report, bool as_json) {
   if (!as_json) {
     std::cout << report.text;
     return;
@@ -170,8 +160,8 @@ void print(const char* kind, const BenchReport& report, bool as_json) {
   print_json(json);
 }
 
-int bench_command(const Options& options) {
-  if (options.is_set("signature")) {
+void bench_command(const Options& options) {
+  if (options.given("signature")) {
     require(options.positionals().empty(),
             "bench: --signature measures nothing; leave either it or the kind away");
     print("signature", bench_signature(), options.json());
@@ -179,21 +169,10 @@ int bench_command(const Options& options) {
     const Kind& kind = chosen_kind(options);
     print(kind.name, in_place(kSettings, [&] { return measure(kind, options); }), options.json());
   }
-  return 0;
 }
 
 }  // namespace
 
-Index count_of(const Options& options, const std::string& name, Index least) {
-  constexpr Index kMost = 100000;
-  const Index count = options.integer(name);
-  require(count >= least && count <= kMost, "--", name, ": expected ", least, " to ", kMost,
-          ", got ", count);
-  return count;
-}
-
-int run_bench(const std::vector<std::string>& arguments) {
-  return run_command(bench_options(), arguments, bench_command);
-}
+int run_bench(const Words& words) { return run(bench_options(), words, bench_command); }
 
 }  // namespace headlight::cli

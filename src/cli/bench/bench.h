@@ -26,8 +26,8 @@ struct BenchTask {
   GptConfig model() const { return config.model(config.vocab_size); }
 };
 
-// Value of an option that counts repetitions. Throws Error unless it is from `least` to 100,000.
-Index count_of(const Options& options, const std::string& name, Index least);
+// Largest value of an option that counts repetitions.
+inline constexpr Index kMostRepeats = 100'000;
 
 BenchReport bench_train(const BenchTask& task);
 BenchReport bench_generate(const BenchTask& task);

@@ -71,10 +71,8 @@ void add_row(BenchReport& report, const Product& p, double seconds) {
                                      {"ms", 1e3 * seconds},
                                      {"gflops_per_second", rate},
                                      {"count", p.count}});
-  report.text +=
-      line("%-12s %-16s %7lld %7lld %7lld %10.3f %9.1f %6lld\n", p.layer.c_str(), p.pass,
-           static_cast<long long>(p.m), static_cast<long long>(p.n), static_cast<long long>(p.k),
-           1e3 * seconds, rate, static_cast<long long>(p.count));
+  report.text += fmt::format("{:<12} {:<16} {:>7} {:>7} {:>7} {:>10.3f} {:>9.1f} {:>6}\n", p.layer,
+                             p.pass, p.m, p.n, p.k, 1e3 * seconds, rate, p.count);
 }
 
 }  // namespace
@@ -82,8 +80,8 @@ void add_row(BenchReport& report, const Product& p, double seconds) {
 BenchReport bench_gemm(const BenchTask& task) {
   BenchReport report;
   report.text = model_text(task.model()) + "\n\n" +
-                line("%-12s %-16s %7s %7s %7s %10s %9s %6s\n", "layer", "pass", "m", "n", "k", "ms",
-                     "GFLOP/s", "times");
+                fmt::format("{:<12} {:<16} {:>7} {:>7} {:>7} {:>10} {:>9} {:>6}\n", "layer", "pass",
+                            "m", "n", "k", "ms", "GFLOP/s", "times");
   double step_seconds = 0;
   double step_flops = 0;
   for (const Product& product : products_of(task)) {
@@ -97,10 +95,11 @@ BenchReport bench_gemm(const BenchTask& task) {
   report.json["step_gflops_per_second"] = step_flops / step_seconds / 1e9;
   report.json["gemm_flops_per_second"] = rates.own;
   report.json["blas_flops_per_second"] = rates.blas;
-  report.text += line("\nall products of a step: %.2f ms, %.1f GFLOP/s\n", 1e3 * step_seconds,
-                      step_flops / step_seconds / 1e9);
-  report.text += line("large products: %.1f GFLOP/s (BLAS with threads of its own: %.1f)\n",
-                      rates.own / 1e9, rates.blas / 1e9);
+  report.text += fmt::format("\nall products of a step: {:.2f} ms, {:.1f} GFLOP/s\n",
+                             1e3 * step_seconds, step_flops / step_seconds / 1e9);
+  report.text +=
+      fmt::format("large products: {:.1f} GFLOP/s (BLAS with threads of its own: {:.1f})\n",
+                  rates.own / 1e9, rates.blas / 1e9);
   return report;
 }
 

@@ -15,9 +15,8 @@ struct Lengths {
 };
 
 Lengths lengths_of(const Options& options, Index block) {
-  const Lengths lengths{options.integer("prompt_tokens"), options.integer("new_tokens")};
-  require(lengths.prompt >= 1, "--prompt_tokens: expected at least 1, got ", lengths.prompt);
-  require(lengths.output >= 2, "--new_tokens: expected at least 2, got ", lengths.output);
+  const Lengths lengths{count_option(options, "prompt_tokens", 1),
+                        count_option(options, "new_tokens", 2)};
   require(lengths.prompt < block && lengths.output <= block - lengths.prompt,
           "--new_tokens: expected prompt and output to fit the block of ", block, ", got ",
           lengths.prompt, " and ", lengths.output);
@@ -76,19 +75,13 @@ double prompt_flops(const GptConfig& config, Index tokens) {
   return (training_flops(config, {0, tokens}) - head * static_cast<double>(tokens - 1)) / 3;
 }
 
-struct MeasuredTokens {
-  Spread token_ms;
-  Spread first_ms;
-};
-
-MeasuredTokens measure(Decoder& decoder, const Lengths& lengths, Index rounds) {
+// Milliseconds of a token after the first, and of the first.
+std::pair<Spread, Spread> measure(Decoder& decoder, const Lengths& lengths, Index rounds) {
   std::vector<double> tokens;
   std::vector<double> first;
-  for (Index round = 0; round <= rounds; ++round) {
+  time_tokens(decoder, lengths);  // warm-up
+  for (Index round = 0; round < rounds; ++round) {
     const std::vector<double> seconds = time_tokens(decoder, lengths);
-    if (round == 0) {
-      continue;  // warm-up
-    }
     first.push_back(1e3 * seconds.front());
     for (std::size_t i = 1; i < seconds.size(); ++i) {
       tokens.push_back(1e3 * seconds[i]);
@@ -102,9 +95,10 @@ MeasuredTokens measure(Decoder& decoder, const Lengths& lengths, Index rounds) {
 BenchReport bench_generate(const BenchTask& task) {
   const std::unique_ptr<Gpt> model = model_of(task);
   const Lengths lengths = lengths_of(task.options, model->config().block_size);
-  const WeightFormat format = parse_name<WeightFormat>("weights", task.options.text("weights"));
+  const WeightFormat format = task.options.chosen<WeightFormat>("weights");
   Decoder decoder(*model, format);
-  const auto [token_ms, first_ms] = measure(decoder, lengths, count_of(task.options, "rounds", 1));
+  const auto [token_ms, first_ms] =
+      measure(decoder, lengths, count_option(task.options, "rounds", 1, kMostRepeats));
   const double peak = peak_memory();  // before the bandwidth measurement, which needs memory too
   const double bytes = bytes_read(*model, format);
   const double limit = measure_read_rate();
@@ -129,15 +123,15 @@ BenchReport bench_generate(const BenchTask& task) {
                  {"peak_rss_mib", peak / kMebibyte}};
   report.text =
       model_text(model->config()) + "\n" +
-      line("\n%.1f tokens/s: %.3f ms a token, the median (%.3f to %.3f)\n", 1e3 / token_ms.median,
-           token_ms.median, token_ms.min, token_ms.max) +
-      line(
-          "first token after %.2f ms, with a prompt of %lld: %.0f GFLOP/s, %.0f %% of large "
+      fmt::format("\n{:.1f} tokens/s: {:.3f} ms a token, the median ({:.3f} to {:.3f})\n",
+                  1e3 / token_ms.median, token_ms.median, token_ms.min, token_ms.max) +
+      fmt::format(
+          "first token after {:.2f} ms, with a prompt of {}: {:.0f} GFLOP/s, {:.0f} % of large "
           "products\n",
-          first_ms.median, static_cast<long long>(lengths.prompt), prompt_rate / 1e9,
-          100 * prompt_share) +
-      line("%.1f MB of weights a token: %.0f %% of what the memory delivers (%.1f GB/s)\n",
-           bytes / 1e6, 100 * share, limit / 1e9);
+          first_ms.median, lengths.prompt, prompt_rate / 1e9, 100 * prompt_share) +
+      fmt::format(
+          "{:.1f} MB of weights a token: {:.0f} % of what the memory delivers ({:.1f} GB/s)\n",
+          bytes / 1e6, 100 * share, limit / 1e9);
   return report;
 }
 

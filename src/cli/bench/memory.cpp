@@ -25,9 +25,9 @@ BenchReport bench_memory(const BenchTask&) {
   return {{{"read_gb_per_second", read / 1e9},
            {"copy_gb_per_second", copy / 1e9},
            {"triad_gb_per_second", update / 1e9}},
-          line("read               %8.1f GB/s\n", read / 1e9) +
-              line("copy  y = x        %8.1f GB/s\n", copy / 1e9) +
-              line("triad y = y + 3 x  %8.1f GB/s\n", update / 1e9)};
+          fmt::format("read               {:>8.1f} GB/s\n", read / 1e9) +
+              fmt::format("copy  y = x        {:>8.1f} GB/s\n", copy / 1e9) +
+              fmt::format("triad y = y + 3 x  {:>8.1f} GB/s\n", update / 1e9)};
 }
 
 }  // namespace headlight::cli

@@ -24,7 +24,8 @@ constexpr Index kSteps = 12;
 constexpr Index kDocuments = 40;
 constexpr std::uint64_t kSignatureLengthStream = 5;
 
-// Settings of both runs: several product tiles, odd sizes, all dropouts, accumulated gradients.
+// Settings of the packed run: several product tiles, odd sizes, all dropouts, accumulated
+// gradients.
 TrainConfig fixed_config() {
   TrainConfig config;
   config.n_layer = 2;
@@ -42,8 +43,6 @@ TrainConfig fixed_config() {
   config.seed = 11;
   return config;
 }
-
-TrainConfig packed_config() { return fixed_config(); }
 
 TrainConfig padded_config() {
   TrainConfig config = fixed_config();
@@ -64,15 +63,7 @@ TokenDataset fixed_dataset(const TrainConfig& config) {
   if (config.batching == "packed") {
     return stream_dataset(random_tokens(4096, vocabulary, 0));
   }
-  const RandomStream lengths{11, kSignatureLengthStream};
-  TokenDataset dataset{.sequences = {}, .token_count = 0, .documents = true};
-  for (std::uint64_t i = 0; i < kDocuments; ++i) {
-    const auto inputs =
-        1 + static_cast<Index>(lengths.below(i, static_cast<std::uint64_t>(config.block_size)));
-    dataset.sequences.push_back(random_tokens(inputs + 1, vocabulary, i));
-    dataset.token_count += inputs + 1;
-  }
-  return dataset;
+  return random_documents(kDocuments, config.block_size, vocabulary, {11, kSignatureLengthStream});
 }
 
 // Trains kSteps steps. Returns the weights, the optimizer state and all losses.
@@ -135,9 +126,9 @@ NamedTensors record_weights(const Gpt& model) {
 // Compiler name and major version. Compilers differ in the products that they fuse with sums.
 std::string compiler_name() {
 #if defined(__clang__)
-  return line("clang-%d", __clang_major__);
+  return concat_text("clang-", __clang_major__);
 #else
-  return line("gcc-%d", __GNUC__);
+  return concat_text("gcc-", __GNUC__);
 #endif
 }
 
@@ -163,7 +154,7 @@ std::string libc_name() {
 
 BenchReport bench_signature() {
   const Index vocabulary = ByteTokenizer().vocab_size();
-  Gpt packed(packed_config().model(vocabulary), 11);
+  Gpt packed(fixed_config().model(vocabulary), 11);
   Gpt padded(padded_config().model(vocabulary), 12);
   NamedTensors all;
   Json parts;
@@ -171,7 +162,7 @@ BenchReport bench_signature() {
     parts[part] = fingerprint(tensors);
     all.insert(all.end(), tensors.begin(), tensors.end());
   };
-  add("packed", train(packed_config(), packed));
+  add("packed", train(fixed_config(), packed));
   add("padded", train(padded_config(), padded));
   add("generation", generate_texts(packed));
   add("attention", record_weights(padded));

@@ -28,7 +28,7 @@ Spread spread_of(std::vector<double> values) {
   if (values.empty()) {
     return {};
   }
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   const std::size_t half = values.size() / 2;
   const double median =
       values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
@@ -94,6 +94,18 @@ std::string model_text(const GptConfig& config) {
   return concat_text(config.n_layer, " layers, ", config.n_head, " heads, width ", config.n_embd,
                      ", vocabulary ", config.vocab_size, ": ",
                      grouped(count_parameters(config).total()), " parameters");
+}
+
+TokenDataset random_documents(Index count, Index longest, Index vocab_size,
+                              const RandomStream& lengths) {
+  TokenDataset dataset{.sequences = {}, .token_count = 0, .documents = true};
+  for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
+    const auto inputs =
+        static_cast<Index>(1 + lengths.below(i, static_cast<std::uint64_t>(longest)));
+    dataset.sequences.push_back(random_tokens(inputs + 1, vocab_size, i));
+    dataset.token_count += inputs + 1;
+  }
+  return dataset;
 }
 
 std::vector<std::int32_t> random_tokens(Index count, Index vocab_size, std::uint64_t stream) {

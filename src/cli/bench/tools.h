@@ -1,7 +1,8 @@
 #pragma once
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <string>
 #include <utility>
@@ -9,7 +10,9 @@
 
 #include "base/json.h"
 #include "base/stopwatch.h"
+#include "headlight/data/dataset.h"
 #include "headlight/nn/gpt.h"
+#include "headlight/tensor/random.h"
 
 // Helpers of `headlight bench` for timing, samples and output.
 namespace headlight::cli {
@@ -60,14 +63,6 @@ std::pair<double, double> best_seconds_in_turn(double budget, const First& first
   return best;
 }
 
-// printf into a string, for lines of at most 255 bytes.
-template <class... Values>
-std::string line(const char* format, Values... values) {
-  char buffer[256];
-  std::snprintf(buffer, sizeof buffer, format, values...);
-  return buffer;
-}
-
 // CPU, instruction set, threads and BLAS. All measurements depend on them.
 Json machine_json();
 std::string machine_text();
@@ -87,6 +82,10 @@ void require_free_memory(double bytes, const std::string& what);
 
 // "4 layers, 4 heads, width 128, vocabulary 65".
 std::string model_text(const GptConfig& config);
+
+// Documents of random tokens with 1 to `longest` inputs, uniformly distributed.
+TokenDataset random_documents(Index count, Index longest, Index vocab_size,
+                              const RandomStream& lengths);
 
 // Random ids below `vocab_size`, equal at every call with the same `stream`.
 std::vector<std::int32_t> random_tokens(Index count, Index vocab_size, std::uint64_t stream);

@@ -13,30 +13,21 @@ namespace {
 constexpr Index kStreamBatches = 4;  // with different tokens, if packed
 constexpr std::uint64_t kLengthStream = 3;
 
-// Random tokens. Packed: one stream. Otherwise one document for every sequence of every step, with
-// 1 to T inputs, uniformly distributed.
+// Random tokens. Packed: one stream. Otherwise one document for every sequence of every step.
 TokenDataset random_dataset(const BenchTask& task) {
   const TrainConfig& config = task.config;
   if (config.batching == "packed") {
     const Index count = kStreamBatches * config.batch_size * config.block_size + 1;
     return stream_dataset(random_tokens(count, config.vocab_size, 0));
   }
-  const RandomStream lengths{static_cast<std::uint64_t>(config.seed), kLengthStream};
   const auto of = [](Index count) { return static_cast<double>(count); };
   require_free_memory(4 * of(task.warmup + task.steps) * of(config.gradient_accumulation_steps) *
                           of(config.batch_size) * of(config.block_size + 1),
                       "the random sequences of all steps");
   const Index documents =
       (task.warmup + task.steps) * config.gradient_accumulation_steps * config.batch_size;
-  TokenDataset dataset{.sequences = {}, .token_count = 0, .documents = true};
-  for (Index i = 0; i < documents; ++i) {
-    const auto number = static_cast<std::uint64_t>(i);
-    const auto inputs = static_cast<Index>(
-        1 + lengths.below(number, static_cast<std::uint64_t>(config.block_size)));
-    dataset.sequences.push_back(random_tokens(inputs + 1, config.vocab_size, number));
-    dataset.token_count += inputs + 1;
-  }
-  return dataset;
+  return random_documents(documents, config.block_size, config.vocab_size,
+                          {static_cast<std::uint64_t>(config.seed), kLengthStream});
 }
 
 // Number of inputs of every sequence of one step.
@@ -128,8 +119,7 @@ Summary summarize(const BenchTask& task, const MeasuredSteps& measured) {
     return static_cast<double>(step.tokens) / step.seconds;
   });
   const auto phase = [&](double PhaseSeconds::*member) {
-    return median_of(measured.steps,
-                     [member](const StepMetrics& step) { return step.phases.*member; });
+    return median_of(measured.steps, [=](const StepMetrics& step) { return step.phases.*member; });
   };
   summary.phases = {phase(&PhaseSeconds::data), phase(&PhaseSeconds::forward),
                     phase(&PhaseSeconds::backward), phase(&PhaseSeconds::optimizer)};
@@ -168,32 +158,33 @@ Json to_json(const BenchTask& task, const MeasuredSteps& measured, const Summary
 }
 
 std::string phase_text(const char* name, double seconds, const PhaseSeconds& all) {
-  return line("  %-20s %10.2f ms  %3.0f %%\n", name, 1e3 * seconds, 100 * seconds / all.total());
+  return fmt::format("  {:<20} {:>10.2f} ms  {:>3.0f} %\n", name, 1e3 * seconds,
+                     100 * seconds / all.total());
 }
 
 std::string to_text(const BenchTask& task, const MeasuredSteps& measured, const Summary& summary,
                     const GemmRates& rates) {
   const PhaseSeconds& phases = summary.phases;
   std::string text = model_text(task.model()) + "\n";
-  text += line("%s batches of %lld x %lld, %.1f real tokens a step\n\n",
-               task.config.batching.c_str(), static_cast<long long>(task.config.batch_size),
-               static_cast<long long>(task.config.block_size), summary.tokens);
+  text += fmt::format("{} batches of {} x {}, {:.1f} real tokens a step\n\n", task.config.batching,
+                      task.config.batch_size, task.config.block_size, summary.tokens);
   text +=
-      line("%s tokens/s\n", grouped(static_cast<Index>(summary.tokens_per_second + 0.5)).c_str());
-  text +=
-      line("%.2f ms a step, the median of %lld (%.2f to %.2f)\n", summary.milliseconds.median,
-           static_cast<long long>(task.steps), summary.milliseconds.min, summary.milliseconds.max);
+      fmt::format("{} tokens/s\n", grouped(static_cast<Index>(summary.tokens_per_second + 0.5)));
+  text += fmt::format("{:.2f} ms a step, the median of {} ({:.2f} to {:.2f})\n",
+                      summary.milliseconds.median, task.steps, summary.milliseconds.min,
+                      summary.milliseconds.max);
   text += phase_text("data", phases.data, phases) + phase_text("forward", phases.forward, phases) +
           phase_text("backward", phases.backward, phases) +
           phase_text("clip and optimizer", phases.optimizer, phases);
-  text += line("%.3g GFLOP a step, %.1f GFLOP/s: %.0f %% of the %.1f that large products reach\n",
-               summary.flops / 1e9, summary.flops_per_second / 1e9,
-               100 * summary.flops_per_second / rates.own, rates.own / 1e9);
-  text += line("(BLAS with threads of its own: %.1f GFLOP/s)\n", rates.blas / 1e9);
+  text += fmt::format(
+      "{:.3g} GFLOP a step, {:.1f} GFLOP/s: {:.0f} % of the {:.1f} that large products reach\n",
+      summary.flops / 1e9, summary.flops_per_second / 1e9,
+      100 * summary.flops_per_second / rates.own, rates.own / 1e9);
+  text += fmt::format("(BLAS with threads of its own: {:.1f} GFLOP/s)\n", rates.blas / 1e9);
   text += "peak memory " + bytes_text(measured.peak_memory) + "; in tensors " +
           bytes_text(static_cast<double>(measured.storage.live_bytes)) + ", kept for reuse " +
           bytes_text(static_cast<double>(measured.storage.cached_bytes));
-  return text + line("; %.1f system allocations a step\n", measured.allocations);
+  return text + fmt::format("; {:.1f} system allocations a step\n", measured.allocations);
 }
 
 }  // namespace

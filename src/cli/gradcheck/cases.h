@@ -94,19 +94,11 @@ using GradientCases = std::vector<GradientCase>;
 void add(GradientCases& to, const std::string& op, const CheckedFunction& function,
          const std::vector<CaseRow>& rows, DrawRange range = {});
 
-void elementwise_cases(GradientCases& to);
-void reduce_cases(GradientCases& to);
-void layout_cases(GradientCases& to);
-void matmul_cases(GradientCases& to);
-void mask_cases(GradientCases& to);
-void softmax_cases(GradientCases& to);
-void normalization_cases(GradientCases& to);
-void fused_layer_cases(GradientCases& to);
-void embedding_cases(GradientCases& to);
-void loss_cases(GradientCases& to);
-void rope_cases(GradientCases& to);
-void attention_cases(GradientCases& to);
-void gpt_cases(GradientCases& to);
+// Adds the cases of a family of ops.
+using Family = void(GradientCases& to);
+Family elementwise_cases, reduce_cases, layout_cases, matmul_cases, mask_cases, softmax_cases;
+Family normalization_cases, fused_layer_cases, embedding_cases, loss_cases, rope_cases;
+Family attention_cases, gpt_cases;
 
 // Cases of all functions above, in that order.
 GradientCases all_gradient_cases();

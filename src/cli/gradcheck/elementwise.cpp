@@ -10,6 +10,7 @@ namespace headlight::cli {
 namespace {
 
 void unary(GradientCases& to, const std::string& op, DrawRange range, Tensor (*f)(In)) {
+  const Shape wide{2, 3, 4};
   add(to, op, f,
       {{"a matrix", {{3, 4}}},
        {"a scalar", {draw({}, 2, range)}},
@@ -17,11 +18,7 @@ void unary(GradientCases& to, const std::string& op, DrawRange range, Tensor (*f
        {"axes of size 1", {{1, 3, 1}}},
        {"a transposed input", {transposed({3, 4})}},
        {"every second column", {{3, 7}}, [f](In x) { return f(slice(x, 1, 1, 7, 2)); }},
-       {"an expanded input",
-        {{3, 1}},
-        [f](In x) {
-          return f(expand(x, {2, 3, 4}));
-        }},
+       {"an expanded input", {{3, 1}}, [=](In x) { return f(expand(x, wide)); }},
        {"an input used twice", {{2, 3}}, [f](In x) { return f(x) * x; }}},
       range);
 }
@@ -44,6 +41,7 @@ void binary(GradientCases& to, const std::string& op, DrawRange range, Tensor (*
 
 // No input has ties, because of max.
 void reduction(GradientCases& to, const std::string& op, Tensor (*f)(In, const ReduceOptions&)) {
+  const Shape wide{3, 4};
   const auto over = [f](const ReduceOptions& options) {
     return [f, options](In x) { return f(x, options); };
   };
@@ -63,9 +61,7 @@ void reduction(GradientCases& to, const std::string& op, Tensor (*f)(In, const R
         [f](In x) { return f(slice(x, 1, 1, 8, 2), {.axes = {1}}); }},
        {"an expanded axis that stays",
         {distinct({1, 4})},
-        [f](In x) {
-          return f(expand(x, {3, 4}), {.axes = {1}});
-        }},
+        [=](In x) { return f(expand(x, wide), {.axes = {1}}); }},
        {"an input used twice", {distinct({2, 3})}, [f](In x) {
           return x * f(x, {.axes = {1}, .keepdim = true});
         }}});
@@ -94,10 +90,8 @@ void elementwise_cases(GradientCases& to) {
   add(to, "sub", [](In x) { return x - 2.0; }, {{"a number", {{2, 3}}}});
   add(to, "mul", [](In x) { return -3.0 * x; }, {{"a number", {{2, 3}}}});
   add(to, "div", [](In x) { return x / 4.0; },
-      {{"a number", {{2, 3}}},
-       {"a negative divisor", {{2, 3}, within({-2, -0.5}, {3})}, [](In a, In b) {
-          return a / b;
-        }}});
+      {{"a negative divisor", {{2, 3}, within({-2, -0.5}, {3})}, [](In a, In b) { return a / b; }},
+       {"a number", {{2, 3}}}});
   unary(to, "neg", {}, neg);
   unary(to, "pow", {0.5, 2}, [](In x) { return pow(x, -1.5); });
   add(to, "pow", [](In x) { return pow(x, 3); },

@@ -1,16 +1,14 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <iostream>
-#include <sstream>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/gradcheck/cases.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "headlight/autograd/gradient_check.h"
-#include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -58,22 +56,14 @@ GradientCheckOptions check_options(const Options& options) {
 
 // Cases of one op; all cases if `op` is empty.
 GradientCases chosen_cases(const std::string& op) {
-  GradientCases all = all_gradient_cases();
-  if (op.empty()) {
-    return all;
-  }
-  GradientCases chosen;
+  GradientCases cases = all_gradient_cases();
   std::vector<std::string> names;
-  for (const GradientCase& one : all) {
+  for (const GradientCase& one : cases) {
     names.push_back(one.op);
-    if (one.op == op) {
-      chosen.push_back(one);
-    }
   }
-  if (chosen.empty()) {
-    fail("--op: unknown op '", op, "'", did_you_mean(op, names));
-  }
-  return chosen;
+  std::erase_if(cases, [&](const GradientCase& one) { return !op.empty() && one.op != op; });
+  require(!cases.empty(), "--op: unknown op '", op, "'", did_you_mean(op, names));
+  return cases;
 }
 
 // Checks one case. An op that throws fails the check.
@@ -99,8 +89,7 @@ void add_result(OpReport& report, const GradientCheckResult& result) {
 std::vector<OpReport> run_cases(const GradientCases& cases, const GradientCheckOptions& options) {
   std::vector<OpReport> reports;
   for (const GradientCase& one : cases) {
-    auto report = std::find_if(reports.begin(), reports.end(),
-                               [&](const OpReport& candidate) { return candidate.op == one.op; });
+    auto report = std::ranges::find(reports, one.op, &OpReport::op);
     if (report == reports.end()) {
       report = reports.insert(reports.end(), OpReport{.op = one.op});
     }
@@ -114,32 +103,24 @@ std::vector<OpReport> run_cases(const GradientCases& cases, const GradientCheckO
 }
 
 bool all_passed(const std::vector<OpReport>& reports) {
-  return std::all_of(reports.begin(), reports.end(),
-                     [](const OpReport& report) { return report.passed; });
+  return std::ranges::all_of(reports, &OpReport::passed);
 }
 
-std::string error_text(double error) {
-  std::ostringstream out;
-  out << std::scientific << std::setprecision(1) << error;
-  return out.str();
-}
-
-void print_table(const std::vector<OpReport>& reports) {
+std::string table_of(const std::vector<OpReport>& reports) {
   Table table({{"op", true}, {"inputs"}, {"gradients"}, {"largest error"}, {"verdict", true}});
   Index inputs = 0;
   Index elements = 0;
   Index failed = 0;
   for (const OpReport& report : reports) {
     table.add({report.op, std::to_string(report.inputs), std::to_string(report.elements),
-               error_text(report.largest_error), report.passed ? "ok" : "FAILED"});
+               fmt::format("{:.1e}", report.largest_error), report.passed ? "ok" : "FAILED"});
     inputs += report.inputs;
     elements += report.elements;
     failed += report.passed ? 0 : 1;
   }
-  std::cout << table.text() << "\n"
-            << counted(std::ssize(reports), "op") << ", " << counted(inputs, "input") << ", "
-            << counted(elements, "gradient") << ": "
-            << (failed == 0 ? "all agree" : counted(failed, "op") + " FAILED") << "\n";
+  return table.text() + "\n" + counted(std::ssize(reports), "op") + ", " +
+         counted(inputs, "input") + ", " + counted(elements, "gradient") + ": " +
+         (failed == 0 ? "all agree" : counted(failed, "op") + " FAILED") + "\n";
 }
 
 Json json_of(const std::vector<OpReport>& reports) {
@@ -151,10 +132,7 @@ Json json_of(const std::vector<OpReport>& reports) {
                    {"largest_error", report.largest_error},
                    {"passed", report.passed}});
   }
-  Json result;
-  result["passed"] = all_passed(reports);
-  result["ops"] = std::move(ops);
-  return result;
+  return {{"passed", all_passed(reports)}, {"ops", ops}};
 }
 
 Options gradcheck_options() {
@@ -166,17 +144,21 @@ Options gradcheck_options() {
   return options;
 }
 
-int gradcheck_command(const Options& options) {
+// Returns true if all gradients agree.
+bool check_and_print(const Options& options) {
   const GradientCheckOptions check = check_options(options);
   const std::vector<OpReport> reports = run_cases(chosen_cases(options.text("op")), check);
-  options.json() ? print_json(json_of(reports)) : print_table(reports);
-  return all_passed(reports) ? 0 : 1;
+  std::cout << (options.json() ? json_line(json_of(reports)) : table_of(reports));
+  return all_passed(reports);
 }
 
 }  // namespace
 
-int run_gradcheck(const std::vector<std::string>& arguments) {
-  return run_command(gradcheck_options(), arguments, gradcheck_command);
+int run_gradcheck(const Words& words) {
+  bool passed = true;
+  run(gradcheck_options(), words,
+      [&](const Options& options) { passed = check_and_print(options); });
+  return passed ? 0 : 1;
 }
 
 }  // namespace headlight::cli

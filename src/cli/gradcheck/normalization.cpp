@@ -10,6 +10,7 @@ namespace headlight::cli {
 namespace {
 
 void along_axis(GradientCases& to, const std::string& op, Tensor (*f)(In, Index)) {
+  const Shape wide{3, 4};
   const auto over = [f](Index axis) { return [=](In x) { return f(x, axis); }; };
   add(to, op, over(-1),
       {{"the last axis", {{3, 5}}},
@@ -20,11 +21,7 @@ void along_axis(GradientCases& to, const std::string& op, Tensor (*f)(In, Index)
        {"no rows", {{0, 3}}},
        {"large scores", {within({300, 302}, {2, 4})}},
        {"a transposed input", {transposed({3, 4})}},
-       {"an expanded input",
-        {{3, 1}},
-        [f](In x) {
-          return f(expand(x, {3, 4}), -1);
-        }},
+       {"an expanded input", {{3, 1}}, [=](In x) { return f(expand(x, wide), -1); }},
        {"an input used twice", {{2, 3}}, [f](In x) { return f(x, -1) * x; }}});
 }
 
@@ -43,13 +40,14 @@ void masked_softmax_cases(GradientCases& to) {
        {"everything hidden", {{2, 3}}, masked(Tensor::ones({2, 3}, DType::boolean))},
        {"nothing hidden", {{2, 3}}},
        {"no elements", {{0, 3}}},
-       {"a transposed input", {transposed({3, 4})}, masked(causal_mask(3, 4))},
-       {"an input used twice", {{3, 3}}, [](In x) {
-          return masked_softmax(x, causal_mask(3)) * x;
-        }}});
+       {"an input used twice",
+        {{3, 3}},
+        [](In x) { return masked_softmax(x, causal_mask(3)) * x; }},
+       {"a transposed input", {transposed({3, 4})}, masked(causal_mask(3, 4))}});
 }
 
 void layer_norm_cases(GradientCases& to) {
+  const Shape wide{4, 3};
   const auto normalized = [](In x) { return layer_norm(x, {}, {}); };
   add(to, "layer_norm", [](In x, In gain, In shift) { return layer_norm(x, gain, shift); },
       {{"rows", {{3, 5}, {5}, {5}}},
@@ -69,9 +67,7 @@ void layer_norm_cases(GradientCases& to) {
         [](In x, In gain, In shift) { return layer_norm(x, slice(gain, 0, 0, 4, 2), shift); }},
        {"an expanded input",
         {{1, 3}, {3}, {3}},
-        [](In x, In gain, In shift) {
-          return layer_norm(expand(x, {4, 3}), gain, shift);
-        }},
+        [=](In x, In gain, In shift) { return layer_norm(expand(x, wide), gain, shift); }},
        {"one tensor as gain and shift", {{2, 3}, {3}}, [](In x, In both) {
           return layer_norm(x, both, both) + x;
         }}});
@@ -92,10 +88,8 @@ void rms_norm_cases(GradientCases& to) {
        {"no rows", {{0, 3}, {3}}},
        {"no columns", {{3, 0}}, normalized},
        {"a transposed input", {transposed({3, 4}), {4}}},
-       {"gains of 1 + w and a shift", {{3, 4}, {4}, {4}}, plus_one},
-       {"an input used twice", {{2, 3}, {3}}, [](In x, In gain) {
-          return rms_norm(x, gain) * x;
-        }}});
+       {"an input used twice", {{2, 3}, {3}}, [](In x, In gain) { return rms_norm(x, gain) * x; }},
+       {"gains of 1 + w and a shift", {{3, 4}, {4}, {4}}, plus_one}});
 }
 
 void batch_norm_cases(GradientCases& to) {

@@ -33,13 +33,14 @@ void lookup_cases(GradientCases& to) {
        {"more columns than a chunk", {{4, 70}}},
        {"a transposed weight", {transposed({4, 3})}},
        {"transposed ids", {{4, 2}}, lookup(transpose(table))},
-       {"a padding row", {{3, 2}}, padded},
-       {"a weight used twice", {{4, 3}}, [=](In weight) {
-          return embedding(weight, some) * slice(weight, 0, 0, 1);
-        }}});
+       {"a weight used twice",
+        {{4, 3}},
+        [=](In weight) { return embedding(weight, some) * slice(weight, 0, 0, 1); }},
+       {"a padding row", {{3, 2}}, padded}});
 }
 
 void dropout_cases(GradientCases& to) {
+  const Shape wide{4, 3};
   const auto drop = [](double probability) {
     return [=](In x) { return dropout(x, probability, {.seed = 3, .stream = 7}); };
   };
@@ -50,11 +51,7 @@ void dropout_cases(GradientCases& to) {
        {"no elements", {{0, 3}}},
        {"a scalar", {{}}, drop(0.25)},
        {"a transposed input", {transposed({3, 5})}},
-       {"an expanded input",
-        {{1, 3}},
-        [=](In x) {
-          return drop(0.5)(expand(x, {4, 3}));
-        }},
+       {"an expanded input", {{1, 3}}, [=](In x) { return drop(0.5)(expand(x, wide)); }},
        {"an input used twice", {{3, 3}}, [=](In x) { return drop(0.5)(x) * x; }}});
 }
 

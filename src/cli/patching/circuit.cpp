@@ -1,14 +1,11 @@
-#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <limits>
 #include <map>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/interventions.h"
-#include "cli/terminal/loading.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/result_files.h"
@@ -60,15 +57,12 @@ Options circuit_options() {
   add_intervene_options(options);
   options
       .value("edges", "Keep at most this number of edges; 0: as many as --faithfulness needs", "0")
-      .basic()
       .value("faithfulness", "Keep as few edges as reach this faithfulness", "0.8")
-      .basic()
       .value("steps", "Points of the integrated gradients; 1: the clean text only", "5")
       .value("limit", "Show this number of rows; 0: all", "20")
-      .value("curve", "Draw faithfulness against edges to this file")
-      .path()
-      .basic();
+      .value("curve", "Draw faithfulness against edges to this file");
   add_result_options(options);
+  options.paths({"curve"}).basic({"edges", "faithfulness", "curve"});
   return options;
 }
 
@@ -83,7 +77,7 @@ CircuitOptions circuit_options(const Options& options) {
 
 // Caution about the reliability of the circuit; "" for none.
 std::string caution_of(const CircuitResult& result, std::size_t pairs) {
-  if (2 * result.pairs_done <= static_cast<Index>(pairs) && result.pairs_done == 0) {
+  if (result.pairs_done == 0) {
     return "caution: the model does not do this task clearly: the circuit may be chance";
   }
   if (2 * result.pairs_done < static_cast<Index>(pairs)) {
@@ -125,16 +119,6 @@ std::string summary(const CircuitResult& result) {
                      fixed_number(result.faithfulness, 2));
 }
 
-std::string differences_text(const CircuitResult& result, const std::vector<PatchingTask>& tasks,
-                             const Tokenizer& tokenizer) {
-  const std::string text = concat_text(measured_name(tasks, tokenizer), ": clean ",
-                                       signed_number(result.clean_difference, 3), ", corrupt ",
-                                       signed_number(result.corrupt_difference, 3));
-  return tasks.size() == 1 ? text
-                           : concat_text(text, " (means of ", tasks.size(),
-                                         " pairs; the model does ", result.pairs_done, " clearly)");
-}
-
 Table edge_table(const CircuitResult& result, Index limit) {
   Table table({{"edge", true}, {"share", false}});
   Index shown = 0;
@@ -147,19 +131,18 @@ Table edge_table(const CircuitResult& result, Index limit) {
   return table;
 }
 
-void print(const CircuitResult& result, const std::string& caution, const std::string& differences,
-           Index limit) {
-  std::cout << caution << (caution.empty() ? "" : "\n") << differences
-            << "\ncircuit: " << summary(result) << "\n\n"
-            << edge_table(result, limit).text();
-  if (limit > 0 && limit < result.kept) {
-    std::cout << "(the strongest " << limit << "; --limit 0 shows all)\n";
-  }
+std::string text_of(const CircuitResult& result, const std::string& caution,
+                    const std::string& differences, Index limit) {
   Table curve({{"edges", false}, {"faithfulness", false}});
   for (const CircuitFit& fit : result.curve) {
     curve.add({std::to_string(fit.edges), fixed_number(fit.faithfulness, 3)});
   }
-  std::cout << "\n" << curve.text();
+  return caution + (caution.empty() ? "" : "\n") + differences + "\ncircuit: " + summary(result) +
+         "\n\n" + edge_table(result, limit).text() +
+         (limit > 0 && limit < result.kept
+              ? concat_text("(the strongest ", limit, "; --limit 0 shows all)\n")
+              : "") +
+         "\n" + curve.text();
 }
 
 std::string curve_svg(const CircuitResult& result) {
@@ -236,50 +219,36 @@ ResultGrid curve_grid(const CircuitResult& result) {
 
 void write_files(const ResultFiles& files, const CircuitResult& result, const std::string& note) {
   const auto svg = [&] { return circuit_svg(result, "Circuit", summary(result)); };
-  files.write({.svg = svg,
-               .arrays = [&] { return arrays_of(result); },
-               .page =
-                   [&] {
-                     return ResultPage{.title = "Circuit: " + summary(result),
-                                       .note = note,
-                                       .graph = svg(),
-                                       .grids = {edge_grid(result), curve_grid(result)}};
-                   }});
+  const auto page = [&]() -> ResultPage {
+    return {"Circuit: " + summary(result), note, svg(), {edge_grid(result), curve_grid(result)}};
+  };
+  files.write({.svg = svg, .arrays = [&] { return arrays_of(result); }, .page = page});
 }
 
-CircuitResult find(const LoadedModel& loaded, const std::vector<PatchingTask>& tasks,
-                   CircuitOptions wanted) {
-  CountProgress progress("finding the circuit");
-  wanted.progress = [&](double share) { progress.show(share); };
-  return find_circuit(*loaded.model, tasks, wanted);
-}
-
-int circuit_command(const Options& options) {
-  const CircuitOptions wanted = circuit_options(options);
+void circuit_command(const Options& options) {
+  CircuitOptions wanted = circuit_options(options);
   const Index limit = count_option(options, "limit", 0);
   const ResultFiles files(options);
   const LoadedModel loaded = load_text_model(options.positional(), options);
   intervene(options, loaded);
   const std::vector<PatchingTask> tasks = pair_options(options, loaded);
-  const CircuitResult result = find(loaded, tasks, wanted);
+  wanted.progress = progress_bar("finding the circuit");
+  const CircuitResult result = find_circuit(*loaded.model, tasks, wanted);
+  wanted.progress = {};
   const std::string caution = caution_of(result, tasks.size());
-  const std::string differences = differences_text(result, tasks, *loaded.tokenizer);
+  const std::string differences =
+      measured_differences(tasks, result.clean_difference, result.corrupt_difference,
+                           result.pairs_done, *loaded.tokenizer);
   write_files(files, result, caution + (caution.empty() ? "" : ". ") + differences);
   if (options.given("curve")) {
     write_file(output_file(options, "curve", ".svg"), curve_svg(result));
   }
-  if (options.json()) {
-    print_json(json_of(result, tasks));
-  } else {
-    print(result, caution, differences, limit);
-  }
-  return 0;
+  std::cout << (options.json() ? json_line(json_of(result, tasks))
+                               : text_of(result, caution, differences, limit));
 }
 
 }  // namespace
 
-int run_circuit(const std::vector<std::string>& arguments) {
-  return run_command(circuit_options(), arguments, circuit_command);
-}
+int run_circuit(const Words& words) { return run(circuit_options(), words, circuit_command); }
 
 }  // namespace headlight::cli

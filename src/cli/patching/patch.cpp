@@ -3,16 +3,13 @@
 #include <limits>
 
 #include "base/display_text.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/patching/patch_grid.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/interventions.h"
-#include "cli/terminal/loading.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/formats/model_directory.h"
 #include "headlight/heads/effects/patching.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
@@ -80,21 +77,18 @@ Options patch_options() {
   options
       .value("point", "Replace values of this point: z, resid_pre, attn_out, mlp_out, q ...", "z")
       .choices(kChoiceNames<Point>)
-      .basic()
-      .value("by", "Replace by " + listed(kPatchParts) +
-                       " (default: head, or position for points without heads)")
-      .choices(kPatchParts)
-      .basic()
+      .choice("by", "Parts to replace (default: head, or position for points without heads)",
+              kPatchParts)
       .value("layers", "Only these layers, as 3 or 4-8")
       .value("positions", "Only these positions, as 3 or 4-8");
   add_group_option(options, "--by group");
   options.choice("method", "Patch, estimate from a gradient, or both", kPatchMethods, "patch")
       .value("path", "Patch one path FROM:TO.q, .k or .v, as 0.4:3.1.k")
-      .basic()
       .value("limit", "Show this number of rows of a grid; 0: all", "20")
       .flag("noising", "Read the clean text with values of the corrupt one");
   add_result_options(options);
   add_intervene_options(options);
+  options.basic({"point", "by", "path"});
   return options;
 }
 
@@ -158,12 +152,10 @@ Json json_of(const PatchingResult& result, const PatchingTask& task, const Token
   return json;
 }
 
-// First line of the output: the measured difference for both texts.
 std::string differences_text(const PatchingResult& result, const PatchingTask& task,
                              const Tokenizer& tokenizer) {
-  return concat_text(measured_name({task}, tokenizer), ": clean ",
-                     signed_number(result.clean_difference, 3), ", corrupt ",
-                     signed_number(result.corrupt_difference, 3));
+  return measured_differences({task}, result.clean_difference, result.corrupt_difference, 1,
+                              tokenizer);
 }
 
 // Label and probability of a token, as "' Anna' (0.93)".
@@ -172,23 +164,18 @@ std::string next_text(const NextToken& next, const Tokenizer& tokenizer) {
          fixed_number(next.probability, 2) + ")";
 }
 
-void print(PatchingResult result, const PatchingTask& task, const Tokenizer& tokenizer) {
-  std::stable_sort(
-      result.heads.begin(), result.heads.end(),
-      [](const HeadPatch& a, const HeadPatch& b) { return a.recovered > b.recovered; });
+std::string text_of(PatchingResult result, const PatchingTask& task, const Tokenizer& tokenizer) {
+  std::ranges::stable_sort(result.heads, std::ranges::greater(), &HeadPatch::recovered);
   const std::string caution = caution_of(result, task, tokenizer);
-  if (!caution.empty()) {
-    std::cout << wrapped(caution, kCautionColumns) << "\n";
-  }
-  std::cout << differences_text(result, task, tokenizer) << "\n"
-            << "likeliest next token: clean " << next_text(result.clean_next, tokenizer)
-            << ", corrupt " << next_text(result.corrupt_next, tokenizer) << "\n\n";
   Table table({{"head", true}, {"difference", false}, {"recovered", false}});
   for (const HeadPatch& patch : result.heads) {
     table.add({head_name(patch.head), signed_number(patch.difference, 3),
                signed_number(patch.recovered, 3) + (caution.empty() ? "" : " ?")});
   }
-  std::cout << table.text();
+  return (caution.empty() ? "" : wrapped(caution, kCautionColumns) + "\n") +
+         differences_text(result, task, tokenizer) + "\nlikeliest next token: clean " +
+         next_text(result.clean_next, tokenizer) + ", corrupt " +
+         next_text(result.corrupt_next, tokenizer) + "\n\n" + table.text();
 }
 
 void show_heads(const Options& options, const LoadedModel& loaded, const PatchingTask& task,
@@ -196,23 +183,16 @@ void show_heads(const Options& options, const LoadedModel& loaded, const Patchin
   const PatchingResult result = patch_heads(*loaded.model, task);
   const std::vector<ResultGrid> grids{grid_of(result, "recovered", &HeadPatch::recovered),
                                       grid_of(result, "difference", &HeadPatch::difference)};
-  files.write({.svg = [&] { return matrix_plot_svg(grids.front().plot); },
-               .arrays = [&] { return arrays_of(grids); },
-               .page =
-                   [&] {
-                     return ResultPage{.title = "Effect of patching heads",
-                                       .note = differences_text(result, task, *loaded.tokenizer),
-                                       .graph = "",
-                                       .grids = grids};
-                   }});
-  if (options.json()) {
-    print_json(json_of(result, task, *loaded.tokenizer));
-  } else {
-    print(result, task, *loaded.tokenizer);
-  }
+  files.write(grids, [&]() -> ResultPage {
+    return {.title = "Effect of patching heads",
+            .note = differences_text(result, task, *loaded.tokenizer),
+            .grids = grids};
+  });
+  std::cout << (options.json() ? json_line(json_of(result, task, *loaded.tokenizer))
+                               : text_of(result, task, *loaded.tokenizer));
 }
 
-int patch_command(const Options& options) {
+void patch_command(const Options& options) {
   const bool is_grid = asks_for_grid(options);
   const ResultFiles files(options);  // rejects invalid file names before the model is read
   const LoadedModel loaded = load_text_model(options.positional(), options);
@@ -224,13 +204,10 @@ int patch_command(const Options& options) {
   } else {
     show_heads(options, loaded, task_option(options, loaded), files);
   }
-  return 0;
 }
 
 }  // namespace
 
-int run_patch(const std::vector<std::string>& arguments) {
-  return run_command(patch_options(), arguments, patch_command);
-}
+int run_patch(const Words& words) { return run(patch_options(), words, patch_command); }
 
 }  // namespace headlight::cli

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "base/display_text.h"
-#include "base/json.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/progress.h"
 #include "headlight/heads/circuit/circuit.h"
@@ -30,9 +29,6 @@ void set_parts(const Options& options, PatchGridOptions& grid) {
   grid.by_item = by.starts_with("head");
   grid.by_position = by == "position" || by == "head,position";
   grid.by_group = by == "group" || by == "head,group";
-  if (std::find(kPatchParts.begin(), kPatchParts.end(), by) == kPatchParts.end()) {
-    fail_choice("--by", kPatchParts, by);
-  }
   require(grid.by_position || !options.given("positions"), "--positions: needs --by position");
   require(grid.by_group || !options.given("group"), "--group: needs --by group");
 }
@@ -48,12 +44,9 @@ PatchGridOptions grid_options(const Options& options) {
   }
   set_parts(options, grid);
   const std::string method = options.text("method");
-  if (std::find(kPatchMethods.begin(), kPatchMethods.end(), method) == kPatchMethods.end()) {
-    fail_choice("--method", kPatchMethods, method);
-  }
   grid.patch = method != "attribution";
   grid.attribution = method != "patch";
-  grid.noising = options.is_set("noising");
+  grid.noising = options.given("noising");
   return grid;
 }
 
@@ -186,22 +179,16 @@ std::string interval_text(const Interval& interval, const Report& report) {
          (report.caution.empty() ? "" : " ?");
 }
 
-// "clean +3.1, corrupt -2.0 (means of 5 pairs; ...)"
 std::string differences_text(const Report& report) {
-  const std::string text =
-      concat_text(measured_name(report.tasks, report.tokenizer), ": clean ",
-                  signed_number(report.strength.means.clean_difference, 3), ", corrupt ",
-                  signed_number(report.strength.means.corrupt_difference, 3));
-  return report.is_one()
-             ? text
-             : concat_text(text, " (means of ", report.study.pairs.size(),
-                           " pairs; the model does ", report.strength.clear, " clearly)");
+  const PatchingResult& means = report.strength.means;
+  return measured_differences(report.tasks, means.clean_difference, means.corrupt_difference,
+                              report.strength.clear, report.tokenizer);
 }
 
 // Cells sorted by absolute value, the largest first.
 std::vector<MeanPatchCell> sorted_cells(const Report& report) {
   std::vector<MeanPatchCell> cells = report.study.cells;
-  std::stable_sort(cells.begin(), cells.end(), [&](const auto& a, const auto& b) {
+  std::ranges::stable_sort(cells, [&](const auto& a, const auto& b) {
     return std::abs(shown_value(a.cell, report.options)) >
            std::abs(shown_value(b.cell, report.options));
   });
@@ -241,17 +228,16 @@ std::string agreement_text(const Report& report) {
              : "";
 }
 
-void print(const Report& report, Index limit) {
-  std::cout << report.caution << (report.caution.empty() ? "" : "\n") << differences_text(report)
-            << "\n\n";
+std::string text_of(const Report& report, Index limit) {
   const std::vector<MeanPatchCell> cells = sorted_cells(report);
   const auto rows = limit == 0 ? cells.size() : std::min(cells.size(), std::size_t(limit));
-  std::cout << table_of(report, std::span(cells).first(rows)).text();
-  if (rows < cells.size()) {
-    std::cout << "(the strongest " << rows << " of " << cells.size() << "; --limit 0 shows all)\n";
-  }
   const std::string agreement = agreement_text(report);
-  std::cout << (agreement.empty() ? "" : "\n" + agreement + "\n");
+  return report.caution + (report.caution.empty() ? "" : "\n") + differences_text(report) + "\n\n" +
+         table_of(report, std::span(cells).first(rows)).text() +
+         (rows == cells.size() ? ""
+                               : concat_text("(the strongest ", rows, " of ", cells.size(),
+                                             "; --limit 0 shows all)\n")) +
+         (agreement.empty() ? "" : "\n" + agreement + "\n");
 }
 
 // Axes of the grid of cells. Without places: layers by heads. With places: layers, or heads if they
@@ -343,7 +329,6 @@ ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {
       .title = "What " + std::string(name_of(report.options.point)) + " carries",
       .note = concat_text(report.caution, report.caution.empty() ? "" : ". ",
                           differences_text(report), agreement.empty() ? "" : "; ", agreement, "."),
-      .graph = "",
       .grids = grids};
 }
 
@@ -364,10 +349,10 @@ std::string receiver_name(const PatchPath& path, const HeadLayout& heads) {
 }  // namespace
 
 bool asks_for_grid(const Options& options) {
-  bool is_grid = options.is_set("noising");
-  for (const char* name : {"pairs", "point", "by", "layers", "positions", "group", "method"}) {
-    is_grid = is_grid || options.given(name);
-  }
+  constexpr std::array kOfGrids{"pairs",     "point", "by",     "layers",
+                                "positions", "group", "method", "noising"};
+  const bool is_grid =
+      std::ranges::any_of(kOfGrids, [&](const char* name) { return options.given(name); });
   require(!is_grid || !options.given("path"),
           "--path: cannot be combined with --pairs, --point, --by, --layers, --positions, --group, "
           "--method and --noising");
@@ -384,23 +369,14 @@ void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
   PatchGridOptions grid = grid_options(options);
   const std::vector<PatchingTask> tasks = pair_options(options, loaded, grid.by_group);
   const Index limit = count_option(options, "limit", 0);
-  PatchStudy study;
-  {
-    CountProgress progress("patching");
-    grid.progress = [&](double share) { progress.show(share); };
-    study = patch_pairs(*loaded.model, tasks, grid);
-  }
+  grid.progress = progress_bar("patching");
+  const PatchStudy study = patch_pairs(*loaded.model, tasks, grid);
+  grid.progress = {};
   Report report{grid, study, tasks, *loaded.tokenizer, strength_of(study), ""};
   report.caution = caution_of(study, report.strength, tasks.front(), *loaded.tokenizer);
   const std::vector<ResultGrid> grids = grids_of(report);
-  files.write({.svg = [&] { return matrix_plot_svg(grids.front().plot); },
-               .arrays = [&] { return arrays_of(grids); },
-               .page = [&] { return page_of(report, grids); }});
-  if (options.json()) {
-    print_json(json_of(report));
-  } else {
-    print(report, limit);
-  }
+  files.write(grids, [&] { return page_of(report, grids); });
+  std::cout << (options.json() ? json_line(json_of(report)) : text_of(report, limit));
 }
 
 void show_path(const Options& options, const LoadedModel& loaded, const PatchingTask& task) {

@@ -11,6 +11,7 @@
 #include "cli/terminal/text_data.h"
 #include "headlight/io/text_source.h"
 #include "views/report/json_output.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 
@@ -26,7 +27,7 @@ namespace {
 
 bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= 9 &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // First and last position of "3", "5-6" or "last"; none for other text.
@@ -125,8 +126,8 @@ TokenGroup group_of(const std::string& name, const Json& what, const PatchingTas
 
 // Adds a group, or replaces the group with its name.
 void add_group(std::vector<TokenGroup>& groups, TokenGroup group) {
-  const auto same = std::find_if(groups.begin(), groups.end(),
-                                 [&](const TokenGroup& other) { return other.name == group.name; });
+  const auto same = std::ranges::find_if(
+      groups, [&](const TokenGroup& other) { return other.name == group.name; });
   if (same == groups.end()) {
     groups.push_back(std::move(group));
   } else {
@@ -181,8 +182,16 @@ std::vector<std::string> groups_option(const Options& options) {
   return options.has("group") ? options.texts("group") : std::vector<std::string>{};
 }
 
+std::string joined_labels(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
+  std::string text;
+  for (const std::int32_t id : ids) {
+    text += label_of_id(id, tokenizer);
+  }
+  return text;
+}
+
 bool has_several(const std::vector<PatchingTask>& tasks) {
-  return std::any_of(tasks.begin(), tasks.end(), [](const PatchingTask& task) {
+  return std::ranges::any_of(tasks, [](const PatchingTask& task) {
     return task.answer.size() > 1 || task.wrong.size() > 1;
   });
 }
@@ -191,17 +200,12 @@ bool has_several(const std::vector<PatchingTask>& tasks) {
 
 void add_pair_options(Options& options) {
   options.value("clean", "Text with the wanted answer")
-      .basic()
       .value("corrupt", "Text with the same number of tokens and another answer")
-      .basic()
       .value("answer", "Answer to the clean text, of one or more tokens")
-      .basic()
       .value("wrong", "Answer to the corrupt text")
-      .basic()
-      .value("pairs", "Read clean, corrupt, answer and wrong from these JSON lines instead")
-      .path()
-      .basic();
+      .value("pairs", "Read clean, corrupt, answer and wrong from these JSON lines instead");
   add_special_tokens_option(options);
+  options.paths({"pairs"}).basic({"clean", "corrupt", "answer", "wrong", "pairs"});
 }
 
 void add_group_option(Options& options, const std::string& with) {
@@ -273,11 +277,7 @@ std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel
 }
 
 std::string answer_label(const std::vector<std::int32_t>& answer, const Tokenizer& tokenizer) {
-  std::string text;
-  for (const std::int32_t id : answer) {
-    text += label_of_id(id, tokenizer);
-  }
-  return display_label(text);
+  return display_label(joined_labels(answer, tokenizer));
 }
 
 Json answer_json(const std::vector<std::int32_t>& answer, const Tokenizer& tokenizer) {
@@ -286,21 +286,22 @@ Json answer_json(const std::vector<std::int32_t>& answer, const Tokenizer& token
     json["ids"] = answer;
     return json;
   }
-  std::string text;
-  for (const std::int32_t id : answer) {
-    text += label_of_id(id, tokenizer);
-  }
-  return {{"ids", answer}, {"token", text}};
+  return {{"ids", answer}, {"token", joined_labels(answer, tokenizer)}};
 }
 
-std::string measured_name(const std::vector<PatchingTask>& tasks, const Tokenizer& tokenizer) {
+std::string measured_differences(const std::vector<PatchingTask>& tasks, double clean,
+                                 double corrupt, Index pairs_done, const Tokenizer& tokenizer) {
   const bool is_one = tasks.size() == 1;
   const auto name = [&](const std::vector<std::int32_t>& answer, const char* otherwise) {
     return is_one ? "'" + answer_label(answer, tokenizer) + "'" : otherwise;
   };
-  return std::string(has_several(tasks) ? "log-probability" : "logit") + " of " +
-         name(tasks[0].answer, "the answer") + " minus that of " +
-         name(tasks[0].wrong, "the wrong one");
+  return concat_text(has_several(tasks) ? "log-probability" : "logit", " of ",
+                     name(tasks[0].answer, "the answer"), " minus that of ",
+                     name(tasks[0].wrong, "the wrong one"), ": clean ", signed_number(clean, 3),
+                     ", corrupt ", signed_number(corrupt, 3),
+                     is_one ? ""
+                            : concat_text(" (means of ", tasks.size(), " pairs; the model does ",
+                                          pairs_done, " clearly)"));
 }
 
 std::string metric_name(const std::vector<PatchingTask>& tasks) {

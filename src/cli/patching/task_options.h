@@ -33,9 +33,10 @@ std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel
 std::string answer_label(const std::vector<std::int32_t>& answer, const Tokenizer& tokenizer);
 // JSON object {ids, token}, and id for a single token.
 Json answer_json(const std::vector<std::int32_t>& answer, const Tokenizer& tokenizer);
-// Measured difference, as "logit of 'a' less that of 'b'"; log-probability for answers of several
-// tokens. Several pairs: "the answer" and "the wrong one".
-std::string measured_name(const std::vector<PatchingTask>& tasks, const Tokenizer& tokenizer);
+// Measured difference on both texts: "logit of 'a' ...: clean +3.1, corrupt -2.0". Several pairs:
+// means, with the number of pairs that the model does clearly.
+std::string measured_differences(const std::vector<PatchingTask>& tasks, double clean,
+                                 double corrupt, Index pairs_done, const Tokenizer& tokenizer);
 // Metric name in JSON: "logit_difference" or "log_probability_difference".
 std::string metric_name(const std::vector<PatchingTask>& tasks);
 

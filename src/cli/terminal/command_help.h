@@ -33,8 +33,10 @@ struct OptionInfo {
   std::string fallback = {};              // default value; empty: none
   std::string group = {};                 // "Run and data": its heading ends with " options"
   std::vector<std::string> choices = {};  // values that shells offer
+  bool is_choice = false;                 // takes no other values than `choices`
   bool is_path = false;                   // shells offer files
   bool is_basic = false;                  // in the short help of a command with many options
+  std::vector<std::string> values = {};   // given by the user; "" for a flag
 };
 
 // Form of a help text. All but `usual` have a name, which is the word after --help.
@@ -45,21 +47,6 @@ std::optional<HelpForm> help_form(std::string_view word);
 
 // Group of the options that every command has. It comes last.
 inline constexpr std::string_view kCommonGroup = "Common";
-
-// Paragraph, or consecutive lines that keep their layout.
-struct TextBlock {
-  bool is_literal = false;
-  bool follows_blank_line = false;
-  std::string text;
-};
-
-std::vector<TextBlock> text_blocks(const std::string& details);
-
-// Headings in the order of the help.
-std::vector<std::string> option_groups(const std::vector<OptionInfo>& options);
-
-// Returns details with the description of MODEL, if the command takes one.
-std::string full_details(const CommandInfo& info);
 
 // Returns the text of --help. If it is long, leaves out all but the basic options and the first
 // paragraph, unless `all`.

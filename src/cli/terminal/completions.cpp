@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <sstream>
 
 #include "cli/terminal/command_help.h"
 

@@ -17,7 +17,7 @@ void add_option(Options& options, const ConfigField& field, const std::string& h
     options.value(key, help).choices(field.choices);
   }
   if (field.is_path || key == "out_dir") {
-    options.path();
+    options.paths({field.key});
   }
 }
 
@@ -35,7 +35,7 @@ void add_config_options(Options& options, const TrainConfig& defaults,
     const std::string value = fallback + (range.empty() ? "" : "; " + range);
     add_option(options, field, std::string(field.help) + (value.empty() ? "" : " [" + value + "]"));
     if (field.is_basic && (!only_architecture_is_basic || field.role == ConfigRole::architecture)) {
-      options.basic();
+      options.basic({field.key});
     }
   }
   for (const ConfigAlias& alias : config_aliases()) {

@@ -10,9 +10,9 @@ void add_intervene_options(Options& options) {
   options.value("intervene",
                 "Change activations, as \"off 5.1, mlp.3\" (see headlight generate --help all)");
   if (!options.has("scores")) {
-    options.value("scores", "heads.json of headlight heads, for --intervene with classes of heads")
-        .path();
+    options.value("scores", "heads.json of headlight heads, for --intervene with classes of heads");
   }
+  options.paths({"scores"});
 }
 
 std::map<HeadId, HeadScore> scores_option(const Options& options, const LanguageModel& model) {

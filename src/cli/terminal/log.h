@@ -11,7 +11,7 @@ namespace headlight::cli {
 inline constexpr std::array<std::string_view, 6> kLogLevels{"trace", "debug", "info",
                                                             "warn",  "error", "off"};
 
-// Throws Error for a level that is not in kLogLevels.
+// Sets the lowest level that is shown, one of kLogLevels.
 void set_log_level(const std::string& level);
 
 void log_debug(const std::string& message);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -21,13 +20,12 @@
 namespace headlight::cli {
 namespace {
 
-bool is_boolean(const std::string& text) {
-  constexpr std::array<std::string_view, 4> kWords{"true", "false", "True", "False"};
-  return std::find(kWords.begin(), kWords.end(), text) != kWords.end();
+bool is_boolean(std::string_view text) {
+  return text == "true" || text == "false" || text == "True" || text == "False";
 }
 
 std::string with_underscores(std::string name) {
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::ranges::replace(name, '-', '_');
   return name;
 }
 
@@ -69,35 +67,27 @@ Options::Options(CommandInfo info) : info_(std::move(info)) {
   group_.clear();
 }
 
+Options& Options::add(OptionInfo option) {
+  option.group = group_;
+  declared_.push_back(std::move(option));
+  return *this;
+}
+
 Options& Options::value(const std::string& name, const std::string& help,
                         const std::string& fallback) {
-  declared_.push_back(
-      {.name = name, .help = help, .takes = Takes::value, .fallback = fallback, .group = group_});
-  values_[name] = fallback;
-  return *this;
+  return add({.name = name, .help = help, .takes = Takes::value, .fallback = fallback});
 }
 
 Options& Options::choice(const std::string& name, const std::string& help,
                          std::span<const std::string_view> names, const std::string& fallback) {
-  return value(name, help + ": " + listed(names), fallback).choices(names);
+  value(name, help + ": " + listed(names), fallback).choices(names);
+  declared_.back().is_choice = true;
+  return *this;
 }
 
 Options& Options::boolean(const std::string& name, const std::string& help) {
-  value(name, help);
-  declared_.back().takes = Takes::value_or_nothing;
-  declared_.back().choices = {"true", "false"};
-  return *this;
-}
-
-Options& Options::values(const std::string& name, const std::string& help) {
-  declared_.push_back({.name = name, .help = help, .takes = Takes::values, .group = group_});
-  lists_[name] = {};
-  return *this;
-}
-
-Options& Options::flag(const std::string& name, const std::string& help) {
-  declared_.push_back({.name = name, .help = help, .takes = Takes::nothing, .group = group_});
-  return *this;
+  return add(
+      {.name = name, .help = help, .takes = Takes::value_or_nothing, .choices = {"true", "false"}});
 }
 
 Options& Options::choices(std::span<const std::string_view> names) {
@@ -105,42 +95,37 @@ Options& Options::choices(std::span<const std::string_view> names) {
   return *this;
 }
 
-Options& Options::path() {
-  declared_.back().is_path = true;
-  return *this;
-}
-
-Options& Options::basic() {
-  declared_.back().is_basic = true;
-  return *this;
-}
-
-Options& Options::group(std::string_view heading) {
-  group_ = heading;
-  return *this;
-}
-
-Options& Options::alias(const std::string& other_name, const std::string& name) {
-  aliases_[other_name] = name;
-  return *this;
-}
-
-Options& Options::ignored(const std::string& name) {
-  ignored_.push_back(name);
+Options& Options::mark(std::initializer_list<std::string_view> names, bool OptionInfo::*property) {
+  for (const std::string_view name : names) {
+    const auto option = std::ranges::find(declared_, name, &OptionInfo::name);
+    require(option != declared_.end(), "[options] ", name, ": unknown option");
+    (*option).*property = true;
+  }
   return *this;
 }
 
 const OptionInfo* Options::find(std::string_view name) const {
-  const auto found = std::find_if(declared_.begin(), declared_.end(),
-                                  [&](const OptionInfo& option) { return option.name == name; });
+  const auto found = std::ranges::find(declared_, name, &OptionInfo::name);
   return found == declared_.end() ? nullptr : &*found;
+}
+
+const OptionInfo& Options::at(const std::string& name) const {
+  const OptionInfo* option = find(name);
+  require(option != nullptr, "[options] ", name, ": unknown option");
+  return *option;
+}
+
+// Ignored options have a value, as in the programs that they come from.
+OptionInfo::Takes Options::takes_of(std::string_view name) const {
+  const OptionInfo* option = find(name);
+  return option == nullptr ? Takes::value : option->takes;
 }
 
 std::string Options::known_name(const std::string& given) const {
   const std::string spelled = with_underscores(given);
   const auto alias = aliases_.find(spelled);
   const std::string name = alias == aliases_.end() ? spelled : alias->second;
-  if (find(name) == nullptr && !is_ignored(name)) {
+  if (find(name) == nullptr && std::ranges::find(ignored_, name) == ignored_.end()) {
     std::vector<std::string> known;
     for (const OptionInfo& option : declared_) {
       known.push_back(option.name);
@@ -152,17 +137,13 @@ std::string Options::known_name(const std::string& given) const {
   return name;
 }
 
-bool Options::is_ignored(const std::string& name) const {
-  return std::find(ignored_.begin(), ignored_.end(), name) != ignored_.end();
-}
-
 // Name of the option if it takes several values; "" otherwise.
 std::string Options::list_at(const std::string& argument) const {
   if (!argument.starts_with("--")) {
     return {};
   }
   const std::string name = known_name(argument.substr(2, argument.find('=') - 2));
-  return !is_ignored(name) && find(name)->takes == Takes::values ? name : std::string();
+  return takes_of(name) == Takes::values ? name : std::string();
 }
 
 // Reads the option at arguments[i]. Returns the index of its last argument.
@@ -173,34 +154,31 @@ std::size_t Options::read_option(const std::vector<std::string>& arguments, std:
   const std::size_t equals = argument.find('=');
   const bool has_value = equals != std::string::npos;
   const std::string name = known_name(argument.substr(2, equals - 2));
-  if (!is_ignored(name) && find(name)->takes == Takes::nothing) {
+  const Takes takes = takes_of(name);
+  if (takes == Takes::nothing) {
     require(!has_value, "--", name, ": takes no value");
-    given_.insert(name);
+    add_value(name, "");
     return i;
   }
-  const bool may_stand_alone = !is_ignored(name) && find(name)->takes == Takes::value_or_nothing;
+  const bool may_stand_alone = takes == Takes::value_or_nothing;
   const bool takes_next =
       !has_value && i + 1 < arguments.size() && (!may_stand_alone || is_boolean(arguments[i + 1]));
   require(has_value || takes_next || may_stand_alone, "--", name, ": expected a value");
-  if (is_ignored(name)) {
-    log_warning("--" + name + " has no effect here and is ignored");
-  } else {
-    add_value(name, has_value    ? argument.substr(equals + 1)
-                    : takes_next ? arguments[i + 1]
-                                 : "true");
-  }
+  add_value(name, has_value ? argument.substr(equals + 1) : takes_next ? arguments[i + 1] : "true");
   return takes_next ? i + 1 : i;
 }
 
 void Options::add_value(const std::string& name, const std::string& value) {
-  if (find(name)->takes == Takes::values) {
-    lists_[name].push_back(value);
-  } else {
-    require(!given(name), "--", name, ": given twice, '", values_[name], "' and '", value,
-            "'; expected one value");
-    values_[name] = value;
+  const auto option = std::ranges::find(declared_, name, &OptionInfo::name);
+  if (option == declared_.end()) {
+    log_warning("--" + name + " has no effect here and is ignored");
+    return;
   }
-  given_.insert(name);
+  const bool is_single = option->takes == Takes::value || option->takes == Takes::value_or_nothing;
+  require(!is_single || option->values.empty(), "--", name, ": given twice, '",
+          option->values.empty() ? "" : option->values[0], "' and '", value,
+          "'; expected one value");
+  option->values.push_back(value);
 }
 
 // True for a positional argument. A word after a multi-value option is another value, unless the
@@ -214,8 +192,8 @@ bool Options::is_positional(const Word& word, const std::vector<Word>& words) co
     return info_.positional.find(kConfiguration) != std::string::npos &&
            word.text.ends_with(kConfiguration);
   }
-  const auto elsewhere = std::count_if(words.begin(), words.end(),
-                                       [](const Word& other) { return other.option.empty(); });
+  const auto elsewhere =
+      std::ranges::count_if(words, [](const Word& other) { return other.option.empty(); });
   const auto behind = static_cast<std::ptrdiff_t>(words.size()) - elsewhere;
   require(elsewhere > 0 || behind == 1, "--", word.option,
           ": it is unclear which of its values is ", info_.positional,
@@ -273,20 +251,31 @@ bool Options::parse(const std::vector<std::string>& arguments) {
     if (argument == "--") {
       only_positionals = true;
     } else if (argument == "-h" || argument == "--help") {
-      given_.insert("help");
+      add_value("help", "");
       i += read_help_form(arguments, i + 1);
     } else {
       list = list_at(argument);
       i = read_option(arguments, i);
     }
   }
-  if (is_set("help")) {
+  if (given("help")) {
     std::cout << help(form_);
     return false;
   }
   place_words(words);
+  check_choices();
   apply_common();
   return true;
+}
+
+void Options::check_choices() const {
+  for (const OptionInfo& option : declared_) {
+    const bool is_checked = option.is_choice && !option.values.empty();
+    if (is_checked && std::ranges::count(option.choices, option.values[0]) == 0) {
+      const std::vector<std::string_view> names(option.choices.begin(), option.choices.end());
+      fail_choice(option.name, names, option.values[0]);
+    }
+  }
 }
 
 void Options::apply_common() const {
@@ -315,17 +304,19 @@ void Options::apply_threads() const {
   set_thread_count(static_cast<int>(threads));
 }
 
-bool Options::given(const std::string& name) const { return given_.count(name) > 0; }
+bool Options::given(std::string_view name) const {
+  const OptionInfo* option = find(name);
+  return option != nullptr && !option->values.empty();
+}
 
-bool Options::is_set(const std::string& flag_name) const { return given(flag_name); }
-
-std::string Options::text(const std::string& name) const { return values_.at(name); }
+std::string Options::text(const std::string& name) const {
+  const OptionInfo& option = at(name);
+  return option.values.empty() ? option.fallback : option.values[0];
+}
 
 Index Options::integer(const std::string& name) const {
   return parse_number<Index>(name, text(name), "a whole number");
 }
-
-std::vector<std::string> Options::texts(const std::string& name) const { return lists_.at(name); }
 
 double Options::number(const std::string& name) const {
   const double value = parse_number<double>(name, text(name), "a number");
@@ -354,10 +345,13 @@ Index count_option(const Options& options, const std::string& name, Index least,
   return value;
 }
 
-int run_command(Options options, const std::vector<std::string>& arguments,
-                int (*run)(const Options& options)) {
+int run(Options options, const std::vector<std::string>& words,
+        const std::function<void(const Options& options)>& command) {
   try {
-    return options.parse(arguments) ? run(options) : 0;
+    if (options.parse(words)) {
+      command(options);
+    }
+    return 0;
   } catch (Error& error) {
     if (!error.has_place() && options.has(error.about())) {
       error.add_place("--");

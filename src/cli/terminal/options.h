@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,29 +27,47 @@ class Options {
   // Adds an option with a value, given at most once. An empty `fallback` means no default.
   Options& value(const std::string& name, const std::string& help,
                  const std::string& fallback = "");
-  // Adds an option whose value is one of `names`, which the help lists.
+  // Adds an option whose value is one of `names`, which the help lists. parse() rejects other
+  // values.
   Options& choice(const std::string& name, const std::string& help,
                   std::span<const std::string_view> names, const std::string& fallback = "");
   // Adds an option that means true if given alone. Also accepts --name false and --name=VALUE.
   Options& boolean(const std::string& name, const std::string& help);
   // Adds an option with several values: --name a --name b, or --name a b. Words after the first
   // value become positional arguments if the command lacks them.
-  Options& values(const std::string& name, const std::string& help);
+  Options& values(const std::string& name, const std::string& help) {
+    return add({.name = name, .help = help, .takes = Takes::values});
+  }
   // Adds an option without a value.
-  Options& flag(const std::string& name, const std::string& help);
+  Options& flag(const std::string& name, const std::string& help) {
+    return add({.name = name, .help = help, .takes = Takes::nothing});
+  }
   // Offers values of the last option to shells.
   Options& choices(std::span<const std::string_view> names);
-  // Marks the value of the last option as a file or folder.
-  Options& path();
-  // Shows the last option in the short help of a command with many options.
-  Options& basic();
+  // Marks the values of these options as files or folders.
+  Options& paths(std::initializer_list<std::string_view> names) {
+    return mark(names, &OptionInfo::is_path);
+  }
+  // Shows these options in the short help of a command with many options.
+  Options& basic(std::initializer_list<std::string_view> names) {
+    return mark(names, &OptionInfo::is_basic);
+  }
   // Sets the heading of the options that follow.
-  Options& group(std::string_view heading);
+  Options& group(std::string_view heading) {
+    group_ = heading;
+    return *this;
+  }
   // Adds another name for an option.
-  Options& alias(const std::string& other_name, const std::string& name);
+  Options& alias(const std::string& other_name, const std::string& name) {
+    aliases_[other_name] = name;
+    return *this;
+  }
 
   // Accepts an option of other programs, with a value, without effect.
-  Options& ignored(const std::string& name);
+  Options& ignored(const std::string& name) {
+    ignored_.push_back(name);
+    return *this;
+  }
 
   // Help, manual page or part of a completion script.
   std::string help(HelpForm form) const;
@@ -59,16 +77,20 @@ class Options {
   bool parse(const std::vector<std::string>& arguments);
 
   // True if the user gave the option; a default does not count.
-  bool given(const std::string& name) const;
-  bool is_set(const std::string& flag_name) const;
+  bool given(std::string_view name) const;
   std::string text(const std::string& name) const;
   // All values of a multi-value option, in order; empty if not given.
-  std::vector<std::string> texts(const std::string& name) const;
+  std::vector<std::string> texts(const std::string& name) const { return at(name).values; }
+  // Value of choice().
+  template <class E>
+  E chosen(const std::string& name) const {
+    return parse_name<E>(name, text(name));
+  }
   Index integer(const std::string& name) const;
   double number(const std::string& name) const;
   // Numbers of a list like "0,2,5"; empty if not given.
   std::vector<Index> integers(const std::string& name) const;
-  bool json() const { return is_set("json"); }
+  bool json() const { return given("json"); }
   // True if the command has this option.
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
@@ -84,7 +106,11 @@ class Options {
     std::string option;  // multi-value option before it; empty: none
   };
 
-  const OptionInfo* find(std::string_view name) const;  // nullptr: unknown option
+  Options& add(OptionInfo option);
+  Options& mark(std::initializer_list<std::string_view> names, bool OptionInfo::*property);
+  const OptionInfo* find(std::string_view name) const;  // nullptr: unknown or ignored option
+  const OptionInfo& at(const std::string& name) const;
+  Takes takes_of(std::string_view name) const;
   std::size_t read_option(const std::vector<std::string>& arguments, std::size_t i);
   std::size_t read_help_form(const std::vector<std::string>& arguments, std::size_t i);
   std::string list_at(const std::string& argument) const;
@@ -94,7 +120,7 @@ class Options {
   bool is_positional(const Word& word, const std::vector<Word>& words) const;
   // Canonical name of the given option. Throws Error for an unknown one, naming the nearest.
   std::string known_name(const std::string& given) const;
-  bool is_ignored(const std::string& name) const;
+  void check_choices() const;
   void apply_common() const;
   void apply_threads() const;
 
@@ -104,9 +130,6 @@ class Options {
   HelpForm form_ = HelpForm::usual;             // requested by --help
   std::map<std::string, std::string> aliases_;  // alias -> name
   std::vector<std::string> ignored_;
-  std::map<std::string, std::string> values_;              // as given, or the default
-  std::map<std::string, std::vector<std::string>> lists_;  // of multi-value options
-  std::set<std::string> given_;
   std::vector<std::string> positionals_;
 };
 
@@ -126,10 +149,10 @@ void refuse_options(const Options& options, std::initializer_list<const char*> n
 std::string output_file(const Options& options, const std::string& name,
                         std::string_view extension);
 
-// Reads the arguments and runs the command unless they ask for --help. Returns the exit code. Adds
+// Reads the words and runs the command unless they ask for --help. Returns 0, the exit code. Adds
 // "--NAME: " to an Error about an option, unless the error has another place already.
-int run_command(Options options, const std::vector<std::string>& arguments,
-                int (*run)(const Options& options));
+int run(Options options, const std::vector<std::string>& words,
+        const std::function<void(const Options& options)>& command);
 
 // Value of --seed, at least 0.
 std::uint64_t seed_option(const Options& options);

@@ -1,9 +1,11 @@
 #include "cli/terminal/progress.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 
 #include "base/printable.h"
 #include "cli/terminal/log.h"
@@ -20,12 +22,7 @@ namespace {
 constexpr double kRedrawSeconds = 0.1;
 constexpr double kSmoothing = 0.95;  // smoothing of the displayed loss
 
-template <class... Values>
-std::string formatted(const char* format, Values... values) {
-  std::array<char, 256> buffer;
-  const int length = std::snprintf(buffer.data(), buffer.size(), format, values...);
-  return {buffer.data(), static_cast<std::size_t>(std::min<int>(length, 255))};
-}
+int columns() { return columns_of(Stream::errors).value_or(kUsualColumns); }
 
 std::string memory_text(const MemoryPlan& plan) {
   return "memory: about " + bytes_text(plan.total()) +
@@ -41,9 +38,9 @@ std::string memory_text(const MemoryPlan& plan) {
 
 std::string evaluation_text(const Evaluation& validation) {
   const std::string bits =
-      validation.bytes > 0 ? formatted(", %.3f bits per byte", validation.bits_per_byte) : "";
-  return formatted("validation loss %.4f, perplexity %.2f%s", validation.loss,
-                   validation.perplexity, bits.c_str());
+      validation.bytes > 0 ? fmt::format(", {:.3f} bits per byte", validation.bits_per_byte) : "";
+  return fmt::format("validation loss {:.4f}, perplexity {:.2f}{}", validation.loss,
+                     validation.perplexity, bits);
 }
 
 LiveLine::LiveLine() : terminal_(can_redraw(Stream::errors)) {}
@@ -94,11 +91,10 @@ void TrainProgress::on_start(const RunPlan& plan) {
     log_warning(machine_warning());
   }
   const GptConfig& model = plan.model.config();
-  log_info(formatted(
-      "model: %lld layers, %lld heads, width %lld, block %lld, vocabulary %lld: %s parameters",
-      static_cast<long long>(model.n_layer), static_cast<long long>(model.n_head),
-      static_cast<long long>(model.n_embd), static_cast<long long>(model.block_size),
-      static_cast<long long>(model.vocab_size), grouped(plan.model.parameter_count()).c_str()));
+  log_info(concat_text("model: ", model.n_layer, " layers, ", model.n_head, " heads, width ",
+                       model.n_embd, ", block ", model.block_size, ", vocabulary ",
+                       model.vocab_size, ": ", grouped(plan.model.parameter_count()),
+                       " parameters"));
   log_info("data: " + grouped(plan.train_tokens) + " tokens to train on (" +
            grouped(plan.batches_per_epoch) + " batches an epoch), " +
            grouped(plan.validation_tokens) + " to evaluate on");
@@ -126,11 +122,10 @@ void TrainProgress::on_step(const StepMetrics& metrics) {
 }
 
 void TrainProgress::show(const StepMetrics& metrics) {
-  log_info(formatted("iter %lld/%lld: loss %.4f, lr %.2e, grad norm %.3f, %.1f ms, %s tokens/s",
-                     static_cast<long long>(metrics.iteration + 1),
-                     static_cast<long long>(max_iters_), metrics.loss, metrics.learning_rate,
-                     metrics.gradient_norm, 1e3 * metrics.seconds,
-                     grouped(static_cast<Index>(std::llround(tokens_per_second()))).c_str()));
+  log_info(fmt::format(
+      "iter {}/{}: loss {:.4f}, lr {:.2e}, grad norm {:.3f}, {:.1f} ms, {} tokens/s",
+      metrics.iteration + 1, max_iters_, metrics.loss, metrics.learning_rate, metrics.gradient_norm,
+      1e3 * metrics.seconds, grouped(std::llround(tokens_per_second()))));
 }
 
 void TrainProgress::draw_bar(const StepMetrics& metrics) {
@@ -138,30 +133,32 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
   const auto left = static_cast<double>(max_iters_ - metrics.iteration - 1);
   const double share = static_cast<double>(metrics.iteration + 1) / static_cast<double>(max_iters_);
   // Narrow terminals cut the end, so the least important part is last.
-  bar_.draw(progress_line(
-      share,
-      {formatted("%3.0f%% %lld/%lld", 100 * share, static_cast<long long>(metrics.iteration + 1),
-                 static_cast<long long>(max_iters_)),
-       formatted("loss %.3f", smooth_loss_), "ETA " + duration_text(watch_.seconds() / done * left),
-       grouped(static_cast<Index>(std::llround(tokens_per_second()))) + " tok/s",
-       formatted("lr %.1e", metrics.learning_rate), formatted("norm %.2f", metrics.gradient_norm)},
-      columns_of(Stream::errors).value_or(kUsualColumns)));
+  bar_.draw(
+      progress_line(share,
+                    {fmt::format("{:3.0f}% {}/{}", 100 * share, metrics.iteration + 1, max_iters_),
+                     fmt::format("loss {:.3f}", smooth_loss_),
+                     "ETA " + duration_text(watch_.seconds() / done * left),
+                     grouped(std::llround(tokens_per_second())) + " tok/s",
+                     fmt::format("lr {:.1e}", metrics.learning_rate),
+                     fmt::format("norm {:.2f}", metrics.gradient_norm)},
+                    columns()));
 }
 
 std::string TrainProgress::loss_curve() const {
   constexpr int kWidest = 60;
   constexpr int kAxis = 11;  // columns of the labels and the axis
-  const int columns = columns_of(Stream::errors).value_or(kUsualColumns) - kAxis;
   return line_chart(losses_.points(),
-                    {.width = std::clamp(columns, 1, kWidest),
+                    {.width = std::clamp(columns() - kAxis, 1, kWidest),
                      .x_label = "training loss, steps " + grouped(first_iteration_ + 1) + " to " +
                                 grouped(last_iteration_ + 1)});
 }
 
 void TrainProgress::on_evaluation(const EvaluationMetrics& metrics) {
   bar_.clear();
-  log_info("iter " + std::to_string(metrics.iteration) + ": " +
-           evaluation_text(metrics.validation) + (metrics.best ? " (best)" : ""));
+  if (logs_evaluations_) {
+    log_info("iter " + std::to_string(metrics.iteration) + ": " +
+             evaluation_text(metrics.validation) + (metrics.best ? " (best)" : ""));
+  }
 }
 
 void TrainProgress::on_checkpoint(const std::filesystem::path& path) {
@@ -180,15 +177,16 @@ void TrainProgress::on_warning(const std::string& text) {
   log_warning(text);
 }
 
-void CountProgress::show(double share) {
-  if (!bar_.is_due()) {
-    return;
-  }
-  const double seconds = watch_.seconds();
-  const double left = share > 0 ? seconds / share - seconds : 0;
-  bar_.draw(progress_line(
-      share, {fixed_number(100 * share, 0) + "%", label_, "ETA " + duration_text(left)},
-      columns_of(Stream::errors).value_or(kUsualColumns)));
+std::function<void(double)> progress_bar(const std::string& label) {
+  return [label, watch = Stopwatch(), bar = std::make_shared<LiveLine>()](double share) {
+    if (bar->is_due()) {
+      const double seconds = watch.seconds();
+      const double left = share > 0 ? seconds / share - seconds : 0;
+      bar->draw(progress_line(
+          share, {fixed_number(100 * share, 0) + "%", label, "ETA " + duration_text(left)},
+          columns()));
+    }
+  };
 }
 
 }  // namespace headlight::cli

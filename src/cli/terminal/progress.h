@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -36,8 +37,9 @@ class LiveLine {
 // Shows a training run on stderr: a live line on a terminal, plain lines otherwise.
 class TrainProgress : public TrainObserver {
  public:
-  // Logs `note`, if it is not empty, before the settings.
-  explicit TrainProgress(std::string note = {}) : note_(std::move(note)) {}
+  // Logs `note`, if not empty, before the settings.
+  TrainProgress(std::string note, bool logs_evaluations)
+      : note_(std::move(note)), logs_evaluations_(logs_evaluations) {}
   void on_start(const RunPlan& plan) override;
   void on_step(const StepMetrics& metrics) override;
   void on_evaluation(const EvaluationMetrics& metrics) override;
@@ -47,8 +49,7 @@ class TrainProgress : public TrainObserver {
 
   // Chart of the losses of this run, printed at its end.
   std::string loss_curve() const;
-
-  // Trained tokens a second since the start.
+  // Since the start.
   double tokens_per_second() const;
 
  private:
@@ -56,6 +57,7 @@ class TrainProgress : public TrainObserver {
   void draw_bar(const StepMetrics& metrics);
 
   std::string note_;
+  bool logs_evaluations_;
   Stopwatch watch_;
   LiveLine bar_;
   Index first_iteration_ = 0;
@@ -67,19 +69,8 @@ class TrainProgress : public TrainObserver {
   ChartValues losses_;
 };
 
-// Progress bar on stderr with the remaining time; nothing if stderr is not a terminal. Disappears
-// at the end of the work.
-class CountProgress {
- public:
-  explicit CountProgress(std::string label) : label_(std::move(label)) {}
-
-  // Shows a share from 0 to 1. Draws at most ten times a second.
-  void show(double share);
-
- private:
-  std::string label_;
-  Stopwatch watch_;
-  LiveLine bar_;
-};
+// Function that shows a share of work, 0 to 1, as a bar on stderr with the remaining time; nothing
+// if stderr is not a terminal. The bar disappears with the last copy of the function.
+std::function<void(double share)> progress_bar(const std::string& label);
 
 }  // namespace headlight::cli

@@ -55,8 +55,8 @@ std::vector<std::int32_t> text_tokens(const Options& options, const std::string&
 
 void warn_about_unknown(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer,
                         const std::string& where) {
-  const auto unknown = std::count_if(tokens.begin(), tokens.end(),
-                                     [&](std::int32_t id) { return id == tokenizer.unknown(); });
+  const auto unknown =
+      std::ranges::count_if(tokens, [&](std::int32_t id) { return id == tokenizer.unknown(); });
   if (unknown > 0) {
     log_warning(where + ": not in the vocabulary: " + counted(unknown, "character"));
   }
@@ -143,7 +143,7 @@ std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& 
     return {token_of(text, about, tokenizer)};
   }
   require(!ids.empty(), about, ": expected a text, got none");
-  require(std::count(ids.begin(), ids.end(), tokenizer.unknown()) == 0, about,
+  require(std::ranges::count(ids, tokenizer.unknown()) == 0, about,
           ": the tokenizer has no tokens for all of '", text, "'");
   if (is_one_behind_blank(text, tokenizer)) {
     log_warning(concat_text(place, about, ": '", text, "' is ", ids.size(),

@@ -7,6 +7,14 @@
 
 namespace headlight::cli {
 
+std::string written_text(const std::vector<std::string>& files) {
+  std::string text;
+  for (const std::string& file : files) {
+    text += "wrote " + escaped(file) + "\n";
+  }
+  return text;
+}
+
 void warn_about_fonts(const std::string& text) {
   if (const std::string line = missing_font(text); !line.empty()) {
     log_warning(line);
@@ -15,14 +23,10 @@ void warn_about_fonts(const std::string& text) {
 
 void add_result_options(Options& options) {
   options.value("svg", "Also draw the result to this .svg file")
-      .path()
-      .basic()
       .value("png", "Also draw the result to this .png file")
-      .path()
       .value("npz", "Also write the numbers to this .npz file, for numpy.load")
-      .path()
-      .value("html", "Also write the result to this .html page, which shows values at the pointer")
-      .path();
+      .value("html", "Also write the result to this .html page, which shows values at the pointer");
+  options.paths({"svg", "png", "npz", "html"}).basic({"svg"});
 }
 
 ResultFiles::ResultFiles(const Options& options) {
@@ -48,6 +52,13 @@ void ResultFiles::write(const ResultViews& views) const {
       write_file(path, result_html(views.page()));
     }
   }
+}
+
+void ResultFiles::write(const std::vector<ResultGrid>& grids,
+                        const std::function<ResultPage()>& page) const {
+  write({.svg = [&] { return matrix_plot_svg(grids.front().plot); },
+         .arrays = [&] { return arrays_of(grids); },
+         .page = page});
 }
 
 }  // namespace headlight::cli

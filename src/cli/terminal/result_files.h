@@ -9,6 +9,9 @@
 
 namespace headlight::cli {
 
+// Lines "wrote FILE".
+std::string written_text(const std::vector<std::string>& files);
+
 // Logs a warning if a PNG with this text lacks a font.
 void warn_about_fonts(const std::string& text);
 
@@ -28,6 +31,8 @@ class ResultFiles {
   // Throws Error about an option with an invalid name.
   explicit ResultFiles(const Options& options);
   void write(const ResultViews& views) const;
+  // Writes grids: the first as a figure, all as arrays, and `page`.
+  void write(const std::vector<ResultGrid>& grids, const std::function<ResultPage()>& page) const;
 
  private:
   std::map<std::string, std::string> paths_;  // by option

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 // Capabilities of the terminal behind a stream.
 namespace headlight::cli {

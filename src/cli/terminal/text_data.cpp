@@ -2,18 +2,26 @@
 
 #include <array>
 
-#include "cli/terminal/loading.h"
 #include "cli/terminal/log.h"
+#include "cli/terminal/prompt_tokens.h"
 #include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
 #include "headlight/data/dataset_parts.h"
+#include "headlight/data/documents.h"
+#include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
 
 namespace headlight::cli {
-
 namespace {
 
 constexpr std::array<std::string_view, 2> kOnOff{"on", "off"};
+
+void warn_about(const Tokenizer& tokenizer) {
+  if (!tokenizer.warning().empty()) {
+    log_warning(tokenizer.warning());
+  }
+}
 
 }  // namespace
 
@@ -21,19 +29,35 @@ void add_format_options(Options& options) {
   options
       .choice("documents", "Split plain text into documents at", kChoiceNames<DocumentSplit>,
               "none")
-      .basic()
       .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
       .value("jsonl",
              "Key of the text in JSON lines, one document per line. Without it, the key is 'text' "
              "in .jsonl files, and other files are plain text");
+  options.basic({"documents"});
 }
 
 void add_text_data_options(Options& options) {
-  options.values("data", kTextsOrIdsHelp).path().basic();
+  options.values("data", kTextsOrIdsHelp);
   add_format_options(options);
   options.choice("token_dtype", kTokenDtypeHelp, kChoiceNames<TokenDtype>, "auto")
       .value("batch_size", "Compute this number of sequences at once", "12");
   add_special_tokens_option(options);
+  options.paths({"data"}).basic({"data"});
+}
+
+LoadedModel load_model_with_warnings(const std::filesystem::path& path,
+                                     const LoadOptions& options) {
+  LoadOptions aloud = options;
+  aloud.warn = log_warning;
+  LoadedModel loaded = load_model(path, aloud);
+  warn_about(*loaded.tokenizer);
+  return loaded;
+}
+
+std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path) {
+  std::unique_ptr<Tokenizer> tokenizer = open_tokenizer(path);
+  warn_about(*tokenizer);
+  return tokenizer;
 }
 
 void add_special_tokens_option(Options& options, const std::string& fallback) {
@@ -43,9 +67,7 @@ void add_special_tokens_option(Options& options, const std::string& fallback) {
 }
 
 bool special_tokens_option(const Options& options) {
-  const std::string text = options.text("special_tokens");
-  require(text == "on" || text == "off", "--special_tokens: expected on or off, got '", text, "'");
-  return text == "on";
+  return options.text("special_tokens") == "on";
 }
 
 LoadedModel load_text_model(const std::filesystem::path& path, const Options& options,
@@ -81,20 +103,26 @@ LoadedModel load_windowed_model(const std::filesystem::path& path, const Options
 }
 
 BeginToken begin_option(const Options& options) {
-  return options.has("bos") ? parse_name<BeginToken>("bos", options.text("bos"))
-                            : BeginToken::automatic;
+  return options.has("bos") ? options.chosen<BeginToken>("bos") : BeginToken::automatic;
 }
 
 TextFormat text_format(const Options& options) {
-  const TextFormat format{
-      .split = {.mode = parse_name<DocumentSplit>("documents", options.text("documents")),
-                .separator = options.text("separator")},
-      .jsonl = options.text("jsonl")};
+  const TextFormat format{.split = {.mode = options.chosen<DocumentSplit>("documents"),
+                                    .separator = options.text("separator")},
+                          .jsonl = options.text("jsonl")};
   require(format.split.mode == DocumentSplit::token || !options.given("separator"),
           "--separator: needs --documents token");
   format.split.validate();
   require(!format.jsonl.empty() || !options.given("jsonl"), "--jsonl: expected a key, got none");
   return format;
+}
+
+std::vector<std::string> text_documents(const Options& options) {
+  const std::string text = options.text("text");
+  require(!text.empty(), "--text: expected a text, got an empty one");
+  require_utf8(text, "--text");
+  warn_about_decomposed(text, "--text");
+  return split_documents(text, text_format(options).split);
 }
 
 std::vector<TextFile> find_texts(const std::vector<std::string>& names,
@@ -103,10 +131,6 @@ std::vector<TextFile> find_texts(const std::vector<std::string>& names,
   std::vector<TextFile> files = find_text_files(names, token_file, &warnings);
   log_warnings(warnings);
   return files;
-}
-
-TokenDtype token_dtype_option(const Options& options) {
-  return parse_name<TokenDtype>("token_dtype", options.text("token_dtype"));
 }
 
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
@@ -119,7 +143,7 @@ TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
 TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,
                             const Tokenizer& tokenizer) {
   TextFormat format = text_format(options);
-  format.token_dtype = token_dtype_option(options);
+  format.token_dtype = options.chosen<TokenDtype>("token_dtype");
   format.begin = begin_option(options);
   std::vector<std::string> warnings;
   TokenDataset data = join_datasets(read_datasets(files, format, tokenizer, warnings),

@@ -7,7 +7,7 @@
 #include "headlight/io/token_file.h"
 #include "headlight/text/tokenizer.h"
 
-// Text input of commands that run a model.
+// Models and texts that commands read.
 namespace headlight::cli {
 
 // Help text for options that take texts.
@@ -22,6 +22,11 @@ inline constexpr const char* kTextsOrIdsHelp =
 void add_format_options(Options& options);
 // Adds those, --data, --token_dtype, --batch_size and --special_tokens.
 void add_text_data_options(Options& options);
+
+// load_model() and open_tokenizer() that log the warnings of the files.
+LoadedModel load_model_with_warnings(const std::filesystem::path& path,
+                                     const LoadOptions& options = {});
+std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& path);
 
 // Adds --special_tokens, which is off or on.
 void add_special_tokens_option(Options& options, const std::string& fallback = "off");
@@ -41,13 +46,15 @@ LoadedModel load_windowed_model(const std::filesystem::path& path, const Options
 // Text format of --documents, --separator and --jsonl.
 TextFormat text_format(const Options& options);
 
+// Documents of --text, split as --documents says. Throws Error for an empty text or one that is not
+// UTF-8.
+std::vector<std::string> text_documents(const Options& options);
+
 // find_text_files() that logs its warnings.
 std::vector<TextFile> find_texts(const std::vector<std::string>& names,
                                  std::string_view token_file = kTrainFile);
 
-// Value of --token_dtype.
 inline constexpr const char* kTokenDtypeHelp = "Type of the ids in .bin files";
-TokenDtype token_dtype_option(const Options& options);
 
 // Reads the text of option `name` as the model sees it. Throws Error if files are missing or
 // invalid. `token_file`: preferred file in a folder of token files.

@@ -2,14 +2,12 @@
 #include <iostream>
 #include <span>
 
-#include "cli/terminal/loading.h"
+#include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/text_data.h"
-#include "cli/tokenizer/tokenizer.h"
 #include "files/input_file.h"
-#include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "text/bytes_of_ids.h"
 #include "views/report/json_output.h"
@@ -35,9 +33,9 @@ Options tokenizer_decode_options() {
                     "headlight tokenizer decode runs/bpe --file train.bin > book.txt"}});
   options.value("ids", "Decode these ids, separated by commas")
       .value("file", "Decode the ids in this file: NAME.bin, or text with any separators")
-      .path()
       .choice("token_dtype", kTokenDtypeHelp, kChoiceNames<TokenDtype>, "auto")
       .flag("skip_special", "Leave special tokens out");
+  options.paths({"file"});
   return options;
 }
 
@@ -66,7 +64,7 @@ Ids ids_in_text(const std::string& path, const Tokenizer& tokenizer) {
 template <class Use>
 void decode_token_file(const Options& options, const Tokenizer& tokenizer, const Use& use) {
   const TokenFile file =
-      open_token_file(options.text("file"), tokenizer, token_dtype_option(options));
+      open_token_file(options.text("file"), tokenizer, options.chosen<TokenDtype>("token_dtype"));
   if (!file.note.empty()) {
     log_info(file.note);
   }
@@ -89,10 +87,10 @@ void decode_source(const Options& options, const Tokenizer& tokenizer, const Use
   }
 }
 
-int tokenizer_decode_command(const Options& options) {
+void tokenizer_decode_command(const Options& options) {
   require(options.given("ids") != options.given("file"), "expected either --ids or --file");
   const auto tokenizer = open_tokenizer_aloud(options.positional());
-  BytesOfIds bytes_of(*tokenizer, options.is_set("skip_special"));
+  BytesOfIds bytes_of(*tokenizer, options.given("skip_special"));
   std::string whole;
   decode_source(options, *tokenizer, [&](std::span<const std::int32_t> ids) {
     const std::string bytes = bytes_of.next(ids);
@@ -102,13 +100,12 @@ int tokenizer_decode_command(const Options& options) {
     print_json({{"text", replace_invalid_utf8(whole)}});
   }
   std::cout.flush();
-  return 0;
 }
 
 }  // namespace
 
-int run_tokenizer_decode(const std::vector<std::string>& arguments) {
-  return run_command(tokenizer_decode_options(), arguments, tokenizer_decode_command);
+int run_tokenizer_decode(const Words& words) {
+  return run(tokenizer_decode_options(), words, tokenizer_decode_command);
 }
 
 }  // namespace headlight::cli

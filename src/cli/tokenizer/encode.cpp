@@ -3,12 +3,10 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "cli/terminal/loading.h"
+#include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
-#include "cli/tokenizer/tokenizer.h"
-#include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/shards/shards.h"
@@ -55,15 +53,15 @@ Options tokenizer_encode_options() {
                     "headlight tokenizer encode runs/bpe 'crawl/*.jsonl.zst' --out tokens "
                     "--shard_tokens 100000000",
                     "headlight tokenizer encode runs/bpe texts.jsonl --jsonl content --json"}});
-  options.value("text", "Encode this text").values("file", kTextsHelp).path();
+  options.value("text", "Encode this text").values("file", kTextsHelp);
   add_format_options(options);
   options.value("out", "Write the ids to this file or folder instead of printing them")
-      .path()
       .value("shard_tokens", "Write a folder of files with at most this number of tokens each")
       .choice("token_dtype", "Type of the ids in that file (auto: as the vocabulary needs)",
               kChoiceNames<TokenDtype>, "auto");
   add_special_tokens_option(options, "on");
   options.alias("data", "file").alias("shard_size", "shard_tokens");
+  options.paths({"file", "out"});
   return options;
 }
 
@@ -119,7 +117,7 @@ std::size_t encode_source(const Options& options, const Source& source, const Te
 
 TokenDtype output_dtype(const Options& options, const Tokenizer& tokenizer) {
   const TokenDtype needed = token_dtype_for(tokenizer.vocab_size());
-  const TokenDtype wanted = token_dtype_option(options);
+  const TokenDtype wanted = options.chosen<TokenDtype>("token_dtype");
   require(wanted != TokenDtype::uint16 || needed == wanted,
           "--token_dtype: uint16 holds 65536 ids, the tokenizer has ", tokenizer.vocab_size());
   return wanted == TokenDtype::automatic ? needed : wanted;
@@ -234,7 +232,7 @@ class IdPrinter {
   bool has_ids_ = false;  // in the current document
 };
 
-int tokenizer_encode_command(const Options& options) {
+void tokenizer_encode_command(const Options& options) {
   require(!options.positionals().empty(),
           "expected TOKENIZER; see headlight tokenizer encode --help");
   const auto tokenizer = open_tokenizer_aloud(options.positionals().front());
@@ -243,23 +241,22 @@ int tokenizer_encode_command(const Options& options) {
   if (options.given("shard_tokens")) {
     require(options.given("out"), "--shard_tokens: needs --out FOLDER");
     write_shards(options, *tokenizer, source);
-    return 0;
+    return;
   }
   if (options.given("out")) {
     write_file_of_ids(options, *tokenizer, source, encoder);
-    return 0;
+    return;
   }
   IdPrinter printer(options.json(), source.several);
   encode_source(options, source, encoder,
                 [&](const Ids& ids, bool begins) { printer.print(ids, begins); });
   printer.close();
-  return 0;
 }
 
 }  // namespace
 
-int run_tokenizer_encode(const std::vector<std::string>& arguments) {
-  return run_command(tokenizer_encode_options(), arguments, tokenizer_encode_command);
+int run_tokenizer_encode(const Words& words) {
+  return run(tokenizer_encode_options(), words, tokenizer_encode_command);
 }
 
 }  // namespace headlight::cli

@@ -1,15 +1,15 @@
-#include <cstdio>
+#include <iostream>
 
 #include "base/display_text.h"
-#include "base/json.h"
-#include "cli/terminal/loading.h"
+#include "cli/commands.h"
 #include "cli/terminal/options.h"
-#include "cli/tokenizer/tokenizer.h"
+#include "cli/terminal/text_data.h"
 #include "formats/tokenizers/pipeline_tokenizer.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "text/unicode_class.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
+#include "views/report/terminal_text.h"
 
 namespace headlight::cli {
 namespace {
@@ -83,47 +83,44 @@ const char* description(std::string_view kind) {
                           : "one token for each character";
 }
 
-void print_text(const Tokenizer& tokenizer, const Summary& summary) {
-  std::printf("%-16s %s (%s)\n", "kind", std::string(tokenizer.kind()).c_str(),
-              description(tokenizer.kind()));
-  std::printf("%-16s %s\n", "tokens", grouped(tokenizer.vocab_size()).c_str());
-  std::printf("%-16s %s\n", "merges", grouped(static_cast<Index>(summary.merges)).c_str());
+std::string text_of(const Tokenizer& tokenizer, const Summary& summary) {
+  std::string text;
+  const auto add = [&](const char* title, const auto&... parts) {
+    text += pad_right(title, 17) + concat_text(parts...) + "\n";
+  };
+  add("kind", tokenizer.kind(), " (", description(tokenizer.kind()), ")");
+  add("tokens", grouped(tokenizer.vocab_size()));
+  add("merges", grouped(static_cast<Index>(summary.merges)));
   for (const SpecialToken& token : summary.special) {
-    std::printf("%-16s %s = %d\n", "special token", display_label(token.name).c_str(),
-                static_cast<int>(token.id));
+    add("special token", display_label(token.name), " = ", token.id);
   }
-  std::printf("%-16s %s (%zu bytes, id %d)\n", "longest token",
-              display_label(tokenizer.token_label(summary.longest)).c_str(), summary.longest_bytes,
-              static_cast<int>(summary.longest));
-  std::printf(
-      "%-16s %s\n", "a prompt begins",
-      tokenizer.prepends_begin_token()
-          ? concat_text("with ", display_label(tokenizer.special_name(tokenizer.begin_of_text())))
-                .c_str()
-          : "with its text");
+  add("longest token", display_label(tokenizer.token_label(summary.longest)), " (",
+      summary.longest_bytes, " bytes, id ", summary.longest, ")");
+  if (tokenizer.prepends_begin_token()) {
+    add("a prompt begins", "with ",
+        display_label(tokenizer.special_name(tokenizer.begin_of_text())));
+  } else {
+    add("a prompt begins", "with its text");
+  }
   std::string ends;
   for (const std::int32_t id : tokenizer.stop_tokens()) {
     ends += (ends.empty() ? "" : ", ") + display_label(tokenizer.token_label(id));
   }
-  std::printf("%-16s %s\n", "a text ends",
-              ends.empty() ? "with no token" : ("with " + ends).c_str());
+  add("a text ends", "with ", ends.empty() ? "no token" : ends);
+  return text;
 }
 
-int tokenizer_info_command(const Options& options) {
+void tokenizer_info_command(const Options& options) {
   const auto tokenizer = open_tokenizer_aloud(options.positional());
   const Summary summary = summary_of(*tokenizer);
-  if (options.json()) {
-    print_json(json_of(*tokenizer, summary));
-  } else {
-    print_text(*tokenizer, summary);
-  }
-  return 0;
+  std::cout << (options.json() ? json_line(json_of(*tokenizer, summary))
+                               : text_of(*tokenizer, summary));
 }
 
 }  // namespace
 
-int run_tokenizer_info(const std::vector<std::string>& arguments) {
-  return run_command(tokenizer_info_options(), arguments, tokenizer_info_command);
+int run_tokenizer_info(const Words& words) {
+  return run(tokenizer_info_options(), words, tokenizer_info_command);
 }
 
 }  // namespace headlight::cli

@@ -2,13 +2,10 @@
 #include <iostream>
 
 #include "base/display_text.h"
-#include "base/json.h"
-#include "cli/terminal/loading.h"
+#include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
-#include "cli/tokenizer/tokenizer.h"
-#include "headlight/base/error.h"
 #include "text/text_encoder.h"
 #include "views/report/json_output.h"
 #include "views/report/terminal_text.h"
@@ -44,17 +41,6 @@ struct Cell {
   std::size_t width = 0;  // of label or id, whichever is wider
 };
 
-// Width and colours of the output.
-struct Look {
-  std::size_t width;
-  bool colours;
-};
-
-Look look_of_output() {
-  return {.width = static_cast<std::size_t>(columns_of(Stream::output).value_or(kUsualColumns)),
-          .colours = has_colours(Stream::output)};
-}
-
 std::vector<Cell> cells_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
   std::vector<Cell> cells;
   for (const std::int32_t id : ids) {
@@ -65,42 +51,33 @@ std::vector<Cell> cells_of(const std::vector<std::int32_t>& ids, const Tokenizer
   return cells;
 }
 
-std::string padding(std::size_t width, std::size_t used) {
-  return std::string(width - std::min(width, used), ' ');
-}
-
-// Prints one row of tokens with their ids below.
-void print_row(const std::vector<Cell>& cells, std::size_t begin, std::size_t end,
-               const Look& look) {
+// One row of tokens with their ids below.
+std::string row_text(const std::vector<Cell>& cells, std::size_t begin, std::size_t end) {
+  const bool colours = has_colours(Stream::output);
   std::string labels;
   std::string ids;
   for (std::size_t i = begin; i < end; ++i) {
     const Cell& cell = cells[i];
-    const std::string label_padding = padding(cell.width, display_width(cell.label));
-    const std::string id_padding = padding(cell.width, cell.id.size());
-    const bool last = i + 1 == end;
-    labels += look.colours ? kColours[i % kColours.size()] + cell.label + kPlain : cell.label;
-    ids += look.colours ? kFaint + cell.id + kPlain : cell.id;
-    labels += last ? "" : label_padding + " ";
-    ids += last ? "" : id_padding + " ";
+    labels += colours ? kColours[i % kColours.size()] + cell.label + kPlain : cell.label;
+    ids += colours ? kFaint + cell.id + kPlain : cell.id;
+    if (i + 1 < end) {
+      labels += std::string(cell.width - display_width(cell.label) + 1, ' ');
+      ids += std::string(cell.width - cell.id.size() + 1, ' ');
+    }
   }
-  std::cout << labels << "\n" << ids << "\n";
+  return labels + "\n" + ids + "\n";
 }
 
-void print_rows(const std::vector<Cell>& cells, const Look& look) {
-  std::size_t begin = 0;
-  while (begin < cells.size()) {
-    std::size_t end = begin + 1;
+std::string rows_text(const std::vector<Cell>& cells, std::size_t width) {
+  std::string text;
+  for (std::size_t begin = 0, end = 0; begin < cells.size(); begin = end) {
     std::size_t used = cells[begin].width;
-    while (end < cells.size() && used + 1 + cells[end].width <= look.width) {
-      used += 1 + cells[end++].width;
+    for (end = begin + 1; end < cells.size() && used + 1 + cells[end].width <= width; ++end) {
+      used += 1 + cells[end].width;
     }
-    if (begin > 0) {
-      std::cout << "\n";
-    }
-    print_row(cells, begin, end, look);
-    begin = end;
+    text += (begin > 0 ? "\n" : "") + row_text(cells, begin, end);
   }
+  return text;
 }
 
 Json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
@@ -113,25 +90,22 @@ Json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
   return {{"tokens", tokens}};
 }
 
-int tokenizer_show_command(const Options& options) {
+void tokenizer_show_command(const Options& options) {
   require(options.positionals().size() == 2, "expected TOKENIZER TEXT, got ",
           options.positionals().size(),
           " arguments; put the text in quotes (see headlight tokenizer show --help)");
   const auto tokenizer = open_tokenizer_aloud(options.positionals()[0]);
   const TextEncoder encoder(*tokenizer, special_tokens_option(options));
   const std::vector<std::int32_t> ids = encoder.encode(options.positionals()[1]);
-  if (options.json()) {
-    print_json(json_of(ids, *tokenizer));
-  } else {
-    print_rows(cells_of(ids, *tokenizer), look_of_output());
-  }
-  return 0;
+  const auto width = static_cast<std::size_t>(columns_of(Stream::output).value_or(kUsualColumns));
+  std::cout << (options.json() ? json_line(json_of(ids, *tokenizer))
+                               : rows_text(cells_of(ids, *tokenizer), width));
 }
 
 }  // namespace
 
-int run_tokenizer_show(const std::vector<std::string>& arguments) {
-  return run_command(tokenizer_show_options(), arguments, tokenizer_show_command);
+int run_tokenizer_show(const Words& words) {
+  return run(tokenizer_show_options(), words, tokenizer_show_command);
 }
 
 }  // namespace headlight::cli

@@ -1,4 +1,3 @@
-#include "cli/tokenizer/tokenizer.h"
 
 #include <array>
 
@@ -36,9 +35,9 @@ CommandTable tokenizer_table() {
 
 }  // namespace
 
-int run_tokenizer(const std::vector<std::string>& arguments) {
-  require(!arguments.empty(), "tokenizer: expected a subcommand; see headlight tokenizer --help");
-  return run_table(tokenizer_table(), arguments);
+int run_tokenizer(const Words& words) {
+  require(!words.empty(), "tokenizer: expected a subcommand; see headlight tokenizer --help");
+  return run_table(tokenizer_table(), words);
 }
 
 }  // namespace headlight::cli

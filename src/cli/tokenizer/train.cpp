@@ -1,20 +1,19 @@
-#include <cstdio>
 #include <filesystem>
+#include <iostream>
 
 #include "base/split.h"
 #include "base/stopwatch.h"
+#include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
-#include "cli/tokenizer/tokenizer.h"
-#include "headlight/base/error.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_source.h"
-#include "headlight/io/token_file.h"
 #include "headlight/text/bpe_trainer.h"
 #include "io/input_format_check.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
+#include "views/report/table.h"
 
 namespace headlight::cli {
 namespace {
@@ -38,7 +37,6 @@ Options tokenizer_train_options() {
                     "headlight tokenizer train a.txt b.jsonl.gz --vocab_size 8192 --out runs/bpe "
                     "--special_tokens \"<|endoftext|>,<|pad|>\""}});
   options.values("data", kTextsHelp)
-      .path()
       .value("jsonl",
              "Key of the text in JSON lines. Without it, the key is 'text' in .jsonl files, and "
              "other files are plain text")
@@ -49,8 +47,8 @@ Options tokenizer_train_options() {
       .value("min_frequency", "Merge only pairs that occur this number of times", "0")
       .choice("sequences", "Each text is a line, or the text of a whole file", kSequences, "line")
       .value("out", "Write tokenizer.json and tokenizer_config.json to this folder")
-      .path()
       .flag("force", "Replace an existing tokenizer");
+  options.paths({"data", "out"});
   return options;
 }
 
@@ -69,13 +67,6 @@ std::vector<TextFile> data_files(const Options& options) {
   names.insert(names.end(), more.begin(), more.end());
   require(!names.empty(), "--data: expected a text file");
   return find_texts(names);
-}
-
-StreamCut cut_of(const Options& options) {
-  const std::string sequences = options.text("sequences");
-  require(sequences == "line" || sequences == "text", "--sequences: expected line or text, got '",
-          sequences, "'");
-  return sequences == "line" ? StreamCut::line : StreamCut::piece;
 }
 
 // Feeds a file to the trainer. Returns the number of bytes read.
@@ -101,67 +92,54 @@ void require_no_tokenizer(const std::filesystem::path& directory) {
   }
 }
 
-struct Report {
-  Index vocab_size = 0;
-  std::size_t merges = 0;
-  std::size_t bytes = 0;
-  double seconds = 0;
-  std::string directory;
-};
-
-void print(const Report& report, bool json) {
-  if (json) {
-    print_json({{"vocab_size", report.vocab_size},
-                {"merges", report.merges},
-                {"bytes", report.bytes},
-                {"seconds", report.seconds},
-                {"directory", report.directory}});
-    return;
-  }
-  std::printf("wrote %s/tokenizer.json: %s tokens (%s merges), from %s in %.2f s\n",
-              escaped(report.directory).c_str(), grouped(report.vocab_size).c_str(),
-              grouped(static_cast<Index>(report.merges)).c_str(),
-              bytes_text(static_cast<double>(report.bytes)).c_str(), report.seconds);
-}
-
-int tokenizer_train_command(const Options& options) {
+void tokenizer_train_command(const Options& options) {
   const Stopwatch watch;
   const BpeTrainerOptions wanted = trainer_options(options);
   TextFormat format;
   format.jsonl = options.text("jsonl");
-  format.cut = cut_of(options);
+  format.cut = options.text("sequences") == "line" ? StreamCut::line : StreamCut::piece;
   format.as_it_is = true;
   const std::vector<TextFile> files = data_files(options);
   require(options.given("out"), "--out: expected a folder to write the tokenizer into");
-  Report report{.directory = options.text("out")};
-  require_no_model(report.directory);  // fail before the work
-  if (!options.is_set("force")) {
-    require_no_tokenizer(report.directory);
+  const std::string directory = options.text("out");
+  require_no_model(directory);  // fail before the work
+  if (!options.given("force")) {
+    require_no_tokenizer(directory);
   }
   BpeTrainer trainer(wanted);
+  std::size_t bytes = 0;
   std::vector<std::string> warnings;
   for (const TextFile& file : files) {
-    report.bytes += feed_file(trainer, file, format, warnings);
+    bytes += feed_file(trainer, file, format, warnings);
   }
   log_warnings(warnings);
-  require(report.bytes > 0, names_of(files), files.size() > 1 ? ": are empty" : ": is empty");
+  require(bytes > 0, names_of(files), files.size() > 1 ? ": are empty" : ": is empty");
   const BpeTokenizer tokenizer(trainer.finish());
-  report.vocab_size = tokenizer.vocab_size();
-  report.merges = tokenizer.vocabulary().merges.size();
-  if (report.vocab_size < wanted.vocab_size) {
-    log_warning(concat_text("the text has no more pairs to merge: ", report.vocab_size,
+  const std::size_t merges = tokenizer.vocabulary().merges.size();
+  if (tokenizer.vocab_size() < wanted.vocab_size) {
+    log_warning(concat_text("the text has no more pairs to merge: ", tokenizer.vocab_size(),
                             " tokens instead of ", wanted.vocab_size));
   }
-  save_tokenizer(report.directory, tokenizer);
-  report.seconds = watch.seconds();
-  print(report, options.json());
-  return 0;
+  save_tokenizer(directory, tokenizer);
+  if (options.json()) {
+    print_json({{"vocab_size", tokenizer.vocab_size()},
+                {"merges", merges},
+                {"bytes", bytes},
+                {"seconds", watch.seconds()},
+                {"directory", directory}});
+    return;
+  }
+  std::cout << "wrote " << escaped(directory)
+            << "/tokenizer.json: " << grouped(tokenizer.vocab_size()) << " tokens ("
+            << grouped(static_cast<Index>(merges)) << " merges), from "
+            << bytes_text(static_cast<double>(bytes)) << " in " << fixed_number(watch.seconds(), 2)
+            << " s\n";
 }
 
 }  // namespace
 
-int run_tokenizer_train(const std::vector<std::string>& arguments) {
-  return run_command(tokenizer_train_options(), arguments, tokenizer_train_command);
+int run_tokenizer_train(const Words& words) {
+  return run(tokenizer_train_options(), words, tokenizer_train_command);
 }
 
 }  // namespace headlight::cli

@@ -8,7 +8,9 @@
 
 namespace headlight {
 
-void print_json(const Json& json) { std::cout << json.dump() << "\n"; }
+std::string json_line(const Json& json) { return json.dump() + "\n"; }
+
+void print_json(const Json& json) { std::cout << json_line(json); }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 

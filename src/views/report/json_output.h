@@ -14,6 +14,8 @@ namespace headlight {
 // Writes one JSON object as one line on stdout, as --json promises. Bytes that are not UTF-8 (in a
 // path, for example) become U+FFFD.
 void print_json(const Json& json);
+// Returns that line.
+std::string json_line(const Json& json);
 
 // Returns null for an empty text.
 Json text_or_null(const std::string& text);

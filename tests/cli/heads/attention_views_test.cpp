@@ -179,7 +179,7 @@ TEST_CASE("attention writes BertViz JSON and pictures on request, or says what i
         "error: --format: expected some of npz, json, svg, png, html, bertviz or text, got "
         "'gif'");
   CHECK(given.refusal({"--view", "list"}) ==
-        "error: --view: expected model, head, neuron or grid, got 'list'");
+        "error: --view: expected model, head, neuron, grid or terminal, got 'list'");
 }
 
 }  // namespace attention_views_test

@@ -24,7 +24,7 @@ cli::Options example_options() {
 
 void use(const cli::Options& options) {
   options.json();
-  options.is_set("resume");
+  options.given("resume");
   accepted([&] { options.positional(); });
   accepted([&] { options.integers("layers"); });
   accepted([&] { options.number("ratio"); });

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "cli/terminal/loading.h"
 #include "cli/terminal/progress.h"
+#include "cli/terminal/text_data.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/dataset.h"
 #include "headlight/formats/model_directory.h"
@@ -98,12 +98,12 @@ void train(const TrainConfig& config, const TokenDataset& text, Subject& subject
     subject.second_copy.push_back(repeat_loss(*subject.model, repeats).second);
   };
   Trainer trainer(config, *subject.model, text);
-  CountProgress progress("training");
+  const auto progress = progress_bar("training");
   const Index stride = std::max<Index>(1, config.max_iters / kMeasurements);
   measure(0);
   for (Index update = 1; update <= config.max_iters; ++update) {
     trainer.step();
-    progress.show(static_cast<double>(update) / static_cast<double>(config.max_iters));
+    progress(static_cast<double>(update) / static_cast<double>(config.max_iters));
     if (update % stride == 0 || update == config.max_iters) {
       measure(update);
     }
