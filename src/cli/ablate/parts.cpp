@@ -52,7 +52,7 @@ LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences) 
   std::iota(places.begin(), places.end(), 0.0);
   LinePlot plot{.y_label = "rise of the loss, nats a token",
                 .series = interval_curves(places, rises, "rise", !is_sorted)};
-  if (sequences == 1) {  // has no interval
+  if (sequences <= 1) {  // a single sequence has no interval
     plot.series = {plot.series.back()};
   }
   return plot;

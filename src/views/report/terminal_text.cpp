@@ -61,6 +61,14 @@ std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(terminal_width(text));
 }
 
+std::size_t widest(const std::vector<std::string>& texts) {
+  std::size_t width = 0;
+  for (const std::string& text : texts) {
+    width = std::max(width, display_width(text));
+  }
+  return width;
+}
+
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent) {
   std::istringstream words{std::string(text)};
   std::string lines;

@@ -24,6 +24,9 @@ std::string pad_right(const std::string& text, Index columns);
 // Returns terminal_width() as std::size_t.
 std::size_t display_width(std::string_view text);
 
+// Returns the largest display_width(); 0 without texts.
+std::size_t widest(const std::vector<std::string>& texts);
+
 // Wraps the words of a text to lines of at most `columns`, each ending with a newline. Lines after
 // the first begin with `indent` blanks. A longer word gets a line of its own.
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent = 0);
