@@ -1,7 +1,4 @@
 #include "views/attention/attention_page_data.h"
-#include "views/attention/layer_weights.h"
-#include "views/html/filled_page.h"
-#include "views/plot/colour_scale.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +6,10 @@
 
 #include "base/display_text.h"
 #include "base/json.h"
+#include "base/transformed.h"
+#include "views/attention/layer_weights.h"
+#include "views/html/filled_page.h"
+#include "views/plot/colour_scale.h"
 
 namespace headlight {
 namespace {
@@ -199,18 +200,13 @@ std::string embedded_layer(const CheckedDocument& document, std::size_t l, bool 
 std::string embedded_document(const CheckedDocument& document, bool coarse,
                               const std::function<void()>& pause) {
   const AttentionMaps& maps = *document.maps;
-  std::vector<std::string> tokens;
-  std::vector<std::string> labels;
-  for (const std::string& token : maps.tokens) {
-    tokens.push_back(token_text(token));
-    labels.push_back(display_label(token));
-  }
   Json scores = Json::object();
   for (const auto& [id, score] : maps.scores) {
     scores[head_name(id)] = {score_label(score), score.score};
   }
   std::string out = "{\"title\":" + embedded_json(printable_text(maps.title));
-  out += ",\n\"tokens\":" + embedded_json(tokens) + ",\n\"labels\":" + embedded_json(labels);
+  out += ",\n\"tokens\":" + embedded_json(transformed(maps.tokens, token_text));
+  out += ",\n\"labels\":" + embedded_json(transformed(maps.tokens, display_label));
   out += ",\n\"scores\":" + embedded_json(scores);
   out += ",\n\"causal\":" + std::string(document.causal ? "true" : "false") + ",\n\"layers\":[\n";
   for (std::size_t l = 0; l < document.layers.size(); ++l) {
@@ -231,14 +227,10 @@ std::string attention_page_data(const std::vector<AttentionMaps>& documents,
   const auto count = static_cast<Index>(documents.size());
   require(options.beside >= -1 && options.beside < count, "[attention_html] beside: expected a ",
           "document from 0 to ", count - 1, " or -1 for none, got ", options.beside);
-  std::vector<CheckedDocument> checked;
-  for (const AttentionMaps& maps : documents) {
-    checked.push_back(checked_document(maps));
-  }
+  const std::vector<CheckedDocument> checked = transformed(documents, checked_document);
   const bool coarse = is_coarse(checked, options);
-  constexpr const char* kViews[] = {"model", "head", "neuron", "grid"};
   std::string out = "{\n\"bits\":" + std::string(coarse ? "8" : "16");
-  out += ",\n\"view\":\"" + std::string(kViews[static_cast<int>(options.view)]) + "\"";
+  out += ",\n\"view\":\"" + std::string(name_of(options.view)) + "\"";
   out += concat_text(",\n\"beside\":", options.beside);
   out += concat_text(",\n\"linear_tokens\":", kLinearScaleTokens);
   out += ",\n\"light\":" + palette(Background::light).dump();
