@@ -5,9 +5,9 @@
 #include <cmath>
 #include <memory>
 
+#include "base/display_text.h"
 #include "base/shared_library.h"
 #include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
 #include "views/png/png.h"
 
 namespace headlight {
@@ -58,16 +58,8 @@ struct Release {
 };
 
 bool has_hangul(std::string_view text) {
-  constexpr char32_t kFirst = U'\uAC00';
-  constexpr char32_t kLast = U'\uD7A3';
-  while (!text.empty()) {
-    const Utf8Character character = first_character(text);
-    if (character.code_point >= kFirst && character.code_point <= kLast) {
-      return true;
-    }
-    text.remove_prefix(static_cast<std::size_t>(character.length));
-  }
-  return false;
+  return std::ranges::any_of(code_points(text),
+                             [](char32_t c) { return c >= U'\uAC00' && c <= U'\uD7A3'; });
 }
 
 // Returns true if fontconfig (which chooses librsvg's fonts) has a Hangul font or is missing.
