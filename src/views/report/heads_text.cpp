@@ -8,6 +8,7 @@
 
 #include "base/split.h"
 #include "base/transformed.h"
+#include "headlight/base/terminal_width.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
@@ -62,31 +63,28 @@ const char* in(Language language, const char* english, const char* korean) {
 }
 
 // Returns the width of a column in terminal columns.
-std::size_t width_of(const HeadColumn& column, const std::vector<ScoredHead>& heads,
-                     Language language) {
+Index width_of(const HeadColumn& column, const std::vector<ScoredHead>& heads, Language language) {
   const auto cell = [&](const ScoredHead& head) { return column.cell(head, language); };
-  return std::max(display_width(column.heading(language)), widest(transformed(heads, cell)));
+  return std::max(terminal_width(column.heading(language)), widest(transformed(heads, cell)));
 }
 
-std::string aligned(const std::string& text, std::size_t width, bool left) {
-  const auto columns = static_cast<Index>(width);
-  return left ? pad_right(text, columns) : pad_left(text, columns);
+std::string aligned(const std::string& text, Index width, bool left) {
+  return left ? pad_right(text, width) : pad_left(text, width);
 }
 
 struct TableShape {
-  std::vector<std::size_t> widths;  // widths of the columns that fit
+  std::vector<Index> widths;  // widths of the columns that fit
   std::size_t left_out = 0;
 };
 
 TableShape shape_of(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options,
                     Language language) {
   TableShape shape;
-  std::size_t used = 0;
+  Index used = 0;
   for (const HeadColumn& column : options.columns) {
-    const std::size_t width = width_of(column, heads, language);
+    const Index width = width_of(column, heads, language);
     used += width + (shape.widths.empty() ? 0 : 2);
-    if (options.width > 0 && used > static_cast<std::size_t>(options.width) &&
-        !shape.widths.empty()) {
+    if (options.width > 0 && used > options.width && !shape.widths.empty()) {
       shape.left_out = options.columns.size() - shape.widths.size();
       break;
     }
@@ -105,12 +103,12 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
     }
     text += "\n";
   };
-  add_row([&](const HeadColumn& column, std::size_t width) {
+  add_row([&](const HeadColumn& column, Index width) {
     return painted(aligned(column.heading(language), width, column.is_text()), kBold,
                    options.colour);
   });
   for (const ScoredHead& head : heads) {
-    add_row([&](const HeadColumn& column, std::size_t width) {
+    add_row([&](const HeadColumn& column, Index width) {
       return painted(aligned(column.cell(head, language), width, column.is_text()),
                      cell_style(column, head), options.colour);
     });
@@ -163,7 +161,7 @@ std::string bar_text(double value, const std::map<Index, double>& all) {
   const double most =
       std::ranges::max_element(all, {}, &std::pair<const Index, double>::second)->second;
   const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
-  return block_bar(static_cast<int>(std::lround(share * kWidth * 8)), kWidth);
+  return pad_right(block_bar(static_cast<int>(std::lround(share * kWidth * 8))), kWidth);
 }
 
 std::string layers_text(const HeadScores& scores, Language language) {

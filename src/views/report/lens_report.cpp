@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/transformed.h"
+#include "headlight/base/terminal_width.h"
 #include "headlight/views/plot/line_plot.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -15,7 +16,7 @@ namespace headlight {
 namespace {
 
 constexpr Index kCell = 12;  // columns of a token in a table
-constexpr std::size_t kGapWidth = 2;
+constexpr Index kGapWidth = 2;
 
 std::string cell_of(std::int32_t token, const Tokenizer& tokenizer) {
   return terminal_label(terminal_characters(shown_token(token, tokenizer)), kCell);
@@ -55,11 +56,11 @@ std::string overview(const LensResult& result, const Tokenizer& tokenizer, Index
   margin.emplace_back("target");
   std::string text;
   std::vector<std::vector<std::string>> block{margin};
-  std::size_t width = widest(margin);
+  Index width = widest(margin);
   for (std::size_t position = 0; position < result.positions.size(); ++position) {
     std::vector<std::string> column = overview_column(result, position, tokenizer);
-    const std::size_t added = kGapWidth + widest(column);
-    if (block.size() > 1 && width + added > static_cast<std::size_t>(columns)) {
+    const Index added = kGapWidth + widest(column);
+    if (block.size() > 1 && width + added > columns) {
       text += table_of(block) + "\n";
       block.resize(1);
       width = widest(margin);
@@ -72,12 +73,12 @@ std::string overview(const LensResult& result, const Tokenizer& tokenizer, Index
 
 // Returns "Paris 81.2%  the 2.1%": as many tokens as fit `room` columns, at least one.
 std::string choices_text(const std::vector<TokenLogProbability>& choices,
-                         const Tokenizer& tokenizer, std::size_t room) {
+                         const Tokenizer& tokenizer, Index room) {
   std::string text;
   for (const TokenLogProbability& choice : choices) {
     const std::string next = (text.empty() ? "" : "  ") + cell_of(choice.token, tokenizer) + " " +
                              percent(choice.log_probability, 1);
-    if (!text.empty() && display_width(text) + display_width(next) > room) {
+    if (!text.empty() && terminal_width(text) + terminal_width(next) > room) {
       break;
     }
     text += next;
@@ -88,9 +89,7 @@ std::string choices_text(const std::vector<TokenLogProbability>& choices,
 // Returns the table of all numbers at one position.
 std::string details(const LensResult& result, std::size_t position, const Tokenizer& tokenizer,
                     Index columns) {
-  constexpr std::size_t kNumbers = 56;  // width of the columns before the tokens
-  const std::size_t room =
-      static_cast<std::size_t>(columns) - std::min(static_cast<std::size_t>(columns), kNumbers);
+  constexpr Index kNumbers = 56;  // width of the columns before the tokens
   Table table({{"layer", true},
                {"probability"},
                {"logprob"},
@@ -103,7 +102,7 @@ std::string details(const LensResult& result, std::size_t position, const Tokeni
     table.add({row.place.name, percent(reading.log_probability, 2),
                fixed_number(reading.log_probability, 3), grouped(reading.rank),
                fixed_number(reading.entropy, 3), fixed_number(reading.divergence, 3),
-               choices_text(reading.likeliest, tokenizer, room)});
+               choices_text(reading.likeliest, tokenizer, columns - kNumbers)});
   }
   return table.text();
 }
