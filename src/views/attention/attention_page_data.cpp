@@ -62,42 +62,32 @@ CheckedDocument checked_document(const AttentionMaps& maps) {
 
 Index base64_characters(Index bytes) { return (bytes + 2) / 3 * 4; }
 
-// Sizes of the data that the page embeds.
-struct DataSize {
-  Index heads = 0;
-  Index tokens = 0;   // tokens of the longest document
-  Index weights = 0;  // number of base64 characters for all weights in 16 bits
-  Index coarse = 0;   // number of base64 characters for all weights in 8 bits
-  Index vectors = 0;  // number of base64 characters for all queries and keys
-};
-
-DataSize data_size(const std::vector<CheckedDocument>& documents) {
-  DataSize size;
+// Returns true if the page must store weights in 8 bits. Throws Error if even those are too large.
+bool is_coarse(const std::vector<CheckedDocument>& documents, const AttentionPageOptions& options) {
+  Index all_heads = 0;
+  Index longest = 0;
+  Index exact = 0;    // base64 characters of all weights in 16 bits
+  Index rounded = 0;  // in 8 bits
+  Index vectors = 0;  // of all queries and keys
   for (const CheckedDocument& document : documents) {
     const Index tokens = document.layers.front().tokens();
     const Index stored = document.causal ? tokens * (tokens + 1) / 2 : tokens * tokens;
-    size.tokens = std::max(size.tokens, tokens);
+    longest = std::max(longest, tokens);
     for (const LayerAttention& layer : document.maps->layers) {
-      const auto heads = static_cast<Index>(layer.heads.size());
-      size.heads += heads;
-      size.weights += heads * base64_characters(2 * stored);
-      size.coarse += heads * base64_characters(stored);
+      const Index heads = std::ssize(layer.heads);
+      all_heads += heads;
+      exact += heads * base64_characters(2 * stored);
+      rounded += heads * base64_characters(stored);
       if (layer.queries.defined()) {
-        size.vectors += 2 * heads * base64_characters(2 * tokens * layer.queries.size(2));
+        vectors += 2 * heads * base64_characters(2 * tokens * layer.queries.size(2));
       }
     }
   }
-  return size;
-}
-
-// Returns true if the page must store weights in 8 bits. Throws Error if even those are too large.
-bool is_coarse(const std::vector<CheckedDocument>& documents, const AttentionPageOptions& options) {
-  const DataSize size = data_size(documents);
-  const bool coarse = size.weights > options.exact_characters;
-  const Index characters = (coarse ? size.coarse : size.weights) + size.vectors;
-  require(characters <= kLargestData, "[attention_html] ", size.heads, " heads over ", size.tokens,
+  const bool coarse = exact > options.exact_characters;
+  const Index characters = (coarse ? rounded : exact) + vectors;
+  require(characters <= kLargestData, "[attention_html] ", all_heads, " heads over ", longest,
           " tokens: expected at most ", kLargestData >> 20, " MiB of ",
-          size.vectors > 0 ? "weights, queries and keys" : "weights", " in the page, got ",
+          vectors > 0 ? "weights, queries and keys" : "weights", " in the page, got ",
           characters >> 20);
   return coarse;
 }
