@@ -16,4 +16,12 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
+std::string joined(const std::vector<std::string>& texts, const std::string& between) {
+  std::string all;
+  for (const std::string& text : texts) {
+    all += (&text == &texts.front() ? "" : between) + text;
+  }
+  return all;
+}
+
 }  // namespace headlight

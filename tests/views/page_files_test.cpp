@@ -19,12 +19,12 @@ TEST_CASE("The program holds the files of the page byte for byte") {
     if (extension == ".html" || extension == ".css" || extension == ".js") {
       const std::string name = entry.path().lexically_relative(folder).generic_string();
       INFO(name);
-      CHECK(page_asset(name) == file_contents(entry.path().string()));
+      CHECK(contents_of(page_files(), name) == file_contents(entry.path().string()));
       ++count;
     }
   }
   CHECK(count == page_files().size());
-  CHECK(error_of([] { page_asset("styles.css"); }) == "page: there is no file styles.css");
+  CHECK(error_of([] { contents_of(page_files(), "styles.css"); }) == "there is no file styles.css");
 }
 
 TEST_CASE("Names in braces stay text in the page's title") {

@@ -37,7 +37,7 @@ TEST_CASE("The page's modules fit together as one") {
     }
   }
   CHECK(exporting > 20);
-  CHECK(contains(script, "loadData().then("));
+  CHECK(contains(script, "openPage(JSON.parse("));
   CHECK(!contains(script, "\nimport "));
   CHECK(!contains(script, "\nexport "));
 }

@@ -1,15 +1,13 @@
 // Writes the pages that the scripts of this folder open in a browser. small.html: two documents
 // side by side with Korean, emoji and markup in tokens, classes of heads, queries and keys.
-// large.html: 512 tokens, 12 layers of 12 heads. fetching.html: fetches small.json, the data of
-// small.html. results.html: heat maps with intervals, markup and gaps, and a circuit.
+// large.html: 512 tokens, 12 layers of 12 heads. results.html: heat maps with intervals,
+// markup and gaps, and a circuit.
 #include <cmath>
 #include <fstream>
 #include <iostream>
 
 #include "headlight/views/attention/attention_html.h"
 #include "headlight/views/plot/circuit_plot.h"
-#include "views/attention/attention_page_data.h"
-#include "views/attention/fetching_page.h"
 #include "views/result/result.h"
 
 using namespace headlight;
@@ -147,8 +145,6 @@ int main(int argc, char** argv) {
     const AttentionMaps second = small_document({" a", " dog", " ran"}, "second");
     const AttentionPageOptions options{.beside = 1};
     write_page(directory + "/small.html", attention_html({first, second}, options));
-    write_page(directory + "/small.json", attention_page_data({first, second}, options));
-    write_page(directory + "/fetching.html", fetching_attention_page("small", "small.json"));
     write_page(directory + "/results.html", result_html(results()));
     write_page(directory + "/large.html", attention_html(large_document()));
   } catch (const std::exception& error) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "base/transformed.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/progress.h"
 #include "headlight/heads/interventions/interventions.h"
@@ -45,22 +47,13 @@ LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences) 
   if (is_sorted) {
     std::ranges::stable_sort(rises, std::ranges::greater(), &Interval::mean);
   }
-  PlotSeries mean{.name = "rise", .x = {}, .y = {}, .points = !is_sorted, .colour = 0};
-  PlotSeries low{
-      .name = "95 % of the resampled means", .x = {}, .y = {}, .thin = true, .colour = 5};
-  PlotSeries high{.name = "", .x = {}, .y = {}, .thin = true, .colour = 5};
-  for (const Interval& rise : rises) {
-    mean.x.push_back(static_cast<double>(mean.x.size()));
-    mean.y.push_back(rise.mean);
-    low.y.push_back(rise.low);
-    high.y.push_back(rise.high);
+  std::vector<double> places(rises.size());
+  std::iota(places.begin(), places.end(), 0.0);
+  LinePlot plot{.y_label = "rise of the loss, nats a token",
+                .series = interval_curves(places, rises, "rise", !is_sorted)};
+  if (sequences <= 1) {  // a single sequence has no interval
+    plot.series = {plot.series.back()};
   }
-  low.x = high.x = mean.x;
-  LinePlot plot{.y_label = "rise of the loss, nats a token", .series = {}};
-  if (sequences > 1) {  // a single sequence has no interval
-    plot.series = {low, high};
-  }
-  plot.series.push_back(mean);
   return plot;
 }
 
@@ -135,12 +128,9 @@ std::string parts_table(const PartsReport& report, const Options& options) {
 std::string parts_svg(const PartsReport& report, const Options& options) {
   const PartAblationResult& result = report.result;
   if (options.given("each")) {
-    std::vector<Interval> rises;
-    for (const PartEffect& effect : result.parts) {
-      rises.push_back(effect.rise);
-    }
     const bool of_neurons = is_of_neurons(options);
-    LinePlot plot = curve_of(std::move(rises), of_neurons, result.sequences);
+    LinePlot plot =
+        curve_of(transformed(result.parts, &PartEffect::rise), of_neurons, result.sequences);
     plot.title = "Without each " + options.text("each");
     plot.x_label = of_neurons ? "neurons, the largest rise first" : "layer";
     if (result.sequences < kEnoughDocuments) {

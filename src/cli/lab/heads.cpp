@@ -61,8 +61,8 @@ Point train_with(Index heads, Index iterations, Index starts, const Settings& se
 void show_sweep(const std::vector<Point>& points, Report& report) {
   Json rows = Json::array();
   std::vector<Bar> losses;
-  PlotSeries loss{.name = "", .x = {}, .y = {}};
-  PlotSeries distance{.name = "", .x = {}, .y = {}};
+  PlotSeries loss{};
+  PlotSeries distance{};
   for (const Point& point : points) {
     Json row = point.json();
     report.values()["sweep"].push_back(row);

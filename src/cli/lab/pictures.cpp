@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <sstream>
 
-#include "cli/terminal/terminal.h"
-#include "headlight/base/terminal_width.h"
+#include "base/transformed.h"
 #include "headlight/ops/layout.h"
 #include "headlight/views/attention/attention_svg.h"
 #include "views/report/table.h"
@@ -18,11 +18,6 @@ namespace {
 constexpr std::array<const char*, 4> kShades{"░░", "▒▒", "▓▓", "██"};
 constexpr Index kGap = 4;
 
-std::string bar_of(double value, double largest, int width) {
-  const double share = largest > 0 && std::isfinite(value) ? value / largest : 0;
-  return block_bar(static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * 8 * width)));
-}
-
 const char* shade_of(double weight) {
   if (weight == 0) {
     return " ·";
@@ -31,26 +26,19 @@ const char* shade_of(double weight) {
   return kShades[level];
 }
 
-Index widest(const std::vector<std::string>& labels) {
-  Index width = 0;
-  for (const std::string& label : labels) {
-    width = std::max(width, terminal_width(label));
-  }
-  return width;
-}
-
 }  // namespace
 
 std::string bars(const std::vector<Bar>& values, int decimals, int width) {
-  std::vector<std::string> labels;
+  const Index margin = widest(transformed(values, &Bar::label));
   double largest = 0;
   for (const Bar& bar : values) {
-    labels.push_back(bar.label);
     largest = std::isfinite(bar.value) ? std::max(largest, bar.value) : largest;
   }
   std::string text;
   for (const Bar& bar : values) {
-    text += pad_right(bar.label, widest(labels)) + " │" + bar_of(bar.value, largest, width) + " " +
+    const double share = largest > 0 && std::isfinite(bar.value) ? bar.value / largest : 0;
+    const auto eighths = static_cast<int>(std::lround(share * 8 * width));
+    text += pad_right(bar.label, margin) + " │" + block_bar(eighths) + " " +
             fixed_number(bar.value, decimals) + "\n";
   }
   return text;
@@ -96,9 +84,8 @@ std::string weights_svg(const std::string& title, const std::vector<std::string>
   LayerAttention layer;
   const Index side = weights.size(-1);
   layer.weights = convert(reshape(weights.detach(), {-1, side, side}), DType::float32);
-  for (Index head = 0; head < layer.weights.size(0); ++head) {
-    layer.heads.push_back(head);
-  }
+  layer.heads.resize(static_cast<std::size_t>(layer.weights.size(0)));
+  std::iota(layer.heads.begin(), layer.heads.end(), 0);
   return attention_svg({.title = title, .tokens = tokens, .layers = {}}, layer);
 }
 

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "headlight/base/error.h"
+#include "views/html/filled_page.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
@@ -155,15 +156,7 @@ std::string Prose::table(const Lines& lines, const Json& values) const {
 }
 
 std::string Prose::filled(std::string_view text, const Json& values) const {
-  std::string out;
-  for (std::size_t open = text.find("{{"); open != text.npos; open = text.find("{{")) {
-    const std::size_t close = text.find("}}", open);
-    require(close != text.npos, file_, ": {{ without }}");
-    out.append(text.substr(0, open));
-    out += value_of(text.substr(open + 2, close - open - 2), values);
-    text.remove_prefix(close + 2);
-  }
-  return out.append(text);
+  return filled_text(text, file_, [&](std::string_view name) { return value_of(name, values); });
 }
 
 std::string Prose::value_of(std::string_view placeholder, const Json& values) const {

@@ -8,12 +8,7 @@ namespace headlight::cli::lab {
 
 Prose prose(std::string_view name, Language language) {
   const std::string file = concat_text(name_of(language), "/", name, ".md");
-  for (const EmbeddedFile& text : lab_text_files()) {
-    if (text.name == file) {
-      return {file, text.contents};
-    }
-  }
-  fail("lab: there is no file ", file);
+  return {file, contents_of(lab_text_files(), file)};
 }
 
 Json Report::with_values(const Json& shown) const {

@@ -1,8 +1,7 @@
 #include "views/attention/attention_files.h"
 
-#include <algorithm>
-
 #include "base/json.h"
+#include "base/transformed.h"
 #include "headlight/nn/batch.h"
 #include "headlight/views/attention/attention_svg.h"
 #include "headlight/views/attention/bertviz_json.h"
@@ -41,14 +40,11 @@ NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer
     arrays.emplace_back(prefix + "heads", Tensor::from(heads, {std::ssize(heads)}));
   }
   if (is_batch) {
-    std::vector<std::vector<std::int32_t>> sequences;
-    std::vector<std::int32_t> lengths;
-    for (const RecordedDocument& document : recorded.documents) {
-      sequences.push_back(document.ids);
-      lengths.push_back(static_cast<std::int32_t>(document.ids.size()));
-    }
-    arrays.emplace_back("lengths", Tensor::from(lengths, {static_cast<Index>(lengths.size())}));
-    arrays.emplace_back("tokens", pad_sequences(sequences, tokenizer.end_of_text()).tokens);
+    const PaddedBatch batch = pad_sequences(transformed(recorded.documents, &RecordedDocument::ids),
+                                            tokenizer.end_of_text());
+    const std::vector<std::int32_t> lengths(batch.lengths.begin(), batch.lengths.end());
+    arrays.emplace_back("lengths", Tensor::from(lengths, {std::ssize(lengths)}));
+    arrays.emplace_back("tokens", batch.tokens);
   }
   return arrays;
 }
@@ -65,15 +61,14 @@ std::vector<std::pair<std::string, std::string>> attention_files(
     files.emplace_back("bertviz.json", bertviz_json(documents));
   }
   for (const LayerAttention& layer : documents.front().layers) {
-    if (wanted("svg") || wanted("png")) {
-      const std::string name = concat_text("layer_", layer.layer);
-      const std::string figure = attention_svg(documents.front(), layer);
-      if (wanted("svg")) {
-        files.emplace_back(name + ".svg", figure);
-      }
-      if (wanted("png")) {
-        files.emplace_back(name + ".png", svg_to_png(figure));
-      }
+    const std::string name = concat_text("layer_", layer.layer);
+    const std::string figure =
+        wanted("svg") || wanted("png") ? attention_svg(documents.front(), layer) : "";
+    if (wanted("svg")) {
+      files.emplace_back(name + ".svg", figure);
+    }
+    if (wanted("png")) {
+      files.emplace_back(name + ".png", svg_to_png(figure));
     }
   }
   if (wanted("html")) {

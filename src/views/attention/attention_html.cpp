@@ -4,7 +4,6 @@
 
 #include "base/display_text.h"
 #include "views/attention/attention_page_data.h"
-#include "views/attention/fetching_page.h"
 #include "views/html/filled_page.h"
 #include "views/plot/svg.h"
 #include "views/report/numbers.h"
@@ -44,20 +43,8 @@ std::string attention_html(const std::vector<AttentionMaps>& documents,
                            const AttentionPageOptions& options) {
   return filled_page(page_reader(options.page_files), "",
                      {{"data", attention_page_data(documents, options)},
-                      {"address", ""},
-                      {"connections", ""},
                       {"title", page_title(documents)},
                       {"counts", counts(documents.front())}});
-}
-
-std::string fetching_attention_page(const std::string& title, const std::string& address,
-                                    const std::string& page_files) {
-  return filled_page(page_reader(page_files), "",
-                     {{"data", ""},
-                      {"address", " data-address=\"" + escape_markup(address) + "\""},
-                      {"connections", " connect-src 'self';"},
-                      {"title", escape_markup(printable_text(title))},
-                      {"counts", ""}});
 }
 
 std::string attention_html(const AttentionMaps& maps) {

@@ -1,7 +1,4 @@
 #include "views/attention/attention_page_data.h"
-#include "views/attention/layer_weights.h"
-#include "views/html/filled_page.h"
-#include "views/plot/colour_scale.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +6,10 @@
 
 #include "base/display_text.h"
 #include "base/json.h"
+#include "base/transformed.h"
+#include "views/attention/layer_weights.h"
+#include "views/html/filled_page.h"
+#include "views/plot/colour_scale.h"
 
 namespace headlight {
 namespace {
@@ -61,42 +62,32 @@ CheckedDocument checked_document(const AttentionMaps& maps) {
 
 Index base64_characters(Index bytes) { return (bytes + 2) / 3 * 4; }
 
-// Sizes of the data that the page embeds.
-struct DataSize {
-  Index heads = 0;
-  Index tokens = 0;   // tokens of the longest document
-  Index weights = 0;  // number of base64 characters for all weights in 16 bits
-  Index coarse = 0;   // number of base64 characters for all weights in 8 bits
-  Index vectors = 0;  // number of base64 characters for all queries and keys
-};
-
-DataSize data_size(const std::vector<CheckedDocument>& documents) {
-  DataSize size;
+// Returns true if the page must store weights in 8 bits. Throws Error if even those are too large.
+bool is_coarse(const std::vector<CheckedDocument>& documents, const AttentionPageOptions& options) {
+  Index all_heads = 0;
+  Index longest = 0;
+  Index exact = 0;    // base64 characters of all weights in 16 bits
+  Index rounded = 0;  // in 8 bits
+  Index vectors = 0;  // of all queries and keys
   for (const CheckedDocument& document : documents) {
     const Index tokens = document.layers.front().tokens();
     const Index stored = document.causal ? tokens * (tokens + 1) / 2 : tokens * tokens;
-    size.tokens = std::max(size.tokens, tokens);
+    longest = std::max(longest, tokens);
     for (const LayerAttention& layer : document.maps->layers) {
-      const auto heads = static_cast<Index>(layer.heads.size());
-      size.heads += heads;
-      size.weights += heads * base64_characters(2 * stored);
-      size.coarse += heads * base64_characters(stored);
+      const Index heads = std::ssize(layer.heads);
+      all_heads += heads;
+      exact += heads * base64_characters(2 * stored);
+      rounded += heads * base64_characters(stored);
       if (layer.queries.defined()) {
-        size.vectors += 2 * heads * base64_characters(2 * tokens * layer.queries.size(2));
+        vectors += 2 * heads * base64_characters(2 * tokens * layer.queries.size(2));
       }
     }
   }
-  return size;
-}
-
-// Returns true if the page must store weights in 8 bits. Throws Error if even those are too large.
-bool is_coarse(const std::vector<CheckedDocument>& documents, const AttentionPageOptions& options) {
-  const DataSize size = data_size(documents);
-  const bool coarse = size.weights > options.exact_characters;
-  const Index characters = (coarse ? size.coarse : size.weights) + size.vectors;
-  require(characters <= kLargestData, "[attention_html] ", size.heads, " heads over ", size.tokens,
+  const bool coarse = exact > options.exact_characters;
+  const Index characters = (coarse ? rounded : exact) + vectors;
+  require(characters <= kLargestData, "[attention_html] ", all_heads, " heads over ", longest,
           " tokens: expected at most ", kLargestData >> 20, " MiB of ",
-          size.vectors > 0 ? "weights, queries and keys" : "weights", " in the page, got ",
+          vectors > 0 ? "weights, queries and keys" : "weights", " in the page, got ",
           characters >> 20);
   return coarse;
 }
@@ -199,18 +190,13 @@ std::string embedded_layer(const CheckedDocument& document, std::size_t l, bool 
 std::string embedded_document(const CheckedDocument& document, bool coarse,
                               const std::function<void()>& pause) {
   const AttentionMaps& maps = *document.maps;
-  std::vector<std::string> tokens;
-  std::vector<std::string> labels;
-  for (const std::string& token : maps.tokens) {
-    tokens.push_back(token_text(token));
-    labels.push_back(display_label(token));
-  }
   Json scores = Json::object();
   for (const auto& [id, score] : maps.scores) {
     scores[head_name(id)] = {score_label(score), score.score};
   }
   std::string out = "{\"title\":" + embedded_json(printable_text(maps.title));
-  out += ",\n\"tokens\":" + embedded_json(tokens) + ",\n\"labels\":" + embedded_json(labels);
+  out += ",\n\"tokens\":" + embedded_json(transformed(maps.tokens, token_text));
+  out += ",\n\"labels\":" + embedded_json(transformed(maps.tokens, display_label));
   out += ",\n\"scores\":" + embedded_json(scores);
   out += ",\n\"causal\":" + std::string(document.causal ? "true" : "false") + ",\n\"layers\":[\n";
   for (std::size_t l = 0; l < document.layers.size(); ++l) {
@@ -231,14 +217,10 @@ std::string attention_page_data(const std::vector<AttentionMaps>& documents,
   const auto count = static_cast<Index>(documents.size());
   require(options.beside >= -1 && options.beside < count, "[attention_html] beside: expected a ",
           "document from 0 to ", count - 1, " or -1 for none, got ", options.beside);
-  std::vector<CheckedDocument> checked;
-  for (const AttentionMaps& maps : documents) {
-    checked.push_back(checked_document(maps));
-  }
+  const std::vector<CheckedDocument> checked = transformed(documents, checked_document);
   const bool coarse = is_coarse(checked, options);
-  constexpr const char* kViews[] = {"model", "head", "neuron", "grid"};
   std::string out = "{\n\"bits\":" + std::string(coarse ? "8" : "16");
-  out += ",\n\"view\":\"" + std::string(kViews[static_cast<int>(options.view)]) + "\"";
+  out += ",\n\"view\":\"" + std::string(name_of(options.view)) + "\"";
   out += concat_text(",\n\"beside\":", options.beside);
   out += concat_text(",\n\"linear_tokens\":", kLinearScaleTokens);
   out += ",\n\"light\":" + palette(Background::light).dump();

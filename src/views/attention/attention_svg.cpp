@@ -93,12 +93,6 @@ void measure_labels(const std::vector<std::string>& tokens, PanelLayout& layout)
   layout.bottom = below + kLabelGap + kAxisTitle;
 }
 
-std::string text_element(double x, double y, const std::string& attributes,
-                         const std::string& content) {
-  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\"" + attributes + ">" +
-         escape_markup(content) + "</text>\n";
-}
-
 std::string turned(double degrees, double x, double y) {
   return " transform=\"rotate(" + svg_number(degrees) + " " + svg_number(x) + " " + svg_number(y) +
          ")\"";
@@ -107,18 +101,13 @@ std::string turned(double degrees, double x, double y) {
 std::string key_label(const PanelLayout& layout, double centre, const std::string& label) {
   const double below = layout.side + kLabelGap;
   const double third = layout.label_size / 3.0;  // from the middle of a line to its baseline
-  switch (layout.key_labels) {
-    case KeyLabels::slanted:
-      return text_element(centre + third, below + third,
-                          " text-anchor=\"end\"" + turned(-45.0, centre + third, below + third),
-                          label);
-    case KeyLabels::upright:
-      return text_element(centre + third, below,
-                          " text-anchor=\"end\"" + turned(-90.0, centre + third, below), label);
-    case KeyLabels::flat:
-      break;
+  if (layout.key_labels == KeyLabels::flat) {
+    return svg_text(centre, below + layout.label_size * 0.75, "text-anchor=\"middle\"", label);
   }
-  return text_element(centre, below + layout.label_size * 0.75, " text-anchor=\"middle\"", label);
+  const bool is_slanted = layout.key_labels == KeyLabels::slanted;
+  const double y = below + (is_slanted ? third : 0);
+  return svg_text(centre + third, y,
+                  "text-anchor=\"end\"" + turned(is_slanted ? -45 : -90, centre + third, y), label);
 }
 
 std::string token_labels(const PanelLayout& layout) {
@@ -126,8 +115,8 @@ std::string token_labels(const PanelLayout& layout) {
                     "\" xml:space=\"preserve\">\n";
   for (std::size_t i = 0; i < layout.labels.size(); ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * layout.cell;
-    out += text_element(-kLabelGap, centre + layout.label_size * 0.35, " text-anchor=\"end\"",
-                        layout.labels[i]);
+    out += svg_text(-kLabelGap, centre + layout.label_size * 0.35, "text-anchor=\"end\"",
+                    layout.labels[i]);
     out += key_label(layout, centre, layout.labels[i]);
   }
   return out + "</g>\n";
@@ -141,8 +130,8 @@ std::string position_ticks(const PanelLayout& layout) {
   for (Index position = 0; position < layout.tokens; position += step) {
     const double at = (static_cast<double>(position) + 0.5) * pixels;
     const std::string text = std::to_string(position);
-    out += text_element(-kLabelGap, at + 3.5, " text-anchor=\"end\"", text);
-    out += text_element(at, layout.side + kLabelGap + 8.0, " text-anchor=\"middle\"", text);
+    out += svg_text(-kLabelGap, at + 3.5, "text-anchor=\"end\"", text);
+    out += svg_text(at, layout.side + kLabelGap + 8.0, "text-anchor=\"middle\"", text);
     marks +=
         "M-4 " + svg_number(at) + "h4M" + svg_number(at) + " " + svg_number(layout.side) + "v4";
   }
@@ -173,15 +162,15 @@ PanelLayout layout_panels(const std::vector<std::string>& tokens) {
 std::string panel_axes(const PanelLayout& layout) {
   const std::string side = svg_number(layout.side);
   const std::string centred =
-      " text-anchor=\"middle\" font-size=\"11\" fill=\"" + std::string(kMutedInk) + "\"";
+      "text-anchor=\"middle\" font-size=\"11\" fill=\"" + std::string(kMutedInk) + "\"";
   const bool labelled = !layout.labels.empty();
   std::string out = labelled ? token_labels(layout) : position_ticks(layout);
   out += "<path fill=\"none\" stroke=\"#c9cad3\" d=\"M0 0V" + side + "H" + side + "\"/>\n";
   const double x = -layout.left + 10.0;
-  out += text_element(x, layout.side / 2.0, centred + turned(-90.0, x, layout.side / 2.0),
-                      labelled ? "Query" : "Query position");
-  out += text_element(layout.side / 2.0, layout.side + layout.bottom - 4.0, centred,
-                      labelled ? "Key" : "Key position");
+  out += svg_text(x, layout.side / 2.0, centred + turned(-90.0, x, layout.side / 2.0),
+                  labelled ? "Query" : "Query position");
+  out += svg_text(layout.side / 2.0, layout.side + layout.bottom - 4.0, centred,
+                  labelled ? "Key" : "Key position");
   return out;
 }
 
@@ -410,11 +399,10 @@ std::string legend(const Figure& figure) {
       0.0, 9.0, small + "start\"",
       figure.panel.square_root ? "Attention weight (square-root scale)" : "Attention weight");
   for (Index level = 0; level < kColourLevels; ++level) {
-    const double strength = static_cast<double>(level) / static_cast<double>(kColourLevels - 1);
     out += "<rect shape-rendering=\"crispEdges\" x=\"" +
            svg_number(static_cast<double>(level) * step) + "\" y=\"16\" width=\"" +
-           svg_number(step) + "\" height=\"10\" fill=\"#" +
-           hex_digits(attention_colour(strength, Background::light)) + "\"/>\n";
+           svg_number(step) + "\" height=\"10\" fill=\"#" + hex_digits(level_colour(level)) +
+           "\"/>\n";
   }
   const std::array<double, 5> linear = {0.0, 0.25, 0.5, 0.75, 1.0};
   const std::array<double, 5> root = {0.0, 0.05, 0.25, 0.5, 1.0};

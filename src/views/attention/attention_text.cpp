@@ -32,10 +32,9 @@ struct Layout {
   Index block = 1;  // tokens in a cell, in each direction
   Index cells = 0;  // cells per side
   Index cell = kPlainCell;
-  Index margin = 0;                                  // columns left of the cells
-  std::vector<std::vector<std::string>> characters;  // characters of each cell's label, [cells]
-  bool colours = false;
-  bool light_ground = false;
+  Index margin = 0;                                       // columns left of the cells
+  std::vector<std::vector<std::string>> characters = {};  // of each cell's label, [cells]
+  AttentionTextOptions options;
 };
 
 Index digits_of(Index number) { return static_cast<Index>(std::to_string(number).size()); }
@@ -64,10 +63,7 @@ Index block_for(Index tokens, Index columns) {
 }
 
 Layout layout_of(const AttentionMaps& maps, const AttentionTextOptions& options) {
-  Layout layout;
-  layout.colours = options.colours;
-  layout.light_ground = options.light_ground;
-  layout.tokens = static_cast<Index>(maps.tokens.size());
+  Layout layout{.tokens = std::ssize(maps.tokens), .options = options};
   const Index numbers = digits_of(layout.tokens - 1) + 2;
   if (numbers + kShortestLabel + 1 + layout.tokens * kPlainCell > options.columns) {
     layout.block = block_for(layout.tokens, options.columns);
@@ -103,7 +99,7 @@ std::string cell_text(float weight, const Layout& layout) {
     const long percent = std::lround(100.0F * weight);
     return pad_left(percent == 0 ? "." : std::to_string(percent), kValueCell - 1) + " ";
   }
-  if (layout.colours) {
+  if (layout.options.colours) {
     return "  ";
   }
   const long tenths = std::min(9L, std::lround(10.0F * weight));
@@ -111,17 +107,17 @@ std::string cell_text(float weight, const Layout& layout) {
 }
 
 const std::array<int, kLevels>& ramp_of(const Layout& layout) {
-  return layout.light_ground ? kLightRamp : kDarkRamp;
+  return layout.options.light_ground ? kLightRamp : kDarkRamp;
 }
 
 std::string coloured(const std::string& text, float weight, const Layout& layout) {
-  if (!layout.colours) {
+  if (!layout.options.colours) {
     return text;
   }
   const double value = static_cast<double>(std::min(weight, 1.0F));
   const double strength = layout.tokens <= kLinearScaleTokens ? value : std::sqrt(value);
   const auto level = static_cast<int>(std::lround(strength * (kLevels - 1)));
-  const bool black_text = layout.light_ground ? level < kLightLevels : level >= kDarkLevels;
+  const bool black_text = layout.options.light_ground ? level < kLightLevels : level >= kDarkLevels;
   return "\x1b[48;5;" + std::to_string(ramp_of(layout)[static_cast<std::size_t>(level)]) +
          ";38;5;" + (black_text ? "16" : "255") + "m" + text + "\x1b[0m";
 }
@@ -185,10 +181,10 @@ std::string header(const Layout& layout) {
 }
 
 std::string note(const Layout& layout) {
-  std::string text = layout.cell == kValueCell
-                         ? "rows are queries, columns keys; per cent of the row"
-                     : layout.colours ? "rows are queries, columns keys"
-                                      : "rows are queries, columns keys; tenths, . is under 0.05";
+  std::string text =
+      layout.cell == kValueCell ? "rows are queries, columns keys; per cent of the row"
+      : layout.options.colours  ? "rows are queries, columns keys"
+                                : "rows are queries, columns keys; tenths, . is under 0.05";
   if (layout.block > 1) {
     const std::string block = std::to_string(layout.block);
     text += "; each cell the largest of " + block + " x " + block;
@@ -197,7 +193,7 @@ std::string note(const Layout& layout) {
 }
 
 std::string scale(const Layout& layout) {
-  if (!layout.colours) {
+  if (!layout.options.colours) {
     return "";
   }
   std::string out = "  0 ";
@@ -232,7 +228,7 @@ std::string attention_text(const AttentionMaps& maps, const LayerAttention& laye
       const float weight = largest_weight(values, layout, query, key);
       line += coloured(cell_text(weight, layout), weight, layout);
     }
-    out += line.substr(0, line.find_last_not_of(layout.colours ? "" : " ") + 1) + "\n";
+    out += line.substr(0, line.find_last_not_of(layout.options.colours ? "" : " ") + 1) + "\n";
   }
   return out;
 }

@@ -2,9 +2,11 @@
 
 #include <array>
 #include <charconv>
+#include <numeric>
 
 #include "base/display_text.h"
 #include "base/json.h"
+#include "base/transformed.h"
 #include "views/attention/layer_weights.h"
 
 namespace headlight {
@@ -58,11 +60,7 @@ void append_document(std::string& out, const AttentionMaps& maps, const std::str
     }
     out += "]";
   }
-  std::vector<std::string> labels;
-  for (const std::string& token : maps.tokens) {
-    labels.push_back(token_text(token));
-  }
-  const std::string text = Json(labels).dump();
+  const std::string text = Json(transformed(maps.tokens, token_text)).dump();
   out += "],\n\"left_text\":" + text + ",\n\"right_text\":" + text + "}";
 }
 
@@ -77,19 +75,14 @@ std::string bertviz_json(const std::vector<AttentionMaps>& documents) {
     out += d == 0 ? "" : ",\n";
     append_document(out, documents[d], title.empty() ? number : title + ", " + number);
   }
-  std::vector<Index> layers;
-  std::vector<std::size_t> rows;
-  for (const LayerAttention& layer : documents.front().layers) {
-    layers.push_back(layer.layer);
-  }
-  for (std::size_t row = 0; row < documents.front().layers.front().heads.size(); ++row) {
-    rows.push_back(row);
-  }
+  const std::vector<LayerAttention>& layers = documents.front().layers;
+  std::vector<std::size_t> rows(layers.front().heads.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
   const Json rest = {{"default_filter", "0"},
-                     {"layer", layers.front()},
+                     {"layer", layers.front().layer},
                      {"heads", rows},
-                     {"include_layers", layers},
-                     {"include_heads", documents.front().layers.front().heads}};
+                     {"include_layers", transformed(layers, &LayerAttention::layer)},
+                     {"include_heads", layers.front().heads}};
   return out + "],\n" + rest.dump().substr(1) + "\n";
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -8,6 +9,11 @@
 #include "views/html/page_files.h"
 
 namespace headlight {
+
+// Replaces each {{name}} in a text by `value` of the name. Throws Error "FILE: ..." for {{ without
+// }}.
+std::string filled_text(std::string_view text, const std::string& file,
+                        const std::function<std::string(std::string_view name)>& value);
 
 // Replacements of the placeholders {{name}} in index.html.
 using PageValues = std::map<std::string_view, std::string>;

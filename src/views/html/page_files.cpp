@@ -1,5 +1,6 @@
 #include "views/html/page_files.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "files/input_file.h"
@@ -12,18 +13,15 @@ constexpr Index kLargestFile = Index{1} << 20;
 
 }  // namespace
 
-std::string_view page_asset(std::string_view name) {
-  for (const EmbeddedFile& file : page_files()) {
-    if (file.name == name) {
-      return file.contents;
-    }
-  }
-  fail("page: there is no file ", name);
+std::string_view contents_of(std::span<const EmbeddedFile> files, std::string_view name) {
+  const auto file = std::ranges::find(files, name, &EmbeddedFile::name);
+  require(file != files.end(), "there is no file ", name);
+  return file->contents;
 }
 
 PageReader page_reader(const std::string& folder) {
   if (folder.empty()) {
-    return [](const std::string& name) { return std::string(page_asset(name)); };
+    return [](const std::string& name) { return std::string(contents_of(page_files(), name)); };
   }
   return [folder](const std::string& name) {
     return read_whole_file(std::filesystem::path(folder) / name, kLargestFile);

@@ -18,7 +18,7 @@ struct EmbeddedFile {
 std::span<const EmbeddedFile> page_files();
 
 // Returns the contents of an embedded file. Throws Error for an unknown name.
-std::string_view page_asset(std::string_view name);
+std::string_view contents_of(std::span<const EmbeddedFile> files, std::string_view name);
 
 // Function that returns the text of a page file.
 using PageReader = std::function<std::string(const std::string& name)>;

@@ -8,14 +8,13 @@ export function element(tag, properties = {}, ...children) {
   return node;
 }
 
-export function option(value, textContent, selected) {
-  return element('option', {value, textContent, selected});
-}
+export const option = (value, textContent, selected) =>
+  element('option', {value, textContent, selected});
 
 export function picker(label, options, choose) {
-  const select = element('select', {}, ...options);
-  select.addEventListener('change', () => choose(Number(select.value)));
-  return element('label', {className: 'picker'}, `${label} `, select);
+  const onchange = ({target}) => choose(Number(target.value));
+  return element('label', {className: 'picker'}, `${label} `,
+    element('select', {onchange}, ...options));
 }
 
 export function tableOf(caption, titles, rows) {

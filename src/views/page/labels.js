@@ -16,17 +16,19 @@ export const headTitle = (head) => say('headTitle', head.layer, head.head);
 // Name of a head's class, with " ?" if it may be chance.
 export const classLabel = ([name, , settled = true]) => settled ? name : `${name} ?`;
 
+export const dot = (colour) => element('i', {className: 'dot', style: `background: ${colour}`});
+
 // Returns a tag with the class and score of a head; null without a class.
 export function classTag(head) {
   if (!head?.score) {
     return null;
   }
-  const [name, score] = head.score;
-  const dot = element('i', {className: 'dot'});
-  dot.style.background = distinctColour(classNames.indexOf(name));
-  return element('span', {className: 'tag', title: `${classLabel(head.score)}: ${score.toFixed(2)}`}, dot,
-    element('span', {className: 'class', textContent: classLabel(head.score)}), ' ',
-    element('b', {textContent: score.toFixed(2)}));
+  const label = classLabel(head.score);
+  const score = head.score[1].toFixed(2);
+  return element('span', {className: 'tag', title: `${label}: ${score}`},
+    dot(distinctColour(classNames.indexOf(head.score[0]))),
+    element('span', {className: 'class', textContent: label}), ' ',
+    element('b', {textContent: score}));
 }
 
 // Returns the name of a document for the pickers and the heading of its column.

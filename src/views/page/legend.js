@@ -10,15 +10,12 @@ export function drawLegend() {
   new Uint32Array(image.data.buffer).set(palette().pixels);
   context.putImageData(image, 0, 0);
   const ticks = view.root ? [0, 0.05, 0.25, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1];
-  byId('ticks').replaceChildren(...ticks.map((weight) => {
-    const tick = element('span', {textContent: weight});
-    tick.style.left = `${100 * strength(weight)}%`;
-    return tick;
-  }));
+  byId('ticks').replaceChildren(...ticks.map((weight) =>
+    element('span', {textContent: weight, style: `left: ${100 * strength(weight)}%`})));
 }
 
 export function setRoot(root) {
   view.root = root;
-  byId('root').setAttribute('aria-pressed', root);
-  byId('linear').setAttribute('aria-pressed', !root);
+  byId('root').ariaPressed = root;
+  byId('linear').ariaPressed = !root;
 }

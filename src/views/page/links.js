@@ -9,15 +9,20 @@ import {say} from './words/words.js';
 const kLinks = 5;        // strongest links listed per token
 const kTableRows = 100;  // queries in the table of a long text
 
-function linkRow(doc, [weight, i]) {
-  const bar = element('i');
-  bar.style.width = `${100 * Math.min(1, weight)}%`;
-  bar.style.backgroundColor = palette().css[Math.max(level(weight), 60)];
-  return element('li', {},
-    element('span', {}, ...tokenName(doc, i)),
-    element('span', {className: 'number', textContent: weight.toFixed(3)}),
-    element('span', {className: 'track', ariaHidden: 'true'}, bar));
-}
+// Returns a bar as long as a weight, in its colour.
+export const weightBar = (weight) => element('i', {style: `width: ${100 * Math.min(1, weight)}%; ` +
+  `background: ${palette().css[Math.max(level(weight), 60)]}`});
+
+const weightText = (weight) =>
+  element('span', {className: 'number', textContent: weight.toFixed(3)});
+
+// Returns a table's cell with a link [weight, token]; without a link, an empty one.
+export const linkCell = (doc, link) => element('td', {},
+  ...(link ? [...tokenName(doc, link[1]), ' ', weightText(link[0])] : []));
+
+const linkRow = (doc, [weight, i]) => element('li', {},
+  element('span', {}, ...tokenName(doc, i)), weightText(weight),
+  element('span', {className: 'track', ariaHidden: 'true'}, weightBar(weight)));
 
 // Fills a heading and a list with the strongest links of the chosen token in view.direction.
 export function listLinks(head, title, list) {
@@ -40,16 +45,13 @@ export function listLinks(head, title, list) {
 // Returns a table of the strongest keys of each query, which is filled when it is opened. Long
 // texts show only the kTableRows queries with the strongest links.
 export function linksTable(head) {
-  const {doc} = head;
-  const box = element('details', {className: 'table-box'},
-    element('summary', {textContent: say('headAsTable', head.name)}));
-  box.addEventListener('toggle', () => {
-    if (box.open && box.children.length === 1) {
-      box.append(element('div', {className: 'scroller'}, filledTable(head)));
+  const ontoggle = ({target}) => {
+    if (target.open && target.children.length === 1) {
+      target.append(element('div', {className: 'scroller'}, filledTable(head)));
     }
-  });
-  box.classList.toggle('long', doc.count > kTableRows);
-  return box;
+  };
+  return element('details', {className: 'table-box', ontoggle},
+    element('summary', {textContent: say('headAsTable', head.name)}));
 }
 
 function tableRow(head, query) {
@@ -57,13 +59,8 @@ function tableRow(head, query) {
   const weights = shownWeights(head);
   const links = strongest(doc.count,
     (key) => isBlank(doc, query, key) ? 0 : weights[query * doc.count + key], kLinks);
-  const row = element('tr', {}, element('th', {scope: 'row'}, ...tokenName(doc, query)));
-  for (let i = 0; i < kLinks; ++i) {
-    const link = links[i];
-    row.append(element('td', {}, ...(link ? [...tokenName(doc, link[1]), ' ',
-      element('span', {className: 'number', textContent: link[0].toFixed(3)})] : [])));
-  }
-  return row;
+  return element('tr', {}, element('th', {scope: 'row'}, ...tokenName(doc, query)),
+    ...Array.from({length: kLinks}, (_, i) => linkCell(doc, links[i])));
 }
 
 export function filledTable(head) {

@@ -1,11 +1,7 @@
-// Loads the page's data and opens the page.
-import {loadData} from './data.js';
-import {byId, element} from './dom.js';
+// Opens the page with the data in its element `attention`.
+import {byId} from './dom.js';
 import {openPage} from './open.js';
 
-function showFailure(error) {
-  byId('stage').replaceChildren(element('p', {className: 'hint', role: 'alert',
-    textContent: `This page’s data cannot be read: ${error.message}`}));
-}
-
-loadData().then(openPage, showFailure);
+const holder = byId('attention');
+holder.remove();  // only the parsed copy is needed
+openPage(JSON.parse(holder.textContent));

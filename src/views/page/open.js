@@ -41,7 +41,7 @@ function listen() {
   byId('root').addEventListener('click', () => { setRoot(true); render(); });
   byId('hide-first').addEventListener('click', () => {
     setHideFirst(!view.hideFirst);
-    byId('hide-first').setAttribute('aria-pressed', view.hideFirst);
+    byId('hide-first').ariaPressed = view.hideFirst;
     byId('note').hidden = !view.hideFirst;
     render();
   });

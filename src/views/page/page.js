@@ -20,9 +20,7 @@ let built = {panes};
 let builders = {};
 
 // Sets the functions that build the views, by tab name.
-export function setViews(views) {
-  builders = views;
-}
+export const setViews = (views) => { builders = views; };
 
 function columnOf(pane) {
   if (panes.length === 1) {
@@ -37,8 +35,8 @@ function columnOf(pane) {
 
 function showChoices() {
   for (const tab of kTabs) {
-    byId(`tab-${tab}`).setAttribute('aria-selected', tab === view.tab);
-    byId(`tab-${tab}`).tabIndex = tab === view.tab ? 0 : -1;
+    const ariaSelected = tab === view.tab;
+    Object.assign(byId(`tab-${tab}`), {ariaSelected, tabIndex: ariaSelected ? 0 : -1});
   }
   byId('document').value = view.doc;
   byId('beside').value = view.beside;
@@ -70,9 +68,7 @@ export function render() {
   showChoices();
 }
 
-export function showToken() {
-  panes.forEach((pane) => pane.showToken());
-}
+export const showToken = () => panes.forEach((pane) => pane.showToken());
 
 export function setDirection(direction) {
   view.direction = direction;
@@ -138,9 +134,7 @@ export function closeHead() {
 }
 
 // Moves the keyboard focus to a head, in views that show several heads.
-export function focusHead(head) {
-  built.focusHead?.(head);
-}
+export const focusHead = (head) => built.focusHead?.(head);
 
 // Shows another head in the same view, without a new entry in the browser's history.
 export function goToHead(head) {

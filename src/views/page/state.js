@@ -31,7 +31,7 @@ function readDocuments(data) {
     doc.heads.map((head) => head.score?.[0]).filter(Boolean)))].sort();
 }
 
-// Opens the data of loadData().
+// Opens the page's data.
 export function openDocuments(data) {
   readDocuments(data);
   opening = {tab: data.view, beside: data.beside};

@@ -54,15 +54,13 @@ export function listenForTokens(box) {
 export function textBox(doc, number) {
   const prefix = `token-${number}`;
   const spans = doc.tokens.map((token, i) => tokenSpan(token, i, prefix));
-  const node = element('div', {className: 'text', tabIndex: 0, translate: false},
-                       ...textNodes(spans));
-  node.setAttribute('role', 'listbox');
-  node.setAttribute('aria-label', say('tokensOf', documentName(doc)));
+  const node = element('div', {className: 'text', tabIndex: 0, translate: false, role: 'listbox',
+                               ariaLabel: say('tokensOf', documentName(doc))}, ...textNodes(spans));
   listenForTokens(node);
   const mark = () => {
     spans.forEach((span, i) => {
       span.classList.toggle('chosen', i === focusToken(doc));
-      span.setAttribute('aria-selected', i === focusToken(doc));
+      span.ariaSelected = i === focusToken(doc);
     });
     node.setAttribute('aria-activedescendant', `${prefix}-${focusToken(doc)}`);
   };

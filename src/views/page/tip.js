@@ -17,6 +17,4 @@ export function showTip(event, small, ...content) {
   moveTip(event);
 }
 
-export function hideTip() {
-  byId('tip').hidden = true;
-}
+export const hideTip = () => { byId('tip').hidden = true; };

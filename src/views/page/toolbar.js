@@ -27,22 +27,16 @@ export function layerPicker() {
 }
 
 export function directionSwitch() {
-  const buttons = [['gives', say('weightGiven')], ['receives', say('weightReceived')]]
-    .map(([direction, textContent]) => {
-      const button = element('button', {type: 'button', id: direction, textContent});
-      button.addEventListener('click', () => {
-        view.kept = direction;
-        setDirection(direction);
-        showToken();
-        announce();
-        writeAddress(true);
-      });
-      return button;
-    });
-  const box = element('div', {className: 'segmented'}, ...buttons);
-  box.setAttribute('role', 'group');
-  box.setAttribute('aria-label', say('linksOfToken'));
-  return box;
+  const onclick = ({target}) => {
+    view.kept = target.id;
+    setDirection(target.id);
+    showToken();
+    announce();
+    writeAddress(true);
+  };
+  return element('div', {className: 'segmented', role: 'group', ariaLabel: say('linksOfToken')},
+    ...[['gives', say('weightGiven')], ['receives', say('weightReceived')]].map(
+      ([id, textContent]) => element('button', {type: 'button', id, textContent, onclick})));
 }
 
 export const isFine = (doc) => Math.max(doc.columns.length, doc.layers.length) > 6;
@@ -60,21 +54,15 @@ function headPicker() {
 // Returns a small map of all heads; a click shows a head.
 export function headNavigator() {
   const doc = documents[view.doc];
-  const box = element('div', {className: 'navigator'});
-  box.setAttribute('role', 'group');
-  box.setAttribute('aria-label', say('goToHead'));
-  box.classList.toggle('fine', isFine(doc));
-  box.style.gridTemplateColumns = `repeat(${doc.columns.length}, max-content)`;
-  box.append(...doc.heads.map((head) => {
-    const button = element('button', {type: 'button', tabIndex: -1,
-                                      title: say('headName', head.name)});
-    button.setAttribute('aria-label', headTitle(head));
-    button.setAttribute('aria-current', head === current());
-    button.style.gridArea = `${head.row + 1} / ${head.column + 1}`;
-    button.addEventListener('click', () => goToHead(head));
-    return button;
-  }));
-  return box;
+  return element('div', {
+    className: isFine(doc) ? 'navigator fine' : 'navigator', role: 'group',
+    ariaLabel: say('goToHead'),
+    style: `grid-template-columns: repeat(${doc.columns.length}, max-content)`,
+  }, ...doc.heads.map((head) => element('button', {
+    type: 'button', tabIndex: -1, title: say('headName', head.name), ariaLabel: headTitle(head),
+    ariaCurrent: head === current(), style: `grid-area: ${head.row + 1} / ${head.column + 1}`,
+    onclick: () => goToHead(head),
+  })));
 }
 
 // Returns the bar of a single head: name, class, figures, and controls to choose another one.
@@ -82,9 +70,9 @@ export function headTools() {
   const head = current();
   const name = element('h2', {id: 'name', tabIndex: -1, textContent: headTitle(head)});
   const model = view.tab === 'model';
-  const back = element('button', {type: 'button', id: 'back', className: 'quiet'},
+  const back = element('button', {type: 'button', id: 'back', className: 'quiet',
+                                  onclick: closeHead},
                        element('span', {ariaHidden: 'true', textContent: '←'}), say('allHeads'));
-  back.addEventListener('click', closeHead);
   return [...(model ? [back] : []), name, ...[classTag(head)].filter(Boolean), figuresOf(head),
           ...(model ? [directionSwitch()] : []),
           ...(isFine(head.doc) ? [layerPicker(), headPicker()] : [headNavigator()])];

@@ -4,7 +4,8 @@
 #include <array>
 #include <cmath>
 #include <numbers>
-#include <string_view>
+
+#include "base/hex_text.h"
 
 namespace headlight {
 namespace {
@@ -83,13 +84,7 @@ Colour attention_colour(double strength, Background ground) {
 }
 
 std::string hex_digits(Colour colour) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const std::uint8_t byte : {colour.red, colour.green, colour.blue}) {
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 0xF];
-  }
-  return out;
+  return hex_text(std::array{colour.red, colour.green, colour.blue});
 }
 
 bool needs_white_text(Colour colour) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 
 #include "base/display_text.h"
 #include "headlight/base/error.h"
@@ -31,13 +30,9 @@ constexpr const char* kFaintCurve = "#c3c6d1";
 constexpr std::array<const char*, 8> kColours{"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                               "#e69f00", "#56b4e9", "#000000", "#b8a800"};
 
-// Axis with ticks every `step`: 1, 2 or 5 times a power of ten. `low` and `high` are ticks.
-struct Axis {
-  double low = 0;
-  double high = 1;
+// Axis with ticks every `step`: 1, 2 or 5 times a power of ten. Both bounds are ticks.
+struct Axis : Bounds {
   double step = 1;
-
-  double share(double value) const { return (value - low) / (high - low); }
 };
 
 Axis axis_for(Bounds range) {
@@ -50,7 +45,7 @@ Axis axis_for(Bounds range) {
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
   const double digit = rough / power;
   const double step = power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
-  return {std::floor(range.low / step + 1e-9) * step, std::ceil(range.high / step - 1e-9) * step,
+  return {{std::floor(range.low / step + 1e-9) * step, std::ceil(range.high / step - 1e-9) * step},
           step};
 }
 
@@ -73,8 +68,8 @@ double label_width(const Axis& axis) {
 struct Frame {
   Axis x;
   Axis y;
-  double left = kLeft;
-  double right = kRight;
+  double left;
+  double right;
 
   double across(double value) const { return left + x.share(value) * (kWidth - left - right); }
   double down(double value) const {
@@ -108,20 +103,17 @@ Span span_of(const LinePlot& plot) {
   return span;
 }
 
-std::string grid_line(double x1, double y1, double x2, double y2) {
-  return svg_line(x1, y1, x2, y2, "stroke=\"#e3e5ec\"");
-}
-
 std::string axes(const Frame& frame, const LinePlot& plot) {
   const std::string small = std::string("font-size=\"11\" fill=\"") + kFaint + "\" text-anchor=\"";
+  const char* grid = "stroke=\"#e3e5ec\"";
   const double bottom = kHeight - kBottom;
   std::string out;
   for (double x = frame.x.low; x < frame.x.high + frame.x.step / 2; x += frame.x.step) {
-    out += grid_line(frame.across(x), kTop, frame.across(x), bottom);
+    out += svg_line(frame.across(x), kTop, frame.across(x), bottom, grid);
     out += svg_text(frame.across(x), bottom + 18, small + "middle\"", tick_text(x, frame.x.step));
   }
   for (double y = frame.y.low; y < frame.y.high + frame.y.step / 2; y += frame.y.step) {
-    out += grid_line(frame.left, frame.down(y), kWidth - frame.right, frame.down(y));
+    out += svg_line(frame.left, frame.down(y), kWidth - frame.right, frame.down(y), grid);
     out += svg_text(frame.left - kTickGap, frame.down(y) + 4, small + "end\"",
                     tick_text(y, frame.y.step));
   }
@@ -162,10 +154,10 @@ struct NamedColour {
 };
 
 struct Box {
-  double left = 0;
-  double top = 0;
-  double width = 0;
-  double height = 0;
+  double left;
+  double top;
+  double width;
+  double height;
 
   bool holds(double x, double y) const {
     return x >= left && x <= left + width && y >= top && y <= top + height;
@@ -194,19 +186,14 @@ Box emptiest_corner(const LinePlot& plot, const Frame& frame, double width, doub
   constexpr double kRoom = 8;
   const double right = kWidth - frame.right - width - kRoom;
   const double bottom = kHeight - kBottom - height - kRoom;
-  Box best;
-  Index least = std::numeric_limits<Index>::max();
-  for (const double top : {kTop + kRoom, bottom}) {
-    for (const double left : {right, frame.left + kRoom}) {
-      const Box box{left, top, width, height};
-      const Index hidden = covered(plot, frame, box);
-      if (hidden < least) {
-        least = hidden;
-        best = box;
-      }
-    }
-  }
-  return best;
+  const double left = frame.left + kRoom;
+  const double top = kTop + kRoom;
+  const std::array<Box, 4> corners{{{right, top, width, height},
+                                    {left, top, width, height},
+                                    {right, bottom, width, height},
+                                    {left, bottom, width, height}}};
+  return *std::ranges::min_element(corners, {},
+                                   [&](const Box& box) { return covered(plot, frame, box); });
 }
 
 std::string legend(const std::vector<NamedColour>& entries, const LinePlot& plot,

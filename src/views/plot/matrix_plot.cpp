@@ -84,8 +84,9 @@ Cells cells_for(const MatrixPlot& plot) {
 double limit_of(const MatrixPlot& plot) {
   double largest = plot.limit;
   for (const double value : plot.values) {
-    largest =
-        plot.limit == 0 && std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
+    if (plot.limit == 0 && std::isfinite(value)) {
+      largest = std::max(largest, std::abs(value));
+    }
   }
   return largest > 0 ? largest : 1;
 }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
+#include "base/transformed.h"
 #include "headlight/views/plot/line_plot.h"
 #include "headlight/views/plot/matrix_plot.h"
 #include "views/report/interval_text.h"
@@ -17,6 +19,7 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kCautionColumns = 100;
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 constexpr Index kNeuronColumns = 16;  // default; as in heat maps that show values
 
 // Returns "+0.123", with an interval for several prompts, and " ?" if the report has a caution.
@@ -27,11 +30,13 @@ std::string logit_text(const Interval& logit, const AttributionReport& report) {
   return text + (is_reliable ? "" : " ?");
 }
 
-std::vector<MeanLogitPart> strongest_first(std::vector<MeanLogitPart> parts) {
-  std::stable_sort(parts.begin(), parts.end(), [](const MeanLogitPart& a, const MeanLogitPart& b) {
-    return std::abs(a.part.logit) > std::abs(b.part.logit);
-  });
-  return parts;
+// Returns the numbers from 0 to count - 1, that of the largest size first.
+template <class Size>
+std::vector<std::size_t> largest_first(std::size_t count, const Size& size) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), size);
+  return order;
 }
 
 std::size_t shown_of(std::size_t all, Index limit) {
@@ -77,11 +82,8 @@ const char* source_noun(const AttributionReport& report) {
 // Returns a table of the sums over all heads for each source token or group.
 std::string source_table(const AttributionReport& report, Index limit) {
   const std::vector<Interval>& sources = report.study.sources;
-  std::vector<std::size_t> order(sources.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::abs(sources[a].mean) > std::abs(sources[b].mean);
-  });
+  const std::vector<std::size_t> order =
+      largest_first(sources.size(), [&](std::size_t s) { return std::abs(sources[s].mean); });
   const std::size_t shown = shown_of(order.size(), limit);
   Table table(
       {{std::string("all heads from ") + source_noun(report), true}, {"logit", !report.is_one()}});
@@ -98,7 +100,9 @@ std::string part_label(const LogitPart& part) {
 }
 
 std::string part_table(const AttributionReport& report, Index limit) {
-  const std::vector<MeanLogitPart> parts = strongest_first(report.study.parts);
+  const std::vector<MeanLogitPart>& parts = report.study.parts;
+  const std::vector<std::size_t> order =
+      largest_first(parts.size(), [&](std::size_t i) { return std::abs(parts[i].part.logit); });
   const bool by_source = report.by == AttributionBy::source;
   std::vector<Table::Column> columns{{"part", true}};
   if (by_source) {
@@ -108,7 +112,7 @@ std::string part_table(const AttributionReport& report, Index limit) {
   Table table(std::move(columns));
   const std::size_t shown = shown_of(parts.size(), limit);
   for (std::size_t i = 0; i < shown; ++i) {
-    const LogitPart& part = parts[i].part;
+    const auto& [part, logit] = parts[order[i]];
     std::vector<std::string> row;
     if (part.source) {
       row = {"head " + head_name(*part.head), report.source_label(*part.source)};
@@ -116,7 +120,7 @@ std::string part_table(const AttributionReport& report, Index limit) {
       row = {part_label(part)};
       row.resize(by_source ? 2 : 1);
     }
-    row.push_back(logit_text(parts[i].logit, report));
+    row.push_back(logit_text(logit, report));
     table.add(std::move(row));
   }
   return table.text() + rest_text(shown, parts.size());
@@ -127,9 +131,6 @@ struct Grid {
   std::string name;
   Shape shape;
   std::vector<double> values;  // NaN where there is no such part
-
-  double& at(const LogitPart& part);
-  static Grid of(const AttributionReport& report);
 };
 
 // Returns true if the part belongs to the grid of `by`.
@@ -149,41 +150,37 @@ bool is_cell(const LogitPart& part, AttributionBy by) {
   return false;
 }
 
-double& Grid::at(const LogitPart& part) {
-  Index place = part.layer * shape[1];
+// Returns the number of a part in its layer: of its neuron or head; attention is 0, the MLP 1.
+Index number_in_layer(const LogitPart& part) {
   if (part.neuron) {
-    place += *part.neuron;
-  } else if (part.head) {
-    place += part.head->head;
-    place = part.source ? place * shape[2] + *part.source : place;
-  } else {
-    place += part.kind == LogitPartKind::mlp ? 1 : 0;
+    return *part.neuron;
   }
-  return values[static_cast<std::size_t>(place)];
+  if (part.head) {
+    return part.head->head;
+  }
+  return part.kind == LogitPartKind::mlp ? 1 : 0;
 }
 
-Grid Grid::of(const AttributionReport& report) {
+Grid grid_of(const AttributionReport& report) {
   const AttributionBy by = report.by;
   Index layers = 0;
   Index items = by == AttributionBy::layer ? 2 : 0;
   for (const MeanLogitPart& mean : report.study.parts) {
     if (is_cell(mean.part, by)) {
       layers = std::max(layers, mean.part.layer + 1);
-      items = std::max(items, 1 + (mean.part.neuron ? *mean.part.neuron
-                                   : mean.part.head ? mean.part.head->head
-                                                    : 0));
+      items = std::max(items, 1 + number_in_layer(mean.part));
     }
   }
   Grid grid{.name = std::string(name_of(by)) + "s", .shape = {layers, items}, .values = {}};
   if (by == AttributionBy::source) {
     grid.shape.push_back(std::ssize(report.study.sources));
   }
-  const Index cells =
-      std::accumulate(grid.shape.begin(), grid.shape.end(), Index{1}, std::multiplies<>());
-  grid.values.assign(static_cast<std::size_t>(cells), std::numeric_limits<double>::quiet_NaN());
-  for (const MeanLogitPart& mean : report.study.parts) {
-    if (is_cell(mean.part, by)) {
-      grid.at(mean.part) = mean.part.logit;
+  grid.values.assign(static_cast<std::size_t>(numel(grid.shape)), kMissing);
+  for (const auto& [part, logit] : report.study.parts) {
+    if (is_cell(part, by)) {
+      const Index cell = part.layer * items + number_in_layer(part);
+      const Index place = part.source ? cell * grid.shape[2] + *part.source : cell;
+      grid.values[static_cast<std::size_t>(place)] = logit.mean;
     }
   }
   return grid;
@@ -201,10 +198,9 @@ std::string title_of(const AttributionReport& report) {
 
 // Returns layers by attention and MLP, or layers by heads with an MLP column.
 MatrixPlot layer_plot(const AttributionReport& report) {
-  const Grid grid = Grid::of(report);
+  const Grid grid = grid_of(report);
   const bool by_head = report.by == AttributionBy::head;
-  MatrixPlot plot{.title = {},
-                  .row_title = "layer",
+  MatrixPlot plot{.row_title = "layer",
                   .column_title = by_head ? "head, and the MLP" : "",
                   .rows = numbers_to(grid.shape[0])};
   if (!by_head) {
@@ -215,7 +211,7 @@ MatrixPlot layer_plot(const AttributionReport& report) {
   plot.columns = numbers_to(grid.shape[1]);
   plot.columns.push_back("MLP");
   const std::size_t columns = plot.columns.size();
-  plot.values.assign(plot.rows.size() * columns, std::numeric_limits<double>::quiet_NaN());
+  plot.values.assign(plot.rows.size() * columns, kMissing);
   for (const MeanLogitPart& mean : report.study.parts) {
     const LogitPart& part = mean.part;
     if (part.kind == LogitPartKind::head || part.kind == LogitPartKind::mlp) {
@@ -229,13 +225,14 @@ MatrixPlot layer_plot(const AttributionReport& report) {
 
 // Returns the `limit` strongest heads by source, below a row with the sum over all heads.
 MatrixPlot source_plot(const AttributionReport& report, Index limit) {
-  const Grid grid = Grid::of(report);
+  const Grid grid = grid_of(report);
   const auto sources = static_cast<std::size_t>(grid.shape[2]);
-  MatrixPlot plot{
-      .title = {}, .row_title = "head", .column_title = source_noun(report), .rows = {"all heads"}};
-  for (std::size_t s = 0; s < sources; ++s) {
-    plot.columns.push_back(report.source_label(static_cast<Index>(s)));
-    plot.values.push_back(report.study.sources[s].mean);
+  MatrixPlot plot{.row_title = "head",
+                  .column_title = source_noun(report),
+                  .rows = {"all heads"},
+                  .values = transformed(report.study.sources, &Interval::mean)};
+  for (Index s = 0; s < grid.shape[2]; ++s) {
+    plot.columns.push_back(report.source_label(s));
   }
   std::vector<std::pair<double, HeadId>> heads;  // (-sum of absolute logits, head)
   for (std::size_t i = 0; i < grid.values.size() / sources; ++i) {
@@ -261,25 +258,19 @@ MatrixPlot source_plot(const AttributionReport& report, Index limit) {
 
 // Returns the `limit` strongest neurons of each layer by rank; 0: kNeuronColumns.
 MatrixPlot neuron_plot(const AttributionReport& report, Index limit) {
-  const Grid grid = Grid::of(report);
+  const Grid grid = grid_of(report);
   const auto neurons = static_cast<std::size_t>(grid.shape[1]);
   const std::size_t shown = shown_of(neurons, limit == 0 ? kNeuronColumns : limit);
-  MatrixPlot plot{.title = {},
-                  .row_title = "layer",
+  MatrixPlot plot{.row_title = "layer",
                   .column_title = "neurons, the strongest of each layer first",
                   .rows = numbers_to(grid.shape[0])};
   for (std::size_t i = 0; i < shown; ++i) {
     plot.columns.push_back(std::to_string(i + 1));
   }
-  std::vector<std::size_t> order(neurons);
   for (std::size_t row = 0; row < plot.rows.size(); ++row) {
     const double* values = grid.values.data() + row * neurons;
-    const auto size = [&](std::size_t n) {
-      return std::isnan(values[n]) ? -1 : std::abs(values[n]);
-    };
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+    const std::vector<std::size_t> order = largest_first(
+        neurons, [&](std::size_t n) { return std::isnan(values[n]) ? -1 : std::abs(values[n]); });
     for (std::size_t i = 0; i < shown; ++i) {
       plot.values.push_back(values[order[i]]);
       plot.texts.push_back(std::to_string(order[i]));
@@ -289,13 +280,13 @@ MatrixPlot neuron_plot(const AttributionReport& report, Index limit) {
 }
 
 MatrixPlot stream_plot(const AttributionReport& report) {
-  MatrixPlot plot{.title = {}, .row_title = "behind", .column_title = ""};
-  for (const MeanLogitPart& mean : report.study.parts) {
-    plot.rows.push_back(mean.part.name);
-    plot.values.push_back(mean.logit.mean);
+  MatrixPlot plot{.row_title = "behind"};
+  for (const auto& [part, logit] : report.study.parts) {
+    plot.rows.push_back(part.name);
+    plot.values.push_back(logit.mean);
     if (!report.is_one()) {
-      plot.lows.push_back(mean.logit.low);
-      plot.highs.push_back(mean.logit.high);
+      plot.lows.push_back(logit.low);
+      plot.highs.push_back(logit.high);
     }
   }
   return plot;
@@ -317,32 +308,19 @@ MatrixPlot plot_of(const AttributionReport& report, Index limit) {
 
 // Returns the curve of the residual stream's logit after attention and MLP of each layer.
 std::string stream_svg(const AttributionReport& report) {
-  PlotSeries mean{.name = "mean", .x = {}, .y = {}, .points = true, .colour = 0};
-  PlotSeries low{.name = "95 % of the resampled means", .x = {}, .y = {}, .thin = true};
-  low.colour = 5;
-  PlotSeries high = low;
-  high.name = "";
-  for (const MeanLogitPart& part : report.study.parts) {
-    const double layer = part.part.layer == kNoLayer ? 0 : static_cast<double>(part.part.layer);
-    const double behind = part.part.kind == LogitPartKind::attention ? 0.5
-                          : part.part.kind == LogitPartKind::mlp     ? 1.0
-                                                                     : 0.0;
-    for (PlotSeries* series : {&mean, &low, &high}) {
-      series->x.push_back(layer + behind);
-    }
-    mean.y.push_back(part.part.logit);
-    low.y.push_back(part.logit.low);
-    high.y.push_back(part.logit.high);
-  }
+  const std::vector<double> layers = transformed(report.study.parts, [](const auto& mean) {
+    const LogitPart& part = mean.part;
+    const double layer = part.layer == kNoLayer ? 0 : static_cast<double>(part.layer);
+    const double behind = part.kind == LogitPartKind::mlp ? 1.0 : 0.0;
+    return layer + (part.kind == LogitPartKind::attention ? 0.5 : behind);
+  });
   LinePlot plot{.title = title_of(report),
                 .x_label = "layers so far; halves: attention without the MLP",
                 .y_label = "logit in the residual stream",
-                .series = {}};
+                .series = interval_curves(
+                    layers, transformed(report.study.parts, &MeanLogitPart::logit), "mean", true)};
   if (report.is_one()) {
-    mean.name = "";
-    plot.series = {mean};
-  } else {
-    plot.series = {low, high, mean};
+    plot.series = {plot.series.back()};
   }
   if (!report.caution().empty()) {
     plot.x_label += report.is_one() ? " (caution: the model does not do this clearly)"
@@ -366,8 +344,7 @@ Json part_json(const MeanLogitPart& mean, bool is_one, bool is_reliable) {
             {"neuron", json_or_null(part.neuron)},
             {"logit", part.logit}};
   if (!is_one) {
-    json["logit_low"] = mean.logit.low;
-    json["logit_high"] = mean.logit.high;
+    add_ends("logit", mean.logit, json);
   }
   json["reliable"] = is_reliable;
   return json;
@@ -396,30 +373,19 @@ Json sources_json(const AttributionReport& report) {
     }
     entry["logit"] = logit.mean;
     if (!report.is_one()) {
-      entry["logit_low"] = logit.low;
-      entry["logit_high"] = logit.high;
+      add_ends("logit", logit, entry);
     }
     json.push_back(std::move(entry));
   }
   return json;
 }
 
-template <class Value>
-Tensor numbers_of(const AttributionStudy& study, const Value& value) {
-  std::vector<std::int32_t> numbers;
-  for (const MeanLogitPart& mean : study.parts) {
-    numbers.push_back(static_cast<std::int32_t>(value(mean.part)));
-  }
-  return Tensor::from(numbers, {std::ssize(numbers)});
-}
-
-template <class Items, class Value>
-Tensor doubles_of(const Items& items, const Value& value) {
-  std::vector<double> doubles;
-  for (const auto& item : items) {
-    doubles.push_back(value(item));
-  }
-  return Tensor::from(doubles, {std::ssize(doubles)});
+// Returns one value of every element, [N].
+template <class T, class Items, class Value>
+Tensor list_of(const Items& items, const Value& value) {
+  const std::vector<T> list =
+      transformed(items, [&](const auto& item) { return static_cast<T>(value(item)); });
+  return Tensor::from(list, {std::ssize(list)});
 }
 
 }  // namespace
@@ -467,10 +433,9 @@ Json attribution_json(const AttributionReport& report, const std::function<void(
   } else {
     json.update({{"pairs", study.prompts.size()},
                  {"pairs_done", study.clear},
-                 {"logit", study.logit.mean},
-                 {"logit_low", study.logit.low},
-                 {"logit_high", study.logit.high},
-                 {"prompts", Json::array()}});
+                 {"logit", study.logit.mean}});
+    add_ends("logit", study.logit, json);
+    json["prompts"] = Json::array();
     for (std::size_t i = 0; i < report.tasks.size(); ++i) {
       json["prompts"].push_back(prompt_json(report, i));
     }
@@ -508,36 +473,39 @@ ResultArrays attribution_arrays(const AttributionReport& report) {
   for (const std::vector<double>& logits : study.logits) {
     prompts.insert(prompts.end(), logits.begin(), logits.end());
   }
-  const auto number = [](const auto& value) { return value.value_or(-1); };
+  const auto doubles = [&](double Interval::*end) {
+    return list_of<double>(study.parts, [&](const auto& mean) { return mean.logit.*end; });
+  };
+  const auto numbers = [&](const auto& number) {
+    return list_of<std::int32_t>(study.parts, [&](const auto& mean) { return number(mean.part); });
+  };
   NamedTensors arrays{
-      {"logit", doubles_of(study.parts, [](const auto& mean) { return mean.logit.mean; })},
-      {"low", doubles_of(study.parts, [](const auto& mean) { return mean.logit.low; })},
-      {"high", doubles_of(study.parts, [](const auto& mean) { return mean.logit.high; })},
+      {"logit", doubles(&Interval::mean)},
+      {"low", doubles(&Interval::low)},
+      {"high", doubles(&Interval::high)},
       {"prompts", Tensor::from(prompts, {std::ssize(study.logits), parts})},
-      {"totals", doubles_of(study.prompts, [](const auto& prompt) { return prompt.logit; })},
-      {"kind", numbers_of(study, [](const auto& part) { return part.kind; })},
-      {"layer", numbers_of(study, [](const auto& part) { return part.layer; })},
-      {"head",
-       numbers_of(study, [](const auto& part) { return part.head ? part.head->head : -1; })},
-      {"source", numbers_of(study, [&](const auto& part) { return number(part.source); })},
-      {"neuron", numbers_of(study, [&](const auto& part) { return number(part.neuron); })}};
+      {"totals", list_of<double>(study.prompts, [](const auto& prompt) { return prompt.logit; })},
+      {"kind", numbers([](const LogitPart& part) { return part.kind; })},
+      {"layer", numbers([](const LogitPart& part) { return part.layer; })},
+      {"head", numbers([](const LogitPart& part) { return part.head ? part.head->head : -1; })},
+      {"source", numbers([](const LogitPart& part) { return part.source.value_or(-1); })},
+      {"neuron", numbers([](const LogitPart& part) { return part.neuron.value_or(-1); })}};
   if (report.by != AttributionBy::stream) {
-    const Grid grid = Grid::of(report);
+    const Grid grid = grid_of(report);
     arrays.emplace_back(grid.name, Tensor::from(grid.values, grid.shape));
   }
   if (report.by == AttributionBy::source) {
     arrays.emplace_back("source_sums",
-                        doubles_of(study.sources, [](const auto& sum) { return sum.mean; }));
+                        list_of<double>(study.sources, [](const auto& sum) { return sum.mean; }));
   }
   if (report.is_one()) {
     const std::vector<std::int32_t>& text = report.tasks.front().text;
     arrays.emplace_back("tokens", Tensor::from(text, {std::ssize(text)}));
   }
-  std::vector<std::string> names;
-  for (const MeanLogitPart& mean : study.parts) {
-    names.push_back(mean.part.name);
-  }
-  ResultArrays result{.tensors = std::move(arrays), .texts = {{"part", std::move(names)}}};
+  ResultArrays result{.tensors = std::move(arrays),
+                      .texts = {{"part", transformed(study.parts, [](const auto& mean) {
+                                   return mean.part.name;
+                                 })}}};
   if (!study.groups.empty()) {
     result.texts.emplace_back("group", study.groups);
   }

@@ -1,12 +1,12 @@
 #include "views/report/heads_columns.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "base/read_number.h"
 #include "base/split.h"
+#include "base/transformed.h"
 #include "headlight/base/nearest_name.h"
 #include "views/report/table.h"
 
@@ -15,127 +15,106 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-struct ColumnTitle {
-  std::string english;
-  std::string korean;
-};
-
-HeadColumn number_column(std::string name, ColumnTitle title,
-                         std::function<double(const ScoredHead&)> number, int decimals) {
-  HeadColumn column;
-  column.name = std::move(name);
-  column.title = std::move(title.english);
-  column.korean_title = std::move(title.korean);
-  column.decimals = decimals;
-  column.number = std::move(number);
-  return column;
+HeadColumn whole_column(const char* name, const char* title, const char* korean_title,
+                        std::function<double(const ScoredHead&)> number) {
+  return {.name = name,
+          .title = title,
+          .korean_title = korean_title,
+          .decimals = 0,
+          .number = std::move(number)};
 }
 
-HeadColumn text_column(std::string name, ColumnTitle title,
-                       std::function<std::string(const ScoredHead&)> text) {
-  HeadColumn column;
-  column.name = std::move(name);
-  column.title = std::move(title.english);
-  column.korean_title = std::move(title.korean);
-  column.is_text = true;
-  column.text = std::move(text);
-  return column;
+HeadColumn share_column(const char* name, const char* title, const char* korean_title,
+                        std::function<double(const ScoredHead&)> number) {
+  return {.name = name,
+          .title = title,
+          .korean_title = korean_title,
+          .is_share = true,
+          .number = std::move(number)};
 }
 
 HeadColumn score_column(std::size_t place) {
   const ScoreInfo& info = score_list()[place];
-  HeadColumn column = number_column(
-      std::string(info.name), {std::string(info.title), std::string(info.korean_title)},
-      [place](const ScoredHead& head) {
-        const ScoreValue& score = head.scores[place];
-        return score.measured() ? score.value.mean : kNothing;
-      },
-      info.high > info.low ? 2 : 1);
-  column.is_share = info.low == 0 && info.high == 1;
-  if (info.name == "entropy") {
-    column.decimals = 2;
-  }
-  return column;
+  return {.name = std::string(info.name),
+          .title = std::string(info.title),
+          .korean_title = std::string(info.korean_title),
+          .decimals = info.high > info.low || info.name == "entropy" ? 2 : 1,
+          .is_share = info.low == 0 && info.high == 1,
+          .number = [place](const ScoredHead& head) {
+            const ScoreValue& score = head.scores[place];
+            return score.measured() ? score.value.mean : kNothing;
+          }};
 }
 
+// Columns of TransformerLens's scores.
 void add_detector_columns(std::vector<HeadColumn>& columns) {
-  struct Part {
-    const char* name;
-    double DetectorScores::*score;
+  const auto add = [&](const std::string& name, DetectorScores ScoredHead::*kind,
+                       double DetectorScores::*score) {
+    columns.push_back({.name = name, .title = name, .korean_title = name, .decimals = 3});
+    columns.back().number = [=](const ScoredHead& head) { return head.*kind.*score; };
   };
-  constexpr std::array<Part, 3> kParts{
-      {{"previous_token_head", &DetectorScores::previous_token_head},
-       {"duplicate_token_head", &DetectorScores::duplicate_token_head},
-       {"induction_head", &DetectorScores::induction_head}}};
-  for (const Part& part : kParts) {
-    const auto score = part.score;
-    const std::string mul = std::string("mul.") + part.name;
-    const std::string abs = std::string("abs.") + part.name;
-    columns.push_back(number_column(
-        mul, {mul, mul}, [score](const ScoredHead& head) { return head.mul.*score; }, 3));
-    columns.push_back(number_column(
-        abs, {abs, abs}, [score](const ScoredHead& head) { return head.abs.*score; }, 3));
-  }
+  const auto add_both = [&](const std::string& name, double DetectorScores::*score) {
+    add("mul." + name, &ScoredHead::mul, score);
+    add("abs." + name, &ScoredHead::abs, score);
+  };
+  add_both("previous_token_head", &DetectorScores::previous_token_head);
+  add_both("duplicate_token_head", &DetectorScores::duplicate_token_head);
+  add_both("induction_head", &DetectorScores::induction_head);
 }
 
-// Adds the columns of the verdict: class, deciding score, value, interval, places and settled.
-void add_verdict_columns(std::vector<HeadColumn>& columns) {
-  columns.push_back(text_column("verdict", {"does", "하는 일"}, [](const ScoredHead& head) {
-    return std::string(head.verdict.name);
-  }));
-  columns.back().label = [](const ScoredHead& head, Language language) {
-    return std::string(verdict_label(head.verdict.name, language)) +
-           (head.verdict.settled ? "" : " ?");
-  };
-  columns.push_back(text_column("verdict_measure", {"by", "근거"}, [](const ScoredHead& head) {
-    return std::string(head.verdict.measure);
-  }));
-  columns.back().label = [](const ScoredHead& head, Language language) {
-    const ScoreInfo& info = score_list()[score_index(head.verdict.measure)];
-    return std::string(language == Language::korean ? info.korean_title : info.title);
-  };
-  const auto add = [&](const char* name, ColumnTitle title, auto number, int decimals) {
-    columns.push_back(number_column(name, std::move(title), number, decimals));
-    columns.back().is_share = decimals > 0;
-  };
-  add(
-      "verdict_score", {"score", "점수"}, [](const ScoredHead& head) { return head.verdict.score; },
-      2);
-  add(
-      "verdict_low", {"from", "하한"},
-      [](const ScoredHead& head) { return head.verdict.range.low; }, 2);
-  add(
-      "verdict_high", {"to", "상한"},
-      [](const ScoredHead& head) { return head.verdict.range.high; }, 2);
-  add(
-      "verdict_places", {"places", "자리"},
-      [](const ScoredHead& head) { return head.verdict.places; }, 0);
-  add(
-      "settled", {"settled", "확실"},
-      [](const ScoredHead& head) { return head.verdict.settled ? 1.0 : 0.0; }, 0);
+std::string verdict_text(const ScoredHead& head, Language language) {
+  return std::string(verdict_label(head.verdict.name, language)) +
+         (head.verdict.settled ? "" : " ?");
+}
+
+std::string measure_title(const ScoredHead& head, Language language) {
+  const ScoreInfo& info = score_list()[score_index(head.verdict.measure)];
+  return std::string(language == Language::korean ? info.korean_title : info.title);
+}
+
+// Columns of the head and its verdict: class, deciding score, value, interval, places and settled.
+std::vector<HeadColumn> first_columns() {
+  using Head = ScoredHead;
+  return {{.name = "head",
+           .title = "head",
+           .korean_title = "헤드",
+           .text = [](const Head& head) { return head_name(head.head); }},
+          whole_column("layer", "layer", "층", [](const Head& head) { return head.head.layer; }),
+          whole_column("index", "index", "번호", [](const Head& head) { return head.head.head; }),
+          {.name = "verdict",
+           .title = "does",
+           .korean_title = "하는 일",
+           .text = [](const Head& head) { return std::string(head.verdict.name); },
+           .label = verdict_text},
+          {.name = "verdict_measure",
+           .title = "by",
+           .korean_title = "근거",
+           .text = [](const Head& head) { return std::string(head.verdict.measure); },
+           .label = measure_title},
+          share_column("verdict_score", "score", "점수",
+                       [](const Head& head) { return head.verdict.score; }),
+          share_column("verdict_low", "from", "하한",
+                       [](const Head& head) { return head.verdict.range.low; }),
+          share_column("verdict_high", "to", "상한",
+                       [](const Head& head) { return head.verdict.range.high; }),
+          whole_column("verdict_places", "places", "자리",
+                       [](const Head& head) { return head.verdict.places; }),
+          whole_column("settled", "settled", "확실",
+                       [](const Head& head) { return head.verdict.settled; })};
 }
 
 std::vector<HeadColumn> all_columns() {
-  std::vector<HeadColumn> columns{
-      text_column("head", {"head", "헤드"},
-                  [](const ScoredHead& head) { return head_name(head.head); }),
-      number_column(
-          "layer", {"layer", "층"},
-          [](const ScoredHead& head) { return static_cast<double>(head.head.layer); }, 0),
-      number_column(
-          "index", {"index", "번호"},
-          [](const ScoredHead& head) { return static_cast<double>(head.head.head); }, 0)};
-  add_verdict_columns(columns);
+  std::vector<HeadColumn> columns = first_columns();
   for (std::size_t place = 0; place < score_list().size(); ++place) {
     columns.push_back(score_column(place));
     if (score_list()[place].name == "offset_share") {
-      columns.push_back(number_column(
-          "best_offset", {"back", "몇 칸"},
-          [](const ScoredHead& head) { return static_cast<double>(head.best_offset); }, 0));
+      columns.push_back(whole_column("best_offset", "back", "몇 칸",
+                                     [](const ScoredHead& head) { return head.best_offset; }));
     } else if (score_list()[place].name == "k_composition") {
-      columns.push_back(text_column("k_source", {"with", "상대"}, [](const ScoredHead& head) {
+      columns.push_back({.name = "k_source", .title = "with", .korean_title = "상대"});
+      columns.back().text = [](const ScoredHead& head) {
         return head.k_source ? head_name(*head.k_source) : std::string("-");
-      }));
+      };
     }
   }
   add_detector_columns(columns);
@@ -161,12 +140,12 @@ Condition parse_condition(const std::string& part) {
     condition.comparison = "=";
   }
   const std::vector<std::string> known =
-      condition.column.is_text ? std::vector<std::string>{"=", "!="}
-                               : std::vector<std::string>{">", ">=", "<", "<=", "=", "!="};
+      condition.column.is_text() ? std::vector<std::string>{"=", "!="}
+                                 : std::vector<std::string>{">", ">=", "<", "<=", "=", "!="};
   require_value(std::find(known.begin(), known.end(), condition.comparison) != known.end(),
                 "filter", condition.column.name, " cannot be compared by '", condition.comparison,
                 "'");
-  if (!condition.column.is_text) {
+  if (!condition.column.is_text()) {
     condition.number = read_number<double>(condition.text).value_or(std::nan(""));
     require_value(std::isfinite(condition.number), "filter", "expected a number after ",
                   condition.column.name, condition.comparison, ", got '", condition.text, "'");
@@ -186,7 +165,7 @@ std::string plain(const std::string& text) {
 }
 
 bool meets(const ScoredHead& head, const Condition& condition) {
-  if (condition.column.is_text) {
+  if (condition.column.is_text()) {
     const bool same = plain(condition.column.text(head)) == plain(condition.text);
     return same == (condition.comparison == "=");
   }
@@ -204,7 +183,7 @@ bool meets(const ScoredHead& head, const Condition& condition) {
 }  // namespace
 
 std::string HeadColumn::cell(const ScoredHead& head, Language language) const {
-  if (is_text) {
+  if (is_text()) {
     return label ? label(head, language) : text(head);
   }
   const double value = number(head);
@@ -228,10 +207,8 @@ const HeadColumn& head_column(std::string_view name, std::string_view option) {
 }
 
 std::vector<HeadColumn> parse_columns(const std::string& names) {
-  std::vector<HeadColumn> columns;
-  for (const std::string& name : split_at_commas(names)) {
-    columns.push_back(head_column(name));
-  }
+  const std::vector<HeadColumn> columns = transformed(
+      split_at_commas(names), [](const std::string& name) { return head_column(name); });
   require_value(!columns.empty(), "columns", "expected names of columns, got none");
   return columns;
 }
@@ -248,7 +225,7 @@ std::vector<HeadColumn> usual_columns(const HeadScores& scores) {
         std::any_of(scores.heads.begin(), scores.heads.end(),
                     [&](const ScoredHead& head) { return head.scores[place].measured(); });
     if (measured && score_list()[place].usual) {
-      columns.push_back(head_column(std::string(score_list()[place].name)));
+      columns.push_back(head_column(score_list()[place].name));
     }
   }
   return columns;
@@ -268,7 +245,7 @@ void sort_heads(const std::string& column_name, bool ascending, std::vector<Scor
     if (column.name == "head") {
       return a.head < b.head;
     }
-    if (column.is_text) {
+    if (column.is_text()) {
       return column.text(a) < column.text(b);
     }
     const double x = column.number(a);

@@ -14,15 +14,15 @@ struct HeadColumn {
   std::string name;   // "previous_token"
   std::string title;  // "prev"
   std::string korean_title;
-  bool is_text = false;
-  bool is_share = false;  // a number from 0 to 1
   int decimals = 2;
-  // Value of the column: `text` if is_text, otherwise `number` (NaN: not measured).
+  bool is_share = false;  // a number from 0 to 1
+  // Value of the column: one of these two functions. NaN: not measured.
   std::function<double(const ScoredHead&)> number = {};
   std::function<std::string(const ScoredHead&)> text = {};
   // Text for display; empty: the same as `text`.
   std::function<std::string(const ScoredHead&, Language)> label = {};
 
+  bool is_text() const { return text != nullptr; }
   // Returns the cell of a head in a printed table.
   std::string cell(const ScoredHead& head, Language language) const;
   const std::string& heading(Language language) const {

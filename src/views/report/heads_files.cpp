@@ -2,9 +2,8 @@
 
 #include <cmath>
 #include <limits>
-#include <map>
 
-#include "base/json.h"
+#include "base/transformed.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/io/npz.h"
 #include "headlight/views/plot/matrix_plot.h"
@@ -45,6 +44,18 @@ Json json_of(const ScoredHead& head, Language language) {
   return json;
 }
 
+// Returns {layer, entropy, mean_distance, confidence, sparsity} of each layer.
+Json layers_json(const HeadScores& scores) {
+  std::map<Index, Json> layers;
+  for (const char* name : {"entropy", "mean_distance", "confidence", "sparsity"}) {
+    for (const auto& [layer, mean] : layer_means(scores, name)) {
+      layers[layer]["layer"] = layer;
+      layers[layer][name] = mean;
+    }
+  }
+  return transformed(layers, [](const auto& layer) { return layer.second; });
+}
+
 // Returns the expected value of each score for a head with uniform attention, where it is known.
 Json even_json(const HeadScores& scores) {
   Json json = Json::object();
@@ -56,8 +67,11 @@ Json even_json(const HeadScores& scores) {
   return json;
 }
 
-// Returns the shortest text that reads back as exactly `value`.
+// Returns the shortest text that reads back as exactly `value`; "" for NaN.
 std::string shortest_text(double value) {
+  if (std::isnan(value)) {
+    return "";
+  }
   const bool whole = value == std::floor(value);
   return whole ? std::to_string(static_cast<Index>(value)) : Json(value).dump();
 }
@@ -73,9 +87,7 @@ std::string csv_of(const HeadScores& scores) {
   csv.back() = '\n';
   for (const ScoredHead& head : scores.heads) {
     for (const HeadColumn& column : head_columns()) {
-      const bool measured = column.is_text || !std::isnan(column.number(head));
-      csv += column.is_text ? column.text(head)
-                            : (measured ? shortest_text(column.number(head)) : std::string());
+      csv += column.is_text() ? column.text(head) : shortest_text(column.number(head));
       csv += ',';
     }
     for (const ScoreValue& score : head.scores) {
@@ -86,14 +98,6 @@ std::string csv_of(const HeadScores& scores) {
     csv.back() = '\n';
   }
   return csv;
-}
-
-Tensor column_tensor(const HeadScores& scores, const HeadColumn& column) {
-  std::vector<double> values;
-  for (const ScoredHead& head : scores.heads) {
-    values.push_back(column.number(head));
-  }
-  return Tensor::from(values, {static_cast<Index>(values.size())});
 }
 
 Tensor heads_tensor(std::span<const HeadId> heads) {
@@ -114,16 +118,16 @@ constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
 NamedTensors arrays_of(const HeadsReport& report) {
   const HeadScores& scores = report.scores;
-  std::vector<HeadId> heads;
+  const std::vector<HeadId> heads = transformed(scores.heads, &ScoredHead::head);
   std::vector<double> offsets;
   for (const ScoredHead& head : scores.heads) {
-    heads.push_back(head.head);
     offsets.insert(offsets.end(), head.offset_share.begin(), head.offset_share.end());
   }
   NamedTensors arrays{{"heads", heads_tensor(heads)}};
   for (const HeadColumn& column : head_columns()) {
-    if (!column.is_text) {
-      arrays.emplace_back(column.name, column_tensor(scores, column));
+    if (!column.is_text()) {
+      arrays.emplace_back(
+          column.name, Tensor::from(transformed(scores.heads, column.number), {std::ssize(heads)}));
     }
   }
   for (std::size_t place = 0; place < score_list().size(); ++place) {
@@ -134,32 +138,30 @@ NamedTensors arrays_of(const HeadsReport& report) {
       intervals.push_back(score.measured() ? score.value.high : kNotMeasured);
     }
     arrays.emplace_back(std::string(score_list()[place].name) + ".interval",
-                        Tensor::from(intervals, {static_cast<Index>(heads.size()), 2}));
+                        Tensor::from(intervals, {std::ssize(heads), 2}));
   }
-  const auto width = static_cast<Index>(offsets.size() / heads.size());
-  arrays.emplace_back("offset_shares",
-                      Tensor::from(offsets, {static_cast<Index>(heads.size()), width}));
+  const Index width = std::ssize(offsets) / std::ssize(heads);
+  arrays.emplace_back("offset_shares", Tensor::from(offsets, {std::ssize(heads), width}));
   if (report.distances) {
     arrays.emplace_back("js_distance",
                         square_tensor(report.distances->distance, report.distances->heads.size()));
   }
-  if (report.scores.weights) {
-    arrays.emplace_back("all_heads", heads_tensor(report.scores.weights->heads));
-    arrays.emplace_back("k_composition_matrix", square_tensor(report.scores.weights->k_composition,
-                                                              report.scores.weights->heads.size()));
+  if (scores.weights) {
+    arrays.emplace_back("all_heads", heads_tensor(scores.weights->heads));
+    arrays.emplace_back("k_composition_matrix",
+                        square_tensor(scores.weights->k_composition, scores.weights->heads.size()));
   }
   return arrays;
 }
 
 std::string square_svg(const std::string& title, const HeadSet& heads, std::vector<double> values) {
-  MatrixPlot plot;
-  plot.title = title;
-  plot.row_title = "head";
-  plot.column_title = "head";
-  plot.rows = plot.columns = head_names(heads);
-  plot.values = std::move(values);
-  plot.limit = 1;
-  return matrix_plot_svg(plot);
+  return matrix_plot_svg({.title = title,
+                          .row_title = "head",
+                          .column_title = "head",
+                          .rows = head_names(heads),
+                          .columns = head_names(heads),
+                          .values = std::move(values),
+                          .limit = 1});
 }
 
 // Returns a figure of the K-composition of each head (row) with each head of a later layer.
@@ -177,27 +179,17 @@ std::string composition_svg(const WeightScores& weights) {
 
 }  // namespace
 
-std::vector<LayerMeans> layer_means(const HeadScores& scores) {
-  std::map<Index, std::pair<LayerMeans, double>> layers;
+std::map<Index, double> layer_means(const HeadScores& scores, std::string_view score) {
+  std::map<Index, double> means;
+  std::map<Index, double> counts;
   for (const ScoredHead& head : scores.heads) {
-    auto& [means, count] = layers[head.head.layer];
-    means.layer = head.head.layer;
-    means.entropy += head.score("entropy").value.mean;
-    means.mean_distance += head.score("mean_distance").value.mean;
-    means.confidence += head.score("confidence").value.mean;
-    means.sparsity += head.score("sparsity").value.mean;
-    count += 1;
+    means[head.head.layer] += head.score(score).value.mean;
+    counts[head.head.layer] += 1;
   }
-  std::vector<LayerMeans> result;
-  for (const auto& [layer, sums] : layers) {
-    LayerMeans means = sums.first;
-    for (double* value :
-         {&means.entropy, &means.mean_distance, &means.confidence, &means.sparsity}) {
-      *value /= sums.second;
-    }
-    result.push_back(means);
+  for (auto& [layer, mean] : means) {
+    mean /= counts[layer];
   }
-  return result;
+  return means;
 }
 
 Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads) {
@@ -206,24 +198,14 @@ Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads
             {"tokens", report.scores.tokens},
             {"random_tokens", report.random_tokens},
             {"caution", text_or_null(verdict_caution(heads, report.language))},
-            {"heads", Json::array()},
-            {"layers", Json::array()}};
-  for (const ScoredHead& head : heads) {
-    json["heads"].push_back(json_of(head, report.language));
-  }
-  for (const LayerMeans& layer : layer_means(report.scores)) {
-    json["layers"].push_back({{"layer", layer.layer},
-                              {"entropy", layer.entropy},
-                              {"mean_distance", layer.mean_distance},
-                              {"confidence", layer.confidence},
-                              {"sparsity", layer.sparsity}});
-  }
-  json["even_weights"] = even_json(report.scores);
-  json["clusters"] = Json::array();
+            {"heads",
+             transformed(heads, [&](const auto& head) { return json_of(head, report.language); })},
+            {"layers", layers_json(report.scores)},
+            {"even_weights", even_json(report.scores)},
+            {"clusters", Json::array()}};
   if (report.distances) {
-    for (const HeadSet& cluster : report.distances->clusters) {
-      json["clusters"].push_back(head_names(cluster));
-    }
+    json["clusters"] = transformed(report.distances->clusters,
+                                   [](const HeadSet& cluster) { return head_names(cluster); });
     json["cluster_threshold"] = report.threshold;
     json["compared_queries"] = report.distances->queries;
   }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -20,15 +22,8 @@ struct HeadsReport {
   bool random_tokens = false;  // scored on repeated random tokens instead of a text
 };
 
-// Mean scores of the heads of one layer.
-struct LayerMeans {
-  Index layer = 0;
-  double entropy = 0;
-  double mean_distance = 0;
-  double confidence = 0;
-  double sparsity = 0;
-};
-std::vector<LayerMeans> layer_means(const HeadScores& scores);
+// Returns the mean of a score over the heads of each layer.
+std::map<Index, double> layer_means(const HeadScores& scores, std::string_view score);
 
 // Returns the report as JSON with these heads in this order.
 Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads);

@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <span>
 
+#include "base/split.h"
+#include "base/transformed.h"
+#include "headlight/base/terminal_width.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
@@ -38,12 +43,8 @@ const char* verdict_style(std::string_view verdict) {
                                           {"same_token", "\033[36m"},
                                           {"fixed_offset", "\033[36m"},
                                           {"first_token", "\033[34m"}}};
-  for (const Style& style : kStyles) {
-    if (style.verdict == verdict) {
-      return style.style;
-    }
-  }
-  return kDim;
+  const auto* style = std::ranges::find(kStyles, verdict, &Style::verdict);
+  return style == kStyles.end() ? kDim : style->style;
 }
 
 const char* cell_style(const HeadColumn& column, const ScoredHead& head) {
@@ -62,34 +63,28 @@ const char* in(Language language, const char* english, const char* korean) {
 }
 
 // Returns the width of a column in terminal columns.
-std::size_t width_of(const HeadColumn& column, const std::vector<ScoredHead>& heads,
-                     Language language) {
-  std::size_t width = display_width(column.heading(language));
-  for (const ScoredHead& head : heads) {
-    width = std::max(width, display_width(column.cell(head, language)));
-  }
-  return width;
+Index width_of(const HeadColumn& column, const std::vector<ScoredHead>& heads, Language language) {
+  const auto cell = [&](const ScoredHead& head) { return column.cell(head, language); };
+  return std::max(terminal_width(column.heading(language)), widest(transformed(heads, cell)));
 }
 
-std::string aligned(const std::string& text, std::size_t width, bool left) {
-  const std::string blanks(width - std::min(width, display_width(text)), ' ');
-  return left ? text + blanks : blanks + text;
+std::string aligned(const std::string& text, Index width, bool left) {
+  return left ? pad_right(text, width) : pad_left(text, width);
 }
 
 struct TableShape {
-  std::vector<std::size_t> widths;  // widths of the columns that fit
+  std::vector<Index> widths;  // widths of the columns that fit
   std::size_t left_out = 0;
 };
 
 TableShape shape_of(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options,
                     Language language) {
   TableShape shape;
-  std::size_t used = 0;
+  Index used = 0;
   for (const HeadColumn& column : options.columns) {
-    const std::size_t width = width_of(column, heads, language);
+    const Index width = width_of(column, heads, language);
     used += width + (shape.widths.empty() ? 0 : 2);
-    if (options.width > 0 && used > static_cast<std::size_t>(options.width) &&
-        !shape.widths.empty()) {
+    if (options.width > 0 && used > options.width && !shape.widths.empty()) {
       shape.left_out = options.columns.size() - shape.widths.size();
       break;
     }
@@ -108,12 +103,13 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
     }
     text += "\n";
   };
-  add_row([&](const HeadColumn& column, std::size_t width) {
-    return painted(aligned(column.heading(language), width, column.is_text), kBold, options.colour);
+  add_row([&](const HeadColumn& column, Index width) {
+    return painted(aligned(column.heading(language), width, column.is_text()), kBold,
+                   options.colour);
   });
   for (const ScoredHead& head : heads) {
-    add_row([&](const HeadColumn& column, std::size_t width) {
-      return painted(aligned(column.cell(head, language), width, column.is_text),
+    add_row([&](const HeadColumn& column, Index width) {
+      return painted(aligned(column.cell(head, language), width, column.is_text()),
                      cell_style(column, head), options.colour);
     });
   }
@@ -159,36 +155,33 @@ std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHe
   return text;
 }
 
-// Returns value / most as a bar of up to 16 characters, padded with blanks.
-std::string bar_text(double value, double most) {
+// Returns a value as a bar, padded with blanks; the largest value of `all` has 16 characters.
+std::string bar_text(double value, const std::map<Index, double>& all) {
   constexpr int kWidth = 16;
+  const double most =
+      std::ranges::max_element(all, {}, &std::pair<const Index, double>::second)->second;
   const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
-  return block_bar(static_cast<int>(std::lround(share * kWidth * 8)), kWidth);
+  return pad_right(block_bar(static_cast<int>(std::lround(share * kWidth * 8))), kWidth);
 }
 
 std::string layers_text(const HeadScores& scores, Language language) {
-  const std::vector<LayerMeans> layers = layer_means(scores);
-  LayerMeans most;
-  for (const LayerMeans& layer : layers) {
-    most.entropy = std::max(most.entropy, layer.entropy);
-    most.mean_distance = std::max(most.mean_distance, layer.mean_distance);
-  }
+  const std::map<Index, double> entropies = layer_means(scores, "entropy");
+  const std::map<Index, double> distances = layer_means(scores, "mean_distance");
   Table table({{in(language, "layer", "층"), true},
                {in(language, "entropy (nats)", "엔트로피 (nat)"), true},
                {in(language, "distance (tokens)", "거리 (토큰)"), true}});
-  for (const LayerMeans& layer : layers) {
-    table.add({std::to_string(layer.layer),
-               bar_text(layer.entropy, most.entropy) + " " + fixed_number(layer.entropy, 2),
-               bar_text(layer.mean_distance, most.mean_distance) + " " +
-                   fixed_number(layer.mean_distance, 1)});
+  for (const auto& [layer, entropy] : entropies) {
+    const double distance = distances.at(layer);
+    table.add({std::to_string(layer), bar_text(entropy, entropies) + " " + fixed_number(entropy, 2),
+               bar_text(distance, distances) + " " + fixed_number(distance, 1)});
   }
   return table.text();
 }
 
 double mean_distance_within(const HeadDistances& distances, const HeadSet& cluster) {
   const auto place = [&](const HeadId& head) {
-    return static_cast<std::size_t>(
-        std::find(distances.heads.begin(), distances.heads.end(), head) - distances.heads.begin());
+    return static_cast<std::size_t>(std::ranges::find(distances.heads, head) -
+                                    distances.heads.begin());
   };
   double sum = 0;
   double pairs = 0;
@@ -203,15 +196,11 @@ double mean_distance_within(const HeadDistances& distances, const HeadSet& clust
 
 // Returns "0.1 0.2": up to 12 names, then the number of other heads.
 std::string names_of(const HeadSet& heads, Language language) {
-  constexpr std::size_t kNamed = 12;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(heads.size(), kNamed); ++i) {
-    names += (names.empty() ? "" : " ") + head_name(heads[i]);
-  }
-  const std::size_t others = heads.size() - std::min(heads.size(), kNamed);
-  return others == 0 ? names
-                     : concat_text(names, in(language, " and ", " 외 "), others,
-                                   in(language, " others", "개"));
+  const std::size_t named = std::min<std::size_t>(heads.size(), 12);
+  const std::string names = joined(head_names(std::span(heads).first(named)), " ");
+  return named == heads.size() ? names
+                               : concat_text(names, in(language, " and ", " 외 "),
+                                             heads.size() - named, in(language, " others", "개"));
 }
 
 // Returns the line with the numbers of tokens and sequences that the scores are based on.

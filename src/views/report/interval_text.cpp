@@ -1,6 +1,6 @@
 #include "views/report/interval_text.h"
 
-#include "base/json.h"
+#include "base/transformed.h"
 #include "headlight/base/error.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
@@ -26,6 +26,31 @@ std::string loss_heading(double loss, Index tokens, Index documents) {
 
 Json interval_json(const Interval& interval) {
   return {{"mean", interval.mean}, {"low", interval.low}, {"high", interval.high}};
+}
+
+void add_ends(const std::string& name, const Interval& interval, Json& json) {
+  json[name + "_low"] = interval.low;
+  json[name + "_high"] = interval.high;
+}
+
+std::vector<PlotSeries> interval_curves(const std::vector<double>& x,
+                                        const std::vector<Interval>& values,
+                                        const std::string& name, bool points) {
+  PlotSeries low{.name = "95 % of the resampled means",
+                 .x = x,
+                 .y = transformed(values, &Interval::low),
+                 .thin = true,
+                 .colour = 5};
+  PlotSeries high = low;
+  high.name = "";
+  high.y = transformed(values, &Interval::high);
+  return {low,
+          high,
+          {.name = name,
+           .x = x,
+           .y = transformed(values, &Interval::mean),
+           .points = points,
+           .colour = 0}};
 }
 
 }  // namespace headlight

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "headlight/heads/bootstrap.h"
+#include "headlight/views/plot/line_plot.h"
 
 namespace headlight {
 
@@ -13,5 +15,11 @@ std::string change_text(const Interval& change, Index documents);
 std::string loss_heading(double loss, Index tokens, Index documents);
 // Returns {"mean": ..., "low": ..., "high": ...}.
 Json interval_json(const Interval& interval);
+// Adds the members NAME_low and NAME_high.
+void add_ends(const std::string& name, const Interval& interval, Json& json);
+// Returns the curve of the means at the places `x`, below it the curves of both ends.
+std::vector<PlotSeries> interval_curves(const std::vector<double>& x,
+                                        const std::vector<Interval>& values,
+                                        const std::string& name, bool points);
 
 }  // namespace headlight

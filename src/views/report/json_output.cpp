@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "base/display_text.h"
-#include "base/json.h"
+#include "base/transformed.h"
 
 namespace headlight {
 
@@ -24,11 +24,7 @@ std::string shown_token(std::int32_t id, const Tokenizer& tokenizer) {
 
 std::vector<std::string> shown_tokens(std::span<const std::int32_t> ids,
                                       const Tokenizer& tokenizer) {
-  std::vector<std::string> labels;
-  for (const std::int32_t id : ids) {
-    labels.push_back(shown_token(id, tokenizer));
-  }
-  return labels;
+  return transformed(ids, [&](std::int32_t id) { return shown_token(id, tokenizer); });
 }
 
 std::string quoted_label(std::int32_t id, const Tokenizer& tokenizer) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
+#include "base/transformed.h"
+#include "headlight/base/terminal_width.h"
 #include "headlight/views/plot/line_plot.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -13,7 +16,7 @@ namespace headlight {
 namespace {
 
 constexpr Index kCell = 12;  // columns of a token in a table
-constexpr std::size_t kGapWidth = 2;
+constexpr Index kGapWidth = 2;
 
 std::string cell_of(std::int32_t token, const Tokenizer& tokenizer) {
   return terminal_label(terminal_characters(shown_token(token, tokenizer)), kCell);
@@ -28,34 +31,19 @@ std::vector<std::string> overview_column(const LensResult& result, std::size_t p
                                          const Tokenizer& tokenizer) {
   std::vector<std::string> column{cell_of(result.tokens[position], tokenizer)};
   for (const LensRow& row : result.rows) {
-    const std::vector<TokenLogProbability>& likeliest = row.readings[position].likeliest;
-    column.push_back(cell_of(likeliest.front().token, tokenizer));
+    column.push_back(cell_of(row.readings[position].likeliest.front().token, tokenizer));
   }
   column.push_back(cell_of(result.targets[position], tokenizer));
   return column;
 }
 
-std::size_t width_of(const std::vector<std::string>& cells) {
-  std::size_t width = 0;
-  for (const std::string& cell : cells) {
-    width = std::max(width, display_width(cell));
-  }
-  return width;
-}
-
 // Returns columns side by side; the first cell of each is its title.
 std::string table_of(const std::vector<std::vector<std::string>>& columns) {
-  std::vector<Table::Column> titles;
-  for (const std::vector<std::string>& column : columns) {
-    titles.push_back({column.front(), true});
-  }
-  Table table(titles);
+  Table table(transformed(columns, [](const auto& column) {
+    return Table::Column{column.front(), true};
+  }));
   for (std::size_t line = 1; line < columns.front().size(); ++line) {
-    std::vector<std::string> cells;
-    for (const std::vector<std::string>& column : columns) {
-      cells.push_back(column[line]);
-    }
-    table.add(std::move(cells));
+    table.add(transformed(columns, [&](const auto& column) { return column[line]; }));
   }
   return table.text();
 }
@@ -68,14 +56,14 @@ std::string overview(const LensResult& result, const Tokenizer& tokenizer, Index
   margin.emplace_back("target");
   std::string text;
   std::vector<std::vector<std::string>> block{margin};
-  std::size_t width = width_of(margin);
+  Index width = widest(margin);
   for (std::size_t position = 0; position < result.positions.size(); ++position) {
     std::vector<std::string> column = overview_column(result, position, tokenizer);
-    const std::size_t added = kGapWidth + width_of(column);
-    if (block.size() > 1 && width + added > static_cast<std::size_t>(columns)) {
+    const Index added = kGapWidth + widest(column);
+    if (block.size() > 1 && width + added > columns) {
       text += table_of(block) + "\n";
       block.resize(1);
-      width = width_of(margin);
+      width = widest(margin);
     }
     width += added;
     block.push_back(std::move(column));
@@ -85,12 +73,12 @@ std::string overview(const LensResult& result, const Tokenizer& tokenizer, Index
 
 // Returns "Paris 81.2%  the 2.1%": as many tokens as fit `room` columns, at least one.
 std::string choices_text(const std::vector<TokenLogProbability>& choices,
-                         const Tokenizer& tokenizer, std::size_t room) {
+                         const Tokenizer& tokenizer, Index room) {
   std::string text;
   for (const TokenLogProbability& choice : choices) {
     const std::string next = (text.empty() ? "" : "  ") + cell_of(choice.token, tokenizer) + " " +
                              percent(choice.log_probability, 1);
-    if (!text.empty() && display_width(text) + display_width(next) > room) {
+    if (!text.empty() && terminal_width(text) + terminal_width(next) > room) {
       break;
     }
     text += next;
@@ -101,9 +89,7 @@ std::string choices_text(const std::vector<TokenLogProbability>& choices,
 // Returns the table of all numbers at one position.
 std::string details(const LensResult& result, std::size_t position, const Tokenizer& tokenizer,
                     Index columns) {
-  constexpr std::size_t kNumbers = 56;  // width of the columns before the tokens
-  const std::size_t room =
-      static_cast<std::size_t>(columns) - std::min(static_cast<std::size_t>(columns), kNumbers);
+  constexpr Index kNumbers = 56;  // width of the columns before the tokens
   Table table({{"layer", true},
                {"probability"},
                {"logprob"},
@@ -116,7 +102,7 @@ std::string details(const LensResult& result, std::size_t position, const Tokeni
     table.add({row.place.name, percent(reading.log_probability, 2),
                fixed_number(reading.log_probability, 3), grouped(reading.rank),
                fixed_number(reading.entropy, 3), fixed_number(reading.divergence, 3),
-               choices_text(reading.likeliest, tokenizer, room)});
+               choices_text(reading.likeliest, tokenizer, columns - kNumbers)});
   }
   return table.text();
 }
@@ -131,18 +117,16 @@ Json reading_json(const LensReading& reading, const Tokenizer& tokenizer) {
   return json;
 }
 
-Json place_json(const LensPlace& place) { return {{"row", place.name}, {"layer", place.layer}}; }
-
 // Returns one number of every reading, [R, P].
 template <class T, class Get>
-Tensor values_of(const LensResult& result, const Get& get) {
+std::vector<T> values_of(const LensResult& result, const Get& get) {
   std::vector<T> values;
   for (const LensRow& row : result.rows) {
     for (const LensReading& reading : row.readings) {
-      values.push_back(static_cast<T>(get(reading)));
+      values.push_back(static_cast<T>(std::invoke(get, reading)));
     }
   }
-  return Tensor::from(values, {std::ssize(result.rows), std::ssize(result.positions)});
+  return values;
 }
 
 // Returns one number of every likeliest token, [R, P, k].
@@ -152,7 +136,7 @@ Tensor choices_of(const LensResult& result, const Get& get) {
   for (const LensRow& row : result.rows) {
     for (const LensReading& reading : row.readings) {
       for (const TokenLogProbability& choice : reading.likeliest) {
-        values.push_back(static_cast<T>(get(choice)));
+        values.push_back(static_cast<T>(std::invoke(get, choice)));
       }
     }
   }
@@ -217,12 +201,10 @@ Json lens_json(const LensResult& result, const LensView& view, const Tokenizer& 
     json["positions"].push_back(std::move(position));
   }
   for (const LensRow& row : result.rows) {
-    Json entry = place_json(row.place);
-    entry["readings"] = Json::array();
-    for (const LensReading& reading : row.readings) {
-      entry["readings"].push_back(reading_json(reading, tokenizer));
-    }
-    json["rows"].push_back(std::move(entry));
+    const auto json_of = [&](const auto& reading) { return reading_json(reading, tokenizer); };
+    json["rows"].push_back({{"row", row.place.name},
+                            {"layer", row.place.layer},
+                            {"readings", transformed(row.readings, json_of)}});
   }
   return json;
 }
@@ -255,46 +237,39 @@ std::vector<ResultGrid> lens_grids(const LensResult& result, const LensView& vie
                     .row_title = shown.row_title,
                     .column_title = shown.column_title,
                     .rows = shown.rows,
-                    .columns = shown.columns};
-    for (const LensRow& row : result.rows) {
-      for (const LensReading& reading : row.readings) {
-        plot.values.push_back(value(reading));
-      }
-    }
+                    .columns = shown.columns,
+                    .values = values_of<double>(result, value)};
     grids.push_back({name, std::move(plot)});
   };
-  add("rank", "Rank of the actual next token (1: the likeliest)",
-      [](const LensReading& reading) { return static_cast<double>(reading.rank); });
-  add("entropy", "Entropy, nats", [](const LensReading& reading) { return reading.entropy; });
-  add("kl", "KL divergence from the output of the model, nats",
-      [](const LensReading& reading) { return reading.divergence; });
+  add("rank", "Rank of the actual next token (1: the likeliest)", &LensReading::rank);
+  add("entropy", "Entropy, nats", &LensReading::entropy);
+  add("kl", "KL divergence from the output of the model, nats", &LensReading::divergence);
   return grids;
 }
 
 ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer) {
+  const Shape shape{std::ssize(result.rows), std::ssize(result.positions)};
   const auto probability = [](const auto& known) { return std::exp(known.log_probability); };
-  std::vector<Index> layers;
-  std::vector<std::string> rows;
-  for (const LensRow& row : result.rows) {
-    layers.push_back(row.place.layer);
-    rows.push_back(row.place.name);
-  }
+  const auto layer = [](const LensRow& row) { return row.place.layer; };
+  const auto name = [](const LensRow& row) { return row.place.name; };
+  const auto floats = [&](const auto& value) {
+    return Tensor::from(values_of<float>(result, value), shape);
+  };
   NamedTensors tensors{
-      {"probability", values_of<float>(result, probability)},
-      {"log_probability",
-       values_of<float>(result, [](const auto& reading) { return reading.log_probability; })},
-      {"rank", values_of<std::int32_t>(result, [](const auto& reading) { return reading.rank; })},
-      {"entropy", values_of<float>(result, [](const auto& reading) { return reading.entropy; })},
-      {"kl", values_of<float>(result, [](const auto& reading) { return reading.divergence; })},
-      {"top_ids",
-       choices_of<std::int32_t>(result, [](const auto& choice) { return choice.token; })},
+      {"probability", floats(probability)},
+      {"log_probability", floats(&LensReading::log_probability)},
+      {"rank", Tensor::from(values_of<std::int32_t>(result, &LensReading::rank), shape)},
+      {"entropy", floats(&LensReading::entropy)},
+      {"kl", floats(&LensReading::divergence)},
+      {"top_ids", choices_of<std::int32_t>(result, &TokenLogProbability::token)},
       {"top_probabilities", choices_of<float>(result, probability)},
-      {"layers", list_of(layers)},
+      {"layers", list_of(transformed(result.rows, layer))},
       {"positions", list_of(result.positions)},
       {"tokens", list_of(result.tokens)},
       {"targets", list_of(result.targets)}};
   return {std::move(tensors),
-          {{"rows", rows}, {"token_labels", shown_tokens(result.tokens, tokenizer)}}};
+          {{"rows", transformed(result.rows, name)},
+           {"token_labels", shown_tokens(result.tokens, tokenizer)}}};
 }
 
 std::string lens_means_text(const LensMeansResult& result) {
@@ -310,25 +285,26 @@ std::string lens_means_text(const LensMeansResult& result) {
 Json lens_means_json(const LensMeansResult& result, const LensView& view) {
   Json json{{"point", name_of(view.point)}, {"tokens", result.tokens}, {"rows", Json::array()}};
   for (const LensMeans& row : result.rows) {
-    Json entry = place_json(row.place);
-    entry["loss"] = row.loss;
-    entry["accuracy"] = row.accuracy;
-    entry["entropy"] = row.entropy;
-    entry["kl"] = row.divergence;
-    json["rows"].push_back(std::move(entry));
+    json["rows"].push_back({{"row", row.place.name},
+                            {"layer", row.place.layer},
+                            {"loss", row.loss},
+                            {"accuracy", row.accuracy},
+                            {"entropy", row.entropy},
+                            {"kl", row.divergence}});
   }
   return json;
 }
 
 std::vector<ResultGrid> lens_means_grids(const LensMeansResult& result) {
   std::vector<ResultGrid> grids;
+  const auto name_of_row = [](const LensMeans& row) { return row.place.name; };
   const auto add = [&](const char* name, const char* title, double LensMeans::*value) {
-    MatrixPlot plot{.title = title, .row_title = "layer", .columns = {""}};
-    for (const LensMeans& row : result.rows) {
-      plot.rows.push_back(row.place.name);
-      plot.values.push_back(row.*value);
-    }
-    grids.push_back({name, std::move(plot)});
+    grids.push_back({name,
+                     {.title = title,
+                      .row_title = "layer",
+                      .rows = transformed(result.rows, name_of_row),
+                      .columns = {""},
+                      .values = transformed(result.rows, value)}});
   };
   add("loss", "Loss, nats a token", &LensMeans::loss);
   add("accuracy", "Share of tokens predicted correctly", &LensMeans::accuracy);
@@ -338,20 +314,20 @@ std::vector<ResultGrid> lens_means_grids(const LensMeansResult& result) {
 }
 
 std::string lens_means_svg(const LensMeansResult& result) {
-  LinePlot nats{.title = "Logit lens: predictions after each layer",
-                .x_label = layer_axis(result),
-                .y_label = "nats a token",
-                .y_from_zero = true,
-                .points = true};
-  nats.series = {series_of(result, "loss", &LensMeans::loss),
-                 series_of(result, "entropy", &LensMeans::entropy),
-                 series_of(result, "KL to the output", &LensMeans::divergence)};
-  LinePlot hits{.title = "Share of tokens that the layer predicts correctly",
-                .x_label = layer_axis(result),
-                .y_label = "accuracy",
-                .y_from_zero = true,
-                .points = true};
-  hits.series = {series_of(result, "", &LensMeans::accuracy)};
+  const LinePlot nats{.title = "Logit lens: predictions after each layer",
+                      .x_label = layer_axis(result),
+                      .y_label = "nats a token",
+                      .series = {series_of(result, "loss", &LensMeans::loss),
+                                 series_of(result, "entropy", &LensMeans::entropy),
+                                 series_of(result, "KL to the output", &LensMeans::divergence)},
+                      .y_from_zero = true,
+                      .points = true};
+  const LinePlot hits{.title = "Share of tokens that the layer predicts correctly",
+                      .x_label = layer_axis(result),
+                      .y_label = "accuracy",
+                      .series = {series_of(result, "", &LensMeans::accuracy)},
+                      .y_from_zero = true,
+                      .points = true};
   return line_panels_svg({nats, hits});
 }
 

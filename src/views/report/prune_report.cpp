@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include "base/json.h"
+#include "base/transformed.h"
 #include "headlight/base/error.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/files/file_writer.h"
@@ -40,18 +40,17 @@ std::string curve_svg(const std::vector<PrunePoint>& points) {
 
 Json prune_json(const PruneOutcome& outcome, const LoadedModel& loaded) {
   const HeadSet kept_heads = HeadSet::all(outcome.model->heads());
-  Json curve = Json::array();
-  for (const PrunePoint& point : outcome.plan.points) {
-    curve.push_back({{"kept", point.kept},
-                     {"loss", point.loss},
-                     {"removed", point.removed ? Json(head_name(*point.removed)) : Json()}});
-  }
+  const auto point_json = [](const PrunePoint& point) -> Json {
+    return {{"kept", point.kept},
+            {"loss", point.loss},
+            {"removed", point.removed ? Json(head_name(*point.removed)) : Json()}};
+  };
   Json json{{"heads", head_names(outcome.plan.heads)},
             {"kept", kept_heads.size()},
             {"kept_heads", head_names(kept_heads)},
             {"parameters", outcome.model->parameter_count()},
             {"parameters_before", loaded.model->parameter_count()},
-            {"curve", curve}};
+            {"curve", transformed(outcome.plan.points, point_json)}};
   json.update(outcome.losses);
   return json;
 }
@@ -71,7 +70,7 @@ void write_pruned(const std::string& out, const PruneOutcome& outcome, const Loa
 void print_pruning(const Json& json, const std::vector<PrunePoint>& points,
                    const std::string& out) {
   if (!points.empty()) {
-    Table table({{"removed", true}, {"heads", false}, {"loss", false}});
+    Table table({{"removed", true}, {"heads"}, {"loss"}});
     for (const PrunePoint& point : points) {
       const bool back = point.removed && point.kept < json["kept"].integer();
       table.add({point.removed ? head_name(*point.removed) + (back ? " (put back)" : "") : "",

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/transformed.h"
 #include "headlight/base/error.h"
+#include "headlight/base/terminal_width.h"
 #include "views/report/terminal_text.h"
 
 namespace headlight {
@@ -26,23 +28,19 @@ void Table::add(std::vector<std::string> cells) {
 }
 
 std::string Table::text() const {
-  std::vector<std::vector<std::string>> lines(1);
-  for (const Column& column : columns_) {
-    lines[0].push_back(column.title);
-  }
+  std::vector<std::vector<std::string>> lines{transformed(columns_, &Column::title)};
   lines.insert(lines.end(), rows_.begin(), rows_.end());
-  std::vector<std::size_t> widths(columns_.size());
+  std::vector<Index> widths(columns_.size());
   for (const std::vector<std::string>& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], display_width(line[i]));
+      widths[i] = std::max(widths[i], terminal_width(line[i]));
     }
   }
   std::string text;
   for (const std::vector<std::string>& line : lines) {
     std::string row;
     for (std::size_t i = 0; i < line.size(); ++i) {
-      const std::string blanks(widths[i] - display_width(line[i]), ' ');
-      row += columns_[i].is_text ? line[i] + blanks : blanks + line[i];
+      row += columns_[i].is_text ? pad_right(line[i], widths[i]) : pad_left(line[i], widths[i]);
       row += kColumnGap;
     }
     text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";

@@ -61,6 +61,14 @@ std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(terminal_width(text));
 }
 
+Index widest(const std::vector<std::string>& texts) {
+  Index width = 0;
+  for (const std::string& text : texts) {
+    width = std::max(width, terminal_width(text));
+  }
+  return width;
+}
+
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent) {
   std::istringstream words{std::string(text)};
   std::string lines;
@@ -87,34 +95,26 @@ std::string block_bar(int eighths) {
   return bar.append(kEighths[static_cast<std::size_t>(eighths % 8)]);
 }
 
-std::string block_bar(int eighths, int width) {
-  const int used = (eighths + 7) / 8;
-  return block_bar(eighths) + std::string(static_cast<std::size_t>(std::max(width - used, 0)), ' ');
-}
-
 std::string progress_line(double share, const std::vector<std::string>& parts, Index columns) {
   constexpr Index kLeastBar = 8;
   constexpr Index kMostBar = 24;
   constexpr Index kFrame = 3;  // "│", "│ "
   // Some terminals wrap a line that fills the last column.
   const Index room = columns - 1;
-  const auto width = [](const std::string& text) {
-    return static_cast<Index>(display_width(text));
-  };
   std::string text = parts.at(0);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const std::string longer = text + "  " + parts[i];
-    if (width(longer) + kLeastBar + kFrame > room) {
+    if (terminal_width(longer) + kLeastBar + kFrame > room) {
       break;
     }
     text = longer;
   }
-  const Index bar = std::min(kMostBar, room - kFrame - width(text));
+  const Index bar = std::min(kMostBar, room - kFrame - terminal_width(text));
   if (bar < kLeastBar) {
     return terminal_label(terminal_characters(text), std::max<Index>(room, 1));
   }
   const auto eighths = static_cast<int>(std::clamp(share, 0.0, 1.0) * static_cast<double>(bar) * 8);
-  return "│" + block_bar(eighths, static_cast<int>(bar)) + "│ " + text;
+  return "│" + pad_right(block_bar(eighths), bar) + "│ " + text;
 }
 
 }  // namespace headlight

@@ -24,15 +24,15 @@ std::string pad_right(const std::string& text, Index columns);
 // Returns terminal_width() as std::size_t.
 std::size_t display_width(std::string_view text);
 
+// Returns the largest terminal_width(); 0 without texts.
+Index widest(const std::vector<std::string>& texts);
+
 // Wraps the words of a text to lines of at most `columns`, each ending with a newline. Lines after
 // the first begin with `indent` blanks. A longer word gets a line of its own.
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent = 0);
 
 // Returns a bar as long as `eighths` eighths of a character.
 std::string block_bar(int eighths);
-
-// Returns the bar padded with blanks to `width` characters.
-std::string block_bar(int eighths, int width);
 
 // Returns a progress line of less than `columns`: "│████    │ 50% 3/6  loss 2.3". It shows the
 // first part always, and further parts as long as they fit beside a bar of 8 characters.

@@ -52,7 +52,6 @@ struct ResultPage {
   std::string graph = {};  // SVG
   std::vector<ResultGrid> grids = {};
 };
-// Returns the page as HTML. `page_files`: folder of the page's files; empty: the embedded files.
-std::string result_html(const ResultPage& page, const std::string& page_files = {});
+std::string result_html(const ResultPage& page);
 
 }  // namespace headlight

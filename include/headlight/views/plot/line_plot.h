@@ -7,10 +7,10 @@
 namespace headlight {
 
 struct PlotSeries {
-  std::string name;       // legend entry; empty: none
-  std::vector<double> x;  // ascending
-  std::vector<double> y;  // same length as x; non-finite values leave a gap
-  bool faint = false;     // thin and grey, without a legend entry: one of many
+  std::string name = {};       // legend entry; empty: none
+  std::vector<double> x = {};  // ascending
+  std::vector<double> y = {};  // same length as x; non-finite values leave a gap
+  bool faint = false;          // thin and grey, without a legend entry: one of many
   bool thin = false;
   bool points = false;  // a dot at every value
   int colour = -1;      // palette index, shared by related series; -1: the next free one

@@ -60,7 +60,7 @@ void draw_circuit(const Findings& findings, Report& report) {
                   circuit_svg(circuit, report.entry("circuit.svg", "title"),
                               report.entry("circuit.svg", "caption", json_of(findings))));
   }
-  PlotSeries series{.name = "", .x = {}, .y = {}};
+  PlotSeries series{};
   for (const CircuitFit& fit : circuit.curve) {
     series.x.push_back(std::log2(static_cast<double>(fit.edges)));
     series.y.push_back(fit.faithfulness);

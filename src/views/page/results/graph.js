@@ -7,10 +7,9 @@ import {hideTip, showTip} from '../tip.js';
 function widen(line, tell) {
   const reach = line.cloneNode();
   reach.setAttribute('class', 'reach');
-  reach.addEventListener('pointermove', (event) => {
+  reach.onpointermove = (event) =>
     showTip(event, tell.small, element('b', {textContent: tell.value}));
-  });
-  reach.addEventListener('pointerleave', hideTip);
+  reach.onpointerleave = hideTip;
   return reach;
 }
 

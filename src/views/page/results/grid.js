@@ -59,13 +59,7 @@ function tableOfGrid(grid) {
   const body = element('tbody', {className: written ? 'written' : ''}, ...rows.map((row, i) =>
     element('tr', {}, element('th', {scope: 'row', textContent: row}),
       ...columns.map((_, j) => cellOf(grid, i * columns.length + j, limit, written)))));
-  const table = element('table', {className: 'values'},
-    element('thead', {}, element('tr', {},
-      element('th', {className: 'corner', textContent: corner}),
-      ...titles.map((title) =>
-        element('th', {scope: 'col'}, element('span', {className: upright, textContent: title}))))),
-    body);
-  table.addEventListener('pointermove', (event) => {
+  const onpointermove = (event) => {
     const place = event.target.closest('[data-place]')?.dataset.place;
     if (place === undefined) {
       hideTip();
@@ -73,17 +67,17 @@ function tableOfGrid(grid) {
     }
     const {content, small} = tipOf(grid, Number(place));
     showTip(event, small, ...content);
-  });
-  table.addEventListener('pointerleave', hideTip);
-  return table;
+  };
+  return element('table', {className: 'values', onpointermove, onpointerleave: hideTip},
+    element('thead', {}, element('tr', {},
+      element('th', {className: 'corner', textContent: corner}),
+      ...titles.map((title) =>
+        element('th', {scope: 'col'}, element('span', {className: upright, textContent: title}))))),
+    body);
 }
 
 export function buildGrid(grid) {
-  const section = element('section', {className: 'result'},
-    element('h2', {textContent: grid.title}));
-  if (grid.note) {
-    section.append(element('p', {className: 'note', textContent: grid.note}));
-  }
-  section.append(element('div', {className: 'scroller'}, tableOfGrid(grid)));
-  return section;
+  return element('section', {className: 'result'}, element('h2', {textContent: grid.title}),
+    ...(grid.note ? [element('p', {className: 'note', textContent: grid.note})] : []),
+    element('div', {className: 'scroller'}, tableOfGrid(grid)));
 }

@@ -13,22 +13,15 @@ import {say} from '../words/words.js';
 function panelsPane(doc) {
   const drawn = [];
   const panels = layerHeads(doc).map((head) => {
-    const canvas = element('canvas', {role: 'img'});
-    canvas.setAttribute('aria-label', say('heatMapOnly', head.name));
-    const button = element('button', {type: 'button', title: say('openHead', head.name)},
-      element('b', {textContent: say('headName', head.head)}));
-    button.append(...[classTag(head)].filter(Boolean));
-    button.addEventListener('click', () => openHead(head));
+    const onpointermove = (event) =>
+      showCellTip(event, head, canvas.plot ? cellAt(event, canvas.plot) : null);
+    const canvas = element('canvas', {role: 'img', ariaLabel: say('heatMapOnly', head.name),
+                                      onpointermove, onpointerleave: hideTip});
+    const button = element('button', {type: 'button', title: say('openHead', head.name),
+                                      onclick: () => openHead(head)},
+      element('b', {textContent: say('headName', head.head)}),
+      ...[classTag(head)].filter(Boolean));
     const panel = element('figure', {}, element('figcaption', {}, button), canvas);
-    canvas.addEventListener('pointermove', (event) => {
-      const cell = canvas.plot && cellAt(event, canvas.plot);
-      if (cell) {
-        showCellTip(event, head, cell);
-      } else {
-        hideTip();
-      }
-    });
-    canvas.addEventListener('pointerleave', hideTip);
     drawn.push(() => { canvas.plot = drawPlot(canvas, head, panel.clientWidth, 360); });
     return panel;
   });

@@ -1,7 +1,8 @@
 // Head view: lines between tokens, a colour for each head of a layer.
 import {distinctColour, strength} from '../colours.js';
 import {element, tableOf} from '../dom.js';
-import {classTag, tokenName} from '../labels.js';
+import {classTag, dot} from '../labels.js';
+import {linkCell} from '../links.js';
 import {setDirection, showToken} from '../page.js';
 import {focusToken, layerHeads, shownDocuments, view} from '../state.js';
 import {listenForTokens} from '../text.js';
@@ -23,29 +24,25 @@ const headColour = (head) => distinctColour(head.head);
 function headChips() {
   const names = new Map(shownDocuments().flatMap((doc) =>
     layerHeads(doc).map((head) => [head.name, head])));
+  const press = () => chips.forEach((chip, i) => {
+    chip.ariaPressed = !view.hidden.has([...names.keys()][i]);
+  });
   const chips = [...names.values()].map((head) => {
-    const dot = element('i', {className: 'dot'});
-    dot.style.background = headColour(head);
-    const chip = element('button', {type: 'button', className: 'chip'}, dot,
-      say('headName', head.head), classTag(head)?.querySelector('.class') ?? '');
-    chip.setAttribute('aria-pressed', !view.hidden.has(head.name));
-    chip.addEventListener('click', (event) => {
+    const onclick = (event) => {
       if (event.detail === 2) {
         view.hidden = new Set([...names.keys()].filter((name) => name !== head.name));
       } else if (!view.hidden.delete(head.name)) {
         view.hidden.add(head.name);
       }
-      box.querySelectorAll('button').forEach((other, i) =>
-        other.setAttribute('aria-pressed', !view.hidden.has([...names.keys()][i])));
+      press();
       showToken();
-    });
-    return chip;
+    };
+    return element('button', {type: 'button', className: 'chip', onclick}, dot(headColour(head)),
+      say('headName', head.head), classTag(head)?.querySelector('.class') ?? '');
   });
-  const box = element('div', {className: 'chips', title: say('onlyThisHead')},
-                      ...chips);
-  box.setAttribute('role', 'group');
-  box.setAttribute('aria-label', say('headsToDraw'));
-  return box;
+  press();
+  return element('div', {className: 'chips', title: say('onlyThisHead'), role: 'group',
+                         ariaLabel: say('headsToDraw')}, ...chips);
 }
 
 // Returns a column of tokens: queries on the left, keys on the right.
@@ -56,9 +53,8 @@ function tokenColumn(doc, side, prefix) {
     item.dataset.token = i;
     return item;
   });
-  const column = element('div', {className: `tokens ${side}`, role: 'listbox'}, ...items);
-  column.tabIndex = 0;
-  column.setAttribute('aria-label', say(side === 'left' ? 'queries' : 'keys'));
+  const column = element('div', {className: `tokens ${side}`, role: 'listbox', tabIndex: 0,
+                                 ariaLabel: say(side === 'left' ? 'queries' : 'keys')}, ...items);
   const turn = () => setDirection(side === 'left' ? 'gives' : 'receives');
   column.addEventListener('pointerover', (event) => {
     if (event.pointerType === 'mouse') {
@@ -150,9 +146,7 @@ function headTable(doc) {
     visibleHeads(doc).map((head) => {
       const links = strongest(doc.count, (i) => linkWeight(head, i), 3);
       return element('tr', {}, element('th', {scope: 'row', textContent: head.name}),
-        ...[0, 1, 2].map((i) => element('td', {}, ...(links[i] ? [...tokenName(doc, links[i][1]),
-          ' ', element('span', {className: 'number', textContent: links[i][0].toFixed(3)})]
-          : []))));
+        ...[0, 1, 2].map((i) => linkCell(doc, links[i])));
     }));
 }
 
@@ -165,15 +159,14 @@ function linesPane(doc, number) {
   const table = element('div', {className: 'scroller'});
   const box = element('details', {className: 'table-box', open: true},
     element('summary', {textContent: 'Strongest links of the chosen token'}), table);
-  const pane = {doc, head: layerHeads(doc)[0] ?? null,
-                node: element('div', {}, scroller, box)};
+  const pane = {doc, head: layerHeads(doc)[0] ?? null, node: element('div', {}, scroller, box)};
   pane.showToken = () => {
     const chosen = hasChosen() ? focusToken(doc) : null;
     for (const {column, items, side} of [left, right]) {
       const active = (side === 'left') === (view.direction === 'gives');
       items.forEach((item, i) => {
         item.classList.toggle('chosen', active && i === chosen);
-        item.setAttribute('aria-selected', active && i === chosen);
+        item.ariaSelected = active && i === chosen;
       });
       column.setAttribute('aria-activedescendant',
         chosen === null ? '' : column.children[chosen].id);
@@ -202,6 +195,5 @@ function linesPane(doc, number) {
 
 export function buildHeadView() {
   return {panes: shownDocuments().map(linesPane),
-          tools: [layerPicker(), directionSwitch(), headChips()],
-          hint: say('headHint')};
+          tools: [layerPicker(), directionSwitch(), headChips()], hint: say('headHint')};
 }

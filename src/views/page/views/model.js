@@ -29,11 +29,7 @@ function listenToMap(marks, head, plotNow) {
   const hover = (event) => {
     const cell = cellAt(event, plotNow());
     drawMarks(marks, plotNow(), cell);
-    if (cell === null) {
-      hideTip();
-    } else {
-      showCellTip(event, head, cell);
-    }
+    showCellTip(event, head, cell);
   };
   marks.addEventListener('pointermove', hover);
   marks.addEventListener('pointerdown', hover);
@@ -60,8 +56,8 @@ function headPane(doc, number, narrow) {
     return {doc, head, node: element('p', {className: 'hint',
       textContent: say('noHead', view.head)}), showToken() {}};
   }
-  const heat = element('canvas', {className: 'heat', role: 'img'});
-  heat.setAttribute('aria-label', say('heatMap', head.name));
+  const heat = element('canvas', {className: 'heat', role: 'img',
+                                  ariaLabel: say('heatMap', head.name)});
   const marks = element('canvas', {className: 'marks', ariaHidden: 'true'});
   const title = element('h3');
   const list = element('ol', {className: 'links'});
@@ -89,8 +85,7 @@ function headPane(doc, number, narrow) {
 export function buildModelView() {
   if (!view.open) {
     return {panes: shownDocuments().map(thumbnailGrid), close: closeThumbnails, markCurrent,
-            focusHead: focusThumbnail,
-            hint: say('modelHint')};
+            focusHead: focusThumbnail, hint: say('modelHint')};
   }
   const docs = shownDocuments();
   return {panes: docs.map((doc, i) => headPane(doc, i, docs.length > 1)), tools: headTools()};

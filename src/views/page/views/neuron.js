@@ -1,8 +1,9 @@
 // Neuron view: the query and keys of a head, multiplied step by step.
-import {darkGround, level, palette} from '../colours.js';
+import {darkGround} from '../colours.js';
 import {decodeVectors} from '../documents.js';
 import {element, tableOf} from '../dom.js';
 import {tokenName} from '../labels.js';
+import {weightBar} from '../links.js';
 import {focusToken, shownDocuments, view} from '../state.js';
 import {textBox} from '../text.js';
 import {hideTip, showTip} from '../tip.js';
@@ -26,17 +27,16 @@ export function numberPixels(values, largest) {
 
 // Returns a vector as a strip of cells with tooltips.
 function strip(name, values, largest) {
-  const canvas = element('canvas', {className: 'strip', width: values.length, height: 1,
-                                    role: 'img'});
-  canvas.setAttribute('aria-label', say('numbers', name, values.length));
-  canvas.getContext('2d').putImageData(numberPixels(values, largest), 0, 0);
-  canvas.addEventListener('pointermove', (event) => {
+  const onpointermove = (event) => {
     const box = canvas.getBoundingClientRect();
     const i = Math.min(values.length - 1,
       Math.max(0, Math.floor((event.clientX - box.left) / box.width * values.length)));
     showTip(event, name, `[${i}] = `, element('b', {textContent: values[i].toFixed(3)}));
-  });
-  canvas.addEventListener('pointerleave', hideTip);
+  };
+  const canvas = element('canvas', {className: 'strip', width: values.length, height: 1,
+                                    role: 'img', ariaLabel: say('numbers', name, values.length),
+                                    onpointermove, onpointerleave: hideTip});
+  canvas.getContext('2d').putImageData(numberPixels(values, largest), 0, 0);
   return canvas;
 }
 
@@ -62,9 +62,6 @@ const largestOf = (arrays) => arrays.reduce((most, values) =>
   values.reduce((a, value) => Math.max(a, Math.abs(value)), most), 0);
 
 function neuronRow(doc, step, scales) {
-  const bar = element('i');
-  bar.style.width = `${100 * step.weight}%`;
-  bar.style.background = palette().css[Math.max(level(step.weight), 60)];
   const name = doc.labels[step.key];
   return element('tr', {},
     element('th', {scope: 'row'}, ...tokenName(doc, step.key)),
@@ -72,7 +69,7 @@ function neuronRow(doc, step, scales) {
     element('td', {}, strip(say('vectorOf', 'product', name), step.product, scales.product)),
     element('td', {className: 'number', textContent: step.score.toFixed(2)}),
     element('td', {className: 'number', textContent: step.weight.toFixed(3)}),
-    element('td', {className: 'bar-cell', ariaHidden: 'true'}, bar));
+    element('td', {className: 'bar-cell', ariaHidden: 'true'}, weightBar(step.weight)));
 }
 
 function neuronTable(head, query) {
@@ -115,15 +112,13 @@ function neuronPane(doc, number) {
       steps.replaceChildren(...neuronTable(head, focusToken(doc)));
       scrollTo(scrollX, place);
     } else {
-      steps.replaceChildren(element('p', {className: 'hint missing', textContent: head === null
-        ? say('noHead', view.head)
-        : say('noVectors')}));
+      steps.replaceChildren(element('p', {className: 'hint missing', textContent:
+        head === null ? say('noHead', view.head) : say('noVectors')}));
     }
   };
   return pane;
 }
 
 export function buildNeuronView() {
-  return {panes: shownDocuments().map(neuronPane), tools: headTools(),
-          hint: say('neuronHint')};
+  return {panes: shownDocuments().map(neuronPane), tools: headTools(), hint: say('neuronHint')};
 }

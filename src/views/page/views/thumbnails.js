@@ -44,41 +44,36 @@ const sight = new IntersectionObserver((entries) => {
 }, {rootMargin: '200px'});
 
 function thumbnail(head) {
-  const button = element('button', {type: 'button', title: say('headName', head.name), head},
-                         element('canvas', {ariaHidden: 'true'}));
-  button.setAttribute('aria-label', headTitle(head));
+  const button = element('button', {
+    type: 'button', head, title: say('headName', head.name), ariaLabel: headTitle(head),
+    style: `grid-area: ${head.row + 2} / ${head.column + 2}`, onclick: () => openHead(head),
+  }, element('canvas', {ariaHidden: 'true'}));
   if (head.score) {
     const score = head.score[1].toFixed(2);
-    button.setAttribute('aria-label', say('headClass', headTitle(head), classLabel(head.score), score));
+    button.ariaLabel = say('headClass', headTitle(head), classLabel(head.score), score);
     button.append(classTag(head));
     button.title += `: ${classLabel(head.score)} ${score}`;
   }
-  button.style.gridArea = `${head.row + 2} / ${head.column + 2}`;
-  button.addEventListener('click', () => openHead(head));
   thumbnails.set(head, button);
   sight.observe(button);
   return button;
 }
 
 export function thumbnailGrid(doc) {
-  const grid = element('div', {className: 'thumbnails'});
-  grid.setAttribute('role', 'group');
-  grid.setAttribute('aria-label', say('headsOf', documentName(doc)));
   // As large as the window's height allows for all layers, within readable limits.
   const largest = `clamp(60px, calc((100vh - 330px) / ${doc.layers.length}), 260px)`;
   const smallest = doc.heads.some((head) => head.score) ? '72px' : '52px';
-  grid.style.gridTemplateColumns =
-    `max-content repeat(${doc.columns.length}, minmax(${smallest}, ${largest}))`;
-  grid.append(element('span', {className: 'layer'}), ...doc.columns.map((head) =>
-    element('span', {textContent: say('headName', head)})));
-  doc.layers.forEach((layer, row) => {
-    const label = element('span', {className: 'layer', textContent: say('layerName', layer.layer)});
-    label.style.gridArea = `${row + 2} / 1`;
-    grid.append(label);
-  });
-  grid.append(...doc.heads.map(thumbnail));
-  return {doc, head: null, node: element('div', {className: 'scroller'}, grid),
-          showToken() {}};
+  const columns = `max-content repeat(${doc.columns.length}, minmax(${smallest}, ${largest}))`;
+  const grid = element('div', {className: 'thumbnails', role: 'group',
+                               ariaLabel: say('headsOf', documentName(doc)),
+                               style: `grid-template-columns: ${columns}`},
+    element('span', {className: 'layer'}),
+    ...doc.columns.map((head) => element('span', {textContent: say('headName', head)})),
+    ...doc.layers.map(({layer}, row) => element('span', {
+      className: 'layer', textContent: say('layerName', layer), style: `grid-area: ${row + 2} / 1`,
+    })),
+    ...doc.heads.map(thumbnail));
+  return {doc, head: null, node: element('div', {className: 'scroller'}, grid), showToken() {}};
 }
 
 // Makes the current head the only thumbnail that the Tab key reaches.

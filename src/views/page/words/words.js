@@ -4,9 +4,7 @@ import {english} from './english.js';
 let words = english;
 
 // Replaces the English texts by a table of texts and of functions that return texts.
-export function setWords(table) {
-  words = table;
-}
+export const setWords = (table) => { words = table; };
 
 export function say(key, ...values) {
   const said = words[key];
