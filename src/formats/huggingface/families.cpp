@@ -109,12 +109,6 @@ ModelConfig parse_model_config(std::string_view text, std::string_view name) {
   });
 }
 
-Index read_layer_count(const ConfigReader& reader, const char* key, Index usual) {
-  const Index layers = reader.size(key, usual);
-  require_value(layers <= kMostLayers, key, "expected 1 to ", kMostLayers, ", got ", layers);
-  return layers;
-}
-
 Index read_window(const ConfigReader& reader, Index usual) {
   constexpr const char* kKey = "sliding_window";
   return reader.is_null(kKey) ? 0 : reader.size(kKey, usual);

@@ -62,8 +62,6 @@ ModelConfig parse_model_config(std::string_view json, std::string_view name);
 
 // Functions that several families share.
 
-// Reads the number of layers. Throws Error about the key unless it is 1 to kMostLayers.
-Index read_layer_count(const ConfigReader& reader, const char* key, Index usual);
 // Reads sliding_window: 0 if it is null, `usual` if it is missing.
 Index read_window(const ConfigReader& reader, Index usual);
 // Returns the window of each layer, 0 for none. layer_types decides if present, else `sliding`.

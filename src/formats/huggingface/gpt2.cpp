@@ -34,7 +34,7 @@ GptConfig read_gpt2(const ConfigReader& reader) {
   config.vocab_size = reader.size("vocab_size", 50257);
   config.block_size = reader.size("n_positions", reader.size("n_ctx", 1024));
   config.n_embd = reader.size("n_embd", 768);
-  config.n_layer = read_layer_count(reader, "n_layer", 12);
+  config.n_layer = reader.size("n_layer", 12, 1, kMostLayers);
   config.n_head = reader.size("n_head", 12);
   const Index inner = reader.size("n_inner", 4 * config.n_embd);
   config.n_inner = inner == 4 * config.n_embd ? 0 : inner;
