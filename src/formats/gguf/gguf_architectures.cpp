@@ -395,7 +395,10 @@ const GgufArchitecture& gguf_architecture_for(const GptConfig& config) {
   // Reports the reason of the closest architecture.
   std::string_view nearest = config.position == PositionKind::rope ? "gptneox" : "gpt2";
   if (config.norm_type == NormKind::rms) {
-    nearest = config.norm_gain_plus_one ? "gemma3" : config.qk_norm ? "qwen3" : "llama";
+    nearest = config.qk_norm ? "qwen3" : "llama";
+  }
+  if (config.norm_type == NormKind::rms && config.norm_gain_plus_one) {
+    nearest = "gemma3";
   }
   const auto found = std::ranges::find(kArchitectures, nearest, &GgufArchitecture::name);
   fail("gguf: ", refusal_of(*found, config));

@@ -43,9 +43,6 @@ extern const ModelFamily kHeadlight;
 // Returns the first family that can express the configuration.
 const ModelFamily& family_for(const GptConfig& config);
 
-// Throws Error, "hf: ..." with the reason, if only kHeadlight can express the configuration.
-void require_family(const GptConfig& config);
-
 // Returns the whole config.json.
 std::string family_config_json(const ModelFamily& family, const GptConfig& config,
                                const Tokenizer& tokenizer);
