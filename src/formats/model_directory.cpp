@@ -189,7 +189,13 @@ NamedTensors model_tensors(const Gpt& model) {
   return stored_tensors(model, family_for(model.config()).layout);
 }
 
-void require_exportable(const GptConfig& config) { require_family(config); }
+void require_exportable(const GptConfig& config) {
+  const ModelFamily* nearest = config.position == PositionKind::rope ? &kGptNeoX : &kGpt2;
+  if (config.norm_type == NormKind::rms) {
+    nearest = &kLlama;
+  }
+  require(&family_for(config) != &kHeadlight, "hf: ", nearest->refusal(config));
+}
 
 void simplify_heads(GptConfig& config) {
   const bool same_count = std::all_of(config.heads_per_layer.begin(), config.heads_per_layer.end(),

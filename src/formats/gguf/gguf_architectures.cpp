@@ -79,11 +79,6 @@ std::vector<StoredTensor> gemma_tensors(const Weight& weight, const GptConfig& c
 
 Index head_width_of(const GptConfig& config) { return block_plan(config, 0).attention.head_width; }
 
-void require_whole_turns(GgufKeys& keys, const GptConfig& config) {
-  require_value(config.rope.width == 0, keys.whole("rope.dimension_count"), "expected ",
-                config.head_width, ", the width of a head, got ", config.rope.width);
-}
-
 // Reads the configuration that Llama, Qwen and Gemma share.
 void read_rms_layers(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
   config.bias = false;
@@ -93,22 +88,19 @@ void read_rms_layers(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
   config.activation = Activation::silu;
   config.position = PositionKind::rope;
   config.rope = read_gguf_rope(keys, file, config.head_width);
-  require_whole_turns(keys, config);
+  require_value(config.rope.width == 0, keys.whole("rope.dimension_count"), "expected ",
+                config.head_width, ", the width of a head, got ", config.rope.width);
   config.qkv_bias = file.find_tensor("blk.0.attn_q.bias") != nullptr;
   config.attention_output_bias = file.find_tensor("blk.0.attn_output.bias") != nullptr;
   config.mlp_bias = file.find_tensor("blk.0.ffn_up.bias") != nullptr;
 }
 
-// Throws Error for a window shorter than the context, because llama.cpp would ignore it.
-void require_no_window(GgufKeys& keys, const GptConfig& config) {
+void read_llama(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
+  read_rms_layers(keys, file, config);
+  // llama.cpp would ignore a window that is shorter than the context.
   const Index window = keys.integer("attention.sliding_window", 0);
   require_value(window == 0 || window >= config.block_size, keys.whole("attention.sliding_window"),
                 "expected 0 or at least the context of ", config.block_size, ", got ", window);
-}
-
-void read_llama(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
-  read_rms_layers(keys, file, config);
-  require_no_window(keys, config);
 }
 
 void read_qwen3(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
@@ -208,28 +200,24 @@ std::string refusal_of_gptneox(const GptConfig& config) {
              : "these biases cannot be expressed: gptneox of llama.cpp has all of them";
 }
 
-// Writes the bounds of Llama 3's scaling. llama.cpp only needs the tensor of factors.
-void write_llama3_bounds(const RopeOptions& rope, GgufKeyWriter& keys) {
+void write_rope(const GptConfig& config, GgufKeyWriter& keys) {
+  const RopeOptions& rope = config.rope;
+  keys.size("rope.dimension_count", rope.width > 0 ? rope.width : head_width_of(config));
+  keys.number("rope.freq_base", rope.theta);
+  if (rope.scaling == RopeScaling::linear) {
+    keys.add("rope.scaling.type", std::string("linear"));
+    keys.number("rope.scaling.factor", rope.factor);
+  }
+  // llama.cpp only needs the tensor of factors.
   const RopeOptions usual;
-  if (rope.low_freq_factor != usual.low_freq_factor ||
-      rope.high_freq_factor != usual.high_freq_factor ||
-      rope.original_max_position_embeddings != usual.original_max_position_embeddings) {
+  const bool has_usual_bounds =
+      rope.low_freq_factor == usual.low_freq_factor &&
+      rope.high_freq_factor == usual.high_freq_factor &&
+      rope.original_max_position_embeddings == usual.original_max_position_embeddings;
+  if (rope.scaling == RopeScaling::llama3 && !has_usual_bounds) {
     keys.number(kGgufLowFrequency, rope.low_freq_factor);
     keys.number(kGgufHighFrequency, rope.high_freq_factor);
     keys.size(kGgufOriginalContext, rope.original_max_position_embeddings);
-  }
-}
-
-void write_rope(const GptConfig& config, GgufKeyWriter& keys) {
-  const Index width = config.rope.width > 0 ? config.rope.width : head_width_of(config);
-  keys.size("rope.dimension_count", width);
-  keys.number("rope.freq_base", config.rope.theta);
-  if (config.rope.scaling == RopeScaling::linear) {
-    keys.add("rope.scaling.type", std::string("linear"));
-    keys.number("rope.scaling.factor", config.rope.factor);
-  }
-  if (config.rope.scaling == RopeScaling::llama3) {
-    write_llama3_bounds(config.rope, keys);
   }
 }
 
@@ -407,7 +395,10 @@ const GgufArchitecture& gguf_architecture_for(const GptConfig& config) {
   // Reports the reason of the closest architecture.
   std::string_view nearest = config.position == PositionKind::rope ? "gptneox" : "gpt2";
   if (config.norm_type == NormKind::rms) {
-    nearest = config.norm_gain_plus_one ? "gemma3" : config.qk_norm ? "qwen3" : "llama";
+    nearest = config.qk_norm ? "qwen3" : "llama";
+  }
+  if (config.norm_type == NormKind::rms && config.norm_gain_plus_one) {
+    nearest = "gemma3";
   }
   const auto found = std::ranges::find(kArchitectures, nearest, &GgufArchitecture::name);
   fail("gguf: ", refusal_of(*found, config));

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "headlight/base/error.h"
-#include "headlight/nn/gpt_config.h"
 
 namespace headlight {
 
@@ -38,14 +37,14 @@ const Json* ConfigReader::find(const char* key, bool (Json::*is_kind)() const,
   return value;
 }
 
-Index ConfigReader::size(const char* key, Index fallback, Index smallest) const {
+Index ConfigReader::size(const char* key, Index fallback, Index smallest, Index largest) const {
   const Json* value = find(key, &Json::is_integer, "a whole number");
   if (value == nullptr) {
     return fallback;
   }
   const Index size = value->integer();
-  require_value(size >= smallest && size <= kLargestSize, name(key), "expected ", smallest, " to ",
-                kLargestSize, ", got ", size);
+  require_value(size >= smallest && size <= largest, name(key), "expected ", smallest, " to ",
+                largest, ", got ", size);
   return size;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "formats/huggingface/asked_keys.h"
+#include "headlight/nn/gpt_config.h"
 
 namespace headlight {
 
@@ -24,8 +25,9 @@ class ConfigReader {
   const AskedKeys& asked() const { return *asked_; }
   const Json* find(const char* key) const;
   bool is_null(const char* key) const;  // true if the key exists and is null
-  // Returns a size. Throws Error above kLargestSize, before a size can overflow or become memory.
-  Index size(const char* key, Index fallback, Index smallest = 1) const;
+  // Returns a size. Throws Error above `largest`, before a size can overflow or become memory.
+  Index size(const char* key, Index fallback, Index smallest = 1,
+             Index largest = kLargestSize) const;
   double number(const char* key, double fallback) const;
   std::optional<bool> boolean(const char* key) const;
   bool boolean(const char* key, bool fallback) const { return boolean(key).value_or(fallback); }

@@ -17,20 +17,6 @@ constexpr std::array kFamilies{&kGpt2,  &kGptNeo, &kGptNeoX, &kLlama,    &kMistr
 constexpr const char* kWhole = "full_attention";
 constexpr const char* kSliding = "sliding_attention";
 
-// Returns the family closest to a model that no family can express.
-const ModelFamily& nearest_family(const GptConfig& config) {
-  if (config.norm_type == NormKind::rms) {
-    return kLlama;
-  }
-  return config.position == PositionKind::rope ? kGptNeoX : kGpt2;
-}
-
-// Throws Error for quantised weights.
-void refuse_quantization(const ConfigReader& reader) {
-  require_value(reader.find("quantization_config") == nullptr, "quantization_config",
-                "quantised weights are not supported; GGUF files are");
-}
-
 // Keys of transformers that do not change a model's function: its origin and storage, special
 // tokens (see TokenSettings), heads for other tasks.
 constexpr std::string_view kIdle =
@@ -77,10 +63,6 @@ const ModelFamily& family_for(const GptConfig& config) {
   return **found;
 }
 
-void require_family(const GptConfig& config) {
-  require(&family_for(config) != &kHeadlight, "hf: ", nearest_family(config).refusal(config));
-}
-
 std::string family_config_json(const ModelFamily& family, const GptConfig& config,
                                const Tokenizer& tokenizer) {
   Json json = family.config_json(config);
@@ -99,7 +81,8 @@ ModelConfig parse_model_config(std::string_view text, std::string_view name) {
   return in_place(concat_text(name, ": "), [&] {
     const ConfigReader reader(json);
     const ModelFamily& family = family_of_type(reader.text("model_type", ""));
-    refuse_quantization(reader);
+    require_value(reader.find("quantization_config") == nullptr, "quantization_config",
+                  "quantised weights are not supported; GGUF files are");
     ModelConfig result{&family, family.read_config(reader)};
     // Throws Error for sizes that no file could hold.
     reader.asked().in_file_keys("", [&] { count_parameters(result.config); });
@@ -107,12 +90,6 @@ ModelConfig parse_model_config(std::string_view text, std::string_view name) {
     result.unread = unread_keys(json, reader.asked());
     return result;
   });
-}
-
-Index read_layer_count(const ConfigReader& reader, const char* key, Index usual) {
-  const Index layers = reader.size(key, usual);
-  require_value(layers <= kMostLayers, key, "expected 1 to ", kMostLayers, ", got ", layers);
-  return layers;
 }
 
 Index read_window(const ConfigReader& reader, Index usual) {

@@ -43,9 +43,6 @@ extern const ModelFamily kHeadlight;
 // Returns the first family that can express the configuration.
 const ModelFamily& family_for(const GptConfig& config);
 
-// Throws Error, "hf: ..." with the reason, if only kHeadlight can express the configuration.
-void require_family(const GptConfig& config);
-
 // Returns the whole config.json.
 std::string family_config_json(const ModelFamily& family, const GptConfig& config,
                                const Tokenizer& tokenizer);
@@ -62,8 +59,6 @@ ModelConfig parse_model_config(std::string_view json, std::string_view name);
 
 // Functions that several families share.
 
-// Reads the number of layers. Throws Error about the key unless it is 1 to kMostLayers.
-Index read_layer_count(const ConfigReader& reader, const char* key, Index usual);
 // Reads sliding_window: 0 if it is null, `usual` if it is missing.
 Index read_window(const ConfigReader& reader, Index usual);
 // Returns the window of each layer, 0 for none. layer_types decides if present, else `sliding`.

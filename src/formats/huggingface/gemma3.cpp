@@ -52,7 +52,7 @@ GptConfig read_config(const ConfigReader& reader) {
   config.vocab_size = reader.size("vocab_size", 262208);
   config.block_size = reader.size("max_position_embeddings", Index{1} << 17);
   config.n_embd = reader.size("hidden_size", 2304);
-  config.n_layer = read_layer_count(reader, "num_hidden_layers", 26);
+  config.n_layer = reader.size("num_hidden_layers", 26, 1, kMostLayers);
   config.n_head = reader.size("num_attention_heads", 8);
   config.n_kv_head = reader.size("num_key_value_heads", 4);
   config.n_inner = reader.size("intermediate_size", 9216);

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include "formats/huggingface/families.h"
+#include "formats/word_list.h"
 #include "headlight/base/error.h"
 
 // GPT-2 (Radford et al. 2019), whose tensor names Gpt::parameters() uses. Models that GPT-2 cannot
@@ -12,21 +12,15 @@ namespace headlight {
 Activation read_activation(const ConfigReader& reader, const char* key, const char* usual) {
   const std::string text = reader.text(key, usual);
   // Other names in transformers for the same functions.
-  constexpr std::array kOthers =
-      std::to_array<Choice<Activation>>({{"gelu_pytorch_tanh", Activation::gelu_tanh},
-                                         {"gelu_fast", Activation::gelu_tanh},
-                                         {"gelu_accurate", Activation::gelu_tanh},
-                                         {"gelu_python_tanh", Activation::gelu_tanh},
-                                         {"gelu_python", Activation::gelu_erf},
-                                         {"swish", Activation::silu}});
-  const auto* other = std::find_if(kOthers.begin(), kOthers.end(),
-                                   [&](const auto& choice) { return choice.name == text; });
-  if (other != kOthers.end()) {
-    return other->value;
+  if (has_word("gelu_pytorch_tanh gelu_fast gelu_accurate gelu_python_tanh", text)) {
+    return Activation::gelu_tanh;
+  }
+  if (text == "gelu_python" || text == "swish") {
+    return text == "swish" ? Activation::silu : Activation::gelu_erf;
   }
   std::vector<std::string_view> names(kChoiceNames<Activation>.begin(),
                                       kChoiceNames<Activation>.end());
-  if (std::find(names.begin(), names.end(), text) == names.end()) {
+  if (std::ranges::count(names, text) == 0) {
     names.insert(names.begin() + 1, "gelu_pytorch_tanh");
     fail_choice(key, names, text);
   }
@@ -40,7 +34,7 @@ GptConfig read_gpt2(const ConfigReader& reader) {
   config.vocab_size = reader.size("vocab_size", 50257);
   config.block_size = reader.size("n_positions", reader.size("n_ctx", 1024));
   config.n_embd = reader.size("n_embd", 768);
-  config.n_layer = read_layer_count(reader, "n_layer", 12);
+  config.n_layer = reader.size("n_layer", 12, 1, kMostLayers);
   config.n_head = reader.size("n_head", 12);
   const Index inner = reader.size("n_inner", 4 * config.n_embd);
   config.n_inner = inner == 4 * config.n_embd ? 0 : inner;

@@ -38,7 +38,7 @@ GptConfig read_gpt_neo(const ConfigReader& reader) {
   config.vocab_size = reader.size("vocab_size", 50257);
   config.block_size = reader.size("max_position_embeddings", 2048);
   config.n_embd = reader.size("hidden_size", 2048);
-  config.n_layer = read_layer_count(reader, "num_layers", 24);
+  config.n_layer = reader.size("num_layers", 24, 1, kMostLayers);
   config.n_head = reader.size("num_heads", 16);
   config.n_inner = reader.size("intermediate_size", 0);
   config.activation = read_activation(reader, "activation_function", "gelu_new");

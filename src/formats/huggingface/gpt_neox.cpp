@@ -14,7 +14,7 @@ GptConfig read_gpt_neox(const ConfigReader& reader) {
   config.vocab_size = reader.size("vocab_size", 50432);
   config.block_size = reader.size("max_position_embeddings", 2048);
   config.n_embd = reader.size("hidden_size", 6144);
-  config.n_layer = read_layer_count(reader, "num_hidden_layers", 44);
+  config.n_layer = reader.size("num_hidden_layers", 44, 1, kMostLayers);
   config.n_head = reader.size("num_attention_heads", 64);
   config.n_inner = reader.size("intermediate_size", 24576);
   config.activation = read_activation(reader, "hidden_act", "gelu");

@@ -25,7 +25,7 @@ GptConfig read_layers(const ConfigReader& reader, const UsualSizes& usual) {
   config.vocab_size = reader.size("vocab_size", usual.vocabulary);
   config.block_size = reader.size("max_position_embeddings", usual.block);
   config.n_embd = reader.size("hidden_size", 4096);
-  config.n_layer = read_layer_count(reader, "num_hidden_layers", 32);
+  config.n_layer = reader.size("num_hidden_layers", 32, 1, kMostLayers);
   config.n_head = reader.size("num_attention_heads", 32);
   const char* const key_heads = "num_key_value_heads";
   config.n_kv_head = reader.size(key_heads, reader.is_null(key_heads) ? 0 : usual.key_heads);

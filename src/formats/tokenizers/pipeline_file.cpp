@@ -24,7 +24,6 @@ class PipelineReader {
       : root_(root), name_(name), model_(json_member(root, "model", name)) {}
 
   PipelineParts read(std::string_view file, std::string_view end_name) {
-    check_model();
     read_vocabulary();
     const PreTokenizerSteps steps =
         read_pre_tokenizer(root_.value("pre_tokenizer", Json()), at("pre_tokenizer"));
@@ -48,11 +47,6 @@ class PipelineReader {
 
   bool model_flag(std::string_view key) const {
     return json_flag(model_, key, false, at("model."));
-  }
-
-  void check_model() const {
-    const Json dropout = model_.value("dropout", Json());
-    require(dropout.is_null() || dropout == Json(0), at("model.dropout"), ": expected null");
   }
 
   std::int32_t id_of(const Json& id, std::string_view token, std::string_view key) const {

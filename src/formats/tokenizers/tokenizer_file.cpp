@@ -191,18 +191,6 @@ void add_merges(const Json& merges, BpeVocabularyBuilder& builder, std::string_v
   }
 }
 
-// Reads the byte-level BPE of a tokenizer.json, whose `vocabulary` is already read. Throws Error if
-// the file sets an option that would change ids.
-std::unique_ptr<BpeTokenizer> read_bpe_tokenizer(const Json& root, const Vocabulary& vocabulary,
-                                                 std::string_view name) {
-  const Json& model = root["model"];
-  const bool dropout = !is_null(model, "dropout") && model["dropout"] != Json(0);
-  require(!dropout, at(name, "model.dropout"), ": expected null");
-  BpeVocabularyBuilder builder(vocabulary, at(name, "model.vocab"));
-  add_merges(model["merges"], builder, name);
-  return std::make_unique<BpeTokenizer>(builder.take(), at(name, "model"));
-}
-
 std::unique_ptr<Tokenizer> char_tokenizer(const Json& root, const Vocabulary& vocabulary,
                                           std::string_view name) {
   const Json& model = root["model"];
@@ -265,7 +253,9 @@ std::unique_ptr<Tokenizer> byte_level_tokenizer(const Json& root, const Vocabula
   }
   require(!whole_texts, at(name, "pre_tokenizer.use_regex"),
           ": expected true, merges across the pieces of GPT-2's pattern are not supported");
-  return read_bpe_tokenizer(root, vocabulary, name);
+  BpeVocabularyBuilder builder(vocabulary, at(name, "model.vocab"));
+  add_merges(root["model"]["merges"], builder, name);
+  return std::make_unique<BpeTokenizer>(builder.take(), at(name, "model"));
 }
 
 // Returns the special token that begins texts, or nullopt. Supports only Headlight's template.
@@ -308,6 +298,8 @@ void require_bpe_model(const Json& model, std::string_view name) {
   const Json& merges = json_member(model, "merges", at(name, "model"));
   require(merges.is_array(), at(name, "model.merges"), ": expected an array, got ",
           merges.type_name());
+  require(is_null(model, "dropout") || model["dropout"] == Json(0), at(name, "model.dropout"),
+          ": expected null");
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     const bool none = is_null(model, key) || model[key] == "";
     require(none, at(name, "model."), key, ": prefixes and suffixes of tokens are not supported");
