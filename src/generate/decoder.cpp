@@ -38,9 +38,9 @@ struct Decoder::State {
   }
   // Returns the products for a prompt of this many tokens; null: the model multiplies.
   const WeightProducts* products_for(Index tokens) const {
-    const bool is_fast = format == WeightFormat::int8
-                             ? kernels::multiplies_int8_fast()
-                             : kernels::products_are_own() && tokens <= kFewTokens;
+    const bool is_own = kernels::products_are_own();
+    const bool is_fast = format == WeightFormat::int8 ? kernels::multiplies_int8_fast()
+                                                      : is_own && tokens <= kFewTokens;
     return is_fast ? &*products : nullptr;
   }
   // Returns memory for a step. The memory only grows.
