@@ -44,18 +44,14 @@ Launch launch_of_environment() {
 
 // Returns candidate paths: beside the program, or where it is installed.
 std::vector<fs::path> places() {
-  std::vector<fs::path> found;
   // For programs that link the library, and for tests.
   if (const char* named = std::getenv("HEADLIGHT_MPI"); named != nullptr) {
     return {named};
   }
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const fs::path folder = program.parent_path();
-    found = {folder / kFile, folder / HEADLIGHT_PLUG_INS / kFile};
-  }
-  return found;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  return error ? std::vector<fs::path>()
+               : std::vector{folder / kFile, folder / HEADLIGHT_PLUG_INS / kFile};
 }
 
 struct Loaded {
@@ -81,7 +77,7 @@ Loaded load() {
     if (plug_in == nullptr || std::string_view(HEADLIGHT_VERSION) != plug_in->version) {
       return {.problem = shown(path) + " belongs to another version of headlight"};
     }
-    return {.plug_in = plug_in, .problem = ""};
+    return {.plug_in = plug_in, .problem = {}};
   }
   return {.problem =
               "this build has no MPI (no " + looked + "): install libopenmpi-dev and build again"};

@@ -1,6 +1,5 @@
 #include "kernels/cpu_variant.h"
 
-#include <algorithm>
 #include <atomic>
 
 #include "headlight/base/error.h"
@@ -10,56 +9,47 @@
 #endif
 
 namespace headlight::kernels {
-namespace {
 
 #if defined(__x86_64__)
-
-// Returns a bit of CPUID's register ECX that has no name in current compilers. A virtual machine
-// may hide any of them.
-bool has_bit(unsigned leaf, unsigned bit) {
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-  return __get_cpuid(leaf, &a, &b, &c, &d) != 0 && (c >> bit & 1U) != 0;
+Cpuid cpuid(unsigned leaf, unsigned subleaf) {
+  Cpuid result;
+  __get_cpuid_count(leaf, subleaf, &result.a, &result.b, &result.c, &result.d);
+  return result;
 }
-
-constexpr unsigned kExtended = 0x80000001U;
-
-// __builtin_cpu_supports also checks that the operating system saves the wider registers.
-bool supports_v2() {
-  const bool cmpxchg16b = has_bit(1, 13);
-  const bool lahf = has_bit(kExtended, 0);
-  return cmpxchg16b && lahf && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("sse3") &&
-         __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") &&
-         __builtin_cpu_supports("sse4.2");
-}
-
-bool supports_v3() {
-  const bool movbe = has_bit(1, 22);
-  const bool f16c = has_bit(1, 29);
-  const bool lzcnt = has_bit(kExtended, 5);
-  return supports_v2() && movbe && f16c && lzcnt && __builtin_cpu_supports("avx") &&
-         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
-}
-
-bool supports_v4() {
-  return supports_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl");
-}
-
-#else
-
-bool supports_v2() { return false; }
-bool supports_v3() { return false; }
-bool supports_v4() { return false; }
-
 #endif
 
+namespace {
+
+// Names in __builtin_cpu_supports also mean that the operating system saves the wider registers. A
+// virtual machine may hide any feature; some have no name in current compilers.
+CpuVariant find_best_variant() {
+#if defined(__x86_64__)
+  const auto has = [](unsigned leaf, unsigned bit) { return (cpuid(leaf, 0).c >> bit & 1U) != 0; };
+  constexpr unsigned kExtended = 0x80000001U;
+  const bool cmpxchg16b = has(1, 13);
+  const bool movbe = has(1, 22);
+  const bool f16c = has(1, 29);
+  const bool lahf = has(kExtended, 0);
+  const bool lzcnt = has(kExtended, 5);
+  const bool v2 = cmpxchg16b && lahf && __builtin_cpu_supports("popcnt") &&
+                  __builtin_cpu_supports("sse3") && __builtin_cpu_supports("ssse3") &&
+                  __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2");
+  const bool v3 = v2 && movbe && f16c && lzcnt && __builtin_cpu_supports("avx") &&
+                  __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  return kCpuVariants[std::size_t{v2} + std::size_t{v3} + std::size_t{v4}];
+#else
+  return CpuVariant::baseline;
+#endif
+}
+
+// Cached: in a virtual machine CPUID takes as long as a product.
 CpuVariant best_variant() {
-  return *std::find_if(kCpuVariants.rbegin(), kCpuVariants.rend(), supports);
+  static const CpuVariant best = find_best_variant();
+  return best;
 }
 
 std::atomic<CpuVariant>& chosen_variant() {
@@ -84,11 +74,7 @@ std::string_view name_of(CpuVariant variant) {
   return kNames[static_cast<std::size_t>(variant)];
 }
 
-bool supports(CpuVariant variant) {
-  return variant == CpuVariant::baseline || (variant == CpuVariant::v2 && supports_v2()) ||
-         (variant == CpuVariant::v3 && supports_v3()) ||
-         (variant == CpuVariant::v4 && supports_v4());
-}
+bool supports(CpuVariant variant) { return variant <= best_variant(); }
 
 CpuVariant cpu_variant() { return chosen_variant().load(std::memory_order_relaxed); }
 

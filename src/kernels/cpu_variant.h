@@ -23,6 +23,15 @@ std::string_view name_of(CpuVariant variant);
 
 bool supports(CpuVariant variant);
 
+// Registers after x86's instruction CPUID; zeros for an unknown leaf. Defined on x86-64 only.
+struct Cpuid {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+};
+Cpuid cpuid(unsigned leaf, unsigned subleaf);
+
 // Returns the variant in use: the best supported one, or the last one set.
 CpuVariant cpu_variant();
 

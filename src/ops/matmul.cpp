@@ -79,7 +79,7 @@ void multiply(const Matrices& a, const Matrices& b, const Shape& batch, Tensor& 
     one.a += start[0] + place * offsets.step[0];
     one.b += start[1] + place * offsets.step[1];
     one.c += matrix * m * n;
-    kernels::gemm_on_this_thread(one);
+    kernels::gemm(one);  // on this thread, as every nested loop
   });
 }
 

@@ -50,7 +50,7 @@ std::string description(const Product& p) {
                      ", gap ", p.gap);
 }
 
-// Checks C, including its gaps, after gemm() and after gemm_on_this_thread().
+// Checks C, including its gaps, after gemm() on all threads and on one.
 template <class T>
 void check_on_all(const Product& p, double tolerance) {
   INFO(description(p) << ", " << 8 * sizeof(T) << " bits");
@@ -61,7 +61,10 @@ void check_on_all(const Product& p, double tolerance) {
       Operands<T> on_all_threads = operands;
       Operands<T> on_one = operands;
       kernels::gemm(gemm_of(p, on_all_threads));
-      kernels::gemm_on_this_thread(gemm_of(p, on_one));
+      {
+        const kernels::SingleThreadScope one_thread;
+        kernels::gemm(gemm_of(p, on_one));
+      }
       const std::vector<T>& c = on_all_threads.c;
       CHECK(largest_difference({c.begin(), c.end()}, expected) < tolerance);
       CHECK(largest_difference({on_one.c.begin(), on_one.c.end()}, expected) < tolerance);

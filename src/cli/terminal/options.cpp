@@ -59,9 +59,9 @@ Options::Options(CommandInfo info) : info_(std::move(info)) {
   }
   choice("cpu_variant", "Instruction set (default: the best of this CPU)", variants);
   value("products",
-        "Code for matrix products and attention: own (Headlight's), blas (OpenBLAS), or auto, the "
-        "default (Headlight's where it is as fast). bfloat16 products, and generation after the "
-        "prompt, always use Headlight's")
+        "Code for matrix products: own (Headlight's), blas (OpenBLAS), or auto, the default "
+        "(Headlight's where it is as fast). Attention, bfloat16 products, and generation after the "
+        "prompt always use Headlight's")
       .choices(kChoiceNames<kernels::Products>);
   choice("log_level", "Lowest level of messages on standard error", kLogLevels, "info");
   group_.clear();

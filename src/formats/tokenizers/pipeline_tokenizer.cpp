@@ -61,7 +61,7 @@ std::vector<std::string_view> cut(const PipelineParts& parts, std::string_view t
 
 void add_items(const PipelineParts& parts, const std::vector<EncodeItem>& items,
                BpeEncoder& encoder) {
-  std::deque<std::string> storage;
+  std::deque<std::string> storage;  // texts of pieces, to which the encoder refers
   const auto length_of = [&](std::string_view text) { return marked_length(text, parts.mark); };
   for (const EncodeItem& item : items) {
     if (item.id >= 0) {

@@ -6,8 +6,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cpuid.h>
-
 #include <vector>
 #endif
 
@@ -15,19 +13,6 @@ namespace headlight::kernels {
 
 #if defined(HEADLIGHT_BFLOAT16_KERNELS)
 namespace {
-
-struct Cpuid {
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-};
-
-Cpuid cpuid(unsigned leaf, unsigned subleaf) {
-  Cpuid result;
-  __get_cpuid_count(leaf, subleaf, &result.a, &result.b, &result.c, &result.d);
-  return result;
-}
 
 // Linux grants the large tile registers only to processes that request them.
 bool may_use_amx() {

@@ -12,8 +12,6 @@
 namespace headlight::kernels {
 namespace {
 
-// OpenBLAS starts no threads for fewer multiply-adds (0.3.21, interface/gemm.c).
-constexpr Index kBlasThreadThreshold = 262144;
 // Minimum multiply-adds of a tile that is worth its own chunk.
 constexpr Index kMinimumTileWork = Index{1} << 23;
 constexpr Index kMaximumTileSide = 768;
@@ -93,13 +91,8 @@ void openblas_on_this_thread(const Gemm<T>& g) {
   if (g.bias != nullptr) {
     fill_rows_with_bias(g);
   }
-  const T beta = g.bias != nullptr ? T{1} : g.beta;
-  if (g.m * g.n * g.k > kBlasThreadThreshold) {
-    const OpenMpThreadScope one_thread(1);
-    call_openblas(g, beta);
-  } else {
-    call_openblas(g, beta);
-  }
+  const OpenMpThreadScope one_thread(1);
+  call_openblas(g, g.bias != nullptr ? T{1} : g.beta);
 }
 
 template <class T>
@@ -120,21 +113,6 @@ void openblas(const Gemm<T>& g) {
 }  // namespace
 
 template <class T>
-void gemm_on_this_thread(const Gemm<T>& g) {
-  if (finish_empty(g)) {
-    return;
-  }
-  if (products_are_own()) {
-    tiled_gemm_on_this_thread(g);
-    return;
-  }
-  openblas_on_this_thread(g);
-  if (g.after) {
-    g.after({0, g.m, 0, g.n});
-  }
-}
-
-template <class T>
 void gemm(const Gemm<T>& g) {
   if (finish_empty(g)) {
     return;
@@ -150,8 +128,6 @@ void gemm(const Gemm<T>& g) {
 
 template void gemm(const Gemm<float>&);
 template void gemm(const Gemm<double>&);
-template void gemm_on_this_thread(const Gemm<float>&);
-template void gemm_on_this_thread(const Gemm<double>&);
 
 void gemm_with_threads_of_blas(const Gemm<float>& g) {
   assert(g.bias == nullptr && g.k > 0);

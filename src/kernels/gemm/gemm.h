@@ -54,10 +54,6 @@ void bfloat16_gemm(const Gemm<float>& product);
 // Returns "AMX" or "AVX512-BF16", or an empty text if the machine has neither.
 std::string_view bfloat16_instructions();
 
-// Computes the whole product on the calling thread, for use inside parallel loops.
-template <class T>
-void gemm_on_this_thread(const Gemm<T>& product);
-
 // Computes the whole product as one BLAS call with BLAS's own threads: the benchmark for gemm().
 void gemm_with_threads_of_blas(const Gemm<float>& product);
 

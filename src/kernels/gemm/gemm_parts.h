@@ -68,7 +68,5 @@ GemmGrid choose_grid(const Gemm<T>& g, const TileExtent& tile, Index threads) {
 // depends on k alone, so the work may be divided among threads in any way.
 template <class T>
 void tiled_gemm(const Gemm<T>& product);
-template <class T>
-void tiled_gemm_on_this_thread(const Gemm<T>& product);
 
 }  // namespace headlight::kernels

@@ -123,12 +123,6 @@ class Part {
 }  // namespace
 
 template <class T>
-void tiled_gemm_on_this_thread(const Gemm<T>& g) {
-  Storage scratch(static_cast<std::size_t>(Part<T>::scratch_size()) * sizeof(T));
-  Part<T>(g, static_cast<T*>(scratch.data())).run({0, g.m, 0, g.n});
-}
-
-template <class T>
 void tiled_gemm(const Gemm<T>& g) {
   const TileExtent tile{gemm_tiles<T>().rows, gemm_tiles<T>().columns};
   const GemmGrid grid = choose_grid(g, tile, max_threads());
@@ -142,7 +136,5 @@ void tiled_gemm(const Gemm<T>& g) {
 
 template void tiled_gemm(const Gemm<float>&);
 template void tiled_gemm(const Gemm<double>&);
-template void tiled_gemm_on_this_thread(const Gemm<float>&);
-template void tiled_gemm_on_this_thread(const Gemm<double>&);
 
 }  // namespace headlight::kernels

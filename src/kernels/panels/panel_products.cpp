@@ -17,9 +17,7 @@ const Int8Panels& int8_panels() {
 
 bool has_vnni() {
 #if defined(__x86_64__)
-  // Cached: in a virtual machine CPUID takes as long as a product.
-  static const bool has = supports(CpuVariant::v4) && __builtin_cpu_supports("avx512vnni");
-  return has;
+  return supports(CpuVariant::v4) && __builtin_cpu_supports("avx512vnni");
 #else
   return false;
 #endif
