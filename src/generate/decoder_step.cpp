@@ -329,12 +329,6 @@ StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threa
   scores_ = make(threads, model.gpt->block_size());
 }
 
-StepVectors StepWorkspace::normalized(Index thread) const {
-  return {normalized_.of(thread * batch_), normalized_.stride};
-}
-
-float* StepWorkspace::scores(Index thread) const { return scores_.of(thread); }
-
 void run_step(const DecoderModel& model, std::span<const DecodeItem> items,
               const StepWorkspace& workspace, Index threads) {
   kernels::parallel_team(threads, step_work(model, std::ssize(items)), [&](const TeamMember& me) {
