@@ -19,8 +19,6 @@ class ContextWindow {
 
   // The decoder must outlive the window; `tokens` must not be empty.
   ContextWindow(Decoder& decoder, std::vector<std::int32_t> tokens, const Options& options);
-  ContextWindow(ContextWindow&&) = default;
-  ContextWindow& operator=(ContextWindow&&) = default;
 
   // Returns a copy, for another continuation of the same text.
   ContextWindow fork() const;

@@ -27,15 +27,7 @@ void require_layer(Index layer, const GptConfig& config) {
 
 }  // namespace
 
-Gpt::Gpt(const GptConfig& config, std::uint64_t seed, DType dtype) : Gpt(config, dtype, Blank{}) {
-  initialize(seed);
-}
-
-std::unique_ptr<Gpt> Gpt::blank(const GptConfig& config, DType dtype) {
-  return std::unique_ptr<Gpt>(new Gpt(config, dtype, Blank{}));
-}
-
-Gpt::Gpt(const GptConfig& config, DType dtype, Blank)
+Gpt::Gpt(const GptConfig& config, std::optional<std::uint64_t> seed, DType dtype)
     : config_(validated(config)),
       dtype_(dtype),
       wte_({config.vocab_size, config.n_embd, std::nullopt, dtype, true}),
@@ -58,6 +50,9 @@ Gpt::Gpt(const GptConfig& config, DType dtype, Blank)
     register_module("lm_head", lm_head_.emplace(options));
   }
   list_weights();
+  if (seed) {
+    initialize(*seed);
+  }
 }
 
 void Gpt::list_weights() {

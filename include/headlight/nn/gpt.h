@@ -68,11 +68,14 @@ class Gpt : public LanguageModel {
  public:
   // Initialises weights like GPT-2: N(0, 0.02), projections onto the residual stream N(0, 0.02 /
   // sqrt(2 L)), biases 0. Throws Error for an invalid configuration.
-  explicit Gpt(const GptConfig& config, std::uint64_t seed = 1337, DType dtype = DType::float32);
+  explicit Gpt(const GptConfig& config, std::optional<std::uint64_t> seed = 1337,
+               DType dtype = DType::float32);
 
   // Returns a model with zero matrices, to be filled from a file: random initialisation takes
   // longer than reading.
-  static std::unique_ptr<Gpt> blank(const GptConfig& config, DType dtype = DType::float32);
+  static std::unique_ptr<Gpt> blank(const GptConfig& config, DType dtype = DType::float32) {
+    return std::make_unique<Gpt>(config, std::nullopt, dtype);
+  }
 
   // Returns the residual stream after the final norm, [N, C]. With context.caches the batch
   // continues sequences, and its positions must match; see continue_sequences(). Throws Error for a
@@ -130,8 +133,6 @@ class Gpt : public LanguageModel {
   const Tensor& head_weight() const { return lm_head_ ? lm_head_->weight : wte_.weight; }
 
  private:
-  struct Blank {};
-  Gpt(const GptConfig& config, DType dtype, Blank);
   void list_weights();
   void initialize(std::uint64_t seed);
   void prepare_caches(const Batch& batch, const ForwardContext& context) const;
