@@ -40,8 +40,6 @@ class ContextWindow {
   bool has_cache() const { return options_.use_cache && decoder_->has_steps(); }
 
  private:
-  void shorten();
-  void read_to(Index end);
   std::span<const float> read_all();
 
   Decoder* decoder_;

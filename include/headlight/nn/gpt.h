@@ -31,7 +31,7 @@ class Block : public Module {
   const CausalSelfAttention& attention() const { return attn_; }
   // Returns the norm before a branch, or after the addition in a post-norm model.
   const LayerNorm& norm(Branch branch) const {
-    return branch == Branch::attention || plan_.shared_norm ? ln_1_ : *ln_2_;
+    return branch == Branch::mlp && ln_2_ ? *ln_2_ : ln_1_;
   }
   // Returns the norm of a branch's output with config.output_norms; else null.
   const LayerNorm* output_norm(Branch branch) const {
