@@ -1,6 +1,5 @@
 #include "headlight/nn/causal_self_attention.h"
 
-#include <algorithm>
 #include <functional>
 #include <numeric>
 

@@ -1,11 +1,9 @@
 #include "headlight/nn/gpt.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/cross_entropy.h"
-#include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "nn/block_order.h"
 
@@ -142,9 +140,8 @@ void Gpt::prepare_caches(const Batch& batch, const ForwardContext& context) cons
 
 Tensor Gpt::residual(const Batch& batch, Index layer, const ForwardContext& context) const {
   require_layer(layer, config_);
-  for (Index b = 0; b < batch.sequence_count(); ++b) {
-    const auto place = static_cast<std::size_t>(b);
-    const Index length = batch.offsets[place + 1] - batch.offsets[place];
+  for (std::size_t b = 0; b + 1 < batch.offsets.size(); ++b) {
+    const Index length = batch.offsets[b + 1] - batch.offsets[b];
     require(length <= config_.block_size, "[Gpt] sequence ", b, " has ", length,
             " tokens, more than the context length of ", config_.block_size);
   }
