@@ -219,6 +219,21 @@ Tensor root_gradient(const Tensor& root, const Tensor& given) {
   return given;
 }
 
+// Attaches a node to `value`; null if no gradient is required.
+std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector<Tensor> inputs) {
+  std::shared_ptr<GradNode> node;
+  if (wants_gradient(inputs)) {
+    node = std::make_shared<GradNode>(op, value.shape(), value.dtype());
+    node->inputs.reserve(inputs.size());
+    for (Tensor& input : inputs) {
+      const auto index = static_cast<Index>(node->inputs.size());
+      node->inputs.emplace_back(op, "input", std::move(input), index);
+    }
+  }
+  value.set_grad_node(node);
+  return node;
+}
+
 }  // namespace
 
 void backward(const Tensor& root, const BackwardOptions& options) {
@@ -241,25 +256,6 @@ bool wants_gradient(std::span<const Tensor> inputs) {
 bool wants_gradient(std::initializer_list<Tensor> inputs) {
   return wants_gradient(std::span<const Tensor>(inputs.begin(), inputs.size()));
 }
-
-namespace {
-
-// Attaches a node to `value`; null if no gradient is required.
-std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector<Tensor> inputs) {
-  std::shared_ptr<GradNode> node;
-  if (wants_gradient(inputs)) {
-    node = std::make_shared<GradNode>(op, value.shape(), value.dtype());
-    node->inputs.reserve(inputs.size());
-    for (Tensor& input : inputs) {
-      const auto index = static_cast<Index>(node->inputs.size());
-      node->inputs.emplace_back(op, "input", std::move(input), index);
-    }
-  }
-  value.set_grad_node(node);
-  return node;
-}
-
-}  // namespace
 
 Tensor record(const char* op, Tensor value, std::vector<Tensor> inputs, GradientFunction gradient) {
   if (const auto node = attach_node(op, value, std::move(inputs))) {

@@ -28,30 +28,22 @@ std::span<const float> ContextWindow::read() { return *read_chunk(decoder_->mode
 std::optional<std::span<const float>> ContextWindow::read_chunk(Index chunk) {
   const Index block = decoder_->model().block_size();
   if (std::ssize(tokens_) > block) {
-    shorten();
+    // Keeps the last half of the block. The keys and values of these tokens must be recomputed,
+    // because their positions change; keeping only half makes that rare.
+    tokens_.erase(tokens_.begin(), tokens_.end() - (block + 1) / 2);
+    cache_.clear();
   }
   if (!has_cache()) {
     return read_all();
   }
-  const Index all = std::ssize(tokens_);
-  const Index end = chunk >= block ? all : std::min(all, (cache_.length() / chunk + 1) * chunk);
-  read_to(end);
-  return end == all ? std::optional(decoder_->logits(0)) : std::nullopt;
-}
-
-void ContextWindow::read_to(Index end) {
   if (cache_.layers() == 0) {
     cache_ = decoder_->make_cache();
   }
-  decoder_->read({tokens_.begin() + cache_.length(), tokens_.begin() + end}, cache_, options_.hook);
-}
-
-// Keeps the last half of the block. The keys and values of these tokens must be recomputed, because
-// their positions change; keeping only half makes that rare.
-void ContextWindow::shorten() {
-  const Index kept = (decoder_->model().block_size() + 1) / 2;
-  tokens_.erase(tokens_.begin(), tokens_.end() - kept);
-  cache_.clear();
+  const Index all = std::ssize(tokens_);
+  const Index begin = cache_.length();
+  const Index end = chunk >= block ? all : std::min(all, (begin / chunk + 1) * chunk);
+  decoder_->read({tokens_.begin() + begin, tokens_.begin() + end}, cache_, options_.hook);
+  return end == all ? std::optional(decoder_->logits(0)) : std::nullopt;
 }
 
 std::span<const float> ContextWindow::read_all() {

@@ -19,8 +19,6 @@ class ContextWindow {
 
   // The decoder must outlive the window; `tokens` must not be empty.
   ContextWindow(Decoder& decoder, std::vector<std::int32_t> tokens, const Options& options);
-  ContextWindow(ContextWindow&&) = default;
-  ContextWindow& operator=(ContextWindow&&) = default;
 
   // Returns a copy, for another continuation of the same text.
   ContextWindow fork() const;
@@ -42,8 +40,6 @@ class ContextWindow {
   bool has_cache() const { return options_.use_cache && decoder_->has_steps(); }
 
  private:
-  void shorten();
-  void read_to(Index end);
   std::span<const float> read_all();
 
   Decoder* decoder_;

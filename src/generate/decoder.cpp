@@ -6,7 +6,6 @@
 
 #include "generate/decoder_step.h"
 #include "headlight/autograd/autograd.h"
-#include "headlight/ops/layout.h"
 #include "kernels/gemm/products.h"
 #include "kernels/loops.h"
 

@@ -113,7 +113,7 @@ class LayerStep {
     const Index end = me_.share_end(matrix.panels());
     matrix.multiply(begin, end, step_.batch, is_attention ? work_.attended : work_.inner,
                     work_.projected);
-    if (layer_.plan.output_norms) {
+    if (step_.config.output_norms) {
       me_.barrier();
       if (me_.index == 0) {
         const Part norm = is_attention ? Part::attention_output_norm : Part::mlp_output_norm;
@@ -198,7 +198,7 @@ class LayerStep {
   void turn(Index part, Index item, Index head) const {
     const AttentionPlan& plan = layer_.plan.attention;
     float* vector = projection(part).of(item) + head * plan.head_width;
-    if (layer_.plan.qk_norm) {
+    if (step_.config.qk_norm) {
       const Part norm = part == 0 ? Part::query_norm : Part::key_norm;
       step_.normalize_row(layer_.norm(norm), vector, vector, plan.head_width);
     }
@@ -251,7 +251,7 @@ class LayerStep {
 
   // Computes this member's rows of inner = activation(matrix x), with a gate times (mlp_in x).
   void feed_forward() {
-    const bool is_gated = layer_.plan.gated_mlp;
+    const bool is_gated = step_.config.gated_mlp;
     const PackedMatrix& matrix = layer_.matrix(is_gated ? Part::mlp_gate : Part::mlp_in);
     const Index begin = me_.share_begin(matrix.panels());
     const Index end = me_.share_end(matrix.panels());
@@ -328,12 +328,6 @@ StepWorkspace::StepWorkspace(const DecoderModel& model, Index batch, Index threa
   normalized_ = make(threads * batch, model.width);
   scores_ = make(threads, model.gpt->block_size());
 }
-
-StepVectors StepWorkspace::normalized(Index thread) const {
-  return {normalized_.of(thread * batch_), normalized_.stride};
-}
-
-float* StepWorkspace::scores(Index thread) const { return scores_.of(thread); }
 
 void run_step(const DecoderModel& model, std::span<const DecodeItem> items,
               const StepWorkspace& workspace, Index threads) {

@@ -24,8 +24,10 @@ class StepWorkspace {
   StepVectors gated;      // [B, I], the factor of the activated gate
   StepVectors logits;     // [B, V]
 
-  StepVectors normalized(Index thread) const;  // [B, C]
-  float* scores(Index thread) const;           // [block_size]
+  StepVectors normalized(Index thread) const {  // [B, C]
+    return {normalized_.of(thread * batch_), normalized_.stride};
+  }
+  float* scores(Index thread) const { return scores_.of(thread); }  // [block_size]
 
  private:
   StepVectors make(Index batch, Index length);

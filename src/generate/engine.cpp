@@ -15,12 +15,6 @@
 namespace headlight {
 namespace {
 
-// Returns true if chunk ends and block ends of the key/value cache coincide.
-bool ends_with_blocks(Index chunk) {
-  constexpr Index kBlock = KeyValueCache::kBlock;
-  return chunk >= 0 && (chunk % kBlock == 0 || kBlock % chunk == 0);
-}
-
 // The next token of a text, or the error that prevents one.
 struct Chosen {
   std::int32_t id = 0;
@@ -61,13 +55,6 @@ void guarded(RunningRequest& request, const Body& body) {
 }  // namespace
 
 struct Engine::State {
-  State(Decoder& decoder_given, const Tokenizer& tokenizer_given,
-        const EngineOptions& options_given)
-      : decoder(decoder_given),
-        tokenizer(tokenizer_given),
-        options(options_given),
-        prefixes(std::max(options.prompt_chunk, KeyValueCache::kBlock)) {}
-
   // Returns false with a hook, which must see the whole prompt and may change keys and values.
   bool keeps_prefixes(const Request& request) const {
     return options.context_tokens > 0 && options.prompt_chunk > 0 && request.hook == nullptr &&
@@ -284,23 +271,24 @@ struct Engine::State {
   const Tokenizer& tokenizer;
   EngineOptions options;
   RequestId last_id = 0;
-  std::deque<std::shared_ptr<RunningRequest>> waiting;  // requests with texts that have not started
-  std::list<RunningText> texts;
-  PrefixCache prefixes;
-  EngineStatus counts;
+  std::deque<std::shared_ptr<RunningRequest>> waiting = {};  // with texts that have not started
+  std::list<RunningText> texts = {};
+  PrefixCache prefixes{std::max(options.prompt_chunk, KeyValueCache::kBlock)};
+  EngineStatus counts = {};
   bool is_turn_of_oldest = false;  // the last turn read the oldest request
 };
 
 Engine::Engine(Decoder& decoder, const Tokenizer& tokenizer, const EngineOptions& options)
-    : state_(std::make_unique<State>(decoder, tokenizer, options)) {
+    : state_(new State{.decoder = decoder, .tokenizer = tokenizer, .options = options}) {
   const Index known = tokenizer.vocab_size();
   const Index all = decoder.model().vocab_size();
   require(known <= all, "[generate] the tokenizer has ", known, " ids, the model only ", all);
   require_value(options.max_batch >= 1, "max_batch", "expected a number from 1, got ",
                 options.max_batch);
-  require_value(ends_with_blocks(options.prompt_chunk), "prompt_chunk",
-                "expected a multiple or a divisor of ", KeyValueCache::kBlock, ", got ",
-                options.prompt_chunk);
+  constexpr Index kBlock = KeyValueCache::kBlock;
+  const Index chunk = options.prompt_chunk;
+  require_value(chunk >= 0 && (chunk % kBlock == 0 || kBlock % chunk == 0), "prompt_chunk",
+                "expected a multiple or a divisor of ", kBlock, ", got ", chunk);
   require_value(options.context_tokens >= 0, "context_tokens", "expected a number from 0, got ",
                 options.context_tokens);
 }

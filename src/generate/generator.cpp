@@ -1,6 +1,5 @@
 #include "headlight/generate/generator.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "headlight/base/utf8.h"

@@ -1,7 +1,6 @@
 #include "generate/prefix_cache.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace headlight {
 namespace {

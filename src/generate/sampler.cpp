@@ -43,10 +43,6 @@ double penalized_score(double score, double penalty) {
   return std::clamp(score > 0 ? score / penalty : score * penalty, -kLargest, kLargest);
 }
 
-double moved_score(double score, double change) {
-  return score == kImpossible ? score : score + change;
-}
-
 std::span<const std::int32_t> latest(std::span<const std::int32_t> history, Index window) {
   const auto count = static_cast<std::size_t>(window);
   return window > 0 && history.size() > count ? history.last(count) : history;
@@ -85,11 +81,6 @@ double total_weight(std::span<const TokenCandidate> candidates) {
   return total;
 }
 
-// Keeps `last` and the more likely candidates, in the order of ids.
-void keep_up_to(const TokenCandidate last, Candidates& candidates) {
-  std::erase_if(candidates, [&](const TokenCandidate& c) { return likelier(last, c); });
-}
-
 // Keeps the lower ids among equal scores. `order` is reused memory.
 void keep_top_k(Index top_k, std::vector<double>& scores, std::vector<double>& order) {
   if (top_k == 0 || top_k >= static_cast<Index>(scores.size())) {
@@ -124,13 +115,8 @@ void keep_top_p(double wanted, Candidates& candidates, Candidates& order) {
       begin = middle;
     }
   }
-  keep_up_to(*begin, candidates);
-}
-
-// Always keeps the most likely candidate, whose weight is 1.
-void keep_min_p(double min_p, Candidates& candidates) {
-  std::erase_if(candidates,
-                [&](const TokenCandidate& candidate) { return candidate.weight < min_p; });
+  const TokenCandidate last = *begin;
+  std::erase_if(candidates, [&](const TokenCandidate& c) { return likelier(last, c); });
 }
 
 }  // namespace
@@ -199,7 +185,9 @@ void Sampler::adjust_scores(std::span<const std::int32_t> history) {
     const auto place = static_cast<std::size_t>(id);
     require(id >= 0 && place < scores_.size(), "[Sampler] expected ids below ", scores_.size(),
             " of logit_bias, got ", id);
-    scores_[place] = moved_score(scores_[place], change);
+    if (scores_[place] != kImpossible) {
+      scores_[place] += change;
+    }
   };
   for (const auto& [id, count] : chosen_) {
     add(id, -options_.presence_penalty - options_.frequency_penalty * static_cast<double>(count));
@@ -226,7 +214,8 @@ void Sampler::choose_candidates() {
   } else {
     gather(scores_, weights_, 0, candidates_);
   }
-  keep_min_p(options_.min_p, candidates_);
+  // The most likely candidate always stays: its weight is 1.
+  std::erase_if(candidates_, [&](const TokenCandidate& c) { return c.weight < options_.min_p; });
 }
 
 void Sampler::compute(std::span<const std::int32_t> history) {

@@ -14,10 +14,9 @@ double decoder_memory(const GptConfig& config, WeightFormat format) {
   for (const Weight& weight : weights_of(config)) {
     matrices += weight.multiplied ? static_cast<double>(numel(weight.shape)) : 0;
   }
-  const double bytes = format == WeightFormat::float32    ? 4
-                       : format == WeightFormat::bfloat16 ? 2
-                                                          : 36.0 / 32;
-  return 4 * static_cast<double>(count_parameters(config).total()) + bytes * matrices;
+  constexpr double kBytes[] = {4, 2, 36.0 / 32};  // in the order of WeightFormat
+  return 4 * static_cast<double>(count_parameters(config).total()) +
+         kBytes[static_cast<std::size_t>(format)] * matrices;
 }
 
 }  // namespace

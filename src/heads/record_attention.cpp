@@ -173,7 +173,7 @@ void add_vectors(RecordedLayer& layer, const KeepVectors& hook, const LanguageMo
     const BlockPlan plan = block_plan(gpt->config(), layer.layer);
     layer.scale = plan.attention.scale > 0 ? plan.attention.scale : layer.scale;
     layer.window = plan.attention.window;
-    layer.rotated = plan.qk_norm || plan.attention.rope.has_value();
+    layer.rotated = gpt->config().qk_norm || plan.attention.rope.has_value();
   }
 }
 

@@ -61,14 +61,14 @@ std::vector<PartShape> parts_of_layer(const GptConfig& config, Index layer) {
   return {{Part::attention_norm, true, {width}, shift},
           {Part::query_key_value, true, {heads.qkv_width(), width}, plan.qkv_bias},
           {Part::attention_output, true, {width, heads.inner_width()}, plan.attention_output_bias},
-          {Part::query_norm, plan.qk_norm, {heads.head_width}, shift},
-          {Part::key_norm, plan.qk_norm, {heads.head_width}, shift},
-          {Part::attention_output_norm, plan.output_norms, {width}, shift},
+          {Part::query_norm, config.qk_norm, {heads.head_width}, shift},
+          {Part::key_norm, config.qk_norm, {heads.head_width}, shift},
+          {Part::attention_output_norm, config.output_norms, {width}, shift},
           {Part::mlp_norm, has_mlp && !plan.shared_norm, {width}, shift},
           {Part::mlp_in, has_mlp, {inner, width}, plan.mlp_bias},
-          {Part::mlp_gate, plan.gated_mlp, {inner, width}, plan.mlp_bias},
+          {Part::mlp_gate, config.gated_mlp, {inner, width}, plan.mlp_bias},
           {Part::mlp_out, has_mlp, {width, inner}, plan.mlp_bias},
-          {Part::mlp_output_norm, has_mlp && plan.output_norms, {width}, shift}};
+          {Part::mlp_output_norm, has_mlp && config.output_norms, {width}, shift}};
 }
 
 // Appends the weights of the parts that exist.
@@ -192,9 +192,6 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
   BlockPlan plan{.norm = config.norm,
                  .parallel = config.parallel_residual,
                  .shared_norm = config.shared_norm,
-                 .qk_norm = config.qk_norm,
-                 .output_norms = config.output_norms,
-                 .gated_mlp = config.gated_mlp,
                  .qkv_bias = config.qkv_bias.value_or(config.bias),
                  .attention_output_bias = config.attention_output_bias.value_or(config.bias),
                  .mlp_bias = config.mlp_bias.value_or(config.bias)};

@@ -22,7 +22,7 @@ CausalSelfAttentionOptions attention_options(const GptConfig& config, Index laye
                                      .layer = layer,
                                      .dtype = dtype,
                                      .zeros = zeros};
-  if (plan.qk_norm) {
+  if (config.qk_norm) {
     options.qk_norm = config.norm_options(plan.attention.head_width, dtype);
   }
   return options;
@@ -41,14 +41,14 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
   const NormOptions norm = config.norm_options(config.n_embd, dtype);
   register_module("ln_1", ln_1_);
   register_module("attn", attn_);
-  if (plan_.output_norms) {
+  if (config.output_norms) {
     register_module("ln_1_out", ln_1_out_.emplace(norm));
   }
   if (plan_.mlp_width) {
     mlp_.emplace(MlpOptions{.width = config.n_embd,
                             .inner_width = *plan_.mlp_width,
                             .activation = config.activation,
-                            .gated = plan_.gated_mlp,
+                            .gated = config.gated_mlp,
                             .bias = plan_.mlp_bias,
                             .layer = layer,
                             .dtype = dtype,
@@ -58,7 +58,7 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
       register_module("ln_2", ln_2_.emplace(norm));
     }
     register_module("mlp", *mlp_);
-    if (plan_.output_norms) {
+    if (config.output_norms) {
       register_module("ln_2_out", ln_2_out_.emplace(norm));
     }
   }

@@ -1,6 +1,5 @@
 #include "headlight/nn/causal_self_attention.h"
 
-#include <algorithm>
 #include <functional>
 #include <numeric>
 
@@ -76,11 +75,18 @@ CausalSelfAttention::CausalSelfAttention(const CausalSelfAttentionOptions& optio
 Tensor CausalSelfAttention::forward(const Tensor& x, const std::vector<Index>& offsets,
                                     const ForwardContext& context,
                                     const std::optional<NormParameters>& norm) const {
-  const Tensor qkv = project(c_attn_, x, context, norm);
-  const Tensor normalized =
-      queries_and_keys_normalized(parts_visited(qkv, {Point::q, Point::k, Point::v}, context.hook));
-  Tensor output = attend(queries_and_keys_turned(normalized, offsets, context), offsets,
-                         context);  // [N, H D]
+  Tensor qkv = parts_visited(project(c_attn_, x, context, norm), {Point::q, Point::k, Point::v},
+                             context.hook);
+  if (q_norm_) {
+    qkv = with_parts(qkv, plan_, [&](Index part, const Tensor& heads) {
+      if (part == 2) {
+        return heads;
+      }
+      return (part == 0 ? q_norm_ : k_norm_)->forward(heads);
+    });
+  }
+  qkv = queries_and_keys_turned(qkv, offsets, context);
+  Tensor output = attend(qkv, offsets, context);  // [N, H D]
   if (wants_any(context.hook, {Point::z, Point::result}, layer_)) {
     const Shape heads{output.size(0), plan_.heads, plan_.head_width};
     const Tensor z = visited(context.hook, {Point::z, layer_}, reshape(output, heads));
@@ -109,18 +115,6 @@ Tensor CausalSelfAttention::parts_visited(const Tensor& qkv, std::initializer_li
   return with_parts(qkv, plan_, [&](Index part, const Tensor& heads) {
     const bool is_shown = part < std::ssize(points);
     return is_shown ? visited(hook, {points.begin()[part], layer_}, heads) : heads;
-  });
-}
-
-Tensor CausalSelfAttention::queries_and_keys_normalized(const Tensor& qkv) const {
-  if (!q_norm_) {
-    return qkv;
-  }
-  return with_parts(qkv, plan_, [&](Index part, const Tensor& heads) {
-    if (part == 2) {
-      return heads;
-    }
-    return (part == 0 ? q_norm_ : k_norm_)->forward(heads);
   });
 }
 

@@ -1,11 +1,9 @@
 #include "headlight/nn/gpt.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/cross_entropy.h"
-#include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "nn/block_order.h"
 
@@ -27,15 +25,7 @@ void require_layer(Index layer, const GptConfig& config) {
 
 }  // namespace
 
-Gpt::Gpt(const GptConfig& config, std::uint64_t seed, DType dtype) : Gpt(config, dtype, Blank{}) {
-  initialize(seed);
-}
-
-std::unique_ptr<Gpt> Gpt::blank(const GptConfig& config, DType dtype) {
-  return std::unique_ptr<Gpt>(new Gpt(config, dtype, Blank{}));
-}
-
-Gpt::Gpt(const GptConfig& config, DType dtype, Blank)
+Gpt::Gpt(const GptConfig& config, std::optional<std::uint64_t> seed, DType dtype)
     : config_(validated(config)),
       dtype_(dtype),
       wte_({config.vocab_size, config.n_embd, std::nullopt, dtype, true}),
@@ -58,6 +48,9 @@ Gpt::Gpt(const GptConfig& config, DType dtype, Blank)
     register_module("lm_head", lm_head_.emplace(options));
   }
   list_weights();
+  if (seed) {
+    initialize(*seed);
+  }
 }
 
 void Gpt::list_weights() {
@@ -147,9 +140,8 @@ void Gpt::prepare_caches(const Batch& batch, const ForwardContext& context) cons
 
 Tensor Gpt::residual(const Batch& batch, Index layer, const ForwardContext& context) const {
   require_layer(layer, config_);
-  for (Index b = 0; b < batch.sequence_count(); ++b) {
-    const auto place = static_cast<std::size_t>(b);
-    const Index length = batch.offsets[place + 1] - batch.offsets[place];
+  for (std::size_t b = 0; b + 1 < batch.offsets.size(); ++b) {
+    const Index length = batch.offsets[b + 1] - batch.offsets[b];
     require(length <= config_.block_size, "[Gpt] sequence ", b, " has ", length,
             " tokens, more than the context length of ", config_.block_size);
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
 #include "headlight/nn/architecture.h"
@@ -27,16 +26,15 @@ void require_probability(const char* name, double value) {
   require_value(value >= 0 && value < 1, name, "expected 0 to below 1, got ", value);
 }
 
-// Checks the lists of head_numbers or key_head_numbers.
+// Checks head_numbers or key_head_numbers; `count` is the number of heads.
 void check_numbers(const GptConfig& config, const char* name,
-                   const std::vector<std::vector<Index>>& layers,
-                   const std::function<Index(Index)>& heads_of) {
+                   const std::vector<std::vector<Index>>& layers, Index AttentionPlan::*count) {
   require_value(layers.empty() || std::ssize(layers) == config.n_layer, name, "expected ",
                 config.n_layer, " lists, got ", layers.size());
   const Index most = kMostHeads / config.n_layer;  // limit of the model before pruning
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     const std::vector<Index>& numbers = layers[layer];
-    const Index heads = heads_of(static_cast<Index>(layer));
+    const Index heads = block_plan(config, static_cast<Index>(layer)).attention.*count;
     require_value(std::ssize(numbers) == heads, name, "expected ", heads, " for layer ", layer,
                   ", got ", numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -45,13 +43,6 @@ void check_numbers(const GptConfig& config, const char* name,
                     ", got ", numbers[i]);
     }
   }
-}
-
-void check_head_numbers(const GptConfig& config) {
-  check_numbers(config, "head_numbers", config.head_numbers,
-                [&](Index layer) { return config.heads(layer); });
-  check_numbers(config, "key_head_numbers", config.key_head_numbers,
-                [&](Index layer) { return block_plan(config, layer).attention.key_heads; });
 }
 
 std::vector<Index> counted(Index count) {
@@ -239,7 +230,8 @@ void GptConfig::validate() const {
   for (const Index window : windows) {
     require_range<Index>("windows", window, 0, kLargestSize);
   }
-  check_head_numbers(*this);
+  check_numbers(*this, "head_numbers", head_numbers, &AttentionPlan::heads);
+  check_numbers(*this, "key_head_numbers", key_head_numbers, &AttentionPlan::key_heads);
   require_range("attention_scale", attention_scale, 0.0, kLargestScale);
   require_probability("attention_dropout", attention_dropout);
   require_probability("residual_dropout", residual_dropout);

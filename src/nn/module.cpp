@@ -1,34 +1,29 @@
 #include "headlight/nn/module.h"
 
-#include <algorithm>
-
 #include "headlight/base/error.h"
 
 namespace headlight {
 
-void Module::require_new(const std::string& name) const {
-  const auto is_it = [&](const auto& registered) { return registered.first == name; };
-  require(std::none_of(parameters_.begin(), parameters_.end(), is_it) &&
-              std::none_of(buffers_.begin(), buffers_.end(), is_it) &&
-              std::none_of(parts_.begin(), parts_.end(), is_it),
-          "[Module] '", name, "' is registered twice: give each parameter and part its own name");
+void Module::add_name(const std::string& name) {
+  require(names_.insert(name).second, "[Module] '", name,
+          "' is registered twice: give each parameter and part its own name");
 }
 
 Tensor Module::register_parameter(const std::string& name, Tensor tensor) {
-  require_new(name);
+  add_name(name);
   tensor.set_requires_grad();
   parameters_.emplace_back(name, tensor);
   return tensor;
 }
 
 Tensor Module::register_buffer(const std::string& name, Tensor tensor) {
-  require_new(name);
+  add_name(name);
   buffers_.emplace_back(name, tensor);
   return tensor;
 }
 
 void Module::register_module(const std::string& name, Module& part) {
-  require_new(name);
+  add_name(name);
   parts_.emplace_back(name, &part);
 }
 

@@ -4,8 +4,6 @@
 
 namespace headlight {
 
-Recorder::Recorder(std::vector<Index> layers) : wanted_(std::move(layers)) {}
-
 bool Recorder::wants(Index layer) const {
   return wanted_.empty() || std::find(wanted_.begin(), wanted_.end(), layer) != wanted_.end();
 }

@@ -29,12 +29,4 @@ Tensor activate(const Tensor& x, Activation activation) {
   });
 }
 
-Tensor gelu(const Tensor& x, GeluForm form) {
-  return activate(x, form == GeluForm::tanh ? Activation::gelu_tanh : Activation::gelu_erf);
-}
-
-Tensor relu(const Tensor& x) { return activate(x, Activation::relu); }
-
-Tensor silu(const Tensor& x) { return activate(x, Activation::silu); }
-
 }  // namespace headlight

@@ -43,16 +43,6 @@ Tensor attention_scores(const Tensor& query, const Tensor& key, const AttentionO
   return scores + options.bias;
 }
 
-// Returns [T, S] bool: true for keys before the window of query t, which belongs to key S - T + t.
-Tensor outside_window(Index queries, Index keys, Index window) {
-  Tensor hidden = Tensor::zeros({queries, keys}, DType::boolean);
-  for (Index t = 0; t < queries; ++t) {
-    std::fill_n(hidden.mutable_data<bool>() + t * keys,
-                std::max<Index>(0, keys - queries + t + 1 - window), true);
-  }
-  return hidden;
-}
-
 Tensor whole_mask(const AttentionOptions& options, Index query_count, Index key_count) {
   require(options.window == 0 || (options.window > 0 && options.causal),
           "[scaled_dot_product_attention] expected a window from 1 of causal attention, got ",
@@ -60,10 +50,7 @@ Tensor whole_mask(const AttentionOptions& options, Index query_count, Index key_
   if (!options.causal) {
     return options.mask;
   }
-  Tensor hidden = causal_mask(query_count, key_count);
-  if (options.window > 0) {
-    hidden = combine_masks(hidden, outside_window(query_count, key_count, options.window));
-  }
+  const Tensor hidden = causal_mask(query_count, key_count, options.window);
   return options.mask.defined() ? combine_masks(options.mask, hidden) : hidden;
 }
 

@@ -123,15 +123,6 @@ class FeedForward {
   }
 
  private:
-  // Buffers of differentiate_middle() for one block of rows.
-  template <class T>
-  struct MiddleGradients {
-    Matrix<T> value;  // [R, I]: input of the down projection, recomputed
-    // [R, I]: gradient of `value`, overwritten with the gradient of the activation's input.
-    Matrix<T> activated;
-    Matrix<T> factor;  // [R, I]: gradient of the up branch; empty without a gate
-  };
-
   Index inner() const { return activated_.layer.weight.shape()[0]; }
 
   // Returns the product of rows and a layer, for rows `first` and following of `to`.
@@ -204,9 +195,7 @@ class FeedForward {
     Tensor value = make();
     Tensor activated_grad = make();
     Tensor factor_grad = factor_ ? make() : Tensor();
-    differentiate_middle<T>(grad, first,
-                            {matrix_of<T>(value), matrix_of<T>(activated_grad),
-                             factor_ ? matrix_of<T>(factor_grad) : Matrix<T>{}});
+    differentiate_middle<T>(grad, first, value, activated_grad, factor_grad);
     add_weight_gradient(grad, value, first, result.down.weight);
     const Tensor rows = normalized_rows(in_, first, first + grad.rows, statistics_);
     backward_branch<T>(activated_, activated_grad, rows, first, rows_grad, result.activated);
@@ -230,24 +219,27 @@ class FeedForward {
     kernels::gemm(product);
   }
 
-  // Recomputes the inner values, and computes their gradients from the output's gradient.
+  // Recomputes the inner values, the input of the down projection, and computes the gradients of
+  // the activation's input and, with a gate, of the up branch: all [R, I].
   template <class T>
-  void differentiate_middle(const Matrix<const T>& grad, Index first,
-                            const MiddleGradients<T>& to) const {
-    auto product = product_of<T>(grad, matrix_of<T>(down_.weight.get()), to.activated,
-                                 {Transposed::none, precision_});
+  void differentiate_middle(const Matrix<const T>& grad, Index first, Tensor& value,
+                            Tensor& activated_grad, Tensor& factor_grad) const {
+    auto product = product_of<T>(grad, matrix_of<T>(down_.weight.get()),
+                                 matrix_of<T>(activated_grad), {Transposed::none, precision_});
     const auto& loops = kernels::activation_loops<T>(activation_);
     const T* from = activated_.value.data<T>() + first * inner();
     const T* factor = factor_ ? factor_->value.data<T>() + first * inner() : nullptr;
+    T* to_value = value.data<T>();
+    T* to_activated = activated_grad.data<T>();
+    T* to_factor = factor_ ? factor_grad.data<T>() : nullptr;
     product.after = [=, &loops, width = inner()](const kernels::GemmRegion& region) {
       for (Index row = region.row; row < region.row + region.rows; ++row) {
         const Index place = row * width + region.column;
         if (factor == nullptr) {
-          loops.with_backward(from + place, to.activated.data + place, to.value.data + place,
-                              region.columns);
+          loops.with_backward(from + place, to_activated + place, to_value + place, region.columns);
         } else {
-          loops.gated_with_backward({from + place, factor + place, to.activated.data + place,
-                                     to.factor.data + place, to.value.data + place},
+          loops.gated_with_backward({from + place, factor + place, to_activated + place,
+                                     to_factor + place, to_value + place},
                                     region.columns);
         }
       }

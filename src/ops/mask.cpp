@@ -85,10 +85,12 @@ Tensor triu(const Tensor& x, Index diagonal) {
                        [=](Index row, Index column) { return column - row >= diagonal; });
 }
 
-Tensor causal_mask(Index query_count, Index key_count) {
+Tensor causal_mask(Index query_count, Index key_count, Index window) {
   const Index offset = key_count - query_count;
-  return mask_unless(query_count, key_count,
-                     [=](Index query, Index key) { return key <= query + offset; });
+  return mask_unless(query_count, key_count, [=](Index query, Index key) {
+    const Index own = query + offset;
+    return key <= own && (window == 0 || own - key < window);
+  });
 }
 
 Tensor padding_mask(const std::vector<Index>& lengths, Index width) {

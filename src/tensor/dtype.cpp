@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <ostream>
-#include <utility>
 
 namespace headlight {
 BFloat16::BFloat16(float value) {

@@ -7,9 +7,6 @@
 
 namespace headlight {
 
-Shape::Shape(std::initializer_list<Index> sizes)
-    : Shape(std::span<const Index>(sizes.begin(), sizes.size())) {}
-
 Shape::Shape(std::span<const Index> sizes) {
   for (const Index size : sizes) {
     push_back(size);

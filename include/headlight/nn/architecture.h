@@ -112,10 +112,7 @@ struct BlockPlan {
   bool parallel = false;     // GptConfig::parallel_residual
   bool shared_norm = false;  // one norm for both branches
   AttentionPlan attention = {};
-  bool qk_norm = false;                 // GptConfig::qk_norm
-  bool output_norms = false;            // GptConfig::output_norms
   std::optional<Index> mlp_width = {};  // inner width of the MLP; none: no MLP
-  bool gated_mlp = false;
   bool qkv_bias = true;
   bool attention_output_bias = true;
   bool mlp_bias = true;

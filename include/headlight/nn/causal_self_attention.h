@@ -45,7 +45,6 @@ class CausalSelfAttention : public Module {
   Tensor results(const Tensor& z) const;
   Tensor parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
                        ForwardHook* hook) const;
-  Tensor queries_and_keys_normalized(const Tensor& qkv) const;
   Tensor queries_and_keys_turned(const Tensor& qkv, const std::vector<Index>& offsets,
                                  const ForwardContext& context) const;
   Tensor attend(const Tensor& qkv, const std::vector<Index>& offsets,

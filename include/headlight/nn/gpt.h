@@ -31,7 +31,7 @@ class Block : public Module {
   const CausalSelfAttention& attention() const { return attn_; }
   // Returns the norm before a branch, or after the addition in a post-norm model.
   const LayerNorm& norm(Branch branch) const {
-    return branch == Branch::attention || plan_.shared_norm ? ln_1_ : *ln_2_;
+    return branch == Branch::mlp && ln_2_ ? *ln_2_ : ln_1_;
   }
   // Returns the norm of a branch's output with config.output_norms; else null.
   const LayerNorm* output_norm(Branch branch) const {
@@ -68,11 +68,14 @@ class Gpt : public LanguageModel {
  public:
   // Initialises weights like GPT-2: N(0, 0.02), projections onto the residual stream N(0, 0.02 /
   // sqrt(2 L)), biases 0. Throws Error for an invalid configuration.
-  explicit Gpt(const GptConfig& config, std::uint64_t seed = 1337, DType dtype = DType::float32);
+  explicit Gpt(const GptConfig& config, std::optional<std::uint64_t> seed = 1337,
+               DType dtype = DType::float32);
 
   // Returns a model with zero matrices, to be filled from a file: random initialisation takes
   // longer than reading.
-  static std::unique_ptr<Gpt> blank(const GptConfig& config, DType dtype = DType::float32);
+  static std::unique_ptr<Gpt> blank(const GptConfig& config, DType dtype = DType::float32) {
+    return std::make_unique<Gpt>(config, std::nullopt, dtype);
+  }
 
   // Returns the residual stream after the final norm, [N, C]. With context.caches the batch
   // continues sequences, and its positions must match; see continue_sequences(). Throws Error for a
@@ -130,8 +133,6 @@ class Gpt : public LanguageModel {
   const Tensor& head_weight() const { return lm_head_ ? lm_head_->weight : wte_.weight; }
 
  private:
-  struct Blank {};
-  Gpt(const GptConfig& config, DType dtype, Blank);
   void list_weights();
   void initialize(std::uint64_t seed);
   void prepare_caches(const Batch& batch, const ForwardContext& context) const;

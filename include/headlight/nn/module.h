@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -56,9 +57,10 @@ class Module {
 
  private:
   // Throws Error when a parameter, buffer or part has this name.
-  void require_new(const std::string& name) const;
+  void add_name(const std::string& name);
   void collect(const std::string& prefix, bool buffers, NamedTensors& into) const;
 
+  std::set<std::string> names_;
   NamedTensors parameters_;
   NamedTensors buffers_;
   std::vector<std::pair<std::string, Module*>> parts_;

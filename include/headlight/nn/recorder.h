@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "headlight/tensor/tensor.h"
@@ -12,7 +13,7 @@ namespace headlight {
 class Recorder {
  public:
   // Layers to record; empty: all.
-  explicit Recorder(std::vector<Index> layers = {});
+  explicit Recorder(std::vector<Index> layers = {}) : wanted_(std::move(layers)) {}
 
   bool wants(Index layer) const;
   // Returns the list to which a layer appends the weights of each sequence, [H, T, T].

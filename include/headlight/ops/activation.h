@@ -6,8 +6,11 @@
 // Activation functions, elementwise. All throw Error for types that are not floating.
 namespace headlight {
 
+// Applies the given activation.
+Tensor activate(const Tensor& x, Activation activation);
+
 // max(x, 0), with gradient 0 at 0.
-Tensor relu(const Tensor& x);
+inline Tensor relu(const Tensor& x) { return activate(x, Activation::relu); }
 
 enum class GeluForm {
   tanh,  // 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): GPT-2's "gelu_new"
@@ -15,12 +18,11 @@ enum class GeluForm {
 };
 
 // Hendrycks and Gimpel, arXiv 1606.08415.
-Tensor gelu(const Tensor& x, GeluForm form = GeluForm::tanh);
+inline Tensor gelu(const Tensor& x, GeluForm form = GeluForm::tanh) {
+  return activate(x, form == GeluForm::tanh ? Activation::gelu_tanh : Activation::gelu_erf);
+}
 
 // x sigmoid(x). Elfwing et al., arXiv 1702.03118; Ramachandran et al., arXiv 1710.05941.
-Tensor silu(const Tensor& x);
-
-// Applies the given activation.
-Tensor activate(const Tensor& x, Activation activation);
+inline Tensor silu(const Tensor& x) { return activate(x, Activation::silu); }
 
 }  // namespace headlight

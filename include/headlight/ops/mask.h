@@ -16,8 +16,9 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 Tensor tril(const Tensor& x, Index diagonal = 0);
 Tensor triu(const Tensor& x, Index diagonal = 0);
 
-// Returns [T, S] bool: hides key s from query t if it is in the future, s > t + (S - T).
-Tensor causal_mask(Index query_count, Index key_count);
+// Returns [T, S] bool: hides key s from query t if it is in the future, s > t + (S - T), or before
+// the last `window` keys up to the query's own; 0: no window.
+Tensor causal_mask(Index query_count, Index key_count, Index window = 0);
 inline Tensor causal_mask(Index length) { return causal_mask(length, length); }
 // Returns [B, width] bool: hides positions at and after a sequence's length.
 Tensor padding_mask(const std::vector<Index>& lengths, Index width);

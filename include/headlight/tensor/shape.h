@@ -19,7 +19,8 @@ class Shape {
  public:
   Shape() = default;
   // Throws Error for more than kMaxRank entries.
-  Shape(std::initializer_list<Index> sizes);
+  Shape(std::initializer_list<Index> sizes)
+      : Shape(std::span<const Index>(sizes.begin(), sizes.size())) {}
   explicit Shape(std::span<const Index> sizes);
   // Returns `rank` entries of `value`.
   static Shape filled(Index rank, Index value);

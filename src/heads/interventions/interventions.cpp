@@ -362,7 +362,11 @@ Interventions::Interventions(const Gpt& model, const std::vector<Change>& change
 
 Interventions::~Interventions() = default;
 
-void Interventions::begin(const Batch& rows) { rows_ = rows; }
+void Interventions::begin(const Batch& rows) {
+  const auto* positions = rows.positions.data<std::int32_t>();
+  positions_.assign(positions, positions + rows.token_count());
+  offsets_ = rows.offsets;
+}
 
 bool Interventions::wants(Point point, Index layer) const {
   return std::any_of(changes_.begin(), changes_.end(), [&](const Resolved& resolved) {
@@ -373,15 +377,15 @@ bool Interventions::wants(Point point, Index layer) const {
 Tensor Interventions::visit(const Place& place, const Tensor& value) {
   const ValueLayout layout(place.point, value.shape());
   const bool is_map = items_of(place.point) == PointItems::maps;
-  const Index first = is_map ? rows_.offsets[static_cast<std::size_t>(place.sequence)] : 0;
+  const Index first = is_map ? offsets_[static_cast<std::size_t>(place.sequence)] : 0;
   return dispatch_floating(value.dtype(), "Interventions", [&](auto zero) {
     ElementMap<decltype(zero)> map(value);
     for (const Resolved& resolved : changes_) {
       for (const PointRange& target : resolved.change.targets) {
         if (covers(target, place.point, place.layer)) {
-          resolved.add_to(map, place, layout, places_of(target, place.layer, layout, layout_),
-                          {rows_.positions.data<std::int32_t>() + first,
-                           static_cast<std::size_t>(rows_.token_count() - first)});
+          resolved.add_to(
+              map, place, layout, places_of(target, place.layer, layout, layout_),
+              std::span<const std::int32_t>(positions_).subspan(static_cast<std::size_t>(first)));
         }
       }
     }

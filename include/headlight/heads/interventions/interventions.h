@@ -118,7 +118,8 @@ class Interventions final : public ForwardHook {
 
   std::vector<Resolved> changes_;
   HeadLayout layout_;
-  Batch rows_;
+  std::vector<std::int32_t> positions_;  // of the rows of the pass, like offsets_
+  std::vector<Index> offsets_;
 };
 
 }  // namespace headlight
