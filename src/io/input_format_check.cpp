@@ -6,7 +6,6 @@
 #include "base/lower_case.h"
 #include "files/decompression.h"
 #include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
 
 namespace headlight {
 namespace {

@@ -1,6 +1,7 @@
 #include "headlight/io/text_dataset.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/printable.h"
@@ -66,21 +67,6 @@ class Finder {
   bool found_ = false;
 };
 
-// Joins the parts, freeing each one after copying it, so that a long stream is not in memory twice.
-Ids joined(std::vector<Ids> parts, const IdCount& count) {
-  if (parts.size() == 1) {
-    return std::move(parts.front());
-  }
-  count.require_room(count.count());
-  Ids ids;
-  ids.reserve(count.count());
-  for (Ids& part : parts) {
-    ids.insert(ids.end(), part.begin(), part.end());
-    part = Ids();  // {} would keep its memory
-  }
-  return ids;
-}
-
 // Returns where a stream may be cut without changing its ids.
 StreamCut cut_for(const Tokenizer& tokenizer) {
   const bool reads_special = tokenizer.reads_special();
@@ -143,8 +129,15 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
     return {};
   }
   const DocumentEnds ends = document_ends(tokenizer, format.begin);
-  return documents ? document_dataset(std::move(parts), ends)
-                   : stream_dataset(joined(std::move(parts), count), ends);
+  if (documents) {
+    return document_dataset(std::move(parts), ends);
+  }
+  if (parts.size() > 1) {
+    count.require_room(count.count());
+  }
+  return stream_dataset(join_sequences({std::make_move_iterator(parts.begin()),
+                                        std::make_move_iterator(parts.end())}),
+                        ends);
 }
 
 void require_any(bool any, const std::vector<TextFile>& files, const TextFormat& format) {

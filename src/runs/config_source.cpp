@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <type_traits>
 #include <utility>
@@ -94,19 +93,15 @@ std::string quoted(const std::string& text) {
   return result;
 }
 
-std::string shortest(double value) {
-  std::array<char, 32> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  return {buffer.data(), end};
-}
-
 struct Print {
   const TrainConfig& config;
 
   std::string operator()(Index TrainConfig::*member) const {
     return std::to_string(config.*member);
   }
-  std::string operator()(double TrainConfig::*member) const { return shortest(config.*member); }
+  std::string operator()(double TrainConfig::*member) const {
+    return shortest_text(config.*member);
+  }
   std::string operator()(bool TrainConfig::*member) const {
     return config.*member ? "true" : "false";
   }

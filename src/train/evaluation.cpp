@@ -10,7 +10,6 @@
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/token_distribution.h"
 #include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
 #include "kernels/parallel.h"
 
 namespace headlight {
