@@ -81,7 +81,6 @@ constexpr auto kFileTypes =
                              {"U8", 1, DType::int32, read_integers<std::uint8_t>},
                              {"BOOL", 1, DType::boolean}});
 
-// Returns the type with this name, or nullptr.
 const FileType* find_type(std::string_view name) {
   const auto* type = std::find_if(kFileTypes.begin(), kFileTypes.end(),
                                   [&](const FileType& one) { return one.name == name; });
@@ -248,7 +247,6 @@ std::string_view file_type(DType dtype, StoredFloats floats) {
       ->name;
 }
 
-// Returns the JSON header without padding.
 std::string header_text(const std::vector<ArraySource>& arrays,
                         const std::map<std::string, std::string>& metadata, StoredFloats floats) {
   Json header = Json::object();
@@ -267,7 +265,6 @@ std::string header_text(const std::vector<ArraySource>& arrays,
   return header.dump(-1, Json::BadUtf8::refused);
 }
 
-// Writes the elements in pieces.
 void write_elements(FileWriter& writer, const ArraySource& array, StoredFloats floats) {
   constexpr Index kPiece = Index{1} << 20;  // bytes
   StoredElements elements(array, floats);

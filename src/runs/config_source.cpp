@@ -145,7 +145,6 @@ constexpr std::array<const char*, 6> kTypeNames{
     "a whole number", "a number", "true or false", "a text in quotes", "a text or a list of texts",
     "true or false"};
 
-// Returns true for values that are not file names.
 bool is_word(std::string_view value) {
   constexpr std::array<std::string_view, 7> kWords{"",    "-",       "char",  "byte",
                                                    "bpe", "scratch", "resume"};
@@ -180,7 +179,6 @@ fs::path located(const fs::path& path, const fs::path& folder) {
   }
 }
 
-// Calls `change` for every text of a text or list key.
 template <class Change>
 void for_each_text(TrainConfig& config, const ConfigField& field, const Change& change) {
   std::visit(

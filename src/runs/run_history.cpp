@@ -22,7 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// Builds a RunHistory from the lines of a log.
 class HistoryReader {
  public:
   explicit HistoryReader(RunHistory& history) : history_(history) {}

@@ -35,7 +35,6 @@ std::vector<Index> bytes_of_tokens(const Tokenizer& tokenizer) {
   return bytes;
 }
 
-// The selected batches of an evaluation.
 class EvaluationBatches {
  public:
   EvaluationBatches(const LanguageModel& model, const TokenDataset& dataset,
