@@ -97,7 +97,6 @@ class DocumentSource final : public BatchSource {
   }
 
  private:
-  // Fills kept_ with the pieces of one window's batches.
   void set_window(Index epoch, Index window) {
     if (std::pair(epoch, window) == kept_of_) {
       return;

@@ -185,6 +185,9 @@ std::int32_t TokenSequence::id_at(Index place) const {
 }
 
 TokenSequence join_sequences(std::vector<TokenSequence> parts) {
+  if (parts.size() == 1) {
+    return std::move(parts.front());
+  }
   return are_in_memory(parts) ? TokenSequence(joined_in_memory(std::move(parts)))
                               : TokenSequence(std::make_shared<JoinedTokens>(std::move(parts)));
 }

@@ -2,10 +2,10 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <limits>
 #include <sstream>
 
 #include "base/printable.h"
+#include "base/read_number.h"
 #include "files/input_file.h"
 #include "headlight/base/error.h"
 
@@ -15,23 +15,15 @@ namespace {
 constexpr Index kLargestFile = Index{1} << 20;  // bytes
 constexpr Index kMostDots = 64;                 // in one line
 
-template <class T>
-std::string text_of(T value) {
-  std::ostringstream out;
-  out.precision(std::numeric_limits<double>::max_digits10);
-  out << value;
-  return out.str();
-}
-
 ConfigEntry entry_of(const std::string& key, const toml::node& node, const std::string& where) {
   if (const auto* text = node.as_string()) {
     return {key, text->get(), ConfigEntry::Type::text};
   }
   if (const auto* integer = node.as_integer()) {
-    return {key, text_of(integer->get()), ConfigEntry::Type::integer};
+    return {key, std::to_string(integer->get()), ConfigEntry::Type::integer};
   }
   if (const auto* number = node.as_floating_point()) {
-    return {key, text_of(number->get()), ConfigEntry::Type::number};
+    return {key, shortest_text(number->get()), ConfigEntry::Type::number};
   }
   if (const auto* boolean = node.as_boolean()) {
     return {key, boolean->get() ? "true" : "false", ConfigEntry::Type::boolean};

@@ -69,7 +69,6 @@ Content list_content(const fs::path& directory) {
   return content;
 }
 
-// Throws Error for a name that leads out of the directory.
 void check_relative(const std::string& name, const std::string& manifest) {
   const fs::path path(name);
   require(!name.empty() && name.find('\0') == std::string::npos && path.is_relative() &&

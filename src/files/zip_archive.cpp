@@ -69,7 +69,6 @@ struct ZipArchive::Member {
     return sizeof(zip_stat_t);
   }
 
-  // Callback of the library.
   static zip_int64_t answer(void* member, void* data, zip_uint64_t length,
                             zip_source_cmd_t command) {
     Member& self = *static_cast<Member*>(member);

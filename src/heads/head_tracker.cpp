@@ -58,7 +58,7 @@ void HeadTracker::on_start(const RunPlan& plan) {
     return;
   }
   model_ = &plan.model;
-  const TokenDataset& data = plan.validation->sequences.empty() ? *plan.train : *plan.validation;
+  const TokenDataset& data = plan.validation.sequences.empty() ? plan.train : plan.validation;
   text_ = sample_of(data, plan.model.config().block_size);
   options_.repeats = repeats_of_text(plan.tokenizer, plan.model.config().vocab_size);
   options_.repeats.sequences = kRepeatSequences;

@@ -6,7 +6,6 @@
 #include "base/lower_case.h"
 #include "files/decompression.h"
 #include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
 
 namespace headlight {
 namespace {
@@ -57,7 +56,6 @@ bool begins_csv(std::string_view text) {
   return commas > 0 && std::count(row.begin(), row.end(), ',') >= commas;
 }
 
-// Returns the format that the text looks like; "" for plain text.
 std::string_view look_of(std::string_view ending, std::string_view beginning) {
   const std::string_view text = without_blanks_before(beginning);
   if (text.empty()) {

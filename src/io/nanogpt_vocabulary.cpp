@@ -25,7 +25,6 @@ constexpr std::array<std::string_view, 3> kKeys{"vocab_size", "itos", "stoi"};
 enum Key { kVocabSize, kItos, kStoi };
 constexpr Index kNoCharacter = -1;  // an empty text
 
-// A value on the stack of a pickle.
 struct Value {
   enum class Kind { mark, number, character, key, dictionary };
   Kind kind = Kind::mark;
@@ -180,7 +179,6 @@ class PickleReader {
     return taken;
   }
 
-  // Reads a little-endian number.
   Index take_number(Index bytes) {
     std::uint64_t number = 0;
     int shift = 0;
@@ -214,7 +212,6 @@ class PickleReader {
   std::vector<Dictionary> dictionaries_;
 };
 
-// Returns the value of a key. Throws Error if it is missing or of another kind.
 Value entry(const Dictionary& whole, Key key, Value::Kind kind, std::string_view name) {
   const auto found = std::find_if(whole.begin(), whole.end(), [&](const auto& item) {
     return item.first == Value{Value::Kind::key, key};

@@ -42,7 +42,6 @@ struct NpyTexts {
   std::string header;
 };
 
-// Reads the bytes of one member in order.
 class MemberReader {
  public:
   MemberReader(const ZipArchive& archive, zip_uint64_t index, std::string where)
@@ -160,7 +159,6 @@ std::vector<std::string> read_texts(MemberReader& reader, const NpyHeader& heade
   return texts;
 }
 
-// Calls visit(reader, member) for every member of the archive.
 template <class Visit>
 void for_each_member(const std::filesystem::path& path, const Visit& visit) {
   auto left = static_cast<std::uint64_t>(InputFile(path).size());  // also refuses pipes and folders
@@ -182,7 +180,6 @@ void for_each_member(const std::filesystem::path& path, const Visit& visit) {
   }
 }
 
-// Returns the tensor in a type that NumPy has.
 Tensor storable(const Tensor& tensor) {
   return tensor.dtype() == DType::bfloat16 ? convert(tensor, DType::float32) : tensor;
 }

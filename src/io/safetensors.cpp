@@ -81,7 +81,6 @@ constexpr auto kFileTypes =
                              {"U8", 1, DType::int32, read_integers<std::uint8_t>},
                              {"BOOL", 1, DType::boolean}});
 
-// Returns the type with this name, or nullptr.
 const FileType* find_type(std::string_view name) {
   const auto* type = std::find_if(kFileTypes.begin(), kFileTypes.end(),
                                   [&](const FileType& one) { return one.name == name; });
@@ -248,38 +247,24 @@ std::string_view file_type(DType dtype, StoredFloats floats) {
       ->name;
 }
 
-std::string shape_text(const Shape& shape) {
-  std::string text = "[";
-  for (const Index size : shape) {
-    text += (text.size() > 1 ? "," : "") + std::to_string(size);
-  }
-  return text + "]";
-}
-
-std::string strict_json(const Json& json) { return json.dump(-1, Json::BadUtf8::refused); }
-
-// Returns the JSON header without padding.
 std::string header_text(const std::vector<ArraySource>& arrays,
                         const std::map<std::string, std::string>& metadata, StoredFloats floats) {
-  std::string text = "{";
+  Json header = Json::object();
   if (!metadata.empty()) {
-    text += strict_json(kMetadataName) + ":" + strict_json(metadata);
+    header.add(std::string(kMetadataName), metadata);
   }
   Index begin = 0;
   for (const ArraySource& array : arrays) {
     const Index end =
         begin + numel(array.shape) * static_cast<Index>(stored_size(array.dtype, floats));
-    text += text.size() > 1 ? "," : "";
-    text += strict_json(array.name) + ":{\"dtype\":\"" +
-            std::string(file_type(array.dtype, floats)) +
-            "\",\"shape\":" + shape_text(array.shape) + ",\"data_offsets\":[" +
-            std::to_string(begin) + "," + std::to_string(end) + "]}";
+    header.add(array.name, {{"dtype", file_type(array.dtype, floats)},
+                            {"shape", std::vector<Index>(array.shape.begin(), array.shape.end())},
+                            {"data_offsets", {begin, end}}});
     begin = end;
   }
-  return text + "}";
+  return header.dump(-1, Json::BadUtf8::refused);
 }
 
-// Writes the elements in pieces.
 void write_elements(FileWriter& writer, const ArraySource& array, StoredFloats floats) {
   constexpr Index kPiece = Index{1} << 20;  // bytes
   StoredElements elements(array, floats);

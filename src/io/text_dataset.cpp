@@ -1,6 +1,7 @@
 #include "headlight/io/text_dataset.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/printable.h"
@@ -67,14 +68,6 @@ class Finder {
   bool found_ = false;
 };
 
-// Joins the parts. A single part needs no further memory.
-Ids joined(std::vector<Ids> parts, const IdCount& count) {
-  if (parts.size() > 1) {
-    count.require_room(count.count());
-  }
-  return joined_ids(std::move(parts));
-}
-
 // Returns where a stream may be cut without changing its ids.
 StreamCut cut_for(const Tokenizer& tokenizer) {
   const bool reads_special = tokenizer.reads_special();
@@ -137,8 +130,13 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
     return {};
   }
   const DocumentEnds ends = document_ends(tokenizer, format.begin);
-  return documents ? document_dataset(std::move(parts), ends)
-                   : stream_dataset(joined(std::move(parts), count), ends);
+  if (documents) {
+    return document_dataset(std::move(parts), ends);
+  }
+  if (parts.size() > 1) {
+    count.require_room(count.count());
+  }
+  return stream_dataset(joined_ids(std::move(parts)), ends);
 }
 
 void require_any(bool any, const std::vector<TextFile>& files, const TextFormat& format) {

@@ -120,7 +120,6 @@ std::string counts_of(const std::map<std::string, Index>& kinds) {
   return others > 0 ? concat_text(text, ", ", others, " others") : text;
 }
 
-// Adds a warning about skipped files in a folder of which `count` files are read.
 void add_skipped(const fs::path& folder, std::size_t count,
                  const std::map<std::string, Index>& skipped, std::vector<std::string>* warnings) {
   Index sum = 0;
@@ -203,7 +202,6 @@ void add_folder(const fs::path& folder, const Search& search, std::vector<TextFi
   add_skipped(folder, files.size() - before, content.skipped, search.warnings);
 }
 
-// Returns the names that match a pattern, sorted.
 std::vector<std::string> matches_of(const std::string& pattern) {
   glob_t found{};
   const int result = ::glob(pattern.c_str(), 0, nullptr, &found);

@@ -87,7 +87,6 @@ class TextBytes {
         as_it_is_(as_it_is),
         any_bytes_(any_bytes) {}
 
-  // Appends the next text. Returns false at the end of the file.
   bool append_to(std::string& text) {
     std::string bytes = std::exchange(waiting_, {});
     const std::size_t count = read_fully(*source_, {room_.get(), kReadAtOnce});
@@ -133,7 +132,6 @@ class TextBytes {
 
 std::size_t length_of_lines(std::string_view text) { return text.rfind('\n') + 1; }
 
-// Returns the length up to and including the last blank line.
 std::size_t length_before_document(std::string_view text) {
   for (std::size_t end = text.rfind('\n'); end != std::string_view::npos;) {
     const std::size_t before = end == 0 ? std::string_view::npos : text.rfind('\n', end - 1);
@@ -233,7 +231,6 @@ void read_plain(const TextFile& file, const TextFormat& format, const UseText& u
   }
 }
 
-// Returns the object's first keys with texts, for an error message about a missing key.
 std::string keys_of(const Json& object) {
   constexpr std::size_t kMostKeys = 8;
   std::string keys;

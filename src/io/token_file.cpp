@@ -93,7 +93,6 @@ struct FileEnds {
   bool adds_last = false;
 };
 
-// A document with the tokens around it.
 class DocumentTokens final : public TokenSource {
  public:
   DocumentTokens(TokenSequence file, Index begin, Index length, const FileEnds& ends,
@@ -179,13 +178,9 @@ class FileDocuments final : public SequenceSource {
 };
 
 // Header of llm.c: 256 numbers of 32 bits. Three are used: magic number, version and id count.
-struct Header {
-  TokenDtype dtype = TokenDtype::uint16;
-  Index count = 0;
-};
 constexpr Index kHeaderBytes = 1024;
 
-std::optional<Header> read_header(const InputFile& file) {
+std::optional<Layout> read_header(const InputFile& file) {
   struct Kind {
     std::int32_t magic;
     std::int32_t version;
@@ -202,21 +197,23 @@ std::optional<Header> read_header(const InputFile& file) {
     if (numbers[0] == kind.magic) {
       require(numbers[1] == kind.version, shown(file.path()), ": version ", numbers[1],
               " of llm.c's token files is not supported, expected ", kind.version);
-      return Header{kind.dtype, numbers[2]};
+      return Layout{.dtype = kind.dtype, .begin = kHeaderBytes, .count = numbers[2], .hint = ""};
     }
   }
   return std::nullopt;
 }
 
-Layout layout_of(const InputFile& file, const Header& header, TokenDtype wanted) {
+// Returns `told`, the layout according to `teller`. Throws Error if the file or `wanted` differs.
+Layout checked_layout(const InputFile& file, const Layout& told, const std::string& teller,
+                      TokenDtype wanted) {
   const std::string name = shown(file.path());
-  require(wanted == TokenDtype::automatic || wanted == header.dtype, name, ": llm.c's header says ",
-          name_of(header.dtype), " ids, token_dtype says ", name_of(wanted));
-  const Index bytes = file.size() - kHeaderBytes;
-  require(header.count >= 0 && bytes == header.count * id_bytes(header.dtype), name,
-          ": expected the ", header.count, " ", name_of(header.dtype),
-          " ids of llm.c's header, got ", bytes, " bytes after the header");
-  return {.dtype = header.dtype, .begin = kHeaderBytes, .count = header.count, .hint = ""};
+  require(wanted == TokenDtype::automatic || wanted == told.dtype, name, ": ", teller, " says ",
+          name_of(told.dtype), " ids, token_dtype says ", name_of(wanted));
+  const Index bytes = file.size() - told.begin;
+  require(told.count >= 0 && bytes == told.count * id_bytes(told.dtype), name, ": expected the ",
+          told.count, " ", name_of(told.dtype), " ids that ", teller, " says, got ", bytes,
+          " bytes");
+  return told;
 }
 
 // Statistics of a file, read as 32-bit and as 16-bit numbers.
@@ -276,16 +273,6 @@ Survey survey(const InputFile& file, Index begin) {
   return result;
 }
 
-// Returns the layout of a file with an index of documents.
-Layout layout_of(const InputFile& file, const DocumentIndex& index, TokenDtype wanted) {
-  require(wanted == TokenDtype::automatic || wanted == index.dtype(), shown(index.path()),
-          ": says ", name_of(index.dtype()), " ids, token_dtype says ", name_of(wanted));
-  require(file.size() == index.token_count() * id_bytes(index.dtype()), shown(file.path()),
-          ": expected the ", index.token_count(), " ", name_of(index.dtype()), " ids that ",
-          shown(index.path()), " says, got ", file.size(), " bytes");
-  return {.dtype = index.dtype(), .begin = 0, .count = index.token_count(), .hint = ""};
-}
-
 // Guesses the width of ids in a file without header, for a vocabulary that fits 16 bits.
 TokenDtype likely_dtype(const InputFile& file, const Survey& seen) {
   constexpr Index kFewWords = 8;
@@ -307,7 +294,6 @@ TokenDtype likely_dtype(const InputFile& file, const Survey& seen) {
                                                                     : TokenDtype::uint16;
 }
 
-// Returns the layout of a file without header.
 Layout plain_layout(const InputFile& file, const Survey& seen, TokenDtype wanted,
                     Index vocab_size) {
   Layout layout{.dtype = wanted, .begin = 0, .count = 0, .hint = ""};
@@ -334,11 +320,16 @@ TokenFile open_with_index(const std::filesystem::path& path, const Tokenizer& to
   const auto file = std::make_shared<const InputFile>(path);
   require_same_vocabulary(path, tokenizer);
   const Index vocab_size = tokenizer.vocab_size();
-  const std::optional<Header> header = index == nullptr ? read_header(*file) : std::nullopt;
+  const std::optional<Layout> header = index == nullptr ? read_header(*file) : std::nullopt;
   const Survey seen = survey(*file, header ? kHeaderBytes : 0);
-  const Layout layout = index != nullptr ? layout_of(*file, *index, dtype)
-                        : header         ? layout_of(*file, *header, dtype)
-                                         : plain_layout(*file, seen, dtype, vocab_size);
+  Layout layout;
+  if (index != nullptr) {
+    layout = {.dtype = index->dtype(), .begin = 0, .count = index->token_count(), .hint = ""};
+    layout = checked_layout(*file, layout, shown(index->path()), dtype);
+  } else {
+    layout = header ? checked_layout(*file, *header, "llm.c's header", dtype)
+                    : plain_layout(*file, seen, dtype, vocab_size);
+  }
   verify_against_manifest(path, layout.count, tokenizer);
   const bool wide = layout.dtype == TokenDtype::uint32;
   const Index largest = wide ? seen.largest_word : seen.largest_half;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "base/printable.h"
 #include "files/input_file.h"
@@ -46,7 +45,6 @@ void write_parts(const fs::path& folder, const CheckpointParts& parts) {
   write_file(folder / kCheckpointState, to_state_json(state));
 }
 
-// Throws Error with the reason unless a run can resume from the checkpoint.
 void require_usable(const Checkpoint& entry) {
   require(has_manifest(entry.path), shown(entry.path), ": MANIFEST.json is missing");
   verify_manifest(entry.path, kCheckpointFiles);
@@ -112,7 +110,6 @@ void require_sound(const NamedTensors& moments, const std::string& where) {
   }
 }
 
-// Returns true when the link's target is a checkpoint of a step after `iteration`.
 bool leads_beyond(const fs::path& link, Index iteration) {
   std::error_code none;
   const fs::path name = fs::read_symlink(link, none);

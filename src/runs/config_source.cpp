@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <type_traits>
 #include <utility>
@@ -94,19 +93,15 @@ std::string quoted(const std::string& text) {
   return result;
 }
 
-std::string shortest(double value) {
-  std::array<char, 32> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  return {buffer.data(), end};
-}
-
 struct Print {
   const TrainConfig& config;
 
   std::string operator()(Index TrainConfig::*member) const {
     return std::to_string(config.*member);
   }
-  std::string operator()(double TrainConfig::*member) const { return shortest(config.*member); }
+  std::string operator()(double TrainConfig::*member) const {
+    return shortest_text(config.*member);
+  }
   std::string operator()(bool TrainConfig::*member) const {
     return config.*member ? "true" : "false";
   }
@@ -150,7 +145,6 @@ constexpr std::array<const char*, 6> kTypeNames{
     "a whole number", "a number", "true or false", "a text in quotes", "a text or a list of texts",
     "true or false"};
 
-// Returns true for values that are not file names.
 bool is_word(std::string_view value) {
   constexpr std::array<std::string_view, 7> kWords{"",    "-",       "char",  "byte",
                                                    "bpe", "scratch", "resume"};
@@ -185,7 +179,6 @@ fs::path located(const fs::path& path, const fs::path& folder) {
   }
 }
 
-// Calls `change` for every text of a text or list key.
 template <class Change>
 void for_each_text(TrainConfig& config, const ConfigField& field, const Change& change) {
   std::visit(

@@ -31,7 +31,6 @@ bool are_same_files(const ConfigField& field, const TrainConfig& before, const T
                     });
 }
 
-// Compares a key of two resolved configurations.
 bool is_same(const ConfigField& field, const TrainConfig& before, const TrainConfig& now) {
   const std::string old = config_value(before, field);
   const std::string present = config_value(now, field);

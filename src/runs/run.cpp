@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the settings changed by this resume.
 std::vector<SettingChange> present_changes(const TrainingState& state) {
   std::vector<SettingChange> present;
   std::copy_if(state.changes.begin(), state.changes.end(), std::back_inserter(present),
@@ -33,10 +32,8 @@ RunPlan plan_of(const RunStart& start, Index batches_per_epoch) {
   return {.config = start.config,
           .model = *start.model,
           .tokenizer = *start.data.tokenizer,
-          .train_tokens = start.data.train.token_count,
-          .validation_tokens = start.data.validation.token_count,
-          .train = &start.data.train,
-          .validation = &start.data.validation,
+          .train = start.data.train,
+          .validation = start.data.validation,
           .batches_per_epoch = batches_per_epoch,
           .first_iteration = start.state.iteration,
           .memory = start.memory,
@@ -45,7 +42,6 @@ RunPlan plan_of(const RunStart& start, Index batches_per_epoch) {
           .warnings = start.warnings};
 }
 
-// Evaluates the validation data after `iteration` steps.
 EvaluationMetrics evaluation_of(const RunStart& start, Index iteration, Processes& processes) {
   const Stopwatch watch;
   EvaluationMetrics metrics{.iteration = iteration};
@@ -125,7 +121,6 @@ class Run {
   }
 
  private:
-  // Makes the run's first changes on disk.
   void begin_directory() {
     if (directory_ == nullptr) {
       return;
@@ -271,7 +266,6 @@ class Run {
     tell_of_saving(false);
   }
 
-  // Returns the newest checkpoint, as chosen by process 0.
   fs::path newest_checkpoint() {
     std::vector<std::string> skipped;
     const fs::path mine =
@@ -363,7 +357,6 @@ void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bo
   }
 }
 
-// Evaluates the starting model.
 RunResult evaluate_only(const RunStart& start, const RunOptions& options) {
   require_value(!start.data.validation.sequences.empty(), "eval_only",
                 "expected validation data, got none (validation_fraction is ",

@@ -220,7 +220,6 @@ void RunDirectory::quiesce() const {
   }
 }
 
-// Waits for the checkpoint in progress, if any, and records its result.
 void RunDirectory::collect() {
   if (!written_.valid()) {
     return;
@@ -237,7 +236,6 @@ void RunDirectory::collect() {
   }
 }
 
-// Reports that the checkpoint in progress has failed.
 void RunDirectory::give_up(const Error& error) {
   const fs::path path = path_ / checkpoint_name(std::exchange(begun_, -1));
   const std::string last =

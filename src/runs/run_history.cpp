@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <numbers>
 #include <set>
 
 #include "base/printable.h"
+#include "base/read_number.h"
 #include "files/file_lines.h"
 #include "headlight/base/error.h"
 #include "headlight/files/directory_lock.h"
@@ -24,7 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// Builds a RunHistory from the lines of a log.
 class HistoryReader {
  public:
   explicit HistoryReader(RunHistory& history) : history_(history) {}
@@ -175,19 +172,6 @@ LossCurve curve_of(const std::vector<HistoryPoint>& points, HistoryAxis axis) {
   return curve;
 }
 
-// Returns the value of a setting, numbers with the fewest digits that identify them.
-std::string shown_value(const RunHistory& run, const std::string& key) {
-  for (const ConfigEntry& entry : run.settings) {
-    if (entry.key == key && entry.type == ConfigEntry::Type::number) {
-      std::array<char, 64> digits;
-      const double number = std::strtod(entry.value.c_str(), nullptr);
-      const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-      return {digits.data(), end};
-    }
-  }
-  return run.setting(key);
-}
-
 // Returns true if all runs with settings have the same value.
 bool same_setting(std::span<const RunHistory> runs, std::string_view key) {
   const auto first = std::find_if(runs.begin(), runs.end(),
@@ -218,11 +202,7 @@ std::string RunHistory::setting(std::string_view key) const {
 }
 
 Index RunHistory::max_updates() const {
-  const std::string text = setting("max_iters");
-  const bool is_number =
-      !text.empty() && text.size() <= 18 &&
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-  return is_number ? std::stoll(text) : 0;
+  return std::max<Index>(0, read_number<Index>(setting("max_iters")).value_or(0));
 }
 
 double RunHistory::tokens_per_second() const {
@@ -267,7 +247,7 @@ std::vector<SettingDifference> differing_settings(std::span<const RunHistory> ru
       if (seen.insert(entry.key).second && !same_setting(runs, entry.key)) {
         differences.push_back({.key = entry.key});
         for (const RunHistory& other : runs) {
-          differences.back().values.push_back(shown_value(other, entry.key));
+          differences.back().values.push_back(other.setting(entry.key));
         }
       }
     }

@@ -172,7 +172,6 @@ void go_on_with_data(const TrainConfig& past, RunStart& start) {
   }
 }
 
-// Returns true when an evaluation covers all of the data.
 bool evaluates_all(const TrainConfig& config, const TokenDataset& validation) {
   return config.eval_iters == 0 ||
          SequentialBatches(validation, config.batcher()).count() <= config.eval_iters;
@@ -202,7 +201,6 @@ void go_on_with_validation(const TrainConfig& past, RunStart& start) {
   }
 }
 
-// Returns the properties that must be equal in all processes.
 std::vector<std::pair<std::string, std::string>> identity_of(const RunStart& start) {
   return {{"build", start.state.build},
           {"CPU variant", start.state.cpu_variant},

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::uintmax_t kSmallBytes = 10'000'000;
 
-// A value for a key of the configuration.
 struct Setting {
   std::string_view key;
   const char* value;
@@ -34,7 +33,6 @@ constexpr auto kSmallModel = std::to_array<Setting>({{"n_layer", "4", true},
                                                      {"eval_iters", "20"},
                                                      {"log_interval", "50"}});
 
-// True for regular files of less than kSmallBytes together.
 bool is_small_text(const std::vector<std::string>& names) {
   std::uintmax_t bytes = 0;
   for (const WeightedFiles& source : find_weighted_files(names)) {

@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::string_view kBlockSize = "block_size";
 
-// Throws Error when a field of the run contradicts the model.
 void require_same(const ConfigField& field, const TrainConfig& run, const TrainConfig& model) {
   const std::string wanted = config_value(run, field);
   const std::string present = config_value(model, field);
@@ -34,7 +33,6 @@ void require_same_model(const TrainConfig& run, const TrainConfig& model, Index 
   }
 }
 
-// Throws Error when the run names another kind of tokenizer than the model's.
 void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path& model) {
   const std::string present(load_tokenizer(model)->kind());
   require_value(run.tokenizer == present, "tokenizer", run.tokenizer, " contradicts the ", present,

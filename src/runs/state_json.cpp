@@ -16,7 +16,6 @@ constexpr int kVersion = 4;
 constexpr Index kLargestStored = Index{1} << 48;
 constexpr std::size_t kMostChanges = 1000;
 
-// Typed access to the members of a JSON object.
 class Members {
  public:
   Members(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}

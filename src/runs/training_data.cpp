@@ -54,7 +54,6 @@ std::unique_ptr<Tokenizer> tokenizer_of_ids(const TrainConfig& config, const Tex
   return tokenizer;
 }
 
-// Creates a tokenizer. Reads the files to learn one.
 std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector<TextFile>& files,
                                           std::vector<std::string>& notes) {
   if (is_named(config.tokenizer, NewTokenizer::bytes)) {
@@ -75,7 +74,6 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector
   return std::make_unique<CharTokenizer>(learn_characters(files, text_format_of(config)));
 }
 
-// The files of `data` and of `validation_data`.
 struct DataFiles {
   struct Source {
     std::size_t count = 0;  // number of its files in `train`, in order
@@ -125,7 +123,6 @@ void refuse_streams(const TrainConfig& config, const std::vector<TextFile>& file
                                             "index of documents (.idx) next to it");
 }
 
-// Reads data and splits it into training and validation parts.
 class SplitReader {
  public:
   SplitReader(const TrainConfig& config, const Tokenizer& tokenizer,
@@ -160,7 +157,6 @@ class SplitReader {
   }
 
  private:
-  // Returns the training part of the files.
   TokenDataset read_source(const std::vector<TextFile>& files, bool has_validation) {
     std::vector<TextFile> whole;  // used completely for training
     std::vector<TextFile> split;

@@ -10,7 +10,6 @@
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/token_distribution.h"
 #include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
 #include "kernels/parallel.h"
 
 namespace headlight {
@@ -36,7 +35,6 @@ std::vector<Index> bytes_of_tokens(const Tokenizer& tokenizer) {
   return bytes;
 }
 
-// The selected batches of an evaluation.
 class EvaluationBatches {
  public:
   EvaluationBatches(const LanguageModel& model, const TokenDataset& dataset,

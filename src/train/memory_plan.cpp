@@ -1,6 +1,5 @@
 #include "headlight/train/memory_plan.h"
 
-#include <algorithm>
 #include <bit>
 #include <string>
 

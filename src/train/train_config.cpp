@@ -315,7 +315,6 @@ static_assert(std::all_of(kFields.begin(), kFields.end(),
                           }),
               "every number has a range, and nothing else");
 
-// Names of the same settings in other trainers.
 constexpr auto kAliases = std::to_array<ConfigAlias>({{"output_dir", "out_dir"},
                                                       {"dataset", "data"},
                                                       {"train_file", "data"},
@@ -381,7 +380,6 @@ void require_choice(const ConfigField& field, const std::string& value) {
   }
 }
 
-// Throws Error when a batch or a step has too many tokens.
 void require_batch(const TrainConfig& config) {
   const Index block = config.block_size;
   require_value(block <= kLargestBatch && config.batch_size <= kLargestBatch / block, "batch_size",

@@ -1,6 +1,5 @@
 #include "headlight/train/trainer.h"
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 

@@ -155,7 +155,7 @@ TEST_CASE("an index that is damaged or belongs to another file is refused", "[io
   CHECK(contains(shard.error_with(38, number(4, 4)), "a.bin: expected the 6 uint16 ids that "));
   shard.write({{1, kEnd}});
   CHECK(contains(error_of([&] { shard.read(TokenDtype::uint32); }),
-                 "a.idx: says uint16 ids, token_dtype says uint32"));
+                 "a.idx says uint16 ids, token_dtype says uint32"));
   fs::resize_file(shard.index(), 40);
   CHECK(contains(error_of([&] { shard.read(); }), "a.idx: claims 1 documents in 40"));
   fs::remove(shard.index());

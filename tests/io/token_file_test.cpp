@@ -153,7 +153,7 @@ TEST_CASE("the header of llm.c says width and number of the ids") {
   CHECK(file.read(header(20240801, 7, 2) + wide({5, 6}), 10) == Ids{5, 6});
   CHECK(file.read(header(20240520, 1, 0), 10).empty());
   CHECK(contains(file.error(header(20240520, 1, 9) + narrow(kTen), 10),
-                 "expected the 9 uint16 ids of llm.c's header, got 20 bytes after the header"));
+                 "expected the 9 uint16 ids that llm.c's header says, got 20 bytes"));
   CHECK(contains(file.error(header(20240801, 7, -1) + wide(kTen), 10), "expected the -1 uint32"));
   CHECK(contains(file.error(header(20240520, 2, 10) + narrow(kTen), 10),
                  "a.bin: version 2 of llm.c's token files is not supported, expected 1"));

@@ -18,10 +18,8 @@ struct RunPlan {
   const TrainConfig& config;
   const Gpt& model;
   const Tokenizer& tokenizer;
-  Index train_tokens = 0;
-  Index validation_tokens = 0;
-  const TokenDataset* train = nullptr;       // never null in a run
-  const TokenDataset* validation = nullptr;  // never null in a run; may be empty
+  const TokenDataset& train;
+  const TokenDataset& validation;  // may be empty
   Index batches_per_epoch = 0;
   Index first_iteration = 0;  // above 0 when resumed
   MemoryPlan memory = {};

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "headlight/cluster/processes.h"
-#include "headlight/data/batcher.h"
 #include "headlight/data/dataset.h"
 #include "headlight/nn/language_model.h"
 #include "headlight/tensor/named_tensors.h"

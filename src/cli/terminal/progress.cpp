@@ -95,9 +95,9 @@ void TrainProgress::on_start(const RunPlan& plan) {
                        model.n_embd, ", block ", model.block_size, ", vocabulary ",
                        model.vocab_size, ": ", grouped(plan.model.parameter_count()),
                        " parameters"));
-  log_info("data: " + grouped(plan.train_tokens) + " tokens to train on (" +
+  log_info("data: " + grouped(plan.train.token_count) + " tokens to train on (" +
            grouped(plan.batches_per_epoch) + " batches an epoch), " +
-           grouped(plan.validation_tokens) + " to evaluate on");
+           grouped(plan.validation.token_count) + " to evaluate on");
   log_info(memory_text(plan.memory));
   watch_ = {};
 }
