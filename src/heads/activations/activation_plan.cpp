@@ -1,6 +1,7 @@
 #include "heads/activations/activation_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -19,18 +20,8 @@ std::pair<Index, Point> order_of(Point point, Index layer, Index layers) {
   return {is_in_layer(point) ? layer : behind, point};
 }
 
-const char* item_name(Point point) {
-  switch (items_of(point)) {
-    case PointItems::heads:
-    case PointItems::maps:
-      return "heads";
-    case PointItems::key_heads:
-      return "heads of keys and values";
-    case PointItems::features:
-      break;
-  }
-  return "elements";
-}
+// In the order of PointItems.
+constexpr std::array kItemNames{"heads", "heads of keys and values", "heads", "elements"};
 
 // Selects the requested items of an array.
 void choose_items(ActivationArray& array, const std::vector<Index>& numbers) {
@@ -39,7 +30,8 @@ void choose_items(ActivationArray& array, const std::vector<Index>& numbers) {
     const bool is_there = std::any_of(numbers.begin(), numbers.end(),
                                       [&](Index number) { return range.contains(number); });
     require(is_there && range.last.value_or(0) <= numbers.back(), array.name(), ": there are ",
-            item_name(array.point), " ", numbers_text(numbers), ", got ", range_text(range));
+            kItemNames[static_cast<std::size_t>(items_of(array.point))], " ", numbers_text(numbers),
+            ", got ", range_text(range));
   }
   for (std::size_t place = 0; place < numbers.size(); ++place) {
     const bool is_chosen =
