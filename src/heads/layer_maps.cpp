@@ -15,9 +15,9 @@ std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const Lan
   return weights;
 }
 
-void visit_layer_maps(const LanguageModel& model,
-                      const std::vector<std::vector<std::int32_t>>& sequences,
-                      const LayerVisitor& visit) {
+void visit_layer_maps(
+    const LanguageModel& model, const std::vector<std::vector<std::int32_t>>& sequences,
+    const std::function<void(Index layer, const std::vector<Tensor>& weights)>& visit) {
   const NoGrad no_grad;
   const Batch batch = make_batch(sequences);
   const HeadLayout heads = model.heads();

@@ -13,14 +13,12 @@ namespace headlight {
 // implementations of LanguageModel may ignore recorders.
 std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model);
 
-// Called with the attention weights of one layer, [H, T, T] float32 for each sequence.
-using LayerVisitor = std::function<void(Index layer, const std::vector<Tensor>& weights)>;
-
-// Runs a model over sequences of token ids. Runs a Gpt layer by layer, so only one layer's weights
-// are in memory at a time. Skips layers without heads.
-void visit_layer_maps(const LanguageModel& model,
-                      const std::vector<std::vector<std::int32_t>>& sequences,
-                      const LayerVisitor& visit);
+// Runs a model over sequences of token ids. Calls visit(layer, weights), with the weights [H, T, T]
+// float32 of each sequence, for every layer with heads. Runs a Gpt layer by layer, so only one
+// layer's weights are in memory at a time.
+void visit_layer_maps(
+    const LanguageModel& model, const std::vector<std::vector<std::int32_t>>& sequences,
+    const std::function<void(Index layer, const std::vector<Tensor>& weights)>& visit);
 
 // Part of a sequence that fits the context length.
 using SequencePiece = SequencePieces::Place;

@@ -14,22 +14,17 @@
 namespace headlight {
 namespace {
 
-// Inner axes of a contiguous value.
-struct Axes {
-  Index inner = 1;
-  Index width = 1;
-};
-
 // Copies elements [outer, inner, width] at some places of both outer axes; no inner_places: all.
-void copy_chosen(const float* from, const Axes& axes, const std::vector<Index>& outer_places,
-                 const std::vector<Index>& inner_places, float* to) {
+void copy_chosen(const float* from, Index inner, Index width,
+                 const std::vector<Index>& outer_places, const std::vector<Index>& inner_places,
+                 float* to) {
   for (const Index outer : outer_places) {
-    const float* part = from + outer * axes.inner * axes.width;
+    const float* part = from + outer * inner * width;
     if (inner_places.empty()) {
-      to = std::copy_n(part, axes.inner * axes.width, to);
+      to = std::copy_n(part, inner * width, to);
     }
     for (const Index place : inner_places) {
-      to = std::copy_n(part + place * axes.width, axes.width, to);
+      to = std::copy_n(part + place * width, width, to);
     }
   }
 }
@@ -152,9 +147,8 @@ class RowKeeper final : public ForwardHook {
     const ActivationArray& array = plan_.arrays()[number];
     const Index length = numel(array.row);
     chosen_.resize(rows.size() * static_cast<std::size_t>(length));
-    copy_chosen(as_floats(value).data<float>(),
-                {value.size(1), value.rank() == 3 ? value.size(2) : 1}, rows, array.places,
-                chosen_.data());
+    copy_chosen(as_floats(value).data<float>(), value.size(1),
+                value.rank() == 3 ? value.size(2) : 1, rows, array.places, chosen_.data());
     store_.put(stored_[number], first * length, chosen_);
   }
 
@@ -167,7 +161,7 @@ class RowKeeper final : public ForwardHook {
     const std::size_t stored = store_.add(shape);
     if (!queries.empty()) {
       chosen_.resize(static_cast<std::size_t>(numel(shape)));
-      copy_chosen(as_floats(map).data<float>(), {map.size(1), map.size(2)}, heads, queries,
+      copy_chosen(as_floats(map).data<float>(), map.size(1), map.size(2), heads, queries,
                   chosen_.data());
       store_.put(stored, 0, chosen_);
     }

@@ -72,11 +72,15 @@ class ScoreSums {
     ScoreSource source = ScoreSource::text;  // measure only scores of this source
     std::size_t groups = 1;
     Index longest = 0;  // tokens of a sequence
-    DetectorOptions detector = {};
   };
 
-  ScoreSums(HeadLayout layout, const HeadSet& heads, const Options& options)
-      : layout_(std::move(layout)), heads_(heads), options_(options), sums_(heads.size()) {
+  ScoreSums(HeadLayout layout, const HeadSet& heads, const HeadScoreOptions& scoring,
+            const Options& options)
+      : layout_(std::move(layout)),
+        heads_(heads),
+        scoring_(scoring),
+        options_(options),
+        sums_(heads.size()) {
     for (HeadSums& head : sums_) {
       head.scores = empty_sums(options.source, options.groups);
       head.offsets.resize(static_cast<std::size_t>(options.longest));
@@ -125,7 +129,7 @@ class ScoreSums {
     for (Index query = 1; query < map.length(); ++query) {
       head.offsets[static_cast<std::size_t>(query - map.top_key(query))] += 1;
     }
-    const DetectorNumbers numbers = detector_numbers(map, options_.detector);
+    const DetectorNumbers numbers = detector_numbers(map, scoring_);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       head.detector[i] += numbers[i];
     }
@@ -134,6 +138,7 @@ class ScoreSums {
 
   HeadLayout layout_;
   const HeadSet& heads_;
+  const HeadScoreOptions& scoring_;
   Options options_;
   std::vector<HeadSums> sums_;  // [heads]
 };
@@ -228,11 +233,9 @@ class HeadScoring {
     for (const SequencePiece& piece : pieces_) {
       longest = std::max(longest, piece.length);
     }
-    ScoreSums sums(layout_, heads_,
-                   {.source = ScoreSource::text,
-                    .groups = std::min(units, kMaxGroups),
-                    .longest = longest,
-                    .detector = {options_.exclude_bos, options_.exclude_current_token}});
+    ScoreSums sums(
+        layout_, heads_, options_,
+        {.source = ScoreSource::text, .groups = std::min(units, kMaxGroups), .longest = longest});
     EvenScores even;
     const auto end_of = [&](std::size_t begin) {
       return batch_end(pieces_, begin, options_.batch_size, most_heads());
@@ -306,7 +309,7 @@ class HeadScoring {
     if (repeats.sequences == 0 || length < 1) {
       return;
     }
-    ScoreSums sums(layout_, heads_,
+    ScoreSums sums(layout_, heads_, options_,
                    {.source = ScoreSource::repeats,
                     .groups = static_cast<std::size_t>(repeats.sequences),
                     .longest = repeat_tokens(repeats, model_.block_size())});
