@@ -58,19 +58,4 @@ std::vector<SequencePiece> cut_sequences(const std::vector<std::vector<std::int3
   return pieces;
 }
 
-std::size_t batch_end(const std::vector<SequencePiece>& pieces, std::size_t begin, Index batch_size,
-                      Index heads) {
-  constexpr Index kMaxWeights = Index{64} << 20;  // of 4 bytes
-  Index weights = 0;
-  std::size_t end = begin;
-  while (end < pieces.size() && end - begin < static_cast<std::size_t>(batch_size)) {
-    weights += heads * pieces[end].length * pieces[end].length;
-    if (end > begin && weights > kMaxWeights) {
-      break;
-    }
-    ++end;
-  }
-  return end;
-}
-
 }  // namespace headlight

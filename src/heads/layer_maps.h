@@ -27,9 +27,4 @@ using SequencePiece = SequencePieces::Place;
 std::vector<SequencePiece> cut_sequences(const std::vector<std::vector<std::int32_t>>& sequences,
                                          Index block_size, Index max_tokens);
 
-// Returns the end of the batch that starts at piece `begin`. A batch has at most batch_size pieces,
-// and one layer's weights stay below 256 MiB unless a single piece exceeds that.
-std::size_t batch_end(const std::vector<SequencePiece>& pieces, std::size_t begin, Index batch_size,
-                      Index heads);
-
 }  // namespace headlight

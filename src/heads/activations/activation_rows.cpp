@@ -7,7 +7,6 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
-#include "headlight/base/memory.h"
 #include "headlight/nn/batch.h"
 #include "headlight/ops/layout.h"
 
@@ -197,19 +196,6 @@ class RowKeeper final : public ForwardHook {
 };
 
 }  // namespace
-
-void require_memory(const ActivationPlan& plan, const ActivationContexts& contexts,
-                    const ContextSpan& span, const TokenPositions& positions) {
-  double bytes = static_cast<double>(span.rows) * static_cast<double>(plan.row_bytes());
-  for (Index i = span.begin; plan.map_heads() > 0 && i < span.end; ++i) {
-    const Index length = contexts.length(i);
-    bytes += static_cast<double>(sizeof(float) * static_cast<std::size_t>(plan.map_heads())) *
-             static_cast<double>(length) * static_cast<double>(positions.of(length).size());
-  }
-  const std::string missing = missing_memory(bytes);
-  require(missing.empty(), "activations of ", span.rows, " tokens need ", missing,
-          "; take fewer points or tokens");
-}
 
 std::vector<KeptArray> gather_activations(const ActivationPlan& plan,
                                           const ActivationContexts& contexts,

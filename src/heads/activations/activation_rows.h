@@ -24,10 +24,6 @@ std::vector<ContextSpan> context_spans(const ActivationPlan& plan,
                                        const ActivationContexts& contexts,
                                        const ActivationOptions& options, Index most_rows);
 
-// Throws Error if the arrays of a span exceed free memory.
-void require_memory(const ActivationPlan& plan, const ActivationContexts& contexts,
-                    const ContextSpan& span, const TokenPositions& positions);
-
 // An array of a cache: float32 in a store, or small int32 numbers in memory.
 struct KeptArray {
   std::string name;

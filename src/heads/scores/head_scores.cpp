@@ -237,9 +237,7 @@ class HeadScoring {
         layout_, heads_, options_,
         {.source = ScoreSource::text, .groups = std::min(units, kMaxGroups), .longest = longest});
     EvenScores even;
-    const auto end_of = [&](std::size_t begin) {
-      return batch_end(pieces_, begin, options_.batch_size, most_heads());
-    };
+    const auto end_of = [&](std::size_t begin) { return batch_end(begin); };
     measure(sums, pieces_.size(), end_of, result, [&](std::size_t i) {
       const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
       MeasuredSequence sequence{facts_of(pieces_[i]), unit % kMaxGroups};
@@ -278,12 +276,24 @@ class HeadScoring {
     keep_means(sums, result);
   }
 
-  Index most_heads() const {
-    Index most = 1;
-    for (Index layer = 0; layer < layout_.layers(); ++layer) {
-      most = std::max(most, layout_.count(layer));
+  // End of the batch that starts at piece `begin`. It has at most batch_size pieces, and one
+  // layer's weights stay below 256 MiB unless a single piece exceeds that.
+  std::size_t batch_end(std::size_t begin) const {
+    constexpr Index kMaxWeights = Index{64} << 20;  // of 4 bytes
+    Index heads = 1;                                // in a layer
+    for (const std::vector<Index>& numbers : layout_.numbers) {
+      heads = std::max(heads, std::ssize(numbers));
     }
-    return most;
+    Index weights = 0;
+    std::size_t end = begin;
+    while (end < pieces_.size() && end - begin < static_cast<std::size_t>(options_.batch_size)) {
+      weights += heads * pieces_[end].length * pieces_[end].length;
+      if (end > begin && weights > kMaxWeights) {
+        break;
+      }
+      ++end;
+    }
+    return end;
   }
 
   SequenceFacts facts_of(const SequencePiece& piece) const {
