@@ -32,8 +32,7 @@ class ReaderGradients final : public ForwardHook {
       streams_[{place.point, place.layer}] = stream.detach();
       return stream;
     }
-    Tensor leaf = Tensor::zeros(value.shape(), value.dtype());
-    leaf.set_requires_grad();
+    const Tensor leaf = Tensor::zeros(value.shape(), value.dtype()).set_requires_grad();
     leaves_[{place.point, place.layer}] = leaf;
     return value + leaf;
   }

@@ -34,8 +34,7 @@ class KeepLayers final : public ForwardHook {
     if (!with_leaves_) {
       return value;
     }
-    Tensor leaf = Tensor::zeros(value.shape(), value.dtype());
-    leaf.set_requires_grad(true);
+    const Tensor leaf = Tensor::zeros(value.shape(), value.dtype()).set_requires_grad();
     keep(leaves, place, leaf);
     return value + leaf;
   }
