@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <numeric>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
@@ -29,12 +28,6 @@ void copy_chosen(const float* from, Index inner, Index width,
 }
 
 Tensor as_floats(const Tensor& value) { return to_contiguous(convert(value, DType::float32)); }
-
-std::vector<Index> all_places(Index count) {
-  std::vector<Index> places(static_cast<std::size_t>(count));
-  std::iota(places.begin(), places.end(), 0);
-  return places;
-}
 
 Tensor int32_tensor(const std::vector<std::int32_t>& values) {
   return Tensor::from(values, {static_cast<Index>(values.size())});
@@ -155,7 +148,8 @@ class RowKeeper final : public ForwardHook {
   void keep_map(std::size_t number, Index sequence, const Tensor& map) {
     const ActivationArray& array = plan_.arrays()[number];
     const std::vector<Index> queries = positions_.of(map.size(1));
-    const std::vector<Index> heads = array.places.empty() ? all_places(map.size(0)) : array.places;
+    const std::vector<Index> heads =
+        array.places.empty() ? TokenPositions{}.of(map.size(0)) : array.places;
     const Shape shape{std::ssize(heads), std::ssize(queries), map.size(2)};
     const std::size_t stored = store_.add(shape);
     if (!queries.empty()) {
@@ -179,7 +173,8 @@ class RowKeeper final : public ForwardHook {
         const Index row = kept_[static_cast<std::size_t>(i)];
         rows.push_back(slice(hidden, 0, row, row + 1));
       }
-      keep_rows(number, plan_.logits_of(concat(rows, 0)), all_places(step), first_row_ + begin);
+      keep_rows(number, plan_.logits_of(concat(rows, 0)), TokenPositions{}.of(step),
+                first_row_ + begin);
     }
   }
 

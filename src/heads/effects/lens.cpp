@@ -159,8 +159,8 @@ class LensPass {
   template <class Use>
   void read(Index begin, Index end, std::span<std::int32_t> targets, Index top_k, const Use& use,
             const Progress& progress) const {
-    constexpr Index kLogits = Index{1}
-                              << 22;  // at once: 16 MiB, twice, plus 32 MiB of probabilities
+    // At once: 16 MiB, twice, plus 32 MiB of probabilities.
+    constexpr Index kLogits = Index{1} << 22;
     const Index rows_at_once = std::max<Index>(1, kLogits / model_.vocab_size());
     const auto all = static_cast<double>((end - begin) * std::ssize(sources_));
     for (Index row = begin; row < end; row += rows_at_once) {
