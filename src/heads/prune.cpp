@@ -55,10 +55,6 @@ Tensor rearranged(const ModelWeight& from, const GptConfig& config, const Layout
                                                : pick_from_projection(x, of_layer, plan);
 }
 
-bool shares_keys(const GptConfig& config) {
-  return config.n_kv_head > 0 || !config.key_groups.empty();
-}
-
 bool counts_from_zero(const std::vector<Index>& numbers) {
   return numbers.empty() || (numbers.front() == 0 && numbers.back() == std::ssize(numbers) - 1);
 }
@@ -103,10 +99,6 @@ std::vector<Index> picked(const std::vector<Index>& numbers, const std::vector<I
     chosen.push_back(numbers[static_cast<std::size_t>(place)]);
   }
   return chosen;
-}
-
-const HeadNumbers& all_key_numbers(const HeadLayout& layout) {
-  return layout.key_numbers.empty() ? layout.numbers : layout.key_numbers;
 }
 
 // Whether key head k serves query heads k * size to (k + 1) * size - 1, by their numbers.
@@ -190,11 +182,12 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
     key_numbers.push_back(picked(whole.key_numbers_of(layer), kept.key_heads));
   }
   GptConfig config = config_with(model.config(), layout, std::move(numbers), whole.head_width);
-  if (shares_keys(model.config())) {
+  if (config.n_kv_head > 0 || !config.key_groups.empty()) {
     config.n_kv_head = 0;
     config.key_groups = std::move(key_groups);
   }
-  if (key_numbers != all_key_numbers(config.head_layout())) {
+  const HeadLayout pruned = config.head_layout();
+  if (key_numbers != (pruned.key_numbers.empty() ? pruned.numbers : pruned.key_numbers)) {
     config.key_head_numbers = key_numbers;
   }
   return rebuilt(model, layout, config);

@@ -78,12 +78,6 @@ void add_gradients(const GateHook& hook, const HeadLayout& layout, const Batch& 
   }
 }
 
-void clear_gradients(const LanguageModel& model) {
-  for (auto [name, parameter] : model.parameters()) {
-    parameter.zero_grad();
-  }
-}
-
 void normalize_layers(std::vector<HeadImportance>& heads) {
   std::map<Index, double> squares;
   for (const HeadImportance& head : heads) {
@@ -131,7 +125,9 @@ ImportanceResult head_importance(const LanguageModel& model, const TokenDataset&
     context.hook = &hook;
     const Tensor loss = model.loss(batch, context, 1);
     backward(loss);
-    clear_gradients(model);  // the backward pass fills them too
+    for (auto [name, parameter] : model.parameters()) {
+      parameter.zero_grad();  // the backward pass fills them too
+    }
     require(hook.was_asked(), "a model of type '", model.model_type(),
             "' does not pass to ForwardHook the outputs of the heads of every layer");
     add_gradients(hook, layout, batch, sums);
