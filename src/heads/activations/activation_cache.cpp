@@ -94,8 +94,9 @@ NamedTensors cache_activations(const LanguageModel& model, const ActivationConte
   require_memory(plan, contexts, spans.front(), options.positions);
   ArraysInMemory memory;
   NamedTensors tensors;
+  const auto ignore = [](Index) {};
   for (const KeptArray& array :
-       gather_activations(plan, contexts, spans.front(), options, nullptr, memory)) {
+       gather_activations(plan, contexts, spans.front(), options, ignore, memory)) {
     tensors.emplace_back(array.name, array.stored ? memory.tensor(*array.stored) : array.numbers);
   }
   return tensors;

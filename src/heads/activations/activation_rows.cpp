@@ -206,9 +206,7 @@ std::vector<KeptArray> gather_activations(const ActivationPlan& plan,
       batch.push_back(contexts.context(i));
     }
     keeper.run(batch);
-    if (on_batch != nullptr) {
-      on_batch(end);
-    }
+    on_batch(end);
   }
   return keeper.arrays();
 }

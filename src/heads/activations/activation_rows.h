@@ -33,7 +33,7 @@ struct KeptArray {
 
 // Runs the model over the contexts. Returns the arrays of cache_activations(), with the activations
 // in `store`. Its own memory grows with the batch size, plus 16 bytes a row. Calls
-// `on_batch(contexts done)` after every batch, unless it is null.
+// `on_batch(contexts done)` after every batch.
 std::vector<KeptArray> gather_activations(const ActivationPlan& plan,
                                           const ActivationContexts& contexts,
                                           const ContextSpan& span, const ActivationOptions& options,

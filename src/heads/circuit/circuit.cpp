@@ -191,7 +191,7 @@ class CircuitSearch {
     const Index all = std::ssize(order_);
     for (Index edges = 1; edges < all; edges *= 2) {
       result.curve.push_back({edges, faithfulness_of(edges)});
-      tell(0.5 + 0.4 * std::log2(edges) / std::log2(all));
+      options_.progress(0.5 + 0.4 * std::log2(edges) / std::log2(all));
     }
     result.curve.push_back({all, faithfulness_of(all)});
     const Index budget = options_.edges > 0 ? std::min(options_.edges, all) : enough(result.curve);
@@ -207,19 +207,13 @@ class CircuitSearch {
   }
 
  private:
-  void tell(double share) const {
-    if (options_.progress) {
-      options_.progress(share);
-    }
-  }
-
   void score() {
     for (const CircuitGraph::Receiver& receiver : graph_.receivers()) {
       scores_.emplace_back(static_cast<std::size_t>(receiver.senders), 0.0);
     }
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       pairs_[i].add_scores(options_.steps, scores_);
-      tell(0.5 * static_cast<double>(i + 1) / static_cast<double>(pairs_.size()));
+      options_.progress(0.5 * static_cast<double>(i + 1) / static_cast<double>(pairs_.size()));
     }
     for (std::size_t receiver = 0; receiver < scores_.size(); ++receiver) {
       for (std::size_t sender = 0; sender < scores_[receiver].size(); ++sender) {

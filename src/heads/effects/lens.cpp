@@ -178,9 +178,7 @@ class LensPass {
           use(s, row + static_cast<Index>(i), std::move(readings[i]));
         }
         done += static_cast<double>(readings.size());
-        if (progress) {
-          progress(done / all);
-        }
+        progress(done / all);
       }
     }
   }
@@ -312,9 +310,7 @@ LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
   for (Index i = 0; i < count; ++i) {
     const Batch batch = batches.batch(i * batches.count() / count);
     add_batch(model, sources, batch, result.rows, [&](double share) {
-      if (options.progress) {
-        options.progress((static_cast<double>(i) + share) / static_cast<double>(count));
-      }
+      options.progress((static_cast<double>(i) + share) / static_cast<double>(count));
     });
     result.tokens += batch.target_count;
   }

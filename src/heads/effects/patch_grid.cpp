@@ -155,9 +155,7 @@ class PatchRun {
       }
       patch_together(std::span(cells).subspan(begin, end - begin));
       begin = end;
-      if (options_.progress) {
-        options_.progress(static_cast<double>(end) / static_cast<double>(cells.size()));
-      }
+      options_.progress(static_cast<double>(end) / static_cast<double>(cells.size()));
     }
   }
 

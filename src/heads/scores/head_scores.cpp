@@ -306,11 +306,9 @@ class HeadScoring {
   }
 
   void tell_progress() const {
-    if (options_.progress) {
-      const Index all = tokens_ + options_.repeats.sequences *
-                                      repeat_tokens(options_.repeats, model_.block_size());
-      options_.progress(static_cast<double>(done_) / static_cast<double>(all));
-    }
+    const Index all =
+        tokens_ + options_.repeats.sequences * repeat_tokens(options_.repeats, model_.block_size());
+    options_.progress(static_cast<double>(done_) / static_cast<double>(all));
   }
 
   void measure_repeats(HeadScores& result) {
