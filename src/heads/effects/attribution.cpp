@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <span>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/heads/effects/patching.h"
 #include "headlight/heads/head_set.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"

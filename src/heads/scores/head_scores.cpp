@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "heads/layer_maps.h"
 #include "heads/scores/detector.h"
