@@ -23,7 +23,9 @@ class ReaderGradients final : public ForwardHook {
       : layers_(layers), mlp_port_(mlp_port), embedding_(std::move(embedding)) {}
 
   bool wants(Point point, Index layer) const override {
-    return point == Point::resid_pre || point == Point::resid_mid || is_read(point, layer);
+    return point == Point::resid_pre || point == Point::resid_mid || point == Point::q ||
+           point == Point::k || point == Point::v || point == mlp_port_ ||
+           (point == Point::resid_post && layer + 1 == layers_);
   }
   Tensor visit(const Place& place, const Tensor& value) override {
     if (place.point == Point::resid_pre || place.point == Point::resid_mid) {
@@ -45,11 +47,6 @@ class ReaderGradients final : public ForwardHook {
   Tensor gradient(Point point, Index layer) const { return leaves_.at({point, layer}).grad(); }
 
  private:
-  bool is_read(Point point, Index layer) const {
-    return point == Point::q || point == Point::k || point == Point::v || point == mlp_port_ ||
-           (point == Point::resid_post && layer + 1 == layers_);
-  }
-
   Index layers_;
   Point mlp_port_;
   Tensor embedding_;  // [N, C]
