@@ -99,7 +99,7 @@ std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>
     for (std::size_t i = 0; i < means.size(); ++i) {
       intervals.push_back(interval_of(some[i], std::move(means[i])));
     }
-    if (pause && intervals.size() < measures.size()) {
+    if (intervals.size() < measures.size()) {
       pause();
     }
   }

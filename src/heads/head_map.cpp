@@ -23,15 +23,17 @@ SequenceFacts sequence_facts(std::vector<std::int32_t> tokens) {
 void HeadMap::measure() const {
   const auto& loops = kernels::weight_row_loops();
   for (Index query = 0; query < length(); ++query) {
-    const float* keys = row(query);
     const double least = kSmallPart / static_cast<double>(query + 1);
     auto limit = static_cast<float>(least);  // smallest float >= `least`, for the same comparison
     if (static_cast<double>(limit) < least) {
       limit = std::nextafter(limit, std::numeric_limits<float>::infinity());
     }
-    const kernels::WeightRowSums sums = loops.sums(keys, query + 1, limit);
-    rows_.push_back({sums, std::find(keys, keys + query, sums.largest) - keys});
+    sums_.push_back(loops.sums(row(query), query + 1, limit));
   }
+}
+
+Index HeadMap::top_key(Index query) const {
+  return std::find(row(query), row(query) + query, sums(query).largest) - row(query);
 }
 
 double HeadMap::span_weight(Index query, Index begin, Index end) const {

@@ -38,27 +38,21 @@ class HeadMap {
   // Weight on the keys begin ... end - 1.
   double span_weight(Index query, Index begin, Index end) const;
   // Sums over keys; `below` counts weights of less than kSmallPart of a uniform weight.
-  const kernels::WeightRowSums& sums(Index query) const { return row_of(query).sums; }
-  // Key with the largest weight; the first one on ties.
-  Index top_key(Index query) const { return row_of(query).top_key; }
-
- private:
-  struct Row {
-    kernels::WeightRowSums sums;
-    Index top_key = 0;
-  };
-
-  const Row& row_of(Index query) const {
-    if (rows_.empty()) {
+  const kernels::WeightRowSums& sums(Index query) const {
+    if (sums_.empty()) {
       measure();
     }
-    return rows_[static_cast<std::size_t>(query)];
+    return sums_[static_cast<std::size_t>(query)];
   }
+  // Key with the largest weight; the first one on ties.
+  Index top_key(Index query) const;
+
+ private:
   void measure() const;
 
   const float* weights_;
   const SequenceFacts& facts_;
-  mutable std::vector<Row> rows_;  // [T]; empty: not yet measured
+  mutable std::vector<kernels::WeightRowSums> sums_;  // [T]; empty: not yet measured
 };
 
 }  // namespace headlight

@@ -123,8 +123,8 @@ HeadLayout heads_of(const LanguageModel& model) {
 }
 
 std::span<const HeadId> HeadSet::of_layer(Index layer) const {
-  const auto found = std::ranges::equal_range(heads_, layer, {}, &HeadId::layer);
-  return {found.begin(), found.end()};
+  const auto begin = std::lower_bound(heads_.begin(), heads_.end(), HeadId{layer, 0});
+  return {begin, std::lower_bound(begin, heads_.end(), HeadId{layer + 1, 0})};
 }
 
 }  // namespace headlight

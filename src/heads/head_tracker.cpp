@@ -11,7 +11,7 @@ namespace headlight {
 namespace {
 
 // Small enough to take far less time than 100 steps, large enough for 2 digits of a score.
-constexpr std::size_t kTextSequences = 6;
+constexpr Index kTextSequences = 6;
 constexpr Index kTextTokens = 128;  // tokens of a sequence at most
 constexpr Index kRepeatSequences = 6;
 constexpr Index kRepeatLength = 32;
@@ -19,18 +19,17 @@ constexpr Index kRepeatLength = 32;
 // Sequences spread over the whole dataset; the same ones every time.
 std::vector<std::vector<std::int32_t>> sample_of(const TokenDataset& data, Index block_size) {
   const Index longest = std::min(kTextTokens, block_size);
-  const auto count = static_cast<Index>(kTextSequences);
   std::vector<std::vector<std::int32_t>> sample;
-  for (Index i = 0; i < count; ++i) {
+  for (Index i = 0; i < kTextSequences; ++i) {
     if (data.documents) {
-      const auto number = static_cast<std::size_t>(i * std::ssize(data.sequences) / count);
+      const auto number = static_cast<std::size_t>(i * std::ssize(data.sequences) / kTextSequences);
       const TokenSequence& document = data.sequences[number];
       // The last token of a document is a target only, never an input.
       sample.push_back(document.tokens(0, std::min(longest, document.size() - 1)));
     } else {
       const TokenSequence& stream = data.sequences.front();
       const Index length = std::min(longest, stream.size() - 1);
-      const Index begin = i * (stream.size() - length) / count;
+      const Index begin = i * (stream.size() - length) / kTextSequences;
       sample.push_back(stream.tokens(begin, std::min(longest, stream.size() - begin)));
     }
   }

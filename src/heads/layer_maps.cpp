@@ -15,9 +15,9 @@ std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const Lan
   return weights;
 }
 
-void visit_layer_maps(const LanguageModel& model,
-                      const std::vector<std::vector<std::int32_t>>& sequences,
-                      const LayerVisitor& visit) {
+void visit_layer_maps(
+    const LanguageModel& model, const std::vector<std::vector<std::int32_t>>& sequences,
+    const std::function<void(Index layer, const std::vector<Tensor>& weights)>& visit) {
   const NoGrad no_grad;
   const Batch batch = make_batch(sequences);
   const HeadLayout heads = model.heads();
@@ -56,21 +56,6 @@ std::vector<SequencePiece> cut_sequences(const std::vector<std::vector<std::int3
     }
   }
   return pieces;
-}
-
-std::size_t batch_end(const std::vector<SequencePiece>& pieces, std::size_t begin, Index batch_size,
-                      Index heads) {
-  constexpr Index kMaxWeights = Index{64} << 20;  // of 4 bytes
-  Index weights = 0;
-  std::size_t end = begin;
-  while (end < pieces.size() && end - begin < static_cast<std::size_t>(batch_size)) {
-    weights += heads * pieces[end].length * pieces[end].length;
-    if (end > begin && weights > kMaxWeights) {
-      break;
-    }
-    ++end;
-  }
-  return end;
 }
 
 }  // namespace headlight

@@ -13,14 +13,12 @@ namespace headlight {
 // implementations of LanguageModel may ignore recorders.
 std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model);
 
-// Called with the attention weights of one layer, [H, T, T] float32 for each sequence.
-using LayerVisitor = std::function<void(Index layer, const std::vector<Tensor>& weights)>;
-
-// Runs a model over sequences of token ids. Runs a Gpt layer by layer, so only one layer's weights
-// are in memory at a time. Skips layers without heads.
-void visit_layer_maps(const LanguageModel& model,
-                      const std::vector<std::vector<std::int32_t>>& sequences,
-                      const LayerVisitor& visit);
+// Runs a model over sequences of token ids. Calls visit(layer, weights), with the weights [H, T, T]
+// float32 of each sequence, for every layer with heads. Runs a Gpt layer by layer, so only one
+// layer's weights are in memory at a time.
+void visit_layer_maps(
+    const LanguageModel& model, const std::vector<std::vector<std::int32_t>>& sequences,
+    const std::function<void(Index layer, const std::vector<Tensor>& weights)>& visit);
 
 // Part of a sequence that fits the context length.
 using SequencePiece = SequencePieces::Place;
@@ -28,10 +26,5 @@ using SequencePiece = SequencePieces::Place;
 // Truncates each sequence to max_tokens (0: no limit) and splits it every block_size tokens.
 std::vector<SequencePiece> cut_sequences(const std::vector<std::vector<std::int32_t>>& sequences,
                                          Index block_size, Index max_tokens);
-
-// Returns the end of the batch that starts at piece `begin`. A batch has at most batch_size pieces,
-// and one layer's weights stay below 256 MiB unless a single piece exceeds that.
-std::size_t batch_end(const std::vector<SequencePiece>& pieces, std::size_t begin, Index batch_size,
-                      Index heads);
 
 }  // namespace headlight

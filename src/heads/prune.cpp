@@ -55,25 +55,6 @@ Tensor rearranged(const ModelWeight& from, const GptConfig& config, const Layout
                                                : pick_from_projection(x, of_layer, plan);
 }
 
-// For each layer, the number of new query heads that share each new key head.
-std::vector<std::vector<Index>> key_groups_of(const GptConfig& given, const Layout& layout) {
-  std::vector<std::vector<Index>> groups;
-  for (std::size_t layer = 0; layer < layout.size(); ++layer) {
-    const AttentionPlan plan = block_plan(given, static_cast<Index>(layer)).attention;
-    groups.emplace_back();
-    for (const Index key_head : layout[layer].key_heads) {
-      const std::vector<Index>& heads = layout[layer].heads;
-      groups.back().push_back(std::count_if(
-          heads.begin(), heads.end(), [&](Index head) { return plan.key_head(head) == key_head; }));
-    }
-  }
-  return groups;
-}
-
-bool shares_keys(const GptConfig& config) {
-  return config.n_kv_head > 0 || !config.key_groups.empty();
-}
-
 bool counts_from_zero(const std::vector<Index>& numbers) {
   return numbers.empty() || (numbers.front() == 0 && numbers.back() == std::ssize(numbers) - 1);
 }
@@ -118,10 +99,6 @@ std::vector<Index> picked(const std::vector<Index>& numbers, const std::vector<I
     chosen.push_back(numbers[static_cast<std::size_t>(place)]);
   }
   return chosen;
-}
-
-const HeadNumbers& all_key_numbers(const HeadLayout& layout) {
-  return layout.key_numbers.empty() ? layout.numbers : layout.key_numbers;
 }
 
 // Whether key head k serves query heads k * size to (k + 1) * size - 1, by their numbers.
@@ -182,10 +159,12 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
   Layout layout;
   HeadNumbers numbers;
   HeadNumbers key_numbers;
+  std::vector<std::vector<Index>> key_groups;  // query heads that share each key head
   for (Index layer = 0; layer < whole.layers(); ++layer) {
     const std::vector<Index>& all = whole.numbers[static_cast<std::size_t>(layer)];
     const AttentionPlan plan = block_plan(model.config(), layer).attention;
     LayerLayout& kept = layout.emplace_back();
+    std::vector<Index>& groups = key_groups.emplace_back();
     for (Index place = 0; place < plan.heads; ++place) {
       if (heads.contains({layer, all[static_cast<std::size_t>(place)]})) {
         continue;
@@ -193,7 +172,9 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
       kept.heads.push_back(place);
       if (kept.key_heads.empty() || kept.key_heads.back() != plan.key_head(place)) {
         kept.key_heads.push_back(plan.key_head(place));
+        groups.push_back(0);
       }
+      ++groups.back();
     }
     require_value(!kept.heads.empty(), "heads", "layer ", layer,
                   " would have no head left, expected at least one");
@@ -201,11 +182,12 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
     key_numbers.push_back(picked(whole.key_numbers_of(layer), kept.key_heads));
   }
   GptConfig config = config_with(model.config(), layout, std::move(numbers), whole.head_width);
-  if (shares_keys(model.config())) {
+  if (config.n_kv_head > 0 || !config.key_groups.empty()) {
     config.n_kv_head = 0;
-    config.key_groups = key_groups_of(model.config(), layout);
+    config.key_groups = std::move(key_groups);
   }
-  if (key_numbers != all_key_numbers(config.head_layout())) {
+  const HeadLayout pruned = config.head_layout();
+  if (key_numbers != (pruned.key_numbers.empty() ? pruned.numbers : pruned.key_numbers)) {
     config.key_head_numbers = key_numbers;
   }
   return rebuilt(model, layout, config);

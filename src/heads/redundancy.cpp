@@ -157,9 +157,7 @@ HeadDistances head_distances(const LanguageModel& model, const Sequences& sequen
     const auto begin = sequences[pieces[i].sequence].begin() + pieces[i].begin;
     add_distances(maps_of(model, {begin, begin + length}, result.heads), result.distance);
     result.queries += length - 1;
-    if (options.progress) {
-      options.progress(static_cast<double>(i + 1) / static_cast<double>(pieces.size()));
-    }
+    options.progress(static_cast<double>(i + 1) / static_cast<double>(pieces.size()));
   }
   require(result.queries > 0, "[head_distances] expected a sequence of at least 2 tokens");
   for (std::size_t a = 0; a < count; ++a) {

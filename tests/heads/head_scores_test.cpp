@@ -278,7 +278,7 @@ TEST_CASE("only the heads that were asked for are scored, and progress reaches i
   CHECK(shares.back() == 1);
   CHECK(std::is_sorted(shares.begin(), shares.end()));
   options.heads = {};
-  options.progress = {};
+  options.progress = [](double) {};
   const HeadScores all = score_heads(*model, documents, options);
   CHECK(value_of(some, "2.1", "entropy") == value_of(all, "2.1", "entropy"));
   CHECK(value_of(some, "2.1", "induction") == value_of(all, "2.1", "induction"));

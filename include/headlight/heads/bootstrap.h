@@ -37,9 +37,9 @@ Interval bootstrap_mean(const std::vector<DocumentSum>& documents,
 // bootstrap_mean() of several measures of the same documents, [measures][documents]. Faster than
 // separate calls, because many measures share the draws. Without resamples intervals have width 0.
 // Calls `pause` from time to time. Throws Error if measures differ in their number of documents.
-std::vector<Interval> bootstrap_means(const std::vector<std::vector<DocumentSum>>& measures,
-                                      const BootstrapOptions& options = {},
-                                      const std::function<void()>& pause = {});
+std::vector<Interval> bootstrap_means(
+    const std::vector<std::vector<DocumentSum>>& measures, const BootstrapOptions& options = {},
+    const std::function<void()>& pause = [] {});
 
 // Number of documents that a 95 % percentile interval needs. For skewed values its coverage is 87 %
 // with 10 documents, 80 % with 5 and 72 % with 3.

@@ -13,7 +13,7 @@ struct RedundancyOptions {
   Index documents = 16;    // number of sequences to compare on, evenly spread
   Index max_tokens = 128;  // tokens of each sequence at most
   double threshold = 0.2;  // mean distance below which heads count as redundant
-  std::function<void(double share)> progress = {};  // finished share, 0 to 1
+  std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
 };
 
 struct HeadDistances {

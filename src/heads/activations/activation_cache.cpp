@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "headlight/base/error.h"
+#include "headlight/base/memory.h"
 #include "heads/activations/activation_rows.h"
 
 namespace headlight {
@@ -17,6 +17,20 @@ std::vector<std::vector<std::int32_t>> encoded(const Tokenizer& tokenizer,
     ids.push_back(tokenizer.encode_prompt(text));
   }
   return ids;
+}
+
+// Throws Error if the arrays of a span exceed free memory.
+void require_memory(const ActivationPlan& plan, const ActivationContexts& contexts,
+                    const ContextSpan& span, const TokenPositions& positions) {
+  double bytes = static_cast<double>(span.rows) * static_cast<double>(plan.row_bytes());
+  for (Index i = span.begin; plan.map_heads() > 0 && i < span.end; ++i) {
+    const Index length = contexts.length(i);
+    bytes += static_cast<double>(sizeof(float) * static_cast<std::size_t>(plan.map_heads())) *
+             static_cast<double>(length) * static_cast<double>(positions.of(length).size());
+  }
+  const std::string missing = missing_memory(bytes);
+  require(missing.empty(), "activations of ", span.rows, " tokens need ", missing,
+          "; take fewer points or tokens");
 }
 
 }  // namespace
@@ -80,8 +94,9 @@ NamedTensors cache_activations(const LanguageModel& model, const ActivationConte
   require_memory(plan, contexts, spans.front(), options.positions);
   ArraysInMemory memory;
   NamedTensors tensors;
+  const auto ignore = [](Index) {};
   for (const KeptArray& array :
-       gather_activations(plan, contexts, spans.front(), options, nullptr, memory)) {
+       gather_activations(plan, contexts, spans.front(), options, ignore, memory)) {
     tensors.emplace_back(array.name, array.stored ? memory.tensor(*array.stored) : array.numbers);
   }
   return tensors;

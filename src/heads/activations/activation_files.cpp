@@ -1,7 +1,6 @@
 #include "headlight/heads/activations/activation_files.h"
 
 #include <algorithm>
-#include <string>
 #include <system_error>
 
 #include "base/json.h"

@@ -1,8 +1,8 @@
 #include "heads/activations/activation_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
@@ -19,41 +19,28 @@ std::pair<Index, Point> order_of(Point point, Index layer, Index layers) {
   return {is_in_layer(point) ? layer : behind, point};
 }
 
-const char* item_name(Point point) {
-  switch (items_of(point)) {
-    case PointItems::heads:
-    case PointItems::maps:
-      return "heads";
-    case PointItems::key_heads:
-      return "heads of keys and values";
-    case PointItems::features:
-      break;
-  }
-  return "elements";
-}
+// In the order of PointItems.
+constexpr std::array kItemNames{"heads", "heads of keys and values", "heads", "elements"};
 
 // Selects the requested items of an array.
 void choose_items(ActivationArray& array, const std::vector<Index>& numbers) {
-  const std::vector<NumberRange>& ranges = array.requested;
-  for (const NumberRange& range : ranges) {
+  for (const NumberRange& range : array.requested) {
     const bool is_there = std::any_of(numbers.begin(), numbers.end(),
                                       [&](Index number) { return range.contains(number); });
     require(is_there && range.last.value_or(0) <= numbers.back(), array.name(), ": there are ",
-            item_name(array.point), " ", numbers_text(numbers), ", got ", range_text(range));
+            kItemNames[static_cast<std::size_t>(items_of(array.point))], " ", numbers_text(numbers),
+            ", got ", range_text(range));
   }
   for (std::size_t place = 0; place < numbers.size(); ++place) {
     const bool is_chosen =
-        ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [&](const NumberRange& range) {
-          return range.contains(numbers[place]);
-        });
+        std::any_of(array.requested.begin(), array.requested.end(),
+                    [&](const NumberRange& range) { return range.contains(numbers[place]); });
     if (is_chosen) {
       array.places.push_back(static_cast<Index>(place));
       array.numbers.push_back(static_cast<std::int32_t>(numbers[place]));
     }
   }
-  std::vector<std::int32_t> plain(array.numbers.size());
-  std::iota(plain.begin(), plain.end(), 0);
-  if (array.numbers == plain) {
+  if (array.numbers.back() + 1 == std::ssize(array.numbers)) {  // 0, 1, 2 ...
     array.numbers.clear();
   }
   if (array.places.size() == numbers.size()) {

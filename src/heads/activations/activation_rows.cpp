@@ -3,44 +3,31 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <numeric>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
-#include "headlight/base/memory.h"
 #include "headlight/nn/batch.h"
 #include "headlight/ops/layout.h"
 
 namespace headlight {
 namespace {
 
-// Inner axes of a contiguous value.
-struct Axes {
-  Index inner = 1;
-  Index width = 1;
-};
-
 // Copies elements [outer, inner, width] at some places of both outer axes; no inner_places: all.
-void copy_chosen(const float* from, const Axes& axes, const std::vector<Index>& outer_places,
-                 const std::vector<Index>& inner_places, float* to) {
+void copy_chosen(const float* from, Index inner, Index width,
+                 const std::vector<Index>& outer_places, const std::vector<Index>& inner_places,
+                 float* to) {
   for (const Index outer : outer_places) {
-    const float* part = from + outer * axes.inner * axes.width;
+    const float* part = from + outer * inner * width;
     if (inner_places.empty()) {
-      to = std::copy_n(part, axes.inner * axes.width, to);
+      to = std::copy_n(part, inner * width, to);
     }
     for (const Index place : inner_places) {
-      to = std::copy_n(part + place * axes.width, axes.width, to);
+      to = std::copy_n(part + place * width, width, to);
     }
   }
 }
 
 Tensor as_floats(const Tensor& value) { return to_contiguous(convert(value, DType::float32)); }
-
-std::vector<Index> all_places(Index count) {
-  std::vector<Index> places(static_cast<std::size_t>(count));
-  std::iota(places.begin(), places.end(), 0);
-  return places;
-}
 
 Tensor int32_tensor(const std::vector<std::int32_t>& values) {
   return Tensor::from(values, {static_cast<Index>(values.size())});
@@ -152,9 +139,8 @@ class RowKeeper final : public ForwardHook {
     const ActivationArray& array = plan_.arrays()[number];
     const Index length = numel(array.row);
     chosen_.resize(rows.size() * static_cast<std::size_t>(length));
-    copy_chosen(as_floats(value).data<float>(),
-                {value.size(1), value.rank() == 3 ? value.size(2) : 1}, rows, array.places,
-                chosen_.data());
+    copy_chosen(as_floats(value).data<float>(), value.size(1),
+                value.rank() == 3 ? value.size(2) : 1, rows, array.places, chosen_.data());
     store_.put(stored_[number], first * length, chosen_);
   }
 
@@ -162,12 +148,13 @@ class RowKeeper final : public ForwardHook {
   void keep_map(std::size_t number, Index sequence, const Tensor& map) {
     const ActivationArray& array = plan_.arrays()[number];
     const std::vector<Index> queries = positions_.of(map.size(1));
-    const std::vector<Index> heads = array.places.empty() ? all_places(map.size(0)) : array.places;
+    const std::vector<Index> heads =
+        array.places.empty() ? TokenPositions{}.of(map.size(0)) : array.places;
     const Shape shape{std::ssize(heads), std::ssize(queries), map.size(2)};
     const std::size_t stored = store_.add(shape);
     if (!queries.empty()) {
       chosen_.resize(static_cast<std::size_t>(numel(shape)));
-      copy_chosen(as_floats(map).data<float>(), {map.size(1), map.size(2)}, heads, queries,
+      copy_chosen(as_floats(map).data<float>(), map.size(1), map.size(2), heads, queries,
                   chosen_.data());
       store_.put(stored, 0, chosen_);
     }
@@ -186,7 +173,8 @@ class RowKeeper final : public ForwardHook {
         const Index row = kept_[static_cast<std::size_t>(i)];
         rows.push_back(slice(hidden, 0, row, row + 1));
       }
-      keep_rows(number, plan_.logits_of(concat(rows, 0)), all_places(step), first_row_ + begin);
+      keep_rows(number, plan_.logits_of(concat(rows, 0)), TokenPositions{}.of(step),
+                first_row_ + begin);
     }
   }
 
@@ -204,19 +192,6 @@ class RowKeeper final : public ForwardHook {
 
 }  // namespace
 
-void require_memory(const ActivationPlan& plan, const ActivationContexts& contexts,
-                    const ContextSpan& span, const TokenPositions& positions) {
-  double bytes = static_cast<double>(span.rows) * static_cast<double>(plan.row_bytes());
-  for (Index i = span.begin; plan.map_heads() > 0 && i < span.end; ++i) {
-    const Index length = contexts.length(i);
-    bytes += static_cast<double>(sizeof(float) * static_cast<std::size_t>(plan.map_heads())) *
-             static_cast<double>(length) * static_cast<double>(positions.of(length).size());
-  }
-  const std::string missing = missing_memory(bytes);
-  require(missing.empty(), "activations of ", span.rows, " tokens need ", missing,
-          "; take fewer points or tokens");
-}
-
 std::vector<KeptArray> gather_activations(const ActivationPlan& plan,
                                           const ActivationContexts& contexts,
                                           const ContextSpan& span, const ActivationOptions& options,
@@ -231,9 +206,7 @@ std::vector<KeptArray> gather_activations(const ActivationPlan& plan,
       batch.push_back(contexts.context(i));
     }
     keeper.run(batch);
-    if (on_batch != nullptr) {
-      on_batch(end);
-    }
+    on_batch(end);
   }
   return keeper.arrays();
 }

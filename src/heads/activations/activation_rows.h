@@ -24,10 +24,6 @@ std::vector<ContextSpan> context_spans(const ActivationPlan& plan,
                                        const ActivationContexts& contexts,
                                        const ActivationOptions& options, Index most_rows);
 
-// Throws Error if the arrays of a span exceed free memory.
-void require_memory(const ActivationPlan& plan, const ActivationContexts& contexts,
-                    const ContextSpan& span, const TokenPositions& positions);
-
 // An array of a cache: float32 in a store, or small int32 numbers in memory.
 struct KeptArray {
   std::string name;
@@ -37,7 +33,7 @@ struct KeptArray {
 
 // Runs the model over the contexts. Returns the arrays of cache_activations(), with the activations
 // in `store`. Its own memory grows with the batch size, plus 16 bytes a row. Calls
-// `on_batch(contexts done)` after every batch, unless it is null.
+// `on_batch(contexts done)` after every batch.
 std::vector<KeptArray> gather_activations(const ActivationPlan& plan,
                                           const ActivationContexts& contexts,
                                           const ContextSpan& span, const ActivationOptions& options,

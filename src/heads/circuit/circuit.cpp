@@ -23,7 +23,9 @@ class ReaderGradients final : public ForwardHook {
       : layers_(layers), mlp_port_(mlp_port), embedding_(std::move(embedding)) {}
 
   bool wants(Point point, Index layer) const override {
-    return point == Point::resid_pre || point == Point::resid_mid || is_read(point, layer);
+    return point == Point::resid_pre || point == Point::resid_mid || point == Point::q ||
+           point == Point::k || point == Point::v || point == mlp_port_ ||
+           (point == Point::resid_post && layer + 1 == layers_);
   }
   Tensor visit(const Place& place, const Tensor& value) override {
     if (place.point == Point::resid_pre || place.point == Point::resid_mid) {
@@ -32,8 +34,7 @@ class ReaderGradients final : public ForwardHook {
       streams_[{place.point, place.layer}] = stream.detach();
       return stream;
     }
-    Tensor leaf = Tensor::zeros(value.shape(), value.dtype());
-    leaf.set_requires_grad();
+    const Tensor leaf = Tensor::zeros(value.shape(), value.dtype()).set_requires_grad();
     leaves_[{place.point, place.layer}] = leaf;
     return value + leaf;
   }
@@ -46,11 +47,6 @@ class ReaderGradients final : public ForwardHook {
   Tensor gradient(Point point, Index layer) const { return leaves_.at({point, layer}).grad(); }
 
  private:
-  bool is_read(Point point, Index layer) const {
-    return point == Point::q || point == Point::k || point == Point::v || point == mlp_port_ ||
-           (point == Point::resid_post && layer + 1 == layers_);
-  }
-
   Index layers_;
   Point mlp_port_;
   Tensor embedding_;  // [N, C]
@@ -192,7 +188,7 @@ class CircuitSearch {
     const Index all = std::ssize(order_);
     for (Index edges = 1; edges < all; edges *= 2) {
       result.curve.push_back({edges, faithfulness_of(edges)});
-      tell(0.5 + 0.4 * std::log2(edges) / std::log2(all));
+      options_.progress(0.5 + 0.4 * std::log2(edges) / std::log2(all));
     }
     result.curve.push_back({all, faithfulness_of(all)});
     const Index budget = options_.edges > 0 ? std::min(options_.edges, all) : enough(result.curve);
@@ -208,19 +204,13 @@ class CircuitSearch {
   }
 
  private:
-  void tell(double share) const {
-    if (options_.progress) {
-      options_.progress(share);
-    }
-  }
-
   void score() {
     for (const CircuitGraph::Receiver& receiver : graph_.receivers()) {
       scores_.emplace_back(static_cast<std::size_t>(receiver.senders), 0.0);
     }
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       pairs_[i].add_scores(options_.steps, scores_);
-      tell(0.5 * static_cast<double>(i + 1) / static_cast<double>(pairs_.size()));
+      options_.progress(0.5 * static_cast<double>(i + 1) / static_cast<double>(pairs_.size()));
     }
     for (std::size_t receiver = 0; receiver < scores_.size(); ++receiver) {
       for (std::size_t sender = 0; sender < scores_[receiver].size(); ++sender) {

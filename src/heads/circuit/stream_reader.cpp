@@ -38,8 +38,7 @@ Tensor normalized(const Gpt& model, Index layer, Branch branch, const Tensor& st
 // Gradient of x, given the gradient of read(x).
 template <class Read>
 Tensor gradient_through(const Read& read, const Tensor& x, const Tensor& gradient) {
-  Tensor leaf = to_contiguous(x.detach()).clone();
-  leaf.set_requires_grad();
+  const Tensor leaf = to_contiguous(x.detach()).clone().set_requires_grad();
   backward(sum(read(leaf) * gradient.detach()));
   return leaf.grad();
 }

@@ -5,18 +5,43 @@
 #include <numeric>
 
 #include "heads/effects/ablation_walk.h"
-#include "heads/effects/head_substitutes.h"
+#include "heads/effects/replace_heads.h"
+#include "heads/point_values.h"
 
 namespace headlight {
 namespace {
+
+// Values of each sequence from the next sequence at the same position; a shorter one starts again.
+// The last sequence of the batch takes them from the first one of the following batch.
+Tensor shifted(const ForwardReplay& replay, const ForwardReplay& following, std::size_t layer) {
+  const Batch& batch = replay.batch();
+  Tensor moved = Tensor::empty(replay.outputs()[layer].shape(), replay.outputs()[layer].dtype());
+  const auto count = static_cast<std::size_t>(batch.sequence_count());
+  for (std::size_t b = 0; b < count; ++b) {
+    const ForwardReplay& from = b + 1 < count ? replay : following;
+    const Tensor& rows = from.outputs()[layer];
+    const std::size_t source = b + 1 < count ? b + 1 : 0;
+    const Index first = from.batch().offsets[source];
+    const Index length = from.batch().offsets[source + 1] - first;
+    for (Index n = batch.offsets[b]; n < batch.offsets[b + 1]; ++n) {
+      const Index row = first + (n - batch.offsets[b]) % length;
+      moved.strided_view({rows.size(1)}, {1}, n * rows.size(1))
+          .copy_from(rows.strided_view({rows.size(1)}, {1}, row * rows.size(1)));
+    }
+  }
+  return moved;
+}
 
 // Ablation experiments on heads. Each run() is one pass over the data.
 class Ablation {
  public:
   Ablation(const LanguageModel& model, const TokenDataset& data, const AblationOptions& options)
-      : model_(model),
-        walk_(model, data, options),
-        substitutes_(model, walk_.batches(), options.mode) {}
+      : model_(model), mode_(options.mode), walk_(model, data, options) {
+    if (mode_ == AblationMode::mean) {
+      means_ =
+          mean_rows(model, walk_.batches(), [](Point point, Index) { return point == Point::z; });
+    }
+  }
 
   // Runs one experiment for each set of heads, all heads of a set ablated together.
   std::vector<AblationExperiment> run(const std::vector<HeadSet>& sets) {
@@ -26,7 +51,7 @@ class Ablation {
           {heads[0].layer, std::make_unique<ReplaceHeads>(model_, heads, of_batch_)});
     }
     walk_.run(experiments, {.prepare = [&](const ForwardReplay& replay, Index batch) {
-                of_batch_ = substitutes_.for_batch(replay, batch);
+                of_batch_ = substitutes(replay, batch);
               }});
     return experiments;
   }
@@ -34,9 +59,30 @@ class Ablation {
   const AblationWalk& walk() const { return walk_; }
 
  private:
+  // Substitutes for ReplaceHeads on batch `index`.
+  std::vector<Tensor> substitutes(const ForwardReplay& replay, Index index) const {
+    const SequentialBatches& batches = walk_.batches();
+    std::vector<Tensor> result;
+    if (mode_ == AblationMode::mean) {
+      for (Index layer = 0; layer < std::ssize(replay.outputs()); ++layer) {
+        const Tensor& mean = means_.at({Point::z, layer});
+        result.push_back(mean.strided_view({replay.batch().token_count(), mean.size(0)}, {0, 1}));
+      }
+    } else if (mode_ == AblationMode::resample) {
+      require_value(batches.count() > 1 || replay.batch().sequence_count() > 1, "mode",
+                    "resample needs at least two documents or blocks, got one: use zero or mean");
+      const ForwardReplay following(model_, batches.batch((index + 1) % batches.count()));
+      for (std::size_t layer = 0; layer < replay.outputs().size(); ++layer) {
+        result.push_back(shifted(replay, following, layer));
+      }
+    }
+    return result;
+  }
+
   const LanguageModel& model_;
+  AblationMode mode_;
   AblationWalk walk_;
-  HeadSubstitutes substitutes_;
+  PointValues means_;  // of z, [H D]
   std::vector<Tensor> of_batch_;
 };
 

@@ -16,17 +16,13 @@ void AblationWalk::measure_batch(Index index, std::vector<AblationExperiment>& e
   const ForwardReplay replay(model_, batches_.batch(index));
   append(replay.losses_of(replay.ends()), base_);
   append(target_counts(replay.batch()), targets_);
-  if (observer.prepare) {
-    observer.prepare(replay, index);
-  }
+  observer.prepare(replay, index);
   const auto all = static_cast<double>(batches_.count() * std::ssize(experiments));
   auto done = static_cast<double>(index * std::ssize(experiments));
   for (AblationExperiment& experiment : experiments) {
     append(replay.losses_of(replay.ends(experiment.first_layer, *experiment.hook)),
            experiment.losses);
-    if (observer.progress) {
-      observer.progress(++done / all);
-    }
+    observer.progress(++done / all);
   }
 }
 

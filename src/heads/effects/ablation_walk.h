@@ -32,8 +32,8 @@ class AblationWalk {
 
   struct Observer {
     // Called before the experiments of a batch, to prepare replacement values.
-    std::function<void(const ForwardReplay&, Index batch)> prepare = {};
-    std::function<void(double share)> progress = {};
+    std::function<void(const ForwardReplay&, Index batch)> prepare = [](auto&&...) {};
+    std::function<void(double share)> progress = [](double) {};
   };
 
   const SequentialBatches& batches() const { return batches_; }

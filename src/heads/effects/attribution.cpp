@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <span>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/heads/effects/patching.h"
 #include "headlight/heads/head_set.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
@@ -150,9 +148,7 @@ class Anatomy {
                             [](double sum, const LogitPart& part) { return sum + part.logit; });
         add_part(layer, ".intervention", whole - known, LogitPartKind::intervention);
       }
-      if (progress) {
-        progress(static_cast<double>(layer + 1) / static_cast<double>(layers_));
-      }
+      progress(static_cast<double>(layer + 1) / static_cast<double>(layers_));
     }
     add({.name = "ln_f.bias", .logit = shift_, .kind = LogitPartKind::norm_bias, .layer = layers_});
     return std::move(parts_);
@@ -420,9 +416,7 @@ AttributionResult attribute_prompt(const Gpt& model, const std::vector<Attributi
                                    std::size_t i, const std::vector<std::string>& names,
                                    const AttributionStudyOptions& options) {
   const auto progress = [&](double share) {
-    if (options.progress) {
-      options.progress((static_cast<double>(i) + share) / static_cast<double>(tasks.size()));
-    }
+    options.progress((static_cast<double>(i) + share) / static_cast<double>(tasks.size()));
   };
   const AttributionTask& task = tasks[i];
   std::vector<std::size_t> places;  // group index of each token
@@ -504,9 +498,7 @@ AttributionStudy attribute_prompts(const Gpt& model, const std::vector<Attributi
     result.parts.clear();
     study.clear += result.is_clear() ? 1 : 0;
     study.prompts.push_back(std::move(result));
-    if (options.progress) {
-      options.progress(static_cast<double>(i + 1) / static_cast<double>(tasks.size()));
-    }
+    options.progress(static_cast<double>(i + 1) / static_cast<double>(tasks.size()));
   }
   take_means(study);
   return study;

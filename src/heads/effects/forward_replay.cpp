@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/nn/gpt.h"
 #include "headlight/nn/token_distribution.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/layout.h"

@@ -23,16 +23,13 @@ class GateHook final : public ForwardHook {
   GateHook(const LanguageModel& model, const Batch& batch) {
     const HeadLayout heads = model.heads();
     for (Index layer = 0; layer < heads.layers(); ++layer) {
-      Tensor open = Tensor::empty({batch.sequence_count(), heads.count(layer)}, model.dtype());
-      open.fill(1);
-      gates_.push_back(open.set_requires_grad());
+      const Shape shape{batch.sequence_count(), heads.count(layer)};
+      gates_.push_back(Tensor::ones(shape, model.dtype()).set_requires_grad());
     }
-    std::vector<std::int32_t> sequences;
-    for (Index b = 0; b < batch.sequence_count(); ++b) {
-      const auto place = static_cast<std::size_t>(b);
-      sequences.insert(sequences.end(),
-                       static_cast<std::size_t>(batch.offsets[place + 1] - batch.offsets[place]),
-                       static_cast<std::int32_t>(b));
+    std::vector<std::int32_t> sequences(static_cast<std::size_t>(batch.token_count()));
+    for (std::size_t b = 0; b + 1 < batch.offsets.size(); ++b) {
+      std::fill(sequences.begin() + batch.offsets[b], sequences.begin() + batch.offsets[b + 1],
+                static_cast<std::int32_t>(b));
     }
     sequences_ = Tensor::from(sequences, {batch.token_count()});
   }
@@ -78,12 +75,6 @@ void add_gradients(const GateHook& hook, const HeadLayout& layout, const Batch& 
         head.falling.push_back({-value, targets[b]});
       }
     }
-  }
-}
-
-void clear_gradients(const LanguageModel& model) {
-  for (auto [name, parameter] : model.parameters()) {
-    parameter.zero_grad();
   }
 }
 
@@ -134,7 +125,9 @@ ImportanceResult head_importance(const LanguageModel& model, const TokenDataset&
     context.hook = &hook;
     const Tensor loss = model.loss(batch, context, 1);
     backward(loss);
-    clear_gradients(model);  // the backward pass fills them too
+    for (auto [name, parameter] : model.parameters()) {
+      parameter.zero_grad();  // the backward pass fills them too
+    }
     require(hook.was_asked(), "a model of type '", model.model_type(),
             "' does not pass to ForwardHook the outputs of the heads of every layer");
     add_gradients(hook, layout, batch, sums);

@@ -159,8 +159,8 @@ class LensPass {
   template <class Use>
   void read(Index begin, Index end, std::span<std::int32_t> targets, Index top_k, const Use& use,
             const Progress& progress) const {
-    constexpr Index kLogits = Index{1}
-                              << 22;  // at once: 16 MiB, twice, plus 32 MiB of probabilities
+    // At once: 16 MiB, twice, plus 32 MiB of probabilities.
+    constexpr Index kLogits = Index{1} << 22;
     const Index rows_at_once = std::max<Index>(1, kLogits / model_.vocab_size());
     const auto all = static_cast<double>((end - begin) * std::ssize(sources_));
     for (Index row = begin; row < end; row += rows_at_once) {
@@ -178,9 +178,7 @@ class LensPass {
           use(s, row + static_cast<Index>(i), std::move(readings[i]));
         }
         done += static_cast<double>(readings.size());
-        if (progress) {
-          progress(done / all);
-        }
+        progress(done / all);
       }
     }
   }
@@ -312,9 +310,7 @@ LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
   for (Index i = 0; i < count; ++i) {
     const Batch batch = batches.batch(i * batches.count() / count);
     add_batch(model, sources, batch, result.rows, [&](double share) {
-      if (options.progress) {
-        options.progress((static_cast<double>(i) + share) / static_cast<double>(count));
-      }
+      options.progress((static_cast<double>(i) + share) / static_cast<double>(count));
     });
     result.tokens += batch.target_count;
   }

@@ -93,7 +93,7 @@ PartAblationResult ablate_parts(const Gpt& model, const TokenDataset& data,
     });
   }
   std::vector<AblationExperiment> experiments = experiments_of(model, parts, options.mode, means);
-  walk.run(experiments, {.prepare = {}, .progress = options.progress});
+  walk.run(experiments, {.progress = options.progress});
   const std::vector<Interval> rises = walk.rises(experiments);
   PartAblationResult result{.loss = walk.mean(walk.base()),
                             .parts = {},

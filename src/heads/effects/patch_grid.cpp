@@ -34,8 +34,7 @@ class KeepLayers final : public ForwardHook {
     if (!with_leaves_) {
       return value;
     }
-    Tensor leaf = Tensor::zeros(value.shape(), value.dtype());
-    leaf.set_requires_grad(true);
+    const Tensor leaf = Tensor::zeros(value.shape(), value.dtype()).set_requires_grad();
     keep(leaves, place, leaf);
     return value + leaf;
   }
@@ -156,9 +155,7 @@ class PatchRun {
       }
       patch_together(std::span(cells).subspan(begin, end - begin));
       begin = end;
-      if (options_.progress) {
-        options_.progress(static_cast<double>(end) / static_cast<double>(cells.size()));
-      }
+      options_.progress(static_cast<double>(end) / static_cast<double>(cells.size()));
     }
   }
 

@@ -62,11 +62,9 @@ PatchGrid grid_of_pair(const Gpt& model, const std::vector<PatchingTask>& tasks,
     task.groups = in_order(task.groups, tasks[0].groups, pair + 1);
   }
   PatchGridOptions of_pair = options;
-  if (options.progress) {
-    of_pair.progress = [&](double share) {
-      options.progress((static_cast<double>(pair) + share) / static_cast<double>(tasks.size()));
-    };
-  }
+  of_pair.progress = [&](double share) {
+    options.progress((static_cast<double>(pair) + share) / static_cast<double>(tasks.size()));
+  };
   const auto grid = [&] { return patch_grid(model, task, of_pair); };
   return tasks.size() == 1 ? grid() : in_place(concat_text("pair ", pair + 1, ": "), grid);
 }

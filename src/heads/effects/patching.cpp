@@ -6,7 +6,7 @@
 #include "headlight/autograd/autograd.h"
 #include "heads/effects/answer_contrast.h"
 #include "heads/effects/forward_replay.h"
-#include "heads/effects/head_substitutes.h"
+#include "heads/effects/replace_heads.h"
 
 namespace headlight {
 PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task) {

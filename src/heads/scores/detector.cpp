@@ -13,7 +13,7 @@ struct Overlap {
 
 }  // namespace
 
-DetectorNumbers detector_numbers(const HeadMap& map, const DetectorOptions& options) {
+DetectorNumbers detector_numbers(const HeadMap& map, const HeadScoreOptions& options) {
   const auto excluded = [&](Index query, Index key) {
     return (options.exclude_bos && key == 0) || (options.exclude_current_token && key == query);
   };

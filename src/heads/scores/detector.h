@@ -2,14 +2,10 @@
 
 #include <array>
 
+#include "headlight/heads/scores/head_scores.h"
 #include "heads/head_map.h"
 
 namespace headlight {
-
-struct DetectorOptions {
-  bool exclude_bos = false;
-  bool exclude_current_token = false;
-};
 
 // The numbers of DetectorScores in order, as `mul`, then as `abs`.
 using DetectorNumbers = std::array<double, 6>;
@@ -17,6 +13,6 @@ using DetectorNumbers = std::array<double, 6>;
 // Computes TransformerLens's compute_head_attention_similarity_score() of one map for its three 0/1
 // patterns. `mul` is the share of the head's weight on the ones; 0 if all weight is excluded. `abs`
 // is 1 minus the mean absolute difference per query, rounded to three decimals as there.
-DetectorNumbers detector_numbers(const HeadMap& map, const DetectorOptions& options);
+DetectorNumbers detector_numbers(const HeadMap& map, const HeadScoreOptions& options);
 
 }  // namespace headlight

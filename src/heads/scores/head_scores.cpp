@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "heads/layer_maps.h"
 #include "heads/scores/detector.h"
@@ -72,11 +71,15 @@ class ScoreSums {
     ScoreSource source = ScoreSource::text;  // measure only scores of this source
     std::size_t groups = 1;
     Index longest = 0;  // tokens of a sequence
-    DetectorOptions detector = {};
   };
 
-  ScoreSums(HeadLayout layout, const HeadSet& heads, const Options& options)
-      : layout_(std::move(layout)), heads_(heads), options_(options), sums_(heads.size()) {
+  ScoreSums(HeadLayout layout, const HeadSet& heads, const HeadScoreOptions& scoring,
+            const Options& options)
+      : layout_(std::move(layout)),
+        heads_(heads),
+        scoring_(scoring),
+        options_(options),
+        sums_(heads.size()) {
     for (HeadSums& head : sums_) {
       head.scores = empty_sums(options.source, options.groups);
       head.offsets.resize(static_cast<std::size_t>(options.longest));
@@ -125,7 +128,7 @@ class ScoreSums {
     for (Index query = 1; query < map.length(); ++query) {
       head.offsets[static_cast<std::size_t>(query - map.top_key(query))] += 1;
     }
-    const DetectorNumbers numbers = detector_numbers(map, options_.detector);
+    const DetectorNumbers numbers = detector_numbers(map, scoring_);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       head.detector[i] += numbers[i];
     }
@@ -134,6 +137,7 @@ class ScoreSums {
 
   HeadLayout layout_;
   const HeadSet& heads_;
+  const HeadScoreOptions& scoring_;
   Options options_;
   std::vector<HeadSums> sums_;  // [heads]
 };
@@ -228,15 +232,11 @@ class HeadScoring {
     for (const SequencePiece& piece : pieces_) {
       longest = std::max(longest, piece.length);
     }
-    ScoreSums sums(layout_, heads_,
-                   {.source = ScoreSource::text,
-                    .groups = std::min(units, kMaxGroups),
-                    .longest = longest,
-                    .detector = {options_.exclude_bos, options_.exclude_current_token}});
+    ScoreSums sums(
+        layout_, heads_, options_,
+        {.source = ScoreSource::text, .groups = std::min(units, kMaxGroups), .longest = longest});
     EvenScores even;
-    const auto end_of = [&](std::size_t begin) {
-      return batch_end(pieces_, begin, options_.batch_size, most_heads());
-    };
+    const auto end_of = [&](std::size_t begin) { return batch_end(begin); };
     measure(sums, pieces_.size(), end_of, result, [&](std::size_t i) {
       const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
       MeasuredSequence sequence{facts_of(pieces_[i]), unit % kMaxGroups};
@@ -275,12 +275,24 @@ class HeadScoring {
     keep_means(sums, result);
   }
 
-  Index most_heads() const {
-    Index most = 1;
-    for (Index layer = 0; layer < layout_.layers(); ++layer) {
-      most = std::max(most, layout_.count(layer));
+  // End of the batch that starts at piece `begin`. It has at most batch_size pieces, and one
+  // layer's weights stay below 256 MiB unless a single piece exceeds that.
+  std::size_t batch_end(std::size_t begin) const {
+    constexpr Index kMaxWeights = Index{64} << 20;  // of 4 bytes
+    Index heads = 1;                                // in a layer
+    for (const std::vector<Index>& numbers : layout_.numbers) {
+      heads = std::max(heads, std::ssize(numbers));
     }
-    return most;
+    Index weights = 0;
+    std::size_t end = begin;
+    while (end < pieces_.size() && end - begin < static_cast<std::size_t>(options_.batch_size)) {
+      weights += heads * pieces_[end].length * pieces_[end].length;
+      if (end > begin && weights > kMaxWeights) {
+        break;
+      }
+      ++end;
+    }
+    return end;
   }
 
   SequenceFacts facts_of(const SequencePiece& piece) const {
@@ -293,11 +305,9 @@ class HeadScoring {
   }
 
   void tell_progress() const {
-    if (options_.progress) {
-      const Index all = tokens_ + options_.repeats.sequences *
-                                      repeat_tokens(options_.repeats, model_.block_size());
-      options_.progress(static_cast<double>(done_) / static_cast<double>(all));
-    }
+    const Index all =
+        tokens_ + options_.repeats.sequences * repeat_tokens(options_.repeats, model_.block_size());
+    options_.progress(static_cast<double>(done_) / static_cast<double>(all));
   }
 
   void measure_repeats(HeadScores& result) {
@@ -306,7 +316,7 @@ class HeadScoring {
     if (repeats.sequences == 0 || length < 1) {
       return;
     }
-    ScoreSums sums(layout_, heads_,
+    ScoreSums sums(layout_, heads_, options_,
                    {.source = ScoreSource::repeats,
                     .groups = static_cast<std::size_t>(repeats.sequences),
                     .longest = repeat_tokens(repeats, model_.block_size())});

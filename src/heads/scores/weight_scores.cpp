@@ -79,7 +79,7 @@ double copying_score(const HeadMatrices& head, const Tensor& embedding_to_logits
 
 // W_U W_E [C, C], summed over blocks of tokens. Products use the model's own precision, because a
 // large vocabulary in double would double its memory.
-Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& give_way) {
+Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& pause) {
   constexpr Index kTokens = 16'384;                              // at once
   const Tensor embedding = model.weight(Part::token_embedding);  // [V, C]
   const Tensor head = model.head_weight().detach();              // [V, C]
@@ -90,7 +90,7 @@ Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& give_w
         convert(matmul(transpose(slice(embedding, 0, begin, end)), slice(head, 0, begin, end)),
                 DType::float64);
     sum = begin == 0 ? part : sum + part;
-    give_way();
+    pause();
   }
   return sum;
 }
@@ -117,19 +117,14 @@ double composition(const HeadMatrices& earlier, const HeadMatrices& later) {
 
 WeightScores weight_scores(const Gpt& model, const std::function<void()>& pause) {
   const NoGrad no_grad;
-  const auto give_way = [&] {
-    if (pause) {
-      pause();
-    }
-  };
   WeightScores scores;
   scores.heads = HeadSet::all(model.heads());
   std::vector<HeadMatrices> heads = matrices_of(model);
-  const Tensor to_logits = embedding_to_logits(model, give_way);
+  const Tensor to_logits = embedding_to_logits(model, pause);
   for (HeadMatrices& head : heads) {
     scores.copying.push_back(copying_score(head, to_logits));
     add_grams(head);
-    give_way();
+    pause();
   }
   scores.k_composition.assign(heads.size() * heads.size(), 0);
   for (std::size_t i = 0; i < heads.size(); ++i) {
@@ -138,7 +133,7 @@ WeightScores weight_scores(const Gpt& model, const std::function<void()>& pause)
         scores.k_composition[i * heads.size() + j] = composition(heads[i], heads[j]);
       }
     }
-    give_way();
+    pause();
   }
   return scores;
 }

@@ -17,8 +17,8 @@ struct ActivationFileOptions {
   // exceed 1 GiB.
   Index shard_rows = 0;
   std::string model = {};  // model name for the index
-  // Called after every batch. May be null.
-  std::function<void(Index contexts_done)> on_context = nullptr;
+  // Called after every batch.
+  std::function<void(Index contexts_done)> on_context = [](Index) {};
 };
 
 // Counts of values that overflow in the file or are not finite in the model.

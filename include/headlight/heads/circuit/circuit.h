@@ -47,9 +47,9 @@ struct CircuitOptions {
   // Points on the line from the corrupt to the clean embeddings where gradients are taken
   // (integrated gradients); 1: at the clean text only.
   Index steps = 5;
-  Index edges = 0;                            // edges to keep at most; 0: enough for `faithfulness`
-  double faithfulness = 0.8;                  // target if `edges` is 0
-  std::function<void(double)> progress = {};  // share of the work, 0 to 1
+  Index edges = 0;            // edges to keep at most; 0: enough for `faithfulness`
+  double faithfulness = 0.8;  // target if `edges` is 0
+  std::function<void(double)> progress = [](double) {};  // share of the work, 0 to 1
 };
 
 struct CircuitFit {

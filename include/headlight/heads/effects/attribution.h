@@ -109,13 +109,13 @@ std::string attribution_caution(const AttributionResult& result, const std::stri
 // Throws Error for models without pre-norms, whose residual stream is not this sum; for empty texts
 // and texts longer than the context; for ids or a position out of range; and with
 // AttributionBy::neuron for a model without MLPs. `progress` is called after every layer.
-AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
-                                  AttributionBy by = AttributionBy::head,
-                                  const std::function<void(double share)>& progress = {});
+AttributionResult attribute_logit(
+    const Gpt& model, const AttributionTask& task, AttributionBy by = AttributionBy::head,
+    const std::function<void(double share)>& progress = [](double) {});
 
 struct AttributionStudyOptions {
   AttributionBy by = AttributionBy::head;
-  std::function<void(double share)> progress = {};  // share of prompts and layers done, 0 to 1
+  std::function<void(double share)> progress = [](double) {};  // share of prompts and layers
 };
 
 // Mean of a part over several prompts.

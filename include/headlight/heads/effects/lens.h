@@ -58,7 +58,7 @@ struct LensTask {
   NumberRange positions = {};               // positions of the text to read, from 0
   std::optional<std::int32_t> target = {};  // after the text; default: the most likely token
   Index top_k = 5;
-  std::function<void(double share)> progress = {};  // of the work, 0 to 1
+  std::function<void(double share)> progress = [](double) {};  // of the work, 0 to 1
 };
 
 struct LensRow {
@@ -86,7 +86,7 @@ struct LensMeansOptions {
   LensView view = {};
   Index batch_size = 12;  // sequences per pass; fewer if streams are large
   Index max_batches = 0;  // evenly spread over the data; 0: all
-  std::function<void(double share)> progress = {};
+  std::function<void(double share)> progress = [](double) {};
 };
 
 // Means over the targets of a text, for one place.

@@ -28,7 +28,7 @@ struct PartAblationOptions {
   Index batch_size = 12;
   BootstrapOptions bootstrap = {};
   Processes* processes = nullptr;  // share the batches: all call it and get the whole result
-  std::function<void(double share)> progress = {};  // 0 to 1 over experiments and batches
+  std::function<void(double share)> progress = [](double) {};  // share of all batches, 0 to 1
 };
 
 // Rise of the loss without these parts, in nats a token.

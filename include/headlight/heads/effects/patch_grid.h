@@ -24,7 +24,7 @@ struct PatchGridOptions {
   bool noising = false;
   bool patch = true;         // run the model for each cell
   bool attribution = false;  // estimate all cells from one gradient: see PatchCell::attribution
-  std::function<void(double)> progress = {};  // finished share, 0 to 1
+  std::function<void(double)> progress = [](double) {};  // finished share, 0 to 1
 };
 
 // Part of a point whose values are replaced.

@@ -96,7 +96,7 @@ struct HeadScoreOptions {
   BootstrapOptions bootstrap = {};              // resamples 0: no intervals
   bool fingerprint = false;                     // compute HeadScores::model_fingerprint
   // Called with the finished share after every batch, and repeatedly during work outside batches.
-  std::function<void(double share)> progress{};
+  std::function<void(double share)> progress = [](double) {};
   // Processes that share the batches: every process calls score_heads() and gets the whole result.
   // The last digits differ from a single process, because sums have another order.
   Processes* processes = nullptr;

@@ -24,6 +24,7 @@ struct WeightScores {
 
 // Costs V C^2 for the copying scores and D^2 C for every pair of heads. Calls `pause`, which may
 // throw, after each head and every 16,384 tokens. Throws Error for weights that are not finite.
-WeightScores weight_scores(const Gpt& model, const std::function<void()>& pause = {});
+WeightScores weight_scores(
+    const Gpt& model, const std::function<void()>& pause = [] {});
 
 }  // namespace headlight
