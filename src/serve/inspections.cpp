@@ -166,14 +166,6 @@ std::vector<std::vector<std::int32_t>> read_sequences(InspectionRequest& questio
   return sequences;
 }
 
-Index tokens_of(const std::vector<std::vector<std::int32_t>>& sequences) {
-  Index tokens = 0;
-  for (const std::vector<std::int32_t>& sequence : sequences) {
-    tokens += std::ssize(sequence);
-  }
-  return tokens;
-}
-
 // Returns the labels of verdicts by language.
 Json verdict_labels() {
   Json labels;
@@ -196,7 +188,7 @@ std::string scores(InspectionRequest& question) {
   options.batch_size = 1;
   options.bootstrap.resamples = fields.integer("resamples", options.bootstrap.resamples, 0, 1000);
   options.progress = question.progress();
-  question.begin(tokens_of(sequences) +
+  question.begin(token_count(sequences) +
                  options.repeats.sequences *
                      repeat_tokens(options.repeats, question.gpt().block_size()));
   HeadsReport report;

@@ -213,14 +213,6 @@ void check_logprobs(const CompletionRequest& request, Index block_size) {
 
 }  // namespace
 
-Index CompletionRequest::prompt_tokens() const {
-  Index tokens = 0;
-  for (const std::vector<std::int32_t>& prompt : prompts) {
-    tokens += std::ssize(prompt);
-  }
-  return tokens;
-}
-
 Index tokens_behind(std::size_t prompt, Index wanted, Index block_size) {
   return std::min(wanted, block_size - static_cast<Index>(prompt) + 1);
 }

@@ -19,8 +19,6 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 struct Target {
   std::optional<std::string> host = {};  // host of "http://host/path"
   std::string path = {};
@@ -72,7 +70,7 @@ HttpRequest request_of(const http::request<http::string_body>& message,
 // Returns the status that refuses a malformed head, or 0.
 int refusal_of(const http::request<http::string_body>& head) {
   const auto length = head[http::field::content_length];  // some parsers accept "2, 2" as a number
-  const bool is_number = std::all_of(length.begin(), length.end(), is_digit);
+  const bool is_number = length.find_first_not_of("0123456789") == length.npos;
   const bool is_old = head.version() < 11;
   const std::size_t hosts = head.count(http::field::host);
   const std::size_t lengths = head.count(http::field::content_length);
