@@ -49,7 +49,7 @@ function showViews(plain, changed) {
   const found = `${session.model} ${doc.layers.length} ${doc.columns.length}`;
   if (found !== shape) {
     shape = found;
-    buildBoard(doc, true);
+    buildBoard(doc);
   }
   showShifts(changed ? shiftsOf(documents[0], documents[1]) : new Map());
 }
