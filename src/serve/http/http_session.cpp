@@ -94,12 +94,14 @@ int status_of(const ErrorCode& error) {
   return 400;
 }
 
-// Calls a method for request `number` on the server's thread.
+// Calls a method on the server's thread, unless request `number` is over.
 template <class... Values>
 void hand(const std::shared_ptr<HttpSession>& session, std::uint64_t number,
-          void (HttpSession::*method)(std::uint64_t, Values...), Values... values) {
+          void (HttpSession::*method)(Values...), Values... values) {
   asio::post(session->context(), [session, number, method, ... held = std::move(values)]() mutable {
-    (session.get()->*method)(number, std::move(held)...);
+    if (session->answers(number)) {
+      (session.get()->*method)(std::move(held)...);
+    }
   });
 }
 
@@ -245,7 +247,7 @@ void HttpSession::give_back_body_bytes() {
 // Answers without the handler.
 void HttpSession::answer_alone(HttpResponse response) {
   phase_ = Phase::waiting;
-  send(number_, std::move(response));
+  send(std::move(response));
 }
 
 void HttpSession::fail(const ErrorCode& error) {
@@ -293,8 +295,8 @@ bool HttpSession::read_ahead() {
   return count > 0;
 }
 
-void HttpSession::send(std::uint64_t number, HttpResponse response) {
-  if (!is_for(number, Phase::waiting)) {
+void HttpSession::send(HttpResponse response) {
+  if (phase_ != Phase::waiting) {
     return;
   }
   if (const int seconds = std::exchange(response.seconds_held_back, 0); seconds > 0) {
@@ -316,15 +318,15 @@ void HttpSession::send(std::uint64_t number, HttpResponse response) {
 void HttpSession::hold_back(int seconds, HttpResponse response) {
   held_ = std::move(response);
   delay_.expires_after(std::chrono::seconds(seconds));
-  delay_.async_wait([self = shared_from_this(), number = number_](const ErrorCode&) {
+  delay_.async_wait([self = shared_from_this()](const ErrorCode&) {
     if (self->held_) {
-      self->send(number, *std::exchange(self->held_, std::nullopt));
+      self->send(*std::exchange(self->held_, std::nullopt));
     }
   });
 }
 
-void HttpSession::begin(std::uint64_t number, HttpResponse head) {
-  if (!is_for(number, Phase::waiting)) {
+void HttpSession::begin(HttpResponse head) {
+  if (phase_ != Phase::waiting) {
     return;
   }
   put_head(head, false);
@@ -332,8 +334,8 @@ void HttpSession::begin(std::uint64_t number, HttpResponse head) {
   send_next();
 }
 
-void HttpSession::write(std::uint64_t number, std::string piece) {
-  if (!is_for(number, Phase::sending) || complete_) {
+void HttpSession::write(std::string piece) {
+  if (phase_ != Phase::sending || complete_) {
     return;
   }
   put_piece(std::move(piece));
@@ -345,8 +347,8 @@ void HttpSession::write(std::uint64_t number, std::string piece) {
   send_next();
 }
 
-void HttpSession::end(std::uint64_t number) {
-  if (!is_for(number, Phase::sending) || complete_) {
+void HttpSession::end() {
+  if (phase_ != Phase::sending || complete_) {
     return;
   }
   if (framing_ == BodyFraming::chunks && !is_head_) {
@@ -356,23 +358,23 @@ void HttpSession::end(std::uint64_t number) {
   send_next();
 }
 
-void HttpSession::abandon(std::uint64_t number) {
+void HttpSession::abandon() {
   if (held_) {
     return;  // its answer is delayed
   }
-  if (is_for(number, Phase::waiting)) {
-    send(number, server_.refusal(500));
-  } else if (is_for(number, Phase::sending) && !complete_) {
+  if (phase_ == Phase::waiting) {
+    send(server_.refusal(500));
+  } else if (phase_ == Phase::sending && !complete_) {
     keep_alive_ = false;  // closing marks the stream as incomplete
     complete_ = true;
     send_next();
   }
 }
 
-void HttpSession::on_gone(std::uint64_t number, std::function<void()> call) {
-  if (number == number_ && gone_ && gone_->load()) {
+void HttpSession::on_gone(std::function<void()> call) {
+  if (gone_ && gone_->load()) {
     call();
-  } else if (number == number_ && phase_ != Phase::reading && !complete_) {
+  } else if (phase_ != Phase::reading && !complete_) {
     calls_when_gone_.push_back(std::move(call));
   }
 }
