@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
 #include "serve/api_error.h"
 
 namespace headlight::serve {
