@@ -19,24 +19,21 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-struct Target {
-  std::optional<std::string> host = {};  // host of "http://host/path"
-  std::string path = {};
-};
-
-Target target_of(std::string_view text) {
-  const std::size_t scheme = text.find("://");
-  const std::string name = lower_case(text.substr(0, scheme));
+// Reads the target "/path?query" or "http://host/path?query", which replaces `host`.
+void read_target(std::string_view target, std::string& host, std::string& path) {
+  const std::size_t scheme = target.find("://");
+  const std::string name = lower_case(target.substr(0, scheme));
   const bool is_whole = scheme != std::string_view::npos && (name == "http" || name == "https");
-  const std::size_t begin = is_whole ? scheme + 3 : 0;
-  const std::size_t end = is_whole ? std::min(text.find_first_of("/?", begin), text.size()) : 0;
-  const std::string_view rest = text.substr(end);
-  const std::string_view path = rest.substr(0, rest.find('?'));
-  Target target{.path = is_whole && path.empty() ? "/" : std::string(path)};
   if (is_whole) {
-    target.host = text.substr(begin, end - begin);
+    target.remove_prefix(scheme + 3);
+    const std::size_t end = std::min(target.find_first_of("/?"), target.size());
+    host = target.substr(0, end);
+    target.remove_prefix(end);
   }
-  return target;
+  path = target.substr(0, target.find('?'));
+  if (is_whole && path.empty()) {
+    path = "/";
+  }
 }
 
 std::string address_of(const tcp::socket& socket) {
@@ -53,11 +50,10 @@ HttpRequest request_of(const http::request<http::string_body>& message,
   if (request.method == "HEAD") {
     request.method = "GET";
   }
-  const Target target = target_of(std::string(message.target()));
-  request.path = target.path;
   const bool has_host = message.count(http::field::host) > 0;
-  const std::string host = has_host ? std::string(message[http::field::host]) : address;
-  request.headers.emplace_back("host", target.host.value_or(host));
+  std::string host = has_host ? std::string(message[http::field::host]) : address;
+  read_target(std::string(message.target()), host, request.path);
+  request.headers.emplace_back("host", host);
   for (const auto& field : message) {
     if (field.name() != http::field::host) {
       request.headers.emplace_back(lower_case(std::string(field.name_string())),
