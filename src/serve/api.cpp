@@ -7,7 +7,6 @@
 #include "base/lower_case.h"
 #include "base/stopwatch.h"
 #include "headlight/base/nearest_name.h"
-#include "headlight/base/utf8.h"
 #include "headlight/heads/head_set.h"
 #include "serve/api_error.h"
 #include "serve/completions/completion_answer.h"
@@ -33,7 +32,7 @@ std::string type_of_file(std::string_view name) {
 }
 
 // Returns the page's files by path. The page shares the modules of `headlight attention`.
-const std::map<std::string, EmbeddedFile, std::less<>>& files() {
+const std::map<std::string, EmbeddedFile, std::less<>>& served_files() {
   static const auto all = [] {
     std::map<std::string, EmbeddedFile, std::less<>> files;
     for (const EmbeddedFile& file : serve_page_files()) {
@@ -53,7 +52,7 @@ const std::map<std::string, EmbeddedFile, std::less<>>& files() {
 // Returns the paths that need no key.
 std::vector<std::string> open_paths() {
   std::vector<std::string> paths{"/health", "/api/login"};
-  for (const auto& [path, file] : files()) {
+  for (const auto& [path, file] : served_files()) {
     paths.push_back(path);
   }
   return paths;
@@ -100,7 +99,7 @@ Api::Route Api::route_of(std::string_view path) {
       {"GET", "/api/runs", &Api::get_runs},
       {"POST", "/api/watch", &Api::post_watch},
   };
-  if (files().contains(path)) {
+  if (served_files().contains(path)) {
     return {"GET", path, &Api::get_file};
   }
   if (path.starts_with(kOneModel)) {
@@ -164,7 +163,7 @@ void Api::answer_or_refuse(const Exchange& exchange, const std::function<void()>
 }
 
 void Api::get_file(const HttpRequest& request, const Exchange& exchange) {
-  const EmbeddedFile& file = files().at(request.path);
+  const EmbeddedFile& file = served_files().at(request.path);
   exchange->send({.status = 200,
                   .headers = {{"Content-Type", type_of_file(file.name)}},
                   .body = std::string(file.contents)});

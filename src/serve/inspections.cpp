@@ -25,7 +25,7 @@ namespace {
 constexpr Index kMostTokens = 1024;  // limit of a text; bounds a slice: one layer over all tokens
 constexpr Index kMostScoredTokens = 16'384;
 constexpr Index kMostLikeliest = 100;
-constexpr Index kMostChoices = 500'000;  // limit of an answer; each takes hundreds of bytes
+constexpr Index kMostPredictions = 500'000;  // limit of an answer; each takes hundreds of bytes
 
 // Returns `text`. Longer texts than `most_tokens` usually have are refused before they are encoded.
 const std::string& limited(const std::string& text, const std::string& name,
@@ -166,14 +166,6 @@ std::vector<std::vector<std::int32_t>> read_sequences(InspectionRequest& questio
   return sequences;
 }
 
-Index tokens_of(const std::vector<std::vector<std::int32_t>>& sequences) {
-  Index tokens = 0;
-  for (const std::vector<std::int32_t>& sequence : sequences) {
-    tokens += std::ssize(sequence);
-  }
-  return tokens;
-}
-
 // Returns the labels of verdicts by language.
 Json verdict_labels() {
   Json labels;
@@ -196,7 +188,7 @@ std::string scores(InspectionRequest& question) {
   options.batch_size = 1;
   options.bootstrap.resamples = fields.integer("resamples", options.bootstrap.resamples, 0, 1000);
   options.progress = question.progress();
-  question.begin(tokens_of(sequences) +
+  question.begin(token_count(sequences) +
                  options.repeats.sequences *
                      repeat_tokens(options.repeats, question.gpt().block_size()));
   HeadsReport report;
@@ -324,8 +316,9 @@ std::string lens(InspectionRequest& question) {
   // Two more rows than layers: the first layer's input and the model's output.
   const Index readings = (count_in(task.view.layers, question.gpt().config().n_layer) + 2) *
                          count_in(task.positions, std::ssize(task.text));
-  require_value(readings * task.top_k <= kMostChoices, "top_k", "expected at most ", kMostChoices,
-                " tokens in an answer, got a request for ", readings * task.top_k);
+  require_value(readings * task.top_k <= kMostPredictions, "top_k", "expected at most ",
+                kMostPredictions, " tokens in an answer, got a request for ",
+                readings * task.top_k);
   question.begin(std::ssize(task.text) + readings);
   return lens_json(logit_lens(question.gpt(), task), task.view, question.tokenizer()).dump();
 }

@@ -8,14 +8,14 @@
 namespace headlight::serve {
 namespace {
 
-std::string title(const std::string& name, const char* type, const char* help) {
+std::string metric_title(const std::string& name, const char* type, const char* help) {
   return concat_text("# HELP headlight_", name, " ", help, "\n# TYPE headlight_", name, " ", type,
                      "\n");
 }
 
 // `label`: such as {path="/health"}.
 template <class Number>
-std::string line(const std::string& name, const std::string& label, Number value) {
+std::string metric_line(const std::string& name, const std::string& label, Number value) {
   char number[40];
   std::snprintf(number, sizeof number, " %.17g\n", static_cast<double>(value));
   return "headlight_" + name + label + number;
@@ -24,23 +24,24 @@ std::string line(const std::string& name, const std::string& label, Number value
 template <class Key>
 std::string counts_text(const std::string& name, const char* label, const char* help,
                         const std::map<Key, Index>& counts) {
-  std::string text = title(name, "counter", help);
+  std::string text = metric_title(name, "counter", help);
   for (const auto& [key, count] : counts) {
-    text += line(name, concat_text("{", label, "=\"", key, "\"}"), count);
+    text += metric_line(name, concat_text("{", label, "=\"", key, "\"}"), count);
   }
   return text;
 }
 
 std::string steps_text(const ComputeStatus& compute) {
   const std::string name = "step_seconds";
-  std::string text =
-      title(name, "histogram", "Time of a step: one token for every text, and parts of prompts");
+  std::string text = metric_title(name, "histogram",
+                                  "Time of a step: one token for every text, and parts of prompts");
   for (std::size_t i = 0; i < ComputeStatus::kStepBounds.size(); ++i) {
     const std::string label = concat_text("{le=\"", ComputeStatus::kStepBounds[i], "\"}");
-    text += line(name + "_bucket", label, compute.steps_up_to[i]);
+    text += metric_line(name + "_bucket", label, compute.steps_up_to[i]);
   }
-  return text + line(name + "_bucket", "{le=\"+Inf\"}", compute.steps) +
-         line(name + "_sum", "", compute.step_seconds) + line(name + "_count", "", compute.steps);
+  return text + metric_line(name + "_bucket", "{le=\"+Inf\"}", compute.steps) +
+         metric_line(name + "_sum", "", compute.step_seconds) +
+         metric_line(name + "_count", "", compute.steps);
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ void Metrics::count_refusal(int status) {
 std::string Metrics::text(const ComputeStatus& compute, Index connections) const {
   std::string text;
   const auto add = [&](const std::string& name, const char* type, const char* help, auto value) {
-    text += title(name, type, help) + line(name, "", value);
+    text += metric_title(name, type, help) + metric_line(name, "", value);
   };
   const EngineStatus& engines = compute.engines;
   add("connections", "gauge", "Open connections", connections);

@@ -12,33 +12,21 @@ namespace {
 
 constexpr Index kTogether = 32;  // positions per part
 
-// Final vectors [n, C] of the positions from `begin` on, and the whole text.
-struct Part {
-  Index begin;
-  Tensor hidden;
-  const std::vector<std::int32_t>& text;
-};
-
-void score_part(const Gpt& model, const Part& part, const TextScoreOptions& options,
-                TextScores& scores) {
-  const auto vocabulary = static_cast<std::size_t>(model.vocab_size());
-  const Tensor logits = to_contiguous(model.logits_of(part.hidden));
-  for (Index i = 0; i < part.hidden.size(0); ++i) {
-    const auto next = static_cast<std::size_t>(part.begin + i + 1);
-    const TokenDistribution expected({logits.data<float>() + i * model.vocab_size(), vocabulary});
-    if (next == part.text.size()) {
-      scores.next = expected.likeliest(options.likeliest);
-      for (const std::int32_t token : options.asked) {
-        scores.asked.push_back(expected.log_probability(token));
-      }
-      return;
-    }
-    const std::int32_t token = part.text[next];
-    scores.tokens.push_back({.token = token,
-                             .log_probability = expected.log_probability(token),
-                             .rank = expected.rank(token),
-                             .likeliest = expected.likeliest(options.likeliest)});
-    scores.loss -= scores.tokens.back().log_probability;
+// Adds what the model expected after position `last` of the text.
+void add_prediction(const TokenDistribution& expected, const std::vector<std::int32_t>& text,
+                    Index last, const TextScoreOptions& options, TextScores& scores) {
+  std::vector<TokenLogProbability> likeliest = expected.likeliest(options.likeliest);
+  const auto next = static_cast<std::size_t>(last + 1);
+  if (next < text.size()) {
+    const double log_probability = expected.log_probability(text[next]);
+    scores.tokens.push_back(
+        {text[next], log_probability, expected.rank(text[next]), std::move(likeliest)});
+    scores.loss -= log_probability;
+    return;
+  }
+  scores.next = std::move(likeliest);
+  for (const std::int32_t token : options.asked) {
+    scores.asked.push_back(expected.log_probability(token));
   }
 }
 
@@ -56,6 +44,7 @@ TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
                       const TextScoreOptions& options) {
   const NoGrad no_grad;
   const Index length = std::ssize(text);
+  const auto vocabulary = static_cast<std::size_t>(model.vocab_size());
   const Tensor hidden =  // [T, C]
       options.whole ? model.hidden(make_batch({text}), {.hook = options.hook}) : Tensor();
   KeyValueCache cache = model.make_cache();
@@ -64,7 +53,11 @@ TextScores score_text(const Gpt& model, const std::vector<std::int32_t>& text,
     const Index end = std::min(begin + kTogether, length);
     const Tensor part = options.whole ? to_contiguous(slice(hidden, 0, begin, end))
                                       : read_part(model, text, begin, end, options.hook, cache);
-    score_part(model, {begin, part, text}, options, scores);
+    const Tensor logits = to_contiguous(model.logits_of(part));
+    for (Index i = begin; i < end; ++i) {
+      const float* row = logits.data<float>() + (i - begin) * model.vocab_size();
+      add_prediction(TokenDistribution({row, vocabulary}), text, i, options, scores);
+    }
     options.pause();
   }
   scores.loss /= static_cast<double>(std::max<Index>(length - 1, 1));

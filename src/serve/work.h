@@ -2,13 +2,19 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
+#include "headlight/base/error.h"
 #include "headlight/nn/gpt.h"
 
 namespace headlight::serve {
 
 // Throws Error about "max_work" if `tokens` exceeds `most`. Both are in tokens times passes.
-void require_work(Index tokens, Index most);
+inline void require_work(Index tokens, Index most) {
+  require_value(tokens <= most, "max_work", "expected a request for at most ", most,
+                " tokens times passes, got one for ", tokens,
+                ": ask for less at once, or start the server with a larger --max_work");
+}
 
 // Computation of one request on a model, in slices: others compute between its layers. The
 // request's changes are attached to the model while this exists.
@@ -26,17 +32,28 @@ class Work {
   // of other sequences may follow each slice; short questions need not wait for one.
   static constexpr Index kSliceRows = 256;
 
-  Work(Gpt& model, Options options);
-  ~Work();
+  Work(Gpt& model, Options options) : model_(model), options_(std::move(options)) { attach(); }
+  ~Work() {
+    detach();
+    options_.on_end(static_cast<double>(rows_) / static_cast<double>(model_.config().n_layer));
+  }
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
   // Checks a request's work, in tokens times passes, before any computation. Throws as
   // require_work().
   void begin(Index tokens) const { require_work(tokens, options_.most); }
-  void change(std::shared_ptr<ForwardHook> hook);
+  void change(std::shared_ptr<ForwardHook> hook) {
+    hook_ = std::move(hook);
+    attach();
+  }
   // Ends a slice outside a layer.
-  void give_way();
+  void give_way() {
+    slice_rows_ = 0;
+    detach();
+    options_.give_way();
+    attach();
+  }
   // Ends a slice when a share of the work, 0 to 1, is complete.
   void give_way(double share) {
     options_.tell(share);
@@ -44,8 +61,21 @@ class Work {
   }
 
  private:
-  void attach(bool mine);
-  void count(Index rows);
+  void attach() {
+    model_.attach(hook_);
+    model_.call_after_layers([this](Index rows) { count(rows); });
+  }
+  void detach() {
+    model_.attach(nullptr);
+    model_.call_after_layers({});
+  }
+  void count(Index rows) {
+    rows_ += rows;
+    slice_rows_ += rows;
+    if (slice_rows_ >= kSliceRows) {
+      give_way();
+    }
+  }
 
   Gpt& model_;
   Options options_;

@@ -56,29 +56,27 @@ ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
   turn_end_ = *end;
 }
 
-void ChatFormat::append(const ChatMessage& message, std::vector<std::int32_t>& ids) const {
-  const auto add = [&](const std::string& text) {
-    const std::vector<std::int32_t> more = tokenizer_.encode(text);
-    ids.insert(ids.end(), more.begin(), more.end());
-  };
-  ids.push_back(turn_begin_);
-  add(message.role + "\n" + message.content);
-  ids.push_back(turn_end_);
-  add("\n");
-}
-
 std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages) const {
   require_value(problem_.empty(), "messages", problem_);
   std::vector<std::int32_t> ids;
+  const auto add_text = [&](const std::string& text) {
+    const std::vector<std::int32_t> more = tokenizer_.encode(text);
+    ids.insert(ids.end(), more.begin(), more.end());
+  };
+  const auto add_turn = [&](const ChatMessage& message) {
+    ids.push_back(turn_begin_);
+    add_text(message.role + "\n" + message.content);
+    ids.push_back(turn_end_);
+    add_text("\n");
+  };
   if (!usual_system_.empty() && (messages.empty() || messages.front().role != "system")) {
-    append({"system", usual_system_}, ids);
+    add_turn({"system", usual_system_});
   }
   for (const ChatMessage& message : messages) {
-    append(message, ids);
+    add_turn(message);
   }
   ids.push_back(turn_begin_);
-  const std::vector<std::int32_t> opening = tokenizer_.encode("assistant\n");
-  ids.insert(ids.end(), opening.begin(), opening.end());
+  add_text("assistant\n");
   return ids;
 }
 

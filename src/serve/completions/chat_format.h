@@ -32,8 +32,6 @@ class ChatFormat {
   std::vector<std::int32_t> end_tokens() const { return {turn_end_}; }
 
  private:
-  void append(const ChatMessage& message, std::vector<std::int32_t>& ids) const;
-
   const Tokenizer& tokenizer_;
   std::string problem_;
   std::string usual_system_;  // default system message; empty: none

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "headlight/base/error.h"
-#include "headlight/base/utf8.h"
 #include "serve/api_error.h"
 
 namespace headlight::serve {
@@ -97,37 +96,27 @@ Index read_length(Fields& fields, const std::string& name, Index otherwise, Inde
   return length == -1 ? kMany : length;
 }
 
-void add_prompt(std::vector<std::int32_t> ids, const CompletionModel& model,
-                CompletionRequest& request) {
+// `prompt`: a text or a list of token ids.
+void add_prompt(const Json& prompt, const CompletionModel& model, CompletionRequest& request) {
+  const Tokenizer& tokenizer = model.texts.tokenizer();
+  std::vector<std::int32_t> ids = prompt.is_string()
+                                      ? model.texts.encode_prompt(prompt.text(), "prompt")
+                                      : token_list(prompt, "prompt", tokenizer.vocab_size());
+  request.prompt_texts.push_back(prompt.is_string() ? prompt.text() : tokenizer.decode(ids));
   if (ids.empty()) {
-    ids.push_back(model.texts.tokenizer().begin_of_text());
+    ids.push_back(tokenizer.begin_of_text());
   }
   check_prompt(ids, "prompt", model.block_size);
   request.prompts.push_back(std::move(ids));
 }
 
-void add_text(const Json& text, const CompletionModel& model, CompletionRequest& request) {
-  request.prompt_texts.push_back(text.text());
-  add_prompt(model.texts.encode_prompt(text.text(), "prompt"), model, request);
-}
-
-void add_tokens(const Json& list, const CompletionModel& model, CompletionRequest& request) {
-  const Tokenizer& tokenizer = model.texts.tokenizer();
-  std::vector<std::int32_t> ids = token_list(list, "prompt", tokenizer.vocab_size());
-  request.prompt_texts.push_back(tokenizer.decode(ids));
-  add_prompt(std::move(ids), model, request);
-}
-
 // Reads `prompt`: a text, a list of texts, a list of ids, or a list of lists of ids.
 void read_prompts(const CompletionModel& model, CompletionRequest& request) {
   const Json& prompt = model.texts.fields().get("prompt");
-  if (prompt.is_string()) {
-    add_text(prompt, model, request);
-    return;
-  }
-  require_value(prompt.is_array(), "prompt", "expected a text or a list, got ", prompt.type_name());
-  if (prompt.empty() || prompt.front().is_number()) {
-    add_tokens(prompt, model, request);
+  require_value(prompt.is_string() || prompt.is_array(), "prompt",
+                "expected a text or a list, got ", prompt.type_name());
+  if (prompt.is_string() || prompt.empty() || prompt.front().is_number()) {
+    add_prompt(prompt, model, request);
     return;
   }
   require_value(static_cast<Index>(prompt.size()) <= kMostChoices, "prompt", "expected at most ",
@@ -135,7 +124,7 @@ void read_prompts(const CompletionModel& model, CompletionRequest& request) {
   for (const Json& one : prompt) {
     require_value(one.is_string() || one.is_array(), "prompt",
                   "expected texts or lists of token ids, got ", one.type_name());
-    one.is_string() ? add_text(one, model, request) : add_tokens(one, model, request);
+    add_prompt(one, model, request);
   }
 }
 
@@ -212,14 +201,6 @@ void check_logprobs(const CompletionRequest& request, Index block_size) {
 }
 
 }  // namespace
-
-Index CompletionRequest::prompt_tokens() const {
-  Index tokens = 0;
-  for (const std::vector<std::int32_t>& prompt : prompts) {
-    tokens += std::ssize(prompt);
-  }
-  return tokens;
-}
 
 Index tokens_behind(std::size_t prompt, Index wanted, Index block_size) {
   return std::min(wanted, block_size - static_cast<Index>(prompt) + 1);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,7 +35,7 @@ struct CompletionRequest {
   std::vector<std::string> warnings = {};  // lines for the client
 
   Index choices() const { return samples * std::ssize(prompts); }
-  Index prompt_tokens() const;
+  Index prompt_tokens() const { return token_count(prompts); }
   // Whether prompt tokens are scored, which takes as long as processing the prompts.
   bool scores_prompts() const { return echo && options.logprobs; }
 };

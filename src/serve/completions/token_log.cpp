@@ -1,8 +1,8 @@
 #include "serve/completions/token_log.h"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "base/hex_text.h"
 #include "headlight/base/utf8.h"
 #include "views/report/json_output.h"
 
@@ -14,12 +14,9 @@ constexpr double kImpossible = -9999;
 
 double finite(double log_probability) { return std::max(log_probability, kImpossible); }
 
-bool is_special(std::int32_t id, const Tokenizer& tokenizer) {
-  return id >= tokenizer.vocab_size() || !tokenizer.special_name(id).empty();
-}
-
 std::string bytes_of(std::int32_t id, const Tokenizer& tokenizer) {
-  return is_special(id, tokenizer) ? label_of_id(id, tokenizer) : tokenizer.token_bytes(id);
+  const bool is_special = id >= tokenizer.vocab_size() || !tokenizer.special_name(id).empty();
+  return is_special ? label_of_id(id, tokenizer) : tokenizer.token_bytes(id);
 }
 
 // Returns the token's text, or "bytes:\xe2\x80" if it is not UTF-8.
@@ -30,9 +27,8 @@ std::string completion_name(std::int32_t id, const Tokenizer& tokenizer) {
   }
   std::string name = "bytes:";
   for (const char byte : bytes) {
-    char text[8];
-    std::snprintf(text, sizeof text, "\\x%02x", static_cast<unsigned char>(byte));
-    name += text;
+    const auto number = static_cast<unsigned char>(byte);
+    name += "\\x" + hex_text({&number, 1});
   }
   return name;
 }

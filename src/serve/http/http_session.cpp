@@ -19,26 +19,21 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using ErrorCode = boost::system::error_code;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-struct Target {
-  std::optional<std::string> host = {};  // host of "http://host/path"
-  std::string path = {};
-};
-
-Target target_of(std::string_view text) {
-  const std::size_t scheme = text.find("://");
-  const std::string name = lower_case(text.substr(0, scheme));
+// Reads the target "/path?query" or "http://host/path?query", which replaces `host`.
+void read_target(std::string_view target, std::string& host, std::string& path) {
+  const std::size_t scheme = target.find("://");
+  const std::string name = lower_case(target.substr(0, scheme));
   const bool is_whole = scheme != std::string_view::npos && (name == "http" || name == "https");
-  const std::size_t begin = is_whole ? scheme + 3 : 0;
-  const std::size_t end = is_whole ? std::min(text.find_first_of("/?", begin), text.size()) : 0;
-  const std::string_view rest = text.substr(end);
-  const std::string_view path = rest.substr(0, rest.find('?'));
-  Target target{.path = is_whole && path.empty() ? "/" : std::string(path)};
   if (is_whole) {
-    target.host = text.substr(begin, end - begin);
+    target.remove_prefix(scheme + 3);
+    const std::size_t end = std::min(target.find_first_of("/?"), target.size());
+    host = target.substr(0, end);
+    target.remove_prefix(end);
   }
-  return target;
+  path = target.substr(0, target.find('?'));
+  if (is_whole && path.empty()) {
+    path = "/";
+  }
 }
 
 std::string address_of(const tcp::socket& socket) {
@@ -55,11 +50,10 @@ HttpRequest request_of(const http::request<http::string_body>& message,
   if (request.method == "HEAD") {
     request.method = "GET";
   }
-  const Target target = target_of(std::string(message.target()));
-  request.path = target.path;
   const bool has_host = message.count(http::field::host) > 0;
-  const std::string host = has_host ? std::string(message[http::field::host]) : address;
-  request.headers.emplace_back("host", target.host.value_or(host));
+  std::string host = has_host ? std::string(message[http::field::host]) : address;
+  read_target(std::string(message.target()), host, request.path);
+  request.headers.emplace_back("host", host);
   for (const auto& field : message) {
     if (field.name() != http::field::host) {
       request.headers.emplace_back(lower_case(std::string(field.name_string())),
@@ -72,7 +66,7 @@ HttpRequest request_of(const http::request<http::string_body>& message,
 // Returns the status that refuses a malformed head, or 0.
 int refusal_of(const http::request<http::string_body>& head) {
   const auto length = head[http::field::content_length];  // some parsers accept "2, 2" as a number
-  const bool is_number = std::all_of(length.begin(), length.end(), is_digit);
+  const bool is_number = length.find_first_not_of("0123456789") == length.npos;
   const bool is_old = head.version() < 11;
   const std::size_t hosts = head.count(http::field::host);
   const std::size_t lengths = head.count(http::field::content_length);
@@ -96,12 +90,14 @@ int status_of(const ErrorCode& error) {
   return 400;
 }
 
-// Calls a method for request `number` on the server's thread.
+// Calls a method on the server's thread, unless request `number` is over.
 template <class... Values>
 void hand(const std::shared_ptr<HttpSession>& session, std::uint64_t number,
-          void (HttpSession::*method)(std::uint64_t, Values...), Values... values) {
+          void (HttpSession::*method)(Values...), Values... values) {
   asio::post(session->context(), [session, number, method, ... held = std::move(values)]() mutable {
-    (session.get()->*method)(number, std::move(held)...);
+    if (session->answers(number)) {
+      (session.get()->*method)(std::move(held)...);
+    }
   });
 }
 
@@ -247,7 +243,7 @@ void HttpSession::give_back_body_bytes() {
 // Answers without the handler.
 void HttpSession::answer_alone(HttpResponse response) {
   phase_ = Phase::waiting;
-  send(number_, std::move(response));
+  send(std::move(response));
 }
 
 void HttpSession::fail(const ErrorCode& error) {
@@ -295,8 +291,8 @@ bool HttpSession::read_ahead() {
   return count > 0;
 }
 
-void HttpSession::send(std::uint64_t number, HttpResponse response) {
-  if (!is_for(number, Phase::waiting)) {
+void HttpSession::send(HttpResponse response) {
+  if (phase_ != Phase::waiting) {
     return;
   }
   if (const int seconds = std::exchange(response.seconds_held_back, 0); seconds > 0) {
@@ -318,15 +314,15 @@ void HttpSession::send(std::uint64_t number, HttpResponse response) {
 void HttpSession::hold_back(int seconds, HttpResponse response) {
   held_ = std::move(response);
   delay_.expires_after(std::chrono::seconds(seconds));
-  delay_.async_wait([self = shared_from_this(), number = number_](const ErrorCode&) {
+  delay_.async_wait([self = shared_from_this()](const ErrorCode&) {
     if (self->held_) {
-      self->send(number, *std::exchange(self->held_, std::nullopt));
+      self->send(*std::exchange(self->held_, std::nullopt));
     }
   });
 }
 
-void HttpSession::begin(std::uint64_t number, HttpResponse head) {
-  if (!is_for(number, Phase::waiting)) {
+void HttpSession::begin(HttpResponse head) {
+  if (phase_ != Phase::waiting) {
     return;
   }
   put_head(head, false);
@@ -334,8 +330,8 @@ void HttpSession::begin(std::uint64_t number, HttpResponse head) {
   send_next();
 }
 
-void HttpSession::write(std::uint64_t number, std::string piece) {
-  if (!is_for(number, Phase::sending) || complete_) {
+void HttpSession::write(std::string piece) {
+  if (phase_ != Phase::sending || complete_) {
     return;
   }
   put_piece(std::move(piece));
@@ -347,8 +343,8 @@ void HttpSession::write(std::uint64_t number, std::string piece) {
   send_next();
 }
 
-void HttpSession::end(std::uint64_t number) {
-  if (!is_for(number, Phase::sending) || complete_) {
+void HttpSession::end() {
+  if (phase_ != Phase::sending || complete_) {
     return;
   }
   if (framing_ == BodyFraming::chunks && !is_head_) {
@@ -358,23 +354,23 @@ void HttpSession::end(std::uint64_t number) {
   send_next();
 }
 
-void HttpSession::abandon(std::uint64_t number) {
+void HttpSession::abandon() {
   if (held_) {
     return;  // its answer is delayed
   }
-  if (is_for(number, Phase::waiting)) {
-    send(number, server_.refusal(500));
-  } else if (is_for(number, Phase::sending) && !complete_) {
+  if (phase_ == Phase::waiting) {
+    send(server_.refusal(500));
+  } else if (phase_ == Phase::sending && !complete_) {
     keep_alive_ = false;  // closing marks the stream as incomplete
     complete_ = true;
     send_next();
   }
 }
 
-void HttpSession::on_gone(std::uint64_t number, std::function<void()> call) {
-  if (number == number_ && gone_ && gone_->load()) {
+void HttpSession::on_gone(std::function<void()> call) {
+  if (gone_ && gone_->load()) {
     call();
-  } else if (number == number_ && phase_ != Phase::reading && !complete_) {
+  } else if (phase_ != Phase::reading && !complete_) {
     calls_when_gone_.push_back(std::move(call));
   }
 }

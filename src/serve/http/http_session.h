@@ -58,14 +58,16 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   // Closes the connection in any phase.
   void give_up();
 
-  // Answer request `number`. No effect if its answer is complete or its client has gone.
-  void send(std::uint64_t number, HttpResponse response);
-  void begin(std::uint64_t number, HttpResponse head);
-  void write(std::uint64_t number, std::string piece);
-  void end(std::uint64_t number);
+  // Whether request `number` is being answered, rather than an earlier one.
+  bool answers(std::uint64_t number) const { return number == number_; }
+  // Answer the current request. No effect if its answer is complete or its client has gone.
+  void send(HttpResponse response);
+  void begin(HttpResponse head);
+  void write(std::string piece);
+  void end();
   // Called when an exchange is destroyed: completes a missing or unfinished answer.
-  void abandon(std::uint64_t number);
-  void on_gone(std::uint64_t number, std::function<void()> call);
+  void abandon();
+  void on_gone(std::function<void()> call);
   boost::asio::io_context& context() { return server_.context; }
 
  private:
@@ -91,9 +93,6 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   void log_request(std::string_view end);
   void finish();
   void linger(std::size_t discarded);
-  bool is_for(std::uint64_t number, Phase phase) const {
-    return number == number_ && phase == phase_;
-  }
 
   HttpListener& server_;
   boost::beast::tcp_stream stream_;

@@ -51,12 +51,12 @@ function button(part, name, row, column) {
 }
 
 // `doc`: document of the views, with a row per layer.
-export function buildBoard(doc, hasMlp) {
+export function buildBoard(doc) {
   const columns = doc.columns.length;
   const board = byId('board');
   cells.clear();
-  board.style.gridTemplateColumns = `max-content repeat(${columns + (hasMlp ? 1 : 0)}, minmax(16px, 30px))`;
-  const titles = [...doc.columns, ...hasMlp ? ['MLP'] : []].map((title, i) => {
+  board.style.gridTemplateColumns = `max-content repeat(${columns + 1}, minmax(16px, 30px))`;
+  const titles = [...doc.columns, 'MLP'].map((title, i) => {
     const node = element('span', {className: 'axis', textContent: title});
     node.style.gridArea = `1 / ${i + 2}`;
     return node;
@@ -66,10 +66,10 @@ export function buildBoard(doc, hasMlp) {
                                      title: `${say('layer')} ${layer}`});
     whole.style.gridArea = `${row + 2} / 1`;
     whole.addEventListener('click', () => apply([...doc.heads.filter((head) => head.layer === layer)
-      .map(({name}) => name), ...hasMlp ? [`mlp.${layer}`] : []]));
+      .map(({name}) => name), `mlp.${layer}`]));
     return element('div', {className: 'row'}, whole, ...doc.heads.filter((head) => head.row === row).map((head) =>
       button(head.name, `${say('head')} ${head.name}`, row + 2, head.column + 2)),
-      ...hasMlp ? [button(`mlp.${layer}`, `MLP ${layer}`, row + 2, columns + 2)] : []);
+      button(`mlp.${layer}`, `MLP ${layer}`, row + 2, columns + 2));
   });
   board.replaceChildren(...titles, ...rows);
   board.querySelectorAll('button').forEach((node, i) => { node.tabIndex = i === 0 ? 0 : -1; });

@@ -1,16 +1,17 @@
 // Views of `headlight attention` for the current text, with switches.
-import {byId} from '/views/dom.js';
+import {byId, element} from '/views/dom.js';
 import {decode} from '/views/documents.js';
 import {openPage, renewPage} from '/views/open.js';
 import {documents, view} from '/views/state.js';
 import {buildBoard, openBoard, showChanges, showClasses, showShifts} from './board.js';
 import {commandOf, intervention} from './changes.js';
-import {listenToArrows} from './reach.js';
+import {listenForTip, listenToArrows} from './reach.js';
 import {ask, latest} from './server.js';
 import {listen, session} from './session.js';
-import {showSurprise} from './surprise.js';
-import {likelyRow, percent} from './tokens.js';
+import {likelyRow, percent, shownToken} from './tokens.js';
 import {say} from './words.js';
+
+const kMost = 6;  // nats for the full colour of a token; half of it for changes
 
 let isOpen = false;
 let shape = '';   // layers and heads of the board's model
@@ -49,7 +50,7 @@ function showViews(plain, changed) {
   const found = `${session.model} ${doc.layers.length} ${doc.columns.length}`;
   if (found !== shape) {
     shape = found;
-    buildBoard(doc, true);
+    buildBoard(doc);
   }
   showShifts(changed ? shiftsOf(documents[0], documents[1]) : new Map());
 }
@@ -66,6 +67,21 @@ function showNext({before, after}, isChanged) {
   const loss = (value) => value === null ? '–' : value.toFixed(3);
   byId('loss').textContent = `${say('loss')} ${loss(before.loss)}` +
     (isChanged ? ` → ${loss(after.loss)}` : '') + ` ${say('nats')}`;
+}
+
+// Shows the text with the loss of each token, and its change by switches.
+function showSurprise({tokens, before, after}, isChanged) {
+  byId('surprise').replaceChildren(...tokens.map(({token}, i) => {
+    const cost = before.logprobs[i] === null ? null : -before.logprobs[i];
+    const changed = cost === null ? null : -after.logprobs[i];
+    const amount = cost === null ? 0 : isChanged ? (changed - cost) / (kMost / 2) : cost / kMost;
+    const node = element('span', {className: isChanged ? (amount > 0 ? 'worse' : 'better') : 'cost',
+                                  textContent: token, tabIndex: i === 0 ? 0 : -1});
+    node.style.setProperty('--amount', `${(70 * Math.min(1, Math.abs(amount))).toFixed(0)}%`);
+    const text = cost === null ? '–' : isChanged ? `${cost.toFixed(2)} → ${changed.toFixed(2)}` : cost.toFixed(2);
+    listenForTip(node, () => [`${text} nats`, shownToken(token)]);
+    return node;
+  }));
 }
 
 // Queries and keys are large, and only the neuron view uses them.

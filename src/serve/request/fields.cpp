@@ -96,6 +96,14 @@ void Fields::refuse_others() const {
   }
 }
 
+Index token_count(const std::vector<std::vector<std::int32_t>>& texts) {
+  Index count = 0;
+  for (const std::vector<std::int32_t>& text : texts) {
+    count += std::ssize(text);
+  }
+  return count;
+}
+
 std::vector<std::int32_t> token_list(const Json& list, const std::string& name, Index vocabulary) {
   require_value(list.is_array(), name, "expected a list of token ids, got ", list.type_name());
   std::vector<std::int32_t> tokens;

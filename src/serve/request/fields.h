@@ -41,6 +41,9 @@ class Fields {
   std::set<std::string> known_;
 };
 
+// Returns the number of tokens of all texts.
+Index token_count(const std::vector<std::vector<std::int32_t>>& texts);
+
 // Returns a list of token ids below `vocabulary`. Throws Error about `name`.
 std::vector<std::int32_t> token_list(const Json& list, const std::string& name, Index vocabulary);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,19 +18,40 @@ class RequestTexts {
  public:
   // `names` counts the tokenizer's special-token names. All arguments must outlive this. Throws
   // Error about "special_tokens".
-  RequestTexts(Fields& fields, const Tokenizer& tokenizer, const SpecialNameCount& names);
+  RequestTexts(Fields& fields, const Tokenizer& tokenizer, const SpecialNameCount& names)
+      : fields_(fields), tokenizer_(tokenizer), names_(names) {
+    if (fields.boolean("special_tokens", false)) {
+      encoder_.emplace(tokenizer, true);
+    }
+  }
 
   Fields& fields() const { return fields_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
   bool reads_special() const { return encoder_.has_value(); }
   // Encode as Tokenizer::encode() and encode_prompt() do. `about`: the member with the text.
-  std::vector<std::int32_t> encode(std::string_view text, const std::string& about);
-  std::vector<std::int32_t> encode_prompt(std::string_view text, const std::string& about);
+  std::vector<std::int32_t> encode(std::string_view text, const std::string& about) {
+    warn(text, about);
+    return encoder_ ? encoder_->encode(text) : tokenizer_.encode(text);
+  }
+  std::vector<std::int32_t> encode_prompt(std::string_view text, const std::string& about) {
+    warn(text, about);
+    return encoder_ ? encoder_->encode_prompt(text) : tokenizer_.encode_prompt(text);
+  }
   // Returns a line for each text in which a special-token name was read as plain text.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  void warn(std::string_view text, const std::string& about);
+  void warn(std::string_view text, const std::string& about) {
+    if (encoder_) {
+      return;
+    }
+    SpecialNameCount names = names_;
+    names.add(text);
+    std::string line = names.warning(about, "\"special_tokens\": true");
+    if (!line.empty() && std::ranges::find(warnings_, line) == warnings_.end()) {
+      warnings_.push_back(std::move(line));
+    }
+  }
 
   Fields& fields_;
   const Tokenizer& tokenizer_;
