@@ -106,13 +106,6 @@ Options attention_options() {
   return options;
 }
 
-RecordAttentionOptions recording_options(const Options& options) {
-  RecordAttentionOptions result;
-  result.max_tokens = count_option(options, "max_tokens", 0);
-  result.vectors = options.given("neurons") || options.text("view") == "neuron";
-  return result;
-}
-
 // Heads that --layers and --heads name; all heads if neither is given.
 HeadSet heads_option(const Options& options, const HeadLayout& layout) {
   const std::vector<Index> layers = options.integers("layers");
@@ -200,7 +193,6 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t pl
   return std::move(file.scores);
 }
 
-// Attention maps of one model for every document, with the scores of its heads.
 std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std::string& title,
                                    const std::map<HeadId, HeadScore>& scores) {
   std::vector<AttentionMaps> documents;
@@ -299,7 +291,6 @@ void remove_old_figures(const std::filesystem::path& directory, const std::strin
   }
 }
 
-// Writes the files; returns their paths.
 std::vector<std::string> write_files(
     const Options& options, const std::set<std::string>& formats, const NamedTensors& arrays,
     const std::vector<std::pair<std::string, std::string>>& texts) {
@@ -325,7 +316,9 @@ std::vector<std::string> write_files(
 }
 
 void attention_command(const Options& options) {
-  RecordAttentionOptions recording = recording_options(options);
+  RecordAttentionOptions recording;
+  recording.max_tokens = count_option(options, "max_tokens", 0);
+  recording.vectors = options.given("neurons") || options.text("view") == "neuron";
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
   if (!is_terminal_view(options)) {
     wanted.page.view = options.chosen<AttentionView>("view");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "base/mapped.h"
 #include "base/stopwatch.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
@@ -199,7 +200,6 @@ void log_statistics(const std::vector<GenerateResult>& results, double seconds) 
   }
 }
 
-// Requested output, and the tokenizer that names tokens.
 struct Output {
   const Tokenizer& tokenizer;
   bool logprobs;
@@ -224,9 +224,8 @@ Json json_of(const std::string& prompt, const std::vector<GenerateResult>& resul
   json["seconds_to_first_token"] = results[0].seconds_to_first_token;
   json["prompt_was_cut"] = results[0].prompt_was_cut;
   if (results.size() > 1) {
-    for (const GenerateResult& result : results) {
-      json["samples"].push_back(to_json(result, output));
-    }
+    json["samples"] =
+        mapped(results, [&](const GenerateResult& result) { return to_json(result, output); });
   }
   return json;
 }

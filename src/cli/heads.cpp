@@ -134,7 +134,6 @@ Options heads_options() {
   return options;
 }
 
-// Input of the head scores.
 struct HeadsText {
   std::vector<std::vector<std::int32_t>> sequences;
   std::vector<SequencePairs> annotations;
@@ -245,7 +244,6 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
   return result;
 }
 
-// Heads to show, filtered and sorted.
 std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& scores) {
   std::vector<ScoredHead> heads = scores.heads;
   if (options.given("filter")) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "base/mapped.h"
 #include "base/split.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/result_files.h"
@@ -34,10 +35,7 @@ double threshold_of(const std::string& score) {
 }
 
 std::vector<std::string> chosen_scores(const Options& options, const HeadHistory& history) {
-  std::vector<std::string> known;
-  for (const auto& [name, curves] : history.scores) {
-    known.push_back(name);
-  }
+  const auto known = mapped(history.scores, [](const auto& entry) { return entry.first; });
   std::vector<std::string> scores;
   for (const std::string& name : split_at_commas(
            options.given("columns") ? options.text("columns") : "induction,previous_token")) {
@@ -207,20 +205,17 @@ std::string times_text(const HeadHistory& history, Language language) {
                    "\n";
 }
 
-// Births as JSON. NaN becomes null.
 Json births_json(const HeadHistory& history, const std::vector<Birth>& births) {
-  Json list = Json::array();
-  for (const Birth& birth : births) {
+  return mapped(births, [&](const Birth& birth) -> Json {
     const std::size_t time = birth.birth.time;
-    list.push_back({{"score", birth.score},
-                    {"head", head_name(birth.birth.head)},
-                    {"threshold", birth.threshold},
-                    {"settled", birth.birth.settled},
-                    {"iteration", static_cast<Index>(history.iterations[time])},
-                    {"loss", history.loss[time]},
-                    {"in_context", history.in_context[time]}});
-  }
-  return list;
+    return {{"score", birth.score},
+            {"head", head_name(birth.birth.head)},
+            {"threshold", birth.threshold},
+            {"settled", birth.birth.settled},
+            {"iteration", static_cast<Index>(history.iterations[time])},
+            {"loss", history.loss[time]},
+            {"in_context", history.in_context[time]}};
+  });
 }
 
 Json report_json(const HeadHistory& history, const std::vector<std::string>& scores,

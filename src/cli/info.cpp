@@ -201,7 +201,6 @@ Memory memory_of(const ParameterCounts& counts) {
   return {4 * parameters, 16 * parameters};
 }
 
-// Number of heads of each layer, [L].
 std::vector<Index> heads_of_layers(const GptConfig& config) {
   std::vector<Index> heads;
   for (Index layer = 0; layer < config.n_layer; ++layer) {

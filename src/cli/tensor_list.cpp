@@ -15,7 +15,6 @@
 namespace headlight::cli {
 namespace {
 
-// Adds a tensor to a list.
 void add_tensor(Json& list, const std::string& name, std::string_view dtype, const Shape& shape) {
   list["tensors"].push_back({{"name", name},
                              {"dtype", dtype},
@@ -54,7 +53,6 @@ Json json_of_scalar(const T& value) {
 
 Json json_of_list(std::monostate) { return nullptr; }
 
-// First elements of a list, and its length.
 template <class T>
 Json json_of_list(const std::vector<T>& values) {
   constexpr std::size_t kShown = 8;

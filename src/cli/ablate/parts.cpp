@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/mapped.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/progress.h"
 #include "headlight/heads/interventions/interventions.h"
@@ -102,12 +103,8 @@ PartsReport ablate_parts_of(const Options& options, const LoadedModel& loaded,
 Json parts_json(const PartsReport& report) {
   Json json = Json::array();
   for (std::size_t i = 0; i < report.parts.size(); ++i) {
-    Json targets = Json::array();
-    for (const PointRange& target : report.parts[i].targets) {
-      targets.push_back(target_text(target));
-    }
     json.push_back({{"name", report.parts[i].name},
-                    {"targets", std::move(targets)},
+                    {"targets", mapped(report.parts[i].targets, target_text)},
                     {"rise", interval_json(report.result.parts[i].rise)}});
   }
   return json;
@@ -135,12 +132,8 @@ std::string parts_table(const PartsReport& report, const Options& options) {
 std::string parts_svg(const PartsReport& report, const Options& options) {
   const PartAblationResult& result = report.result;
   if (options.given("each")) {
-    std::vector<Interval> rises;
-    for (const PartEffect& effect : result.parts) {
-      rises.push_back(effect.rise);
-    }
     const bool of_neurons = is_of_neurons(options);
-    LinePlot plot = curve_of(std::move(rises), of_neurons, result.sequences);
+    LinePlot plot = curve_of(mapped(result.parts, &PartEffect::rise), of_neurons, result.sequences);
     plot.title = "Without each " + options.text("each");
     plot.x_label = of_neurons ? "neurons, the largest rise first" : "layer";
     if (result.sequences < kEnoughDocuments) {

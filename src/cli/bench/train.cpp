@@ -50,7 +50,6 @@ double step_flops(const GptConfig& model, const std::vector<Index>& lengths) {
   return training_flops(model, offsets);
 }
 
-// Results of the timed steps.
 struct MeasuredSteps {
   std::vector<StepMetrics> steps;
   std::vector<std::vector<Index>> lengths;  // [steps][sequences]

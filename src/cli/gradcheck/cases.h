@@ -42,7 +42,6 @@ class CheckedFunction {
   std::function<Tensor(const Inputs&)> call_;
 };
 
-// Range of random values.
 struct DrawRange {
   double low = -1.5;
   double high = 1.5;
@@ -52,7 +51,6 @@ struct DrawRange {
 Tensor draw(const Shape& shape, std::uint64_t stream = 1, DrawRange range = {});
 // Values at least 0.1 from 0 and from each other, for ops with kinks.
 Tensor distinct(const Shape& shape);
-// Leaf with equal values.
 Tensor filled(const Shape& shape, double value);
 
 // An input of a case: a shape for random values, or a leaf.

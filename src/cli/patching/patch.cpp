@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/display_text.h"
+#include "base/mapped.h"
 #include "cli/commands.h"
 #include "cli/patching/patch_grid.h"
 #include "cli/patching/task_options.h"
@@ -96,12 +97,10 @@ Options patch_options() {
 ResultGrid grid_of(const PatchingResult& result, const std::string& name,
                    double HeadPatch::*measure) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  std::vector<HeadValue> heads;
-  for (const HeadPatch& patch : result.heads) {
-    heads.push_back({patch.head, {patch.*measure, kNone, kNone}});
-  }
   const TaskStrength strength = result.strength();
-  MatrixPlot plot = head_plot(heads);
+  MatrixPlot plot = head_plot(mapped(result.heads, [&](const HeadPatch& patch) {
+    return HeadValue{patch.head, {patch.*measure, kNone, kNone}};
+  }));
   plot.title = name == "recovered" ? "Recovered by each head" : "Difference with each head patched";
   plot.limit = name == "recovered" ? 1.0 : 0.0;
   plot.note =

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/display_text.h"
+#include "base/mapped.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/progress.h"
 #include "headlight/heads/circuit/circuit.h"
@@ -19,13 +20,17 @@
 namespace headlight::cli {
 namespace {
 
-// Sets the parts to patch from --by. Other options determine the default.
+// Value of --by. Other options determine the default.
+std::string by_option(const Options& options, Point point) {
+  const bool has_heads = items_of(point) != PointItems::features;
+  return options.given("by")                                     ? options.text("by")
+         : options.given("group") && !options.given("positions") ? "group"
+         : has_heads                                             ? "head"
+                                                                 : "position";
+}
+
 void set_parts(const Options& options, PatchGridOptions& grid) {
-  const bool has_heads = items_of(grid.point) != PointItems::features;
-  const std::string by = options.given("by") ? options.text("by")
-                         : options.given("group") && !options.given("positions") ? "group"
-                         : has_heads                                             ? "head"
-                                                                                 : "position";
+  const std::string by = by_option(options, grid.point);
   grid.by_item = by.starts_with("head");
   grid.by_position = by == "position" || by == "head,position";
   grid.by_group = by == "group" || by == "head,group";
@@ -83,13 +88,13 @@ std::string caution_of(const PatchStudy& study, const Strength& strength, const 
   return few_documents_caution(std::ssize(study.pairs));
 }
 
-// Options of a study with its results.
 struct Report {
   const PatchGridOptions& options;
   const PatchStudy& study;
   const std::vector<PatchingTask>& tasks;  // a single task labels positions with its tokens
   const Tokenizer& tokenizer;
   Strength strength;
+  std::string by;
   std::string caution;
 
   bool is_one() const { return study.pairs.size() == 1; }
@@ -107,13 +112,6 @@ struct Report {
     return cell.group ? *cell.group : cell.position ? position_label(*cell.position) : "";
   }
 };
-
-// Names of the axes of cells, as "head,position", "head", "position" or "layer".
-std::string by_name(const PatchGridOptions& options) {
-  const std::string place = options.by_position ? "position" : options.by_group ? "group" : "";
-  return options.by_item ? "head" + (place.empty() ? "" : "," + place)
-                         : (place.empty() ? "layer" : place);
-}
 
 Json cell_json(const MeanPatchCell& mean, const Report& report) {
   const PatchCell& cell = mean.cell;
@@ -142,22 +140,19 @@ Json cell_json(const MeanPatchCell& mean, const Report& report) {
 
 Json json_of(const Report& report) {
   const PatchGridOptions& options = report.options;
-  Json json{{"point", name_of(options.point)},
-            {"by", by_name(options)},
-            {"method", options.patch ? options.attribution ? "both" : "patch" : "attribution"},
-            {"noising", options.noising},
-            {"metric", metric_name(report.tasks)},
-            {"pairs", report.study.pairs.size()},
-            {"pairs_done", report.strength.clear},
-            {"caution", text_or_null(report.caution)},
-            {"clean_difference", report.strength.means.clean_difference},
-            {"corrupt_difference", report.strength.means.corrupt_difference},
-            {"correlation", report.study.correlation},
-            {"cells", Json::array()}};
-  for (const MeanPatchCell& mean : report.study.cells) {
-    json["cells"].push_back(cell_json(mean, report));
-  }
-  return json;
+  return {{"point", name_of(options.point)},
+          {"by", report.by},
+          {"method", options.patch ? options.attribution ? "both" : "patch" : "attribution"},
+          {"noising", options.noising},
+          {"metric", metric_name(report.tasks)},
+          {"pairs", report.study.pairs.size()},
+          {"pairs_done", report.strength.clear},
+          {"caution", text_or_null(report.caution)},
+          {"clean_difference", report.strength.means.clean_difference},
+          {"corrupt_difference", report.strength.means.corrupt_difference},
+          {"correlation", report.study.correlation},
+          {"cells", mapped(report.study.cells,
+                           [&](const MeanPatchCell& mean) { return cell_json(mean, report); })}};
 }
 
 double shown_value(const PatchCell& cell, const PatchGridOptions& options) {
@@ -185,7 +180,6 @@ std::string differences_text(const Report& report) {
                               report.strength.clear, report.tokenizer);
 }
 
-// Cells sorted by absolute value, the largest first.
 std::vector<MeanPatchCell> sorted_cells(const Report& report) {
   std::vector<MeanPatchCell> cells = report.study.cells;
   std::ranges::stable_sort(cells, [&](const auto& a, const auto& b) {
@@ -310,7 +304,6 @@ ResultGrid grid_of(const Report& report, const Layout& layout, const std::string
   return {name, std::move(plot)};
 }
 
-// Grids of the requested measures, patching first.
 std::vector<ResultGrid> grids_of(const Report& report) {
   const Layout layout = layout_of(report);
   std::vector<ResultGrid> grids;
@@ -372,7 +365,9 @@ void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
   grid.progress = progress_bar("patching");
   const PatchStudy study = patch_pairs(*loaded.model, tasks, grid);
   grid.progress = {};
-  Report report{grid, study, tasks, *loaded.tokenizer, strength_of(study), ""};
+  Report report{
+      grid, study, tasks, *loaded.tokenizer, strength_of(study), by_option(options, grid.point),
+      ""};
   report.caution = caution_of(study, report.strength, tasks.front(), *loaded.tokenizer);
   const std::vector<ResultGrid> grids = grids_of(report);
   files.write(grids, [&] { return page_of(report, grids); });

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/mapped.h"
 #include "base/read_number.h"
 #include "base/split.h"
 #include "cli/terminal/log.h"
@@ -53,11 +54,8 @@ Options::Options(CommandInfo info) : info_(std::move(info)) {
   value("threads",
         "Compute with this number of threads (default: OMP_NUM_THREADS, or one for each core). "
         "Results do not depend on it");
-  std::vector<std::string_view> variants;
-  for (const kernels::CpuVariant variant : kernels::kCpuVariants) {
-    variants.push_back(kernels::name_of(variant));
-  }
-  choice("cpu_variant", "Instruction set (default: the best of this CPU)", variants);
+  choice("cpu_variant", "Instruction set (default: the best of this CPU)",
+         mapped(kernels::kCpuVariants, [](auto variant) { return kernels::name_of(variant); }));
   value("products",
         "Code for matrix products and attention: own (Headlight's), blas (OpenBLAS), or auto, the "
         "default (Headlight's where it is as fast). bfloat16 products, and generation after the "
@@ -126,11 +124,7 @@ std::string Options::known_name(const std::string& given) const {
   const auto alias = aliases_.find(spelled);
   const std::string name = alias == aliases_.end() ? spelled : alias->second;
   if (find(name) == nullptr && std::ranges::find(ignored_, name) == ignored_.end()) {
-    std::vector<std::string> known;
-    for (const OptionInfo& option : declared_) {
-      known.push_back(option.name);
-    }
-    const std::string near = nearest_name(name, known);
+    const std::string near = nearest_name(name, mapped(declared_, &OptionInfo::name));
     fail("unknown option --", given, near.empty() ? "" : "; did you mean --" + near + "?",
          " (see headlight ", info_.name, " --help)");
   }
@@ -225,7 +219,7 @@ std::string Options::help(HelpForm form) const {
     case HelpForm::man:
       return manual_page(info_, declared_);
     default:
-      return completion_part(form, info_, declared_);
+      return completion_script(form).part(info_, declared_);
   }
 }
 
@@ -325,11 +319,9 @@ double Options::number(const std::string& name) const {
 }
 
 std::vector<Index> Options::integers(const std::string& name) const {
-  std::vector<Index> result;
-  for (const std::string& part : split_at_commas(text(name))) {
-    result.push_back(parse_number<Index>(name, part, "whole numbers separated by commas"));
-  }
-  return result;
+  return mapped(split_at_commas(text(name)), [&](const std::string& part) {
+    return parse_number<Index>(name, part, "whole numbers separated by commas");
+  });
 }
 
 const std::string& Options::positional() const {

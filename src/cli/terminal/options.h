@@ -91,7 +91,6 @@ class Options {
   // Numbers of a list like "0,2,5"; empty if not given.
   std::vector<Index> integers(const std::string& name) const;
   bool json() const { return given("json"); }
-  // True if the command has this option.
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
   const std::vector<std::string>& positionals() const { return positionals_; }
@@ -154,7 +153,6 @@ std::string output_file(const Options& options, const std::string& name,
 int run(Options options, const std::vector<std::string>& words,
         const std::function<void(const Options& options)>& command);
 
-// Value of --seed, at least 0.
 std::uint64_t seed_option(const Options& options);
 
 }  // namespace headlight::cli

@@ -30,9 +30,7 @@ void add_format_options(Options& options) {
       .choice("documents", "Split plain text into documents at", kChoiceNames<DocumentSplit>,
               "none")
       .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
-      .value("jsonl",
-             "Key of the text in JSON lines, one document per line. Without it, the key is 'text' "
-             "in .jsonl files, and other files are plain text");
+      .value("jsonl", kJsonlHelp);
   options.basic({"documents"});
 }
 

@@ -18,6 +18,10 @@ inline constexpr const char* kTextsOrIdsHelp =
     "Read these UTF-8 texts or .jsonl files, also .gz or .zst, or token ids (FILE.bin): files, a "
     "folder, or a pattern like 'books/*.txt'; - is standard input";
 
+inline constexpr const char* kJsonlHelp =
+    "Key of the text in JSON lines, one document per line. Without it, the key is 'text' in .jsonl "
+    "files, and other files are plain text";
+
 // Adds --documents, --separator and --jsonl.
 void add_format_options(Options& options);
 // Adds those, --data, --token_dtype, --batch_size and --special_tokens.
@@ -43,7 +47,6 @@ BeginToken begin_option(const Options& options);
 // and longer contexts show little more about a head.
 LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options);
 
-// Text format of --documents, --separator and --jsonl.
 TextFormat text_format(const Options& options);
 
 // Documents of --text, split as --documents says. Throws Error for an empty text or one that is not

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <span>
 
+#include "base/mapped.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
@@ -75,11 +76,8 @@ template <class Use>
 void decode_source(const Options& options, const Tokenizer& tokenizer, const Use& use) {
   const std::string path = options.text("file");
   if (options.given("ids")) {
-    Ids ids;
-    for (const Index id : options.integers("ids")) {
-      ids.push_back(checked_id(id, tokenizer, "--ids"));
-    }
-    use(ids);
+    use(mapped(options.integers("ids"),
+               [&](Index id) { return checked_id(id, tokenizer, "--ids"); }));
   } else if (is_token_file(path)) {
     decode_token_file(options, tokenizer, use);
   } else {

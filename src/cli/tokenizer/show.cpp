@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "base/display_text.h"
+#include "base/mapped.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
@@ -81,13 +82,12 @@ std::string rows_text(const std::vector<Cell>& cells, std::size_t width) {
 }
 
 Json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
-  Json tokens = Json::array();
-  for (const std::int32_t id : ids) {
-    tokens.push_back({{"id", id},
-                      {"label", tokenizer.token_label(id)},
-                      {"bytes", tokenizer.token_bytes(id).size()}});
-  }
-  return {{"tokens", tokens}};
+  const auto token_of = [&](std::int32_t id) -> Json {
+    return {{"id", id},
+            {"label", tokenizer.token_label(id)},
+            {"bytes", tokenizer.token_bytes(id).size()}};
+  };
+  return {{"tokens", mapped(ids, token_of)}};
 }
 
 void tokenizer_show_command(const Options& options) {

@@ -37,9 +37,7 @@ Options tokenizer_train_options() {
                     "headlight tokenizer train a.txt b.jsonl.gz --vocab_size 8192 --out runs/bpe "
                     "--special_tokens \"<|endoftext|>,<|pad|>\""}});
   options.values("data", kTextsHelp)
-      .value("jsonl",
-             "Key of the text in JSON lines. Without it, the key is 'text' in .jsonl files, and "
-             "other files are plain text")
+      .value("jsonl", kJsonlHelp)
       .value("vocab_size",
              "Learn this number of tokens: special tokens, the 256 bytes, and one for each merge")
       .value("special_tokens", "Names of special tokens, in the order of their ids",
