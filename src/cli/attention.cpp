@@ -261,10 +261,9 @@ bool on_light_ground(const Options& options) {
 }
 
 void print_maps(const Options& options, const std::vector<AttentionMaps>& documents) {
-  std::cout << attention_maps_text(documents,
-                                   {.columns = columns_of(Stream::output).value_or(kTextColumns),
-                                    .colours = has_colours(Stream::output),
-                                    .light_ground = on_light_ground(options)});
+  std::cout << attention_maps_text(documents, {.columns = columns_of(Stream::output, kTextColumns),
+                                               .colours = has_colours(Stream::output),
+                                               .light_ground = on_light_ground(options)});
 }
 
 // Removes figures of layers that this call did not write. An earlier call left them, and a reader

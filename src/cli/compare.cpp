@@ -299,7 +299,7 @@ std::string chart_text(const Comparison& comparison) {
   }
   const HistoryAxis axis = comparison.curves.axis;
   constexpr int kMargin = 12;
-  const int columns = columns_of(Stream::output).value_or(kUsualColumns);
+  const int columns = columns_of(Stream::output);
   return series_chart(
       series, {.width = std::clamp(columns - kMargin, 20, 100),
                .colours = colours,

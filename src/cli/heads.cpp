@@ -1,3 +1,5 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <iostream>
 
@@ -61,9 +63,7 @@ constexpr const char* kFiles =
 std::string scores_help() {
   std::string text = "\nScores:\n\n";
   for (const ScoreInfo& info : score_list()) {
-    const std::string name(info.name);
-    text += "  " + name + std::string(17 - std::min<std::size_t>(name.size(), 16), ' ') +
-            std::string(info.meaning) + "\n";
+    text += fmt::format("  {:<16} {}\n", info.name, info.meaning);
   }
   return text;
 }
@@ -76,15 +76,10 @@ std::string verdicts_help() {
   for (const VerdictRule& rule : verdict_rules()) {
     text += rule.rank > rank ? "\n" : "";
     rank = rule.rank;
-    std::string scores;
-    for (const std::string_view score : rule.scores) {
-      scores += (scores.empty() ? "" : " or ") + std::string(score);
-    }
-    const std::string name(rule.name);
-    text += "  " + name + std::string(17 - std::min<std::size_t>(name.size(), 16), ' ') +
-            (scores.empty() ? "no score reaches its threshold"
-                            : scores + " >= " + fixed_number(rule.threshold, 2)) +
-            "\n";
+    text += fmt::format("  {:<16} ", rule.name) +
+            (rule.scores.empty()
+                 ? "no score reaches its threshold\n"
+                 : fmt::format("{} >= {:.2f}\n", fmt::join(rule.scores, " or "), rule.threshold));
   }
   return text + "\n";
 }
@@ -237,8 +232,7 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
       options.given("columns") ? parse_columns(options.text("columns")) : usual_columns(scores);
   result.legend = !options.given("columns");
   if (is_terminal(Stream::output)) {
-    result.width =
-        options.given("columns") ? 0 : columns_of(Stream::output).value_or(kUsualColumns);
+    result.width = options.given("columns") ? 0 : columns_of(Stream::output);
     result.colour = has_colours(Stream::output);
   }
   return result;

@@ -11,7 +11,6 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/heads/effects/patching.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"

@@ -155,6 +155,23 @@ Json json_of(const Report& report) {
                            [&](const MeanPatchCell& mean) { return cell_json(mean, report); })}};
 }
 
+struct Measure {
+  const char* name;
+  const char* title;
+  Interval MeanPatchCell::*value;
+};
+
+std::vector<Measure> measures_of(const PatchGridOptions& options) {
+  std::vector<Measure> measures;
+  if (options.patch) {
+    measures.push_back({"recovered", "Recovered by ", &MeanPatchCell::recovered});
+  }
+  if (options.attribution) {
+    measures.push_back({"attribution", "Attributed by ", &MeanPatchCell::attribution});
+  }
+  return measures;
+}
+
 double shown_value(const PatchCell& cell, const PatchGridOptions& options) {
   return options.patch ? cell.recovered : cell.attribution;
 }
@@ -191,22 +208,17 @@ std::vector<MeanPatchCell> sorted_cells(const Report& report) {
 
 Table table_of(const Report& report, std::span<const MeanPatchCell> cells) {
   const PatchGridOptions& options = report.options;
+  const std::vector<Measure> measures = measures_of(options);
   std::vector<Table::Column> columns{
       {options.noising ? "corrupt in clean" : "clean in corrupt", true}};
-  if (options.patch) {
-    columns.push_back({"recovered", false});
-  }
-  if (options.attribution) {
-    columns.push_back({"attribution", false});
+  for (const Measure& measure : measures) {
+    columns.push_back({measure.name});
   }
   Table table(std::move(columns));
   for (const MeanPatchCell& cell : cells) {
     std::vector<std::string> row{cell_name(cell.cell, report)};
-    if (options.patch) {
-      row.push_back(interval_text(cell.recovered, report));
-    }
-    if (options.attribution) {
-      row.push_back(interval_text(cell.attribution, report));
+    for (const Measure& measure : measures) {
+      row.push_back(interval_text(cell.*measure.value, report));
     }
     table.add(std::move(row));
   }
@@ -276,13 +288,11 @@ void set_cell(const Interval& value, std::size_t place, MatrixPlot& plot) {
 }
 
 // Grid of one measure of all cells. Several pairs give intervals.
-ResultGrid grid_of(const Report& report, const Layout& layout, const std::string& name,
-                   Interval MeanPatchCell::*measure) {
+ResultGrid grid_of(const Report& report, const Layout& layout, const Measure& measure) {
   const PatchGridOptions& options = report.options;
   const bool has_places = options.by_position || options.by_group;
   const bool is_doubtful = 2 * report.strength.clear < std::ssize(report.study.pairs);
-  MatrixPlot plot{.title = (name == "recovered" ? "Recovered by " : "Attributed by ") +
-                           std::string(name_of(options.point)),
+  MatrixPlot plot{.title = std::string(measure.title) + std::string(name_of(options.point)),
                   .row_title = has_places && options.by_item ? "head" : "layer",
                   .column_title = options.by_position ? "position"
                                   : options.by_group  ? "group"
@@ -299,21 +309,15 @@ ResultGrid grid_of(const Report& report, const Layout& layout, const std::string
     plot.lows = plot.highs = plot.values;
   }
   for (std::size_t i = 0; i < layout.places.size(); ++i) {
-    set_cell(report.study.cells[i].*measure, layout.places[i], plot);
+    set_cell(report.study.cells[i].*measure.value, layout.places[i], plot);
   }
-  return {name, std::move(plot)};
+  return {measure.name, std::move(plot)};
 }
 
 std::vector<ResultGrid> grids_of(const Report& report) {
   const Layout layout = layout_of(report);
-  std::vector<ResultGrid> grids;
-  if (report.options.patch) {
-    grids.push_back(grid_of(report, layout, "recovered", &MeanPatchCell::recovered));
-  }
-  if (report.options.attribution) {
-    grids.push_back(grid_of(report, layout, "attribution", &MeanPatchCell::attribution));
-  }
-  return grids;
+  return mapped(measures_of(report.options),
+                [&](const Measure& measure) { return grid_of(report, layout, measure); });
 }
 
 ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {

@@ -1,3 +1,5 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 
 #include "cli/terminal/command_help.h"
@@ -55,11 +57,7 @@ complete -c headlight -f
 )";
 
 std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : " ") + word;
-  }
-  return text;
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 // Returns the beginning of a help text, for lists of completions.

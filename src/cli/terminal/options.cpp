@@ -131,17 +131,10 @@ std::string Options::known_name(const std::string& given) const {
   return name;
 }
 
-// Name of the option if it takes several values; "" otherwise.
-std::string Options::list_at(const std::string& argument) const {
-  if (!argument.starts_with("--")) {
-    return {};
-  }
-  const std::string name = known_name(argument.substr(2, argument.find('=') - 2));
-  return takes_of(name) == Takes::values ? name : std::string();
-}
-
-// Reads the option at arguments[i]. Returns the index of its last argument.
-std::size_t Options::read_option(const std::vector<std::string>& arguments, std::size_t i) {
+// Reads the option at arguments[i]. Returns the index of its last argument. `list` becomes the name
+// of the option if it takes several values.
+std::size_t Options::read_option(const std::vector<std::string>& arguments, std::size_t i,
+                                 std::string& list) {
   const std::string& argument = arguments[i];
   require(argument.starts_with("--"), "unknown option '", argument,
           "': options start with --; see headlight ", info_.name, " --help");
@@ -149,6 +142,7 @@ std::size_t Options::read_option(const std::vector<std::string>& arguments, std:
   const bool has_value = equals != std::string::npos;
   const std::string name = known_name(argument.substr(2, equals - 2));
   const Takes takes = takes_of(name);
+  list = takes == Takes::values ? name : "";
   if (takes == Takes::nothing) {
     require(!has_value, "--", name, ": takes no value");
     add_value(name, "");
@@ -212,23 +206,11 @@ void Options::place_words(const std::vector<Word>& words) {
 }
 
 std::string Options::help(HelpForm form) const {
-  switch (form) {
-    case HelpForm::usual:
-    case HelpForm::all:
-      return help_text(info_, declared_, form == HelpForm::all);
-    case HelpForm::man:
-      return manual_page(info_, declared_);
-    default:
-      return completion_script(form).part(info_, declared_);
+  if (form == HelpForm::usual || form == HelpForm::all) {
+    return help_text(info_, declared_, form == HelpForm::all);
   }
-}
-
-// Reads the word after --help if it names a form. Returns the number of words read.
-std::size_t Options::read_help_form(const std::vector<std::string>& arguments, std::size_t i) {
-  const std::optional<HelpForm> form =
-      i < arguments.size() ? help_form(arguments[i]) : std::nullopt;
-  form_ = form.value_or(form_);
-  return form ? 1 : 0;
+  return form == HelpForm::man ? manual_page(info_, declared_)
+                               : completion_script(form).part(info_, declared_);
 }
 
 bool Options::parse(const std::vector<std::string>& arguments) {
@@ -246,10 +228,12 @@ bool Options::parse(const std::vector<std::string>& arguments) {
       only_positionals = true;
     } else if (argument == "-h" || argument == "--help") {
       add_value("help", "");
-      i += read_help_form(arguments, i + 1);
+      if (const auto form = help_form(i + 1 < arguments.size() ? arguments[i + 1] : "")) {
+        form_ = *form;
+        ++i;
+      }
     } else {
-      list = list_at(argument);
-      i = read_option(arguments, i);
+      i = read_option(arguments, i, list);
     }
   }
   if (given("help")) {

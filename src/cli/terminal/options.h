@@ -110,9 +110,8 @@ class Options {
   const OptionInfo* find(std::string_view name) const;  // nullptr: unknown or ignored option
   const OptionInfo& at(const std::string& name) const;
   Takes takes_of(std::string_view name) const;
-  std::size_t read_option(const std::vector<std::string>& arguments, std::size_t i);
-  std::size_t read_help_form(const std::vector<std::string>& arguments, std::size_t i);
-  std::string list_at(const std::string& argument) const;
+  std::size_t read_option(const std::vector<std::string>& arguments, std::size_t i,
+                          std::string& list);
   void add_value(const std::string& name, const std::string& value);
   // Assigns words to positional arguments and to values.
   void place_words(const std::vector<Word>& words);

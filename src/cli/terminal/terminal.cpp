@@ -27,10 +27,10 @@ bool is_terminal(Stream stream) { return ::isatty(descriptor_of(stream)) == 1; }
 
 bool can_redraw(Stream stream) { return is_terminal(stream) && supports_escape_codes(); }
 
-std::optional<int> columns_of(Stream stream) {
+int columns_of(Stream stream, int usual) {
   winsize size{};
   const bool known = ::ioctl(descriptor_of(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? std::optional<int>(size.ws_col) : std::nullopt;
+  return known ? size.ws_col : usual;
 }
 
 bool has_colours(Stream stream) {

@@ -1,3 +1,5 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <functional>
 #include <iostream>
 #include <utility>
@@ -191,15 +193,6 @@ void write_shards(const Options& options, const Tokenizer& tokenizer, const Sour
             << "\n";
 }
 
-std::string joined(const Ids& ids, std::string_view separator) {
-  std::string text;
-  for (const std::int32_t id : ids) {
-    text += text.empty() ? "" : separator;
-    text += std::to_string(id);
-  }
-  return text;
-}
-
 // Prints ids as they arrive, several documents as a list of lists. Prints nothing before the first
 // ids, because the text may still be rejected.
 class IdPrinter {
@@ -215,7 +208,8 @@ class IdPrinter {
     }
     is_first_ = false;
     const std::string_view separator = json_ ? ", " : " ";
-    std::cout << (has_ids_ && !ids.empty() ? separator : "") << joined(ids, separator);
+    std::cout << (has_ids_ && !ids.empty() ? separator : "")
+              << fmt::format("{}", fmt::join(ids, separator));
     has_ids_ = has_ids_ || !ids.empty();
   }
   void close() const {

@@ -1,6 +1,9 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <iostream>
 
 #include "base/display_text.h"
+#include "base/mapped.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
@@ -102,11 +105,10 @@ std::string text_of(const Tokenizer& tokenizer, const Summary& summary) {
   } else {
     add("a prompt begins", "with its text");
   }
-  std::string ends;
-  for (const std::int32_t id : tokenizer.stop_tokens()) {
-    ends += (ends.empty() ? "" : ", ") + display_label(tokenizer.token_label(id));
-  }
-  add("a text ends", "with ", ends.empty() ? "no token" : ends);
+  const auto ends = mapped(tokenizer.stop_tokens(), [&](std::int32_t id) {
+    return display_label(tokenizer.token_label(id));
+  });
+  add("a text ends", "with ", ends.empty() ? "no token" : fmt::format("{}", fmt::join(ends, ", ")));
   return text;
 }
 

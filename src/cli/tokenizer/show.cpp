@@ -97,7 +97,7 @@ void tokenizer_show_command(const Options& options) {
   const auto tokenizer = open_tokenizer_aloud(options.positionals()[0]);
   const TextEncoder encoder(*tokenizer, special_tokens_option(options));
   const std::vector<std::int32_t> ids = encoder.encode(options.positionals()[1]);
-  const auto width = static_cast<std::size_t>(columns_of(Stream::output).value_or(kUsualColumns));
+  const auto width = static_cast<std::size_t>(columns_of(Stream::output));
   std::cout << (options.json() ? json_line(json_of(ids, *tokenizer))
                                : rows_text(cells_of(ids, *tokenizer), width));
 }
