@@ -53,15 +53,10 @@ constexpr std::array<std::string_view, 7> kFormats{"npz",  "json",    "svg", "pn
                                                    "html", "bertviz", "text"};
 constexpr std::array<std::string_view, 3> kGrounds{"dark", "light", "auto"};
 
-// Names of the page's views, and "terminal".
-std::vector<std::string_view> view_names() {
-  const auto& of_page = kChoiceNames<AttentionView>;
-  std::vector<std::string_view> names(of_page.begin(), of_page.end());
-  names.emplace_back("terminal");
-  return names;
-}
-
 Options attention_options() {
+  const auto& of_page = kChoiceNames<AttentionView>;
+  std::vector<std::string_view> views(of_page.begin(), of_page.end());
+  views.emplace_back("terminal");
   Options options(
       {.name = "attention",
        .summary = "Write and draw the attention patterns of a text.",
@@ -92,7 +87,7 @@ Options attention_options() {
           "scores",
           "Show classes of heads from this heads.json of headlight heads in the page; FILE,FILE2 "
           "for MODEL and --compare")
-      .choice("view", "First view of the page, or terminal for text", view_names(), "model")
+      .choice("view", "First view of the page, or terminal for text", views, "model")
       .value("page_files", "Use the page's files in this folder, to develop the page")
       .flag("neurons", "Record queries and keys for the neuron view (implied by --view neuron)")
       .choice("ground", "Background of the terminal, for its colours", kGrounds, "auto")
@@ -255,15 +250,12 @@ Json json_of(const std::vector<std::string>& files, const RecordedAttention& rec
           {"directory", directory}};
 }
 
-bool on_light_ground(const Options& options) {
-  const std::string ground = options.text("ground");
-  return ground == "auto" ? has_light_background() : ground == "light";
-}
-
 void print_maps(const Options& options, const std::vector<AttentionMaps>& documents) {
+  const std::string ground = options.text("ground");
+  const bool is_light = ground == "auto" ? has_light_background() : ground == "light";
   std::cout << attention_maps_text(documents, {.columns = columns_of(Stream::output, kTextColumns),
                                                .colours = has_colours(Stream::output),
-                                               .light_ground = on_light_ground(options)});
+                                               .light_ground = is_light});
 }
 
 // Removes figures of layers that this call did not write. An earlier call left them, and a reader

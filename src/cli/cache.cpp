@@ -146,15 +146,6 @@ ActivationContexts contexts_of_text(const Options& options, const LoadedModel& l
   return contexts;
 }
 
-ActivationFiles write_with_progress(const Options& options, const LoadedModel& loaded,
-                                    const ActivationContexts& contexts,
-                                    ActivationFileOptions writing) {
-  writing.on_context = [&, show = progress_bar("cache")](Index done) {
-    show(static_cast<double>(done) / static_cast<double>(contexts.count()));
-  };
-  return write_activations(options.text("out"), *loaded.model, contexts, writing);
-}
-
 Json json_of(const ActivationFiles& written) {
   const auto path_of = [](const std::filesystem::path& file) { return file.string(); };
   const auto point_of = [](const AbsentPoint& absent) { return name_of(absent.point); };
@@ -222,7 +213,12 @@ void cache_command(const Options& options) {
   const ActivationContexts contexts =
       of_text ? contexts_of_text(options, loaded)
               : ActivationContexts(data, loaded.model->config().block_size);
-  const ActivationFiles written = write_with_progress(options, loaded, contexts, writing);
+  writing.on_context = [&, show = progress_bar("cache")](Index done) {
+    show(static_cast<double>(done) / static_cast<double>(contexts.count()));
+  };
+  const ActivationFiles written =
+      write_activations(options.text("out"), *loaded.model, contexts, writing);
+  writing.on_context = {};
   warn_about(written);
   std::cout << (options.json() ? json_line(json_of(written)) : text_of(written));
 }

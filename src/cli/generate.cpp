@@ -181,17 +181,13 @@ void warn_about_prompt(const LoadedModel& loaded, const Prompt& prompt, bool is_
   }
 }
 
-void log_statistics(const GenerateResult& result) {
-  log_info(fmt::format(
-      "{} tokens: the first after {:.3f} s (prompt of {}), then {:.1f} tokens/s; ended by {}",
-      result.tokens.size(), result.seconds_to_first_token, result.prompt_tokens,
-      result.tokens_per_second(), name_of(result.finish_reason)));
-}
-
 void log_statistics(const std::vector<GenerateResult>& results, double seconds) {
   std::size_t tokens = 0;
   for (const GenerateResult& result : results) {
-    log_statistics(result);
+    log_info(fmt::format(
+        "{} tokens: the first after {:.3f} s (prompt of {}), then {:.1f} tokens/s; ended by {}",
+        result.tokens.size(), result.seconds_to_first_token, result.prompt_tokens,
+        result.tokens_per_second(), name_of(result.finish_reason)));
     tokens += result.tokens.size();
   }
   if (results.size() > 1) {

@@ -259,12 +259,6 @@ void check_text_options(const Options& options) {
           "--annotations: cannot be combined with --special_tokens on");
 }
 
-// Throws Error for invalid columns, filters or orders before the computation starts.
-void check_display(const Options& options) {
-  parse_columns(options.given("columns") ? options.text("columns") : "head");
-  chosen_heads(options, {});
-}
-
 void heads_command(const Options& options) {
   if (options.given("over_time")) {
     refuse_options(options, {"text", "ids", "data", "heads", "filter", "sort", "intervene"},
@@ -273,7 +267,9 @@ void heads_command(const Options& options) {
     return;
   }
   check_text_options(options);
-  check_display(options);
+  // Rejects invalid columns, filters and orders before the computation.
+  parse_columns(options.given("columns") ? options.text("columns") : "head");
+  chosen_heads(options, {});
   const HeadScoreOptions scoring = score_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   intervene(options, loaded);

@@ -117,13 +117,6 @@ std::vector<ResultGrid> grids_of(const Measures& measures) {
   return grids;
 }
 
-ResultPage page_of(const Measures& measures, std::vector<ResultGrid> grids) {
-  return {.title = "Importance of each head for the loss",
-          .note = concat_text("The loss is ", fixed_number(measures.gates.loss, 4),
-                              " nats a token over ", measures.gates.tokens, " tokens."),
-          .grids = std::move(grids)};
-}
-
 std::string text_of(const Measures& measures) {
   std::vector<Table::Column> columns{
       {"head", true}, {"sensitivity", false}, {"normalised", false}, {"taylor (95 %)", true}};
@@ -168,7 +161,12 @@ void importance_command(const Options& options) {
     measures.effects = ablate_heads(*loaded.model, data, {.batch_size = batch_size}).heads;
   }
   const std::vector<ResultGrid> grids = grids_of(measures);
-  files.write(grids, [&] { return page_of(measures, grids); });
+  files.write(grids, [&]() -> ResultPage {
+    return {.title = "Importance of each head for the loss",
+            .note = concat_text("The loss is ", fixed_number(measures.gates.loss, 4),
+                                " nats a token over ", measures.gates.tokens, " tokens."),
+            .grids = grids};
+  });
   std::cout << (options.json() ? json_line(json_of(measures)) : text_of(measures));
 }
 

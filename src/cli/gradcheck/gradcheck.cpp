@@ -140,20 +140,16 @@ Options gradcheck_options() {
   return options;
 }
 
-// Returns true if all gradients agree.
-bool check_and_print(const Options& options) {
-  const GradientCheckOptions check = check_options(options);
-  const std::vector<OpReport> reports = run_cases(chosen_cases(options.text("op")), check);
-  std::cout << (options.json() ? json_line(json_of(reports)) : table_of(reports));
-  return all_passed(reports);
-}
-
 }  // namespace
 
 int run_gradcheck(const Words& words) {
   bool passed = true;
-  run(gradcheck_options(), words,
-      [&](const Options& options) { passed = check_and_print(options); });
+  run(gradcheck_options(), words, [&](const Options& options) {
+    const GradientCheckOptions check = check_options(options);
+    const std::vector<OpReport> reports = run_cases(chosen_cases(options.text("op")), check);
+    std::cout << (options.json() ? json_line(json_of(reports)) : table_of(reports));
+    passed = all_passed(reports);
+  });
   return passed ? 0 : 1;
 }
 

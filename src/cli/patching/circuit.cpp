@@ -49,10 +49,7 @@ Options circuit_options() {
        .positional = "MODEL",
        .details = kCircuitDetails + std::string("\n\n") + kTaskDetails,
        .examples = {
-           "headlight circuit runs/toy --clean \"Mina could not find her red key. She "
-           "looked under the table, but there was no red\" --corrupt \"Mina could not "
-           "find her red hat. She looked under the table, but there was no red\" "
-           "--answer \" key\" --wrong \" hat\" --svg circuit.svg",
+           "headlight circuit runs/toy " + kExamplePair + " --svg circuit.svg",
            "headlight circuit runs/toy --pairs pairs.jsonl --edges 40 --curve curve.svg"}});
   add_pair_options(options);
   add_intervene_options(options);

@@ -65,10 +65,7 @@ Options patch_options() {
        .summary = "Find the heads that carry the difference between two texts.",
        .positional = "MODEL",
        .details = kPatchDetails + std::string("\n\n") + kTaskDetails,
-       .examples = {"headlight patch runs/toy --clean \"Mina could not find her red key. She "
-                    "looked under the table, but there was no red\" --corrupt \"Mina could not "
-                    "find her red hat. She looked under the table, but there was no red\" "
-                    "--answer \" key\" --wrong \" hat\"",
+       .examples = {"headlight patch runs/toy " + kExamplePair,
                     "headlight patch runs/toy --pairs pairs.jsonl --point resid_pre --by position "
                     "--method both --svg stream.svg",
                     "headlight patch runs/toy --pairs pairs.jsonl --point resid_pre --group "

@@ -15,6 +15,11 @@
 
 namespace headlight::cli {
 
+const std::string kExamplePair =
+    "--clean \"Mina could not find her red key. She looked under the table, but there was no red\" "
+    "--corrupt \"Mina could not find her red hat. She looked under the table, but there was no "
+    "red\" --answer \" key\" --wrong \" hat\"";
+
 const char* const kTaskDetails =
     "The metric is log p(answer) - log p(wrong) after the text. For single tokens this is the "
     "difference of their logits. Answers of several tokens, which may differ in length, use "

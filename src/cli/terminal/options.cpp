@@ -25,11 +25,6 @@ bool is_boolean(std::string_view text) {
   return text == "true" || text == "false" || text == "True" || text == "False";
 }
 
-std::string with_underscores(std::string name) {
-  std::ranges::replace(name, '-', '_');
-  return name;
-}
-
 // Reads a whole text as a number of type T.
 template <class T>
 T parse_number(const std::string& name, const std::string& text, const char* expected) {
@@ -113,16 +108,12 @@ const OptionInfo& Options::at(const std::string& name) const {
   return *option;
 }
 
-// Ignored options have a value, as in the programs that they come from.
-OptionInfo::Takes Options::takes_of(std::string_view name) const {
-  const OptionInfo* option = find(name);
-  return option == nullptr ? Takes::value : option->takes;
-}
-
 std::string Options::known_name(const std::string& given) const {
-  const std::string spelled = with_underscores(given);
-  const auto alias = aliases_.find(spelled);
-  const std::string name = alias == aliases_.end() ? spelled : alias->second;
+  std::string name = given;
+  std::ranges::replace(name, '-', '_');
+  if (const auto alias = aliases_.find(name); alias != aliases_.end()) {
+    name = alias->second;
+  }
   if (find(name) == nullptr && std::ranges::find(ignored_, name) == ignored_.end()) {
     const std::string near = nearest_name(name, mapped(declared_, &OptionInfo::name));
     fail("unknown option --", given, near.empty() ? "" : "; did you mean --" + near + "?",
@@ -141,7 +132,9 @@ std::size_t Options::read_option(const std::vector<std::string>& arguments, std:
   const std::size_t equals = argument.find('=');
   const bool has_value = equals != std::string::npos;
   const std::string name = known_name(argument.substr(2, equals - 2));
-  const Takes takes = takes_of(name);
+  const OptionInfo* option = find(name);
+  // Ignored options have a value, as in the programs that they come from.
+  const Takes takes = option == nullptr ? Takes::value : option->takes;
   list = takes == Takes::values ? name : "";
   if (takes == Takes::nothing) {
     require(!has_value, "--", name, ": takes no value");

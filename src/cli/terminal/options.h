@@ -109,7 +109,6 @@ class Options {
   Options& mark(std::initializer_list<std::string_view> names, bool OptionInfo::*property);
   const OptionInfo* find(std::string_view name) const;  // nullptr: unknown or ignored option
   const OptionInfo& at(const std::string& name) const;
-  Takes takes_of(std::string_view name) const;
   std::size_t read_option(const std::vector<std::string>& arguments, std::size_t i,
                           std::string& list);
   void add_value(const std::string& name, const std::string& value);
