@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <memory>
+
 #include "cli/terminal/options.h"
 #include "headlight/data/dataset.h"
 #include "headlight/formats/model_directory.h"
@@ -64,6 +67,11 @@ inline constexpr const char* kTokenDtypeHelp = "Type of the ids in .bin files";
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name = "data",
                             std::string_view token_file = kTrainFile);
+
+// Passes all parts of the texts to `use`. Logs warnings about files that look like another format.
+// Returns the number of bytes.
+std::size_t read_texts(const std::vector<TextFile>& files, const TextFormat& format,
+                       const std::function<void(const TextFile&, const TextPart&)>& use);
 
 // Reads files that have been found already.
 TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,
