@@ -88,8 +88,7 @@ std::string picture(const HeadHistory& history, const std::vector<std::string>& 
                     const std::vector<Birth>& births) {
   std::vector<LinePlot> panels;
   for (const std::string& score : scores) {
-    if (std::any_of(history.scores.at(score).begin(), history.scores.at(score).end(),
-                    has_numbers)) {
+    if (std::ranges::any_of(history.scores.at(score), has_numbers)) {
       panels.push_back(score_panel(history, score));
     }
   }

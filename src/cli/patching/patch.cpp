@@ -2,7 +2,6 @@
 #include <iostream>
 #include <limits>
 
-#include "base/display_text.h"
 #include "base/mapped.h"
 #include "cli/commands.h"
 #include "cli/patching/patch_grid.h"
@@ -155,8 +154,7 @@ std::string differences_text(const PatchingResult& result, const PatchingTask& t
 
 // Label and probability of a token, as "' Anna' (0.93)".
 std::string next_text(const NextToken& next, const Tokenizer& tokenizer) {
-  return "'" + display_label(tokenizer.token_label(next.id)) + "' (" +
-         fixed_number(next.probability, 2) + ")";
+  return quoted_label(next.id, tokenizer) + " (" + fixed_number(next.probability, 2) + ")";
 }
 
 std::string text_of(PatchingResult result, const PatchingTask& task, const Tokenizer& tokenizer) {

@@ -6,7 +6,6 @@
 #include <limits>
 #include <span>
 
-#include "base/display_text.h"
 #include "base/mapped.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/progress.h"
@@ -100,8 +99,7 @@ struct Report {
   bool is_one() const { return study.pairs.size() == 1; }
   std::string token(Index position) const {
     const auto& text = options.noising ? tasks[0].clean : tasks[0].corrupt;
-    return is_one() ? display_label(tokenizer.token_label(text[static_cast<std::size_t>(position)]))
-                    : "";
+    return is_one() ? shown_token(text[static_cast<std::size_t>(position)], tokenizer) : "";
   }
   std::string position_label(Index position) const {
     const std::string text = token(position);

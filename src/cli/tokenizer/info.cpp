@@ -3,7 +3,6 @@
 #include <iostream>
 
 #include "base/display_text.h"
-#include "base/mapped.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
@@ -97,17 +96,15 @@ std::string text_of(const Tokenizer& tokenizer, const Summary& summary) {
   for (const SpecialToken& token : summary.special) {
     add("special token", display_label(token.name), " = ", token.id);
   }
-  add("longest token", display_label(tokenizer.token_label(summary.longest)), " (",
-      summary.longest_bytes, " bytes, id ", summary.longest, ")");
+  add("longest token", shown_token(summary.longest, tokenizer), " (", summary.longest_bytes,
+      " bytes, id ", summary.longest, ")");
   if (tokenizer.prepends_begin_token()) {
     add("a prompt begins", "with ",
         display_label(tokenizer.special_name(tokenizer.begin_of_text())));
   } else {
     add("a prompt begins", "with its text");
   }
-  const auto ends = mapped(tokenizer.stop_tokens(), [&](std::int32_t id) {
-    return display_label(tokenizer.token_label(id));
-  });
+  const std::vector<std::string> ends = shown_tokens(tokenizer.stop_tokens(), tokenizer);
   add("a text ends", "with ", ends.empty() ? "no token" : fmt::format("{}", fmt::join(ends, ", ")));
   return text;
 }

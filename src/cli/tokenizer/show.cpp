@@ -1,7 +1,6 @@
 #include <array>
 #include <iostream>
 
-#include "base/display_text.h"
 #include "base/mapped.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
@@ -45,7 +44,7 @@ struct Cell {
 std::vector<Cell> cells_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
   std::vector<Cell> cells;
   for (const std::int32_t id : ids) {
-    Cell cell{.label = display_label(tokenizer.token_label(id)), .id = std::to_string(id)};
+    Cell cell{.label = shown_token(id, tokenizer), .id = std::to_string(id)};
     cell.width = std::max(display_width(cell.label), cell.id.size());
     cells.push_back(std::move(cell));
   }
