@@ -53,15 +53,10 @@ constexpr std::array<std::string_view, 7> kFormats{"npz",  "json",    "svg", "pn
                                                    "html", "bertviz", "text"};
 constexpr std::array<std::string_view, 3> kGrounds{"dark", "light", "auto"};
 
-// Names of the page's views, and "terminal".
-std::vector<std::string_view> view_names() {
-  const auto& of_page = kChoiceNames<AttentionView>;
-  std::vector<std::string_view> names(of_page.begin(), of_page.end());
-  names.emplace_back("terminal");
-  return names;
-}
-
 Options attention_options() {
+  const auto& of_page = kChoiceNames<AttentionView>;
+  std::vector<std::string_view> views(of_page.begin(), of_page.end());
+  views.emplace_back("terminal");
   Options options(
       {.name = "attention",
        .summary = "Write and draw the attention patterns of a text.",
@@ -92,7 +87,7 @@ Options attention_options() {
           "scores",
           "Show classes of heads from this heads.json of headlight heads in the page; FILE,FILE2 "
           "for MODEL and --compare")
-      .choice("view", "First view of the page, or terminal for text", view_names(), "model")
+      .choice("view", "First view of the page, or terminal for text", views, "model")
       .value("page_files", "Use the page's files in this folder, to develop the page")
       .flag("neurons", "Record queries and keys for the neuron view (implied by --view neuron)")
       .choice("ground", "Background of the terminal, for its colours", kGrounds, "auto")
@@ -104,13 +99,6 @@ Options attention_options() {
       .basic(
           {"text", "file", "layers", "heads", "compare_text", "compare", "view", "format", "out"});
   return options;
-}
-
-RecordAttentionOptions recording_options(const Options& options) {
-  RecordAttentionOptions result;
-  result.max_tokens = count_option(options, "max_tokens", 0);
-  result.vectors = options.given("neurons") || options.text("view") == "neuron";
-  return result;
 }
 
 // Heads that --layers and --heads name; all heads if neither is given.
@@ -200,7 +188,6 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t pl
   return std::move(file.scores);
 }
 
-// Attention maps of one model for every document, with the scores of its heads.
 std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std::string& title,
                                    const std::map<HeadId, HeadScore>& scores) {
   std::vector<AttentionMaps> documents;
@@ -263,16 +250,12 @@ Json json_of(const std::vector<std::string>& files, const RecordedAttention& rec
           {"directory", directory}};
 }
 
-bool on_light_ground(const Options& options) {
-  const std::string ground = options.text("ground");
-  return ground == "auto" ? has_light_background() : ground == "light";
-}
-
 void print_maps(const Options& options, const std::vector<AttentionMaps>& documents) {
-  std::cout << attention_maps_text(documents,
-                                   {.columns = columns_of(Stream::output).value_or(kTextColumns),
-                                    .colours = has_colours(Stream::output),
-                                    .light_ground = on_light_ground(options)});
+  const std::string ground = options.text("ground");
+  const bool is_light = ground == "auto" ? has_light_background() : ground == "light";
+  std::cout << attention_maps_text(documents, {.columns = columns_of(Stream::output, kTextColumns),
+                                               .colours = has_colours(Stream::output),
+                                               .light_ground = is_light});
 }
 
 // Removes figures of layers that this call did not write. An earlier call left them, and a reader
@@ -299,7 +282,6 @@ void remove_old_figures(const std::filesystem::path& directory, const std::strin
   }
 }
 
-// Writes the files; returns their paths.
 std::vector<std::string> write_files(
     const Options& options, const std::set<std::string>& formats, const NamedTensors& arrays,
     const std::vector<std::pair<std::string, std::string>>& texts) {
@@ -325,7 +307,9 @@ std::vector<std::string> write_files(
 }
 
 void attention_command(const Options& options) {
-  RecordAttentionOptions recording = recording_options(options);
+  RecordAttentionOptions recording;
+  recording.max_tokens = count_option(options, "max_tokens", 0);
+  recording.vectors = options.given("neurons") || options.text("view") == "neuron";
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
   if (!is_terminal_view(options)) {
     wanted.page.view = options.chosen<AttentionView>("view");

@@ -8,7 +8,6 @@
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/heads/effects/patching.h"
 #include "views/report/attribution_report.h"
 #include "views/report/json_output.h"
 

@@ -5,6 +5,7 @@
 
 #include "base/printable.h"
 #include "base/split.h"
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/log.h"
@@ -90,10 +91,9 @@ NumberRange layers_option(const Options& options, Index layers) {
 }
 
 std::vector<PointRange> points_option(const Options& options) {
-  std::vector<PointRange> points;
-  for (const std::string& name : split_at_commas(options.text("names"))) {
-    points.push_back(parse_point("names", name));
-  }
+  std::vector<PointRange> points =
+      mapped(split_at_commas(options.text("names")),
+             [](const std::string& name) { return parse_point("names", name); });
   require_value(!points.empty(), "names", "expected points such as resid_post,z, got none");
   return points;
 }
@@ -146,26 +146,16 @@ ActivationContexts contexts_of_text(const Options& options, const LoadedModel& l
   return contexts;
 }
 
-ActivationFiles write_with_progress(const Options& options, const LoadedModel& loaded,
-                                    const ActivationContexts& contexts,
-                                    ActivationFileOptions writing) {
-  writing.on_context = [&, show = progress_bar("cache")](Index done) {
-    show(static_cast<double>(done) / static_cast<double>(contexts.count()));
-  };
-  return write_activations(options.text("out"), *loaded.model, contexts, writing);
-}
-
 Json json_of(const ActivationFiles& written) {
-  Json json{{"files", Json::array()},  {"index", text_or_null(written.index.string())},
-            {"arrays", Json::array()}, {"rows", written.rows},
-            {"bytes", written.bytes},  {"absent", Json::array()},
+  const auto path_of = [](const std::filesystem::path& file) { return file.string(); };
+  const auto point_of = [](const AbsentPoint& absent) { return name_of(absent.point); };
+  Json json{{"files", mapped(written.files, path_of)},
+            {"index", text_or_null(written.index.string())},
+            {"arrays", Json::array()},
+            {"rows", written.rows},
+            {"bytes", written.bytes},
+            {"absent", mapped(written.absent, point_of)},
             {"lost", Json::array()}};
-  for (const AbsentPoint& absent : written.absent) {
-    json["absent"].push_back(name_of(absent.point));
-  }
-  for (const std::filesystem::path& file : written.files) {
-    json["files"].push_back(file.string());
-  }
   for (const ActivationArrayInfo& array : written.arrays) {
     json["arrays"].push_back(
         {{"name", array.name},
@@ -180,15 +170,12 @@ Json json_of(const ActivationFiles& written) {
   return json;
 }
 
-void warn_about_absent_points(const ActivationFiles& written) {
+void warn_about(const ActivationFiles& written) {
   for (const AbsentPoint& absent : written.absent) {
     log_warning(concat_text(name_of(absent.point), ": this model does not compute it (",
                             absent.layers, absent.layers == 1 ? " array" : " arrays",
                             " not written); wrote the other points"));
   }
-}
-
-void warn_about_lost_values(const ActivationFiles& written) {
   for (const ActivationArrayInfo& array : written.arrays) {
     if (array.lost.too_large > 0) {
       log_warning(concat_text(
@@ -226,9 +213,13 @@ void cache_command(const Options& options) {
   const ActivationContexts contexts =
       of_text ? contexts_of_text(options, loaded)
               : ActivationContexts(data, loaded.model->config().block_size);
-  const ActivationFiles written = write_with_progress(options, loaded, contexts, writing);
-  warn_about_absent_points(written);
-  warn_about_lost_values(written);
+  writing.on_context = [&, show = progress_bar("cache")](Index done) {
+    show(static_cast<double>(done) / static_cast<double>(contexts.count()));
+  };
+  const ActivationFiles written =
+      write_activations(options.text("out"), *loaded.model, contexts, writing);
+  writing.on_context = {};
+  warn_about(written);
   std::cout << (options.json() ? json_line(json_of(written)) : text_of(written));
 }
 

@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "base/transformed.h"
 #include "cli/terminal/options.h"
 #include "headlight/base/nearest_name.h"
 
@@ -11,14 +12,9 @@ namespace {
 bool is_help(const std::string& word) { return word == "--help" || word == "-h" || word == "help"; }
 
 std::vector<std::string> names_of(std::span<const Command> commands) {
-  std::vector<std::string> names;
-  for (const Command& command : commands) {
-    names.emplace_back(command.name);
-  }
-  return names;
+  return mapped(commands, [](const Command& command) { return std::string(command.name); });
 }
 
-// Lists the commands under their headings.
 std::string listed_commands(std::span<const Command> commands) {
   std::string text;
   std::string_view group;
@@ -47,22 +43,23 @@ const Command& find_command(const CommandTable& table, const std::string& name) 
 
 void print_completions(const CommandTable& table, HelpForm shell, std::ostream& out) {
   const bool is_program = table.info.name.empty();
-  out << (is_program ? completion_begin(shell) : "");
+  const CompletionScript script = completion_script(shell);
+  out << (is_program ? script.begin : "");
   CommandInfo info = table.info;
   info.positional_choices = names_of(table.commands);
   info.positional_choices.emplace_back("--help");
   if (is_program) {
     info.positional_choices.insert(info.positional_choices.end(), {"--version", "help"});
   }
-  out << completion_part(shell, info, {});
+  out << script.part(info, {});
   if (is_program) {
     info.name = "help";
-    out << completion_part(shell, info, {});
+    out << script.part(info, {});
   }
   for (const Command& command : table.commands) {
     command.run({"--help", std::string(name_of(shell))});
   }
-  out << (is_program ? completion_end(shell) : "");
+  out << (is_program ? script.end : "");
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 namespace headlight::cli {
 
-// Command that users choose by name.
 struct Command {
   const char* group;  // heading in the help; empty: none
   const char* name;

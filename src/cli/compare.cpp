@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/display_text.h"
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
@@ -55,7 +56,6 @@ Options compare_options() {
   return options;
 }
 
-// Run with its loss curves.
 struct ComparedRun {
   RunHistory history;
   std::string name;  // as the user gave it
@@ -106,10 +106,8 @@ Comparison compare(const std::vector<std::string>& directories, const Options& o
   comparison.curves = {.axis = options.chosen<HistoryAxis>("axis"),
                        .smoothing = options.number("smooth")};
   comparison.curves.validate();
-  std::vector<RunHistory> histories;
-  for (const std::string& directory : directories) {
-    histories.push_back(read_run_history(directory));
-  }
+  std::vector<RunHistory> histories =
+      mapped(directories, [](const std::string& run) { return read_run_history(run); });
   comparison.settings = differing_settings(histories);
   comparison.comparability = comparability(histories);
   comparison.curves.bits_per_byte =
@@ -200,43 +198,37 @@ std::string axis_text(HistoryAxis axis, double value) {
 // Table with a row for each figure and a column for each run.
 class Figures {
  public:
-  explicit Figures(const Comparison& comparison)
-      : comparison_(comparison), table_(columns(comparison)) {}
+  explicit Figures(const std::vector<ComparedRun>& runs) : runs_(runs), table_(columns(runs)) {}
 
   template <class CellOf>
   void add(const std::string& title, const CellOf& cell_of) {
-    std::vector<std::string> cells{title};
-    for (const ComparedRun& run : comparison_.runs) {
-      cells.push_back(cell_of(run));
-    }
-    table_.add(std::move(cells));
+    add_cells(title, mapped(runs_, cell_of));
   }
-  void add(const SettingDifference& setting) {
-    std::vector<std::string> cells{setting.key};
-    for (const std::string& value : setting.values) {
-      cells.push_back(value.empty() ? "-" : display_label(value));
-    }
+  void add_cells(const std::string& title, std::vector<std::string> cells) {
+    cells.insert(cells.begin(), title);
     table_.add(std::move(cells));
   }
   std::string text() const { return table_.text(); }
 
  private:
-  static std::vector<Table::Column> columns(const Comparison& comparison) {
+  static std::vector<Table::Column> columns(const std::vector<ComparedRun>& runs) {
     std::vector<Table::Column> columns{{"", true}};
-    for (std::size_t run = 0; run < comparison.runs.size(); ++run) {
+    for (std::size_t run = 0; run < runs.size(); ++run) {
       columns.push_back({letter_of(run)});
     }
     return columns;
   }
 
-  const Comparison& comparison_;
+  const std::vector<ComparedRun>& runs_;
   Table table_;
 };
 
 std::string figures_text(const Comparison& comparison) {
-  Figures figures(comparison);
+  Figures figures(comparison.runs);
   for (const SettingDifference& setting : comparison.settings) {
-    figures.add(setting);
+    figures.add_cells(setting.key, mapped(setting.values, [](const std::string& value) {
+                        return value.empty() ? "-" : display_label(value);
+                      }));
   }
   figures.add("", [](const ComparedRun&) { return std::string(); });
   figures.add("state", [](const ComparedRun& run) { return state_of(run.history); });
@@ -270,7 +262,7 @@ std::string losses_text(const Comparison& comparison) {
     return point == nullptr ? std::string("-") : cell_of(*point);
   };
   const HistoryAxis axis = comparison.curves.axis;
-  Figures figures(comparison);
+  Figures figures(comparison.runs);
   figures.add("training, last", [&](const ComparedRun& run) { return last(run.training); });
   figures.add("validation, last", [&](const ComparedRun& run) { return last(run.validation); });
   figures.add("validation, best", [&](const ComparedRun& run) {
@@ -306,7 +298,7 @@ std::string chart_text(const Comparison& comparison) {
   }
   const HistoryAxis axis = comparison.curves.axis;
   constexpr int kMargin = 12;
-  const int columns = columns_of(Stream::output).value_or(kUsualColumns);
+  const int columns = columns_of(Stream::output);
   return series_chart(
       series, {.width = std::clamp(columns - kMargin, 20, 100),
                .colours = colours,
@@ -382,14 +374,11 @@ Json json_of(const Comparison& comparison) {
             {"x", name_of(comparison.curves.axis)},
             {"same_tokenizer", comparison.comparability.same_tokenizer},
             {"same_validation", comparison.comparability.same_validation},
-            {"settings", Json::object()},
-            {"runs", Json::array()}};
+            {"settings", Json::object()}};
   for (const SettingDifference& setting : comparison.settings) {
     json["settings"][setting.key] = setting.values;
   }
-  for (const ComparedRun& run : comparison.runs) {
-    json["runs"].push_back(run_json(run));
-  }
+  json["runs"] = mapped(comparison.runs, run_json);
   return json;
 }
 

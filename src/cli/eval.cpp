@@ -79,14 +79,6 @@ std::string text_of(const Evaluation& result) {
                      knows_bytes ? fmt::format(" ({} bytes)", result.bytes) : "");
 }
 
-EvaluationOptions evaluation_options(const Options& options) {
-  return {.batch_size = count_option(options, "batch_size", 1),
-          .block_size = 0,
-          .max_batches = count_option(options, "max_batches", 0),
-          .processes = &all_processes()};
-}
-
-// Options of the token report; none without --per_token.
 std::optional<TokenReport::Options> report_options(const Options& options) {
   if (!options.given("per_token")) {
     refuse_options(options, {"view", "limit"}, "needs --per_token");
@@ -122,7 +114,10 @@ void eval_command(const Options& options) {
   round_weights(*loaded.model, format);
   intervene(options, loaded);
   const TokenDataset dataset = read_text_data(options, *loaded.tokenizer, "data", "val.bin");
-  const EvaluationOptions evaluation = evaluation_options(options);
+  const EvaluationOptions evaluation{.batch_size = count_option(options, "batch_size", 1),
+                                     .block_size = 0,
+                                     .max_batches = count_option(options, "max_batches", 0),
+                                     .processes = &all_processes()};
   const bool leads = evaluation.processes->leads();
   if (options.given("logits") && leads) {
     write_npz(output_file(options, "logits", ".npz"),

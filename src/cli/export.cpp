@@ -21,6 +21,7 @@
 #include "headlight/io/safetensors.h"
 #include "headlight/runs/checkpoint.h"
 #include "views/report/json_output.h"
+#include "views/result/result.h"
 
 namespace headlight::cli {
 namespace {
@@ -223,12 +224,7 @@ NamedTensors read_gguf(const fs::path& source) {
   return tensors;
 }
 
-struct Arrays {
-  NamedTensors tensors;
-  NamedTexts texts = {};
-};
-
-Arrays read_arrays(const fs::path& source) {
+ResultArrays read_arrays(const fs::path& source) {
   if (!is_tensor_file(source) || fs::is_directory(source)) {
     return {model_tensors(*load_weights(source, {.warn = log_warning}))};
   }
@@ -238,19 +234,19 @@ Arrays read_arrays(const fs::path& source) {
   if (source.extension() == ".safetensors") {
     return {read_safetensors(source)};
   }
-  Arrays arrays;
+  ResultArrays arrays;
   arrays.tensors = read_npz(source, &arrays.texts);
   return arrays;
 }
 
-void write_arrays(const fs::path& file, const Arrays& arrays) {
+void write_arrays(const fs::path& file, const ResultArrays& arrays) {
   file.extension() == ".npz" ? write_npz(file, arrays.tensors, arrays.texts)
                              : write_safetensors(file, arrays.tensors);
 }
 
 Exported export_tensors(const fs::path& source, const std::string& format, const fs::path& out) {
   const std::string suffix = "." + format;
-  const Arrays arrays = read_arrays(source);
+  const ResultArrays arrays = read_arrays(source);
   for (const auto& [name, list] : arrays.texts) {
     require(format == "npz", source.string(), ": '", name,
             "' contains texts, which a safetensors file cannot");

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "base/stopwatch.h"
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/log.h"
@@ -180,17 +181,13 @@ void warn_about_prompt(const LoadedModel& loaded, const Prompt& prompt, bool is_
   }
 }
 
-void log_statistics(const GenerateResult& result) {
-  log_info(fmt::format(
-      "{} tokens: the first after {:.3f} s (prompt of {}), then {:.1f} tokens/s; ended by {}",
-      result.tokens.size(), result.seconds_to_first_token, result.prompt_tokens,
-      result.tokens_per_second(), name_of(result.finish_reason)));
-}
-
 void log_statistics(const std::vector<GenerateResult>& results, double seconds) {
   std::size_t tokens = 0;
   for (const GenerateResult& result : results) {
-    log_statistics(result);
+    log_info(fmt::format(
+        "{} tokens: the first after {:.3f} s (prompt of {}), then {:.1f} tokens/s; ended by {}",
+        result.tokens.size(), result.seconds_to_first_token, result.prompt_tokens,
+        result.tokens_per_second(), name_of(result.finish_reason)));
     tokens += result.tokens.size();
   }
   if (results.size() > 1) {
@@ -199,7 +196,6 @@ void log_statistics(const std::vector<GenerateResult>& results, double seconds) 
   }
 }
 
-// Requested output, and the tokenizer that names tokens.
 struct Output {
   const Tokenizer& tokenizer;
   bool logprobs;
@@ -224,9 +220,8 @@ Json json_of(const std::string& prompt, const std::vector<GenerateResult>& resul
   json["seconds_to_first_token"] = results[0].seconds_to_first_token;
   json["prompt_was_cut"] = results[0].prompt_was_cut;
   if (results.size() > 1) {
-    for (const GenerateResult& result : results) {
-      json["samples"].push_back(to_json(result, output));
-    }
+    json["samples"] =
+        mapped(results, [&](const GenerateResult& result) { return to_json(result, output); });
   }
   return json;
 }

@@ -1,3 +1,5 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <iostream>
 
@@ -61,9 +63,7 @@ constexpr const char* kFiles =
 std::string scores_help() {
   std::string text = "\nScores:\n\n";
   for (const ScoreInfo& info : score_list()) {
-    const std::string name(info.name);
-    text += "  " + name + std::string(17 - std::min<std::size_t>(name.size(), 16), ' ') +
-            std::string(info.meaning) + "\n";
+    text += fmt::format("  {:<16} {}\n", info.name, info.meaning);
   }
   return text;
 }
@@ -76,15 +76,10 @@ std::string verdicts_help() {
   for (const VerdictRule& rule : verdict_rules()) {
     text += rule.rank > rank ? "\n" : "";
     rank = rule.rank;
-    std::string scores;
-    for (const std::string_view score : rule.scores) {
-      scores += (scores.empty() ? "" : " or ") + std::string(score);
-    }
-    const std::string name(rule.name);
-    text += "  " + name + std::string(17 - std::min<std::size_t>(name.size(), 16), ' ') +
-            (scores.empty() ? "no score reaches its threshold"
-                            : scores + " >= " + fixed_number(rule.threshold, 2)) +
-            "\n";
+    text += fmt::format("  {:<16} ", rule.name) +
+            (rule.scores.empty()
+                 ? "no score reaches its threshold\n"
+                 : fmt::format("{} >= {:.2f}\n", fmt::join(rule.scores, " or "), rule.threshold));
   }
   return text + "\n";
 }
@@ -134,7 +129,6 @@ Options heads_options() {
   return options;
 }
 
-// Input of the head scores.
 struct HeadsText {
   std::vector<std::vector<std::int32_t>> sequences;
   std::vector<SequencePairs> annotations;
@@ -238,14 +232,12 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
       options.given("columns") ? parse_columns(options.text("columns")) : usual_columns(scores);
   result.legend = !options.given("columns");
   if (is_terminal(Stream::output)) {
-    result.width =
-        options.given("columns") ? 0 : columns_of(Stream::output).value_or(kUsualColumns);
+    result.width = options.given("columns") ? 0 : columns_of(Stream::output);
     result.colour = has_colours(Stream::output);
   }
   return result;
 }
 
-// Heads to show, filtered and sorted.
 std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& scores) {
   std::vector<ScoredHead> heads = scores.heads;
   if (options.given("filter")) {
@@ -267,12 +259,6 @@ void check_text_options(const Options& options) {
           "--annotations: cannot be combined with --special_tokens on");
 }
 
-// Throws Error for invalid columns, filters or orders before the computation starts.
-void check_display(const Options& options) {
-  parse_columns(options.given("columns") ? options.text("columns") : "head");
-  chosen_heads(options, {});
-}
-
 void heads_command(const Options& options) {
   if (options.given("over_time")) {
     refuse_options(options, {"text", "ids", "data", "heads", "filter", "sort", "intervene"},
@@ -281,7 +267,9 @@ void heads_command(const Options& options) {
     return;
   }
   check_text_options(options);
-  check_display(options);
+  // Rejects invalid columns, filters and orders before the computation.
+  parse_columns(options.given("columns") ? options.text("columns") : "head");
+  chosen_heads(options, {});
   const HeadScoreOptions scoring = score_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options);
   intervene(options, loaded);

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "base/split.h"
+#include "base/transformed.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/result_files.h"
 #include "headlight/base/error.h"
@@ -34,10 +35,7 @@ double threshold_of(const std::string& score) {
 }
 
 std::vector<std::string> chosen_scores(const Options& options, const HeadHistory& history) {
-  std::vector<std::string> known;
-  for (const auto& [name, curves] : history.scores) {
-    known.push_back(name);
-  }
+  const auto known = mapped(history.scores, [](const auto& entry) { return entry.first; });
   std::vector<std::string> scores;
   for (const std::string& name : split_at_commas(
            options.given("columns") ? options.text("columns") : "induction,previous_token")) {
@@ -90,8 +88,7 @@ std::string picture(const HeadHistory& history, const std::vector<std::string>& 
                     const std::vector<Birth>& births) {
   std::vector<LinePlot> panels;
   for (const std::string& score : scores) {
-    if (std::any_of(history.scores.at(score).begin(), history.scores.at(score).end(),
-                    has_numbers)) {
+    if (std::ranges::any_of(history.scores.at(score), has_numbers)) {
       panels.push_back(score_panel(history, score));
     }
   }
@@ -207,20 +204,17 @@ std::string times_text(const HeadHistory& history, Language language) {
                    "\n";
 }
 
-// Births as JSON. NaN becomes null.
 Json births_json(const HeadHistory& history, const std::vector<Birth>& births) {
-  Json list = Json::array();
-  for (const Birth& birth : births) {
+  return mapped(births, [&](const Birth& birth) -> Json {
     const std::size_t time = birth.birth.time;
-    list.push_back({{"score", birth.score},
-                    {"head", head_name(birth.birth.head)},
-                    {"threshold", birth.threshold},
-                    {"settled", birth.birth.settled},
-                    {"iteration", static_cast<Index>(history.iterations[time])},
-                    {"loss", history.loss[time]},
-                    {"in_context", history.in_context[time]}});
-  }
-  return list;
+    return {{"score", birth.score},
+            {"head", head_name(birth.birth.head)},
+            {"threshold", birth.threshold},
+            {"settled", birth.birth.settled},
+            {"iteration", static_cast<Index>(history.iterations[time])},
+            {"loss", history.loss[time]},
+            {"in_context", history.in_context[time]}};
+  });
 }
 
 Json report_json(const HeadHistory& history, const std::vector<std::string>& scores,

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <numeric>
 
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
@@ -58,11 +59,7 @@ struct Measures {
 
 template <class Head>
 std::vector<double> means_of(const std::vector<Head>& heads, Interval Head::*measure) {
-  std::vector<double> means;
-  for (const Head& head : heads) {
-    means.push_back((head.*measure).mean);
-  }
-  return means;
+  return mapped(heads, [=](const Head& head) { return (head.*measure).mean; });
 }
 
 Json correlations(const Measures& measures) {
@@ -98,38 +95,26 @@ Json json_of(const Measures& measures) {
   return json;
 }
 
-// Grid of each measure, [layers, heads].
 std::vector<ResultGrid> grids_of(const Measures& measures) {
-  std::vector<HeadValue> sensitivity;
-  std::vector<HeadValue> taylor;
-  std::vector<HeadValue> ablation;
-  for (const HeadImportance& head : measures.gates.heads) {
-    sensitivity.push_back({head.head, head.sensitivity});
-    taylor.push_back({head.head, head.taylor});
-  }
-  for (const HeadEffect& effect : measures.effects) {
-    ablation.push_back({effect.head, effect.rise});
-  }
-  std::vector<ResultGrid> grids{{"sensitivity", head_plot(sensitivity)},
-                                {"taylor", head_plot(taylor)}};
-  grids[0].plot.title = "Sensitivity of the loss to each head";
-  grids[1].plot.title = "Rise of the loss without each head, by its gradient";
-  if (!ablation.empty()) {
-    grids.push_back({"ablation", head_plot(ablation)});
-    grids.back().plot.title = "Rise of the loss without each head";
-  }
-  for (ResultGrid& grid : grids) {
-    grid.plot.note = few_documents_caution(measures.gates.sequences);
-    grid.plot.doubtful = !grid.plot.note.empty();
+  std::vector<ResultGrid> grids;
+  const auto add = [&]<class Head>(const char* name, const char* title,
+                                   const std::vector<Head>& heads, Interval Head::*measure) {
+    MatrixPlot plot = head_plot(mapped(heads, [=](const Head& head) {
+      return HeadValue{head.head, head.*measure};
+    }));
+    plot.title = title;
+    plot.note = few_documents_caution(measures.gates.sequences);
+    plot.doubtful = !plot.note.empty();
+    grids.push_back({name, std::move(plot)});
+  };
+  const std::vector<HeadImportance>& gates = measures.gates.heads;
+  add("sensitivity", "Sensitivity of the loss to each head", gates, &HeadImportance::sensitivity);
+  add("taylor", "Rise of the loss without each head, by its gradient", gates,
+      &HeadImportance::taylor);
+  if (!measures.effects.empty()) {
+    add("ablation", "Rise of the loss without each head", measures.effects, &HeadEffect::rise);
   }
   return grids;
-}
-
-ResultPage page_of(const Measures& measures, std::vector<ResultGrid> grids) {
-  return {.title = "Importance of each head for the loss",
-          .note = concat_text("The loss is ", fixed_number(measures.gates.loss, 4),
-                              " nats a token over ", measures.gates.tokens, " tokens."),
-          .grids = std::move(grids)};
 }
 
 std::string text_of(const Measures& measures) {
@@ -176,7 +161,12 @@ void importance_command(const Options& options) {
     measures.effects = ablate_heads(*loaded.model, data, {.batch_size = batch_size}).heads;
   }
   const std::vector<ResultGrid> grids = grids_of(measures);
-  files.write(grids, [&] { return page_of(measures, grids); });
+  files.write(grids, [&]() -> ResultPage {
+    return {.title = "Importance of each head for the loss",
+            .note = concat_text("The loss is ", fixed_number(measures.gates.loss, 4),
+                                " nats a token over ", measures.gates.tokens, " tokens."),
+            .grids = grids};
+  });
   std::cout << (options.json() ? json_line(json_of(measures)) : text_of(measures));
 }
 

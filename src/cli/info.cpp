@@ -190,18 +190,12 @@ std::vector<Row> rows_of(const GptConfig& config, const ParameterCounts& counts)
           {"head", counts.head, config.tie_weights ? "0: shared with the embedding" : "V d"}};
 }
 
-// Memory of the weights, and of AdamW training: weights, gradients and two moments.
-struct Memory {
-  double weights;
-  double training;
-};
+constexpr double kTrainingCopies = 4;  // of AdamW: weights, gradients and two moments
 
-Memory memory_of(const ParameterCounts& counts) {
-  const auto parameters = static_cast<double>(counts.total());
-  return {4 * parameters, 16 * parameters};
+double weight_bytes(const ParameterCounts& counts) {
+  return 4 * static_cast<double>(counts.total());
 }
 
-// Number of heads of each layer, [L].
 std::vector<Index> heads_of_layers(const GptConfig& config) {
   std::vector<Index> heads;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
@@ -230,8 +224,8 @@ Json json_of(const Subject& subject, const ParameterCounts& counts) {
   for (const Row& row : rows_of(config, counts)) {
     parts[row.part] = row.count;
   }
-  const Memory memory = memory_of(counts);
-  Json bytes{{"weights", memory.weights}, {"training_state", memory.training}};
+  const double weights = weight_bytes(counts);
+  Json bytes{{"weights", weights}, {"training_state", kTrainingCopies * weights}};
   if (subject.run) {
     bytes["training_run"] = subject.run->total();
   }
@@ -267,10 +261,10 @@ std::string text_of(const Subject& subject, const ParameterCounts& counts) {
   for (const Row& row : rows_of(config, counts)) {
     text += row_text(row.part, grouped(row.count), row.formula);
   }
-  const Memory memory = memory_of(counts);
+  const double weights = weight_bytes(counts);
   text += fmt::format("{:<20} {:>15}\n\n", "all parameters", grouped(counts.total())) +
-          row_text("weights", bytes_text(memory.weights), "4 bytes a parameter") +
-          row_text("training state", bytes_text(memory.training),
+          row_text("weights", bytes_text(weights), "4 bytes a parameter") +
+          row_text("training state", bytes_text(kTrainingCopies * weights),
                    "weights, gradients, two moments; activations come on top");
   if (subject.run) {
     text += row_text("training run", bytes_text(subject.run->total()),

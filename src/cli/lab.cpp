@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/lab/lab.h"
 #include "cli/lab/report.h"
@@ -28,11 +29,11 @@ constexpr const char* kLabDetails =
     "trains two models (--full: five), which takes about a minute.\n\n"
     "JSON keys: experiment, seed, full, values{...} by experiment, claims[{id, holds, text}].";
 
+std::vector<std::string> experiment_names() {
+  return mapped(lab::kExperiments, [](const Experiment& one) { return std::string(one.name); });
+}
+
 Options lab_options() {
-  std::vector<std::string> names;
-  for (const Experiment& experiment : lab::kExperiments) {
-    names.emplace_back(experiment.name);
-  }
   Options options({.name = "lab",
                    .summary = "Run experiments that show how attention works.",
                    .positional = "[EXPERIMENT]",
@@ -41,7 +42,7 @@ Options lab_options() {
                                 "headlight lab heads --out runs/lab_heads",
                                 "headlight lab pre-post-ln --lang ko --full",
                                 "headlight lab induction --model runs/induction --out story"},
-                   .positional_choices = names});
+                   .positional_choices = experiment_names()});
   options.flag("full", "Run the long version, with more steps and repeats")
       .value("iters", "Train for this number of steps; 0: as the experiment needs", "0")
       .alias("max_iters", "iters")
@@ -54,16 +55,12 @@ Options lab_options() {
 }
 
 const Experiment& find_experiment(const std::string& name) {
-  std::vector<std::string> known;
-  for (const Experiment& experiment : lab::kExperiments) {
-    std::string underscored(experiment.name);
-    std::ranges::replace(underscored, '-', '_');
-    if (name == experiment.name || name == underscored) {
-      return experiment;
-    }
-    known.emplace_back(experiment.name);
-  }
-  fail("unknown experiment '", name, "'", did_you_mean(name, known), " (headlight lab lists them)");
+  std::string spelled = name;
+  std::ranges::replace(spelled, '_', '-');
+  const auto found = std::ranges::find(lab::kExperiments, spelled, &Experiment::name);
+  require(found != std::end(lab::kExperiments), "unknown experiment '", name, "'",
+          did_you_mean(name, experiment_names()), " (headlight lab lists them)");
+  return *found;
 }
 
 void print_list(const Options& options) {
@@ -81,7 +78,7 @@ void print_list(const Options& options) {
   }
 }
 
-// Writes the figures and results.json. Returns their paths.
+// Returns the paths of the files.
 std::vector<std::string> write_results(const std::filesystem::path& directory, const Report& report,
                                        const std::string& results) {
   make_folder(directory);

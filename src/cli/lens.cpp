@@ -117,8 +117,7 @@ void read_text(const Options& options, const LoadedModel& loaded, const ResultFi
                  return {.title = "Logit lens", .grids = lens_grids(result, task.view, tokenizer)};
                }});
   std::cout << (options.json() ? json_line(lens_json(result, task.view, tokenizer))
-                               : lens_text(result, tokenizer,
-                                           columns_of(Stream::output).value_or(kUsualColumns)));
+                               : lens_text(result, tokenizer, columns_of(Stream::output)));
 }
 
 void read_data(const Options& options, const LoadedModel& loaded, const ResultFiles& files) {

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -69,11 +68,9 @@ std::string key_option(const Options& options) {
   require((fs::status(file).permissions() & kOthers) == fs::perms::none,
           "--api_key_file: expected a file that only its owner can write, got ", file,
           ", which others can write as well: run chmod go-w ", file);
-  const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
-  while (!key.empty() && is_blank(key.back())) {
-    key.pop_back();
-  }
-  require(!key.empty() && std::ranges::none_of(key, is_blank),
+  constexpr std::string_view kBlanks = " \n\r\t";
+  key.erase(key.find_last_not_of(kBlanks) + 1);
+  require(!key.empty() && key.find_first_of(kBlanks) == std::string::npos,
           "--api_key_file: expected one word in ", file);
   return key;
 }

@@ -15,7 +15,6 @@
 namespace headlight::cli {
 namespace {
 
-// Adds a tensor to a list.
 void add_tensor(Json& list, const std::string& name, std::string_view dtype, const Shape& shape) {
   list["tensors"].push_back({{"name", name},
                              {"dtype", dtype},
@@ -54,7 +53,6 @@ Json json_of_scalar(const T& value) {
 
 Json json_of_list(std::monostate) { return nullptr; }
 
-// First elements of a list, and its length.
 template <class T>
 Json json_of_list(const std::vector<T>& values) {
   constexpr std::size_t kShown = 8;
@@ -69,14 +67,11 @@ Json json_of_scalar(const GgufArray& array) {
   return std::visit([](const auto& list) { return json_of_list(list); }, array);
 }
 
-Json json_of_metadata(const GgufValue& value) {
-  return std::visit([](const auto& element) { return json_of_scalar(element); }, value);
-}
-
 void list_gguf(const std::filesystem::path& path, Json& list) {
   const GgufFile file(path);
   for (const auto& [key, value] : file.metadata()) {
-    list["metadata"].add(key, json_of_metadata(value));
+    list["metadata"].add(
+        key, std::visit([](const auto& element) { return json_of_scalar(element); }, value));
   }
   for (const GgufTensor& tensor : file.tensors()) {
     add_tensor(list, tensor.name, name_of(tensor.type), tensor.shape);

@@ -193,8 +193,6 @@ Task task_of(const Options& options) {
     adopt_architecture(task.config, given);
     task.note = fit_sizes_to_text(task.config, given);
   }
-  task.config.validate();
-  require_documents(task.config);
   return task;
 }
 

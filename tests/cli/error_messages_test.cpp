@@ -129,9 +129,9 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
   CHECK(error({"--text", ""}) == "--text: expected a text, got an empty one");
   CHECK(error({"--text", "a\xFF"}) == "--text: invalid UTF-8 at byte 1");
   CHECK(error({"--text", "a", "--max_tokens", "-1"}) ==
-        "--max_tokens: expected a number from 0, got -1");
+        "--max_tokens: expected at least 0, got -1");
   CHECK(error({"--text", "a", "--max_documents", "-1"}) ==
-        "--max_documents: expected a number from 0, got -1");
+        "--max_documents: expected at least 0, got -1");
   CHECK(error({"--text", "a", "--layers", "0", "--heads", "0.1"}) ==
         "--layers: cannot be combined with --heads 0.1, which names layers");
   CHECK(error({"--text", "a", "--heads", "9.0"}) ==

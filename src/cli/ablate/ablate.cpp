@@ -2,6 +2,7 @@
 #include <iostream>
 #include <limits>
 
+#include "base/transformed.h"
 #include "cli/ablate/parts.h"
 #include "cli/commands.h"
 #include "cli/terminal/launched.h"
@@ -92,18 +93,17 @@ Json json_of(const AblationResult& result, AblationMode mode) {
             {"mode", name_of(mode)},
             {"sequences", result.sequences},
             {"tokens", result.tokens},
-            {"heads", Json::array()},
-            {"pairs", Json::array()}};
+            {"heads", Json::array()}};
   for (const HeadEffect& effect : result.heads) {
     Json entry = head_json(effect.head);
     entry["rise"] = interval_json(effect.rise);
     json["heads"].push_back(std::move(entry));
   }
-  for (const PairEffect& pair : result.pairs) {
-    json["pairs"].push_back({{"heads", {head_name(pair.first), head_name(pair.second)}},
-                             {"rise", interval_json(pair.rise)},
-                             {"beyond", interval_json(pair.beyond)}});
-  }
+  json["pairs"] = mapped(result.pairs, [](const PairEffect& pair) -> Json {
+    return {{"heads", {head_name(pair.first), head_name(pair.second)}},
+            {"rise", interval_json(pair.rise)},
+            {"beyond", interval_json(pair.beyond)}};
+  });
   return json;
 }
 
@@ -128,13 +128,10 @@ std::string text_of(AblationResult result) {
   return text + "\n" + pairs.text();
 }
 
-// Grid of the loss rises, [layers, heads].
 ResultGrid head_grid(const AblationResult& result) {
-  std::vector<HeadValue> heads;
-  for (const HeadEffect& effect : result.heads) {
-    heads.push_back({effect.head, effect.rise});
-  }
-  MatrixPlot plot = head_plot(heads);
+  MatrixPlot plot = head_plot(mapped(result.heads, [](const HeadEffect& effect) {
+    return HeadValue{effect.head, effect.rise};
+  }));
   plot.title = "Rise of the loss without each head";
   plot.note = few_documents_caution(result.sequences);
   plot.doubtful = !plot.note.empty();

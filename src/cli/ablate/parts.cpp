@@ -95,12 +95,8 @@ PartsReport ablate_parts_of(const Options& options, const LoadedModel& loaded,
 Json parts_json(const PartsReport& report) {
   Json json = Json::array();
   for (std::size_t i = 0; i < report.parts.size(); ++i) {
-    Json targets = Json::array();
-    for (const PointRange& target : report.parts[i].targets) {
-      targets.push_back(target_text(target));
-    }
     json.push_back({{"name", report.parts[i].name},
-                    {"targets", std::move(targets)},
+                    {"targets", mapped(report.parts[i].targets, target_text)},
                     {"rise", interval_json(report.result.parts[i].rise)}});
   }
   return json;

@@ -17,7 +17,6 @@ void add_part_options(Options& options);
 // True if --off or --each is given. Throws Error for options that conflict with them or need them.
 bool asks_for_parts(const Options& options);
 
-// Ablated parts with their results.
 struct PartsReport {
   std::vector<PartSet> parts;
   PartAblationResult result;
@@ -33,7 +32,6 @@ std::string parts_table(const PartsReport& report, const Options& options);
 // --each: a curve over the layers, or over the neurons sorted by rise. --off: a heat map with a row
 // for each set.
 std::string parts_svg(const PartsReport& report, const Options& options);
-// Grid with a row for each set of parts.
 ResultGrid parts_grid(const PartsReport& report);
 
 }  // namespace headlight::cli

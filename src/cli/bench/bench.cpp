@@ -3,6 +3,7 @@
 #include <array>
 #include <iostream>
 
+#include "base/transformed.h"
 #include "cli/bench/tools.h"
 #include "cli/commands.h"
 #include "cli/terminal/config_options.h"
@@ -77,10 +78,7 @@ TrainConfig default_config() {
 }
 
 Options bench_options() {
-  std::vector<std::string> kinds;
-  for (const Kind& kind : kKinds) {
-    kinds.emplace_back(kind.name);
-  }
+  const auto kinds = mapped(kKinds, [](const Kind& kind) { return std::string(kind.name); });
   Options options({.name = "bench",
                    .summary = "Measure the speed of training, generation and their parts.",
                    .positional = "[train|generate|gemm|memory|attention]",

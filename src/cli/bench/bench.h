@@ -9,20 +9,17 @@
 // Shared parts of the measurements of `headlight bench`.
 namespace headlight::cli {
 
-// Result of one measurement, as JSON and as text.
 struct BenchReport {
   Json json;
   std::string text;
 };
 
-// Configuration to measure, and the number of steps.
 struct BenchTask {
   TrainConfig config;
   const Options& options;
   Index steps = 20;
   Index warmup = 5;
 
-  // Model configuration with the vocabulary size of `config`.
   GptConfig model() const { return config.model(config.vocab_size); }
 };
 

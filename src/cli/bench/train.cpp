@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "base/transformed.h"
 #include "cli/bench/bench.h"
 #include "cli/bench/tools.h"
 #include "cli/terminal/launched.h"
@@ -50,7 +51,6 @@ double step_flops(const GptConfig& model, const std::vector<Index>& lengths) {
   return training_flops(model, offsets);
 }
 
-// Results of the timed steps.
 struct MeasuredSteps {
   std::vector<StepMetrics> steps;
   std::vector<std::vector<Index>> lengths;  // [steps][sequences]
@@ -93,27 +93,22 @@ struct Summary {
 
 template <class Value>
 double median_of(const std::vector<StepMetrics>& steps, const Value& value) {
-  std::vector<double> values;
-  for (const StepMetrics& step : steps) {
-    values.push_back(value(step));
-  }
-  return spread_of(values).median;
+  return spread_of(mapped(steps, value)).median;
 }
 
 Summary summarize(const BenchTask& task, const MeasuredSteps& measured) {
   Summary summary;
-  std::vector<double> milliseconds;
   std::vector<double> rates;  // FLOP/s
   const auto count = static_cast<double>(measured.steps.size());
   for (std::size_t i = 0; i < measured.steps.size(); ++i) {
     const double seconds = measured.steps[i].seconds;
     const double flops = step_flops(task.model(), measured.lengths[i]);
-    milliseconds.push_back(1e3 * seconds);
     rates.push_back(flops / seconds);
     summary.flops += flops / count;
     summary.tokens += static_cast<double>(measured.steps[i].tokens) / count;
   }
-  summary.milliseconds = spread_of(milliseconds);
+  summary.milliseconds =
+      spread_of(mapped(measured.steps, [](const auto& step) { return 1e3 * step.seconds; }));
   summary.flops_per_second = spread_of(rates).median;
   summary.tokens_per_second = median_of(measured.steps, [](const StepMetrics& step) {
     return static_cast<double>(step.tokens) / step.seconds;

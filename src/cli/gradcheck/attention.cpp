@@ -25,70 +25,61 @@ void plain_attention_cases(GradientCases& to) {
     const auto part = [&](Index i) { return slice(heads, 0, i, i + 1); };
     return causal(part(0), part(1), part(2));
   };
+  const auto weights = [](In query, In key, In value) {
+    return scaled_dot_product_attention(query, key, value, {.causal = true}).weights;
+  };
+  const std::vector<Input> matrices(3, {3, 2});
+  const std::vector<Input> two_heads(3, {2, 3, 2});
+  const Tensor everything = Tensor::ones({1}, DType::boolean);
+  const AttentionOptions dropping{.causal = true, .dropout = 0.3, .random = kDropoutStream};
   add(to, "scaled_dot_product_attention", attend({}),
-      {{"a matrix each", {{3, 2}, {3, 2}, {3, 2}}},
-       {"causal, two heads", {{2, 3, 2}, {2, 3, 2}, {2, 3, 2}}, causal},
+      {{"a matrix each", matrices},
+       {"causal, two heads", two_heads, causal},
        {"cross-attention to wider values", {{2, 3, 2}, {2, 4, 2}, {2, 4, 3}}},
        {"causal with earlier keys", {{2, 2}, {4, 2}, {4, 2}}, causal},
        {"causal with fewer keys than queries", {{4, 2}, {2, 2}, {2, 2}}, causal},
-       {"a query that may see nothing", {{3, 2}, {3, 2}, {3, 2}}, attend({.mask = hidden_row})},
-       {"everything hidden",
-        {{3, 2}, {3, 2}, {3, 2}},
-        attend({.mask = Tensor::ones({1}, DType::boolean)})},
-       {"padding and causal",
-        {{2, 3, 2}, {2, 3, 2}, {2, 3, 2}},
-        attend({.mask = padding, .causal = true})},
-       {"a scale of its own", {{3, 2}, {3, 2}, {3, 2}}, attend({.scale = 1.7})},
-       {"dropout",
-        {{2, 3, 2}, {2, 3, 2}, {2, 3, 2}},
-        attend({.causal = true, .dropout = 0.3, .random = kDropoutStream})},
+       {"a query that may see nothing", matrices, attend({.mask = hidden_row})},
+       {"everything hidden", matrices, attend({.mask = everything})},
+       {"padding and causal", two_heads, attend({.mask = padding, .causal = true})},
+       {"a scale of its own", matrices, attend({.scale = 1.7})},
+       {"dropout", two_heads, attend(dropping)},
        {"one position", {{1, 1}, {1, 1}, {1, 2}}, causal},
        {"no queries", {{0, 2}, {3, 2}, {3, 2}}},
        {"no batch", {{0, 2, 3, 2}, {0, 2, 3, 2}, {0, 2, 3, 2}}},
        {"keys shared by a batch", {{2, 3, 2}, {4, 2}, {4, 2}}},
        {"transposed inputs", {transposed({3, 2}), transposed({4, 2}), transposed({4, 2})}},
+       {"one tensor as query, key and value", {{3, 2}}, [=](In x) { return attend({})(x, x, x); }},
        {"heads of a projection", {{3, 6}}, heads_of_projection},
-       {"the weights",
-        {{3, 2}, {3, 2}, {3, 2}},
-        [](In query, In key, In value) {
-          return scaled_dot_product_attention(query, key, value, {.causal = true}).weights;
-        }},
-       {"one tensor as query, key and value", {{3, 2}}, [=](In x) {
-          return attend({})(x, x, x);
-        }}});
+       {"the weights", matrices, weights}});
 }
 
 void ragged_attention_cases(GradientCases& to) {
-  const auto attend = [](const RaggedAttentionOptions& options) {
+  const auto attend = [](Index heads, const std::vector<Index>& offsets, double dropout = 0,
+                         double scale = 0) {
+    const RaggedAttentionOptions options{.heads = heads,
+                                         .offsets = offsets,
+                                         .scale = scale,
+                                         .dropout = dropout,
+                                         .random = kDropoutStream};
     return [=](In x) { return ragged_attention(x, options); };
   };
-  const auto dropping = [&](Index heads, const std::vector<Index>& offsets, double dropout) {
-    return attend(
-        {.heads = heads, .offsets = offsets, .dropout = dropout, .random = kDropoutStream});
-  };
-  const auto halves = attend({.heads = 2, .offsets = {0, 4}});
+  const auto halves = attend(2, {0, 4});
   constexpr Index kSample = 40;
   add(to, "ragged_attention", {},
-      {{"one token", {{1, 6}}, attend({.heads = 1, .offsets = {0, 1}})},
-       {"one sequence", {{5, 9}}, attend({.heads = 1, .offsets = {0, 5}})},
-       {"several lengths and heads", {{8, 12}}, attend({.heads = 2, .offsets = {0, 3, 4, 8}})},
-       {"an empty sequence", {{5, 6}}, attend({.heads = 2, .offsets = {0, 2, 2, 5}})},
-       {"no sequences", {{0, 12}}, attend({.heads = 2, .offsets = {0}})},
-       {"dropout", {{7, 12}}, dropping(2, {0, 4, 7}, 0.3)},
-       {"lengths 1 and 65: more queries than a tile",
-        {{66, 12}},
-        attend({.heads = 2, .offsets = {0, 1, 66}}),
-        kSample},
-       {"length 300: more keys than a tile",
-        {{300, 6}},
-        attend({.heads = 1, .offsets = {0, 300}}),
-        kSample},
+      {{"one token", {{1, 6}}, attend(1, {0, 1})},
+       {"one sequence", {{5, 9}}, attend(1, {0, 5})},
+       {"several lengths and heads", {{8, 12}}, attend(2, {0, 3, 4, 8})},
+       {"an empty sequence", {{5, 6}}, attend(2, {0, 2, 2, 5})},
+       {"no sequences", {{0, 12}}, attend(2, {0})},
+       {"dropout", {{7, 12}}, attend(2, {0, 4, 7}, 0.3)},
+       {"lengths 1 and 65: more queries than a tile", {{66, 12}}, attend(2, {0, 1, 66}), kSample},
+       {"length 300: more keys than a tile", {{300, 6}}, attend(1, {0, 300}), kSample},
        {"lengths 1, 65 and 300, three heads, dropout",
         {{366, 9}},
-        dropping(3, {0, 65, 66, 366}, 0.2),
+        attend(3, {0, 65, 66, 366}, 0.2),
         kSample},
-       {"a transposed input", {transposed({4, 6})}, attend({.heads = 2, .offsets = {0, 1, 4}})},
-       {"a scale of its own", {{4, 6}}, attend({.heads = 1, .offsets = {0, 4}, .scale = 1.7})},
+       {"a transposed input", {transposed({4, 6})}, attend(2, {0, 1, 4})},
+       {"a scale of its own", {{4, 6}}, attend(1, {0, 4}, 0, 1.7)},
        {"an input used twice", {{4, 6}}, [=](In x) { return halves(x) * slice(x, 1, 0, 2); }}});
 }
 

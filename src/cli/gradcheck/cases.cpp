@@ -15,10 +15,10 @@ Tensor made(const Input& input, std::uint64_t stream, DrawRange range) {
     return input.leaf;
   }
   const Shape& shape = input.shape;
-  const Shape drawn = input.transposed ? Shape{shape[1], shape[0]} : shape;
-  const Tensor values = draw(drawn, stream, input.range.value_or(range)).detach();
-  Tensor result = input.transposed ? transpose(values) : values;
-  return result.set_requires_grad(!input.constant);
+  const Shape drawn = input.form.transposed ? Shape{shape[1], shape[0]} : shape;
+  const Tensor values = draw(drawn, stream, input.form.range.value_or(range)).detach();
+  Tensor result = input.form.transposed ? transpose(values) : values;
+  return result.set_requires_grad(!input.form.constant);
 }
 
 }  // namespace
@@ -45,24 +45,6 @@ Tensor distinct(const Shape& shape) {
 
 Tensor filled(const Shape& shape, double value) {
   return Tensor::full(shape, value, DType::float64).set_requires_grad();
-}
-
-Input transposed(const Shape& shape) {
-  Input input = shape;
-  input.transposed = true;
-  return input;
-}
-
-Input constant(const Shape& shape) {
-  Input input = shape;
-  input.constant = true;
-  return input;
-}
-
-Input within(DrawRange range, const Shape& shape) {
-  Input input = shape;
-  input.range = range;
-  return input;
 }
 
 void add(GradientCases& to, const std::string& op, const CheckedFunction& function,

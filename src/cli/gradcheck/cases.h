@@ -42,7 +42,6 @@ class CheckedFunction {
   std::function<Tensor(const Inputs&)> call_;
 };
 
-// Range of random values.
 struct DrawRange {
   double low = -1.5;
   double high = 1.5;
@@ -52,25 +51,28 @@ struct DrawRange {
 Tensor draw(const Shape& shape, std::uint64_t stream = 1, DrawRange range = {});
 // Values at least 0.1 from 0 and from each other, for ops with kinks.
 Tensor distinct(const Shape& shape);
-// Leaf with equal values.
 Tensor filled(const Shape& shape, double value);
 
-// An input of a case: a shape for random values, or a leaf.
-struct Input {
-  Input(std::initializer_list<Index> sizes) : shape(sizes) {}
-  Input(const Shape& sizes) : shape(sizes) {}
-  Input(const Tensor& values) : leaf(values) {}
-
-  Shape shape{};
-  Tensor leaf{};
+struct InputForm {
   bool transposed = false;  // a view of two axes, whose elements are not in row-major order
   bool constant = false;    // without a gradient
   std::optional<DrawRange> range{};
 };
 
-Input transposed(const Shape& shape);
-Input constant(const Shape& shape);
-Input within(DrawRange range, const Shape& shape);
+// An input of a case: a shape for random values, or a leaf.
+struct Input {
+  Input(std::initializer_list<Index> sizes) : shape(sizes) {}
+  Input(const Shape& sizes, const InputForm& its_form = {}) : shape(sizes), form(its_form) {}
+  Input(const Tensor& values) : leaf(values) {}
+
+  Shape shape{};
+  Tensor leaf{};
+  InputForm form{};
+};
+
+inline Input transposed(const Shape& shape) { return {shape, {.transposed = true}}; }
+inline Input constant(const Shape& shape) { return {shape, {.constant = true}}; }
+inline Input within(DrawRange range, const Shape& shape) { return {shape, {.range = range}}; }
 
 // Row of a table of cases.
 struct CaseRow {

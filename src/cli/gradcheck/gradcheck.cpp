@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/gradcheck/cases.h"
 #include "cli/terminal/log.h"
@@ -17,7 +18,6 @@
 namespace headlight::cli {
 namespace {
 
-// One row of the table.
 struct OpReport {
   std::string op;
   Index inputs = 0;    // cases tried
@@ -57,10 +57,7 @@ GradientCheckOptions check_options(const Options& options) {
 // Cases of one op; all cases if `op` is empty.
 GradientCases chosen_cases(const std::string& op) {
   GradientCases cases = all_gradient_cases();
-  std::vector<std::string> names;
-  for (const GradientCase& one : cases) {
-    names.push_back(one.op);
-  }
+  const std::vector<std::string> names = mapped(cases, &GradientCase::op);
   std::erase_if(cases, [&](const GradientCase& one) { return !op.empty() && one.op != op; });
   require(!cases.empty(), "--op: unknown op '", op, "'", did_you_mean(op, names));
   return cases;
@@ -124,15 +121,14 @@ std::string table_of(const std::vector<OpReport>& reports) {
 }
 
 Json json_of(const std::vector<OpReport>& reports) {
-  Json ops = Json::array();
-  for (const OpReport& report : reports) {
-    ops.push_back({{"op", report.op},
-                   {"inputs", report.inputs},
-                   {"elements", report.elements},
-                   {"largest_error", report.largest_error},
-                   {"passed", report.passed}});
-  }
-  return {{"passed", all_passed(reports)}, {"ops", ops}};
+  const auto op_json = [](const OpReport& report) -> Json {
+    return {{"op", report.op},
+            {"inputs", report.inputs},
+            {"elements", report.elements},
+            {"largest_error", report.largest_error},
+            {"passed", report.passed}};
+  };
+  return {{"passed", all_passed(reports)}, {"ops", mapped(reports, op_json)}};
 }
 
 Options gradcheck_options() {
@@ -144,20 +140,16 @@ Options gradcheck_options() {
   return options;
 }
 
-// Returns true if all gradients agree.
-bool check_and_print(const Options& options) {
-  const GradientCheckOptions check = check_options(options);
-  const std::vector<OpReport> reports = run_cases(chosen_cases(options.text("op")), check);
-  std::cout << (options.json() ? json_line(json_of(reports)) : table_of(reports));
-  return all_passed(reports);
-}
-
 }  // namespace
 
 int run_gradcheck(const Words& words) {
   bool passed = true;
-  run(gradcheck_options(), words,
-      [&](const Options& options) { passed = check_and_print(options); });
+  run(gradcheck_options(), words, [&](const Options& options) {
+    const GradientCheckOptions check = check_options(options);
+    const std::vector<OpReport> reports = run_cases(chosen_cases(options.text("op")), check);
+    std::cout << (options.json() ? json_line(json_of(reports)) : table_of(reports));
+    passed = all_passed(reports);
+  });
   return passed ? 0 : 1;
 }
 

@@ -3,6 +3,7 @@
 #include <limits>
 #include <map>
 
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/interventions.h"
@@ -48,10 +49,7 @@ Options circuit_options() {
        .positional = "MODEL",
        .details = kCircuitDetails + std::string("\n\n") + kTaskDetails,
        .examples = {
-           "headlight circuit runs/toy --clean \"Mina could not find her red key. She "
-           "looked under the table, but there was no red\" --corrupt \"Mina could not "
-           "find her red hat. She looked under the table, but there was no red\" "
-           "--answer \" key\" --wrong \" hat\" --svg circuit.svg",
+           "headlight circuit runs/toy " + kExamplePair + " --svg circuit.svg",
            "headlight circuit runs/toy --pairs pairs.jsonl --edges 40 --curve curve.svg"}});
   add_pair_options(options);
   add_intervene_options(options);
@@ -75,7 +73,6 @@ CircuitOptions circuit_options(const Options& options) {
           .faithfulness = faithfulness};
 }
 
-// Caution about the reliability of the circuit; "" for none.
 std::string caution_of(const CircuitResult& result, std::size_t pairs) {
   if (result.pairs_done == 0) {
     return "caution: the model does not do this task clearly: the circuit may be chance";
@@ -98,8 +95,7 @@ Json json_of(const CircuitResult& result, const std::vector<PatchingTask>& tasks
             {"edges", result.edges.size()},
             {"kept", result.kept},
             {"faithfulness", result.faithfulness},
-            {"circuit", Json::array()},
-            {"curve", Json::array()}};
+            {"circuit", Json::array()}};
   for (const CircuitEdge& edge : result.edges) {
     if (edge.is_kept) {
       json["circuit"].push_back({{"from", node_name(edge.from)},
@@ -108,9 +104,9 @@ Json json_of(const CircuitResult& result, const std::vector<PatchingTask>& tasks
                                  {"score", edge.score}});
     }
   }
-  for (const CircuitFit& fit : result.curve) {
-    json["curve"].push_back({{"edges", fit.edges}, {"faithfulness", fit.faithfulness}});
-  }
+  json["curve"] = mapped(result.curve, [](const CircuitFit& fit) -> Json {
+    return {{"edges", fit.edges}, {"faithfulness", fit.faithfulness}};
+  });
   return json;
 }
 
@@ -146,12 +142,13 @@ std::string text_of(const CircuitResult& result, const std::string& caution,
 }
 
 std::string curve_svg(const CircuitResult& result) {
-  PlotSeries series;
-  series.points = true;
-  for (const CircuitFit& fit : result.curve) {
-    series.x.push_back(std::log2(static_cast<double>(fit.edges)));
-    series.y.push_back(fit.faithfulness);
-  }
+  const auto edges = [](const CircuitFit& fit) {
+    return std::log2(static_cast<double>(fit.edges));
+  };
+  const PlotSeries series{.name = "",
+                          .x = mapped(result.curve, edges),
+                          .y = mapped(result.curve, &CircuitFit::faithfulness),
+                          .points = true};
   return line_plot_svg({.title = "Faithfulness of the strongest edges",
                         .x_label = "edges, as a power of two",
                         .y_label = "faithfulness",
@@ -159,31 +156,25 @@ std::string curve_svg(const CircuitResult& result) {
 }
 
 ResultArrays arrays_of(const CircuitResult& result) {
-  std::vector<double> scores;
-  std::vector<std::int32_t> kept;  // 1 or 0
-  std::vector<std::string> from;
-  std::vector<std::string> to;
-  std::vector<std::string> into;
-  for (const CircuitEdge& edge : result.edges) {
-    scores.push_back(edge.score);
-    kept.push_back(edge.is_kept ? 1 : 0);
-    from.push_back(node_name(edge.from));
-    to.push_back(node_name(edge.to));
-    into.emplace_back(edge.into ? name_of(*edge.into) : "");
-  }
-  std::vector<std::int32_t> edges;
-  std::vector<double> faithfulness;
-  for (const CircuitFit& fit : result.curve) {
-    edges.push_back(static_cast<std::int32_t>(fit.edges));
-    faithfulness.push_back(fit.faithfulness);
-  }
-  const Shape all{std::ssize(scores)};
-  const Shape points{std::ssize(edges)};
-  return {.tensors = {{"score", Tensor::from(scores, all)},
-                      {"kept", Tensor::from(kept, all)},
-                      {"curve_edges", Tensor::from(edges, points)},
-                      {"curve_faithfulness", Tensor::from(faithfulness, points)}},
-          .texts = {{"from", from}, {"to", to}, {"into", into}}};
+  const Shape all{std::ssize(result.edges)};
+  const Shape points{std::ssize(result.curve)};
+  const auto of_edges = [&](const auto& value) { return mapped(result.edges, value); };
+  const auto is_kept = [](const CircuitEdge& edge) { return edge.is_kept ? 1 : 0; };
+  const auto into = [](const CircuitEdge& edge) {
+    return std::string(edge.into ? name_of(*edge.into) : "");
+  };
+  const auto edge_count = [](const CircuitFit& fit) {
+    return static_cast<std::int32_t>(fit.edges);
+  };
+  return {
+      .tensors = {{"score", Tensor::from(of_edges(&CircuitEdge::score), all)},
+                  {"kept", Tensor::from(of_edges(is_kept), all)},
+                  {"curve_edges", Tensor::from(mapped(result.curve, edge_count), points)},
+                  {"curve_faithfulness",
+                   Tensor::from(mapped(result.curve, &CircuitFit::faithfulness), points)}},
+      .texts = {{"from", of_edges([](const CircuitEdge& edge) { return node_name(edge.from); })},
+                {"to", of_edges([](const CircuitEdge& edge) { return node_name(edge.to); })},
+                {"into", of_edges(into)}}};
 }
 
 // Grid of the kept edges, [readers, writers], the strongest first.
@@ -206,15 +197,14 @@ ResultGrid edge_grid(const CircuitResult& result) {
 }
 
 ResultGrid curve_grid(const CircuitResult& result) {
-  MatrixPlot plot{.title = "Faithfulness of the strongest edges",
-                  .row_title = "edges",
-                  .columns = {""},
-                  .limit = 1};
-  for (const CircuitFit& fit : result.curve) {
-    plot.rows.push_back(std::to_string(fit.edges));
-    plot.values.push_back(fit.faithfulness);
-  }
-  return {"faithfulness", std::move(plot)};
+  const auto edges = [](const CircuitFit& fit) { return std::to_string(fit.edges); };
+  return {"faithfulness",
+          {.title = "Faithfulness of the strongest edges",
+           .row_title = "edges",
+           .rows = mapped(result.curve, edges),
+           .columns = {""},
+           .values = mapped(result.curve, &CircuitFit::faithfulness),
+           .limit = 1}};
 }
 
 void write_files(const ResultFiles& files, const CircuitResult& result, const std::string& note) {

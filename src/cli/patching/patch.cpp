@@ -2,7 +2,7 @@
 #include <iostream>
 #include <limits>
 
-#include "base/display_text.h"
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/patching/patch_grid.h"
 #include "cli/patching/task_options.h"
@@ -10,7 +10,6 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
-#include "headlight/heads/effects/patching.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
@@ -65,10 +64,7 @@ Options patch_options() {
        .summary = "Find the heads that carry the difference between two texts.",
        .positional = "MODEL",
        .details = kPatchDetails + std::string("\n\n") + kTaskDetails,
-       .examples = {"headlight patch runs/toy --clean \"Mina could not find her red key. She "
-                    "looked under the table, but there was no red\" --corrupt \"Mina could not "
-                    "find her red hat. She looked under the table, but there was no red\" "
-                    "--answer \" key\" --wrong \" hat\"",
+       .examples = {"headlight patch runs/toy " + kExamplePair,
                     "headlight patch runs/toy --pairs pairs.jsonl --point resid_pre --by position "
                     "--method both --svg stream.svg",
                     "headlight patch runs/toy --pairs pairs.jsonl --point resid_pre --group "
@@ -96,12 +92,10 @@ Options patch_options() {
 ResultGrid grid_of(const PatchingResult& result, const std::string& name,
                    double HeadPatch::*measure) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  std::vector<HeadValue> heads;
-  for (const HeadPatch& patch : result.heads) {
-    heads.push_back({patch.head, {patch.*measure, kNone, kNone}});
-  }
   const TaskStrength strength = result.strength();
-  MatrixPlot plot = head_plot(heads);
+  MatrixPlot plot = head_plot(mapped(result.heads, [&](const HeadPatch& patch) {
+    return HeadValue{patch.head, {patch.*measure, kNone, kNone}};
+  }));
   plot.title = name == "recovered" ? "Recovered by each head" : "Difference with each head patched";
   plot.limit = name == "recovered" ? 1.0 : 0.0;
   plot.note =
@@ -160,8 +154,7 @@ std::string differences_text(const PatchingResult& result, const PatchingTask& t
 
 // Label and probability of a token, as "' Anna' (0.93)".
 std::string next_text(const NextToken& next, const Tokenizer& tokenizer) {
-  return "'" + display_label(tokenizer.token_label(next.id)) + "' (" +
-         fixed_number(next.probability, 2) + ")";
+  return quoted_label(next.id, tokenizer) + " (" + fixed_number(next.probability, 2) + ")";
 }
 
 std::string text_of(PatchingResult result, const PatchingTask& task, const Tokenizer& tokenizer) {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <span>
 
-#include "base/display_text.h"
+#include "base/transformed.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/progress.h"
 #include "headlight/heads/circuit/circuit.h"
@@ -19,13 +19,17 @@
 namespace headlight::cli {
 namespace {
 
-// Sets the parts to patch from --by. Other options determine the default.
+// Value of --by. Other options determine the default.
+std::string by_option(const Options& options, Point point) {
+  const bool has_heads = items_of(point) != PointItems::features;
+  return options.given("by")                                     ? options.text("by")
+         : options.given("group") && !options.given("positions") ? "group"
+         : has_heads                                             ? "head"
+                                                                 : "position";
+}
+
 void set_parts(const Options& options, PatchGridOptions& grid) {
-  const bool has_heads = items_of(grid.point) != PointItems::features;
-  const std::string by = options.given("by") ? options.text("by")
-                         : options.given("group") && !options.given("positions") ? "group"
-                         : has_heads                                             ? "head"
-                                                                                 : "position";
+  const std::string by = by_option(options, grid.point);
   grid.by_item = by.starts_with("head");
   grid.by_position = by == "position" || by == "head,position";
   grid.by_group = by == "group" || by == "head,group";
@@ -83,20 +87,19 @@ std::string caution_of(const PatchStudy& study, const Strength& strength, const 
   return few_documents_caution(std::ssize(study.pairs));
 }
 
-// Options of a study with its results.
 struct Report {
   const PatchGridOptions& options;
   const PatchStudy& study;
   const std::vector<PatchingTask>& tasks;  // a single task labels positions with its tokens
   const Tokenizer& tokenizer;
   Strength strength;
+  std::string by;
   std::string caution;
 
   bool is_one() const { return study.pairs.size() == 1; }
   std::string token(Index position) const {
     const auto& text = options.noising ? tasks[0].clean : tasks[0].corrupt;
-    return is_one() ? display_label(tokenizer.token_label(text[static_cast<std::size_t>(position)]))
-                    : "";
+    return is_one() ? shown_token(text[static_cast<std::size_t>(position)], tokenizer) : "";
   }
   std::string position_label(Index position) const {
     const std::string text = token(position);
@@ -107,13 +110,6 @@ struct Report {
     return cell.group ? *cell.group : cell.position ? position_label(*cell.position) : "";
   }
 };
-
-// Names of the axes of cells, as "head,position", "head", "position" or "layer".
-std::string by_name(const PatchGridOptions& options) {
-  const std::string place = options.by_position ? "position" : options.by_group ? "group" : "";
-  return options.by_item ? "head" + (place.empty() ? "" : "," + place)
-                         : (place.empty() ? "layer" : place);
-}
 
 Json cell_json(const MeanPatchCell& mean, const Report& report) {
   const PatchCell& cell = mean.cell;
@@ -142,22 +138,36 @@ Json cell_json(const MeanPatchCell& mean, const Report& report) {
 
 Json json_of(const Report& report) {
   const PatchGridOptions& options = report.options;
-  Json json{{"point", name_of(options.point)},
-            {"by", by_name(options)},
-            {"method", options.patch ? options.attribution ? "both" : "patch" : "attribution"},
-            {"noising", options.noising},
-            {"metric", metric_name(report.tasks)},
-            {"pairs", report.study.pairs.size()},
-            {"pairs_done", report.strength.clear},
-            {"caution", text_or_null(report.caution)},
-            {"clean_difference", report.strength.means.clean_difference},
-            {"corrupt_difference", report.strength.means.corrupt_difference},
-            {"correlation", report.study.correlation},
-            {"cells", Json::array()}};
-  for (const MeanPatchCell& mean : report.study.cells) {
-    json["cells"].push_back(cell_json(mean, report));
+  return {{"point", name_of(options.point)},
+          {"by", report.by},
+          {"method", options.patch ? options.attribution ? "both" : "patch" : "attribution"},
+          {"noising", options.noising},
+          {"metric", metric_name(report.tasks)},
+          {"pairs", report.study.pairs.size()},
+          {"pairs_done", report.strength.clear},
+          {"caution", text_or_null(report.caution)},
+          {"clean_difference", report.strength.means.clean_difference},
+          {"corrupt_difference", report.strength.means.corrupt_difference},
+          {"correlation", report.study.correlation},
+          {"cells", mapped(report.study.cells,
+                           [&](const MeanPatchCell& mean) { return cell_json(mean, report); })}};
+}
+
+struct Measure {
+  const char* name;
+  const char* title;
+  Interval MeanPatchCell::*value;
+};
+
+std::vector<Measure> measures_of(const PatchGridOptions& options) {
+  std::vector<Measure> measures;
+  if (options.patch) {
+    measures.push_back({"recovered", "Recovered by ", &MeanPatchCell::recovered});
   }
-  return json;
+  if (options.attribution) {
+    measures.push_back({"attribution", "Attributed by ", &MeanPatchCell::attribution});
+  }
+  return measures;
 }
 
 double shown_value(const PatchCell& cell, const PatchGridOptions& options) {
@@ -185,7 +195,6 @@ std::string differences_text(const Report& report) {
                               report.strength.clear, report.tokenizer);
 }
 
-// Cells sorted by absolute value, the largest first.
 std::vector<MeanPatchCell> sorted_cells(const Report& report) {
   std::vector<MeanPatchCell> cells = report.study.cells;
   std::ranges::stable_sort(cells, [&](const auto& a, const auto& b) {
@@ -197,22 +206,17 @@ std::vector<MeanPatchCell> sorted_cells(const Report& report) {
 
 Table table_of(const Report& report, std::span<const MeanPatchCell> cells) {
   const PatchGridOptions& options = report.options;
+  const std::vector<Measure> measures = measures_of(options);
   std::vector<Table::Column> columns{
       {options.noising ? "corrupt in clean" : "clean in corrupt", true}};
-  if (options.patch) {
-    columns.push_back({"recovered", false});
-  }
-  if (options.attribution) {
-    columns.push_back({"attribution", false});
+  for (const Measure& measure : measures) {
+    columns.push_back({measure.name});
   }
   Table table(std::move(columns));
   for (const MeanPatchCell& cell : cells) {
     std::vector<std::string> row{cell_name(cell.cell, report)};
-    if (options.patch) {
-      row.push_back(interval_text(cell.recovered, report));
-    }
-    if (options.attribution) {
-      row.push_back(interval_text(cell.attribution, report));
+    for (const Measure& measure : measures) {
+      row.push_back(interval_text(cell.*measure.value, report));
     }
     table.add(std::move(row));
   }
@@ -282,13 +286,11 @@ void set_cell(const Interval& value, std::size_t place, MatrixPlot& plot) {
 }
 
 // Grid of one measure of all cells. Several pairs give intervals.
-ResultGrid grid_of(const Report& report, const Layout& layout, const std::string& name,
-                   Interval MeanPatchCell::*measure) {
+ResultGrid grid_of(const Report& report, const Layout& layout, const Measure& measure) {
   const PatchGridOptions& options = report.options;
   const bool has_places = options.by_position || options.by_group;
   const bool is_doubtful = 2 * report.strength.clear < std::ssize(report.study.pairs);
-  MatrixPlot plot{.title = (name == "recovered" ? "Recovered by " : "Attributed by ") +
-                           std::string(name_of(options.point)),
+  MatrixPlot plot{.title = std::string(measure.title) + std::string(name_of(options.point)),
                   .row_title = has_places && options.by_item ? "head" : "layer",
                   .column_title = options.by_position ? "position"
                                   : options.by_group  ? "group"
@@ -305,22 +307,15 @@ ResultGrid grid_of(const Report& report, const Layout& layout, const std::string
     plot.lows = plot.highs = plot.values;
   }
   for (std::size_t i = 0; i < layout.places.size(); ++i) {
-    set_cell(report.study.cells[i].*measure, layout.places[i], plot);
+    set_cell(report.study.cells[i].*measure.value, layout.places[i], plot);
   }
-  return {name, std::move(plot)};
+  return {measure.name, std::move(plot)};
 }
 
-// Grids of the requested measures, patching first.
 std::vector<ResultGrid> grids_of(const Report& report) {
   const Layout layout = layout_of(report);
-  std::vector<ResultGrid> grids;
-  if (report.options.patch) {
-    grids.push_back(grid_of(report, layout, "recovered", &MeanPatchCell::recovered));
-  }
-  if (report.options.attribution) {
-    grids.push_back(grid_of(report, layout, "attribution", &MeanPatchCell::attribution));
-  }
-  return grids;
+  return mapped(measures_of(report.options),
+                [&](const Measure& measure) { return grid_of(report, layout, measure); });
 }
 
 ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {
@@ -372,7 +367,9 @@ void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
   grid.progress = progress_bar("patching");
   const PatchStudy study = patch_pairs(*loaded.model, tasks, grid);
   grid.progress = {};
-  Report report{grid, study, tasks, *loaded.tokenizer, strength_of(study), ""};
+  Report report{
+      grid, study, tasks, *loaded.tokenizer, strength_of(study), by_option(options, grid.point),
+      ""};
   report.caution = caution_of(study, report.strength, tasks.front(), *loaded.tokenizer);
   const std::vector<ResultGrid> grids = grids_of(report);
   files.write(grids, [&] { return page_of(report, grids); });

@@ -15,6 +15,11 @@
 
 namespace headlight::cli {
 
+const std::string kExamplePair =
+    "--clean \"Mina could not find her red key. She looked under the table, but there was no red\" "
+    "--corrupt \"Mina could not find her red hat. She looked under the table, but there was no "
+    "red\" --answer \" key\" --wrong \" hat\"";
+
 const char* const kTaskDetails =
     "The metric is log p(answer) - log p(wrong) after the text. For single tokens this is the "
     "difference of their logits. Answers of several tokens, which may differ in length, use "
@@ -27,7 +32,7 @@ namespace {
 
 bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= 9 &&
-         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+         text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 // First and last position of "3", "5-6" or "last"; none for other text.
@@ -126,8 +131,7 @@ TokenGroup group_of(const std::string& name, const Json& what, const PatchingTas
 
 // Adds a group, or replaces the group with its name.
 void add_group(std::vector<TokenGroup>& groups, TokenGroup group) {
-  const auto same = std::ranges::find_if(
-      groups, [&](const TokenGroup& other) { return other.name == group.name; });
+  const auto same = std::ranges::find(groups, group.name, &TokenGroup::name);
   if (same == groups.end()) {
     groups.push_back(std::move(group));
   } else {
@@ -135,7 +139,6 @@ void add_group(std::vector<TokenGroup>& groups, TokenGroup group) {
   }
 }
 
-// Adds the groups of --group to a task.
 void add_groups(const std::vector<std::string>& groups, PatchingTask& task,
                 const Tokenizer& tokenizer) {
   for (const std::string& text : groups) {

@@ -11,6 +11,8 @@
 // Pairs of texts for `headlight patch` and `circuit`.
 namespace headlight::cli {
 
+// Options of one pair, for examples.
+extern const std::string kExamplePair;
 // Format of answers and groups, for --help.
 extern const char* const kTaskDetails;
 

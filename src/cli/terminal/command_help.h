@@ -55,13 +55,13 @@ std::string help_text(const CommandInfo& info, const std::vector<OptionInfo>& op
 // Returns the page for man(1), in section 1.
 std::string manual_page(const CommandInfo& info, const std::vector<OptionInfo>& options);
 
-// Returns the part of a completion script that completes one command.
-std::string completion_part(HelpForm shell, const CommandInfo& info,
-                            const std::vector<OptionInfo>& options);
-
-// Beginning and end of a completion script, around the parts of all commands.
-std::string_view completion_begin(HelpForm shell);
-std::string_view completion_end(HelpForm shell);
+// A completion script: `part` completes one command, between a beginning and an end.
+struct CompletionScript {
+  std::string_view begin;
+  std::string (*part)(const CommandInfo& info, const std::vector<OptionInfo>& options);
+  std::string_view end;
+};
+CompletionScript completion_script(HelpForm shell);
 
 }  // namespace headlight::cli
 

@@ -1,3 +1,5 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 
 #include "cli/terminal/command_help.h"
@@ -54,16 +56,8 @@ end
 complete -c headlight -f
 )";
 
-std::string pattern_of(const CommandInfo& info, std::string_view rest) {
-  return info.name + " " + std::string(rest);
-}
-
 std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    text += (text.empty() ? "" : " ") + word;
-  }
-  return text;
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 // Returns the beginning of a help text, for lists of completions.
@@ -79,11 +73,6 @@ bool takes_positional(const CommandInfo& info) {
   return info.positional_choices.empty() && !info.positional.empty();
 }
 
-// Words that may follow an option.
-std::string bash_values(const OptionInfo& option) {
-  return "words='" + joined(option.choices) + "'" + (option.is_path ? " paths=1" : "");
-}
-
 std::string bash_part(const CommandInfo& info, const std::vector<OptionInfo>& options) {
   std::string all;
   std::string none;  // options whose values cannot be completed
@@ -92,14 +81,15 @@ std::string bash_part(const CommandInfo& info, const std::vector<OptionInfo>& op
     const std::string name = "--" + option.name;
     all += name + " ";
     if (!option.choices.empty() || option.is_path) {
-      text += "        " + name + ") " + bash_values(option) + " ;;\n";
+      text += "        " + name + ") words='" + joined(option.choices) + "'" +
+              (option.is_path ? " paths=1" : "") + " ;;\n";
     } else if (option.takes != Takes::nothing) {
       none += (none.empty() ? "" : "|") + name;
     }
   }
   const bool is_table = options.empty();
-  return "    '" + pattern_of(info, "'") + (is_table ? "" : "*") + ")\n      case $before in\n" +
-         text + (none.empty() ? "" : "        " + none + ") ;;\n") + "        *) options='" + all +
+  return "    '" + info.name + " '" + (is_table ? "" : "*") + ")\n      case $before in\n" + text +
+         (none.empty() ? "" : "        " + none + ") ;;\n") + "        *) options='" + all +
          "' words='" + joined(info.positional_choices) + "'" +
          (takes_positional(info) ? " paths=1" : "") + " ;;\n      esac ;;\n";
 }
@@ -138,8 +128,7 @@ std::string zsh_spec(const OptionInfo& option) {
 }
 
 std::string zsh_part(const CommandInfo& info, const std::vector<OptionInfo>& options) {
-  std::string text =
-      "    ('" + pattern_of(info, "'") + (options.empty() ? "" : "*") + ") specs=(\n";
+  std::string text = "    ('" + info.name + " '" + (options.empty() ? "" : "*") + ") specs=(\n";
   for (const OptionInfo& option : options) {
     text += zsh_spec(option);
   }
@@ -152,7 +141,7 @@ std::string zsh_part(const CommandInfo& info, const std::vector<OptionInfo>& opt
 }
 
 std::string fish_line(const CommandInfo& info, bool is_table, const std::string& rest) {
-  return "complete -c headlight -n \"__headlight_at '" + pattern_of(info, is_table ? "'" : "*'") +
+  return "complete -c headlight -n \"__headlight_at '" + info.name + (is_table ? " '" : " *'") +
          "\" " + rest + "\n";
 }
 
@@ -177,19 +166,10 @@ std::string fish_part(const CommandInfo& info, const std::vector<OptionInfo>& op
 
 }  // namespace
 
-std::string completion_part(HelpForm shell, const CommandInfo& info,
-                            const std::vector<OptionInfo>& options) {
-  return shell == HelpForm::bash  ? bash_part(info, options)
-         : shell == HelpForm::zsh ? zsh_part(info, options)
-                                  : fish_part(info, options);
-}
-
-std::string_view completion_begin(HelpForm shell) {
-  return shell == HelpForm::bash ? kBashBegin : shell == HelpForm::zsh ? kZshBegin : kFishBegin;
-}
-
-std::string_view completion_end(HelpForm shell) {
-  return shell == HelpForm::bash ? kBashEnd : shell == HelpForm::zsh ? kZshEnd : "";
+CompletionScript completion_script(HelpForm shell) {
+  return shell == HelpForm::bash  ? CompletionScript{kBashBegin, bash_part, kBashEnd}
+         : shell == HelpForm::zsh ? CompletionScript{kZshBegin, zsh_part, kZshEnd}
+                                  : CompletionScript{kFishBegin, fish_part, ""};
 }
 
 }  // namespace headlight::cli

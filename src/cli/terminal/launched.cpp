@@ -8,11 +8,6 @@
 namespace headlight::cli {
 namespace {
 
-void be_silent() {
-  set_log_level("off");
-  std::ignore = std::freopen("/dev/null", "w", stdout);
-}
-
 // Connections to the other processes. They close at program exit, after errors were printed:
 // closing may take long if a process was lost.
 struct Launched {
@@ -32,7 +27,8 @@ Processes& all_processes() {
     launched().was_tried = true;
     launched().processes = launched_processes();
     if (launched().processes != nullptr && !launched().processes->leads()) {
-      be_silent();
+      set_log_level("off");
+      std::ignore = std::freopen("/dev/null", "w", stdout);
     }
   }
   return launched().processes != nullptr ? *launched().processes : alone();

@@ -9,6 +9,7 @@
 
 #include "base/read_number.h"
 #include "base/split.h"
+#include "base/transformed.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/error.h"
 #include "headlight/base/nearest_name.h"
@@ -22,11 +23,6 @@ namespace {
 
 bool is_boolean(std::string_view text) {
   return text == "true" || text == "false" || text == "True" || text == "False";
-}
-
-std::string with_underscores(std::string name) {
-  std::ranges::replace(name, '-', '_');
-  return name;
 }
 
 // Reads a whole text as a number of type T.
@@ -53,11 +49,8 @@ Options::Options(CommandInfo info) : info_(std::move(info)) {
   value("threads",
         "Compute with this number of threads (default: OMP_NUM_THREADS, or one for each core). "
         "Results do not depend on it");
-  std::vector<std::string_view> variants;
-  for (const kernels::CpuVariant variant : kernels::kCpuVariants) {
-    variants.push_back(kernels::name_of(variant));
-  }
-  choice("cpu_variant", "Instruction set (default: the best of this CPU)", variants);
+  choice("cpu_variant", "Instruction set (default: the best of this CPU)",
+         mapped(kernels::kCpuVariants, [](auto variant) { return kernels::name_of(variant); }));
   value("products",
         "Code for matrix products: own (Headlight's), blas (OpenBLAS), or auto, the default "
         "(Headlight's where it is as fast). Attention, bfloat16 products, and generation after the "
@@ -115,46 +108,34 @@ const OptionInfo& Options::at(const std::string& name) const {
   return *option;
 }
 
-// Ignored options have a value, as in the programs that they come from.
-OptionInfo::Takes Options::takes_of(std::string_view name) const {
-  const OptionInfo* option = find(name);
-  return option == nullptr ? Takes::value : option->takes;
-}
-
 std::string Options::known_name(const std::string& given) const {
-  const std::string spelled = with_underscores(given);
-  const auto alias = aliases_.find(spelled);
-  const std::string name = alias == aliases_.end() ? spelled : alias->second;
+  std::string name = given;
+  std::ranges::replace(name, '-', '_');
+  if (const auto alias = aliases_.find(name); alias != aliases_.end()) {
+    name = alias->second;
+  }
   if (find(name) == nullptr && std::ranges::find(ignored_, name) == ignored_.end()) {
-    std::vector<std::string> known;
-    for (const OptionInfo& option : declared_) {
-      known.push_back(option.name);
-    }
-    const std::string near = nearest_name(name, known);
+    const std::string near = nearest_name(name, mapped(declared_, &OptionInfo::name));
     fail("unknown option --", given, near.empty() ? "" : "; did you mean --" + near + "?",
          " (see headlight ", info_.name, " --help)");
   }
   return name;
 }
 
-// Name of the option if it takes several values; "" otherwise.
-std::string Options::list_at(const std::string& argument) const {
-  if (!argument.starts_with("--")) {
-    return {};
-  }
-  const std::string name = known_name(argument.substr(2, argument.find('=') - 2));
-  return takes_of(name) == Takes::values ? name : std::string();
-}
-
-// Reads the option at arguments[i]. Returns the index of its last argument.
-std::size_t Options::read_option(const std::vector<std::string>& arguments, std::size_t i) {
+// Reads the option at arguments[i]. Returns the index of its last argument. `list` becomes the name
+// of the option if it takes several values.
+std::size_t Options::read_option(const std::vector<std::string>& arguments, std::size_t i,
+                                 std::string& list) {
   const std::string& argument = arguments[i];
   require(argument.starts_with("--"), "unknown option '", argument,
           "': options start with --; see headlight ", info_.name, " --help");
   const std::size_t equals = argument.find('=');
   const bool has_value = equals != std::string::npos;
   const std::string name = known_name(argument.substr(2, equals - 2));
-  const Takes takes = takes_of(name);
+  const OptionInfo* option = find(name);
+  // Ignored options have a value, as in the programs that they come from.
+  const Takes takes = option == nullptr ? Takes::value : option->takes;
+  list = takes == Takes::values ? name : "";
   if (takes == Takes::nothing) {
     require(!has_value, "--", name, ": takes no value");
     add_value(name, "");
@@ -218,23 +199,11 @@ void Options::place_words(const std::vector<Word>& words) {
 }
 
 std::string Options::help(HelpForm form) const {
-  switch (form) {
-    case HelpForm::usual:
-    case HelpForm::all:
-      return help_text(info_, declared_, form == HelpForm::all);
-    case HelpForm::man:
-      return manual_page(info_, declared_);
-    default:
-      return completion_part(form, info_, declared_);
+  if (form == HelpForm::usual || form == HelpForm::all) {
+    return help_text(info_, declared_, form == HelpForm::all);
   }
-}
-
-// Reads the word after --help if it names a form. Returns the number of words read.
-std::size_t Options::read_help_form(const std::vector<std::string>& arguments, std::size_t i) {
-  const std::optional<HelpForm> form =
-      i < arguments.size() ? help_form(arguments[i]) : std::nullopt;
-  form_ = form.value_or(form_);
-  return form ? 1 : 0;
+  return form == HelpForm::man ? manual_page(info_, declared_)
+                               : completion_script(form).part(info_, declared_);
 }
 
 bool Options::parse(const std::vector<std::string>& arguments) {
@@ -252,10 +221,12 @@ bool Options::parse(const std::vector<std::string>& arguments) {
       only_positionals = true;
     } else if (argument == "-h" || argument == "--help") {
       add_value("help", "");
-      i += read_help_form(arguments, i + 1);
+      if (const auto form = help_form(i + 1 < arguments.size() ? arguments[i + 1] : "")) {
+        form_ = *form;
+        ++i;
+      }
     } else {
-      list = list_at(argument);
-      i = read_option(arguments, i);
+      i = read_option(arguments, i, list);
     }
   }
   if (given("help")) {
@@ -325,11 +296,9 @@ double Options::number(const std::string& name) const {
 }
 
 std::vector<Index> Options::integers(const std::string& name) const {
-  std::vector<Index> result;
-  for (const std::string& part : split_at_commas(text(name))) {
-    result.push_back(parse_number<Index>(name, part, "whole numbers separated by commas"));
-  }
-  return result;
+  return mapped(split_at_commas(text(name)), [&](const std::string& part) {
+    return parse_number<Index>(name, part, "whole numbers separated by commas");
+  });
 }
 
 const std::string& Options::positional() const {

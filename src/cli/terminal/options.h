@@ -91,7 +91,6 @@ class Options {
   // Numbers of a list like "0,2,5"; empty if not given.
   std::vector<Index> integers(const std::string& name) const;
   bool json() const { return given("json"); }
-  // True if the command has this option.
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
   const std::vector<std::string>& positionals() const { return positionals_; }
@@ -110,10 +109,8 @@ class Options {
   Options& mark(std::initializer_list<std::string_view> names, bool OptionInfo::*property);
   const OptionInfo* find(std::string_view name) const;  // nullptr: unknown or ignored option
   const OptionInfo& at(const std::string& name) const;
-  Takes takes_of(std::string_view name) const;
-  std::size_t read_option(const std::vector<std::string>& arguments, std::size_t i);
-  std::size_t read_help_form(const std::vector<std::string>& arguments, std::size_t i);
-  std::string list_at(const std::string& argument) const;
+  std::size_t read_option(const std::vector<std::string>& arguments, std::size_t i,
+                          std::string& list);
   void add_value(const std::string& name, const std::string& value);
   // Assigns words to positional arguments and to values.
   void place_words(const std::vector<Word>& words);
@@ -154,7 +151,6 @@ std::string output_file(const Options& options, const std::string& name,
 int run(Options options, const std::vector<std::string>& words,
         const std::function<void(const Options& options)>& command);
 
-// Value of --seed, at least 0.
 std::uint64_t seed_option(const Options& options);
 
 }  // namespace headlight::cli

@@ -22,8 +22,6 @@ namespace {
 constexpr double kRedrawSeconds = 0.1;
 constexpr double kSmoothing = 0.95;  // smoothing of the displayed loss
 
-int columns() { return columns_of(Stream::errors).value_or(kUsualColumns); }
-
 std::string memory_text(const MemoryPlan& plan) {
   return "memory: about " + bytes_text(plan.total()) +
          (plan.available > 0 ? " of the " + bytes_text(plan.available) + " available" : "") +
@@ -141,14 +139,14 @@ void TrainProgress::draw_bar(const StepMetrics& metrics) {
                      grouped(std::llround(tokens_per_second())) + " tok/s",
                      fmt::format("lr {:.1e}", metrics.learning_rate),
                      fmt::format("norm {:.2f}", metrics.gradient_norm)},
-                    columns()));
+                    columns_of(Stream::errors)));
 }
 
 std::string TrainProgress::loss_curve() const {
   constexpr int kWidest = 60;
   constexpr int kAxis = 11;  // columns of the labels and the axis
   return line_chart(losses_.points(),
-                    {.width = std::clamp(columns() - kAxis, 1, kWidest),
+                    {.width = std::clamp(columns_of(Stream::errors) - kAxis, 1, kWidest),
                      .x_label = "training loss, steps " + grouped(first_iteration_ + 1) + " to " +
                                 grouped(last_iteration_ + 1)});
 }
@@ -184,7 +182,7 @@ std::function<void(double)> progress_bar(const std::string& label) {
       const double left = share > 0 ? seconds / share - seconds : 0;
       bar->draw(progress_line(
           share, {fixed_number(100 * share, 0) + "%", label, "ETA " + duration_text(left)},
-          columns()));
+          columns_of(Stream::errors)));
     }
   };
 }

@@ -49,7 +49,6 @@ class TrainProgress : public TrainObserver {
 
   // Chart of the losses of this run, printed at its end.
   std::string loss_curve() const;
-  // Since the start.
   double tokens_per_second() const;
 
  private:

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/read_number.h"
+#include "base/transformed.h"
 #include "cli/terminal/log.h"
 #include "headlight/base/utf8.h"
 #include "io/input_format_check.h"
@@ -24,10 +25,8 @@ bool gives_text(const Options& options) {
 }
 
 std::vector<std::int32_t> ids_option(const Options& options, const Tokenizer& tokenizer) {
-  std::vector<std::int32_t> ids;
-  for (const Index id : options.integers("ids")) {
-    ids.push_back(checked_id(id, tokenizer, "--ids"));
-  }
+  std::vector<std::int32_t> ids =
+      mapped(options.integers("ids"), [&](Index id) { return checked_id(id, tokenizer, "--ids"); });
   require(!ids.empty(), "--ids: expected ids of tokens, as 1,4093, got none");
   return ids;
 }

@@ -43,7 +43,6 @@ std::int32_t token_of(const std::string& text, const std::string& about,
 // an empty text.
 std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& about,
                                     const Tokenizer& tokenizer, const std::string& place = {});
-// token_of() for the value of an option.
 std::int32_t token_option(const Options& options, const std::string& name,
                           const Tokenizer& tokenizer);
 

@@ -3,6 +3,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string_view>
 
@@ -25,10 +27,10 @@ bool is_terminal(Stream stream) { return ::isatty(descriptor_of(stream)) == 1; }
 
 bool can_redraw(Stream stream) { return is_terminal(stream) && supports_escape_codes(); }
 
-std::optional<int> columns_of(Stream stream) {
+int columns_of(Stream stream, int usual) {
   winsize size{};
   const bool known = ::ioctl(descriptor_of(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? std::optional<int>(size.ws_col) : std::nullopt;
+  return known ? size.ws_col : usual;
 }
 
 bool has_colours(Stream stream) {
@@ -42,9 +44,8 @@ bool has_light_background() {
   const char* colours = std::getenv("COLORFGBG");
   const std::string_view text(colours == nullptr ? "" : colours);
   const std::string_view ground = text.substr(text.find_last_of(';') + 1);
-  const bool one_digit = ground == "7" || ground == "9";
-  return one_digit ||
-         (ground.size() == 2 && ground[0] == '1' && ground[1] >= '0' && ground[1] <= '5');
+  constexpr std::array<std::string_view, 8> kLight{"7", "9", "10", "11", "12", "13", "14", "15"};
+  return std::ranges::find(kLight, ground) != kLight.end();
 }
 
 }  // namespace headlight::cli

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 // Capabilities of the terminal behind a stream.
 namespace headlight::cli {
 
@@ -15,8 +13,8 @@ bool can_redraw(Stream stream);
 // Line width if no terminal gives one.
 inline constexpr int kUsualColumns = 80;
 
-// Columns of the terminal; none if the stream is no terminal or does not report them.
-std::optional<int> columns_of(Stream stream);
+// Columns of the terminal; `usual` if the stream is no terminal or does not report them.
+int columns_of(Stream stream, int usual = kUsualColumns);
 
 // True for a terminal whose user did not ask for plain text (https://no-color.org).
 bool has_colours(Stream stream);

@@ -11,6 +11,7 @@
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_dataset.h"
 #include "headlight/io/token_file.h"
+#include "io/input_format_check.h"
 
 namespace headlight::cli {
 namespace {
@@ -30,9 +31,7 @@ void add_format_options(Options& options) {
       .choice("documents", "Split plain text into documents at", kChoiceNames<DocumentSplit>,
               "none")
       .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
-      .value("jsonl",
-             "Key of the text in JSON lines, one document per line. Without it, the key is 'text' "
-             "in .jsonl files, and other files are plain text");
+      .value("jsonl", kJsonlHelp);
   options.basic({"documents"});
 }
 
@@ -131,6 +130,23 @@ std::vector<TextFile> find_texts(const std::vector<std::string>& names,
   std::vector<TextFile> files = find_text_files(names, token_file, &warnings);
   log_warnings(warnings);
   return files;
+}
+
+std::size_t read_texts(const std::vector<TextFile>& files, const TextFormat& format,
+                       const std::function<void(const TextFile&, const TextPart&)>& use) {
+  std::size_t bytes = 0;
+  std::vector<std::string> warnings;
+  for (const TextFile& file : files) {
+    InputFormatCheck look(file, format);
+    read_text(file, format, [&](const TextPart& part) {
+      look.add(part.text);
+      use(file, part);
+      bytes += part.text.size();
+    });
+    look.add_to(warnings);
+  }
+  log_warnings(warnings);
+  return bytes;
 }
 
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <memory>
+
 #include "cli/terminal/options.h"
 #include "headlight/data/dataset.h"
 #include "headlight/formats/model_directory.h"
@@ -17,6 +20,10 @@ inline constexpr const char* kTextsHelp =
 inline constexpr const char* kTextsOrIdsHelp =
     "Read these UTF-8 texts or .jsonl files, also .gz or .zst, or token ids (FILE.bin): files, a "
     "folder, or a pattern like 'books/*.txt'; - is standard input";
+
+inline constexpr const char* kJsonlHelp =
+    "Key of the text in JSON lines, one document per line. Without it, the key is 'text' in .jsonl "
+    "files, and other files are plain text";
 
 // Adds --documents, --separator and --jsonl.
 void add_format_options(Options& options);
@@ -43,7 +50,6 @@ BeginToken begin_option(const Options& options);
 // and longer contexts show little more about a head.
 LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options);
 
-// Text format of --documents, --separator and --jsonl.
 TextFormat text_format(const Options& options);
 
 // Documents of --text, split as --documents says. Throws Error for an empty text or one that is not
@@ -61,6 +67,11 @@ inline constexpr const char* kTokenDtypeHelp = "Type of the ids in .bin files";
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name = "data",
                             std::string_view token_file = kTrainFile);
+
+// Passes all parts of the texts to `use`. Logs warnings about files that look like another format.
+// Returns the number of bytes.
+std::size_t read_texts(const std::vector<TextFile>& files, const TextFormat& format,
+                       const std::function<void(const TextFile&, const TextPart&)>& use);
 
 // Reads files that have been found already.
 TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,

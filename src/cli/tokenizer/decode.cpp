@@ -2,6 +2,7 @@
 #include <iostream>
 #include <span>
 
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
@@ -60,28 +61,20 @@ Ids ids_in_text(const std::string& path, const Tokenizer& tokenizer) {
   return ids;
 }
 
-// Passes the ids of a token file to `use`, part by part. A file without ids gives an empty text.
-template <class Use>
-void decode_token_file(const Options& options, const Tokenizer& tokenizer, const Use& use) {
-  const TokenFile file =
-      open_token_file(options.text("file"), tokenizer, options.chosen<TokenDtype>("token_dtype"));
-  if (!file.note.empty()) {
-    log_info(file.note);
-  }
-  file.ids.for_each_part(use);
-}
-
+// Passes the ids to `use`, those of a token file part by part.
 template <class Use>
 void decode_source(const Options& options, const Tokenizer& tokenizer, const Use& use) {
   const std::string path = options.text("file");
   if (options.given("ids")) {
-    Ids ids;
-    for (const Index id : options.integers("ids")) {
-      ids.push_back(checked_id(id, tokenizer, "--ids"));
-    }
-    use(ids);
+    use(mapped(options.integers("ids"),
+               [&](Index id) { return checked_id(id, tokenizer, "--ids"); }));
   } else if (is_token_file(path)) {
-    decode_token_file(options, tokenizer, use);
+    const TokenFile file =
+        open_token_file(path, tokenizer, options.chosen<TokenDtype>("token_dtype"));
+    if (!file.note.empty()) {
+      log_info(file.note);
+    }
+    file.ids.for_each_part(use);
   } else {
     use(ids_in_text(path, tokenizer));
   }

@@ -1,3 +1,5 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <functional>
 #include <iostream>
 #include <utility>
@@ -11,7 +13,6 @@
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/shards/shards.h"
 #include "headlight/io/text_source.h"
-#include "io/input_format_check.h"
 #include "text/text_encoder.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -99,20 +100,9 @@ std::size_t encode_source(const Options& options, const Source& source, const Te
     use(encoder.encode(text), true);
     return text.size();
   }
-  std::size_t bytes = 0;
-  std::vector<std::string> warnings;
-  for (const TextFile& file : source.files) {
-    const bool documents = source.format.gives_documents(file);
-    InputFormatCheck look(file, source.format);
-    read_text(file, source.format, [&](const TextPart& part) {
-      look.add(part.text);
-      use(encoder.encode(part.text), documents || part.number == 0);
-      bytes += part.text.size();
-    });
-    look.add_to(warnings);
-  }
-  log_warnings(warnings);
-  return bytes;
+  return read_texts(source.files, source.format, [&](const TextFile& file, const TextPart& part) {
+    use(encoder.encode(part.text), source.format.gives_documents(file) || part.number == 0);
+  });
 }
 
 TokenDtype output_dtype(const Options& options, const Tokenizer& tokenizer) {
@@ -149,15 +139,14 @@ void write_file_of_ids(const Options& options, const Tokenizer& tokenizer, const
     });
     close_document();
   });
-  const bool wide = dtype == TokenDtype::uint32;
   if (options.json()) {
-    const char* name = wide ? "uint32" : "uint16";
-    print_json({{"tokens", tokens}, {"bytes", bytes}, {"file", path}, {"token_dtype", name}});
+    print_json(
+        {{"tokens", tokens}, {"bytes", bytes}, {"file", path}, {"token_dtype", name_of(dtype)}});
     return;
   }
   std::cout << "wrote " << escaped(path) << ": " << grouped(static_cast<Index>(tokens)) << " tokens"
-            << (wide ? " of 32 bits" : "") << ", from " << grouped(static_cast<Index>(bytes))
-            << " bytes\n";
+            << (dtype == TokenDtype::uint32 ? " of 32 bits" : "") << ", from "
+            << grouped(static_cast<Index>(bytes)) << " bytes\n";
 }
 
 void write_shards(const Options& options, const Tokenizer& tokenizer, const Source& source) {
@@ -185,19 +174,10 @@ void write_shards(const Options& options, const Tokenizer& tokenizer, const Sour
   }
   std::cout << escaped(folder) << ": " << grouped(result.tokens) << " tokens of "
             << grouped(result.documents) << " documents in " << grouped(std::ssize(result.shards))
-            << " files";
-  std::cout << (result.found > 0 ? concat_text(", ", grouped(result.found), " already existed")
+            << " files"
+            << (result.found > 0 ? concat_text(", ", grouped(result.found), " already existed")
                                  : "")
             << "\n";
-}
-
-std::string joined(const Ids& ids, std::string_view separator) {
-  std::string text;
-  for (const std::int32_t id : ids) {
-    text += text.empty() ? "" : separator;
-    text += std::to_string(id);
-  }
-  return text;
 }
 
 // Prints ids as they arrive, several documents as a list of lists. Prints nothing before the first
@@ -215,7 +195,8 @@ class IdPrinter {
     }
     is_first_ = false;
     const std::string_view separator = json_ ? ", " : " ";
-    std::cout << (has_ids_ && !ids.empty() ? separator : "") << joined(ids, separator);
+    std::cout << (has_ids_ && !ids.empty() ? separator : "")
+              << fmt::format("{}", fmt::join(ids, separator));
     has_ids_ = has_ids_ || !ids.empty();
   }
   void close() const {

@@ -1,3 +1,5 @@
+#include <spdlog/fmt/fmt.h>
+
 #include <iostream>
 
 #include "base/display_text.h"
@@ -94,19 +96,16 @@ std::string text_of(const Tokenizer& tokenizer, const Summary& summary) {
   for (const SpecialToken& token : summary.special) {
     add("special token", display_label(token.name), " = ", token.id);
   }
-  add("longest token", display_label(tokenizer.token_label(summary.longest)), " (",
-      summary.longest_bytes, " bytes, id ", summary.longest, ")");
+  add("longest token", shown_token(summary.longest, tokenizer), " (", summary.longest_bytes,
+      " bytes, id ", summary.longest, ")");
   if (tokenizer.prepends_begin_token()) {
     add("a prompt begins", "with ",
         display_label(tokenizer.special_name(tokenizer.begin_of_text())));
   } else {
     add("a prompt begins", "with its text");
   }
-  std::string ends;
-  for (const std::int32_t id : tokenizer.stop_tokens()) {
-    ends += (ends.empty() ? "" : ", ") + display_label(tokenizer.token_label(id));
-  }
-  add("a text ends", "with ", ends.empty() ? "no token" : ends);
+  const std::vector<std::string> ends = shown_tokens(tokenizer.stop_tokens(), tokenizer);
+  add("a text ends", "with ", ends.empty() ? "no token" : fmt::format("{}", fmt::join(ends, ", ")));
   return text;
 }
 

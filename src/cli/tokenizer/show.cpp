@@ -1,7 +1,7 @@
 #include <array>
 #include <iostream>
 
-#include "base/display_text.h"
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
@@ -44,7 +44,7 @@ struct Cell {
 std::vector<Cell> cells_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
   std::vector<Cell> cells;
   for (const std::int32_t id : ids) {
-    Cell cell{.label = display_label(tokenizer.token_label(id)), .id = std::to_string(id)};
+    Cell cell{.label = shown_token(id, tokenizer), .id = std::to_string(id)};
     cell.width = std::max(display_width(cell.label), cell.id.size());
     cells.push_back(std::move(cell));
   }
@@ -81,13 +81,12 @@ std::string rows_text(const std::vector<Cell>& cells, std::size_t width) {
 }
 
 Json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
-  Json tokens = Json::array();
-  for (const std::int32_t id : ids) {
-    tokens.push_back({{"id", id},
-                      {"label", tokenizer.token_label(id)},
-                      {"bytes", tokenizer.token_bytes(id).size()}});
-  }
-  return {{"tokens", tokens}};
+  const auto token_of = [&](std::int32_t id) -> Json {
+    return {{"id", id},
+            {"label", tokenizer.token_label(id)},
+            {"bytes", tokenizer.token_bytes(id).size()}};
+  };
+  return {{"tokens", mapped(ids, token_of)}};
 }
 
 void tokenizer_show_command(const Options& options) {
@@ -97,7 +96,7 @@ void tokenizer_show_command(const Options& options) {
   const auto tokenizer = open_tokenizer_aloud(options.positionals()[0]);
   const TextEncoder encoder(*tokenizer, special_tokens_option(options));
   const std::vector<std::int32_t> ids = encoder.encode(options.positionals()[1]);
-  const auto width = static_cast<std::size_t>(columns_of(Stream::output).value_or(kUsualColumns));
+  const auto width = static_cast<std::size_t>(columns_of(Stream::output));
   std::cout << (options.json() ? json_line(json_of(ids, *tokenizer))
                                : rows_text(cells_of(ids, *tokenizer), width));
 }

@@ -8,16 +8,14 @@
 namespace headlight::cli {
 namespace {
 
-constexpr std::array kSubcommands{
-    Command{"Subcommands", "train", "Learn a byte-level BPE tokenizer from text",
-            run_tokenizer_train},
-    Command{"Subcommands", "encode", "Turn text into token ids, a train.bin or shards",
-            run_tokenizer_encode},
-    Command{"Subcommands", "decode", "Turn token ids into text", run_tokenizer_decode},
-    Command{"Subcommands", "info", "Show the size and special tokens of a tokenizer",
-            run_tokenizer_info},
-    Command{"Subcommands", "show", "Print the tokens of a text with their ids", run_tokenizer_show},
-};
+constexpr auto kSubcommands = std::to_array<Command>({
+    {"Subcommands", "train", "Learn a byte-level BPE tokenizer from text", run_tokenizer_train},
+    {"Subcommands", "encode", "Turn text into token ids, a train.bin or shards",
+     run_tokenizer_encode},
+    {"Subcommands", "decode", "Turn token ids into text", run_tokenizer_decode},
+    {"Subcommands", "info", "Show the size and special tokens of a tokenizer", run_tokenizer_info},
+    {"Subcommands", "show", "Print the tokens of a text with their ids", run_tokenizer_show},
+});
 
 CommandTable tokenizer_table() {
   return {.info = {.name = "tokenizer",

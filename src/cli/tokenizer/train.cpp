@@ -10,7 +10,6 @@
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/io/text_source.h"
 #include "headlight/text/bpe_trainer.h"
-#include "io/input_format_check.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
@@ -37,9 +36,7 @@ Options tokenizer_train_options() {
                     "headlight tokenizer train a.txt b.jsonl.gz --vocab_size 8192 --out runs/bpe "
                     "--special_tokens \"<|endoftext|>,<|pad|>\""}});
   options.values("data", kTextsHelp)
-      .value("jsonl",
-             "Key of the text in JSON lines. Without it, the key is 'text' in .jsonl files, and "
-             "other files are plain text")
+      .value("jsonl", kJsonlHelp)
       .value("vocab_size",
              "Learn this number of tokens: special tokens, the 256 bytes, and one for each merge")
       .value("special_tokens", "Names of special tokens, in the order of their ids",
@@ -69,20 +66,6 @@ std::vector<TextFile> data_files(const Options& options) {
   return find_texts(names);
 }
 
-// Feeds a file to the trainer. Returns the number of bytes read.
-std::size_t feed_file(BpeTrainer& trainer, const TextFile& file, const TextFormat& format,
-                      std::vector<std::string>& warnings) {
-  std::size_t bytes = 0;
-  InputFormatCheck look(file, format);
-  read_text(file, format, [&](const TextPart& part) {
-    look.add(part.text);
-    format.cut == StreamCut::line ? trainer.feed_lines(part.text) : trainer.feed(part.text);
-    bytes += part.text.size();
-  });
-  look.add_to(warnings);
-  return bytes;
-}
-
 // Throws Error if the directory has a tokenizer: models may need it, and it cannot be rebuilt.
 void require_no_tokenizer(const std::filesystem::path& directory) {
   for (const char* name : {"tokenizer.json", "vocab.json"}) {
@@ -107,12 +90,9 @@ void tokenizer_train_command(const Options& options) {
     require_no_tokenizer(directory);
   }
   BpeTrainer trainer(wanted);
-  std::size_t bytes = 0;
-  std::vector<std::string> warnings;
-  for (const TextFile& file : files) {
-    bytes += feed_file(trainer, file, format, warnings);
-  }
-  log_warnings(warnings);
+  const std::size_t bytes = read_texts(files, format, [&](const TextFile&, const TextPart& part) {
+    format.cut == StreamCut::line ? trainer.feed_lines(part.text) : trainer.feed(part.text);
+  });
   require(bytes > 0, names_of(files), files.size() > 1 ? ": are empty" : ": is empty");
   const BpeTokenizer tokenizer(trainer.finish());
   const std::size_t merges = tokenizer.vocabulary().merges.size();
