@@ -97,7 +97,7 @@ Json json_of(const Trained& trained) {
   Json json{{"heads", trained.heads},           {"parameters", trained.parameters},
             {"loss", trained.whole.loss},       {"bits", trained.whole.bits},
             {"updates", trained.curve.updates}, {"curve", trained.curve.loss}};
-  json["ablated"] = json_list(trained.without, [](const Quality& one) { return json_of(one); });
+  json["ablated"] = transformed(trained.without, [](const Quality& one) { return json_of(one); });
   return json;
 }
 
