@@ -10,7 +10,7 @@
 namespace headlight::cli::lab {
 namespace {
 
-constexpr Index kWidth = 64;
+constexpr Index kWidth = kTaskWidth;
 
 struct Point {
   Index heads = 0;
@@ -42,10 +42,7 @@ Point train_with(Index heads, Index iterations, Index starts, const Settings& se
                  const CopyTask& task) {
   Point point{.heads = heads};
   for (Index start = 0; start < starts; ++start) {
-    TrainConfig config = lab_training(settings, iterations, 3e-3);
-    config.n_layer = 1;
-    config.n_embd = kWidth;
-    config.n_head = heads;
+    TrainConfig config = lab_training(settings, iterations, 3e-3, 1, heads);
     config.seed += start;
     const std::unique_ptr<Gpt> model = make_model(config);
     const Curve curve = train(*model, task, config, 1);

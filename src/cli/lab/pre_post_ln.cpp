@@ -10,7 +10,6 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/optim/clip.h"
-#include "views/plot/chart.h"
 
 namespace headlight::cli::lab {
 namespace {
@@ -55,13 +54,9 @@ std::vector<double> layer_gradients(Gpt& model, const Batch& batch) {
 }
 
 constexpr Index kLayers = 6;
-constexpr Index kWidth = 64;
 
 TrainConfig config_of(NormPosition norm, Index iterations, double rate, const Settings& settings) {
-  TrainConfig config = lab_training(settings, iterations, rate);
-  config.n_layer = kLayers;
-  config.n_embd = kWidth;
-  config.n_head = 4;
+  TrainConfig config = lab_training(settings, iterations, rate, kLayers, 4);
   config.activation = "relu";
   config.tie_weights = false;
   config.norm = name_of(norm);
@@ -149,14 +144,6 @@ Json last_losses(const Comparison& one) {
           {"warmed", one.warmed.last()}};
 }
 
-std::string charts_of(const Comparison& comparison) {
-  const double high =
-      std::max(std::ranges::max(comparison.post.loss), std::ranges::max(comparison.pre.loss));
-  const ChartOptions options{.width = 25, .height = 6, .low = 0, .high = high};
-  return side_by_side({{"post-LN", line_chart(comparison.post.loss, options)},
-                       {"pre-LN", line_chart(comparison.pre.loss, options)}});
-}
-
 void show_training(const std::vector<Comparison>& all, Index iterations, Report& report) {
   for (const Comparison& one : all) {
     report.values()["training"].push_back({{"learning_rate", one.rate},
@@ -173,9 +160,11 @@ void show_training(const std::vector<Comparison>& all, Index iterations, Report&
                  .shown = {{"rate", one.rate}}},
                 report);
   }
-  report.section("training", {{"iterations", iterations},
-                              {"rows", transformed(all, last_losses)},
-                              {"charts", charts_of(all.back())}});
+  report.section(
+      "training",
+      {{"iterations", iterations},
+       {"rows", transformed(all, last_losses)},
+       {"charts", loss_charts({{"post-LN", all.back().post}, {"pre-LN", all.back().pre}})}});
 }
 
 void claim_gradients(const std::vector<Gradients>& all, Report& report) {

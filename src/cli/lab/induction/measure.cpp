@@ -26,13 +26,6 @@ Interval mean_of(const std::vector<double>& values) {
       transformed(values, [](double value) { return DocumentSum{.sum = value, .weight = 1}; }));
 }
 
-RepeatOptions repeats_for(const Subject& subject, Index sequences, std::uint64_t seed) {
-  RepeatOptions repeats = repeats_of_text(*subject.tokenizer, subject.model->vocab_size());
-  repeats.sequences = sequences;
-  repeats.seed = seed;
-  return repeats;
-}
-
 void score(const Subject& subject, const MeasureOptions& options, Findings& findings) {
   const RepeatOptions repeats = repeats_for(subject, options.sequences, options.seed);
   const HeadScores scores =
