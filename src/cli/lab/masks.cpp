@@ -13,7 +13,6 @@
 #include "headlight/ops/mask.h"
 #include "headlight/ops/matmul.h"
 #include "headlight/ops/reduce.h"
-#include "headlight/ops/softmax.h"
 
 namespace headlight::cli::lab {
 namespace {

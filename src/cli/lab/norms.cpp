@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include "base/split.h"
 #include "cli/lab/lab.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"

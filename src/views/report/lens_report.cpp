@@ -1,6 +1,5 @@
 #include "views/report/lens_report.h"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 
