@@ -287,7 +287,7 @@ std::string cell_values(const float* weights, const PanelLayout& layout) {
       out += "<text class=\"value\" x=\"" +
              svg_number((static_cast<double>(key) + 0.5) * layout.cell) + "\" y=\"" +
              svg_number((static_cast<double>(query) + 0.5) * layout.cell + 4.0) + "\" fill=\"" +
-             ink + "\">" + two_decimals(weight) + "</text>\n";
+             ink + "\">" + fixed_number(weight, 2) + "</text>\n";
     }
   }
   return out + "</g>\n";

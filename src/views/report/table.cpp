@@ -1,7 +1,6 @@
 #include "views/report/table.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/transformed.h"
 #include "headlight/base/error.h"
@@ -12,12 +11,6 @@ namespace headlight {
 namespace {
 
 constexpr std::string_view kColumnGap = "  ";
-
-std::string formatted(const char* format, int decimals, double value) {
-  char buffer[400];  // the longest double in fixed notation has 309 digits before its point
-  std::snprintf(buffer, sizeof buffer, format, std::min(decimals, 20), value);
-  return buffer;
-}
 
 }  // namespace
 
@@ -69,11 +62,5 @@ std::string Table::text(const Paint& paint) const {
   }
   return text;
 }
-
-std::string signed_number(double value, int decimals) {
-  return formatted("%+.*f", decimals, value);
-}
-
-std::string fixed_number(double value, int decimals) { return formatted("%.*f", decimals, value); }
 
 }  // namespace headlight

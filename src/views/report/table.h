@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headlight/base/index.h"
+#include "views/report/numbers.h"
 
 namespace headlight {
 
@@ -34,9 +35,5 @@ class Table {
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
-
-// Returns a number with its sign: "+0.0123".
-std::string signed_number(double value, int decimals);
-std::string fixed_number(double value, int decimals);
 
 }  // namespace headlight
