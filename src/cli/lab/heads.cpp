@@ -10,7 +10,7 @@
 namespace headlight::cli::lab {
 namespace {
 
-constexpr Index kWidth = 64;
+constexpr Index kWidth = kTaskWidth;
 
 struct Point {
   Index heads = 0;
@@ -42,10 +42,7 @@ Point train_with(Index heads, Index iterations, Index starts, const Settings& se
                  const CopyTask& task) {
   Point point{.heads = heads};
   for (Index start = 0; start < starts; ++start) {
-    TrainConfig config = lab_training(settings, iterations, 3e-3);
-    config.n_layer = 1;
-    config.n_embd = kWidth;
-    config.n_head = heads;
+    TrainConfig config = lab_training(settings, iterations, 3e-3, 1, heads);
     config.seed += start;
     const std::unique_ptr<Gpt> model = make_model(config);
     const Curve curve = train(*model, task, config, 1);
@@ -61,8 +58,8 @@ Point train_with(Index heads, Index iterations, Index starts, const Settings& se
 void show_sweep(const std::vector<Point>& points, Report& report) {
   Json rows = Json::array();
   std::vector<Bar> losses;
-  PlotSeries loss{};
-  PlotSeries distance{};
+  PlotSeries loss;
+  PlotSeries distance;
   for (const Point& point : points) {
     Json row = point.json();
     report.values()["sweep"].push_back(row);
@@ -91,23 +88,20 @@ struct Count {
   std::string text() const { return concat_text(shown, "/", starts); }
 };
 
-Count count_starts(const Point& a, const Point& b,
-                   bool (*shows)(const Point&, const Point&, std::size_t)) {
-  Count count{.starts = std::ssize(a.losses)};
-  for (std::size_t i = 0; i < a.losses.size(); ++i) {
-    count.shown += shows(a, b, i) ? 1 : 0;
+// Counts the starts at which `shows` is true for the values of `a` and `b`.
+Count count_starts(const std::vector<double>& a, const std::vector<double>& b,
+                   bool (*shows)(double, double)) {
+  Count count{.starts = std::ssize(a)};
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    count.shown += shows(a[i], b[i]) ? 1 : 0;
   }
   return count;
 }
 
-// True if `a` ends with a clearly higher loss than `b` at start `i`.
-bool is_worse(const Point& a, const Point& b, std::size_t i) {
-  return a.losses[i] > 1.5 * b.losses[i] && a.losses[i] > b.losses[i] + 0.02;
-}
+// True if the loss `a` is clearly higher than `b`.
+bool is_worse(double a, double b) { return a > 1.5 * b && a > b + 0.02; }
 
-bool is_closer(const Point& a, const Point& b, std::size_t i) {
-  return a.distances[i] < b.distances[i];
-}
+bool is_closer(double a, double b) { return a < b; }
 
 const Point& best_of(std::span<const Point> points) {
   return *std::ranges::min_element(points, {}, &Point::loss);
@@ -117,16 +111,16 @@ void claim_findings(const std::vector<Point>& points, Report& report) {
   // Each end of the sweep is compared with the best of the others, never with itself.
   const Point& one = points.front();
   const Point& above = best_of(std::span(points).subspan(1));
-  const Count few = count_starts(one, above, is_worse);
+  const Count few = count_starts(one.losses, above.losses, is_worse);
   report.claim("too_few_heads", few.is_most(),
                {{"one", one.json()}, {"best", above.json()}, {"clear", few.text()}});
   const Point& most = points.back();
   const Point& below = best_of(std::span(points).first(points.size() - 1));
-  const Count many = count_starts(most, below, is_worse);
+  const Count many = count_starts(most.losses, below.losses, is_worse);
   report.claim("too_many_heads", many.is_most(),
                {{"most", most.json()}, {"best", below.json()}, {"clear", many.text()}});
   const Point& four = points[2];
-  const Count alike = count_starts(most, four, is_closer);
+  const Count alike = count_starts(most.distances, four.distances, is_closer);
   report.claim("many_heads_repeat", alike.is_most(),
                {{"most", most.json()}, {"four", four.json()}, {"closer", alike.text()}});
   const Point& best = best_of(points);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -12,7 +13,6 @@
 #include "headlight/ops/mask.h"
 #include "headlight/ops/matmul.h"
 #include "headlight/ops/reduce.h"
-#include "headlight/ops/softmax.h"
 
 namespace headlight::cli::lab {
 namespace {
@@ -25,17 +25,18 @@ const std::vector<std::string>& tokens() {
   return kNames;
 }
 
-struct Projections {
-  Tensor query;
-  Tensor key;
-  Tensor value;
-};
+// Query, key and value.
+using Projections = std::array<Tensor, 3>;
 
 Projections make_projections(std::uint64_t seed) {
   const auto draw = [seed](std::uint64_t stream) {
     return random_normal({kTokens, kWidth}, {seed, stream}, 0, 1, DType::float64);
   };
   return {draw(1), draw(2), draw(3)};
+}
+
+AttentionResult attend(const Projections& given, const Tensor& mask) {
+  return scaled_dot_product_attention(given[0], given[1], given[2], {.mask = mask});
 }
 
 struct Case {
@@ -53,8 +54,7 @@ std::vector<Case> all_cases() {
 }
 
 Tensor show(const Case& shown, const Projections& given, Report& report) {
-  const auto [output, weights] =
-      scaled_dot_product_attention(given.query, given.key, given.value, {.mask = shown.mask});
+  const auto [output, weights] = attend(given, shown.mask);
   const Tensor sums = sum(weights, {.axes = {1}});
   report.values()[shown.id] = {{"weights", weights.to_vector()},
                                {"row_sums", sums.to_vector()},
@@ -69,7 +69,7 @@ Tensor show(const Case& shown, const Projections& given, Report& report) {
 
 // Softmax over the visible scores, without a special case for rows with none.
 Tensor careless_softmax(const Projections& given, const Tensor& mask) {
-  const Tensor scores = matmul(given.query, transpose(given.key)) / std::sqrt(double{kWidth});
+  const Tensor scores = matmul(given[0], transpose(given[1])) / std::sqrt(double{kWidth});
   const Tensor visible = exp(masked_fill(scores, mask, -std::numeric_limits<double>::infinity()));
   return div(visible, sum(visible, {.axes = {1}, .keepdim = true}));
 }
@@ -80,13 +80,11 @@ bool all_finite(const Tensor& x) {
 
 // True if the gradients of query, key and value are all finite.
 bool gradients_are_finite(Projections given, const Tensor& mask) {
-  for (Tensor* x : {&given.query, &given.key, &given.value}) {
-    x->set_requires_grad();
+  for (Tensor& x : given) {
+    x.set_requires_grad();
   }
-  backward(sum(
-      scaled_dot_product_attention(given.query, given.key, given.value, {.mask = mask}).output));
-  return all_finite(given.query.grad()) && all_finite(given.key.grad()) &&
-         all_finite(given.value.grad());
+  backward(sum(attend(given, mask).output));
+  return std::ranges::all_of(given, [](const Tensor& x) { return all_finite(x.grad()); });
 }
 
 // Largest difference between causal weights and unmasked weights renormalised over visible keys.

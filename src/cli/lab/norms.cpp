@@ -1,5 +1,5 @@
-#include <cmath>
 
+#include "base/split.h"
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/tensor_text.h"
@@ -31,11 +31,8 @@ BothNorms normalized(const Tensor& x) {
 }
 
 std::string list_of(const Tensor& x) {
-  std::string text;
-  for (const double value : x.to_vector()) {
-    text += (text.empty() ? "" : ", ") + fixed_number(value, 4);
-  }
-  return text;
+  return joined(transformed(x.to_vector(), [](double value) { return fixed_number(value, 4); }),
+                ", ");
 }
 
 // Measures one norm, over `axis`. Returns the means and deviations as text.

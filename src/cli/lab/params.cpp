@@ -27,8 +27,8 @@ Json count_layer(Index width, Index heads) {
 
 // Counts layers of width 64 by heads, and wider layers with heads of width 64.
 Json all_counts() {
-  Json counts = json_list(std::array{1, 2, 4, 8, 16, 32, 64},
-                          [](Index heads) { return count_layer(64, heads); });
+  Json counts = transformed(std::array{1, 2, 4, 8, 16, 32, 64},
+                            [](Index heads) { return count_layer(64, heads); });
   for (const Index width : {128, 256, 512, 768}) {
     counts.push_back(count_layer(width, width / 64));
   }
@@ -38,8 +38,8 @@ Json all_counts() {
 // Draws the layers with heads of width 64. Returns their bars.
 std::string draw(const Json& counts, Report& report) {
   std::vector<Bar> drawn;
-  PlotSeries calculated{.name = report.entry("params.svg", "formula"), .x = {}, .y = {}};
-  PlotSeries measured{.name = report.entry("params.svg", "counted"), .x = {}, .y = {}};
+  PlotSeries calculated{.name = report.entry("params.svg", "formula")};
+  PlotSeries measured{.name = report.entry("params.svg", "counted")};
   for (const Json& count : counts) {
     const Index width = count["width"].integer();
     if (width / count["heads"].integer() == 64) {
@@ -60,7 +60,7 @@ Json count_models() {
        {.vocab_size = 1024, .block_size = 168, .n_layer = 3, .n_head = 4, .n_embd = 128}},
       {"GPT-2", {.vocab_size = 50257}},
       {"GPT-2 XL", {.vocab_size = 50257, .n_layer = 48, .n_head = 25, .n_embd = 1600}}};
-  return json_list(models, [](const auto& model) {
+  return transformed(models, [](const auto& model) {
     const ParameterCounts counts = count_parameters(model.second);
     return Json{
         {"model", model.first}, {"parameters", counts.total()}, {"attention", counts.attention}};
@@ -73,14 +73,14 @@ void run_params(const Settings& /*settings*/, Report& report) {
   report.section("introduction");
   const Json counts = all_counts();
   report.values()["layers"] = counts;
-  const Json layers = json_list(counts, [](Json count) {
+  const Json layers = transformed(counts, [](Json count) {
     count["head_width"] = count["width"].integer() / count["heads"].integer();
     return count;
   });
   report.section("layers", {{"layers", layers}, {"bars", draw(counts, report)}});
   const Json models = count_models();
   report.values()["models"] = models;
-  report.section("models", {{"models", json_list(models, [](Json model) {
+  report.section("models", {{"models", transformed(models, [](Json model) {
                                model["share"] =
                                    model["attention"].number() / model["parameters"].number();
                                return model;

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -10,7 +8,6 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/optim/clip.h"
-#include "views/plot/chart.h"
 
 namespace headlight::cli::lab {
 namespace {
@@ -55,13 +52,9 @@ std::vector<double> layer_gradients(Gpt& model, const Batch& batch) {
 }
 
 constexpr Index kLayers = 6;
-constexpr Index kWidth = 64;
 
 TrainConfig config_of(NormPosition norm, Index iterations, double rate, const Settings& settings) {
-  TrainConfig config = lab_training(settings, iterations, rate);
-  config.n_layer = kLayers;
-  config.n_embd = kWidth;
-  config.n_head = 4;
+  TrainConfig config = lab_training(settings, iterations, rate, kLayers, 4);
   config.activation = "relu";
   config.tie_weights = false;
   config.norm = name_of(norm);
@@ -100,7 +93,7 @@ std::vector<Gradients> measure_gradients(const Settings& settings, const CopyTas
 void show_gradients(const std::vector<Gradients>& all, Report& report) {
   std::vector<PlotSeries> series;
   for (const Gradients& gradients : all) {
-    series.push_back({.name = gradients.name, .x = {}, .y = gradients.norms});
+    series.push_back({.name = gradients.name, .y = gradients.norms});
     report.values()["gradients"].push_back(
         {{"model", gradients.name}, {"norms", gradients.norms}, {"growth", gradients.growth()}});
   }
@@ -149,20 +142,8 @@ Json last_losses(const Comparison& one) {
           {"warmed", one.warmed.last()}};
 }
 
-std::string charts_of(const Comparison& comparison) {
-  double high = 0;
-  for (const Curve* curve : {&comparison.post, &comparison.pre}) {
-    high = std::max(high, std::ranges::max(curve->loss));
-  }
-  const ChartOptions options{.width = 25, .height = 6, .low = 0, .high = high};
-  return side_by_side({{"post-LN", line_chart(comparison.post.loss, options)},
-                       {"pre-LN", line_chart(comparison.pre.loss, options)}});
-}
-
 void show_training(const std::vector<Comparison>& all, Index iterations, Report& report) {
-  Json rows = Json::array();
   for (const Comparison& one : all) {
-    rows.push_back(last_losses(one));
     report.values()["training"].push_back({{"learning_rate", one.rate},
                                            {"updates", one.pre.updates},
                                            {"post", one.post.loss},
@@ -177,8 +158,11 @@ void show_training(const std::vector<Comparison>& all, Index iterations, Report&
                  .shown = {{"rate", one.rate}}},
                 report);
   }
-  report.section("training",
-                 {{"iterations", iterations}, {"rows", rows}, {"charts", charts_of(all.back())}});
+  report.section(
+      "training",
+      {{"iterations", iterations},
+       {"rows", transformed(all, last_losses)},
+       {"charts", loss_charts({{"post-LN", all.back().post}, {"pre-LN", all.back().pre}})}});
 }
 
 void claim_gradients(const std::vector<Gradients>& all, Report& report) {
@@ -206,10 +190,8 @@ void run_pre_post_ln(const Settings& settings, Report& report) {
   const CopyTask task = make_copy_task(4096, settings.seed);
   const std::vector<Gradients> gradients = measure_gradients(settings, task);
   show_gradients(gradients, report);
-  std::vector<Comparison> comparisons;
-  for (const double rate : {3e-4, 3e-3}) {
-    comparisons.push_back(compare(rate, iterations, settings, task));
-  }
+  const std::vector<Comparison> comparisons{compare(3e-4, iterations, settings, task),
+                                            compare(3e-3, iterations, settings, task)};
   show_training(comparisons, iterations, report);
   claim_gradients(gradients, report);
   claim_training(comparisons.front(), comparisons.back(), report);

@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "base/split.h"
+#include "base/transformed.h"
 #include "headlight/base/error.h"
 #include "views/html/filled_page.h"
 #include "views/report/numbers.h"
@@ -42,14 +44,6 @@ std::vector<std::string> next_block(std::span<const std::string>& lines) {
   return block;
 }
 
-std::string joined(std::span<const std::string> lines, const char* between) {
-  std::string text;
-  for (const std::string& line : lines) {
-    text += line + between;
-  }
-  return text;
-}
-
 // Element or member of a value; null if it is missing.
 const Json* part_of(const Json& value, const std::string& name) {
   if (!value.is_array()) {
@@ -88,7 +82,7 @@ std::string Prose::section(std::string_view name, const Json& values) const {
     } else if (first.starts_with("|")) {
       text += table(next_block(lines), values) + "\n";
     } else if (first == "```") {
-      text += filled(joined(next_block(lines), "\n"), values) + "\n";
+      text += filled(joined(next_block(lines), "\n"), values) + "\n\n";
     } else {
       text += wrapped(filled(joined(next_block(lines), " "), values), kColumns) + "\n";
     }
@@ -130,11 +124,8 @@ std::string Prose::table(const Lines& lines, const Json& values) const {
   }
   Table table(columns);
   const auto add = [&](const std::string& line, const Json& row_values) {
-    std::vector<std::string> row;
-    for (const std::string& cell : cells_of(line)) {
-      row.push_back(filled(cell, row_values));
-    }
-    table.add(row);
+    table.add(transformed(cells_of(line),
+                          [&](const std::string& cell) { return filled(cell, row_values); }));
   };
   for (const std::string& line : std::span(lines).subspan(2)) {
     // A row that begins with {{LIST.KEY}} repeats for every element of the list.

@@ -3,9 +3,9 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/json.h"
+#include "base/transformed.h"
 #include "cli/lab/prose.h"
 #include "headlight/heads/head_verdict.h"
 
@@ -13,16 +13,6 @@ namespace headlight::cli::lab {
 
 // Returns the text NAME.md in a language.
 Prose prose(std::string_view name, Language language);
-
-// Returns the list of `row` of every element.
-template <class Range, class Row>
-Json json_list(const Range& range, Row row) {
-  Json list = Json::array();
-  for (const auto& element : range) {
-    list.push_back(row(element));
-  }
-  return list;
-}
 
 // Results of an experiment: text in display order, SVG figures, all numbers as JSON. Placeholders
 // show the measurements in values() and the values that a call passes.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "cli/lab/lab.h"
@@ -74,7 +73,7 @@ Distribution measure(Index d_k, bool scaled, Index draws, std::uint64_t seed) {
 
 // Outline of a histogram as a curve.
 PlotSeries outline(const std::string& name, const std::vector<double>& histogram) {
-  PlotSeries series{.name = name, .x = {}, .y = {}};
+  PlotSeries series{.name = name};
   for (std::size_t bin = 0; bin < kBins; ++bin) {
     for (const std::size_t edge : {bin, bin + 1}) {
       series.x.push_back(static_cast<double>(edge) / static_cast<double>(kBins));
@@ -85,31 +84,22 @@ PlotSeries outline(const std::string& name, const std::vector<double>& histogram
 }
 
 std::string chart_of(const Distribution& distribution, double highest) {
-  std::vector<double> percents;
-  for (const double share : distribution.histogram) {
-    percents.push_back(100 * share);
-  }
-  return line_chart(percents, {.width = static_cast<int>(kBins),
-                               .height = 5,
-                               .x_label = "0" + std::string(kBins - 2, ' ') + "1",
-                               .low = 0,
-                               .high = highest});
-}
-
-// Highest bar of all histograms, in percent.
-double highest_bar(const std::vector<Distribution>& all) {
-  double highest = 0;
-  for (const Distribution& one : all) {
-    highest = std::max(highest, 100 * std::ranges::max(one.histogram));
-  }
-  return highest;
+  const auto percent = [](double share) { return 100 * share; };
+  return line_chart(transformed(distribution.histogram, percent),
+                    {.width = static_cast<int>(kBins),
+                     .height = 5,
+                     .x_label = "0" + std::string(kBins - 2, ' ') + "1",
+                     .low = 0,
+                     .high = highest});
 }
 
 // Draws the pairs without and with scaling. Returns them as charts.
 std::string draw(const std::vector<Distribution>& all, Report& report) {
   const std::string without = report.entry("words", "without");
   const std::string with = report.entry("words", "with");
-  const double highest = highest_bar(all);
+  const double highest = 100 * std::ranges::max(transformed(all, [](const Distribution& one) {
+                           return std::ranges::max(one.histogram);
+                         }));
   std::string charts;
   for (std::size_t i = 0; i < all.size(); i += 2) {
     const std::string d_k = std::to_string(all[i].measured["d_k"].integer());

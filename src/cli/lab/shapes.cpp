@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -173,10 +172,8 @@ std::string draw_weights(const std::string& name, const Tensor& weights, const P
   const Index side = weights.size(-1);
   const Index rows = batch.lengths[1] + 1;
   const Tensor head = reshape(slice(slice(weights, 0, 1, 2), 1, 0, 1), {side, side});
-  std::vector<std::string> tokens;
-  for (const double id : slice(batch.tokens, 0, 1, 2).to_vector()) {
-    tokens.push_back(fixed_number(id, 0));
-  }
+  const std::vector<std::string> tokens = transformed(
+      slice(batch.tokens, 0, 1, 2).to_vector(), [](double id) { return fixed_number(id, 0); });
   report.figure(name + ".svg", weights_svg(report.entry("words", name), tokens, head));
   return shades(slice(head, 0, 0, rows), {tokens.begin(), tokens.begin() + rows}, kDarkest);
 }

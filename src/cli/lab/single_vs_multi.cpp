@@ -1,19 +1,16 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/training.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/heads/interventions/interventions.h"
-#include "views/plot/chart.h"
 #include "views/report/table.h"
 
 namespace headlight::cli::lab {
 namespace {
 
-constexpr Index kWidth = 64;
 constexpr Index kHeads = 8;
 constexpr std::size_t kBits = 4;
 
@@ -54,10 +51,7 @@ struct Trained {
 };
 
 Trained train_with(Index heads, Index iterations, const Settings& settings, const CopyTask& task) {
-  TrainConfig config = lab_training(settings, iterations, 3e-3);
-  config.n_layer = 1;
-  config.n_embd = kWidth;
-  config.n_head = heads;
+  const TrainConfig config = lab_training(settings, iterations, 3e-3, 1, heads);
   const std::unique_ptr<Gpt> model = make_model(config);
   Trained result{.heads = heads, .parameters = model->parameter_count()};
   result.curve = train(*model, task, config);
@@ -74,20 +68,14 @@ std::string name_of(const Trained& trained, const Report& report) {
 }
 
 void show_training(const std::array<Trained, 2>& models, Report& report) {
-  double high = 0;
-  for (const Trained& trained : models) {
-    high = std::max(high, std::ranges::max(trained.curve.loss));
-  }
   std::vector<PlotSeries> series;
-  std::vector<std::pair<std::string, std::string>> charts;
+  std::vector<std::pair<std::string, Curve>> charts;
   for (const Trained& trained : models) {
     const std::string name = name_of(trained, report);
     series.push_back(series_of(name, trained.curve));
-    charts.emplace_back(
-        name + ": " + fixed_number(trained.curve.last(), 4),
-        line_chart(trained.curve.loss, {.width = 25, .height = 6, .low = 0, .high = high}));
+    charts.emplace_back(name + ": " + fixed_number(trained.curve.last(), 4), trained.curve);
   }
-  report.section("training", {{"charts", side_by_side(charts)}});
+  report.section("training", {{"charts", loss_charts(charts)}});
   draw_curves({.file = "training.svg", .series = series}, report);
 }
 
@@ -97,7 +85,7 @@ Json json_of(const Trained& trained) {
   Json json{{"heads", trained.heads},           {"parameters", trained.parameters},
             {"loss", trained.whole.loss},       {"bits", trained.whole.bits},
             {"updates", trained.curve.updates}, {"curve", trained.curve.loss}};
-  json["ablated"] = json_list(trained.without, [](const Quality& one) { return json_of(one); });
+  json["ablated"] = transformed(trained.without, [](const Quality& one) { return json_of(one); });
   return json;
 }
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "cli/lab/pictures.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/training_batch.h"
 #include "headlight/tensor/random.h"
 #include "headlight/train/trainer.h"
+#include "views/plot/chart.h"
 
 namespace headlight::cli::lab {
 namespace {
@@ -73,8 +75,12 @@ CopyTask make_copy_task(Index sequences_to_learn, std::uint64_t seed) {
   return task;
 }
 
-TrainConfig lab_training(const Settings& settings, Index iterations, double learning_rate) {
+TrainConfig lab_training(const Settings& settings, Index iterations, double learning_rate,
+                         Index layers, Index heads) {
   TrainConfig config;
+  config.n_layer = layers;
+  config.n_head = heads;
+  config.n_embd = kTaskWidth;
   config.batching = "padded";
   config.batch_size = 16;
   config.block_size = kTaskLength + 1;
@@ -114,6 +120,16 @@ Curve train(Gpt& model, const CopyTask& task, const TrainConfig& config, Index p
 
 PlotSeries series_of(const std::string& name, const Curve& curve) {
   return {.name = name, .x = curve.updates, .y = curve.loss};
+}
+
+std::string loss_charts(const std::vector<std::pair<std::string, Curve>>& titled) {
+  ChartOptions options{.width = 25, .height = 6, .low = 0, .high = 0};
+  for (const auto& [title, curve] : titled) {
+    options.high = std::max(options.high, std::ranges::max(curve.loss));
+  }
+  return side_by_side(transformed(titled, [&](const auto& chart) {
+    return std::pair(chart.first, line_chart(chart.second.loss, options));
+  }));
 }
 
 }  // namespace headlight::cli::lab

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/lab/lab.h"
@@ -20,6 +21,7 @@ namespace headlight::cli::lab {
 // single attention pattern mixes the four places, which the model must keep separate.
 inline constexpr Index kTaskTokens = 16;  // <|endoftext|> is token 16
 inline constexpr Index kTaskVocabulary = kTaskTokens + 1;
+inline constexpr Index kTaskWidth = 64;              // of models for the task
 inline constexpr Index kTaskLength = 24;             // tokens of a sequence
 inline constexpr Index kFree = 5;                    // random tokens at the start
 inline constexpr Index kDistances[] = {2, 3, 4, 5};  // at most kFree
@@ -33,8 +35,10 @@ struct CopyTask {
 // Makes the task with `sequences` training sequences.
 CopyTask make_copy_task(Index sequences, std::uint64_t seed);
 
-// Common settings of an experiment's trainings: constant learning rate, batches of 16.
-TrainConfig lab_training(const Settings& settings, Index iterations, double learning_rate);
+// Common settings of an experiment's trainings: constant learning rate, batches of 16, models of
+// width kTaskWidth.
+TrainConfig lab_training(const Settings& settings, Index iterations, double learning_rate,
+                         Index layers, Index heads);
 
 // Makes a model for the copy task. All sizes come from `config`.
 std::unique_ptr<Gpt> make_model(const TrainConfig& config);
@@ -52,5 +56,8 @@ struct Curve {
 Curve train(Gpt& model, const CopyTask& task, const TrainConfig& config, Index points = 30);
 
 PlotSeries series_of(const std::string& name, const Curve& curve);
+
+// Charts of the losses side by side, over the same range.
+std::string loss_charts(const std::vector<std::pair<std::string, Curve>>& titled);
 
 }  // namespace headlight::cli::lab

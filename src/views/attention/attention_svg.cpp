@@ -174,19 +174,6 @@ std::string panel_axes(const PanelLayout& layout) {
   return out;
 }
 
-// Returns the largest weight of every block, [cells, cells].
-std::vector<float> block_maxima(const float* weights, const PanelLayout& layout) {
-  std::vector<float> maxima(static_cast<std::size_t>(layout.cells * layout.cells), 0.0F);
-  for (Index query = 0; query < layout.tokens; ++query) {
-    for (Index key = 0; key < layout.tokens; ++key) {
-      const Index cell = query / layout.block * layout.cells + key / layout.block;
-      float& largest = maxima[static_cast<std::size_t>(cell)];
-      largest = std::max(largest, weights[query * layout.tokens + key]);
-    }
-  }
-  return maxima;
-}
-
 bool looks_ahead(const std::vector<float>& maxima, Index cells) {
   for (Index row = 0; row < cells; ++row) {
     const auto begin = maxima.begin() + row * cells;
@@ -300,15 +287,15 @@ std::string cell_values(const float* weights, const PanelLayout& layout) {
       out += "<text class=\"value\" x=\"" +
              svg_number((static_cast<double>(key) + 0.5) * layout.cell) + "\" y=\"" +
              svg_number((static_cast<double>(query) + 0.5) * layout.cell + 4.0) + "\" fill=\"" +
-             ink + "\">" + two_decimals(weight) + "</text>\n";
+             ink + "\">" + fixed_number(weight, 2) + "</text>\n";
     }
   }
   return out + "</g>\n";
 }
 
-// Returns the cells of one head; the heat map's upper left corner is the origin. `weights`: [T, T].
-std::string panel_cells(const float* weights, const PanelLayout& layout) {
-  const std::vector<float> maxima = block_maxima(weights, layout);
+// Returns the cells of row `head`; the heat map's upper left corner is the origin.
+std::string panel_cells(const LayerWeights& weights, Index head, const PanelLayout& layout) {
+  const std::vector<float> maxima = weights.block_maxima(head, layout.block);
   const bool ahead = looks_ahead(maxima, layout.cells);
   const std::string scale = "scale(" + svg_number(layout.cell) + ")";
   std::string out = "<path transform=\"" + scale + "\" fill=\"#" + hex_digits(level_colour(0)) +
@@ -320,7 +307,7 @@ std::string panel_cells(const float* weights, const PanelLayout& layout) {
     out += "<path transform=\"" + scale + "\" fill=\"none\" stroke=\"#fff\" stroke-width=\"" +
            svg_number(1.0 / layout.cell) + "\" d=\"" + grid_path(layout.cells, ahead) + "\"/>\n";
   }
-  return layout.values ? out + cell_values(weights, layout) : out;
+  return layout.values ? out + cell_values(weights.head(head), layout) : out;
 }
 
 constexpr double kMargin = 24.0;
@@ -440,7 +427,7 @@ std::string attention_svg(const AttentionMaps& maps, const LayerAttention& layer
   for (Index h = 0; h < weights.heads(); ++h) {
     const std::string head = std::to_string(layer.heads[static_cast<std::size_t>(h)]);
     out += panel(figure, h, number + "." + head, "Layer " + number + " · Head " + head,
-                 panel_cells(weights.head(h), figure.panel) + axes);
+                 panel_cells(weights, h, figure.panel) + axes);
   }
   return out + "</svg>\n";
 }

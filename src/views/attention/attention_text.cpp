@@ -83,17 +83,6 @@ Layout layout_of(const AttentionMaps& maps, const AttentionTextOptions& options)
   return layout;
 }
 
-float largest_weight(const float* weights, const Layout& layout, Index row, Index column) {
-  const auto end = [&](Index cell) { return std::min(layout.tokens, (cell + 1) * layout.block); };
-  float largest = 0.0F;
-  for (Index query = row * layout.block; query < end(row); ++query) {
-    for (Index key = column * layout.block; key < end(column); ++key) {
-      largest = std::max(largest, weights[query * layout.tokens + key]);
-    }
-  }
-  return largest;
-}
-
 std::string cell_text(float weight, const Layout& layout) {
   if (layout.cell == kValueCell) {
     const long percent = std::lround(100.0F * weight);
@@ -220,12 +209,12 @@ std::string attention_text(const AttentionMaps& maps, const LayerAttention& laye
     out += score_label(score->second) + ", score " + std::to_string(percent) + " %\n";
   }
   out += header(layout);
-  const float* values = weights.head(row);
+  const std::vector<float> maxima = weights.block_maxima(row, layout.block);
   for (Index query = 0; query < layout.cells; ++query) {
     std::string line = margin_of(layout, query);
     const Index seen = weights.is_causal() ? query + 1 : layout.cells;
     for (Index key = 0; key < seen; ++key) {
-      const float weight = largest_weight(values, layout, query, key);
+      const float weight = maxima[static_cast<std::size_t>(query * layout.cells + key)];
       line += coloured(cell_text(weight, layout), weight, layout);
     }
     out += line.substr(0, line.find_last_not_of(layout.options.colours ? "" : " ") + 1) + "\n";

@@ -1,5 +1,6 @@
 #include "views/attention/layer_weights.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/display_text.h"
@@ -34,6 +35,19 @@ LayerWeights::LayerWeights(std::string_view where, const AttentionMaps& maps,
 
 const float* LayerWeights::head(Index head) const {
   return weights_.data<float>() + head * tokens_ * tokens_;
+}
+
+std::vector<float> LayerWeights::block_maxima(Index row, Index block) const {
+  const Index cells = divided_up(tokens_, block);
+  std::vector<float> maxima(static_cast<std::size_t>(cells * cells), 0.0F);
+  const float* weight = head(row);
+  for (Index query = 0; query < tokens_; ++query) {
+    for (Index key = 0; key < tokens_; ++key, ++weight) {
+      float& largest = maxima[static_cast<std::size_t>(query / block * cells + key / block)];
+      largest = std::max(largest, *weight);
+    }
+  }
+  return maxima;
 }
 
 void LayerWeights::check_values(std::string_view where, const LayerAttention& layer) {

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "headlight/heads/attention_maps.h"
 
@@ -23,6 +24,8 @@ class LayerWeights {
   Index tokens() const { return tokens_; }
   // Returns the weights [T, T] of row `head` of the layer (not of head number `head`).
   const float* head(Index head) const;
+  // Returns the largest weight of every block of `block` x `block` tokens of a row, [cells, cells].
+  std::vector<float> block_maxima(Index head, Index block) const;
   // Returns true if no head gives weight to a later token.
   bool is_causal() const { return causal_; }
 

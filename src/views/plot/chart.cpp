@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 
 #include "views/plot/bounds.h"
+#include "views/report/numbers.h"
+#include "views/report/terminal_text.h"
 
 namespace headlight {
 namespace {
@@ -29,11 +30,7 @@ std::vector<double> resampled(const std::vector<double>& values, int width) {
   return means;
 }
 
-std::string label(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%8.3f ", value);
-  return text.data();
-}
+std::string label(double value) { return pad_left(fixed_number(value, 3), 8) + " "; }
 
 // Colours of a 256-colour terminal that suit dark and light backgrounds.
 constexpr std::array kSeriesColours{33, 208, 35, 170, 178, 45, 99, 203};

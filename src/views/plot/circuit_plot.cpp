@@ -7,6 +7,7 @@
 
 #include "headlight/base/error.h"
 #include "views/plot/svg.h"
+#include "views/report/numbers.h"
 
 namespace headlight {
 namespace {
@@ -157,7 +158,7 @@ std::string line_svg(const Line& line, const Layout& layout, double strongest) {
                      svg_number(0.18 + 0.72 * std::sqrt(share)), "\"><title>",
                      escape_markup(line.from), " to ", escape_markup(line.to),
                      line.ports.empty() ? "" : " (" + line.ports + ")", ": ",
-                     two_decimals(line.score), "</title></path>\n");
+                     fixed_number(line.score, 2), "</title></path>\n");
 }
 
 std::string node_svg(const std::string& name, double x, double y) {

@@ -9,6 +9,7 @@
 #include "headlight/base/error.h"
 #include "views/plot/colour_scale.h"
 #include "views/plot/svg.h"
+#include "views/report/numbers.h"
 
 namespace headlight {
 namespace {
@@ -102,12 +103,10 @@ Colour colour_of(double value, double limit) {
 }
 
 std::string value_text(double value, double limit) {
-  std::array<char, 32> text;
   const int decimals = limit >= 100 ? 0 : limit >= 10 ? 1 : 2;
   const double step = decimals == 0 ? 1 : decimals == 1 ? 0.1 : 0.01;
   const bool rounds_to_zero = std::abs(value) < step / 2;  // could print as -0.0
-  std::snprintf(text.data(), text.size(), "%.*f", decimals, rounds_to_zero ? 0.0 : value);
-  return text.data();
+  return fixed_number(rounds_to_zero ? 0.0 : value, decimals);
 }
 
 // Returns the text of a cell.

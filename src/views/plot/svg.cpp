@@ -1,12 +1,11 @@
 #include "views/plot/svg.h"
 
 #include <array>
-#include <charconv>
-#include <iterator>
 
 #include "base/display_text.h"
 #include "headlight/base/terminal_width.h"
 #include "headlight/base/utf8.h"
+#include "views/report/numbers.h"
 
 namespace headlight {
 namespace {
@@ -22,15 +21,8 @@ double character_width(char32_t c) {
 
 }  // namespace
 
-std::string two_decimals(double value) {
-  char buffer[32];
-  const auto end =
-      std::to_chars(std::begin(buffer), std::end(buffer), value, std::chars_format::fixed, 2);
-  return {std::begin(buffer), end.ptr};
-}
-
 std::string svg_number(double value) {
-  std::string text = two_decimals(value);
+  std::string text = fixed_number(value, 2);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') {
     text.pop_back();

@@ -6,9 +6,6 @@
 // Elements of SVG figures. Lengths are in SVG user units (pixels at 100 %).
 namespace headlight {
 
-// Returns a number like "0.50", independent of the locale.
-std::string two_decimals(double value);
-
 // Returns a number with at most two decimals, independent of the locale.
 std::string svg_number(double value);
 

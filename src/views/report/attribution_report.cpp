@@ -11,7 +11,6 @@
 #include "headlight/views/plot/matrix_plot.h"
 #include "views/report/interval_text.h"
 #include "views/report/json_output.h"
-#include "views/report/numbers.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
 

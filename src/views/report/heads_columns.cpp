@@ -1,8 +1,10 @@
 #include "views/report/heads_columns.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "base/read_number.h"
 #include "base/split.h"
@@ -121,11 +123,24 @@ std::vector<HeadColumn> all_columns() {
   return columns;
 }
 
+struct Comparison {
+  std::string_view name;
+  bool (*holds)(double value, double bound);
+};
+constexpr std::array<Comparison, 6> kComparisons{
+    {{"=", [](double value, double bound) { return value == bound; }},
+     {"!=", [](double value, double bound) { return value != bound; }},
+     {">", [](double value, double bound) { return value > bound; }},
+     {">=", [](double value, double bound) { return value >= bound; }},
+     {"<", [](double value, double bound) { return value < bound; }},
+     {"<=", [](double value, double bound) { return value <= bound; }}}};
+constexpr std::size_t kTextComparisons = 2;  // the first two also compare texts
+
 struct Condition {
-  HeadColumn column;
-  std::string comparison;  // ">=", "<=", "!=", "=", ">" or "<"
-  std::string text;        // value to compare with, for text columns
-  double number = 0;
+  const HeadColumn& column;
+  const Comparison& comparison;
+  std::string text;   // value to compare with, for text columns
+  double number = 0;  // for others
 };
 
 Condition parse_condition(const std::string& part) {
@@ -134,50 +149,34 @@ Condition parse_condition(const std::string& part) {
       begin == std::string::npos ? begin : part.find_first_not_of("<>=!", begin);
   require_value(begin != std::string::npos && begin > 0 && end != std::string::npos, "filter",
                 "expected a condition like induction>0.5, got '", part, "'");
-  Condition condition{head_column(part.substr(0, begin), "filter"), part.substr(begin, end - begin),
-                      part.substr(end)};
-  if (condition.comparison == "==") {
-    condition.comparison = "=";
-  }
-  const std::vector<std::string> known =
-      condition.column.is_text() ? std::vector<std::string>{"=", "!="}
-                                 : std::vector<std::string>{">", ">=", "<", "<=", "=", "!="};
-  require_value(std::find(known.begin(), known.end(), condition.comparison) != known.end(),
-                "filter", condition.column.name, " cannot be compared by '", condition.comparison,
+  const HeadColumn& column = head_column(part.substr(0, begin), "filter");
+  const std::string comparison = part.substr(begin, end - begin);
+  const std::string text = part.substr(end);
+  const auto known =
+      std::span(kComparisons).first(column.is_text() ? kTextComparisons : kComparisons.size());
+  const auto found =
+      std::ranges::find(known, comparison == "==" ? "=" : comparison, &Comparison::name);
+  require_value(found != known.end(), "filter", column.name, " cannot be compared by '", comparison,
                 "'");
-  if (!condition.column.is_text()) {
-    condition.number = read_number<double>(condition.text).value_or(std::nan(""));
-    require_value(std::isfinite(condition.number), "filter", "expected a number after ",
-                  condition.column.name, condition.comparison, ", got '", condition.text, "'");
-  }
-  return condition;
+  const double number = read_number<double>(text).value_or(std::nan(""));
+  require_value(column.is_text() || std::isfinite(number), "filter", "expected a number after ",
+                column.name, found->name, ", got '", text, "'");
+  return {column, *found, text, number};
 }
 
 // Removes blanks and '_': filters may write the labels with either or neither.
-std::string plain(const std::string& text) {
-  std::string result;
-  for (const char letter : text) {
-    if (letter != ' ' && letter != '_') {
-      result += letter;
-    }
-  }
-  return result;
+std::string plain(std::string text) {
+  std::erase_if(text, [](char letter) { return letter == ' ' || letter == '_'; });
+  return text;
 }
 
 bool meets(const ScoredHead& head, const Condition& condition) {
   if (condition.column.is_text()) {
     const bool same = plain(condition.column.text(head)) == plain(condition.text);
-    return same == (condition.comparison == "=");
+    return same == (condition.comparison.name == "=");
   }
   const double value = condition.column.number(head);
-  if (std::isnan(value)) {
-    return false;
-  }
-  const double difference = value - condition.number;
-  const std::string& by = condition.comparison;
-  return (difference > 0 && (by[0] == '>' || by == "!=")) ||
-         (difference < 0 && (by[0] == '<' || by == "!=")) ||
-         (difference == 0 && by != "!=" && by.back() == '=');
+  return !std::isnan(value) && condition.comparison.holds(value, condition.number);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include "base/split.h"
 #include "base/transformed.h"
-#include "headlight/base/terminal_width.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
@@ -16,7 +15,6 @@
 namespace headlight {
 namespace {
 
-constexpr const char* kGap = "  ";
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kDim = "\033[2m";
 constexpr const char* kStrong = "\033[1;36m";  // shares of 0.5 and more
@@ -62,57 +60,20 @@ const char* in(Language language, const char* english, const char* korean) {
   return language == Language::korean ? korean : english;
 }
 
-// Returns the width of a column in terminal columns.
-Index width_of(const HeadColumn& column, const std::vector<ScoredHead>& heads, Language language) {
-  const auto cell = [&](const ScoredHead& head) { return column.cell(head, language); };
-  return std::max(terminal_width(column.heading(language)), widest(transformed(heads, cell)));
-}
-
-std::string aligned(const std::string& text, Index width, bool left) {
-  return left ? pad_right(text, width) : pad_left(text, width);
-}
-
-struct TableShape {
-  std::vector<Index> widths;  // widths of the columns that fit
-  std::size_t left_out = 0;
-};
-
-TableShape shape_of(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options,
-                    Language language) {
-  TableShape shape;
-  Index used = 0;
-  for (const HeadColumn& column : options.columns) {
-    const Index width = width_of(column, heads, language);
-    used += width + (shape.widths.empty() ? 0 : 2);
-    if (options.width > 0 && used > options.width && !shape.widths.empty()) {
-      shape.left_out = options.columns.size() - shape.widths.size();
-      break;
-    }
-    shape.widths.push_back(width);
-  }
-  return shape;
-}
-
 std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options,
                        Language language) {
-  const TableShape shape = shape_of(heads, options, language);
-  std::string text;
-  const auto add_row = [&](const auto& cell) {
-    for (std::size_t i = 0; i < shape.widths.size(); ++i) {
-      text += (i > 0 ? kGap : "") + cell(options.columns[i], shape.widths[i]);
-    }
-    text += "\n";
-  };
-  add_row([&](const HeadColumn& column, Index width) {
-    return painted(aligned(column.heading(language), width, column.is_text()), kBold,
-                   options.colour);
-  });
+  Table table(transformed(options.columns, [&](const HeadColumn& column) {
+    return Table::Column{column.heading(language), column.is_text()};
+  }));
   for (const ScoredHead& head : heads) {
-    add_row([&](const HeadColumn& column, Index width) {
-      return painted(aligned(column.cell(head, language), width, column.is_text()),
-                     cell_style(column, head), options.colour);
-    });
+    table.add(transformed(options.columns,
+                          [&](const HeadColumn& column) { return column.cell(head, language); }));
   }
+  const std::size_t left_out = options.width > 0 ? table.fit(options.width) : 0;
+  std::string text = table.text([&](std::size_t row, std::size_t column, const std::string& cell) {
+    const char* style = row == 0 ? kBold : cell_style(options.columns[column], heads[row - 1]);
+    return painted(cell, style, options.colour);
+  });
   if (options.legend) {
     text +=
         painted(
@@ -123,12 +84,12 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
             kDim, options.colour) +
         "\n";
   }
-  if (shape.left_out > 0) {
+  if (left_out > 0) {
     const std::string note =
         language == Language::korean
-            ? concat_text("(창이 더 넓으면 열 ", shape.left_out,
+            ? concat_text("(창이 더 넓으면 열 ", left_out,
                           "개가 더 보입니다. --columns로 골라도 됩니다)")
-            : concat_text("(", shape.left_out,
+            : concat_text("(", left_out,
                           " more columns in a wider window, or choose some with --columns)");
     text += painted(note, kDim, options.colour) + "\n";
   }

@@ -1,6 +1,5 @@
 #include "views/report/lens_report.h"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -145,7 +144,7 @@ Tensor choices_of(const LensResult& result, const Get& get) {
 }
 
 template <class T>
-Tensor list_of(const std::vector<T>& values) {
+Tensor integers_of(const std::vector<T>& values) {
   const std::vector<std::int32_t> ids(values.begin(), values.end());
   return Tensor::from(ids, {std::ssize(ids)});
 }
@@ -263,10 +262,10 @@ ResultArrays lens_arrays(const LensResult& result, const Tokenizer& tokenizer) {
       {"kl", floats(&LensReading::divergence)},
       {"top_ids", choices_of<std::int32_t>(result, &TokenLogProbability::token)},
       {"top_probabilities", choices_of<float>(result, probability)},
-      {"layers", list_of(transformed(result.rows, layer))},
-      {"positions", list_of(result.positions)},
-      {"tokens", list_of(result.tokens)},
-      {"targets", list_of(result.targets)}};
+      {"layers", integers_of(transformed(result.rows, layer))},
+      {"positions", integers_of(result.positions)},
+      {"tokens", integers_of(result.tokens)},
+      {"targets", integers_of(result.targets)}};
   return {std::move(tensors),
           {{"rows", transformed(result.rows, name)},
            {"token_labels", shown_tokens(result.tokens, tokenizer)}}};

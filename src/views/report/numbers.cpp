@@ -1,10 +1,25 @@
 #include "views/report/numbers.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
+
+#include "base/zero_padded.h"
 
 namespace headlight {
+
+std::string fixed_number(double value, int decimals) {
+  // The longest double has 309 digits before its point.
+  std::array<char, 400> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value,
+                                 std::chars_format::fixed, std::min(decimals, 20));
+  return {text.data(), end.ptr};
+}
+
+std::string signed_number(double value, int decimals) {
+  return (std::signbit(value) ? "" : "+") + fixed_number(value, decimals);
+}
 
 std::string grouped(Index value) {
   std::string digits = std::to_string(value);
@@ -27,21 +42,14 @@ std::string bytes_text(double bytes) {
     bytes /= 1000;
     ++unit;
   }
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", bytes, kUnits[unit]);
-  return text.data();
+  return fixed_number(bytes, unit == 0 ? 0 : 1) + " " + kUnits[unit];
 }
 
 std::string duration_text(double seconds) {
-  const auto whole = static_cast<long long>(std::llround(seconds));
-  std::array<char, 64> text;
-  if (whole >= 3600) {
-    std::snprintf(text.data(), text.size(), "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60,
-                  whole % 60);
-  } else {
-    std::snprintf(text.data(), text.size(), "%lld:%02lld", whole / 60, whole % 60);
-  }
-  return text.data();
+  const Index whole = std::llround(seconds);
+  const std::string end = ":" + zero_padded(whole % 60, 2);
+  return whole < 3600 ? std::to_string(whole / 60) + end
+                      : std::to_string(whole / 3600) + ":" + zero_padded(whole / 60 % 60, 2) + end;
 }
 
 }  // namespace headlight

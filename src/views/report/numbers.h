@@ -7,6 +7,10 @@
 // Numbers formatted for display.
 namespace headlight {
 
+// "0.0123", independent of the locale
+std::string fixed_number(double value, int decimals);
+// "+0.0123"
+std::string signed_number(double value, int decimals);
 // "124,439,808"
 std::string grouped(Index value);
 // "1 head", "2,000 heads"

@@ -1,7 +1,6 @@
 #include "views/report/table.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/transformed.h"
 #include "headlight/base/error.h"
@@ -13,12 +12,6 @@ namespace {
 
 constexpr std::string_view kColumnGap = "  ";
 
-std::string formatted(const char* format, int decimals, double value) {
-  char buffer[400];  // the longest double in fixed notation has 309 digits before its point
-  std::snprintf(buffer, sizeof buffer, format, std::min(decimals, 20), value);
-  return buffer;
-}
-
 }  // namespace
 
 void Table::add(std::vector<std::string> cells) {
@@ -27,31 +20,47 @@ void Table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text() const {
-  std::vector<std::vector<std::string>> lines{transformed(columns_, &Column::title)};
-  lines.insert(lines.end(), rows_.begin(), rows_.end());
-  std::vector<Index> widths(columns_.size());
-  for (const std::vector<std::string>& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], terminal_width(line[i]));
+std::vector<Index> Table::widths() const {
+  std::vector<Index> widths;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    widths.push_back(terminal_width(columns_[i].title));
+    for (const std::vector<std::string>& row : rows_) {
+      widths[i] = std::max(widths[i], terminal_width(row[i]));
     }
   }
+  return widths;
+}
+
+std::size_t Table::fit(Index width) {
+  const std::vector<Index> all = widths();
+  std::size_t fitting = 1;
+  for (Index used = all[0]; fitting < all.size(); ++fitting) {
+    used += std::ssize(kColumnGap) + all[fitting];
+    if (used > width) {
+      break;
+    }
+  }
+  columns_.resize(fitting);
+  return all.size() - fitting;
+}
+
+std::string Table::text(const Paint& paint) const {
+  const std::vector<Index> all = widths();
+  std::vector<std::vector<std::string>> lines{transformed(columns_, &Column::title)};
+  lines.insert(lines.end(), rows_.begin(), rows_.end());
   std::string text;
-  for (const std::vector<std::string>& line : lines) {
+  for (std::size_t line = 0; line < lines.size(); ++line) {
     std::string row;
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      row += columns_[i].is_text ? pad_right(line[i], widths[i]) : pad_left(line[i], widths[i]);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::string& cell = lines[line][i];
+      const std::string padded =
+          columns_[i].is_text ? pad_right(cell, all[i]) : pad_left(cell, all[i]);
+      row += paint ? paint(line, i, padded) : padded;
       row += kColumnGap;
     }
     text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
   }
   return text;
 }
-
-std::string signed_number(double value, int decimals) {
-  return formatted("%+.*f", decimals, value);
-}
-
-std::string fixed_number(double value, int decimals) { return formatted("%.*f", decimals, value); }
 
 }  // namespace headlight

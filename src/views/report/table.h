@@ -1,7 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
+
+#include "headlight/base/index.h"
+#include "views/report/numbers.h"
 
 namespace headlight {
 
@@ -17,16 +21,19 @@ class Table {
 
   // Throws Error unless there is a cell for every column.
   void add(std::vector<std::string> cells);
+  // Leaves out the last columns that do not fit a width, but never the first. Returns their number.
+  std::size_t fit(Index width);
+  // Function that returns a padded cell with a style. Row 0 holds the titles.
+  using Paint =
+      std::function<std::string(std::size_t row, std::size_t column, const std::string& cell)>;
   // Returns the titles and the rows, each ending with a newline.
-  std::string text() const;
+  std::string text(const Paint& paint = {}) const;
 
  private:
+  std::vector<Index> widths() const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
-
-// Returns a number with its sign: "+0.0123".
-std::string signed_number(double value, int decimals);
-std::string fixed_number(double value, int decimals);
 
 }  // namespace headlight

@@ -40,10 +40,8 @@ void draw_positions(const Findings& findings, const Subject& subject, Report& re
 }
 
 void draw_paths(const Findings& findings, Report& report) {
-  MatrixPlot plot{.limit = 1};
-  for (const char* into : {"query", "key", "value"}) {
-    plot.columns.push_back(report.entry("paths.svg", into));
-  }
+  const auto word = [&](const char* name) { return report.entry("paths.svg", name); };
+  MatrixPlot plot{.columns = {word("query"), word("key"), word("value")}, .limit = 1};
   for (const PathFinding& path : findings.paths) {
     plot.rows.push_back(head_name(path.from));
     for (const Interval& share : path.into) {
@@ -60,7 +58,7 @@ void draw_circuit(const Findings& findings, Report& report) {
                   circuit_svg(circuit, report.entry("circuit.svg", "title"),
                               report.entry("circuit.svg", "caption", json_of(findings))));
   }
-  PlotSeries series{};
+  PlotSeries series;
   for (const CircuitFit& fit : circuit.curve) {
     series.x.push_back(std::log2(static_cast<double>(fit.edges)));
     series.y.push_back(fit.faithfulness);

@@ -10,8 +10,9 @@ Json repetition_json(const Repetition& repetition) {
           {"second_copy", interval_json(repetition.second)},
           {"without_induction", json_of(repetition.without_induction)},
           {"without_source", source ? json_of(*source) : Json()},
-          {"without_others", json_list(repetition.without_others,
-                                       [](const LossWithout& others) { return json_of(others); })}};
+          {"without_others", transformed(repetition.without_others, [](const LossWithout& others) {
+             return json_of(others);
+           })}};
 }
 
 Json circuit_json(const CircuitResult& circuit) {
@@ -25,7 +26,7 @@ Json circuit_json(const CircuitResult& circuit) {
           {"kept", circuit.kept},
           {"faithfulness", circuit.faithfulness},
           {"circuit", kept},
-          {"curve", json_list(circuit.curve, [](const CircuitFit& fit) {
+          {"curve", transformed(circuit.curve, [](const CircuitFit& fit) {
              return Json{{"edges", fit.edges}, {"faithfulness", fit.faithfulness}};
            })}};
 }
@@ -67,13 +68,13 @@ Json json_of(const Findings& findings) {
       {"pairs_done", findings.pairs_done},
       {"clean_difference", findings.clean_difference},
       {"corrupt_difference", findings.corrupt_difference},
-      {"heads", json_list(findings.heads, [](const HeadFinding& head) { return json_of(head); })},
+      {"heads", transformed(findings.heads, [](const HeadFinding& head) { return json_of(head); })},
       {"induction_heads", head_names(named)},
       {"receiver", head_name(findings.receiver)},
       {"source", findings.source ? Json(head_name(*findings.source)) : Json()},
       {"repetition", repetition_json(findings.repetition)},
-      {"lens", json_list(findings.lens, lens_json)},
-      {"paths", json_list(findings.paths, path_json)}};
+      {"lens", transformed(findings.lens, lens_json)},
+      {"paths", transformed(findings.paths, path_json)}};
   if (findings.does_task()) {
     json["circuit"] = circuit_json(findings.circuit);
   }

@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
 
+#include "base/split.h"
+#include "base/transformed.h"
 #include "cli/lab/induction/findings.h"
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/effects/lens.h"
@@ -21,24 +22,8 @@ constexpr std::array kInto{Point::q, Point::k, Point::v};
 
 // Mean over pairs or sequences, with its interval.
 Interval mean_of(const std::vector<double>& values) {
-  std::vector<DocumentSum> sums;
-  for (const double value : values) {
-    sums.push_back({.sum = value, .weight = 1});
-  }
-  return bootstrap_mean(sums);
-}
-
-RepeatOptions repeats_for(const Subject& subject, Index sequences, std::uint64_t seed) {
-  RepeatOptions repeats = repeats_of_text(*subject.tokenizer, subject.model->vocab_size());
-  repeats.sequences = sequences;
-  repeats.seed = seed;
-  return repeats;
-}
-
-std::vector<PatchingTask> tasks_of(const std::vector<InductionPair>& pairs) {
-  std::vector<PatchingTask> tasks;
-  std::ranges::transform(pairs, std::back_inserter(tasks), &InductionPair::task);
-  return tasks;
+  return bootstrap_mean(
+      transformed(values, [](double value) { return DocumentSum{.sum = value, .weight = 1}; }));
 }
 
 void score(const Subject& subject, const MeasureOptions& options, Findings& findings) {
@@ -66,7 +51,7 @@ void score(const Subject& subject, const MeasureOptions& options, Findings& find
 // Patches every whole head into the corrupt and into the clean texts. Counts the pairs that the
 // model solves.
 void patch_wholes(const Gpt& model, Findings& findings) {
-  const std::vector<PatchingTask> tasks = tasks_of(findings.pairs);
+  const std::vector<PatchingTask> tasks = transformed(findings.pairs, &InductionPair::task);
   const PatchStudy suffices = patch_pairs(model, tasks, {});
   const PatchStudy needed = patch_pairs(model, tasks, {.noising = true});
   for (const PatchGrid& pair : suffices.pairs) {
@@ -151,12 +136,9 @@ void follow_paths(const Gpt& model, Findings& findings) {
   for (const HeadFinding* sender : senders_of(findings)) {
     PathFinding path{.from = sender->scored.head, .into = {}};
     for (std::size_t into = 0; into < kInto.size(); ++into) {
-      std::vector<double> shares;
-      for (const InductionPair& pair : findings.pairs) {
-        shares.push_back(
-            patch_path(model, pair.task, {path.from, findings.receiver, kInto[into]}).recovered);
-      }
-      path.into[into] = mean_of(shares);
+      path.into[into] = mean_of(transformed(findings.pairs, [&](const InductionPair& pair) {
+        return patch_path(model, pair.task, {path.from, findings.receiver, kInto[into]}).recovered;
+      }));
     }
     findings.paths.push_back(path);
   }
@@ -165,14 +147,6 @@ void follow_paths(const Gpt& model, Findings& findings) {
   if (!findings.paths.empty()) {
     findings.source = findings.paths.front().from;
   }
-}
-
-Interval mean_of(const std::vector<RepeatLoss>& losses, double RepeatLoss::*copy) {
-  std::vector<double> values;
-  for (const RepeatLoss& loss : losses) {
-    values.push_back(loss.*copy);
-  }
-  return mean_of(values);
 }
 
 // Losses on repeated tokens with some heads switched off. `whole`: losses with all heads.
@@ -186,7 +160,7 @@ LossWithout loss_without(const HeadSet& heads, Gpt& model, const RepeatOptions& 
   for (std::size_t i = 0; i < losses.size(); ++i) {
     rises.push_back(losses[i].second - whole[i].second);
   }
-  return {heads, mean_of(losses, &RepeatLoss::second), mean_of(rises)};
+  return {heads, mean_of(transformed(losses, &RepeatLoss::second)), mean_of(rises)};
 }
 
 // Draws different sets of unnamed heads, each as large as the set of induction heads.
@@ -221,8 +195,8 @@ void switch_off(const Subject& subject, const MeasureOptions& options, Findings&
     return loss_without(heads, *subject.model, repeats, whole);
   };
   Repetition& repetition = findings.repetition;
-  repetition.first = mean_of(whole, &RepeatLoss::first);
-  repetition.second = mean_of(whole, &RepeatLoss::second);
+  repetition.first = mean_of(transformed(whole, &RepeatLoss::first));
+  repetition.second = mean_of(transformed(whole, &RepeatLoss::second));
   if (!findings.does_task()) {
     return;
   }
@@ -252,13 +226,7 @@ bool Findings::has_part(const HeadFinding& head) const {
          head.is("previous_token");
 }
 
-std::string names_of(const HeadSet& heads) {
-  std::string names;
-  for (const HeadId& id : heads) {
-    names += (names.empty() ? "" : ", ") + head_name(id);
-  }
-  return names;
-}
+std::string names_of(const HeadSet& heads) { return joined(head_names(heads), ", "); }
 
 Findings measure(const Subject& subject, const MeasureOptions& options) {
   const Gpt& model = *subject.model;
@@ -273,7 +241,7 @@ Findings measure(const Subject& subject, const MeasureOptions& options) {
     read_layers(model, findings);
     patch_places(model, findings);
     follow_paths(model, findings);
-    findings.circuit = find_circuit(model, tasks_of(findings.pairs));
+    findings.circuit = find_circuit(model, transformed(findings.pairs, &InductionPair::task));
     findings.kept_share = static_cast<double>(findings.circuit.kept) /
                           static_cast<double>(findings.circuit.edges.size());
   }

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <functional>
 
+#include "base/split.h"
 #include "cli/lab/induction/show.h"
 #include "cli/lab/pictures.h"
-#include "headlight/base/terminal_width.h"
 #include "headlight/heads/head_verdict.h"
 #include "views/plot/chart.h"
 #include "views/report/interval_text.h"
@@ -21,10 +21,8 @@ constexpr double kNoticeable = 0.05;
 // Heads that get a table row, in the order of HeadId. Large models: the induction heads and the
 // heads with the largest shares, kRows in all.
 std::vector<const HeadFinding*> strongest(const Findings& findings) {
-  std::vector<const HeadFinding*> heads;
-  for (const HeadFinding& head : findings.heads) {
-    heads.push_back(&head);
-  }
+  std::vector<const HeadFinding*> heads =
+      transformed(findings.heads, [](const HeadFinding& head) { return &head; });
   const auto weight = [&](const HeadFinding* head) {
     const bool is_named = findings.induction_heads.contains(head->scored.head);
     return std::abs(head->suffices.mean) + (is_named ? 1e6 : 0);
@@ -36,7 +34,7 @@ std::vector<const HeadFinding*> strongest(const Findings& findings) {
 }
 
 Json head_rows(const Findings& findings, Language language) {
-  return json_list(strongest(findings), [&](const HeadFinding* head) {
+  return transformed(strongest(findings), [&](const HeadFinding* head) {
     Json row = json_of(*head);
     row["label"] = verdict_label(head->scored.verdict.name, language);
     return row;
@@ -64,14 +62,11 @@ void show_question(const Subject& subject, Report& report) {
 std::string pair_text(const PatchingTask& task, const Subject& subject, const Report& report) {
   const std::string clean = report.entry("words", "clean");
   const std::string corrupt = report.entry("words", "corrupt");
-  const Index width = std::max(terminal_width(clean), terminal_width(corrupt));
+  const Index width = widest({clean, corrupt});
   const auto line = [&](const std::string& name, const std::vector<std::int32_t>& text,
                         std::int32_t next) {
-    std::string tokens;
-    for (const std::string& token : shown_tokens(text, *subject.tokenizer)) {
-      tokens += token + " ";
-    }
-    return "  " + pad_right(name, width) + "  " + tokens + " →  " +
+    return "  " + pad_right(name, width) + "  " +
+           joined(shown_tokens(text, *subject.tokenizer), " ") + "  →  " +
            shown_token(next, *subject.tokenizer) + "\n";
   };
   return line(clean, task.clean, task.answer.front()) +
@@ -113,7 +108,7 @@ void show_switching_off(const Repetition& repetition, Report& report) {
                  {{"second_copy", interval_json(repetition.second)},
                   {"induction", row_of(repetition.without_induction)},
                   {"source_head", source ? Json::array({row_of(*source)}) : Json::array()},
-                  {"others", json_list(repetition.without_others, row_of)}});
+                  {"others", transformed(repetition.without_others, row_of)}});
 }
 
 void show_circuit(Json story, Report& report) {
@@ -138,17 +133,18 @@ void show_starts(const std::vector<StartFinding>& starts, Report& report) {
         repetition.without_others.empty() ? Json() : Json(repetition.largest_other_rise());
     return json;
   };
-  report.section("starts", {{"rows", json_list(starts, row)}});
+  report.section("starts", {{"rows", transformed(starts, row)}});
 }
 
 void show_open_ends(const Findings& findings, Json story, Report& report) {
-  std::string open;
+  std::vector<HeadId> others;
   for (const HeadFinding& head : findings.heads) {
     const double most = std::max(std::abs(head.suffices.mean), std::abs(head.needed.mean));
     if (!findings.has_part(head) && most > kNoticeable) {
-      open += (open.empty() ? "" : ", ") + head_name(head.scored.head);
+      others.push_back(head.scored.head);
     }
   }
+  const std::string open = names_of(others);
   story["unexplained"] = 1 - findings.circuit.faithfulness;
   story["open"] = open;
   report.section("open");

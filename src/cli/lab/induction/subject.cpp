@@ -91,8 +91,7 @@ TrainConfig induction_config(Index updates, std::uint64_t seed) {
 }
 
 void train(const TrainConfig& config, const TokenDataset& text, Subject& subject) {
-  RepeatOptions repeats = repeats_of_text(*subject.tokenizer, subject.model->vocab_size());
-  repeats.sequences = kMeasured;
+  const RepeatOptions repeats = repeats_for(subject, kMeasured);
   const auto measure = [&](Index updates) {
     subject.updates.push_back(static_cast<double>(updates));
     subject.second_copy.push_back(repeat_loss(*subject.model, repeats).second);
@@ -125,12 +124,18 @@ Subject train_subject(Index updates, std::uint64_t seed) {
   return subject;
 }
 
+RepeatOptions repeats_for(const Subject& subject, Index sequences, std::uint64_t seed) {
+  RepeatOptions repeats = repeats_of_text(*subject.tokenizer, subject.model->vocab_size());
+  repeats.sequences = sequences;
+  repeats.seed = seed;
+  return repeats;
+}
+
 HeadMap map_of(const Subject& subject, const HeadId& head) {
   const NoGrad no_grad;
   const Gpt& model = *subject.model;
-  RepeatOptions repeats = repeats_of_text(*subject.tokenizer, model.vocab_size());
+  RepeatOptions repeats = repeats_for(subject, 1);
   repeats.length = kExample;
-  repeats.sequences = 1;
   const std::vector<std::int32_t> tokens = repeated_sequences(repeats, model.config()).front();
   Recorder recorder({head.layer});
   model.hidden(make_batch({tokens}), {.recorder = &recorder});

@@ -6,6 +6,7 @@
 
 #include "cli/lab/lab.h"
 #include "headlight/heads/head_id.h"
+#include "headlight/heads/scores/head_scores.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/text/tokenizer.h"
 
@@ -28,6 +29,9 @@ Subject read_subject(const std::string& path);
 // sequences repeat random tokens. The others are letters that depend on the two letters before, so
 // that attending to the previous token lowers the loss.
 Subject train_subject(Index updates, std::uint64_t seed);
+
+// Repeats of random tokens for the model of a subject.
+RepeatOptions repeats_for(const Subject& subject, Index sequences, std::uint64_t seed = 1337);
 
 // Attention weights of a head on eight random tokens and their repetition.
 struct HeadMap {
