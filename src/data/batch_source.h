@@ -20,10 +20,6 @@ class BatchSource {
 std::unique_ptr<BatchSource> make_document_source(const TokenDataset& dataset,
                                                   const BatcherOptions& options);
 
-// Whole documents in the order of DocumentOrder::listed.
-std::unique_ptr<BatchSource> make_listed_source(const TokenDataset& dataset,
-                                                const BatcherOptions& options);
-
 // Blocks from random positions of one stream.
 std::unique_ptr<BatchSource> make_block_source(const TokenDataset& dataset,
                                                const BatcherOptions& options);

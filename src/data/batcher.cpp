@@ -20,9 +20,7 @@ std::unique_ptr<BatchSource> make_source(const TokenDataset& dataset,
   require(options.repeat_share == 0 || options.batching == Batching::packed,
           "[Batcher] repeat_share needs packed batching");
   if (options.batching != Batching::packed) {
-    const bool is_listed = options.order == DocumentOrder::listed && dataset.shares.empty();
-    return is_listed ? make_listed_source(dataset, options)
-                     : make_document_source(dataset, options);
+    return make_document_source(dataset, options);
   }
   auto blocks = make_block_source(dataset, options);
   return options.repeat_share == 0 ? std::move(blocks)

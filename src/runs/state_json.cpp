@@ -86,10 +86,8 @@ std::vector<SettingChange> read_changes(const Members& state) {
 }
 
 UpdateHistory read_history(const Members& history) {
-  constexpr auto kNewest = static_cast<Index>(DocumentOrder::computed);
   const Members start = history.object("data_start");
-  return {.data_order = static_cast<DocumentOrder>(history.count("data_order", 1, kNewest)),
-          .data_start = {.update = start.count("update"), .batch = start.count("batch")},
+  return {.data_start = {.update = start.count("update"), .batch = start.count("batch")},
           .data_shift = history.count("data_shift"),
           .skipped = history.count("skipped"),
           .skipped_in_row = history.count("skipped_in_row"),
@@ -106,8 +104,7 @@ Json to_json(const DataPosition& data) {
 
 Json to_json(const UpdateHistory& history) {
   const DataStart& start = history.data_start;
-  return {{"data_order", static_cast<Index>(history.data_order)},
-          {"data_start", {{"update", start.update}, {"batch", start.batch}}},
+  return {{"data_start", {{"update", start.update}, {"batch", start.batch}}},
           {"data_shift", history.data_shift},
           {"skipped", history.skipped},
           {"skipped_in_row", history.skipped_in_row},

@@ -131,9 +131,6 @@ constexpr auto kFields = std::to_array<ConfigField>({
             choice<Batching>({"batching", &C::batching,
                               "packed: blocks of one token stream; padded: one document per "
                               "sequence; bucketed: also batches documents of similar length"})),
-    choice<DocumentOrder>({"document_order", &C::document_order,
-                           "padded, bucketed: computed (constant memory), or listed (a list in "
-                           "memory, as in runs of older versions)"}),
     {"repeat_share", &C::repeat_share,
      "packed: make this share of the sequences random tokens that are repeated", training, kShare},
     basic({"batch_size", &C::batch_size, "Sequences in a batch", training, kFromOne}),
@@ -566,8 +563,7 @@ BatcherOptions TrainConfig::batcher() const {
           .block_size = block_size,
           .seed = static_cast<std::uint64_t>(seed),
           .bucket_window = bucket_window,
-          .repeat_share = repeat_share,
-          .order = parse_name<DocumentOrder>("document_order", document_order)};
+          .repeat_share = repeat_share};
 }
 
 Index TrainConfig::shard_count(Index processes) const {

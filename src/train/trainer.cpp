@@ -73,8 +73,7 @@ Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDat
       precision_(parse_name<Precision>("dtype", config.dtype)),
       batcher_(dataset, config.batcher()),
       sharded_(make_sharded(config, model, processes)),
-      optimizer_(make_optimizer(config, model, own_parts(sharded_.get()))),
-      history_{.data_order = config.batcher().order} {}
+      optimizer_(make_optimizer(config, model, own_parts(sharded_.get()))) {}
 
 Trainer::~Trainer() = default;
 
@@ -103,7 +102,6 @@ void Trainer::set_optimizer_state(const NamedTensors& whole) {
 void Trainer::go_to(Index iteration, UpdateHistory history) {
   iteration_ = iteration;
   history_ = std::move(history);
-  history_.data_order = config_.batcher().order;
 }
 
 DataPosition Trainer::data_position() const {

@@ -105,16 +105,13 @@ TEST_CASE("an epoch of documents visits every target exactly once, padded and bu
   for (const Ids& ids : token_ids(dataset)) {
     expected.insert(ids.begin() + 1, ids.end());
   }
-  for (const DocumentOrder order : {DocumentOrder::listed, DocumentOrder::computed}) {
-    for (const Batching batching : {Batching::padded, Batching::bucketed}) {
-      for (const Index block_size : {1, 7, 1024}) {
-        BatcherOptions options = options_of(batching, 4, block_size);
-        options.bucket_window = 3;
-        options.order = order;
-        Batcher batcher(dataset, options);
-        for (const Index epoch : {0, 1, 7}) {
-          CHECK((targets_of_epoch(batcher, epoch) == expected));
-        }
+  for (const Batching batching : {Batching::padded, Batching::bucketed}) {
+    for (const Index block_size : {1, 7, 1024}) {
+      BatcherOptions options = options_of(batching, 4, block_size);
+      options.bucket_window = 3;
+      Batcher batcher(dataset, options);
+      for (const Index epoch : {0, 1, 7}) {
+        CHECK((targets_of_epoch(batcher, epoch) == expected));
       }
     }
   }
@@ -239,17 +236,16 @@ TEST_CASE("a document of one token is never drawn") {
   }
 }
 
-TEST_CASE("both orders of documents are pinned, so that runs go on as they began") {
+TEST_CASE("the order of documents is pinned, so that runs go on as they began") {
   std::vector<Ids> ids;
   for (std::int32_t d = 0; d < 10; ++d) {
     ids.emplace_back(static_cast<std::size_t>(1 + d * d % 7), d + 1);
   }
   const TokenDataset dataset = document_dataset(std::move(ids), 0);
   // The documents of the batches from `index` on.
-  const auto documents = [&](Batching batching, DocumentOrder order, Index index) {
+  const auto documents = [&](Batching batching, Index index) {
     BatcherOptions options = options_of(batching, 4, 100);
     options.bucket_window = 2;
-    options.order = order;
     Batcher batcher(dataset, options);
     std::vector<Ids> batches;
     for (Index i = index; i < index + 3; ++i) {
@@ -261,22 +257,10 @@ TEST_CASE("both orders of documents are pinned, so that runs go on as they began
     return batches;
   };
   using Batches = std::vector<Ids>;
-  CHECK(documents(Batching::padded, DocumentOrder::listed, 0) ==
-        Batches{{5, 9, 8, 7}, {4, 1, 10, 2}, {6, 3}});
-  CHECK(documents(Batching::padded, DocumentOrder::listed, 300) ==
-        Batches{{2, 5, 10, 7}, {3, 1, 6, 9}, {4, 8}});
-  CHECK(documents(Batching::bucketed, DocumentOrder::listed, 0) ==
-        Batches{{8, 1, 9, 7}, {2, 5, 4, 10}, {6, 3}});
-  CHECK(documents(Batching::bucketed, DocumentOrder::listed, 300) ==
-        Batches{{8, 4}, {1, 2, 7, 9}, {5, 10, 3, 6}});
-  CHECK(documents(Batching::padded, DocumentOrder::computed, 0) ==
-        Batches{{10, 3, 8, 7}, {1, 6, 2, 5}, {9, 4}});
-  CHECK(documents(Batching::padded, DocumentOrder::computed, 300) ==
-        Batches{{6, 3, 4, 10}, {2, 1, 8, 7}, {9, 5}});
-  CHECK(documents(Batching::bucketed, DocumentOrder::computed, 0) ==
-        Batches{{5, 10, 3, 6}, {8, 1, 7, 2}, {9, 4}});
-  CHECK(documents(Batching::bucketed, DocumentOrder::computed, 300) ==
-        Batches{{4, 6, 3, 10}, {1, 8, 2, 7}, {9, 5}});
+  CHECK(documents(Batching::padded, 0) == Batches{{10, 3, 8, 7}, {1, 6, 2, 5}, {9, 4}});
+  CHECK(documents(Batching::padded, 300) == Batches{{6, 3, 4, 10}, {2, 1, 8, 7}, {9, 5}});
+  CHECK(documents(Batching::bucketed, 0) == Batches{{5, 10, 3, 6}, {8, 1, 7, 2}, {9, 4}});
+  CHECK(documents(Batching::bucketed, 300) == Batches{{4, 6, 3, 10}, {1, 8, 2, 7}, {9, 5}});
 }
 
 TEST_CASE("options out of range and negative batch numbers are refused") {

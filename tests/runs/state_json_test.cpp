@@ -84,16 +84,6 @@ TEST_CASE("the state of a run reads back as it was written", "[train]") {
   CHECK(read.evaluated == 6);
 }
 
-TEST_CASE("a state has the number of its order of documents", "[train]") {
-  const std::string now = to_state_json({.iteration = 7});
-  CHECK(parse_state_json(now, "s").history.data_order == DocumentOrder::computed);
-  const std::string listed = replaced(now, "\"data_order\": 2", "\"data_order\": 1");
-  CHECK(parse_state_json(listed, "s").history.data_order == DocumentOrder::listed);
-  CHECK(to_state_json(parse_state_json(listed, "s")) == listed);
-  CHECK_THROWS_WITH(parse_state_json(replaced(now, "\"data_order\": 2", "\"data_order\": 3"), "s"),
-                    "s: history: data_order: expected a whole number of at least 1");
-}
-
 TEST_CASE("a state keeps the latest of very many changes", "[train]") {
   TrainingState state{.iteration = 1200};
   for (Index i = 0; i < 1200; ++i) {

@@ -57,29 +57,6 @@ std::vector<double> all_weights(const Gpt& model) {
 
 }  // namespace
 
-TEST_CASE("documents come in the order of the configuration", "[train]") {
-  const auto losses = [](const std::string& order, bool goes_on) {
-    Setup setup;
-    setup.config.batching = "padded";
-    setup.config.document_order = order;
-    std::vector<std::vector<std::int32_t>> documents;
-    for (std::int32_t d = 0; d < 40; ++d) {
-      documents.emplace_back(static_cast<std::size_t>(1 + d % 5), d % 10);
-    }
-    setup.dataset = document_dataset(std::move(documents), 0);
-    Trainer trainer(setup.config, *setup.model, setup.dataset);
-    if (goes_on) {
-      trainer.go_to(0, {});
-    }
-    const double first = trainer.step().loss;
-    CHECK(trainer.history().data_order ==
-          (order == "listed" ? DocumentOrder::listed : DocumentOrder::computed));
-    return std::pair(first, trainer.step().loss);
-  };
-  CHECK(losses("listed", true) == losses("listed", false));
-  CHECK(losses("computed", false) != losses("listed", false));
-}
-
 TEST_CASE("the phases of an update sum to its time and all of them take some", "[train]") {
   Setup setup;
   setup.config.gradient_accumulation_steps = 2;

@@ -21,17 +21,6 @@ template <>
 inline constexpr auto kChoices<Batching> = std::to_array<Choice<Batching>>(
     {{"padded", Batching::padded}, {"bucketed", Batching::bucketed}, {"packed", Batching::packed}});
 
-// Order of the documents; checkpoints store the numbers. Old orders are kept, so that old runs
-// continue unchanged.
-enum class DocumentOrder {
-  listed = 1,    // the Fisher-Yates shuffle of a list of all documents
-  computed = 2,  // a permutation that computes each number separately, without a list
-};
-
-template <>
-inline constexpr auto kChoices<DocumentOrder> = std::to_array<Choice<DocumentOrder>>(
-    {{"computed", DocumentOrder::computed}, {"listed", DocumentOrder::listed}});
-
 struct BatcherOptions {
   Batching batching = Batching::packed;
   Index batch_size = 12;      // B: sequences per batch
@@ -42,7 +31,6 @@ struct BatcherOptions {
   // repeats one random piece, 2 tokens to half a block long, until it is full. The next token can
   // then be predicted only from an earlier occurrence.
   double repeat_share = 0;
-  DocumentOrder order = DocumentOrder::computed;  // padded and bucketed, without shares
 
   bool operator==(const BatcherOptions&) const = default;
 };

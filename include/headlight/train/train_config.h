@@ -72,7 +72,6 @@ struct TrainConfig {
   std::string tokenizer = "char";  // name of a NewTokenizer, or a path
   Index vocab_size = 0;
   std::string batching = "packed";
-  std::string document_order = "computed";
   double repeat_share = 0.0;
 
   Index batch_size = 12;

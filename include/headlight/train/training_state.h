@@ -20,7 +20,6 @@ struct DataStart {
 
 // State besides weights, moments and step number that affects later steps.
 struct UpdateHistory {
-  DocumentOrder data_order = DocumentOrder::computed;  // that of the settings
   DataStart data_start = {};
   Index data_shift = 0;                    // in steps: data skipped by rollbacks
   Index skipped = 0;                       // steps skipped in total

@@ -47,7 +47,6 @@ TrainConfig fixed_config() {
 TrainConfig padded_config() {
   TrainConfig config = fixed_config();
   config.batching = "padded";
-  config.document_order = "listed";  // stored signatures were made with this order
   config.documents = "line";
   config.tie_weights = false;
   config.activation = "gelu";
