@@ -92,8 +92,8 @@ NumberRange layers_option(const Options& options, Index layers) {
 
 std::vector<PointRange> points_option(const Options& options) {
   std::vector<PointRange> points =
-      mapped(split_at_commas(options.text("names")),
-             [](const std::string& name) { return parse_point("names", name); });
+      transformed(split_at_commas(options.text("names")),
+                  [](const std::string& name) { return parse_point("names", name); });
   require_value(!points.empty(), "names", "expected points such as resid_post,z, got none");
   return points;
 }
@@ -149,12 +149,12 @@ ActivationContexts contexts_of_text(const Options& options, const LoadedModel& l
 Json json_of(const ActivationFiles& written) {
   const auto path_of = [](const std::filesystem::path& file) { return file.string(); };
   const auto point_of = [](const AbsentPoint& absent) { return name_of(absent.point); };
-  Json json{{"files", mapped(written.files, path_of)},
+  Json json{{"files", transformed(written.files, path_of)},
             {"index", text_or_null(written.index.string())},
             {"arrays", Json::array()},
             {"rows", written.rows},
             {"bytes", written.bytes},
-            {"absent", mapped(written.absent, point_of)},
+            {"absent", transformed(written.absent, point_of)},
             {"lost", Json::array()}};
   for (const ActivationArrayInfo& array : written.arrays) {
     json["arrays"].push_back(

@@ -12,7 +12,7 @@ namespace {
 bool is_help(const std::string& word) { return word == "--help" || word == "-h" || word == "help"; }
 
 std::vector<std::string> names_of(std::span<const Command> commands) {
-  return mapped(commands, [](const Command& command) { return std::string(command.name); });
+  return transformed(commands, [](const Command& command) { return std::string(command.name); });
 }
 
 std::string listed_commands(std::span<const Command> commands) {

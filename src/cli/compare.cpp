@@ -107,7 +107,7 @@ Comparison compare(const std::vector<std::string>& directories, const Options& o
                        .smoothing = options.number("smooth")};
   comparison.curves.validate();
   std::vector<RunHistory> histories =
-      mapped(directories, [](const std::string& run) { return read_run_history(run); });
+      transformed(directories, [](const std::string& run) { return read_run_history(run); });
   comparison.settings = differing_settings(histories);
   comparison.comparability = comparability(histories);
   comparison.curves.bits_per_byte =
@@ -202,7 +202,7 @@ class Figures {
 
   template <class CellOf>
   void add(const std::string& title, const CellOf& cell_of) {
-    add_cells(title, mapped(runs_, cell_of));
+    add_cells(title, transformed(runs_, cell_of));
   }
   void add_cells(const std::string& title, std::vector<std::string> cells) {
     cells.insert(cells.begin(), title);
@@ -226,7 +226,7 @@ class Figures {
 std::string figures_text(const Comparison& comparison) {
   Figures figures(comparison.runs);
   for (const SettingDifference& setting : comparison.settings) {
-    figures.add_cells(setting.key, mapped(setting.values, [](const std::string& value) {
+    figures.add_cells(setting.key, transformed(setting.values, [](const std::string& value) {
                         return value.empty() ? "-" : display_label(value);
                       }));
   }
@@ -378,7 +378,7 @@ Json json_of(const Comparison& comparison) {
   for (const SettingDifference& setting : comparison.settings) {
     json["settings"][setting.key] = setting.values;
   }
-  json["runs"] = mapped(comparison.runs, run_json);
+  json["runs"] = transformed(comparison.runs, run_json);
   return json;
 }
 

@@ -221,7 +221,7 @@ Json json_of(const std::string& prompt, const std::vector<GenerateResult>& resul
   json["prompt_was_cut"] = results[0].prompt_was_cut;
   if (results.size() > 1) {
     json["samples"] =
-        mapped(results, [&](const GenerateResult& result) { return to_json(result, output); });
+        transformed(results, [&](const GenerateResult& result) { return to_json(result, output); });
   }
   return json;
 }

@@ -35,7 +35,7 @@ double threshold_of(const std::string& score) {
 }
 
 std::vector<std::string> chosen_scores(const Options& options, const HeadHistory& history) {
-  const auto known = mapped(history.scores, [](const auto& entry) { return entry.first; });
+  const auto known = transformed(history.scores, [](const auto& entry) { return entry.first; });
   std::vector<std::string> scores;
   for (const std::string& name : split_at_commas(
            options.given("columns") ? options.text("columns") : "induction,previous_token")) {
@@ -205,7 +205,7 @@ std::string times_text(const HeadHistory& history, Language language) {
 }
 
 Json births_json(const HeadHistory& history, const std::vector<Birth>& births) {
-  return mapped(births, [&](const Birth& birth) -> Json {
+  return transformed(births, [&](const Birth& birth) -> Json {
     const std::size_t time = birth.birth.time;
     return {{"score", birth.score},
             {"head", head_name(birth.birth.head)},

@@ -59,7 +59,7 @@ struct Measures {
 
 template <class Head>
 std::vector<double> means_of(const std::vector<Head>& heads, Interval Head::*measure) {
-  return mapped(heads, [=](const Head& head) { return (head.*measure).mean; });
+  return transformed(heads, [=](const Head& head) { return (head.*measure).mean; });
 }
 
 Json correlations(const Measures& measures) {
@@ -99,7 +99,7 @@ std::vector<ResultGrid> grids_of(const Measures& measures) {
   std::vector<ResultGrid> grids;
   const auto add = [&]<class Head>(const char* name, const char* title,
                                    const std::vector<Head>& heads, Interval Head::*measure) {
-    MatrixPlot plot = head_plot(mapped(heads, [=](const Head& head) {
+    MatrixPlot plot = head_plot(transformed(heads, [=](const Head& head) {
       return HeadValue{head.head, head.*measure};
     }));
     plot.title = title;

@@ -30,7 +30,8 @@ constexpr const char* kLabDetails =
     "JSON keys: experiment, seed, full, values{...} by experiment, claims[{id, holds, text}].";
 
 std::vector<std::string> experiment_names() {
-  return mapped(lab::kExperiments, [](const Experiment& one) { return std::string(one.name); });
+  return transformed(lab::kExperiments,
+                     [](const Experiment& one) { return std::string(one.name); });
 }
 
 Options lab_options() {

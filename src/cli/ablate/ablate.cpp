@@ -99,7 +99,7 @@ Json json_of(const AblationResult& result, AblationMode mode) {
     entry["rise"] = interval_json(effect.rise);
     json["heads"].push_back(std::move(entry));
   }
-  json["pairs"] = mapped(result.pairs, [](const PairEffect& pair) -> Json {
+  json["pairs"] = transformed(result.pairs, [](const PairEffect& pair) -> Json {
     return {{"heads", {head_name(pair.first), head_name(pair.second)}},
             {"rise", interval_json(pair.rise)},
             {"beyond", interval_json(pair.beyond)}};
@@ -129,7 +129,7 @@ std::string text_of(AblationResult result) {
 }
 
 ResultGrid head_grid(const AblationResult& result) {
-  MatrixPlot plot = head_plot(mapped(result.heads, [](const HeadEffect& effect) {
+  MatrixPlot plot = head_plot(transformed(result.heads, [](const HeadEffect& effect) {
     return HeadValue{effect.head, effect.rise};
   }));
   plot.title = "Rise of the loss without each head";

@@ -96,7 +96,7 @@ Json parts_json(const PartsReport& report) {
   Json json = Json::array();
   for (std::size_t i = 0; i < report.parts.size(); ++i) {
     json.push_back({{"name", report.parts[i].name},
-                    {"targets", mapped(report.parts[i].targets, target_text)},
+                    {"targets", transformed(report.parts[i].targets, target_text)},
                     {"rise", interval_json(report.result.parts[i].rise)}});
   }
   return json;

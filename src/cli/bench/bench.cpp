@@ -78,7 +78,7 @@ TrainConfig default_config() {
 }
 
 Options bench_options() {
-  const auto kinds = mapped(kKinds, [](const Kind& kind) { return std::string(kind.name); });
+  const auto kinds = transformed(kKinds, [](const Kind& kind) { return std::string(kind.name); });
   Options options({.name = "bench",
                    .summary = "Measure the speed of training, generation and their parts.",
                    .positional = "[train|generate|gemm|memory|attention]",

@@ -93,7 +93,7 @@ struct Summary {
 
 template <class Value>
 double median_of(const std::vector<StepMetrics>& steps, const Value& value) {
-  return spread_of(mapped(steps, value)).median;
+  return spread_of(transformed(steps, value)).median;
 }
 
 Summary summarize(const BenchTask& task, const MeasuredSteps& measured) {
@@ -108,7 +108,7 @@ Summary summarize(const BenchTask& task, const MeasuredSteps& measured) {
     summary.tokens += static_cast<double>(measured.steps[i].tokens) / count;
   }
   summary.milliseconds =
-      spread_of(mapped(measured.steps, [](const auto& step) { return 1e3 * step.seconds; }));
+      spread_of(transformed(measured.steps, [](const auto& step) { return 1e3 * step.seconds; }));
   summary.flops_per_second = spread_of(rates).median;
   summary.tokens_per_second = median_of(measured.steps, [](const StepMetrics& step) {
     return static_cast<double>(step.tokens) / step.seconds;

@@ -57,7 +57,7 @@ GradientCheckOptions check_options(const Options& options) {
 // Cases of one op; all cases if `op` is empty.
 GradientCases chosen_cases(const std::string& op) {
   GradientCases cases = all_gradient_cases();
-  const std::vector<std::string> names = mapped(cases, &GradientCase::op);
+  const std::vector<std::string> names = transformed(cases, &GradientCase::op);
   std::erase_if(cases, [&](const GradientCase& one) { return !op.empty() && one.op != op; });
   require(!cases.empty(), "--op: unknown op '", op, "'", did_you_mean(op, names));
   return cases;
@@ -128,7 +128,7 @@ Json json_of(const std::vector<OpReport>& reports) {
             {"largest_error", report.largest_error},
             {"passed", report.passed}};
   };
-  return {{"passed", all_passed(reports)}, {"ops", mapped(reports, op_json)}};
+  return {{"passed", all_passed(reports)}, {"ops", transformed(reports, op_json)}};
 }
 
 Options gradcheck_options() {

@@ -104,7 +104,7 @@ Json json_of(const CircuitResult& result, const std::vector<PatchingTask>& tasks
                                  {"score", edge.score}});
     }
   }
-  json["curve"] = mapped(result.curve, [](const CircuitFit& fit) -> Json {
+  json["curve"] = transformed(result.curve, [](const CircuitFit& fit) -> Json {
     return {{"edges", fit.edges}, {"faithfulness", fit.faithfulness}};
   });
   return json;
@@ -146,8 +146,8 @@ std::string curve_svg(const CircuitResult& result) {
     return std::log2(static_cast<double>(fit.edges));
   };
   const PlotSeries series{.name = "",
-                          .x = mapped(result.curve, edges),
-                          .y = mapped(result.curve, &CircuitFit::faithfulness),
+                          .x = transformed(result.curve, edges),
+                          .y = transformed(result.curve, &CircuitFit::faithfulness),
                           .points = true};
   return line_plot_svg({.title = "Faithfulness of the strongest edges",
                         .x_label = "edges, as a power of two",
@@ -158,7 +158,7 @@ std::string curve_svg(const CircuitResult& result) {
 ResultArrays arrays_of(const CircuitResult& result) {
   const Shape all{std::ssize(result.edges)};
   const Shape points{std::ssize(result.curve)};
-  const auto of_edges = [&](const auto& value) { return mapped(result.edges, value); };
+  const auto of_edges = [&](const auto& value) { return transformed(result.edges, value); };
   const auto is_kept = [](const CircuitEdge& edge) { return edge.is_kept ? 1 : 0; };
   const auto into = [](const CircuitEdge& edge) {
     return std::string(edge.into ? name_of(*edge.into) : "");
@@ -169,9 +169,9 @@ ResultArrays arrays_of(const CircuitResult& result) {
   return {
       .tensors = {{"score", Tensor::from(of_edges(&CircuitEdge::score), all)},
                   {"kept", Tensor::from(of_edges(is_kept), all)},
-                  {"curve_edges", Tensor::from(mapped(result.curve, edge_count), points)},
+                  {"curve_edges", Tensor::from(transformed(result.curve, edge_count), points)},
                   {"curve_faithfulness",
-                   Tensor::from(mapped(result.curve, &CircuitFit::faithfulness), points)}},
+                   Tensor::from(transformed(result.curve, &CircuitFit::faithfulness), points)}},
       .texts = {{"from", of_edges([](const CircuitEdge& edge) { return node_name(edge.from); })},
                 {"to", of_edges([](const CircuitEdge& edge) { return node_name(edge.to); })},
                 {"into", of_edges(into)}}};
@@ -201,9 +201,9 @@ ResultGrid curve_grid(const CircuitResult& result) {
   return {"faithfulness",
           {.title = "Faithfulness of the strongest edges",
            .row_title = "edges",
-           .rows = mapped(result.curve, edges),
+           .rows = transformed(result.curve, edges),
            .columns = {""},
-           .values = mapped(result.curve, &CircuitFit::faithfulness),
+           .values = transformed(result.curve, &CircuitFit::faithfulness),
            .limit = 1}};
 }
 

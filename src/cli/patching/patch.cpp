@@ -93,7 +93,7 @@ ResultGrid grid_of(const PatchingResult& result, const std::string& name,
                    double HeadPatch::*measure) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const TaskStrength strength = result.strength();
-  MatrixPlot plot = head_plot(mapped(result.heads, [&](const HeadPatch& patch) {
+  MatrixPlot plot = head_plot(transformed(result.heads, [&](const HeadPatch& patch) {
     return HeadValue{patch.head, {patch.*measure, kNone, kNone}};
   }));
   plot.title = name == "recovered" ? "Recovered by each head" : "Difference with each head patched";

@@ -149,8 +149,9 @@ Json json_of(const Report& report) {
           {"clean_difference", report.strength.means.clean_difference},
           {"corrupt_difference", report.strength.means.corrupt_difference},
           {"correlation", report.study.correlation},
-          {"cells", mapped(report.study.cells,
-                           [&](const MeanPatchCell& mean) { return cell_json(mean, report); })}};
+          {"cells", transformed(report.study.cells, [&](const MeanPatchCell& mean) {
+             return cell_json(mean, report);
+           })}};
 }
 
 struct Measure {
@@ -314,8 +315,8 @@ ResultGrid grid_of(const Report& report, const Layout& layout, const Measure& me
 
 std::vector<ResultGrid> grids_of(const Report& report) {
   const Layout layout = layout_of(report);
-  return mapped(measures_of(report.options),
-                [&](const Measure& measure) { return grid_of(report, layout, measure); });
+  return transformed(measures_of(report.options),
+                     [&](const Measure& measure) { return grid_of(report, layout, measure); });
 }
 
 ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {

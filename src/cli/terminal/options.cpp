@@ -49,8 +49,9 @@ Options::Options(CommandInfo info) : info_(std::move(info)) {
   value("threads",
         "Compute with this number of threads (default: OMP_NUM_THREADS, or one for each core). "
         "Results do not depend on it");
-  choice("cpu_variant", "Instruction set (default: the best of this CPU)",
-         mapped(kernels::kCpuVariants, [](auto variant) { return kernels::name_of(variant); }));
+  choice(
+      "cpu_variant", "Instruction set (default: the best of this CPU)",
+      transformed(kernels::kCpuVariants, [](auto variant) { return kernels::name_of(variant); }));
   value("products",
         "Code for matrix products: own (Headlight's), blas (OpenBLAS), or auto, the default "
         "(Headlight's where it is as fast). Attention, bfloat16 products, and generation after the "
@@ -115,7 +116,7 @@ std::string Options::known_name(const std::string& given) const {
     name = alias->second;
   }
   if (find(name) == nullptr && std::ranges::find(ignored_, name) == ignored_.end()) {
-    const std::string near = nearest_name(name, mapped(declared_, &OptionInfo::name));
+    const std::string near = nearest_name(name, transformed(declared_, &OptionInfo::name));
     fail("unknown option --", given, near.empty() ? "" : "; did you mean --" + near + "?",
          " (see headlight ", info_.name, " --help)");
   }
@@ -296,7 +297,7 @@ double Options::number(const std::string& name) const {
 }
 
 std::vector<Index> Options::integers(const std::string& name) const {
-  return mapped(split_at_commas(text(name)), [&](const std::string& part) {
+  return transformed(split_at_commas(text(name)), [&](const std::string& part) {
     return parse_number<Index>(name, part, "whole numbers separated by commas");
   });
 }

@@ -25,8 +25,8 @@ bool gives_text(const Options& options) {
 }
 
 std::vector<std::int32_t> ids_option(const Options& options, const Tokenizer& tokenizer) {
-  std::vector<std::int32_t> ids =
-      mapped(options.integers("ids"), [&](Index id) { return checked_id(id, tokenizer, "--ids"); });
+  std::vector<std::int32_t> ids = transformed(
+      options.integers("ids"), [&](Index id) { return checked_id(id, tokenizer, "--ids"); });
   require(!ids.empty(), "--ids: expected ids of tokens, as 1,4093, got none");
   return ids;
 }

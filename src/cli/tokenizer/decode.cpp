@@ -66,8 +66,8 @@ template <class Use>
 void decode_source(const Options& options, const Tokenizer& tokenizer, const Use& use) {
   const std::string path = options.text("file");
   if (options.given("ids")) {
-    use(mapped(options.integers("ids"),
-               [&](Index id) { return checked_id(id, tokenizer, "--ids"); }));
+    use(transformed(options.integers("ids"),
+                    [&](Index id) { return checked_id(id, tokenizer, "--ids"); }));
   } else if (is_token_file(path)) {
     const TokenFile file =
         open_token_file(path, tokenizer, options.chosen<TokenDtype>("token_dtype"));

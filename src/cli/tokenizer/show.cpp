@@ -86,7 +86,7 @@ Json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
             {"label", tokenizer.token_label(id)},
             {"bytes", tokenizer.token_bytes(id).size()}};
   };
-  return {{"tokens", mapped(ids, token_of)}};
+  return {{"tokens", transformed(ids, token_of)}};
 }
 
 void tokenizer_show_command(const Options& options) {
