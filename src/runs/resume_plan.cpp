@@ -162,8 +162,7 @@ DataPlan plan_data(const BatchingState& before, const BatchingState& now,
   if (same_batching && way.batching == Batching::packed) {
     return {.start = next, .note = data_note(before, now)};
   }
-  if (same_batching && way.batching == Batching::padded && same_data && way.seed == old_way.seed &&
-      way.order == old_way.order) {
+  if (same_batching && way.batching == Batching::padded && same_data && way.seed == old_way.seed) {
     return same_place(before, now, state.iteration);
   }
   return next_epoch(before, now, state.iteration);

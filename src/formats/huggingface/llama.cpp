@@ -127,7 +127,7 @@ constexpr const char* kQkNorm = "qk_norm cannot be expressed";
 
 std::string refusal_of_llama(const GptConfig& config) {
   const BlockPlan plan = block_plan(config, 0);
-  return first_refusal({{plan.qk_norm, kQkNorm},
+  return first_refusal({{config.qk_norm, kQkNorm},
                         {!config.windows.empty(), kOtherWindows},
                         {plan.qkv_bias != plan.attention_output_bias, kOtherBiases},
                         {true, refusal_of_layers(config)}});
