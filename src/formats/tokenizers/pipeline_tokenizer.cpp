@@ -66,6 +66,15 @@ std::vector<std::string_view> cut(const PipelineParts& parts, std::string_view t
   return result;
 }
 
+// Adds to the last part, or to a new one if that has `size` bytes.
+void add_item(const EncodePart::Item& item, std::size_t size, std::vector<EncodePart>& parts) {
+  if (parts.empty() || parts.back().bytes >= size) {
+    parts.emplace_back();
+  }
+  parts.back().items.push_back(item);
+  parts.back().bytes += item.piece.text.size();
+}
+
 std::vector<std::int32_t> encode_part(const PipelineParts& parts, const EncodePart& part) {
   std::deque<std::string> storage;  // outlives the encoder
   BpeEncoder encoder(parts.model, part.bytes);
@@ -114,16 +123,9 @@ std::vector<std::int32_t> PipelineTokenizer::encode_bytes(std::string_view bytes
       options.parallel ? kParallelPart : std::numeric_limits<std::size_t>::max();
   std::deque<std::string> normalized;
   std::vector<EncodePart> parts;
-  const auto add = [&](const TextPiece& piece, std::int32_t id = -1) {
-    if (parts.empty() || parts.back().bytes >= part_bytes) {
-      parts.emplace_back();
-    }
-    parts.back().items.push_back({piece, id});
-    parts.back().bytes += piece.text.size();
-  };
   for (const TextSegment& segment : raw_tokens_.split(bytes, options.read_special)) {
     if (segment.id >= 0) {
-      add({}, segment.id);
+      add_item({.id = segment.id}, part_bytes, parts);
       continue;
     }
     std::string_view text = segment.text;
@@ -133,11 +135,12 @@ std::vector<std::int32_t> PipelineTokenizer::encode_bytes(std::string_view bytes
     }
     for (const TextSegment& inner : normalized_tokens_.split(text, options.read_special)) {
       if (inner.id >= 0) {
-        add({}, inner.id);
+        add_item({.id = inner.id}, part_bytes, parts);
         continue;
       }
       for (const std::string_view plain : cut(parts_, inner.text, part_bytes)) {
-        add({plain, first && plain.data() == text.data()});
+        const TextPiece piece{plain, first && plain.data() == text.data()};
+        add_item({.piece = piece}, part_bytes, parts);
       }
     }
   }
