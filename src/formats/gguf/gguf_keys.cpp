@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <optional>
 
 #include "base/printable.h"
 #include "formats/gguf/gguf_header.h"
@@ -118,15 +117,11 @@ Index GgufKeys::integer(std::string_view key, Index fallback) {
   return *number;
 }
 
-double GgufKeys::number(std::string_view key) {
-  require_value(find(key) != nullptr, whole(key), "is missing");
-  return number(key, 0);
-}
-
-double GgufKeys::number(std::string_view key, double fallback) {
+double GgufKeys::number(std::string_view key, std::optional<double> fallback) {
   const GgufValue* value = find(key);
   if (value == nullptr) {
-    return fallback;
+    require_value(fallback.has_value(), whole(key), "is missing");
+    return *fallback;
   }
   if (const auto* single = std::get_if<float>(value)) {
     return shortest_decimal(*single);

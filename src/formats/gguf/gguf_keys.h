@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,8 +24,8 @@ class GgufKeys {
   // Returns an integer from 0 on.
   Index integer(std::string_view key, Index fallback);
   // Returns a number. A float32 gives the shortest decimal that rounds to it: 1e-05, not 9.99e-06.
-  double number(std::string_view key);
-  double number(std::string_view key, double fallback);
+  // Throws Error if the key is missing, without a fallback.
+  double number(std::string_view key, std::optional<double> fallback = {});
   bool boolean(std::string_view key, bool fallback);
   std::string text(std::string_view key, std::string_view fallback);
 

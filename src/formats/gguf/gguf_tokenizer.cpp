@@ -8,7 +8,7 @@
 
 #include "base/printable.h"
 #include "formats/gguf/gguf_pre_tokenizer.h"
-#include "formats/gguf/gguf_token_types.h"
+#include "formats/gguf/gguf_vocabulary.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"

@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "base/printable.h"
-#include "formats/gguf/gguf_token_types.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"

@@ -36,11 +36,11 @@ struct NfcTables {
     const auto& [class_runs, singles, pairs, exclusions] = nfc_data();
     classes.resize(class_runs.back() >> 8);
     for (std::size_t i = 0; i + 1 < class_runs.size(); ++i) {
-      for (char32_t c = class_runs[i] >> 8; c < class_runs[i + 1] >> 8; ++c) {
-        classes[c] = static_cast<std::uint8_t>(class_runs[i] & 0xFF);
-        active[c] = classes[c] != 0;
-      }
+      std::fill(classes.begin() + (class_runs[i] >> 8), classes.begin() + (class_runs[i + 1] >> 8),
+                static_cast<std::uint8_t>(class_runs[i] & 0xFF));
     }
+    std::transform(classes.begin(), classes.end(), active.begin(),
+                   [](std::uint8_t kind) { return kind != 0; });
     for (std::size_t i = 0; i < singles.size(); i += 2 + singles[i + 1]) {
       for (char32_t k = 0; k < singles[i + 1]; ++k) {
         decompositions[singles[i] + k] = {singles[i + 2 + k], 0};
@@ -52,12 +52,8 @@ struct NfcTables {
         add_pair(pairs[i + 2 + 2 * k], {pairs[i + 3 + 2 * k], pairs[i]}, exclusions);
       }
     }
-    for (char32_t c = 0; c < kVowelCount; ++c) {
-      active[kVowels + c] = true;
-    }
-    for (char32_t c = 1; c < kTrailingCount; ++c) {
-      active[kTrailing + c] = true;
-    }
+    std::fill_n(active.begin() + kVowels, kVowelCount, true);
+    std::fill_n(active.begin() + kTrailing + 1, kTrailingCount - 1, true);
   }
 
   // False for characters that NFC leaves unchanged unless an active character follows.
