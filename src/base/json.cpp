@@ -198,23 +198,13 @@ bool Json::equals(const Json& other) const {
   if (holds<double>() != other.holds<double>() && is_number() && other.is_number()) {
     return number() == other.number();
   }
-  if (value_.index() != other.value_.index() || size() != other.size()) {
-    return false;
+  if (!is_object() || !other.is_object()) {
+    return value_ == other.value_;
   }
-  if (is_array()) {
-    return list() == other.list();
-  }
-  if (is_object()) {
-    return std::all_of(members().begin(), members().end(), [&](const JsonMember& member) {
-      const Json* found = other.find(member.key);
-      return found != nullptr && *found == member.value;
-    });
-  }
-  return is_string()    ? text() == other.text()
-         : is_boolean() ? boolean() == other.boolean()
-         : is_integer() ? integer() == other.integer()
-         : is_natural() ? natural() == other.natural()
-                        : is_null() || number() == other.number();
+  return size() == other.size() && std::ranges::all_of(members(), [&](const JsonMember& member) {
+           const Json* found = other.find(member.key);
+           return found != nullptr && *found == member.value;
+         });
 }
 
 // Builds a value from the parser's events, because the library's builder accepts duplicate keys and

@@ -168,6 +168,7 @@ class Json {
     }
     ~Held() = default;
     T& operator*() const { return *value_; }
+    bool operator==(const Held& other) const { return *value_ == *other.value_; }
 
    private:
     std::unique_ptr<T> value_;
@@ -190,6 +191,8 @@ class Json {
 struct JsonMember {
   std::string key;
   Json value;
+
+  bool operator==(const JsonMember&) const = default;
 };
 
 // Maximum nesting depth of parsed objects and arrays.

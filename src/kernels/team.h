@@ -3,11 +3,19 @@
 #include <atomic>
 
 #include "headlight/base/index.h"
-#include "kernels/waiting.h"
 
 // Teams of threads that take many short steps in a row. A parallel loop per step would cost more
 // than the steps.
 namespace headlight::kernels {
+
+// Hints to the core that this thread polls.
+inline void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");
+#endif
+}
 
 // Barrier of a team's threads. It spins, because waits are short when every thread has a core. If
 // threads share a core, spinning blocks the partner, so it sleeps after kSpins polls. Yielding

@@ -11,7 +11,6 @@
 #include "headlight/kernels/machine.h"
 #include "kernels/parallel.h"
 #include "kernels/processors.h"
-#include "kernels/waiting.h"
 
 namespace headlight::kernels {
 namespace {
@@ -82,6 +81,25 @@ std::chrono::nanoseconds time_of(clockid_t clock) {
   timespec time{};
   clock_gettime(clock, &time);
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// Polls until ready() is true or `limit` has passed. Returns the last result of ready().
+template <class Ready>
+bool spin_until(std::chrono::nanoseconds limit, const Ready& ready) {
+  if (ready()) {
+    return true;
+  }
+  constexpr int kPollsOfLook = 16;  // polls per look at the clock, which is slower than a poll
+  const auto end = std::chrono::steady_clock::now() + limit;
+  do {
+    for (int poll = 0; poll < kPollsOfLook; ++poll) {
+      if (ready()) {
+        return true;
+      }
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return ready();
 }
 
 // Waits until `value` differs from `old`: polls for `spin`, then sleeps. Returns the new value.
