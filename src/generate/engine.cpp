@@ -13,18 +13,20 @@
 #include "headlight/kernels/parallel.h"
 
 namespace headlight {
-namespace {
 
 // The next token of a text, or the error that prevents one.
-struct Chosen {
+struct ChosenToken {
   std::int32_t id = 0;
   std::exception_ptr failure = {};
 };
 
+namespace {
+
 // Chooses a token for each text from its logits. Runs in parallel: a draw takes much of the time
 // that a step needs for one more text.
-std::vector<Chosen> choose_all(const std::vector<RunningText*>& texts, const Decoder& decoder) {
-  std::vector<Chosen> chosen(texts.size());
+std::vector<ChosenToken> choose_all(const std::vector<RunningText*>& texts,
+                                    const Decoder& decoder) {
+  std::vector<ChosenToken> chosen(texts.size());
   parallel_for(std::ssize(texts), 1, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const auto place = static_cast<std::size_t>(i);
@@ -232,7 +234,7 @@ struct Engine::State {
     for (RunningText* text : group) {
       items.push_back(text->window().step_item());
     }
-    std::vector<Chosen> chosen(group.size());
+    std::vector<ChosenToken> chosen(group.size());
     try {
       decoder.step(items, hook);
       chosen = choose_all(group, decoder);

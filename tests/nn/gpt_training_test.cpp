@@ -1,5 +1,6 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/gpt.h"
+#include "headlight/nn/recorder.h"
 #include "headlight/ops/mask.h"
 #include "nn/nn_support.h"
 #include "nn/reference_model.h"
