@@ -76,7 +76,7 @@ void write_holder(int descriptor) {
 
 DirectoryLock::DirectoryLock(const fs::path& directory) : path_(directory / kName) {
   do {
-    const FileDescriptor file(open_lock(path_));
+    FileDescriptor file(open_lock(path_));
     if (!lock_at_once(file.number())) {
       const int code = errno;
       if (code == EWOULDBLOCK) {
@@ -86,10 +86,7 @@ DirectoryLock::DirectoryLock(const fs::path& directory) : path_(directory / kNam
       fail_system("lock", path_, code);
     }
     if (is_file_at(file.number(), path_)) {
-      descriptor_ = ::fcntl(file.number(), F_DUPFD_CLOEXEC, 0);  // shares the lock
-      if (descriptor_ < 0) {
-        fail_system("lock", path_, errno);
-      }
+      descriptor_ = file.release();
     }
   } while (descriptor_ < 0);
   write_holder(descriptor_);

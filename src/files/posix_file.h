@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 namespace headlight {
 
@@ -43,15 +44,19 @@ void transfer_all(std::size_t bytes, std::string_view action, const std::filesys
 // Calls fsync(2), retrying if a signal interrupts it.
 int sync_descriptor(int descriptor);
 
-// Closes the descriptor of an open file when it goes out of scope.
+// Closes the descriptor of an open file when it goes out of scope. Negative: none.
 class FileDescriptor {
  public:
-  explicit FileDescriptor(int number) : number_(number) {}
+  explicit FileDescriptor(int number = -1) : number_(number) {}
   ~FileDescriptor();
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
 
   int number() const { return number_; }
+  int release() { return std::exchange(number_, -1); }
 
  private:
   int number_;
