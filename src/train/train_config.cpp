@@ -515,8 +515,6 @@ void TrainConfig::validate() const {
   require_value(repeat_share == 0 || block_size >= 4, "repeat_share",
                 "expected a block_size of 4 or more, got ", block_size);
   model(1).validate();
-  batcher();
-  schedule();
 }
 
 TrainConfig TrainConfig::resolved() const {
