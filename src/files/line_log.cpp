@@ -46,16 +46,8 @@ void LineLog::cut(const Keep& keep) {
       copy_lines(InputFile(path_), keep, writer);
     }
   });
-  open();
+  file_ = open_file("open", path_, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   waiting_.clear();
-}
-
-void LineLog::open() {
-  FileDescriptor opened(open_descriptor(path_, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
-  if (opened.number() < 0) {
-    fail_system("open", path_, errno);
-  }
-  file_ = std::move(opened);
 }
 
 void LineLog::append(const std::string& line) {

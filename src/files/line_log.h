@@ -32,7 +32,6 @@ class LineLog {
 
  private:
   void write_waiting();
-  void open();
 
   std::filesystem::path path_;
   OnFailure on_failure_;

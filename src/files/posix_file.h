@@ -62,6 +62,10 @@ class FileDescriptor {
   int number_;
 };
 
+// Opens a file as open_descriptor() does. Throws Error "cannot ACTION PATH: ..." on failure.
+FileDescriptor open_file(std::string_view action, const std::filesystem::path& path, int flags,
+                         unsigned permissions = 0);
+
 // Returns the folder that holds `path`: "." for a bare name.
 std::filesystem::path parent_folder(const std::filesystem::path& path);
 
