@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "base/json.h"
 #include "headlight/base/error.h"
@@ -119,9 +120,8 @@ Json to_json(const UpdateHistory& history) {
 // Writes only the latest changes, as many as can be read back.
 Json to_json(const std::vector<SettingChange>& changes) {
   auto list = Json::array();
-  for (std::size_t i = changes.size() - std::min(changes.size(), kMostChanges); i < changes.size();
-       ++i) {
-    const SettingChange& change = changes[i];
+  const std::size_t dropped = changes.size() - std::min(changes.size(), kMostChanges);
+  for (const SettingChange& change : std::span(changes).subspan(dropped)) {
     list.push_back({{"iteration", change.iteration},
                     {"key", change.key},
                     {"before", change.before},
