@@ -26,6 +26,17 @@ struct Joined {
     const auto after = std::upper_bound(starts.begin(), starts.end(), place);
     return static_cast<std::size_t>(after - starts.begin()) - 1;
   }
+  // Calls read(part, place in the part, piece of `items`) for all items from `begin` on.
+  template <class Item, class Read>
+  void read_from(Index begin, std::span<Item> items, const Read& read) const {
+    for (std::size_t p = part_of(begin); !items.empty(); ++p) {
+      const auto count =
+          static_cast<std::size_t>(std::min(std::ssize(items), starts[p + 1] - begin));
+      read(parts[p], begin - starts[p], items.first(count));
+      items = items.subspan(count);
+      begin = starts[p + 1];
+    }
+  }
   Index bytes_in_memory() const {
     Index bytes = 0;
     for (const Part& part : parts) {
@@ -52,12 +63,9 @@ class JoinedTokens final : public TokenSource {
   Index bytes_in_memory() const override { return all_.bytes_in_memory(); }
 
   void read(Index begin, std::span<std::int32_t> ids) const override {
-    for (std::size_t p = all_.part_of(begin); !ids.empty(); ++p) {
-      const Index count = std::min(std::ssize(ids), all_.starts[p + 1] - begin);
-      all_.parts[p].read(begin - all_.starts[p], ids.first(static_cast<std::size_t>(count)));
-      ids = ids.subspan(static_cast<std::size_t>(count));
-      begin += count;
-    }
+    all_.read_from(begin, ids, [](const TokenSequence& part, Index place, auto piece) {
+      part.read(place, piece);
+    });
   }
 
  private:
@@ -77,13 +85,9 @@ class JoinedSequences final : public SequenceSource {
   }
 
   void lengths(Index first, std::span<Index> lengths) const override {
-    for (std::size_t part = all_.part_of(first); !lengths.empty(); ++part) {
-      const auto count =
-          static_cast<std::size_t>(std::min(std::ssize(lengths), all_.starts[part + 1] - first));
-      all_.parts[part].lengths(first - all_.starts[part], lengths.first(count));
-      lengths = lengths.subspan(count);
-      first = all_.starts[part + 1];
-    }
+    all_.read_from(first, lengths, [](const TokenSequences& part, Index place, auto piece) {
+      part.lengths(place, piece);
+    });
   }
 
  private:

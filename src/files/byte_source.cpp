@@ -26,11 +26,11 @@ void require_regular_file(const fs::path& path) {
   require(fs::is_regular_file(status), shown(path), ": is not a regular file");
 }
 
-// Reads from an open descriptor, without closing it.
-class DescriptorSource : public ByteSource {
+class DescriptorSource final : public ByteSource {
  public:
-  DescriptorSource(int descriptor, std::string name)
-      : descriptor_(descriptor), name_(std::move(name)) {}
+  // `owner` closes the descriptor at the end.
+  DescriptorSource(int descriptor, std::string name, FileDescriptor owner = FileDescriptor())
+      : descriptor_(descriptor), name_(std::move(name)), owner_(std::move(owner)) {}
 
   std::size_t read(std::span<char> bytes) override {
     const ssize_t count = retried([&] { return ::read(descriptor_, bytes.data(), bytes.size()); });
@@ -42,23 +42,8 @@ class DescriptorSource : public ByteSource {
  private:
   int descriptor_;
   std::string name_;
+  FileDescriptor owner_;
   std::size_t offset_ = 0;
-};
-
-class FileSource final : public ByteSource {
- public:
-  // O_NONBLOCK: the file may have become a pipe since the check.
-  explicit FileSource(const fs::path& path)
-      : descriptor_(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
-        source_(descriptor_.number(), shown(path)) {
-    require(descriptor_.number() >= 0, shown(path), ": cannot be opened for reading");
-  }
-
-  std::size_t read(std::span<char> bytes) override { return source_.read(bytes); }
-
- private:
-  FileDescriptor descriptor_;
-  DescriptorSource source_;
 };
 
 class JoinedSource final : public ByteSource {
@@ -98,7 +83,11 @@ std::size_t read_fully(ByteSource& source, std::span<char> bytes) {
 
 std::unique_ptr<ByteSource> open_bytes(const fs::path& path) {
   require_regular_file(path);
-  return std::make_unique<FileSource>(path);
+  // O_NONBLOCK: the file may have become a pipe since the check.
+  FileDescriptor file(open_descriptor(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const int descriptor = file.number();
+  require(descriptor >= 0, shown(path), ": cannot be opened for reading");
+  return std::make_unique<DescriptorSource>(descriptor, shown(path), std::move(file));
 }
 
 std::unique_ptr<ByteSource> standard_input() {

@@ -22,16 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kName = ".lock";
 
-int open_lock(const fs::path& path) {
-  constexpr mode_t kReadableAndWritable = 0666;  // minus the user's umask
-  const int descriptor =
-      open_descriptor(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kReadableAndWritable);
-  if (descriptor < 0) {
-    fail_system("create", path, errno);
-  }
-  return descriptor;
-}
-
 // Locks without waiting for another holder. Retries after signals. Returns false on failure.
 bool lock_at_once(int descriptor) {
   return retried([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0;
@@ -75,8 +65,10 @@ void write_holder(int descriptor) {
 }  // namespace
 
 DirectoryLock::DirectoryLock(const fs::path& directory) : path_(directory / kName) {
+  constexpr mode_t kReadableAndWritable = 0666;  // minus the user's umask
   do {
-    const FileDescriptor file(open_lock(path_));
+    FileDescriptor file =
+        open_file("create", path_, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kReadableAndWritable);
     if (!lock_at_once(file.number())) {
       const int code = errno;
       if (code == EWOULDBLOCK) {
@@ -86,10 +78,7 @@ DirectoryLock::DirectoryLock(const fs::path& directory) : path_(directory / kNam
       fail_system("lock", path_, code);
     }
     if (is_file_at(file.number(), path_)) {
-      descriptor_ = ::fcntl(file.number(), F_DUPFD_CLOEXEC, 0);  // shares the lock
-      if (descriptor_ < 0) {
-        fail_system("lock", path_, errno);
-      }
+      descriptor_ = file.release();
     }
   } while (descriptor_ < 0);
   write_holder(descriptor_);

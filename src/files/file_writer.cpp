@@ -14,11 +14,8 @@ namespace headlight {
 
 FileWriter::FileWriter(std::filesystem::path path) : path_(std::move(path)) {
   constexpr mode_t kReadableAndWritable = 0666;  // minus the user's umask
-  descriptor_ =
-      open_descriptor(path_, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kReadableAndWritable);
-  if (descriptor_ < 0) {
-    fail_system("create", path_, errno);
-  }
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  descriptor_ = open_file("create", path_, kFlags, kReadableAndWritable).release();
 }
 
 FileWriter::~FileWriter() {

@@ -35,12 +35,6 @@ LineLog::LineLog(std::filesystem::path path, const Keep& keep, OnFailure on_fail
   cut(keep);
 }
 
-LineLog::~LineLog() {
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
-  }
-}
-
 void LineLog::cut(const Keep& keep) {
   std::error_code error;
   const bool exists = std::filesystem::exists(path_, error);
@@ -52,20 +46,8 @@ void LineLog::cut(const Keep& keep) {
       copy_lines(InputFile(path_), keep, writer);
     }
   });
-  open();
+  file_ = open_file("open", path_, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   waiting_.clear();
-}
-
-void LineLog::open() {
-  const int old = std::exchange(
-      descriptor_, open_descriptor(path_, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));
-  const int code = errno;
-  if (old >= 0) {
-    ::close(old);
-  }
-  if (descriptor_ < 0) {
-    fail_system("open", path_, code);
-  }
 }
 
 void LineLog::append(const std::string& line) {
@@ -80,7 +62,7 @@ void LineLog::append(const std::string& line) {
 void LineLog::write_waiting() {
   while (!waiting_.empty()) {
     const ssize_t written =
-        retried([&] { return ::write(descriptor_, waiting_.data(), waiting_.size()); });
+        retried([&] { return ::write(file_.number(), waiting_.data(), waiting_.size()); });
     if (written <= 0) {
       fail_system("write", path_, written < 0 ? errno : EIO);
     }
@@ -89,7 +71,7 @@ void LineLog::write_waiting() {
 }
 
 void LineLog::flush() const {
-  if (sync_descriptor(descriptor_) != 0) {
+  if (sync_descriptor(file_.number()) != 0) {
     fail_system("flush", path_, errno);
   }
 }

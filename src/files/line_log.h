@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "files/posix_file.h"
 #include "headlight/base/error.h"
 #include "headlight/base/index.h"
 
@@ -20,9 +21,6 @@ class LineLog {
   // its errors to `on_failure`, which may throw. Throws Error if the file cannot be read, written
   // or opened.
   LineLog(std::filesystem::path path, const Keep& keep, OnFailure on_failure);
-  ~LineLog();
-  LineLog(const LineLog&) = delete;
-  LineLog& operator=(const LineLog&) = delete;
 
   // Drops the lines that `keep` rejects. Throws Error as the constructor does.
   void cut(const Keep& keep);
@@ -34,11 +32,10 @@ class LineLog {
 
  private:
   void write_waiting();
-  void open();
 
   std::filesystem::path path_;
   OnFailure on_failure_;
-  int descriptor_ = -1;
+  FileDescriptor file_;
   std::string waiting_;  // lines, or the rest of a line, not yet in the file
 };
 

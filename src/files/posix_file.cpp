@@ -47,6 +47,15 @@ int open_descriptor(const std::filesystem::path& path, int flags, unsigned permi
   return descriptor;
 }
 
+FileDescriptor open_file(std::string_view action, const std::filesystem::path& path, int flags,
+                         unsigned permissions) {
+  FileDescriptor file(open_descriptor(path, flags, permissions));
+  if (file.number() < 0) {
+    fail_system(action, path, errno);
+  }
+  return file;
+}
+
 int sync_descriptor(int descriptor) {
   return retried([&] { return ::fsync(descriptor); });
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 namespace headlight {
 
@@ -43,19 +44,27 @@ void transfer_all(std::size_t bytes, std::string_view action, const std::filesys
 // Calls fsync(2), retrying if a signal interrupts it.
 int sync_descriptor(int descriptor);
 
-// Closes the descriptor of an open file when it goes out of scope.
+// Closes the descriptor of an open file when it goes out of scope. Negative: none.
 class FileDescriptor {
  public:
-  explicit FileDescriptor(int number) : number_(number) {}
+  explicit FileDescriptor(int number = -1) : number_(number) {}
   ~FileDescriptor();
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
 
   int number() const { return number_; }
+  int release() { return std::exchange(number_, -1); }
 
  private:
   int number_;
 };
+
+// Opens a file as open_descriptor() does. Throws Error "cannot ACTION PATH: ..." on failure.
+FileDescriptor open_file(std::string_view action, const std::filesystem::path& path, int flags,
+                         unsigned permissions = 0);
 
 // Returns the folder that holds `path`: "." for a bare name.
 std::filesystem::path parent_folder(const std::filesystem::path& path);

@@ -22,7 +22,6 @@ class ZipArchive {
   ZipArchive& operator=(const ZipArchive&) = delete;
 
   zip_t* get() const { return archive_; }
-  const std::string& shown_as() const { return shown_as_; }
 
   // Throws Error with the archive's own reason unless `good`.
   void check(bool good) const;

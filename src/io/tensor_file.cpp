@@ -20,19 +20,8 @@ bool is_control(char character) {
   return byte < 0x20 || byte == 0x7F;
 }
 
-// True if a "/"-separated part of the name is "..".
-bool leaves_folder(std::string_view name) {
-  std::size_t start = 0;
-  while (true) {
-    const std::size_t end = std::min(name.find('/', start), name.size());
-    if (name.substr(start, end - start) == "..") {
-      return true;
-    }
-    if (end == name.size()) {
-      return false;
-    }
-    start = end + 1;
-  }
+bool leaves_folder(const std::filesystem::path& name) {
+  return std::find(name.begin(), name.end(), "..") != name.end();
 }
 
 }  // namespace

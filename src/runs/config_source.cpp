@@ -124,26 +124,24 @@ struct Print {
   }
 };
 
-// Returns true if a file value of this type suits the key. Integers are also valid for numbers.
-bool type_fits(const ConfigField& field, ConfigEntry::Type type) {
-  switch (field.member.index()) {
-    case 0:
-      return type == ConfigEntry::Type::integer;
-    case 1:
-      return type == ConfigEntry::Type::integer || type == ConfigEntry::Type::number;
-    case 2:
-    case 5:
-      return type == ConfigEntry::Type::boolean;
-    case 3:
-      return type == ConfigEntry::Type::text;
-    default:
-      return type == ConfigEntry::Type::text || type == ConfigEntry::Type::list;
-  }
-}
+// The types of values in files that suit a key.
+struct FileTypes {
+  const char* expected;
+  ConfigEntry::Type type;
+  ConfigEntry::Type other;
+};
 
-constexpr std::array<const char*, 6> kTypeNames{
-    "a whole number", "a number", "true or false", "a text in quotes", "a text or a list of texts",
-    "true or false"};
+FileTypes file_types_of(const ConfigField& field) {
+  using enum ConfigEntry::Type;
+  // In the order of ConfigField::Member. Integers are also valid for numbers.
+  constexpr auto kTypes = std::to_array<FileTypes>({{"a whole number", integer, integer},
+                                                    {"a number", number, integer},
+                                                    {"true or false", boolean, boolean},
+                                                    {"a text in quotes", text, text},
+                                                    {"a text or a list of texts", text, list},
+                                                    {"true or false", boolean, boolean}});
+  return kTypes[field.member.index()];
+}
 
 bool is_word(std::string_view value) {
   constexpr std::array<std::string_view, 7> kWords{"",    "-",       "char",  "byte",
@@ -232,14 +230,18 @@ void set_config_list(TrainConfig& config, std::string_view key, const TextList& 
 
 ConfigOutcome set_config_entry(TrainConfig& config, const ConfigEntry& entry) {
   const ConfigField* field = find_field(canonical_key(entry.key));
-  require_value(field == nullptr || type_fits(*field, entry.type), entry.key, "expected ",
-                kTypeNames[field == nullptr ? 0 : field->member.index()], ", got ",
-                entry.type == ConfigEntry::Type::list ? "a list" : entry.value);
-  if (field != nullptr && entry.type == ConfigEntry::Type::list) {
-    set_config_list(config, entry.key, entry.items);
-    return ConfigOutcome::set;
+  if (field == nullptr) {
+    return set_config_value(config, entry.key, entry.value);  // ignored or unknown
   }
-  return set_config_value(config, entry.key, entry.value);
+  const FileTypes types = file_types_of(*field);
+  const bool is_list_value = entry.type == ConfigEntry::Type::list;
+  require_value(entry.type == types.type || entry.type == types.other, entry.key, "expected ",
+                types.expected, ", got ", is_list_value ? "a list" : entry.value);
+  if (!is_list_value) {
+    return set_config_value(config, entry.key, entry.value);
+  }
+  set_config_list(config, entry.key, entry.items);
+  return ConfigOutcome::set;
 }
 
 void copy_keys(const TrainConfig& from, const std::vector<std::string>& keys, TrainConfig& to) {

@@ -10,20 +10,12 @@
 namespace headlight {
 namespace {
 
-bool is_rollback(const std::string& line) {
-  return line.find("\"rollback_from\"") != std::string::npos;
-}
-
-bool is_evaluation(const std::string& line) {
-  return line.find("\"validation_loss\"") != std::string::npos;
-}
-
 // Returns true if the line is from before `state`. Steps are numbered from 0, evaluations by the
 // steps before them; an evaluation with the state's own number counts if the state includes it.
-bool is_before(const TrainingState& state, const std::string& line) {
-  const Index iteration = iteration_of_line(line);
-  const bool evaluated = is_evaluation(line) && state.evaluated == state.iteration;
-  return iteration >= 0 && iteration < state.iteration + (evaluated ? 1 : 0);
+bool is_before(const TrainingState& state, const MetricsLine& line) {
+  const bool evaluated =
+      line.kind == MetricsLine::Kind::evaluation && state.evaluated == state.iteration;
+  return line.iteration >= 0 && line.iteration < state.iteration + (evaluated ? 1 : 0);
 }
 
 bool changes_bits(const SettingChange& change) {
@@ -60,15 +52,16 @@ std::optional<MetricsLine> parse_metrics_line(const std::string& text) {
   using Kind = MetricsLine::Kind;
   const bool evaluated = line.contains("validation_loss");
   const bool returned = line.contains("rollback_from");
-  const double iteration = number_of(line, "iteration", 0);
-  if (std::isnan(iteration) || (!evaluated && !returned && !line.contains("loss"))) {
-    return MetricsLine{.kind = Kind::other};
+  const double number = number_of(line, "iteration", 0);
+  const Index iteration = std::isnan(number) ? -1 : static_cast<Index>(number);
+  if (iteration < 0 || (!evaluated && !returned && !line.contains("loss"))) {
+    return MetricsLine{.kind = Kind::other, .iteration = iteration};
   }
   return MetricsLine{
       .kind = evaluated  ? Kind::evaluation
               : returned ? Kind::rollback
                          : Kind::step,
-      .iteration = static_cast<Index>(iteration),
+      .iteration = iteration,
       .loss = number_of(line, evaluated ? "validation_loss" : "loss", -kLargestNumber),
       .bits_per_byte = number_of(line, "validation_bits_per_byte", 0),
       .tokens = number_of(line, "tokens", 0),
@@ -80,10 +73,9 @@ std::optional<MetricsLine> parse_metrics_line(const std::string& text) {
 MetricsLog::MetricsLog(std::filesystem::path path, const TrainingState& begin,
                        LineLog::OnFailure on_failure) {
   const LineLog::Keep keep = [&](const std::string& line) {
-    const bool kept = is_before(begin, line);
-    if (const auto metrics = kept ? parse_metrics_line(line) : std::nullopt) {
-      before_ = std::fmax(before_, metrics->elapsed);  // ignores NaN
-    }
+    const std::optional<MetricsLine> metrics = parse_metrics_line(line);
+    const bool kept = metrics && is_before(begin, *metrics);
+    before_ = kept ? std::fmax(before_, metrics->elapsed) : before_;  // ignores NaN
     return kept;
   };
   saving([&] { lines_.emplace(std::move(path), keep, std::move(on_failure)); });
@@ -109,8 +101,10 @@ void MetricsLog::append_changes(Index iteration, const std::vector<SettingChange
 void MetricsLog::cut(const TrainingState& state) {
   saving([&] {
     lines_->cut([&](const std::string& line) {
-      const bool returned = is_rollback(line) && iteration_of_line(line) == state.iteration;
-      return returned || is_before(state, line);
+      const std::optional<MetricsLine> metrics = parse_metrics_line(line);
+      const bool returned = metrics && metrics->kind == MetricsLine::Kind::rollback &&
+                            metrics->iteration == state.iteration;
+      return returned || (metrics && is_before(state, *metrics));
     });
   });
   append_changes(state.iteration, state.changes);

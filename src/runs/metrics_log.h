@@ -15,7 +15,7 @@ struct MetricsLine {
   enum class Kind { step, evaluation, rollback, other };
 
   Kind kind = Kind::step;
-  Index iteration = 0;
+  Index iteration = 0;       // -1: missing
   double loss = 0;           // training loss of the step, or validation loss
   double bits_per_byte = 0;  // in validation
   double tokens = 0;         // targets of the step

@@ -28,21 +28,15 @@ class HistoryReader {
 
   void add(const MetricsLine& line) {
     history_.elapsed_seconds = std::fmax(history_.elapsed_seconds, line.elapsed);  // ignores NaN
-    switch (line.kind) {
-      case MetricsLine::Kind::step:
-        add_step(line);
-        break;
-      case MetricsLine::Kind::evaluation:
-        drop_from(history_.validation, static_cast<double>(line.iteration));
-        if (!std::isnan(line.loss)) {
-          history_.validation.push_back(point(line));
-        }
-        break;
-      case MetricsLine::Kind::rollback:
-        ++history_.rollbacks;
-        break;
-      case MetricsLine::Kind::other:
-        break;
+    if (line.kind == MetricsLine::Kind::step) {
+      add_step(line);
+    } else if (line.kind == MetricsLine::Kind::evaluation) {
+      drop_from(history_.validation, static_cast<double>(line.iteration));
+      if (!std::isnan(line.loss)) {
+        history_.validation.push_back(point(line));
+      }
+    } else if (line.kind == MetricsLine::Kind::rollback) {
+      ++history_.rollbacks;
     }
   }
 
@@ -184,15 +178,7 @@ bool same_setting(std::span<const RunHistory> runs, std::string_view key) {
 }  // namespace
 
 double HistoryPoint::on(HistoryAxis axis) const {
-  switch (axis) {
-    case HistoryAxis::tokens:
-      return tokens;
-    case HistoryAxis::seconds:
-      return seconds;
-    case HistoryAxis::updates:
-      break;
-  }
-  return updates;
+  return axis == HistoryAxis::tokens ? tokens : axis == HistoryAxis::seconds ? seconds : updates;
 }
 
 std::string RunHistory::setting(std::string_view key) const {

@@ -13,16 +13,13 @@ void SampleWriter::on_start(const RunPlan& plan) {
   }
   model_ = &plan.model;
   tokenizer_ = &plan.tokenizer;
-  interval_ = config.sample_interval;
-  prompt_ = config.sample_prompt;
-  options_.max_new_tokens = config.sample_tokens;
-  options_.sampling.seed = static_cast<std::uint64_t>(config.seed);
+  config_ = &config;
   lines_.emplace(plan, kRunSamples, warn_);
 }
 
 void SampleWriter::on_step(const StepMetrics& metrics) {
   const Index updates = metrics.iteration + 1;
-  if (lines_ && updates % interval_ == 0) {
+  if (lines_ && updates % config_->sample_interval == 0) {
     lines_->append(sample(updates));
   }
 }
@@ -41,9 +38,12 @@ void SampleWriter::before_checkpoint() {
 
 std::string SampleWriter::sample(Index iteration) const {
   Decoder decoder(*model_);
-  const GenerateResult result = generate(decoder, *tokenizer_, prompt_, options_);
-  return Json{{"iteration", iteration}, {"prompt", prompt_}, {"text", prompt_ + result.text}}
-      .dump();
+  const std::string& prompt = config_->sample_prompt;
+  const GenerateResult result =
+      generate(decoder, *tokenizer_, prompt,
+               {.max_new_tokens = config_->sample_tokens,
+                .sampling = {.seed = static_cast<std::uint64_t>(config_->seed)}});
+  return Json{{"iteration", iteration}, {"prompt", prompt}, {"text", prompt + result.text}}.dump();
 }
 
 }  // namespace headlight

@@ -30,9 +30,7 @@ class SampleWriter : public TrainObserver {
   std::function<void(const std::string&)> warn_;
   const Gpt* model_ = nullptr;
   const Tokenizer* tokenizer_ = nullptr;
-  Index interval_ = 0;
-  std::string prompt_;
-  GenerateOptions options_;
+  const TrainConfig* config_ = nullptr;
   std::optional<RunLines> lines_;  // set by on_start() if sample_interval is not 0
 };
 

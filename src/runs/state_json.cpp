@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "base/json.h"
 #include "headlight/base/error.h"
@@ -24,11 +25,8 @@ class Members {
   std::string text(const char* key) const { return json_string(object_, key, where_); }
   Members object(const char* key) const { return {at(key), where_ + ": " + key}; }
   std::vector<Members> objects(const char* key, std::size_t most) const {
-    const Json& values = at(key);
-    require(values.is_array() && values.size() <= most, where_, ": ", key,
-            ": expected a list of at most ", most, " objects");
     std::vector<Members> result;
-    for (const Json& value : values) {
+    for (const Json& value : list(key, most)) {
       result.emplace_back(value, where_ + ": " + key);
     }
     return result;
@@ -47,11 +45,8 @@ class Members {
     return value.is_number() ? value.number() : otherwise;
   }
   std::vector<double> numbers(const char* key, std::size_t most) const {
-    const Json& values = at(key);
-    require(values.is_array() && values.size() <= most, where_, ": ", key,
-            ": expected a list of at most ", most, " numbers");
     std::vector<double> result;
-    for (const Json& value : values) {
+    for (const Json& value : list(key, most)) {
       require(value.is_number(), where_, ": ", key, ": expected numbers");
       result.push_back(value.number());
     }
@@ -59,6 +54,13 @@ class Members {
   }
 
  private:
+  const Json& list(const char* key, std::size_t most) const {
+    const Json& values = at(key);
+    require(values.is_array() && values.size() <= most, where_, ": ", key,
+            ": expected a list of at most ", most);
+    return values;
+  }
+
   const Json& object_;
   std::string where_;
 };
@@ -115,9 +117,8 @@ Json to_json(const UpdateHistory& history) {
 // Writes only the latest changes, as many as can be read back.
 Json to_json(const std::vector<SettingChange>& changes) {
   auto list = Json::array();
-  for (std::size_t i = changes.size() - std::min(changes.size(), kMostChanges); i < changes.size();
-       ++i) {
-    const SettingChange& change = changes[i];
+  const std::size_t dropped = changes.size() - std::min(changes.size(), kMostChanges);
+  for (const SettingChange& change : std::span(changes).subspan(dropped)) {
     list.push_back({{"iteration", change.iteration},
                     {"key", change.key},
                     {"before", change.before},

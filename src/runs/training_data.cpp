@@ -14,8 +14,6 @@
 namespace headlight {
 namespace {
 
-bool holds_token_ids(const TextFile& file) { return is_token_file(file.path); }
-
 // Learns document by document, so that no token spans two documents.
 std::unique_ptr<Tokenizer> learn_bpe(const TrainConfig& config, const std::vector<TextFile>& files,
                                      std::vector<std::string>& notes) {
@@ -63,8 +61,9 @@ std::unique_ptr<Tokenizer> make_tokenizer(const TrainConfig& config, std::vector
       !is_named(config.tokenizer, NewTokenizer::bpe)) {
     return open_tokenizer(config.tokenizer);
   }
-  if (const auto ids = std::find_if(files.begin(), files.end(), holds_token_ids);
-      ids != files.end()) {
+  const auto ids = std::find_if(files.begin(), files.end(),
+                                [](const TextFile& file) { return is_token_file(file.path); });
+  if (ids != files.end()) {
     return tokenizer_of_ids(config, *ids, notes);
   }
   hold_standard_input(files);

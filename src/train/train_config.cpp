@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "headlight/data/documents.h"
-#include "headlight/data/token_dtype.h"
+#include "headlight/io/token_file.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/optim/muon.h"
 
@@ -512,8 +512,6 @@ void TrainConfig::validate() const {
   require_value(repeat_share == 0 || block_size >= 4, "repeat_share",
                 "expected a block_size of 4 or more, got ", block_size);
   model(1).validate();
-  batcher();
-  schedule();
 }
 
 TrainConfig TrainConfig::resolved() const {

@@ -10,8 +10,8 @@
 
 namespace headlight {
 
-// NumPy's formats: .npy holds one array, .npz is a zip archive of .npy files. bfloat16 is written
-// as float32, because NumPy lacks it.
+// NumPy's formats: .npy holds one array, .npz is a zip archive of .npy files. bfloat16 counts as
+// float32, because NumPy lacks it.
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 
 // Writes one array in version 1.0 of the format, replacing the file in one step.
