@@ -43,12 +43,12 @@ class TokenPlaces {
 
 // [earlier begin, earlier end, later begin, later end] of one pair.
 std::array<Index, 4> read_pair(const Json& entry, Index length, const std::string& where) {
-  require(entry.is_array() && entry.size() == 4, where, ": expected pairs of four numbers, got ",
-          quoted_text(entry.dump()));
+  const bool is_pair =
+      entry.is_array() && entry.size() == 4 &&
+      std::all_of(entry.begin(), entry.end(), [](const Json& end) { return end.is_integer(); });
+  require(is_pair, where, ": expected pairs of four numbers, got ", quoted_text(entry.dump()));
   std::array<Index, 4> ends{};
   for (std::size_t i = 0; i < 4; ++i) {
-    require(entry[i].is_integer(), where, ": expected pairs of four numbers, got ",
-            quoted_text(entry.dump()));
     ends[i] = entry[i].integer();
   }
   require(0 <= ends[0] && ends[0] < ends[1] && ends[1] <= ends[2] && ends[2] < ends[3] &&
