@@ -227,11 +227,8 @@ std::string ablate(InspectionRequest& question) {
   const TextScores before = score_text(question.gpt(), text, options);
   options.hook = hook.get();
   const TextScores after = score_text(question.gpt(), text, options);
-  Json tokens = Json::array();
-  for (const std::int32_t id : text) {
-    tokens.push_back(token_json(id, question.tokenizer()));
-  }
-  return Json{{"tokens", std::move(tokens)},
+  const auto token = [&](std::int32_t id) { return token_json(id, question.tokenizer()); };
+  return Json{{"tokens", json_list(text, token)},
               {"before", scores_json(before, question.tokenizer())},
               {"after", scores_json(after, question.tokenizer())}}
       .dump();
@@ -275,16 +272,12 @@ std::string patch(InspectionRequest& question) {
   task.answer = {answer ? *answer : likeliest_next(question.gpt(), task.clean)};
   task.wrong = {wrong ? *wrong : likeliest_next(question.gpt(), task.corrupt)};
   const PatchGrid grid = patch_grid(question.gpt(), task, options);
-  Json cells = Json::array();
-  for (const PatchCell& cell : grid.cells) {
-    cells.push_back(cell_json(cell));
-  }
   return Json{{"point", name_of(options.point)},
               {"answer", token_json(task.answer.front(), question.tokenizer())},
               {"wrong", token_json(task.wrong.front(), question.tokenizer())},
               {"clean_difference", grid.clean_difference},
               {"corrupt_difference", grid.corrupt_difference},
-              {"cells", std::move(cells)}}
+              {"cells", json_list(grid.cells, cell_json)}}
       .dump();
 }
 
