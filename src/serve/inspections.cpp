@@ -210,9 +210,8 @@ Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
 }
 
 std::string ablate(InspectionRequest& question) {
-  Fields& fields = question.fields();
   const std::vector<std::int32_t> text = question.tokens("text");
-  TextScoreOptions options{.likeliest = fields.integer("top_k", 10, 1, kMostLikeliest)};
+  TextScoreOptions options{.likeliest = question.fields().integer("top_k", 10, 1, kMostLikeliest)};
   for (const char* name : {"answer", "wrong"}) {
     if (const auto token = question.token(name)) {
       options.asked.push_back(*token);
@@ -282,9 +281,8 @@ std::string patch(InspectionRequest& question) {
 }
 
 std::string attribute(InspectionRequest& question) {
-  Fields& fields = question.fields();
   AttributionReport report{
-      .by = parse_name<AttributionBy>("by", fields.text("by", "head")),
+      .by = parse_name<AttributionBy>("by", question.fields().text("by", "head")),
       .tasks = {{.text = question.text_or_tokens(), .against = question.token("against")}},
       .study = {},
       .tokenizer = question.tokenizer()};
