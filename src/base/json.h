@@ -195,6 +195,16 @@ struct JsonMember {
   bool operator==(const JsonMember&) const = default;
 };
 
+// Returns a list with make(value) for every value of a range.
+template <class Range, class Make>
+Json json_list(const Range& values, const Make& make) {
+  Json list = Json::array();
+  for (const auto& value : values) {
+    list.push_back(make(value));
+  }
+  return list;
+}
+
 // Maximum nesting depth of parsed objects and arrays.
 inline constexpr std::size_t kMaxJsonDepth = 64;
 

@@ -256,12 +256,10 @@ void Api::post_tokenize(const HttpRequest& request, const Exchange& exchange) {
   fields.refuse_others();
   const std::vector<std::int32_t> ids = add_special ? texts.encode_prompt(content.text(), "content")
                                                     : texts.encode(content.text(), "content");
-  Json tokens = Json::array();
-  for (const std::int32_t id : ids) {
-    tokens.push_back(with_pieces ? Json{{"id", id}, {"piece", label_of_id(id, tokenizer)}}
-                                 : Json(id));
-  }
-  Json answer{{"tokens", std::move(tokens)}};
+  const auto token = [&](std::int32_t id) {
+    return with_pieces ? Json{{"id", id}, {"piece", label_of_id(id, tokenizer)}} : Json(id);
+  };
+  Json answer{{"tokens", json_list(ids, token)}};
   if (!texts.warnings().empty()) {
     answer["warnings"] = texts.warnings();
   }

@@ -210,9 +210,8 @@ Json scores_json(const TextScores& scores, const Tokenizer& tokenizer) {
 }
 
 std::string ablate(InspectionRequest& question) {
-  Fields& fields = question.fields();
   const std::vector<std::int32_t> text = question.tokens("text");
-  TextScoreOptions options{.likeliest = fields.integer("top_k", 10, 1, kMostLikeliest)};
+  TextScoreOptions options{.likeliest = question.fields().integer("top_k", 10, 1, kMostLikeliest)};
   for (const char* name : {"answer", "wrong"}) {
     if (const auto token = question.token(name)) {
       options.asked.push_back(*token);
@@ -227,11 +226,8 @@ std::string ablate(InspectionRequest& question) {
   const TextScores before = score_text(question.gpt(), text, options);
   options.hook = hook.get();
   const TextScores after = score_text(question.gpt(), text, options);
-  Json tokens = Json::array();
-  for (const std::int32_t id : text) {
-    tokens.push_back(token_json(id, question.tokenizer()));
-  }
-  return Json{{"tokens", std::move(tokens)},
+  const auto token = [&](std::int32_t id) { return token_json(id, question.tokenizer()); };
+  return Json{{"tokens", json_list(text, token)},
               {"before", scores_json(before, question.tokenizer())},
               {"after", scores_json(after, question.tokenizer())}}
       .dump();
@@ -275,23 +271,18 @@ std::string patch(InspectionRequest& question) {
   task.answer = {answer ? *answer : likeliest_next(question.gpt(), task.clean)};
   task.wrong = {wrong ? *wrong : likeliest_next(question.gpt(), task.corrupt)};
   const PatchGrid grid = patch_grid(question.gpt(), task, options);
-  Json cells = Json::array();
-  for (const PatchCell& cell : grid.cells) {
-    cells.push_back(cell_json(cell));
-  }
   return Json{{"point", name_of(options.point)},
               {"answer", token_json(task.answer.front(), question.tokenizer())},
               {"wrong", token_json(task.wrong.front(), question.tokenizer())},
               {"clean_difference", grid.clean_difference},
               {"corrupt_difference", grid.corrupt_difference},
-              {"cells", std::move(cells)}}
+              {"cells", json_list(grid.cells, cell_json)}}
       .dump();
 }
 
 std::string attribute(InspectionRequest& question) {
-  Fields& fields = question.fields();
   AttributionReport report{
-      .by = parse_name<AttributionBy>("by", fields.text("by", "head")),
+      .by = parse_name<AttributionBy>("by", question.fields().text("by", "head")),
       .tasks = {{.text = question.text_or_tokens(), .against = question.token("against")}},
       .study = {},
       .tokenizer = question.tokenizer()};

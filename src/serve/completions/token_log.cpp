@@ -35,29 +35,23 @@ std::string completion_name(std::int32_t id, const Tokenizer& tokenizer) {
 
 Json chat_token(std::int32_t id, double log_probability, const Tokenizer& tokenizer) {
   const std::string bytes = bytes_of(id, tokenizer);
-  Json numbers = Json::array();
-  for (const char byte : bytes) {
-    numbers.push_back(static_cast<Index>(static_cast<unsigned char>(byte)));
-  }
+  const auto number = [](char byte) { return Index{static_cast<unsigned char>(byte)}; };
   return {{"token", replace_invalid_utf8(bytes)},
           {"logprob", finite(log_probability)},
-          {"bytes", std::move(numbers)}};
+          {"bytes", json_list(bytes, number)}};
 }
 
 Json numbered_tokens(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer) {
-  Json numbers = Json::array();
-  Json tops = Json::array();
-  for (const TokenLog::Entry& entry : entries) {
-    numbers.push_back(entry.choice.token);
-    Json top = Json::array();
-    for (const TokenLogProbability& likely : entry.choice.likeliest) {
-      top.push_back({{"id", likely.token},
-                     {"token", completion_name(likely.token, tokenizer)},
-                     {"logprob", finite(likely.log_probability)}});
-    }
-    tops.push_back(std::move(top));
-  }
-  return {{"token_ids", std::move(numbers)}, {"top_tokens", std::move(tops)}};
+  const auto id_of = [](const TokenLog::Entry& entry) { return entry.choice.token; };
+  const auto likely_json = [&](const TokenLogProbability& likely) {
+    return Json{{"id", likely.token},
+                {"token", completion_name(likely.token, tokenizer)},
+                {"logprob", finite(likely.log_probability)}};
+  };
+  const auto top_of = [&](const TokenLog::Entry& entry) {
+    return json_list(entry.choice.likeliest, likely_json);
+  };
+  return {{"token_ids", json_list(entries, id_of)}, {"top_tokens", json_list(entries, top_of)}};
 }
 
 }  // namespace
@@ -79,17 +73,15 @@ std::vector<TokenLog::Entry> TokenLog::take(std::size_t end) {
 }
 
 Json chat_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer) {
-  Json content = Json::array();
-  for (const TokenLog::Entry& entry : entries) {
+  const auto likely_json = [&](const TokenLogProbability& likely) {
+    return chat_token(likely.token, likely.log_probability, tokenizer);
+  };
+  const auto entry_json = [&](const TokenLog::Entry& entry) {
     Json token = chat_token(entry.choice.token, entry.choice.log_probability, tokenizer);
-    Json top = Json::array();
-    for (const TokenLogProbability& likely : entry.choice.likeliest) {
-      top.push_back(chat_token(likely.token, likely.log_probability, tokenizer));
-    }
-    token["top_logprobs"] = std::move(top);
-    content.push_back(std::move(token));
-  }
-  return {{"content", std::move(content)}, {"refusal", nullptr}};
+    token["top_logprobs"] = json_list(entry.choice.likeliest, likely_json);
+    return token;
+  };
+  return {{"content", json_list(entries, entry_json)}, {"refusal", nullptr}};
 }
 
 Json completion_logprobs(const std::vector<TokenLog::Entry>& entries, const Tokenizer& tokenizer,

@@ -36,13 +36,11 @@ Json token_json(std::int32_t id, const Tokenizer& tokenizer) {
 }
 
 Json likeliest_json(const std::vector<TokenLogProbability>& tokens, const Tokenizer& tokenizer) {
-  Json list = Json::array();
-  for (const TokenLogProbability& likely : tokens) {
+  return json_list(tokens, [&](const TokenLogProbability& likely) {
     Json token = token_json(likely.token, tokenizer);
     token["probability"] = std::exp(likely.log_probability);
-    list.push_back(std::move(token));
-  }
-  return list;
+    return token;
+  });
 }
 
 }  // namespace headlight
