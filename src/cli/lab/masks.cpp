@@ -20,10 +20,7 @@ namespace {
 constexpr Index kTokens = 4;
 constexpr Index kWidth = 8;
 
-const std::vector<std::string>& tokens() {
-  static const std::vector<std::string> kNames{"I", "love", "deep", "learning"};
-  return kNames;
-}
+std::vector<std::string> tokens() { return {"I", "love", "deep", "learning"}; }
 
 // Query, key and value.
 using Projections = std::array<Tensor, 3>;

@@ -147,7 +147,8 @@ std::string Prose::table(const Lines& lines, const Json& values) const {
 }
 
 std::string Prose::filled(std::string_view text, const Json& values) const {
-  return filled_text(text, file_, [&](std::string_view name) { return value_of(name, values); });
+  return filled_text(
+      text, file_, [&](std::string_view name, std::string& out) { out += value_of(name, values); });
 }
 
 std::string Prose::value_of(std::string_view placeholder, const Json& values) const {

@@ -201,9 +201,7 @@ std::string embedded_document(const CheckedDocument& document, bool coarse,
   out += ",\n\"causal\":" + std::string(document.causal ? "true" : "false") + ",\n\"layers\":[\n";
   for (std::size_t l = 0; l < document.layers.size(); ++l) {
     out += (l == 0 ? "" : ",\n") + embedded_layer(document, l, coarse);
-    if (pause) {
-      pause();
-    }
+    pause();
   }
   return out + "]}";
 }

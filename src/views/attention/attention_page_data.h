@@ -12,6 +12,6 @@ namespace headlight {
 // element. Calls `pause` after every layer. Throws Error as attention_html() does.
 std::string attention_page_data(const std::vector<AttentionMaps>& documents,
                                 const AttentionPageOptions& options,
-                                const std::function<void()>& pause = {});
+                                const std::function<void()>& pause = [] {});
 
 }  // namespace headlight

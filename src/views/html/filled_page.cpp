@@ -22,13 +22,15 @@ std::string embedded_json(const Json& value) {
   return out;
 }
 
-std::string filled_text(std::string_view text, const std::string& file,
-                        const std::function<std::string(std::string_view name)>& value) {
+std::string filled_text(
+    std::string_view text, const std::string& file,
+    const std::function<void(std::string_view name, std::string& out)>& append) {
   std::string out;
   for (std::size_t open = text.find("{{"); open != text.npos; open = text.find("{{")) {
     const std::size_t close = text.find("}}", open);
     require(close != text.npos, file, ": {{ without }}");
-    out.append(text.substr(0, open)).append(value(text.substr(open + 2, close - open - 2)));
+    out.append(text.substr(0, open));
+    append(text.substr(open + 2, close - open - 2), out);
     text.remove_prefix(close + 2);
   }
   return out.append(text);
@@ -38,10 +40,10 @@ std::string filled_page(const PageReader& read, const std::string& folder, PageV
   values["style"] = read("style.css") + (folder.empty() ? "" : read(folder + "style.css"));
   values["script"] = page_script(read, folder + "main.js");
   const std::string file = folder + "index.html";
-  return filled_text(read(file), file, [&](std::string_view name) {
+  return filled_text(read(file), file, [&](std::string_view name, std::string& out) {
     const auto value = values.find(name);
     require(value != values.end(), file, ": no value has the name {{", name, "}}");
-    return value->second;
+    out += value->second;
   });
 }
 

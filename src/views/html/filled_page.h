@@ -10,10 +10,10 @@
 
 namespace headlight {
 
-// Replaces each {{name}} in a text by `value` of the name. Throws Error "FILE: ..." for {{ without
-// }}.
+// Replaces each {{name}} in a text by what `append` appends for it. Throws Error "FILE: ..." for a
+// {{ without its }}.
 std::string filled_text(std::string_view text, const std::string& file,
-                        const std::function<std::string(std::string_view name)>& value);
+                        const std::function<void(std::string_view name, std::string& out)>& append);
 
 // Replacements of the placeholders {{name}} in index.html.
 using PageValues = std::map<std::string_view, std::string>;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "base/transformed.h"
 #include "headlight/base/error.h"
 #include "views/plot/svg.h"
 #include "views/report/numbers.h"
@@ -120,11 +121,7 @@ std::vector<Line> lines_of(const std::vector<CircuitEdge>& edges, Layout& layout
     }
   }
   place_nodes(rows, layout);
-  std::vector<Line> result;
-  for (auto& [ends, line] : lines) {
-    result.push_back(std::move(line));
-  }
-  return result;
+  return transformed(lines, [](const auto& line) { return line.second; });
 }
 
 // Returns the path from the bottom of one box to the top of another, or from side to side within a

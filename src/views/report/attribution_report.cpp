@@ -443,7 +443,7 @@ Json attribution_json(const AttributionReport& report, const std::function<void(
   constexpr std::size_t kAtOnce = 4096;
   for (std::size_t i = 0; i < study.parts.size(); ++i) {
     json["parts"].push_back(part_json(study.parts[i], report.is_one(), caution.empty()));
-    if (pause && i % kAtOnce == kAtOnce - 1) {
+    if (i % kAtOnce == kAtOnce - 1) {
       pause();
     }
   }

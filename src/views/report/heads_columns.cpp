@@ -17,21 +17,14 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-HeadColumn whole_column(const char* name, const char* title, const char* korean_title,
-                        std::function<double(const ScoredHead&)> number) {
+// Returns a column of whole numbers or, with decimals, of shares.
+HeadColumn number_column(const char* name, const char* title, const char* korean_title,
+                         int decimals, std::function<double(const ScoredHead&)> number) {
   return {.name = name,
           .title = title,
           .korean_title = korean_title,
-          .decimals = 0,
-          .number = std::move(number)};
-}
-
-HeadColumn share_column(const char* name, const char* title, const char* korean_title,
-                        std::function<double(const ScoredHead&)> number) {
-  return {.name = name,
-          .title = title,
-          .korean_title = korean_title,
-          .is_share = true,
+          .decimals = decimals,
+          .is_share = decimals > 0,
           .number = std::move(number)};
 }
 
@@ -77,32 +70,33 @@ std::string measure_title(const ScoredHead& head, Language language) {
 // Columns of the head and its verdict: class, deciding score, value, interval, places and settled.
 std::vector<HeadColumn> first_columns() {
   using Head = ScoredHead;
-  return {{.name = "head",
-           .title = "head",
-           .korean_title = "헤드",
-           .text = [](const Head& head) { return head_name(head.head); }},
-          whole_column("layer", "layer", "층", [](const Head& head) { return head.head.layer; }),
-          whole_column("index", "index", "번호", [](const Head& head) { return head.head.head; }),
-          {.name = "verdict",
-           .title = "does",
-           .korean_title = "하는 일",
-           .text = [](const Head& head) { return std::string(head.verdict.name); },
-           .label = verdict_text},
-          {.name = "verdict_measure",
-           .title = "by",
-           .korean_title = "근거",
-           .text = [](const Head& head) { return std::string(head.verdict.measure); },
-           .label = measure_title},
-          share_column("verdict_score", "score", "점수",
-                       [](const Head& head) { return head.verdict.score; }),
-          share_column("verdict_low", "from", "하한",
-                       [](const Head& head) { return head.verdict.range.low; }),
-          share_column("verdict_high", "to", "상한",
-                       [](const Head& head) { return head.verdict.range.high; }),
-          whole_column("verdict_places", "places", "자리",
-                       [](const Head& head) { return head.verdict.places; }),
-          whole_column("settled", "settled", "확실",
-                       [](const Head& head) { return head.verdict.settled; })};
+  return {
+      {.name = "head",
+       .title = "head",
+       .korean_title = "헤드",
+       .text = [](const Head& head) { return head_name(head.head); }},
+      number_column("layer", "layer", "층", 0, [](const Head& head) { return head.head.layer; }),
+      number_column("index", "index", "번호", 0, [](const Head& head) { return head.head.head; }),
+      {.name = "verdict",
+       .title = "does",
+       .korean_title = "하는 일",
+       .text = [](const Head& head) { return std::string(head.verdict.name); },
+       .label = verdict_text},
+      {.name = "verdict_measure",
+       .title = "by",
+       .korean_title = "근거",
+       .text = [](const Head& head) { return std::string(head.verdict.measure); },
+       .label = measure_title},
+      number_column("verdict_score", "score", "점수", 2,
+                    [](const Head& head) { return head.verdict.score; }),
+      number_column("verdict_low", "from", "하한", 2,
+                    [](const Head& head) { return head.verdict.range.low; }),
+      number_column("verdict_high", "to", "상한", 2,
+                    [](const Head& head) { return head.verdict.range.high; }),
+      number_column("verdict_places", "places", "자리", 0,
+                    [](const Head& head) { return head.verdict.places; }),
+      number_column("settled", "settled", "확실", 0,
+                    [](const Head& head) { return head.verdict.settled; })};
 }
 
 std::vector<HeadColumn> all_columns() {
@@ -110,8 +104,8 @@ std::vector<HeadColumn> all_columns() {
   for (std::size_t place = 0; place < score_list().size(); ++place) {
     columns.push_back(score_column(place));
     if (score_list()[place].name == "offset_share") {
-      columns.push_back(whole_column("best_offset", "back", "몇 칸",
-                                     [](const ScoredHead& head) { return head.best_offset; }));
+      columns.push_back(number_column("best_offset", "back", "몇 칸", 0,
+                                      [](const ScoredHead& head) { return head.best_offset; }));
     } else if (score_list()[place].name == "k_composition") {
       columns.push_back({.name = "k_source", .title = "with", .korean_title = "상대"});
       columns.back().text = [](const ScoredHead& head) {

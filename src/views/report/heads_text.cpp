@@ -167,14 +167,12 @@ std::string names_of(const HeadSet& heads, Language language) {
 // Returns the line with the numbers of tokens and sequences that the scores are based on.
 std::string measured_on(const HeadsReport& report) {
   const std::string tokens = grouped(report.scores.tokens);
-  const std::string sequences = grouped(report.scores.sequences);
   if (report.language == Language::korean) {
     return (report.random_tokens ? "글이 없어 되풀이되는 무작위 토큰으로 쟀습니다: " : "") +
-           tokens + "개 토큰, 시퀀스 " + sequences + "개\n";
+           tokens + "개 토큰, 시퀀스 " + grouped(report.scores.sequences) + "개\n";
   }
   return (report.random_tokens ? "no text given, measured on repeated random tokens: " : "") +
-         tokens + " tokens in " + sequences +
-         (report.scores.sequences == 1 ? " sequence\n" : " sequences\n");
+         tokens + " tokens in " + counted(report.scores.sequences, "sequence") + "\n";
 }
 
 }  // namespace

@@ -83,15 +83,8 @@ struct Findings {
 // Names of heads, as "1.0, 1.3".
 std::string names_of(const HeadSet& heads);
 
-struct MeasureOptions {
-  Index pairs = 24;
-  Index sequences = 32;  // of repeated random tokens
-  Index draws = 12;      // of sets of other heads
-  std::uint64_t seed = 1337;
-};
-
-// Measures the model. Leaves out results of the task if the model does not solve it. Detaches the
-// model's hook.
-Findings measure(const Subject& subject, const MeasureOptions& options);
+// Measures the model; `full` with four times as many texts. Leaves out results of the task if the
+// model does not solve it. Detaches the model's hook.
+Findings measure(const Subject& subject, bool full, std::uint64_t seed);
 
 }  // namespace headlight::cli::lab

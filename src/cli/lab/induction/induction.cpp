@@ -9,15 +9,6 @@ constexpr Index kUpdatesFull = 2000;  // as in configs/induction.toml
 constexpr Index kStarts = 2;
 constexpr Index kStartsFull = 5;
 
-MeasureOptions options_of(const Settings& settings, std::uint64_t seed) {
-  MeasureOptions options{.seed = seed};
-  if (settings.full) {
-    options.pairs *= 4;
-    options.sequences *= 4;
-  }
-  return options;
-}
-
 }  // namespace
 
 void run_induction(const Settings& settings, Report& report) {
@@ -25,11 +16,10 @@ void run_induction(const Settings& settings, Report& report) {
   const Index updates = settings.updates(kUpdates, kUpdatesFull);
   const Subject subject =
       is_given ? read_subject(settings.model) : train_subject(updates, settings.seed);
-  std::vector<StartFinding> starts{
-      {settings.seed, measure(subject, options_of(settings, settings.seed))}};
+  std::vector<StartFinding> starts{{settings.seed, measure(subject, settings.full, settings.seed)}};
   const Index count = is_given ? 1 : settings.full ? kStartsFull : kStarts;
   for (std::uint64_t seed = settings.seed + 1; std::ssize(starts) < count; ++seed) {
-    starts.push_back({seed, measure(train_subject(updates, seed), options_of(settings, seed))});
+    starts.push_back({seed, measure(train_subject(updates, seed), settings.full, seed)});
   }
   Json& values = report.values();
   values["model"] = is_given ? Json(settings.model) : Json();

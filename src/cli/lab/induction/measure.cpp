@@ -15,6 +15,9 @@
 namespace headlight::cli::lab {
 namespace {
 
+constexpr Index kPairs = 24;
+constexpr Index kSequences = 32;         // of repeated random tokens
+constexpr std::uint64_t kDraws = 12;     // of sets of other heads
 constexpr Index kPairLength = 12;        // tokens of a pair, all different
 constexpr std::size_t kMostSenders = 8;  // limit of followed paths in large models
 
@@ -26,8 +29,8 @@ Interval mean_of(const std::vector<double>& values) {
       transformed(values, [](double value) { return DocumentSum{.sum = value, .weight = 1}; }));
 }
 
-void score(const Subject& subject, const MeasureOptions& options, Findings& findings) {
-  const RepeatOptions repeats = repeats_for(subject, options.sequences, options.seed);
+void score(const Subject& subject, std::uint64_t seed, Findings& findings) {
+  const RepeatOptions repeats = repeats_for(subject, findings.sequences, seed);
   const HeadScores scores =
       score_heads(*subject.model, repeated_sequences(repeats, subject.model->config()),
                   {.repeats = repeats, .weight_scores = false});
@@ -164,7 +167,7 @@ LossWithout loss_without(const HeadSet& heads, Gpt& model, const RepeatOptions& 
 }
 
 // Draws different sets of unnamed heads, each as large as the set of induction heads.
-std::vector<HeadSet> other_sets(const Findings& findings, const MeasureOptions& options) {
+std::vector<HeadSet> other_sets(const Findings& findings, std::uint64_t seed) {
   std::vector<HeadId> others;
   for (const HeadFinding& head : findings.heads) {
     if (!findings.has_part(head)) {
@@ -173,9 +176,8 @@ std::vector<HeadSet> other_sets(const Findings& findings, const MeasureOptions& 
   }
   const std::size_t size = std::min(findings.induction_heads.size(), others.size());
   std::vector<HeadSet> sets;
-  for (Index draw = 0; size > 0 && draw < options.draws; ++draw) {
-    const RandomStream random =
-        RandomStream{options.seed, 2}.fork(static_cast<std::uint64_t>(draw));
+  for (std::uint64_t draw = 0; size > 0 && draw < kDraws; ++draw) {
+    const RandomStream random = RandomStream{seed, 2}.fork(draw);
     for (std::size_t i = 0; i < size; ++i) {
       std::swap(others[i], others[i + random.below(i, others.size() - i)]);
     }
@@ -188,8 +190,8 @@ std::vector<HeadSet> other_sets(const Findings& findings, const MeasureOptions& 
   return sets;
 }
 
-void switch_off(const Subject& subject, const MeasureOptions& options, Findings& findings) {
-  const RepeatOptions repeats = repeats_for(subject, options.sequences, options.seed + 1);
+void switch_off(const Subject& subject, std::uint64_t seed, Findings& findings) {
+  const RepeatOptions repeats = repeats_for(subject, findings.sequences, seed + 1);
   const std::vector<RepeatLoss> whole = repeat_losses(*subject.model, repeats);
   const auto without = [&](const HeadSet& heads) {
     return loss_without(heads, *subject.model, repeats, whole);
@@ -204,7 +206,7 @@ void switch_off(const Subject& subject, const MeasureOptions& options, Findings&
   if (findings.source) {
     repetition.without_source = without({*findings.source});
   }
-  for (const HeadSet& heads : other_sets(findings, options)) {
+  for (const HeadSet& heads : other_sets(findings, seed)) {
     repetition.without_others.push_back(without(heads));
   }
 }
@@ -228,14 +230,15 @@ bool Findings::has_part(const HeadFinding& head) const {
 
 std::string names_of(const HeadSet& heads) { return joined(head_names(heads), ", "); }
 
-Findings measure(const Subject& subject, const MeasureOptions& options) {
+Findings measure(const Subject& subject, bool full, std::uint64_t seed) {
   const Gpt& model = *subject.model;
-  RepeatOptions pairs = repeats_for(subject, options.pairs, options.seed);
+  const Index factor = full ? 4 : 1;
+  RepeatOptions pairs = repeats_for(subject, factor * kPairs, seed);
   pairs.length = kPairLength;
   Findings findings;
-  findings.sequences = options.sequences;
+  findings.sequences = factor * kSequences;
   findings.pairs = induction_pairs(pairs, model.config());
-  score(subject, options, findings);
+  score(subject, seed, findings);
   patch_wholes(model, findings);
   if (findings.does_task()) {
     read_layers(model, findings);
@@ -245,7 +248,7 @@ Findings measure(const Subject& subject, const MeasureOptions& options) {
     findings.kept_share = static_cast<double>(findings.circuit.kept) /
                           static_cast<double>(findings.circuit.edges.size());
   }
-  switch_off(subject, options, findings);
+  switch_off(subject, seed, findings);
   return findings;
 }
 
