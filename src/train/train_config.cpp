@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "headlight/data/documents.h"
-#include "headlight/io/token_file.h"
+#include "headlight/data/token_dtype.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/optim/muon.h"
 

@@ -7,23 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "headlight/base/choices.h"
 #include "headlight/data/dataset.h"
+#include "headlight/data/token_dtype.h"
 #include "headlight/text/tokenizer.h"
 
 namespace headlight {
 
 // Files of token ids: nanoGPT's (16-bit ids, little endian, without a header; some forks write
 // 32-bit ids) and llm.c's (ids after a header of 1024 bytes with their width and number).
-
-// Width of the ids in a token file, by NumPy's names.
-enum class TokenDtype { automatic, uint16, uint32 };
-
-template <>
-inline constexpr auto kChoices<TokenDtype> =
-    std::to_array<Choice<TokenDtype>>({{"auto", TokenDtype::automatic},
-                                       {"uint16", TokenDtype::uint16},
-                                       {"uint32", TokenDtype::uint32}});
 
 // Returns the width for ids below `vocab_size`: uint16 up to 65,536 ids, as in nanoGPT.
 TokenDtype token_dtype_for(Index vocab_size);
