@@ -127,26 +127,116 @@ Json to_json(const std::vector<SettingChange>& changes) {
   return list;
 }
 
-// Throws Error unless the position in the data follows from the other numbers: the run would skip
-// or repeat data. Users of the library, who give no build, may save little more than the step
-// number.
-void require_consistent(const TrainingState& state, const std::string& where) {
-  const DataPosition& data = state.data;
-  if (state.build.empty() || data.batches_per_epoch == 0) {
-    return;
+// Checks the numbers of a state against each other. Users of the library may save little more than
+// the step number; runs save a complete state with the program's build.
+class Consistency {
+ public:
+  Consistency(const TrainingState& state, const std::string& where)
+      : state_(state), history_(state.history), where_(where) {}
+
+  void check() const {
+    check_updates();
+    check_changes();
+    check_data_start();
+    const bool is_of_run = !state_.build.empty();
+    if (is_of_run) {
+      check_optimizer_steps();
+    }
+    if (is_of_run && state_.data.batches_per_epoch > 0) {
+      check_data();
+    }
   }
-  const UpdateHistory& history = state.history;
-  const TrainConfig config = settings_of(state, where);
-  const Index updates = state.iteration + history.data_shift - history.data_start.update;
-  const bool is_possible =
-      updates >= 0 && updates <= kLargestStored / config.gradient_accumulation_steps;
-  const Index batches = is_possible ? updates * config.gradient_accumulation_steps : 0;
-  const Index next = history.data_start.batch + batches;
-  require(is_possible && data.seed == config.seed && data.epoch == next / data.batches_per_epoch &&
-              data.batch == next % data.batches_per_epoch,
-          where, ": data: expected the seed of config, and epoch and batch as they follow from ",
-          "iteration, history and config; use a checkpoint that is not damaged");
-}
+
+ private:
+  template <class... Expected>
+  void expect(bool holds, const char* member, Index got, const Expected&... expected) const {
+    require(holds, where_, ": ", member, ": expected ", expected..., ", got ", got,
+            "; use a checkpoint that is not damaged");
+  }
+
+  void expect_at_most(Index most, const char* what, const char* member, Index got) const {
+    expect(got <= most, member, got, "at most ", most, ", which is ", what);
+  }
+
+  void check_updates() const {
+    const Index done = state_.iteration;
+    expect_at_most(done, "iteration", "best_iteration", state_.best_iteration);
+    expect_at_most(done, "iteration", "evaluated", state_.evaluated);
+    expect_at_most(done, "iteration", "history: skipped", history_.skipped);
+    expect_at_most(history_.skipped, "skipped", "history: skipped_in_row", history_.skipped_in_row);
+    expect_at_most(done, "iteration", "history: recent_losses: count",
+                   std::ssize(history_.recent_losses));
+    require(state_.learning_rate >= 0, where_, ": learning_rate: expected at least 0, got ",
+            state_.learning_rate, "; use a checkpoint that is not damaged");
+  }
+
+  // After a rollback to before a change, the change stays, with a later step than the state's.
+  void check_changes() const {
+    if (history_.rollbacks > 0) {
+      return;
+    }
+    Index earliest = 0;
+    for (const SettingChange& change : state_.changes) {
+      expect_at_most(state_.iteration, "iteration", "changes: iteration", change.iteration);
+      expect(change.iteration >= earliest, "changes: iteration", change.iteration, "at least ",
+             earliest, ", that of the change before it");
+      earliest = change.iteration;
+    }
+  }
+
+  // Returns the steps of data used since data_start. After a rollback data_start may be a later
+  // step than the checkpoint's; data_shift compensates for it.
+  Index updates_of_data() const {
+    return state_.iteration + history_.data_shift - history_.data_start.update;
+  }
+
+  void check_data_start() const {
+    expect_at_most(state_.iteration + history_.data_shift, "iteration and data_shift",
+                   "history: data_start: update", history_.data_start.update);
+    expect(history_.data_shift == 0 || history_.rollbacks > 0, "history: data_shift",
+           history_.data_shift, "0, since rollbacks is 0");
+  }
+
+  // The count restarts at zero when the optimizer changes. That change may be missing from a list
+  // that was shortened.
+  void check_optimizer_steps() const {
+    const Index made = state_.iteration - history_.skipped;
+    constexpr const char* kMade = "iteration without skipped";
+    expect_at_most(made, kMade, "optimizer_steps", state_.optimizer_steps);
+    const bool may_begin_anew =
+        state_.changes.size() >= kMostChanges ||
+        std::any_of(state_.changes.begin(), state_.changes.end(), [](const SettingChange& change) {
+          return change.key == "optimizer" || change.key == "momentum";
+        });
+    expect(may_begin_anew || state_.optimizer_steps == made, "optimizer_steps",
+           state_.optimizer_steps, made, ", which is ", kMade);
+  }
+
+  // The position in the data follows from the settings and the steps made.
+  void check_data() const {
+    constexpr const char* kReason =
+        ", by iteration, data_start, data_shift and gradient_accumulation_steps of config";
+    const DataPosition& data = state_.data;
+    const TrainConfig config = settings_of(state_, where_);
+    expect(data.tokens > 0, "data: tokens", data.tokens, "at least 1");
+    expect(data.batch < data.batches_per_epoch, "data: batch", data.batch, "less than ",
+           data.batches_per_epoch, ", which is batches_per_epoch");
+    expect(data.seed == config.seed, "data: seed", data.seed, config.seed,
+           ", which is the seed of config");
+    const Index updates = updates_of_data();
+    expect(updates <= kLargestStored / config.gradient_accumulation_steps, "history: data_shift",
+           history_.data_shift, "a number of steps that a run can make");
+    const Index next = history_.data_start.batch + updates * config.gradient_accumulation_steps;
+    const Index epoch = next / data.batches_per_epoch;
+    expect(data.epoch == epoch, "data: epoch", data.epoch, epoch, kReason);
+    const Index batch = next % data.batches_per_epoch;
+    expect(data.batch == batch, "data: batch", data.batch, batch, kReason);
+  }
+
+  const TrainingState& state_;
+  const UpdateHistory& history_;
+  const std::string& where_;
+};
 
 }  // namespace
 
@@ -192,7 +282,7 @@ TrainingState parse_state_json(const std::string& text, const std::string& where
   state.build = members.text("build");
   state.cpu_variant = members.text("cpu_variant");
   state.products = members.text("products");
-  require_consistent(state, where);
+  Consistency(state, where).check();
   return state;
 }
 

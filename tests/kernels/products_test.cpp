@@ -96,7 +96,7 @@ TEST_CASE("auto takes own tiles where they are fast, and OpenBLAS elsewhere") {
 
 TEST_CASE("own products and those of OpenBLAS agree within rounding, forward and backward") {
   for (const DType dtype : {DType::float32, DType::float64}) {
-    const double tolerance = dtype == DType::float32 ? 1e-5 : 1e-13;
+    const double tolerance = dtype == DType::float32 ? 5e-5 : 1e-13;
     const ProductsScope own(kernels::Products::own);
     const Outcome expected = run_block(dtype);
     const ProductsScope blas(kernels::Products::blas);

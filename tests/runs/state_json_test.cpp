@@ -124,25 +124,57 @@ TEST_CASE("a state that makes no sense is refused by member", "[train]") {
   CHECK(refusal("\"config\": \"\"", "\"config\": 1").find("config") != std::string::npos);
 }
 
-TEST_CASE("a position in the data that the other numbers contradict is refused", "[train]") {
+TEST_CASE("numbers of a run's state that contradict each other are refused by name", "[train]") {
   CHECK(refusal_of_change([](TrainingState&) {}).empty());
-  constexpr Index kLarge = Index{1} << 48;
-  const auto check = [](const auto& change) {
-    CHECK(refusal_of_change(change) ==
-          "s: data: expected the seed of config, and epoch and batch as they follow from "
-          "iteration, history and config; use a checkpoint that is not damaged");
+  const std::string remedy = "; use a checkpoint that is not damaged";
+  const std::string position =
+      ", by iteration, data_start, data_shift and gradient_accumulation_steps of config, got ";
+  const auto check = [&](const auto& change, const std::string& expected) {
+    CHECK(refusal_of_change(change) == "s: " + expected + remedy);
   };
-  check([](auto& state) { state.data.seed = 4; });
-  check([](auto& state) { state.data.epoch = 2; });
-  check([](auto& state) { state.data.batch = 2; });
-  check([](auto& state) { state.data.batch = 5; });
-  check([](auto& state) { state.history.data_start.update = 8; });
-  check([](auto& state) { state.history.data_shift = 1; });
-  check([&](auto& state) { state.history.data_shift = kLarge; });
+  check([](auto& state) { state.best_iteration = 8; },
+        "best_iteration: expected at most 7, which is iteration, got 8");
+  check([](auto& state) { state.evaluated = 9; },
+        "evaluated: expected at most 7, which is iteration, got 9");
+  check([](auto& state) { state.learning_rate = -1; },
+        "learning_rate: expected at least 0, got -1");
+  check([](auto& state) { state.history.skipped = 8; },
+        "history: skipped: expected at most 7, which is iteration, got 8");
+  check([](auto& state) { state.history.skipped_in_row = 3; },
+        "history: skipped_in_row: expected at most 2, which is skipped, got 3");
+  check([](auto& state) { state.history.recent_losses.assign(8, 1); },
+        "history: recent_losses: count: expected at most 7, which is iteration, got 8");
+  check([](auto& state) { state.optimizer_steps = 6; },
+        "optimizer_steps: expected at most 5, which is iteration without skipped, got 6");
+  check([](auto& state) { state.optimizer_steps = 4; },
+        "optimizer_steps: expected 5, which is iteration without skipped, got 4");
+  check([](auto& state) { state.changes[0].iteration = 8; },
+        "changes: iteration: expected at most 7, which is iteration, got 8");
+  check([](auto& state) { state.changes.push_back({.iteration = 2}); },
+        "changes: iteration: expected at least 3, that of the change before it, got 2");
+  check([](auto& state) { state.history.data_start.update = 8; },
+        "history: data_start: update: expected at most 7, which is iteration and data_shift, "
+        "got 8");
+  check([](auto& state) { state.history.data_shift = 1; },
+        "history: data_shift: expected 0, since rollbacks is 0, got 1");
+  check([](auto& state) { state.data.tokens = 0; }, "data: tokens: expected at least 1, got 0");
+  check([](auto& state) { state.data.batch = 4; },
+        "data: batch: expected less than 4, which is batches_per_epoch, got 4");
+  check([](auto& state) { state.data.seed = 4; },
+        "data: seed: expected 3, which is the seed of config, got 4");
+  check([](auto& state) { state.data.epoch = 2; }, "data: epoch: expected 3" + position + "2");
+  check([](auto& state) { state.data.batch = 2; }, "data: batch: expected 1" + position + "2");
 }
 
 TEST_CASE("states of runs that went other ways are no contradictions", "[train]") {
   const auto is_accepted = [](const auto& change) { return refusal_of_change(change).empty(); };
+  // Moments of another optimizer start at zero.
+  for (const char* key : {"optimizer", "momentum"}) {
+    CHECK(is_accepted([&](TrainingState& state) {
+      state.changes[0].key = key;
+      state.optimizer_steps = 2;
+    }));
+  }
   // A rollback to before the changes of the last resume.
   CHECK(is_accepted([](TrainingState& state) {
     state.history.data_start.update = 8;
@@ -152,6 +184,14 @@ TEST_CASE("states of runs that went other ways are no contradictions", "[train]"
   }));
   // A user of the library who saves only the step number.
   CHECK(is_accepted([](TrainingState& state) { state = {.iteration = 7}; }));
+}
+
+TEST_CASE("very large numbers in a state are refused, not computed with", "[train]") {
+  constexpr Index kLarge = Index{1} << 48;
+  CHECK(refusal_of_change([](TrainingState& state) {
+          state.history.data_shift = kLarge;
+          state.history.rollbacks = 1;
+        }).starts_with("s: history: data_shift: expected a number of steps that a run can"));
 }
 
 TEST_CASE("another build, CPU variant or products are noticed", "[train]") {
