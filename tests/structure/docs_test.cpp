@@ -110,7 +110,7 @@ TEST_CASE("every option that the documentation names exists", "[structure]") {
   const Names known = known_options();
   REQUIRE(known.size() > 150);
   // Options of cmake, mpirun and scripts.
-  const Names others{"allow_run_as_root", "build", "install", "preset", "prefix", "target"};
+  const Names others{"allow_run_as_root", "build", "fix", "install", "preset", "prefix", "target"};
   for (const fs::path& page : pages()) {
     for (const std::string& option : options_in(file_contents(page))) {
       INFO(page << " names --" << option);
