@@ -23,8 +23,8 @@ void append(Segments& segments, const Segment& more) {
   }
 }
 
-// Fills buckets with the parameters from the last to the first. Splits the elements of a parameter
-// in order over several buckets.
+// Fills buckets with the parameters from the last to the first. Cuts a parameter without is_whole
+// where a bucket is full, from its first element on.
 std::vector<Segments> fill_buckets(const std::vector<DivisibleParameter>& parameters) {
   std::vector<Segments> buckets;
   Index room = 0;

@@ -44,7 +44,7 @@ Launch launch_of_environment() {
 
 // Returns candidate paths of the MPI plug-in: beside the program, or where plug-ins are installed.
 std::vector<fs::path> places() {
-  // The path in HEADLIGHT_MPI comes from tests, and from other programs that link the library.
+  // HEADLIGHT_MPI replaces these paths, for tests and for other programs that link the library.
   if (const char* named = std::getenv("HEADLIGHT_MPI"); named != nullptr) {
     return {named};
   }

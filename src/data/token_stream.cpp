@@ -6,7 +6,7 @@ namespace headlight {
 namespace {
 
 // True if the previous document ends with the separator and this document begins with the
-// separator: the stream then has only one of the two.
+// separator. The stream then contains only one separator.
 bool shares_separator(const TokenDataset& dataset, Index number) {
   if (number == 0 || dataset.end_of_text < 0) {
     return false;
