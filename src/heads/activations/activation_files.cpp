@@ -63,7 +63,8 @@ void write_arrays(const fs::path& path, const std::vector<ArraySource>& arrays, 
   }
 }
 
-// Descriptions of one file's arrays, with the rows of all files.
+// Describes the arrays by those of one file, `sources`, but with the shapes that all files have
+// together: `rows` rows and `contexts` contexts.
 std::vector<ActivationArrayInfo> infos_of(const std::vector<ArraySource>& sources, Index rows,
                                           Index contexts, StoredFloats type) {
   std::vector<ActivationArrayInfo> arrays;

@@ -223,7 +223,8 @@ class CircuitSearch {
     });
   }
 
-  // The strongest edges, without edges on no path from embedding to logits. These have no effect.
+  // Keeps the `edges` strongest edges, then drops edges that are on no kept path from the embedding
+  // to the logits, because they have no effect.
   KeptEdges connected(Index edges) const {
     KeptEdges kept;
     for (const std::vector<double>& senders : scores_) {
