@@ -63,8 +63,8 @@ void write_arrays(const fs::path& path, const std::vector<ArraySource>& arrays, 
   }
 }
 
-// Describes the arrays by those of one file, `sources`, but with the shapes that all files have
-// together: `rows` rows and `contexts` contexts.
+// Returns the names, types and shapes of all files' arrays. `sources`: arrays of one file. `rows`
+// and `contexts`: numbers in all files together, which replace the numbers in the shapes.
 std::vector<ActivationArrayInfo> infos_of(const std::vector<ArraySource>& sources, Index rows,
                                           Index contexts, StoredFloats type) {
   std::vector<ActivationArrayInfo> arrays;

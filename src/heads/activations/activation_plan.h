@@ -28,8 +28,7 @@ struct ActivationArray {
 class ActivationPlan {
  public:
   // Finds the arrays that the model computes at `points`. The model must outlive the plan. Throws
-  // Error for layers, heads and elements that the model does not have, and if the model computes
-  // none of the points.
+  // Error for layers, heads and elements that the model does not have, and if no point exists.
   ActivationPlan(const LanguageModel& model, const std::vector<PointRange>& points);
 
   // Arrays in the order of a pass.

@@ -223,8 +223,8 @@ class CircuitSearch {
     });
   }
 
-  // Keeps the `edges` strongest edges, then drops edges that are on no kept path from the embedding
-  // to the logits, because they have no effect.
+  // Returns the `edges` strongest edges, but drops edges on no path of kept edges from the
+  // embedding to the logits. Dropped edges have no effect.
   KeptEdges connected(Index edges) const {
     KeptEdges kept;
     for (const std::vector<double>& senders : scores_) {
