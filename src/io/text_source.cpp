@@ -192,7 +192,7 @@ std::size_t complete_length(std::string_view text, const TextFormat& format) {
 }
 
 // Checks the `length` bytes read since the last cut. Throws Error above 128 MiB. A stream that is
-// cut only at its end may be longer: throws Error if the stream does not fit in memory.
+// cut only at its end may be longer, if the stream fits in memory.
 void require_room(const std::string& name, const TextFormat& format, std::size_t used,
                   std::size_t length) {
   if (length <= kLongestPart) {

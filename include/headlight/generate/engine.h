@@ -82,7 +82,7 @@ class Engine {
   EngineStatus status() const;
   // Returns the positions that a request needs of context_tokens, in whole blocks of 64. All texts
   // share the whole blocks of the prompt. Each text needs its own blocks for the rest of the prompt
-  // and max_new_tokens. A prompt with its text has at most block_size.
+  // and max_new_tokens. Prompt and text together have at most block_size.
   static Index context_of(const Request& request, Index block_size);
 
  private:
