@@ -36,7 +36,8 @@ Tensor add_gradients(Tensor into, const Tensor& addition) {
 
 }  // namespace
 
-// The origin of one tensor; for a leaf, only the place of its gradient.
+// Graph node of one tensor: the op that computed the tensor, the inputs of the op and its gradient
+// function. The node of a leaf holds only the gradient of the leaf.
 struct GradNode {
   GradNode(const char* name, const Shape& output_shape, DType output_dtype)
       : op(name), sequence(next_sequence++), shape(output_shape), dtype(output_dtype) {
@@ -219,7 +220,8 @@ Tensor root_gradient(const Tensor& root, const Tensor& given) {
   return given;
 }
 
-// Attaches a node to `value`; null if no gradient is required.
+// Attaches a new node to `value` and returns the node. Without inputs that require a gradient,
+// attaches none and returns null.
 std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector<Tensor> inputs) {
   std::shared_ptr<GradNode> node;
   if (wants_gradient(inputs)) {

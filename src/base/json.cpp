@@ -260,8 +260,8 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
     std::unordered_set<std::size_t> hashes = {};  // of the keys of an object with many members
   };
 
-  // Returns REASON from "... syntax error while parsing value - REASON; last read: ...". The rest
-  // may be long and quotes the file.
+  // Returns ": REASON" from the message "... syntax error while parsing value - REASON; last read:
+  // ...", or "". The rest of the message may be long and quotes the file.
   static std::string reason(std::string_view message) {
     const std::size_t start = message.find(" - ");
     if (start == std::string_view::npos) {

@@ -178,7 +178,8 @@ class Json {
   bool holds() const {
     return std::holds_alternative<T>(value_);
   }
-  // Returns the value. Throws Error if it has another type.
+  // Returns the value, held as a T; the accessors above call it. Throws Error "expected EXPECTED,
+  // got ..." for another type.
   template <class T>
   const T& get(const char* expected) const;
   bool equals(const Json& other) const;
@@ -229,7 +230,7 @@ std::string quoted_text(std::string_view text);
 // no such key.
 const Json& json_member(const Json& object, std::string_view key, std::string_view where);
 
-// As json_member(), for a string. Throws Error if the value is no string.
+// Returns the text of `key`. Throws Error as json_member() does, and if the value is no string.
 std::string json_string(const Json& object, std::string_view key, std::string_view where);
 
 }  // namespace headlight

@@ -8,8 +8,9 @@ namespace headlight {
 // start of every command, although few commands need it.
 class SharedLibrary {
  public:
-  // Loads the library, if it exists. `about` begins all errors. Both arguments are literals, so
-  // that the check of the bill of materials finds the file name in the program.
+  // Loads the library. Throws nothing: is_loaded() is false if that fails. `about` begins the
+  // errors of the other functions. Both arguments are literals, so that the check of the bill of
+  // materials finds the file name in the program.
   SharedLibrary(const char* about, const char* file);
 
   bool is_loaded() const { return handle_ != nullptr; }

@@ -75,7 +75,8 @@ struct Comparison {
 
 std::string letter_of(std::size_t run) { return std::string(1, static_cast<char>('a' + run)); }
 
-// Upper end of the loss axis. Cuts off early losses (first 5 % of the axis) far above the others.
+// Returns the upper end of the loss axis: the highest loss after the first 5 % of the horizontal
+// axis. Returns infinity, to cut off nothing, if earlier losses are not far above.
 double top_of(const std::vector<ComparedRun>& runs) {
   constexpr double kFirstPart = 0.05;
   constexpr double kFar = 1.5;

@@ -153,7 +153,7 @@ bool has_biases_apart(const GptConfig& config) {
   return config.qkv_bias || config.attention_output_bias || config.mlp_bias;
 }
 
-// Formula for the attention parameters of one layer, with G key/value heads.
+// Returns the formula, in symbols, for the number of attention parameters of one layer: "4 d^2".
 std::string attention_formula(const GptConfig& config) {
   const AttentionPlan plan = block_plan(config, 0).attention;
   const bool usual = config.heads_per_layer.empty() && plan.inner_width() == config.n_embd &&

@@ -23,7 +23,8 @@ void append(Segments& segments, const Segment& more) {
   }
 }
 
-// Fills buckets from the last parameter to the first, each from its beginning.
+// Fills buckets with the parameters from the last to the first. Cuts a parameter without is_whole
+// where a bucket is full, from its first element on.
 std::vector<Segments> fill_buckets(const std::vector<DivisibleParameter>& parameters) {
   std::vector<Segments> buckets;
   Index room = 0;

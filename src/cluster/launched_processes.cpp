@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFile = "libheadlight_mpi.so";
 
-// Processes of the job, according to the environment.
+// Number of processes of the job and rank of this process, from the launcher's environment.
 struct Launch {
   Index count = 1;
   Index rank = 0;
@@ -42,9 +42,9 @@ Launch launch_of_environment() {
   return {};
 }
 
-// Returns candidate paths: beside the program, or where it is installed.
+// Returns candidate paths of the MPI plug-in: beside the program, or where plug-ins are installed.
 std::vector<fs::path> places() {
-  // For programs that link the library, and for tests.
+  // HEADLIGHT_MPI replaces these paths, for tests and for other programs that link the library.
   if (const char* named = std::getenv("HEADLIGHT_MPI"); named != nullptr) {
     return {named};
   }

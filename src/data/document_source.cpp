@@ -83,7 +83,8 @@ class DocumentSource final : public BatchSource {
     const Index window = batch / window_;
     set_window(epoch, window);
     const Index in_window = std::min(window_, batches_ - window * window_);
-    // Batches sorted by length are used in random order within a window.
+    // set_window() sorts the pieces of a window of bucket_window batches by length. The batches of
+    // a window come in random order.
     const RandomStream random =
         order_of(options_, epoch).fork(static_cast<std::uint64_t>(window) + 1);
     const Index begin = Permutation(in_window, random)(batch % window_) * options_.batch_size;

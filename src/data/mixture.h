@@ -13,7 +13,7 @@ namespace headlight {
 // never drift. A draw depends only on its number.
 class Mixture {
  public:
-  // There must be at least one weight, and all must be at least 1.
+  // The caller ensures that there is at least one weight and that all weights are at least 1.
   Mixture(const std::vector<Index>& weights, const RandomStream& random);
 
   struct Draw {

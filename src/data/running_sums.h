@@ -30,7 +30,7 @@ class RunningSums {
     Index number = 0;
     Index before = 0;  // sum of the lengths of the items before it
   };
-  // Returns the item at position `place`, 0 ... total() - 1.
+  // Returns the item that contains position `place`, 0 ... total() - 1.
   Item find(Index place) const;
 
  private:

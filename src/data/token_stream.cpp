@@ -5,7 +5,8 @@
 namespace headlight {
 namespace {
 
-// True if a document begins with the separator that ends the previous document.
+// True if the previous document ends with the separator and this document begins with the
+// separator. The stream then contains only one separator.
 bool shares_separator(const TokenDataset& dataset, Index number) {
   if (number == 0 || dataset.end_of_text < 0) {
     return false;

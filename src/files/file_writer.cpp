@@ -38,7 +38,7 @@ void FileWriter::write(std::string_view text) {
 
 void FileWriter::close() {
   require(descriptor_ >= 0, "[FileWriter::close] ", shown(path_), " is already closed");
-  // A failed flush may have dropped bytes, so a second one could report false success.
+  // Does not try again: a failed flush may have dropped bytes, and a second flush then succeeds.
   if (sync_descriptor(descriptor_) != 0) {
     fail_system("flush", path_, errno);
   }

@@ -22,7 +22,8 @@ std::string zip_error_text(int code) {
   return text;
 }
 
-// Returns a fragment of these bytes. The library only reads them, despite its non-const pointer.
+// Returns the bytes as libzip's pair of pointer and length. libzip only reads the bytes, despite
+// the non-const pointer.
 zip_buffer_fragment_t fragment_of(std::span<const std::byte> bytes) {
   zip_buffer_fragment_t fragment{};
   fragment.data = reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(bytes.data()));

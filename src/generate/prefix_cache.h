@@ -24,7 +24,7 @@ class PrefixCache {
   void keep(std::span<const std::int32_t> prompt, const KeyValueCache& cache);
   // Drops entries until at most `most` tokens are left.
   void shrink(Index most);
-  // Returns the number of stored tokens. Entries may share memory.
+  // Returns the sum of the entries' tokens; entries with a common beginning may share its memory.
   Index tokens() const { return tokens_; }
 
  private:

@@ -214,7 +214,7 @@ void Sampler::choose_candidates() {
   } else {
     gather(scores_, weights_, 0, candidates_);
   }
-  // The most likely candidate always stays: its weight is 1.
+  // min_p always keeps the most likely candidate: its weight is 1.
   std::erase_if(candidates_, [&](const TokenCandidate& c) { return c.weight < options_.min_p; });
 }
 

@@ -8,7 +8,7 @@
 namespace headlight {
 namespace {
 
-// Returns the bytes of the float32 model and of the Decoder's matrices.
+// Returns the memory in bytes of the float32 model and the Decoder's matrices together.
 double decoder_memory(const GptConfig& config, WeightFormat format) {
   double matrices = 0;
   for (const Weight& weight : weights_of(config)) {

@@ -74,8 +74,8 @@ class MemberReader {
   zip_file_t* file_;
 };
 
-// Returns the bytes of a stored member and subtracts them from `left`, the bytes of the file that
-// no earlier member uses.
+// Returns the size of a member in bytes, and subtracts it from `left`, the unused size of the file.
+// Throws Error if the size exceeds `left`, or for a compressed member.
 std::size_t member_bytes(const ZipArchive& archive, zip_uint64_t index, std::uint64_t& left,
                          const std::string& where) {
   zip_stat_t status;

@@ -23,7 +23,7 @@ void check_tensor_name(const std::filesystem::path& path, std::string_view name)
 // Throws Error for an undefined tensor, too many tensors, and invalid or repeated names.
 void check_tensors(const std::filesystem::path& path, const NamedTensors& tensors);
 
-// Returns the bytes of the elements; nothing if they, or the tensor's strides, overflow an Index.
+// Returns the size of all elements in bytes; nothing if the size or a stride overflows an Index.
 std::optional<Index> checked_byte_count(const Shape& shape, Index element_bytes);
 
 // Throws Error, starting with `where`, if a byte is neither 0 nor 1: as a C++ bool it would be

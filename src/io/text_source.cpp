@@ -191,7 +191,8 @@ std::size_t complete_length(std::string_view text, const TextFormat& format) {
   return length_of_stream(text, format.cut);
 }
 
-// Throws Error if a text without a cut exceeds 128 MiB, or a whole stream exceeds the memory.
+// Checks the `length` bytes read since the last cut. Throws Error above 128 MiB. A stream that is
+// cut only at its end may be longer, if the stream fits in memory.
 void require_room(const std::string& name, const TextFormat& format, std::size_t used,
                   std::size_t length) {
   if (length <= kLongestPart) {

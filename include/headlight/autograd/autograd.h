@@ -9,10 +9,10 @@
 
 namespace headlight {
 
-// Returns the gradients of an op's inputs from the gradient of its output; undefined: none. It
-// receives the inputs. It must not capture the output variable, or the node would own itself. It
-// captures other tensors that may be overwritten, such as the output's elements or a mask, as
-// SavedTensor.
+// Gradient of an op. Returns one gradient per input, from the inputs and the gradient of the
+// output; an undefined tensor means no gradient. Must not capture the output variable, or the node
+// would own itself. Captures other tensors that may be overwritten, such as the output's elements
+// or a mask, as SavedTensor.
 using GradientFunction = std::function<std::vector<Tensor>(std::span<const SavedTensor> inputs,
                                                            const Tensor& output_grad)>;
 
@@ -24,12 +24,13 @@ Tensor record(const char* op, Tensor value, std::vector<Tensor> inputs, Gradient
 // Returns the sum of an input's gradients so far, initially zeros: contiguous and not shared.
 using GradientSum = std::function<Tensor&(std::size_t input)>;
 
-// Adds the gradients of an op's inputs to their sums.
+// Gradient of an op, as GradientFunction, but returns nothing. Adds the gradient of input i to
+// sum_of(i) in place.
 using AddGradientFunction = std::function<void(
     std::span<const SavedTensor> inputs, const Tensor& output_grad, const GradientSum& sum_of)>;
 
 // As record(), for ops whose gradient is mostly zero in a large input, such as an embedding table.
-// The op adds the other elements in place.
+// `gradient` adds only the elements that are not zero.
 Tensor record_adding(const char* op, Tensor value, std::vector<Tensor> inputs,
                      AddGradientFunction gradient);
 

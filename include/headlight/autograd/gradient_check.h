@@ -23,10 +23,10 @@ struct GradientCheckResult {
   std::string worst;  // position and values of the largest difference, if the check failed
 };
 
-// Compares the gradients of `function` with central differences, for every floating-point input
-// that requires a gradient. The output may have any shape: its elements get random weights. Inputs
-// and output must be float64, and the function must be deterministic. Throws Error if an input is
-// not float64.
+// Compares the gradients of `function` with central differences, for every input that requires a
+// gradient. Throws Error if such an input is not float64; other inputs may have any type. The
+// output must be float64 and may have any shape: its elements get random weights. The function must
+// be deterministic.
 GradientCheckResult check_gradients(
     const std::function<Tensor(const std::vector<Tensor>&)>& function,
     const std::vector<Tensor>& inputs, const GradientCheckOptions& options = {});

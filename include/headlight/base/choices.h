@@ -8,7 +8,7 @@
 
 namespace headlight {
 
-// The name of one value of an enum, as used in files and on the command line.
+// One value of an enum, with its name in files and on the command line.
 template <class E>
 struct Choice {
   std::string_view name;

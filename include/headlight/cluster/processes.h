@@ -29,7 +29,7 @@ class Processes {
   // time.
   virtual void exchange_runs(Index partner, std::span<const std::span<const std::byte>> sent,
                              std::span<const std::span<std::byte>> received) = 0;
-  // Exchanges one run each way; an empty span is no run.
+  // Sends one run to the partner and receives one run from it; an empty span means no run.
   void exchange(Index partner, std::span<const std::byte> sent, std::span<std::byte> received) {
     exchange_runs(partner, {&sent, sent.empty() ? 0U : 1U},
                   {&received, received.empty() ? 0U : 1U});

@@ -38,7 +38,7 @@ struct DocumentEnds {
 
 // Token ids for training or evaluation.
 struct TokenDataset {
-  // Documents with their DocumentEnds, or a single stream of ids.
+  // One sequence per document, with the tokens of DocumentEnds, or one sequence: the stream.
   TokenSequences sequences;
   Index token_count = 0;          // all sequences, separators included
   bool documents = false;         // false: `sequences` holds one stream

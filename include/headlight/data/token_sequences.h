@@ -112,7 +112,7 @@ class TokenSequences {
   // Calls use(lengths) with the lengths of all sequences in order, in parts.
   void for_each_lengths(const std::function<void(std::span<const Index> lengths)>& use) const;
 
-  // Appends a sequence in memory to a list in memory.
+  // Appends a sequence, which may be in a source. The list itself must be in_memory().
   void push_back(TokenSequence sequence) { held_.push_back(std::move(sequence)); }
   // Removes the sequences from number `kept` on and returns them.
   TokenSequences take_tail(Index kept);

@@ -20,7 +20,8 @@ struct NanoGptDetails {
 // approximation of GELU, see nanogpt_differs().
 void require_nanogpt(const GptConfig& config);
 
-// True for the tanh approximation of GELU. nanoGPT's exact GELU changes logits by about 1e-3.
+// True if nanoGPT computes slightly other logits: the model uses the tanh approximation of GELU.
+// nanoGPT's exact GELU changes logits by about 1e-3.
 bool nanogpt_differs(const GptConfig& config);
 
 // Writes a checkpoint for nanoGPT's train.py and sample.py (model, model_args, iter_num,

@@ -80,8 +80,9 @@ class Engine {
   // Returns false when no request is left.
   bool step();
   EngineStatus status() const;
-  // Returns the positions that a request needs of context_tokens, in whole blocks of 64: the prompt
-  // and the maximum of each text, at most block_size.
+  // Returns the positions that a request needs of context_tokens, in whole blocks of 64. All texts
+  // share the whole blocks of the prompt. Each text needs its own blocks for the rest of the prompt
+  // and max_new_tokens. Prompt and text together have at most block_size.
   static Index context_of(const Request& request, Index block_size);
 
  private:

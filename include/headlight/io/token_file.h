@@ -22,14 +22,14 @@ TokenDtype token_dtype_for(Index vocab_size);
 // Name of the file that describes the shards in a folder of `tokenizer encode`.
 inline constexpr std::string_view kShardManifest = "shards.json";
 
-// A token file, with an index of its documents beside it.
+// Name and size of one shard: a token file with an index of its documents beside it.
 struct Shard {
   std::string name = {};  // "shard_000000.bin"
   Index tokens = 0;
   Index documents = 0;
 };
 
-// Returns the bytes of one id. `dtype` must not be automatic.
+// Returns the size of one id in bytes. `dtype` must not be automatic.
 Index id_bytes(TokenDtype dtype);
 
 // True for the name of a token file: it ends in ".bin", in any case.

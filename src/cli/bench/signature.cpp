@@ -65,7 +65,8 @@ TokenDataset fixed_dataset(const TrainConfig& config) {
   return random_documents(kDocuments, config.block_size, vocabulary, {11, kSignatureLengthStream});
 }
 
-// Trains kSteps steps. Returns the weights, the optimizer state and all losses.
+// Trains `model` for kSteps steps on fixed_dataset(). Returns all tensors for the hash: weights,
+// optimizer state and losses.
 NamedTensors train(const TrainConfig& config, Gpt& model) {
   const TokenDataset dataset = fixed_dataset(config);
   Trainer trainer(config, model, dataset);

@@ -105,7 +105,8 @@ struct Report {
     const std::string text = token(position);
     return std::to_string(position) + (text.empty() ? "" : " " + text);
   }
-  // Label of the cell's position or group; "" if it has neither.
+  // Returns the label of the token position or group of tokens that a cell patches; "": all
+  // positions.
   std::string place_label(const PatchCell& cell) const {
     return cell.group ? *cell.group : cell.position ? position_label(*cell.position) : "";
   }

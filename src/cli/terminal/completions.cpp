@@ -60,7 +60,7 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// Returns the beginning of a help text, for lists of completions.
+// Returns the first clause of an option's help, up to "; ", " [" or " (", for lists of completions.
 std::string clause_of(const OptionInfo& option) {
   std::size_t end = option.help.size();
   for (const char* mark : {"; ", " [", " ("}) {

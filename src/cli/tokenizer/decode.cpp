@@ -61,7 +61,8 @@ Ids ids_in_text(const std::string& path, const Tokenizer& tokenizer) {
   return ids;
 }
 
-// Passes the ids to `use`, those of a token file part by part.
+// Passes the ids of --ids or --file to `use`. Passes a token file (.bin) part by part, but ids that
+// are written as text at once.
 template <class Use>
 void decode_source(const Options& options, const Tokenizer& tokenizer, const Use& use) {
   const std::string path = options.text("file");

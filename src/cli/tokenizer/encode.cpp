@@ -89,7 +89,8 @@ Source source_of(const Options& options, const Tokenizer& tokenizer, const TextE
   return source;
 }
 
-// Passes the ids of --text or of the files to `use`, part by part. Returns the bytes of the text.
+// Passes the ids of --text or of the files to `use`, part by part. Returns the size of the text in
+// bytes.
 std::size_t encode_source(const Options& options, const Source& source, const TextEncoder& encoder,
                           const UseIds& use) {
   if (source.files.empty()) {

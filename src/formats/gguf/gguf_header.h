@@ -41,8 +41,9 @@ void check_gguf_key(std::string_view where, std::string_view key);
 // is a power of two up to 1 MiB.
 Index gguf_alignment(std::string_view where, const GgufValue* value);
 
-// Returns the bytes of a tensor's elements. Throws Error, "WHERE: ...", for more than four axes, an
-// axis of 0, sizes whose product overflows, and a last axis that is not a whole number of blocks.
+// Returns the size of a tensor's elements in bytes. Throws Error, "WHERE: ...", for more than four
+// axes, an axis of 0, sizes whose product overflows, and a last axis that is not a whole number of
+// blocks.
 Index gguf_tensor_bytes(std::string_view where, GgufType type, const Shape& shape);
 
 }  // namespace headlight

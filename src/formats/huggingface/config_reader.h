@@ -39,7 +39,8 @@ class ConfigReader {
   void require_default(const char* key, bool supported) const;
 
  private:
-  // Returns the value of a key; null if it is missing. Throws Error if it is of another kind.
+  // Returns the value of a key of config.json; nullptr: missing. Throws Error about the key if the
+  // value is of another kind.
   const Json* find(const char* key, bool (Json::*is_kind)() const, const char* kind) const;
 
   const Json& object_;

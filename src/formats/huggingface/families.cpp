@@ -84,7 +84,7 @@ ModelConfig parse_model_config(std::string_view text, std::string_view name) {
     require_value(reader.find("quantization_config") == nullptr, "quantization_config",
                   "quantised weights are not supported; GGUF files are");
     ModelConfig result{&family, family.read_config(reader)};
-    // Throws Error for sizes that no file could hold.
+    // count_parameters() throws Error if config.json describes a model too large for any file.
     reader.asked().in_file_keys("", [&] { count_parameters(result.config); });
     result.config = result.config.canonical();
     result.unread = unread_keys(json, reader.asked());

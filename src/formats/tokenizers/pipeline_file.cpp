@@ -230,7 +230,8 @@ class PipelineReader {
     }
   }
 
-  // Reads the tokens that replace text without a token of its own: bytes or <unk>.
+  // Reads from tokenizer.json the tokens that replace characters without a token: one token per
+  // byte, or unk_token.
   void read_fallback(bool byte_level) {
     BpeModel& model = parts_.model;
     const bool fallback = model_flag("byte_fallback");

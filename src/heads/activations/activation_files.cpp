@@ -63,7 +63,8 @@ void write_arrays(const fs::path& path, const std::vector<ArraySource>& arrays, 
   }
 }
 
-// Descriptions of one file's arrays, with the rows of all files.
+// Returns the names, types and shapes of all files' arrays. `sources`: arrays of one file. `rows`
+// and `contexts`: numbers in all files together, which replace the numbers in the shapes.
 std::vector<ActivationArrayInfo> infos_of(const std::vector<ArraySource>& sources, Index rows,
                                           Index contexts, StoredFloats type) {
   std::vector<ActivationArrayInfo> arrays;

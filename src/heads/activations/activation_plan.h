@@ -27,8 +27,8 @@ struct ActivationArray {
 // Arrays to compute for some points. A pass over one token finds which points the model has.
 class ActivationPlan {
  public:
-  // The model must outlive the plan. Throws Error for layers, heads and elements that the model
-  // does not have, and if it computes none of the points.
+  // Finds the arrays that the model computes at `points`. The model must outlive the plan. Throws
+  // Error for layers, heads and elements that the model does not have, and if no point exists.
   ActivationPlan(const LanguageModel& model, const std::vector<PointRange>& points);
 
   // Arrays in the order of a pass.

@@ -223,7 +223,8 @@ class CircuitSearch {
     });
   }
 
-  // The strongest edges, without edges on no path from embedding to logits. These have no effect.
+  // Returns the `edges` strongest edges, but drops edges on no path of kept edges from the
+  // embedding to the logits. Dropped edges have no effect.
   KeptEdges connected(Index edges) const {
     KeptEdges kept;
     for (const std::vector<double>& senders : scores_) {

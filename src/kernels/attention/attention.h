@@ -82,7 +82,7 @@ struct AttentionGradients {
 template <class T>
 void attention_backward(const AttentionOperands<T>& in, const AttentionGradients<T>& gradients);
 
-// As above, with operands rounded to bfloat16, by the given tiles.
+// The same attention passes with operands rounded to bfloat16, multiplied by the given tiles.
 struct Bfloat16Tiles;
 void attention_forward(const AttentionOperands<float>& in, const AttentionOutputs<float>& out,
                        const Bfloat16Tiles& tiles);

@@ -8,7 +8,7 @@
 namespace headlight::kernels {
 namespace {
 
-// Computes one head over all its queries in its thread's scratch memory.
+// Forward pass of one head: computes its output for all queries, in scratch memory of one thread.
 template <class Tiles>
 class ForwardHead {
  public:

@@ -141,8 +141,8 @@ class AttentionProducts {
   }
 
  private:
-  // Computes rows [row, row + height) of update.c from the strip and all columns of b, starting at
-  // b's row `first`.
+  // Multiplies the strip [height, depth] by rows [first, first + depth) of b, for all columns of b.
+  // Stores the product in rows [row, row + height) of update.c, as TileUpdate says.
   void multiply_across(const typename Tiles::Strip& strip, Index first, const Panels& b, Index row,
                        const TileUpdate<T>& update) const {
     TileUpdate<T> part = update;

@@ -2,7 +2,7 @@
 
 #include "headlight/tensor/shape.h"
 
-// Sums over rows of attention weights, for measurements of heads.
+// Loops over one row of attention weights, for measurements of heads: weight, distance, entropy.
 namespace headlight::kernels {
 
 struct WeightRowSums {

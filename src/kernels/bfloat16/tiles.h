@@ -51,7 +51,7 @@ extern const Bfloat16Tiles kAvx512Bfloat16Tiles;
 // Returns the tile sets that the CPU and the system support, the fastest first: AMX, AVX512-BF16.
 std::span<const Bfloat16Tiles* const> bfloat16_tile_sets();
 
-// Returns the fastest tile set with --cpu_variant v4, else nullptr.
+// Returns the fastest tile set; nullptr without one, or if the variant in use is not v4.
 const Bfloat16Tiles* bfloat16_tiles();
 
 void bfloat16_gemm(const Gemm<float>& product, const Bfloat16Tiles& tiles);

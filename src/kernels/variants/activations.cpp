@@ -35,9 +35,9 @@ struct GeluTanh {
     return x / (T{1} + fast_exp(-argument(x, x * x)));
   }
 
-  // With s = sigmoid(2 u): s + x s (1 - s) 2 u'. Computed from exp(-|2 u|), so that neither factor
-  // is a difference and nothing overflows. The sum crosses zero near x = -0.75, where its error is
-  // small relative to 1, but not to the sum.
+  // The derivative is s + x s (1 - s) 2 u', with s = sigmoid(2 u). Computed from exp(-|2 u|), so
+  // that neither factor is a difference and nothing overflows. The sum crosses zero near x = -0.75,
+  // where its error is small relative to 1, but not to the sum.
   template <class T>
   static ActivationPoint<T> point(T x) {
     constexpr T kLinear = T(1.5957691216057307117597842397375);

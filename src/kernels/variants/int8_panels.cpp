@@ -95,7 +95,8 @@ class Rounded {
     }
   }
 
-  // Rounds to nearest, ties to even, by the lowest bits of x + 1.5 * 2^23.
+  // Returns the integer nearest to x, ties to even, at most 32767. Takes it from the lowest bits of
+  // x + 1.5 * 2^23.
   static std::int32_t rounded(float x) {
     constexpr float kRound = 12582912.0F;
     const std::int32_t whole =

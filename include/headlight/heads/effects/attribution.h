@@ -124,7 +124,7 @@ struct MeanLogitPart {
   Interval logit;  // interval of the mean over prompts
 };
 
-// Group of all tokens outside the other groups.
+// Name of the group of all tokens outside the other groups.
 inline constexpr const char* kOtherTokens = "(others)";
 
 struct AttributionStudy {

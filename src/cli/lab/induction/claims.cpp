@@ -20,7 +20,8 @@ bool composes_by_keys(const Findings& findings) {
   return key.low > std::max({query.high, value.high, 0.0});
 }
 
-// True if the loss rises more without the induction heads than without any drawn set of others.
+// True if the loss rises without the induction heads, and more than without any drawn set of other
+// heads. The intervals of the rises must not overlap.
 bool are_needed(const Repetition& repetition) {
   double others = 0;
   for (const LossWithout& without : repetition.without_others) {

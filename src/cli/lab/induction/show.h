@@ -15,7 +15,7 @@ struct StartFinding {
 // the model does not solve it.
 void show_findings(const std::vector<StartFinding>& starts, const Subject& subject, Report& report);
 
-// Draws the figures for --out, with words in the report's language.
+// Draws the figures for --out and adds them to the report, with words in the report's language.
 void draw_findings(const Findings& findings, const Subject& subject, Report& report);
 
 // Adds claims about the first start, and about the number of starts that agree.
