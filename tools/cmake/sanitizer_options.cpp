@@ -10,5 +10,6 @@ extern "C" const char* __lsan_default_suppressions() {
          "libglib\n";
 }
 
-// OpenBLAS and the other libraries are not instrumented.
+// OpenBLAS and other libraries are compiled without ThreadSanitizer, which would report false
+// races.
 extern "C" const char* __tsan_default_options() { return "ignore_noninstrumented_modules=1"; }
