@@ -399,7 +399,7 @@ TEST_CASE("recording refuses what does not fit by name") {
 
 TEST_CASE("maps that would take too much memory are refused before they are computed") {
   const std::vector<std::string> texts(1000, std::string(24, 'x'));
-  // 1000 documents x 2 layers x 3 heads x 24 x 24 weights x 4 bytes, recorded and padded.
+  // Bytes: 1000 documents x 2 layers x 3 heads x 24 x 24 weights x 4, twice: recorded and padded.
   constexpr Index kBytes = Index{1000} * 2 * 3 * 24 * 24 * 4 * 2;
   CHECK(error_of([&] {
           record_attention_batch(model(), ByteTokenizer(), texts, {.max_bytes = kBytes - 1});

@@ -10,6 +10,5 @@ extern "C" const char* __lsan_default_suppressions() {
          "libglib\n";
 }
 
-// OpenBLAS and other libraries are compiled without ThreadSanitizer, which would report false
-// races.
+// OpenBLAS and other libraries lack ThreadSanitizer's instrumentation: their races may be false.
 extern "C" const char* __tsan_default_options() { return "ignore_noninstrumented_modules=1"; }

@@ -79,7 +79,7 @@ TEST_CASE("training takes several files in every way that a user would try", "[c
   const Given given;
   const Arguments first{"--data", given.a, given.b};
   const std::string expected = counts(given.trained("first", first));
-  // Each file has 800 bytes; the last tenth is for validation. One token separates the files.
+  // Of the 800 bytes of each file, the last 80 are for validation. One token separates the files.
   CHECK(expected.starts_with("data: 1,441 tokens to train on ("));
   CHECK(expected.ends_with("161 to evaluate on"));
   const std::string weights = weights_of(given.folder.at("first"));

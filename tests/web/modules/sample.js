@@ -68,7 +68,7 @@ export function openSample(data = sampleData()) {
   setHideFirst(false);
 }
 
-// Opens the sample in `tab` with empty views; more() returns further members of the views.
+// Opens the sample in `tab` with views that draw nothing; more() returns their further members.
 export function openBlank(tab, data, more = () => ({})) {
   openSample(data);
   const build = () => ({
