@@ -429,7 +429,7 @@ TEST_CASE("the maps of a pruned model stand under the numbers that its heads had
   const auto recorded = record_attention_batch(*pruned, ByteTokenizer(), {"abcd"});
   CHECK(recorded.layers[0].heads == std::vector<Index>{1, 2});
   CHECK(recorded.layers[1].heads == std::vector<Index>{0, 2});
-  // Nothing changes before the first layer.
+  // Pruning does not change the input of the first layer, nor the weights of its remaining heads.
   const auto whole =
       record_attention_batch(model(), ByteTokenizer(), {"abcd"}, {.heads = {{0, 2}}});
   const auto one = record_attention_batch(*pruned, ByteTokenizer(), {"abcd"}, {.heads = {{0, 2}}});
