@@ -35,7 +35,7 @@ def problems(bom, program):
     listed = " ".join(required)
     dynamic = subprocess.run(["readelf", "-dW", program], check=True, capture_output=True, text=True)
     for name in re.findall(r"NEEDED.*\[lib([a-z]+)", dynamic.stdout):
-        # libc6 contains libm and the loader; libstdc++6 contains libstdc++.
+        # A package is named after its library, as libstdc++6; libm is part of libc6.
         if name != "m" and f"lib{name}" not in listed:
             yield f"lib{name} is loaded and not listed"
     with open(program, "rb") as file:

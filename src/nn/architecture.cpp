@@ -91,7 +91,7 @@ void add_weights(const std::vector<PartShape>& parts, Index layer, const GptConf
                        .multiplied = is_head || (layer != kNoLayer && !is_norm),
                        .heads = row.heads});
     if (has_bias) {
-      // The bias of an output belongs to no head: it is added once to the sum over all heads.
+      // Heads do not divide an output's bias: a layer adds it once, to the sum over all heads.
       weights.push_back({.name = prefix + row.name + ".bias",
                          .shape = {shape[0]},
                          .part = part,

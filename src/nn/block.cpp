@@ -5,7 +5,8 @@
 namespace headlight {
 namespace {
 
-// Returns the number of a random stream: 0 is the embedding's, then three for every layer.
+// Returns the number of a dropout's random stream. 0 is the embedding's; each layer has three, by
+// `place`: attention weights, attention output, MLP output.
 std::uint64_t dropout_label(Index layer, Index place) {
   return static_cast<std::uint64_t>(1 + 3 * layer + place);
 }
@@ -64,8 +65,8 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
   }
 }
 
-// A forward pass with the steps that run_block() calls. Leaves the norm before a branch to its
-// first product, which normalises its own input.
+// A layer's forward pass with gradients, in the steps that run_block() calls. Without a hook,
+// the first product of a branch normalises its own input, instead of normalize().
 class Block::Pass {
  public:
   Pass(const Block& block, const Tensor& x, const std::vector<Index>& offsets,

@@ -55,7 +55,8 @@ struct Layer {
   Tensor bias;  // may be undefined
 };
 
-// A layer from the normalised rows to the inner width I, and its output.
+// A linear layer from the normalised rows to the inner width I, and its output. An MLP with a gate
+// has two branches.
 struct Branch {
   Layer layer;
   Tensor value = {};  // [N, I]

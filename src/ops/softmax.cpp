@@ -32,7 +32,8 @@ template <class T>
 void softmax_row(T* row, Index length) {
   const T highest = kernels::loops<T>().maximum(row, length);
   const auto hidden = [](T score) { return score == -std::numeric_limits<T>::infinity(); };
-  // Comparisons with NaN are false, so rows of NaN need their own check to stay NaN.
+  // The maximum of a row of NaN is -infinity, too, as comparisons with NaN are false. Such a row is
+  // not hidden and must stay NaN.
   if (hidden(highest) && std::all_of(row, row + length, hidden)) {
     std::fill(row, row + length, T{0});
     return;

@@ -33,7 +33,7 @@ AdamW::AdamW(NamedTensors parameters, const AdamWOptions& options,
   require(options.weight_decay >= 0, "[AdamW] expected a weight_decay of at least 0, got ",
           options.weight_decay);
   for (auto& [name, parameter] : parameters) {
-    // A step reads the elements in memory order.
+    // step() treats the memory of a parameter as a flat array, without strides.
     require(parameter.defined() && parameter.is_contiguous(), "[AdamW] ", name,
             ": expected a tensor of contiguous elements");
     const std::vector<ElementRange> ranges = ranges_of(parts, name, parameter);

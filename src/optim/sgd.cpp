@@ -14,7 +14,7 @@ Sgd::Sgd(NamedTensors parameters, const SgdOptions& options,
           options.weight_decay);
   require(!options.nesterov || options.momentum > 0, "[Sgd] nesterov needs a momentum");
   for (auto& [name, parameter] : parameters) {
-    // A step reads the elements in memory order.
+    // step() treats the memory of a parameter as a flat array, without strides.
     require(parameter.defined() && parameter.is_contiguous(), "[Sgd] ", name,
             ": expected a tensor of contiguous elements");
     const std::vector<ElementRange> ranges = ranges_of(parts, name, parameter);

@@ -84,7 +84,7 @@ class Run {
       together(processes_, [&] { go_on_from(start.checkpoint); });
     }
   }
-  // Waits for the checkpoint in progress, which calls observers and the log.
+  // Waits for the thread that writes a checkpoint, because that thread calls observers and the log.
   ~Run() {
     if (directory_ != nullptr) {
       directory_->quiesce();

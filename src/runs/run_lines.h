@@ -21,7 +21,7 @@ class RunLines {
 
   // `line` has no line end.
   void append(const std::string& line) { lines_->append(line); }
-  // Drops the lines written after step `iteration`. Throws SaveError.
+  // Drops the lines written after step `iteration`, which the run repeats. Throws SaveError.
   void roll_back(Index iteration);
   void flush() const { lines_->flush(); }
 

@@ -126,7 +126,7 @@ class InspectionRequest {
 
 namespace {
 
-// Returns the number of indices from 0 to `count` - 1 in a range.
+// Returns how many of `count` layers or positions, counted from 0, are in a range.
 Index count_in(const NumberRange& range, Index count) {
   const Index last = std::min(count - 1, range.last.value_or(count - 1));
   return std::max<Index>(last - range.first + 1, 0);

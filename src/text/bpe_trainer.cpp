@@ -271,7 +271,7 @@ class MergeLearner {
     return entry->second;
   }
 
-  // Keeps only the last occurrence of a repeated merge.
+  // Keeps only the last occurrence of a merge: a pair can form anew and be merged again.
   void drop_repeated_merges() {
     auto& merges = vocabulary_.merges;
     PairMap<int> seen(merges.size());

@@ -417,7 +417,8 @@ double tenth_of(double value) {
   return tenth;
 }
 
-// Describes windows as far as the run's two keys can.
+// Sets sliding_window and sliding_window_pattern from the windows of the layers, as far as the two
+// keys can describe them.
 void describe_windows(const std::vector<Index>& windows, TrainConfig& config) {
   const auto window = std::find_if(windows.begin(), windows.end(), [](Index w) { return w > 0; });
   if (window == windows.end()) {

@@ -18,7 +18,7 @@ using namespace headlight::test;
 
 namespace {
 
-// Runs `body` where recursion over a long chain would overflow at once.
+// Runs `body` on a stack of 512 KB, which recursion over a long chain would overflow.
 void on_small_stack(void (*body)()) {
   pthread_attr_t attributes;
   REQUIRE(pthread_attr_init(&attributes) == 0);
@@ -259,7 +259,7 @@ TEST_CASE("backward releases what an op kept for it") {
   const Tensor loss = sum(tanh(tanh(tanh(*x))));
   CHECK(storage_statistics().live_bytes > before + 20'000'000);
   backward(loss);
-  // The gradient of x alone is left, and the loss itself.
+  // Only the gradient of x and the loss still occupy memory.
   CHECK(storage_statistics().live_bytes < before + 10'000'000);
 }
 
@@ -267,7 +267,7 @@ TEST_CASE("backward releases what ops kept on its way, not at its end") {
   const Tensor x = leaf(noise({1000, 1000}, 1));
   const std::size_t before = storage_statistics().live_bytes;
   std::size_t during = 0;
-  // The gradient of the first op is the last to be asked for.
+  // Backward computes the gradient of the first op last.
   const Tensor first = record("probe", x.detach().clone(), {x}, [&](auto, const Tensor& grad) {
     during = storage_statistics().live_bytes;
     return std::vector<Tensor>{grad};

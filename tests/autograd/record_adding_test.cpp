@@ -1,4 +1,4 @@
-// Ops that add their gradients to sums instead of handing tensors over.
+// Ops whose backward adds to the sum of an input's gradients, instead of returning a tensor.
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/reduce.h"

@@ -70,7 +70,7 @@ TEST_CASE("an input that the gradient does not read may be overwritten") {
   y.fill(9);
   backward(shifted);
   check_values(x.grad(), {1, 1});
-  // The gradient of a factor reads the other one only.
+  // The gradient of one factor needs only the other factor.
   Tensor constant = doubles({3, 4}, {2});
   const Tensor scaled = sum(x * constant);
   x.fill(8);

@@ -22,7 +22,8 @@ namespace {
 const std::filesystem::path kFolder =
     std::filesystem::path(HEADLIGHT_SOURCE_DIR) / "src" / "cli" / "lab";
 
-// Entries, kinds of blocks and placeholders of every section. A ternary counts by its name.
+// Entries, kinds of blocks and placeholders of every section. Of {{name?yes:no}}, only the name
+// counts.
 std::map<std::string, std::multiset<std::string>> parts_of(const std::filesystem::path& file) {
   static const std::regex kPart(R"(^- [\w.]+: |^```|^\||^### |\{\{[^}?]*)");
   std::map<std::string, std::multiset<std::string>> parts;

@@ -1,5 +1,5 @@
-// A model that Headlight does not have, trained, saved, read again, asked for text and taken apart
-// by its tools: an example of docs/library.md.
+// Defines a model class outside the library; trains, saves and loads such a model, generates text
+// and ablates heads. Example of docs/library.md.
 #include <headlight/formats/model_directory.h>
 #include <headlight/generate/generator.h>
 #include <headlight/heads/effects/ablation.h>
@@ -16,8 +16,8 @@ using namespace headlight;
 
 constexpr Index kBlock = 12;  // the longest sequence
 
-// One layer of attention without anything else: what a character and its place say, and what two
-// heads read at earlier ones.
+// A model of one attention layer with two heads. Logits come from the embeddings of character and
+// position, plus the layer's output.
 class OneLayer : public LanguageModel {
  public:
   OneLayer(Index vocabulary, Index width)
@@ -39,7 +39,7 @@ class OneLayer : public LanguageModel {
     const Tensor x = tokens_.forward(batch.tokens) + places_.forward(batch.positions);
     return head_.forward(x + attention_.forward(x, batch.offsets, context));
   }
-  // With this the head tools work, too: CausalSelfAttention tells the context what they ask for.
+  // Enables the head tools: CausalSelfAttention shows weights and outputs to the context's hooks.
   HeadLayout heads() const override {
     return {.numbers = {{0, 1}}, .head_width = attention_.plan().head_width};
   }
@@ -83,6 +83,6 @@ int main() {
     std::cout << "without " << head_name(effect.head) << " the loss rises by " << effect.rise.mean
               << "\n";
   }
-  // c and d follow b in turn: without heads that read back, log(2) / 3 = 0.23 would stay.
+  // c and d follow b in turn: without attention to earlier tokens the loss stays at log(2) / 3.
   return loss < 0.1 && result.text == "abcabd" ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// An op that Headlight does not have, from outside: an example of docs/library.md.
+// Defines an op outside the library, with its gradient. Example of docs/library.md.
 #include <headlight/autograd/autograd.h>
 #include <headlight/autograd/gradient_check.h>
 #include <headlight/kernels/parallel.h>

@@ -1,4 +1,5 @@
-// From outside: what a model computes on two texts, and their difference added while it generates.
+// Steers a model from outside the library: adds the difference of its activations on two texts to
+// the residual stream while it generates.
 #include <headlight/generate/generator.h>
 #include <headlight/heads/activations/activation_cache.h>
 #include <headlight/heads/interventions/interventions.h>

@@ -32,7 +32,7 @@ Ids ids_of(const Tensor& tensor) {
   return {values, values + tensor.numel()};
 }
 
-// 0, 1, 2, ...: a token tells its own place.
+// Returns 0, 1, 2, ...: each token equals its position.
 Ids numbers(std::int32_t count) {
   Ids ids;
   for (std::int32_t i = 0; i < count; ++i) {

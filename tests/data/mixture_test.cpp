@@ -46,10 +46,10 @@ TEST_CASE("every round has each source as often as its weight says", "[data]") {
   const std::vector<Index> weights{3, 1, 6};
   const Mixture mixture(weights, {1, 2});
   std::array<Index, 3> seen{};
-  std::array<Index, 10> first{};  // how often source 0 comes at each place of a round
+  std::array<Index, 10> first{};  // draws of source 0 at each place of a round
   for (Index number = 0; number < 20000; ++number) {
     const Mixture::Draw draw = mixture.at(number);
-    REQUIRE(draw.number / weights[draw.source] == number / 10);  // of the source, as many rounds
+    REQUIRE(draw.number / weights[draw.source] == number / 10);  // the round, from either number
     ++seen[draw.source];
     first[static_cast<std::size_t>(number % 10)] += draw.source == 0 ? 1 : 0;
     if (number % 10 == 9) {

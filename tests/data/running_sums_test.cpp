@@ -8,11 +8,11 @@ using namespace headlight;
 
 namespace {
 
-// Item i has the length i % 4; so often was it asked for.
 struct Asked {
-  Index most = 0;  // at once
+  Index most = 0;  // largest number of lengths asked for at once
 };
 
+// Returns the sums of `count` items; item i has length i % 4.
 RunningSums sums_of(Index count, Asked& asked) {
   return {count, [&asked](Index first, std::span<Index> lengths) {
             asked.most = std::max<Index>(asked.most, std::ssize(lengths));

@@ -12,7 +12,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// Place p has the id p % 1000.
+// The token at position p has id p % 1000.
 class Numbers final : public TokenSource {
  public:
   explicit Numbers(Index size) : size_(size) {}

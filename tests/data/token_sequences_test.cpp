@@ -17,7 +17,7 @@ using Ids = std::vector<std::int32_t>;
 
 constexpr std::int32_t kEnd = 99;
 
-// Document d has 1 + d % 7 tokens d % 90 between two ends.
+// Returns document d: 1 + d % 7 times the token d % 90, between two end tokens.
 TokenSequence document(Index number) {
   Ids ids(static_cast<std::size_t>(3 + number % 7), static_cast<std::int32_t>(number % 90));
   ids.front() = kEnd;

@@ -7,7 +7,8 @@
 #include "nn/nn_support.h"
 #include "support/catch.h"
 
-// A hook in a pass over whole texts, and in a Decoder that reads prompts and goes on step by step.
+// A hook must see and change the same values in a pass over whole texts and in a Decoder, which
+// reads prompts and then one token a step.
 namespace hook_passes_test {
 
 using namespace headlight;
@@ -17,7 +18,7 @@ namespace {
 
 const std::vector<Ids> kTexts{{1, 5, 3, 8, 2, 12, 7}, {4, 9, 6, 0, 11, 3}};
 constexpr Index kPrompt = 4;    // tokens of each prompt
-constexpr Index kTogether = 2;  // tokens that both texts take in common steps
+constexpr Index kTogether = 2;  // steps that read a token of each text
 constexpr double kRounding = 2e-5;
 
 struct Spot {

@@ -37,7 +37,8 @@ GenerateOptions wild(Index count, Index logprobs) {
   return options;
 }
 
-// Checks the text with its own window, cut to half a block when it is full.
+// Checks the choices of every token against a forward pass over the text so far, cut to its last
+// half block whenever it exceeds a block.
 void check_against_model(const Gpt& model, const GenerateResult& result, double margin = 1e-4) {
   std::vector<std::int32_t> window = byte_ids("ab");
   const Index block = model.config().block_size;

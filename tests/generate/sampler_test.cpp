@@ -93,7 +93,7 @@ TEST_CASE("extreme temperatures stay numbers") {
   }
   check_distribution(distribution({.temperature = 1e300}, tensor_of({40, -40})),
                      {{0, 0.5}, {1, 0.5}});
-  // The weights are equal after rounding, but top_k still compares the logits.
+  // The probabilities are equal after rounding, but top_k still compares the logits.
   check_distribution(distribution({.temperature = 1e300, .top_k = 1}, tensor_of({-40, 40})),
                      {{1, 1.0}});
 }

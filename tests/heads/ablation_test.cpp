@@ -95,15 +95,15 @@ TEST_CASE("a head that always puts out the same is not missed when its mean take
 }
 
 TEST_CASE("resampling takes a head's output from the next document, place by place") {
-  // Two documents of equal length: each gets the other's outputs. For head 0 of layer 0 and equal
-  // tokens these are its own.
+  // With two documents, each gets the head's output on the other. If the documents are equal,
+  // resampling changes nothing.
   const auto gpt = random_gpt(three_layers());
   const TokenDataset same = document_dataset({{1, 2, 3}, {1, 2, 3}}, 10);
   const TokenDataset other = document_dataset({{1, 2, 3}, {4, 5, 6}}, 10);
   const AblationOptions options{.mode = AblationMode::resample, .heads = {{0, 0}}};
   CHECK(ablate_heads(*gpt, same, options).heads[0].rise.mean == Approx(0).margin(1e-12));
   CHECK(std::abs(ablate_heads(*gpt, other, options).heads[0].rise.mean) > 1e-4);
-  // Also with batches of one document, where the next document is in the next batch.
+  // In batches of one document, the next document is in the next batch.
   AblationOptions alone = options;
   alone.batch_size = 1;
   CHECK(ablate_heads(*gpt, same, alone).heads[0].rise.mean == Approx(0).margin(1e-12));

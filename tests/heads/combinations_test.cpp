@@ -68,7 +68,7 @@ TEST_CASE("every combination of keys is pruned to what it computes without those
     }
     check_close(pruned->logits(batch), whole->logits(batch), 1e-9);
     CHECK(pruned->parameter_count() == count_parameters(pruned->config()).total());
-    // Prunes again, from heads whose neighbours are already pruned.
+    // Prunes the first remaining head, too.
     const HeadLayout left = pruned->heads();
     if (left.count(0) > 1) {
       const auto again = prune_heads(*pruned, HeadSet({{0, left.numbers[0].front()}}));

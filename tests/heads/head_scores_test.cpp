@@ -312,7 +312,7 @@ TEST_CASE("a verdict from a handful of tokens is not settled, and says so", "[he
   CHECK(mentions(head_sentence(offset, Language::korean), {"불확실", "2곳"}));
   CHECK(mentions(verdict_caution(few.heads), {"caution", "of 7 verdicts"}));
   CHECK(mentions(verdict_caution(few.heads, Language::korean), {"주의", "7개 중"}));
-  // There are many repeated random tokens, even for a short text.
+  // An induction head is scored on repeated random tokens, of which even a short text gets many.
   CHECK(head_of(few, "1.0").verdict.settled);
   const HeadScores one = score_heads(planted.model(), {{1}}, quick());
   CHECK_FALSE(head_of(one, "0.0").verdict.settled);

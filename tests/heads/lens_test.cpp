@@ -34,7 +34,8 @@ class Watch : public ForwardHook {
   std::map<std::pair<Point, Index>, Tensor> seen;
 };
 
-// Reference for the last norm and the head on one row of a stream; `whole` gives the scale.
+// Returns the logits [V] of a part of one stream row: the last norm with the scale of the row
+// `whole`, then the head matrix.
 Numbers plain_logits(const Gpt& gpt, const Numbers& part, const Numbers& whole, bool with_shift) {
   const auto width = static_cast<double>(part.size());
   const auto mean = [&](const Numbers& x) {

@@ -240,7 +240,7 @@ double cells_margin(const Gpt& gpt, const PatchingTask& task, Point point, bool 
   return margin_of(scores, planted);
 }
 
-// Margin over all edges except those from the embedding, patched one by one.
+// Margin of planted edges over others, each patched alone. Leaves out edges from the embedding.
 double paths_margin(const Gpt& gpt, const PatchingTask& task,
                     const std::set<std::string>& planted) {
   std::vector<std::pair<std::string, double>> scores;

@@ -399,7 +399,7 @@ TEST_CASE("recording refuses what does not fit by name") {
 
 TEST_CASE("maps that would take too much memory are refused before they are computed") {
   const std::vector<std::string> texts(1000, std::string(24, 'x'));
-  // 1000 documents x 2 layers x 3 heads x 24 x 24 weights x 4 bytes, recorded and padded.
+  // Bytes: 1000 documents x 2 layers x 3 heads x 24 x 24 weights x 4, twice: recorded and padded.
   constexpr Index kBytes = Index{1000} * 2 * 3 * 24 * 24 * 4 * 2;
   CHECK(error_of([&] {
           record_attention_batch(model(), ByteTokenizer(), texts, {.max_bytes = kBytes - 1});
@@ -429,7 +429,7 @@ TEST_CASE("the maps of a pruned model stand under the numbers that its heads had
   const auto recorded = record_attention_batch(*pruned, ByteTokenizer(), {"abcd"});
   CHECK(recorded.layers[0].heads == std::vector<Index>{1, 2});
   CHECK(recorded.layers[1].heads == std::vector<Index>{0, 2});
-  // Nothing changes before the first layer.
+  // Pruning does not change the input of the first layer, nor the weights of its remaining heads.
   const auto whole =
       record_attention_batch(model(), ByteTokenizer(), {"abcd"}, {.heads = {{0, 2}}});
   const auto one = record_attention_batch(*pruned, ByteTokenizer(), {"abcd"}, {.heads = {{0, 2}}});

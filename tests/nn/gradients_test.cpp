@@ -49,7 +49,8 @@ GptConfig small_config() {
   return {.vocab_size = 11, .block_size = 6, .n_layer = 2, .n_head = 2, .n_embd = 8};
 }
 
-// Checks the mean loss of a ragged batch in which one sequence has a single token.
+// Checks the gradients of the mean loss of a ragged batch. One sequence has a single token, hence
+// no target.
 void check_gpt(const GptConfig& config, const ForwardContext& context = {}) {
   const Gpt gpt(config, 1, kDouble);
   randomize(gpt, 31);

@@ -50,7 +50,7 @@ inline void copy_parameters(const Module& from, const Module& to) {
   }
 }
 
-// Copies the projections of causal self-attention without shared key heads to the general module.
+// Copies the projections of an attention without shared key heads to a MultiHeadAttention.
 inline void copy_projections(const CausalSelfAttention& from, const MultiHeadAttention& to) {
   for (const auto& [name, joined] : from.parameters()) {
     const std::string kind = name.substr(name.find('.'));

@@ -57,7 +57,7 @@ struct Sequences {
   Tensor padded;  // [B, T, C]
 };
 
-// The general module with the weights of `attention`.
+// A MultiHeadAttention with the weights of a CausalSelfAttention, for padded sequences.
 class PaddedAttention : public MultiHeadAttention {
  public:
   explicit PaddedAttention(const CausalSelfAttention& attention)
@@ -82,8 +82,8 @@ Tensor real_weights(const Tensor& weights, const Sequences& s, Index b) {
                               b * kHeads * s.longest * s.longest);
 }
 
-// Returns the gradients of the general module in the form of CausalSelfAttention's parameters:
-// those of queries, keys and values joined.
+// Returns the gradients in the form of CausalSelfAttention's parameters, which join queries, keys
+// and values.
 std::vector<Tensor> joined_gradients(const MultiHeadAttention& attention) {
   const auto gradient = [&](const std::string& name) {
     return parameter_of(attention, name).grad();

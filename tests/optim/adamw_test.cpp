@@ -105,7 +105,7 @@ TEST_CASE("AdamW decays tensors with two or more axes and no others") {
   AdamW optimizer(parameters, {.weight_decay = 0.5});
   optimizer.step(0.25);
   optimizer.step(0.25);
-  // Twice times 1 - 0.25 * 0.5; zero gradients change nothing.
+  // Each of two steps multiplies by 1 - rate 0.25 * decay 0.5; zero gradients change nothing.
   CHECK(tensors[0].item() == Approx(4 * 0.875 * 0.875).epsilon(1e-15));
   CHECK(tensors[1].item() == Approx(4 * 0.875 * 0.875).epsilon(1e-15));
   CHECK(tensors[2].item() == 4);

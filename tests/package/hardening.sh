@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Reads a built program: position independent, its tables of addresses read-only once it runs, stack
-# not executable, libraries loaded from absolute folders only, and no path of the machine that built
-# an optimised one. With "checked" also: stacks, memory calls and indices are checked as it runs.
+# Checks that a built program is hardened: position independent, relocations read-only, stack not
+# executable, libraries from absolute folders only, no path of the source inside. With "checked",
+# the program must also check stacks, memory calls and container indices at run time.
 # usage: hardening.sh PROGRAM SOURCE_DIR BUILD_DIR [checked]
 set -euo pipefail
 export LC_ALL=C

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Checks the manual pages and shell completions: every command and option occurs, bash completes
-# them, choices and files, and tools that are installed accept the files.
+# Checks the manual pages and shell completions. Every command and option must occur. Bash must
+# complete commands, options, choices and file names. groff, zsh and fish must accept the files, if
+# they are installed.
 # usage: help_files.sh PROGRAM FOLDER
 set -euo pipefail
 program=$1 folder=$2

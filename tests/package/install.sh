@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the runtime component into a fresh folder and uses it from there: presets and corpus
-# belong together, the examples of --help work, manual pages and completions are there, nothing to
-# compile with is in it, and relative links of the documentation lead to installed files.
+# Installs the runtime component into a fresh folder and checks the result: presets find the corpus,
+# the examples of --help work, manual pages and completions exist, headers do not, and relative
+# links of the documentation lead to installed files.
 # usage: install.sh CMAKE BUILD_DIR
 set -euo pipefail
 cmake=$1 build=$2

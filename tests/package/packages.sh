@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/install_packages.sh asks for what is missing and nothing else, also where packages of a
-# second architecture are installed. Nothing is installed: dpkg and apt-get are played.
+# Checks that tools/install_packages.sh requests exactly the missing packages, also if packages of a
+# second architecture are installed. Installs nothing: scripts replace dpkg and apt-get.
 # usage: packages.sh SOURCE_DIR
 set -euo pipefail
 source_dir=$1
@@ -24,7 +24,7 @@ for state in $states; do
   printf "$line"
 done'
 
-# usage: asks_for STATE... : what is asked of apt-get when every package has these states
+# usage: asks_for STATE... : prints the packages requested of apt-get if all have these states
 asks_for() {
   : >"$work/asked"
   sed -n '/^[a-z_]*packages=(/,/)/p' "$source_dir/tools/install_packages.sh" | sed 's/^[a-z_]*packages=//' |

@@ -426,7 +426,7 @@ class WaitingServer {
   WaitingServer& operator=(const WaitingServer&) = delete;
 
   Index port() const { return server_.port(); }
-  // Waits for the next request and returns it.
+  // Waits for the server's next request and returns its exchange, which the test must answer.
   Exchange next() { return promises_[taken_++].get_future().get(); }
 
  private:

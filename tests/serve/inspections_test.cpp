@@ -141,8 +141,8 @@ TEST_CASE("scores come in parts that tell how far they are", "[serve]") {
 TEST_CASE("what follows a text that is typed comes amid what takes long", "[serve]") {
   const RunningServer server;
   const std::string path = GENERATE("/api/scores", "/api/patch");
-  // 16,000 sequences of one token, or a cell for every head and position: few are done when the
-  // other questions come.
+  // A long job: 16,000 sequences of one token, or a cell for every head and position. The next
+  // requests come while the job runs.
   const std::string letters(200, 'a');
   const Json scores{{"text", std::string(16'000, 'a')}, {"sequence_tokens", 1}, {"stream", true}};
   const Json patch{{"clean", letters + "b"},
@@ -192,7 +192,7 @@ TEST_CASE("requests choose how names of special tokens are read, and hear of tho
   CHECK(server.asked("/api/attention", {{"text", text}})["warnings"] == Json::array({warning}));
   const Json events = server.asked("/tokenize", {{"content", text}, {"special_tokens", true}});
   CHECK(events["tokens"].dump() == "[97,98,256,99]");
-  // The text of a change follows the same rule.
+  // The text of an intervention follows the same rule for names of special tokens.
   const Json changed = server.asked(
       "/api/ablate", {{"text", "abc"}, {"intervene", "mean 0.1 from \"a<|endoftext|>\""}});
   CHECK(changed["warnings"].front().text().starts_with("intervene: names of special tokens"));

@@ -23,7 +23,7 @@ struct Asked {
   Index no_passes;  // part of the cost without passes of the model
 };
 
-// Questions on a text of 256 tokens: each layer is a slice of its own.
+// Requests about a text of 256 tokens, enough for a job to compute each layer as one slice.
 std::vector<Asked> questions() {
   const std::string text(256, 'a');
   const std::string begin(255, 'a');
@@ -38,7 +38,7 @@ std::vector<Asked> questions() {
       {"/api/ablate", {{"text", text}, {"always", changes}}, 2 * 256 + 3 + 3 + 3, 0},
       {"/api/scores", {{"text", text}, {"repeats", 0}}, 256, 0},
       {"/api/scores", {{"text", text + text}, {"repeats", 0}, {"sequence_tokens", 128}}, 512, 0},
-      // At most four rows: two layers, the first layer's input and the model's output.
+      // Six positions with four rows: the first layer's input, two layers, the model's output.
       {"/api/lens", {{"text", text}, {"positions", "250-"}}, 256 + 4 * 6, 4 * 6},
       // Two texts, one token to find the shapes, and two heads of two layers at four tokens.
       {"/api/patch",

@@ -40,7 +40,7 @@ TEST_CASE("blocks agree with the known answers of Philox4x32-10") {
   const std::uint64_t ones = ~std::uint64_t{0};
   CHECK(RandomStream{ones, ones}.block(ones) ==
         Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
-  // The digits of pi.
+  // The third vector: key and counter are digits of pi.
   CHECK(RandomStream{0x299f31d0a4093822, 0x0370734413198a2e}.block(0x85a308d3243f6a88) ==
         Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }

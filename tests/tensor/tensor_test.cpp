@@ -197,7 +197,7 @@ TEST_CASE("the version counts how often elements were overwritten, through whate
   CHECK(x.version() == 3);
   CHECK(row.version() == 3);
   check_values(x, {0, 5, 0, 1, 1, 1});
-  // Reading does not count, nor what fails.
+  // Reads and failed writes do not raise the version.
   x.data<double>();
   x.to_vector();
   CHECK_THROWS_AS(x.copy_from(Tensor::zeros({7})), Error);

@@ -29,7 +29,7 @@ expect() {
 }
 count_of() { echo "document.querySelectorAll('$1').length"; }
 text_of() { echo "document.querySelector('$1')?.textContent"; }
-# colours_of SELECTOR: prints an expression of the number of colours on a canvas; blank: 1.
+# colours_of SELECTOR: prints JavaScript that counts the colours on a canvas; 1 if it is blank.
 colours_of() {
   echo "new Set(new Uint32Array(document.querySelector('$1').getContext('2d').getImageData(0, 0,
     document.querySelector('$1').width, document.querySelector('$1').height).data.buffer)).size"

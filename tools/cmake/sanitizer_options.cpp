@@ -10,5 +10,5 @@ extern "C" const char* __lsan_default_suppressions() {
          "libglib\n";
 }
 
-// OpenBLAS and the other libraries are not instrumented.
+// OpenBLAS and other libraries lack ThreadSanitizer's instrumentation: their races may be false.
 extern "C" const char* __tsan_default_options() { return "ignore_noninstrumented_modules=1"; }

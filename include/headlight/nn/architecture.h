@@ -78,8 +78,8 @@ struct HiddenMatrix {
   std::vector<Index> blocks = {};
 };
 
-// Returns the hidden matrices of a Gpt, in the order of weights_of(); query, key and value are
-// three blocks. Throws Error for an invalid configuration.
+// Returns names and blocks of a Gpt's hidden matrices, in the order of weights_of(). Query, key and
+// value are three blocks of one matrix. Throws Error for an invalid configuration.
 std::vector<HiddenMatrix> hidden_matrices_of(const GptConfig& config);
 
 // Shape and options of a layer's attention.
@@ -144,7 +144,7 @@ ParameterCounts count_parameters(const GptConfig& config);
 // tokens count. Throws Error for an invalid configuration.
 double training_flops(const GptConfig& config, const std::vector<Index>& offsets);
 
-// Returns the operations for one token that attends to block_size tokens, or to its window's.
+// Returns training_flops() for one token that sees block_size tokens, or its layer's window.
 double training_flops_per_token(const GptConfig& config);
 
 }  // namespace headlight

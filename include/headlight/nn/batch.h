@@ -40,7 +40,8 @@ Tensor last_rows(const Tensor& rows, const Batch& batch);
 // Returns the last token of each sequence, at its position, as B sequences of length 1.
 Batch last_tokens(const Batch& batch);
 
-// B sequences as a rectangle, padded on the right: the usual form of a batch.
+// B sequences as rows of equal length, padded on the right, as other libraries hold a batch. Models
+// take a Batch; see remove_padding().
 struct PaddedBatch {
   Tensor tokens;               // [B, T] int32, pad_id after the end of a sequence
   Tensor padding_mask;         // [B, T] bool, true = pad (hidden)

@@ -13,8 +13,8 @@ struct AttentionOptions {
   Tensor mask{};        // bool, broadcasts to [..., T, S]; true = hidden; undefined: all visible
   bool causal = false;  // also hides keys in a query's future
   Index window = 0;     // with causal: maximum visible keys of a query, its own included; 0: all
-  // Key and value have fewer heads (third axis from the end) than the query; an equal number of
-  // consecutive query heads shares each of them.
+  // Allows key and value fewer heads (third axis from the end) than the query. An equal number of
+  // consecutive query heads then shares each of them.
   bool enable_gqa = false;
   Tensor bias{};          // added to the scores, broadcasts to [..., T, S]; -infinity hides
   double scale = 0;       // factor of the scores; 0: 1 / sqrt(D)

@@ -26,7 +26,7 @@ class Storage {
   void raise_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  // Atomic, because threads may write to parts of one block.
+  // Number of overwrites; atomic, because threads may write to parts of one block.
   std::atomic<std::uint64_t> version_{0};
   void* data_ = nullptr;
   std::size_t bytes_ = 0;

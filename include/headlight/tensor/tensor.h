@@ -95,8 +95,8 @@ class Tensor {
 
   // Gradients; declared here for the syntax p.grad(), defined by autograd/.
   bool requires_grad() const { return node_ != nullptr; }
-  // Makes this handle (and later copies) a leaf that collects gradients, or drops the gradient
-  // history. Throws Error for types that are not floating-point.
+  // Makes this handle and its later copies, not earlier ones, a leaf that collects gradients. False
+  // drops the gradient history instead. Throws Error for types that are not floating-point.
   Tensor& set_requires_grad(bool value = true);
   // Returns the gradient collected by a leaf, or an undefined tensor.
   Tensor grad() const;

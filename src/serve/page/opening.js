@@ -16,7 +16,8 @@ export function fitting(text, tokens, room) {
   return cut.slice(0, Math.max(cut.lastIndexOf(' '), 1));
 }
 
-// Whether a model suits a text. Models without Hangul split it into bytes or unknown tokens.
+// Whether a model that cuts `text` into `tokens` suits the text. A model without Hangul cuts Korean
+// into more tokens than characters, or into the same unknown token again and again.
 export function readsWell(text, tokens) {
   return tokens.length <= text.length && new Set(tokens).size > text.length / 4;
 }

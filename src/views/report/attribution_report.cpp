@@ -222,7 +222,8 @@ MatrixPlot layer_plot(const AttributionReport& report) {
   return plot;
 }
 
-// Returns the `limit` strongest heads by source, below a row with the sum over all heads.
+// Returns the logits of the `limit` strongest heads by source token or group, below a row with the
+// sums over all heads.
 MatrixPlot source_plot(const AttributionReport& report, Index limit) {
   const Grid grid = grid_of(report);
   const auto sources = static_cast<std::size_t>(grid.shape[2]);

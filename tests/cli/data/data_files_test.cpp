@@ -79,7 +79,7 @@ TEST_CASE("training takes several files in every way that a user would try", "[c
   const Given given;
   const Arguments first{"--data", given.a, given.b};
   const std::string expected = counts(given.trained("first", first));
-  // Each file has 800 bytes; the last tenth is for validation. One token separates the files.
+  // Of the 800 bytes of each file, the last 80 are for validation. One token separates the files.
   CHECK(expected.starts_with("data: 1,441 tokens to train on ("));
   CHECK(expected.ends_with("161 to evaluate on"));
   const std::string weights = weights_of(given.folder.at("first"));
@@ -157,7 +157,7 @@ TEST_CASE("JSON lines are documents for training, whatever documents says", "[cl
   CHECK(counts(given.trained("lines", {"--data", given.json, "--documents", "blank_line"})) ==
         expected);
   given.trained("bucketed", {"--data", given.json, "--batching", "bucketed"});
-  // Prompts begin as the documents of the training did.
+  // Every document began with the begin token, so prompts must, too.
   CHECK(headlight::open_tokenizer(given.folder.at("plain"))->prepends_begin_token());
   const std::string other = given.folder.write("d.jsonl", "{\"content\": \"one two\"}\n");
   CHECK(refusal(given.train("none", {"--data", other})) ==
@@ -196,7 +196,7 @@ TEST_CASE("standard input is read by training, but not by a run that goes on", "
   CHECK(run_headlight(with_file).exit_code == 0);
   CHECK(refusal(given.train("none", {"--data", "-", "--validation_data", "-"})) ==
         "error: validation_data: standard input can be read only once, and data uses it");
-  // Training reads the text twice: first it learns a tokenizer.
+  // A run that learns a tokenizer reads the text twice.
   Arguments learns{"train",
                    "--data",
                    "-",

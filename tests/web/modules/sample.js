@@ -59,7 +59,7 @@ export const sampleData = () => ({
               sampleDocument('toy', ['a', ' dog'])],
 });
 
-// Opens the sample without any choice of the reader.
+// Opens the sample with all view settings at their defaults.
 export function openSample(data = sampleData()) {
   Object.assign(view, {doc: 0, open: false, token: null, hovered: null, direction: 'gives',
                        kept: 'gives', hidden: new Set()});
@@ -68,7 +68,7 @@ export function openSample(data = sampleData()) {
   setHideFirst(false);
 }
 
-// Opens the sample in `tab` with empty views; more() returns further members of the views.
+// Opens the sample in `tab` with views that draw nothing; more() returns their further members.
 export function openBlank(tab, data, more = () => ({})) {
   openSample(data);
   const build = () => ({

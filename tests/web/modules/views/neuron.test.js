@@ -37,7 +37,7 @@ test('the table has a row for each key that the query sees', () => {
   openNeurons('1.1');
   equal(stage.querySelectorAll('.neurons tbody tr').length, 3);
   equal(stage.querySelector('.query-line .label').textContent, '·sat');
-  // Head 1.1 of the sample was not computed from its vectors.
+  // The sample's weights of head 1.1 do not follow from its queries and keys.
   equal(stage.querySelector('.difference').textContent.startsWith('at most 0.'), true);
 });
 
