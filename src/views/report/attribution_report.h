@@ -27,7 +27,8 @@ struct AttributionReport {
 std::string attribution_text(const AttributionReport& report, Index limit);
 
 // Returns the JSON object that attribute --help describes. Calls `pause` every 4096 parts.
-Json attribution_json(const AttributionReport& report, const std::function<void()>& pause = [] {});
+Json attribution_json(
+    const AttributionReport& report, const std::function<void()>& pause = [] {});
 
 // Returns a heat map of the parts: layers by attention and MLP, by head or by their `limit`
 // strongest neurons (0: 16), or the `limit` strongest heads (0: all) by source. For the stream,
