@@ -56,9 +56,8 @@ std::string holder_of(int descriptor) {
 // Writes the process id, which only serves messages. So errors, like a full disk, are ignored.
 void write_holder(int descriptor) {
   const std::string text = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(descriptor, 0) == 0) {
-    const ssize_t written = ::pwrite(descriptor, text.data(), text.size(), 0);
-    static_cast<void>(written);
+  if (retried([&] { return ::ftruncate(descriptor, 0); }) == 0) {
+    retried([&] { return ::pwrite(descriptor, text.data(), text.size(), 0); });
   }
 }
 
@@ -85,8 +84,7 @@ DirectoryLock::DirectoryLock(const fs::path& directory) : path_(directory / kNam
 }
 
 DirectoryLock::~DirectoryLock() {
-  const int result = ::ftruncate(descriptor_, 0);
-  static_cast<void>(result);
+  retried([&] { return ::ftruncate(descriptor_, 0); });
   ::close(descriptor_);
 }
 
