@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <random>
 
 #include "fault/campaigns.h"
 #include "fault/training_case.h"
@@ -10,11 +11,14 @@ namespace fs = std::filesystem;
 
 constexpr long kTornWrite = 100;  // three steps make about 140 writes
 
-// Injects a fault at each call of a run in turn.
+// Injects a fault at each call of a run in turn, or at every `stride`-th from a random one.
 class CallWalk {
  public:
-  explicit CallWalk(const std::string& kind)
-      : tally_("fault " + kind + " at every call"),
+  CallWalk(const std::string& kind, long stride)
+      : stride_(stride),
+        first_(1 + static_cast<long>(std::random_device()() % static_cast<unsigned long>(stride))),
+        tally_("fault " + kind + " at calls " + std::to_string(first_) + ", " +
+               std::to_string(first_ + stride) + ", ..."),
         kind_(kind.substr(0, kind.find('+'))),
         repeats_(kind.find('+') != std::string::npos),
         training_({.updates = 3}) {}
@@ -33,11 +37,11 @@ class CallWalk {
 
   void walk_through(const std::string& what) {
     what_ = what;
-    long at = 1;
+    long at = first_;
     while (strike(at)) {
-      ++at;
+      at += stride_;
     }
-    tally_.count("calls of " + what, at - 1);
+    tally_.count("calls of " + what, (at - first_) / stride_);
   }
 
   // Files of a run that dies after two checkpoints, before the third is complete.
@@ -95,6 +99,8 @@ class CallWalk {
     }
   }
 
+  long stride_;
+  long first_;
   Tally tally_;
   std::string kind_;
   bool repeats_;
@@ -105,6 +111,6 @@ class CallWalk {
 
 }  // namespace
 
-bool run_calls(const std::string& kind) { return CallWalk(kind).walk(); }
+bool run_calls(const std::string& kind, long stride) { return CallWalk(kind, stride).walk(); }
 
 }  // namespace headlight::fault

@@ -31,9 +31,10 @@ bool run_kills(long count, unsigned seed);
 // Kills one process of a distributed run with kill -9. Resumes with another number of processes.
 bool run_ranks(long count, unsigned seed);
 
-// Injects a fault at the first call, at the second, and so on until a run completes. plan.h lists
-// the kinds; "+" at the end of `kind` makes all later calls fail too.
-bool run_calls(const std::string& kind);
+// Injects a fault at a random one of the first `stride` calls, `stride` calls later, and so on
+// until a run completes. plan.h lists the kinds; "+" at the end of `kind` makes all later calls
+// fail too.
+bool run_calls(const std::string& kind, long stride);
 
 struct PowerOptions {
   long limit = 0;            // number of states to try, evenly chosen; 0: all

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -13,9 +14,9 @@ constexpr const char* kUsage =
     "usage: headlight_fault kills COUNT [SEED]    kill -9 at random instants\n"
     "       headlight_fault ranks COUNT [SEED]    kill -9 of one process among several\n"
     "       headlight_fault signals COUNT [SEED]  SIGINT and SIGTERM at random instants\n"
-    "       headlight_fault calls KIND            kill, tear, short, EINTR, EIO, ENOSPC, EMFILE,\n"
-    "                                             EACCES at every call; ENOSPC+: and all later "
-    "ones\n"
+    "       headlight_fault calls KIND [STRIDE]   kill, tear, short, EINTR, EIO, ENOSPC, EMFILE,\n"
+    "                                             EACCES at every STRIDE-th call (1); ENOSPC+: and "
+    "all later ones\n"
     "       headlight_fault power [LIMIT] [SEED]  power failures; LIMIT states of a run, 0: all\n"
     "       headlight_fault power_without_fsync [LIMIT]  the same as if fsync were ignored; ends\n"
     "                                             with 0 when that loses something, as it must\n"
@@ -47,8 +48,8 @@ bool run(const std::vector<std::string>& words) {
   if (words[0] == "signals") {
     return run_signals(number(words, 1, 20), seed);
   }
-  if (words[0] == "calls" && words.size() == 2) {
-    return run_calls(words[1]);
+  if (words[0] == "calls" && words.size() >= 2) {
+    return run_calls(words[1], std::max(1L, number(words, 2, 1)));
   }
   if (words[0] == "power") {
     return run_power({.limit = number(words, 1, 0), .seed = seed});
