@@ -40,8 +40,9 @@ TokenDataset join_documents(std::vector<TokenDataset> parts, const DocumentEnds&
   std::vector<TokenSequences> sequences;
   for (TokenDataset& part : parts) {
     const bool is_stream = !part.documents && !part.sequences.empty();
+    const Index tokens = part.token_count;
     sequences.push_back(is_stream ? document_of(std::move(part), ends) : std::move(part.sequences));
-    whole.token_count += is_stream ? sequences.back().front().size() : part.token_count;
+    whole.token_count += is_stream ? sequences.back().front().size() : tokens;
   }
   whole.sequences = join_lists(std::move(sequences));
   return whole;

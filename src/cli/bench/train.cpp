@@ -164,7 +164,7 @@ std::string to_text(const BenchTask& task, const MeasuredSteps& measured, const 
   text += fmt::format("{} batches of {} x {}, {:.1f} real tokens a step\n\n", task.config.batching,
                       task.config.batch_size, task.config.block_size, summary.tokens);
   text +=
-      fmt::format("{} tokens/s\n", grouped(static_cast<Index>(summary.tokens_per_second + 0.5)));
+      fmt::format("{} tokens/s\n", grouped(std::llround(summary.tokens_per_second)));
   text += fmt::format("{:.2f} ms a step, the median of {} ({:.2f} to {:.2f})\n",
                       summary.milliseconds.median, task.steps, summary.milliseconds.min,
                       summary.milliseconds.max);

@@ -37,7 +37,8 @@ Tensor distinct(const Shape& shape) {
     ++stride;
   }
   for (Index i = 0; i < count; ++i) {
-    const auto rank = static_cast<double>(i * stride % count - count / 2);
+    const Index middle = count / 2;
+    const auto rank = static_cast<double>(i * stride % count - middle);
     values[static_cast<std::size_t>(i)] = 0.11 * (rank < 0 ? rank : rank + 1);
   }
   return Tensor::from(values, shape).set_requires_grad();

@@ -49,8 +49,8 @@ std::vector<std::string> option_groups(const std::vector<OptionInfo>& options) {
       groups.push_back(option.group);
     }
   }
-  std::ranges::stable_partition(groups,
-                                [](const std::string& group) { return group != kCommonGroup; });
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const std::string& group) { return group != kCommonGroup; });
   return groups;
 }
 
