@@ -1,3 +1,4 @@
+#include <cmath>
 #include "base/json.h"
 #include "base/transformed.h"
 #include "cli/bench/bench.h"
