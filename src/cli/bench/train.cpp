@@ -1,4 +1,5 @@
 #include <cmath>
+
 #include "base/json.h"
 #include "base/transformed.h"
 #include "cli/bench/bench.h"
@@ -164,8 +165,7 @@ std::string to_text(const BenchTask& task, const MeasuredSteps& measured, const 
   std::string text = model_text(task.model()) + "\n";
   text += fmt::format("{} batches of {} x {}, {:.1f} real tokens a step\n\n", task.config.batching,
                       task.config.batch_size, task.config.block_size, summary.tokens);
-  text +=
-      fmt::format("{} tokens/s\n", grouped(std::llround(summary.tokens_per_second)));
+  text += fmt::format("{} tokens/s\n", grouped(std::llround(summary.tokens_per_second)));
   text += fmt::format("{:.2f} ms a step, the median of {} ({:.2f} to {:.2f})\n",
                       summary.milliseconds.median, task.steps, summary.milliseconds.min,
                       summary.milliseconds.max);
