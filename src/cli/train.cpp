@@ -211,10 +211,11 @@ void note_processes(const TrainConfig& config, const Processes& processes) {
   if (processes.count() > 1) {
     log_info(concat_text(
         processes.count(), " processes, ",
-        config.shards > 0 ? concat_text(config.shards, " shards: the same bits with any number ",
-                                        "of processes up to that")
-                          : concat_text("a shard each: with another number of processes the bits ",
-                                        "differ (--shards ", processes.count(), " keeps them)")));
+        config.shards > 0
+            ? concat_text(config.shards, " shards: the same results, bit for bit, with any ",
+                          "number of processes up to that")
+            : concat_text("one shard each: results differ slightly with another number ",
+                          "of processes (--shards ", processes.count(), " keeps them)")));
   }
 }
 

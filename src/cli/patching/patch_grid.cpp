@@ -384,7 +384,7 @@ void show_path(const Options& options, const LoadedModel& loaded, const Patching
   const std::size_t dot = text.rfind('.');
   const bool has_end = text.ends_with(".q") || text.ends_with(".k") || text.ends_with(".v");
   require(colon != std::string::npos && has_end && dot > colon,
-          "--path: expected FROM:TO.q, .k or .v, as 0.4:3.1.k, got '", text, "'");
+          "--path: expected FROM:TO.q, .k or .v, e.g. 0.4:3.1.k, got '", text, "'");
   const auto head = [&](const std::string& name) {
     const HeadSet heads = HeadSet::parse(name);
     require(heads.size() == 1, "--path: expected one head, got '", name, "'");
