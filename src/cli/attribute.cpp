@@ -89,7 +89,8 @@ AttributionTask text_task(const Options& options, const LoadedModel& loaded) {
   if (options.given("position")) {
     task.position = options.integer("position");
     require(*task.position >= 0 && *task.position < std::ssize(task.text),
-            "--position: expected 0 to ", task.text.size() - 1, ", got ", *task.position);
+            "--position: expected a position from 0 to ", task.text.size() - 1, ", got ",
+            *task.position);
   }
   const Index last = task.position.value_or(std::ssize(task.text) - 1);
   const std::vector<std::int32_t> read(task.text.begin(), task.text.begin() + last + 1);

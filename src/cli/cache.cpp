@@ -109,7 +109,7 @@ void set_layers(std::vector<PointRange>& points, const NumberRange& layers) {
       is_used = true;
     }
   }
-  require_value(is_used, "layers", "needs a name of a layer in --names without a layer number");
+  require_value(is_used, "layers", "applies to names without a layer number, but --names has none");
 }
 
 ActivationFileOptions file_options(const Options& options) {

@@ -38,7 +38,7 @@ constexpr const char* kGenerateDetails =
     "own, before penalty, temperature and filters, so tokens that these exclude have values "
     "too.\n\n"
     "Names of special tokens in a prompt are plain text. --special_tokens on reads a chat such "
-    "as <|im_start|>user ... as tokens. --ids takes the ids of tokens.\n\n"
+    "as <|im_start|>user ... as tokens. --ids takes token ids.\n\n"
     "JSON keys: text (without the prompt), tokens (number of new tokens), tokens_per_second "
     "(after the first token), finish_reason (length, end_of_text or stop), prompt, "
     "prompt_tokens, seconds_to_first_token, prompt_was_cut, logprobs (with --logprobs: id, "

@@ -165,7 +165,7 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index wi
     text.annotations =
         read_annotations(options.text("annotations"), documents, tokenizer, has_begin ? 1 : 0);
     require(text.annotations.size() == text.sequences.size(),
-            "--annotations: expected documents, or one file, got ", documents.size(),
+            "--annotations: expected --documents or a single file, got ", documents.size(),
             " files as one stream");
   } else {
     text.sequences = cut_windows(std::move(text.sequences), window_begin, window);

@@ -106,7 +106,7 @@ std::string picture(const HeadHistory& history, const std::vector<std::string>& 
                                  {"second copy", history.iterations, history.second_copy},
                                  {"second - first", history.iterations, history.in_context}}});
   }
-  require(!panels.empty(), "[heads_over_time] heads.jsonl contains no number of these scores");
+  require(!panels.empty(), "[heads_over_time] heads.jsonl contains no value of these scores");
   const auto first = std::ranges::find_if(births, [&](const Birth& birth) {
     return birth.score == scores.front() && birth.birth.settled;
   });

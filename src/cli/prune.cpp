@@ -114,7 +114,7 @@ PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const O
     const double keep = part_of(options, "keep", heads);
     require(options.text("keep").ends_with('%') || keep == std::floor(keep),
             "--keep: expected a whole number or a share like 50%, got ", options.text("keep"));
-    require(keep >= 0 && keep <= heads, "--keep: expected up to ", heads, " heads, got ",
+    require(keep >= 0 && keep <= heads, "--keep: expected at most ", heads, " heads, got ",
             options.text("keep"));
     constexpr double kRounding = 1e-9;  // so that 28% of 25 is 7, not 8
     plan.keep = static_cast<Index>(std::ceil(keep - kRounding));
@@ -136,7 +136,7 @@ void finetune(Gpt& model, const TokenDataset& data, const Options& options, Inde
   config.batch_size = count_option(options, "batch_size", 1);
   config.block_size = model.config().block_size;
   config.learning_rate = options.number("learning_rate");
-  require(config.learning_rate > 0, "--learning_rate: expected above 0, got ",
+  require(config.learning_rate > 0, "--learning_rate: expected a number above 0, got ",
           config.learning_rate);
   config.warmup_iters = 0;
   config.max_iters = updates;

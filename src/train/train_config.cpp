@@ -100,7 +100,7 @@ constexpr auto kFields = std::to_array<ConfigField>({
     basic(path({"data", &C::data,
                 "Train on these texts (.txt, .jsonl, also .gz or .zst; - is standard input) or "
                 "token ids (FILE.bin): files, a folder, or a pattern like 'books/*.txt'. "
-                "NAME:WEIGHT samples from several of them by weight"})),
+                "PATH:WEIGHT samples from several paths in proportion to their weights"})),
     path({"validation_data", &C::validation_data,
           "Evaluate on these texts or token ids; empty: on the end of each file of data "
           "(validation_fraction)"}),
@@ -111,8 +111,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
                            "token (at separator)"}),
     {"separator", &C::separator, "Text that separates documents if documents is token"},
     {"jsonl", &C::jsonl,
-     "Read files as JSON Lines, one document per line, with the text under this key; empty: .jsonl "
-     "files with the key 'text', other files as plain text"},
+     "Read JSON Lines, one document per line, with the text under this key; empty: .jsonl files "
+     "have the key 'text', other files are plain text"},
     choice<SpecialNames>({"special_tokens", &C::special_tokens,
                           "on: read names of special tokens in texts as those tokens; off: read "
                           "them as plain text"}),
@@ -164,9 +164,11 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"sliding_window_pattern", &C::sliding_window_pattern,
      "Let every Nth layer attend to all earlier tokens despite sliding_window; 0: none",
      architecture, kOptionalSize},
-    heading("Dropout", {"dropout", &C::dropout,
-                        "Dropout probability; default of attention_dropout, residual_dropout, embedding_dropout",
-                        training, kFraction}),
+    heading(
+        "Dropout",
+        {"dropout", &C::dropout,
+         "Dropout probability; default of attention_dropout, residual_dropout, embedding_dropout",
+         training, kFraction}),
     of_model<&C::attention_dropout, &G::attention_dropout>(
         "attention_dropout", "Dropout probability of attention weights", kFraction, "dropout",
         training),

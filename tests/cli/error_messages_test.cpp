@@ -201,7 +201,7 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
         "--data: expected a text file to fine-tune on");
   CHECK(given.refused("prune", given.with_data({"--heads", "0.0", "--out", out, "--finetune_iters",
                                                 "2", "--learning_rate", "0"})) ==
-        "--learning_rate: expected above 0, got 0");
+        "--learning_rate: expected a number above 0, got 0");
   CHECK(given.refused("eval", given.with_data({"--batch_size", "0"})) ==
         "--batch_size: expected at least 1, got 0");
   const std::string ids = given.folder.write("ids.bin", std::string(8, '\1'));

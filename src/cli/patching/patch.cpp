@@ -31,7 +31,7 @@ constexpr const char* kPatchDetails =
     "grid instead: values of a point (see headlight generate --help all) are replaced by "
     "layer, by head (or neuron), by position or by group of tokens. Positions are those of the "
     "text. Without positions, the tokens of a longer answer are patched together with the "
-    "text. --noising reads the clean text with values of the corrupt one. --method attribution "
+    "text. --noising patches values of the corrupt text into the clean one. --method attribution "
     "estimates all parts from one gradient, as a linear approximation of patching. --method "
     "both also shows the correlation of the two (Pearson's r).\n\n"
     "--path 0.4:3.1.k passes the clean output of head 0.4 directly to the keys of head 3.1 "
@@ -85,7 +85,7 @@ Options patch_options() {
              "Patch one path from a head to the query, key or value input of a later head: "
              "FROM:TO.q, .k or .v, e.g. 0.4:3.1.k")
       .value("limit", "Show the strongest N cells of a grid; 0: all", "20")
-      .flag("noising", "Patch values of the corrupt text into the run on the clean text");
+      .flag("noising", "Patch values of the corrupt text into the clean one");
   add_result_options(options);
   add_intervene_options(options);
   options.basic({"point", "by", "path"});

@@ -323,7 +323,7 @@ std::vector<ResultGrid> grids_of(const Report& report) {
 ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {
   const std::string agreement = agreement_text(report);
   return {
-      .title = "What " + std::string(name_of(report.options.point)) + " carries",
+      .title = "Difference carried by " + std::string(name_of(report.options.point)),
       .note = concat_text(report.caution, report.caution.empty() ? "" : ". ",
                           differences_text(report), agreement.empty() ? "" : "; ", agreement, "."),
       .grids = grids};

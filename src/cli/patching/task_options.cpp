@@ -204,10 +204,8 @@ bool has_several(const std::vector<PatchingTask>& tasks) {
 void add_pair_options(Options& options) {
   options.value("clean", "Clean text, which --answer follows")
       .value("corrupt", "Corrupt text of the same number of tokens, which --wrong follows")
-      .value("answer",
-             "Right answer, of one or more tokens (default: the most probable token after the "
-             "clean text)")
-      .value("wrong", "Wrong answer (default: the most probable token after the corrupt text)")
+      .value("answer", "Right answer, after --clean (default: the most probable token)")
+      .value("wrong", "Wrong answer, after --corrupt (default: the most probable token)")
       .value("pairs",
              "Read pairs from this JSON Lines file (fields clean, corrupt, answer, wrong) instead "
              "of the options of those names");

@@ -142,7 +142,7 @@ std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& 
   }
   require(!ids.empty(), about, ": expected a text, got none");
   require(std::ranges::count(ids, tokenizer.unknown()) == 0, about,
-          ": the tokenizer has no tokens for all of '", text, "'");
+          ": the tokenizer cannot encode all of '", text, "'");
   if (is_one_behind_blank(text, tokenizer)) {
     log_warning(concat_text(place, about, ": '", text, "' is ", ids.size(),
                             " tokens; with a leading space, ' ", text, "', it is one"));

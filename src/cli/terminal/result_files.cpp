@@ -25,8 +25,7 @@ void add_result_options(Options& options) {
   options.value("svg", "Also draw the result to this .svg file")
       .value("png", "Also draw the result to this .png file")
       .value("npz", "Also write the numbers to this .npz file, for numpy.load")
-      .value("html",
-             "Also write the result to this .html page, which shows the value under the pointer");
+      .value("html", "Also write the result to this .html page, which shows values at the pointer");
   options.paths({"svg", "png", "npz", "html"}).basic({"svg"});
 }
 

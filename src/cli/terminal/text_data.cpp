@@ -30,7 +30,7 @@ void add_format_options(Options& options) {
   options
       .choice("documents", "Where plain text is split into documents", kChoiceNames<DocumentSplit>,
               "none")
-      .value("separator", "Text that separates documents, with --documents token", "<|endoftext|>")
+      .value("separator", "Text between documents, with --documents token", "<|endoftext|>")
       .value("jsonl", kJsonlHelp);
   options.basic({"documents"});
 }
@@ -83,7 +83,7 @@ void add_window_option(Options& options) {
              "1024")
       .choice("bos",
               "Begin texts, documents and windows with the model's begin token (auto: if its "
-              "prompts begin with it)",
+              "prompts do)",
               kChoiceNames<BeginToken>, "auto");
 }
 
