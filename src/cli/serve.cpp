@@ -46,7 +46,8 @@ Options serve_options() {
       .value("slots", "Generate at most this number of texts at once with each model", "16")
       .value("queue", "Let at most this number of further requests wait; more get status 429", "64")
       .value("ctx_size",
-             "Size of each model's key/value cache in tokens, for all texts together; 0: a context for each slot, but at most the larger of 8192 and one context",
+             "Size of each model's key/value cache in tokens, for all texts together; 0: a context "
+             "for each slot, but at most the larger of 8192 and one context",
              "0")
       .value("max_work",
              "Reject prompts and analyses above this cost, in tokens times forward passes",
