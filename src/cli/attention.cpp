@@ -76,22 +76,23 @@ Options attention_options() {
   add_format_options(options);
   add_special_tokens_option(options);
   add_window_option(options);
-  options.value("max_documents", "Use this number of first documents; 0: all", "0")
-      .value("max_tokens", "Cut every document to this number of first tokens; 0: do not", "0")
-      .value("layers", "Layers, as 0,2 (default: all)")
+  options.value("max_documents", "Use only the first N documents; 0: all", "0")
+      .value("max_tokens", "Use only the first N tokens of each document; 0: all", "0")
+      .value("layers", "Layers, e.g. 0,2 (default: all)")
       .value("heads",
-             "Heads of those layers, as 0,2, or of any layer, as 0.1,2.3 or 0:1;2:3 (default: all)")
-      .value("compare_text", "Show this text beside the first in the page, as one more document")
-      .value("compare", "Show the patterns of this model beside MODEL's in the page")
-      .value(
-          "scores",
-          "Show classes of heads from this heads.json of headlight heads in the page; FILE,FILE2 "
-          "for MODEL and --compare")
-      .choice("view", "First view of the page, or terminal for text", views, "model")
-      .value("page_files", "Use the page's files in this folder, to develop the page")
+             "Heads in those layers, e.g. 0,2, or in any layer, e.g. 0.1,2.3 or 0:1;2:3 (default: "
+             "all)")
+      .value("compare_text", "Show this text on the page as one more document, beside the first")
+      .value("compare", "Show the patterns of this model on the page, beside MODEL's")
+      .value("scores",
+             "Label heads with their classes from this file, written by headlight heads; "
+             "FILE,FILE2 for MODEL and --compare")
+      .choice("view", "View in which the page opens, or terminal to print text", views, "model")
+      .value("page_files", "Take the page's own files from this folder, to develop the page")
       .flag("neurons", "Record queries and keys for the neuron view (implied by --view neuron)")
-      .choice("ground", "Background of the terminal, for its colours", kGrounds, "auto")
-      .value("format", "Write these formats, of " + listed(kFormats), "npz,json,svg,html")
+      .choice("ground", "Choose colours for a dark or light terminal background", kGrounds, "auto")
+      .value("format", "Formats to write, separated by commas, of " + listed(kFormats),
+             "npz,json,svg,html")
       .choices(kFormats)
       .value("out", "Write to this directory", "attention");
   add_intervene_options(options);
@@ -183,7 +184,8 @@ std::map<HeadId, HeadScore> scores_option(const Options& options, std::size_t pl
   }
   HeadScoreFile file = read_head_scores(files[place], model);
   if (!file.fingerprint_matches) {
-    log_warning(escaped(files[place]) + ": does not name the model of its scores");
+    log_warning(escaped(files[place]) +
+                ": contains no model_fingerprint, so its scores may come from another model");
   }
   return std::move(file.scores);
 }

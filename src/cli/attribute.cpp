@@ -27,7 +27,7 @@ constexpr const char* kAttributeDetails =
     "Without --token, the token is the most probable next one. --against B subtracts the logit "
     "of B, which removes contributions that all tokens get. A token is given as text or as its "
     "id, #42.\n\n"
-    "--pairs replaces --text: JSON lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"}, as "
+    "--pairs replaces --text: JSON Lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"}, as "
     "for headlight patch. Splits the logit of the answer minus that of the wrong token after "
     "each clean text. The parts are means over pairs with 95 % intervals (bootstrap). With "
     "groups of tokens, as for headlight patch (\"groups\" in each line, or --group end=last "
@@ -65,15 +65,16 @@ Options attribute_options() {
                     "\" hat\" --by source --svg sources.svg",
                     "headlight attribute runs/toy --pairs pairs.jsonl --by neuron --npz "
                     "neurons.npz"}});
-  options.value("text", "Read this text");
+  options.value("text", "Split the logit of a prediction for this text");
   add_ids_option(options);
   options.value("token", "Split the logit of this token (default: the most probable one)")
       .value("against", "Subtract the logit of this token")
       .value("position", "Position of the prediction, from 0 (default: the last)")
-      .value("pairs", "Read clean, corrupt, answer and wrong from these JSON lines instead")
-      .choice("by", "Split into these parts", kChoiceNames<AttributionBy>, "head");
+      .value("pairs",
+             "Read pairs from this JSON Lines file instead (fields clean, corrupt, answer, wrong)")
+      .choice("by", "Parts into which the logit is split", kChoiceNames<AttributionBy>, "head");
   add_group_option(options, "--by source with --pairs");
-  options.value("limit", "Show this number of rows, and of largest parts in figures; 0: all", "20")
+  options.value("limit", "Show the largest N parts in the table and in figures; 0: all", "20")
       .alias("top", "limit");
   add_result_options(options);
   add_special_tokens_option(options);
@@ -88,7 +89,8 @@ AttributionTask text_task(const Options& options, const LoadedModel& loaded) {
   if (options.given("position")) {
     task.position = options.integer("position");
     require(*task.position >= 0 && *task.position < std::ssize(task.text),
-            "--position: expected 0 to ", task.text.size() - 1, ", got ", *task.position);
+            "--position: expected a position from 0 to ", task.text.size() - 1, ", got ",
+            *task.position);
   }
   const Index last = task.position.value_or(std::ssize(task.text) - 1);
   const std::vector<std::int32_t> read(task.text.begin(), task.text.begin() + last + 1);

@@ -71,11 +71,13 @@ Options cache_options() {
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
-  options.value("names", "Write these points, separated by commas", "resid_post")
-      .value("layers", "Layers of names without layers, as 3, 4-8 or 4- (default: all)")
+  options.value("names", "Names of the points to write, separated by commas", "resid_post")
+      .value("layers",
+             "Layers for names that give no layer number, e.g. 3, 4-8 or 4- (default: all)")
       .value("positions",
-             "Write these tokens of every sequence: all, last, or positions as 3, 4-8 or 4-", "all")
-      .choice("type", "Type of the elements", kChoiceNames<StoredFloats>, "float32")
+             "Positions to write of each sequence: all, last, or numbers from 0, e.g. 3, 4-8 or 4-",
+             "all")
+      .choice("type", "Data type of the written elements", kChoiceNames<StoredFloats>, "float32")
       .value("shard_rows",
              "Largest number of rows in a file (default: 65536, or the rows of 1 GiB as float32)")
       .value("out", "Write to this .npz or .safetensors file", "acts.npz");
@@ -107,7 +109,7 @@ void set_layers(std::vector<PointRange>& points, const NumberRange& layers) {
       is_used = true;
     }
   }
-  require_value(is_used, "layers", "needs a name of a layer in --names without a layer number");
+  require_value(is_used, "layers", "applies to names without a layer number, but --names has none");
 }
 
 ActivationFileOptions file_options(const Options& options) {

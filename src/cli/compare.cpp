@@ -48,8 +48,9 @@ Options compare_options() {
                                 "headlight compare runs/* --axis seconds --smooth 0.99",
                                 "headlight compare runs/a runs/b --svg losses.svg",
                                 "headlight compare runs/a runs/b --json"}});
-  options.choice("axis", "Draw losses against this axis", kChoiceNames<HistoryAxis>, "updates")
-      .value("smooth", "Weight of earlier losses in the average of training losses; 0: no average",
+  options.choice("axis", "x axis of the loss plot", kChoiceNames<HistoryAxis>, "updates")
+      .value("smooth",
+             "Smooth training losses: weight of the earlier losses in the average; 0: no smoothing",
              "0.95")
       .value("svg", "Also write the chart to this .svg file");
   options.paths({"svg"});
@@ -151,8 +152,8 @@ void warn(const Comparison& comparison) {
       const bool has_losses = !history.training.empty() || !history.validation.empty();
       log_warning(escaped(run.name) + ": metrics.jsonl " +
                   (has_losses
-                       ? "does not say how many " + std::string(name_of(comparison.curves.axis)) +
-                             " its losses took"
+                       ? "records no number of " + std::string(name_of(comparison.curves.axis)) +
+                             " with its losses; choose another --axis"
                        : "has no loss yet"));
     }
   }

@@ -51,12 +51,13 @@ Options eval_options() {
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
-  options.value("logits", "Also write the logits of every token to this .npz file")
-      .choice("weights", "Round the matrices to this format first", kChoiceNames<WeightFormat>,
-              "float32")
+  options.value("logits", "Also write the logits at every position to this .npz file")
+      .choice("weights", "Round the weight matrices to this format before the evaluation",
+              kChoiceNames<WeightFormat>, "float32")
       .flag("per_token", "Also print the log-probability of every token, in nats")
-      .choice("view", "Form of --per_token (default: text on a terminal, else table)", kViews)
-      .value("limit", "--per_token: show this number of first tokens; 0: all", "0")
+      .choice("view", "Layout of the --per_token output (default: text on a terminal, else table)",
+              kViews)
+      .value("limit", "--per_token: show only the first N tokens; 0: all", "0")
       .value("max_batches", "Use this number of batches, spread evenly over the text; 0: all", "0");
   options.paths({"logits"}).basic({"weights", "per_token", "max_batches"});
   return options;

@@ -73,7 +73,7 @@ Options export_options() {
                     "headlight export runs/toy --to npz --out toy.npz",
                     "headlight export weights.npz --to safetensors --out w.safetensors"}});
   options.choice("to", "Format", kExportFormats).value("out", "Write to this directory or file");
-  options.choice("type", "gguf: type of the matrices", kGgufTypeNames, "f32");
+  options.choice("type", "gguf: data type of the weight matrices", kGgufTypeNames, "f32");
   options.paths({"out"}).basic({"to", "out", "type"});
   return options;
 }
@@ -179,7 +179,8 @@ Exported export_nanogpt(const fs::path& model, const fs::path& out) {
   }
   if (nanogpt_differs(weights->config())) {
     report.warnings.emplace_back(
-        "nanoGPT computes GELU exactly, this model its tanh approximation: logits differ by about "
+        "nanoGPT computes GELU exactly, but this model uses the tanh approximation: logits differ "
+        "by about "
         "1e-3");
   }
   return report;
@@ -249,7 +250,7 @@ Exported export_tensors(const fs::path& source, const std::string& format, const
   const ResultArrays arrays = read_arrays(source);
   for (const auto& [name, list] : arrays.texts) {
     require(format == "npz", source.string(), ": '", name,
-            "' contains texts, which a safetensors file cannot");
+            "' contains text, which a safetensors file cannot store; use --to npz");
   }
   Exported report{.tensors = std::ssize(arrays.tensors) + std::ssize(arrays.texts)};
   if (out.extension() == suffix) {
@@ -270,7 +271,8 @@ Exported export_to(const std::string& format, const fs::path& source, const Opti
     return export_tensors(source, format, out);
   }
   require(!is_tensor_file(source) || fs::is_directory(source) || is_gguf_file(source),
-          "--to: ", format, " needs a model, ", source.string(), " is a file of tensors");
+          "--to: ", format, " needs a model, ", source.string(),
+          " is a file of tensors; use --to npz or safetensors");
   if (format == "gguf") {
     const auto* name = std::ranges::find(kGgufTypeNames, options.text("type"));
     return export_gguf(source, out,
@@ -298,7 +300,7 @@ void export_command(const Options& options) {
   const std::string format = options.text("to");
   require(format == "gguf" || !options.given("type"), "--type: only for --to gguf");
   require(options.given("out") && !options.text("out").empty(),
-          "--out: expected the name of the output");
+          "--out: expected the name of the output directory or file");
   print(export_to(format, options.positional(), options), format, options.json());
 }
 

@@ -38,7 +38,7 @@ constexpr const char* kGenerateDetails =
     "own, before penalty, temperature and filters, so tokens that these exclude have values "
     "too.\n\n"
     "Names of special tokens in a prompt are plain text. --special_tokens on reads a chat such "
-    "as <|im_start|>user ... as tokens. --ids takes the ids of tokens.\n\n"
+    "as <|im_start|>user ... as tokens. --ids takes token ids.\n\n"
     "JSON keys: text (without the prompt), tokens (number of new tokens), tokens_per_second "
     "(after the first token), finish_reason (length, end_of_text or stop), prompt, "
     "prompt_tokens, seconds_to_first_token, prompt_was_cut, logprobs (with --logprobs: id, "
@@ -79,23 +79,28 @@ Options generate_options() {
            "headlight generate runs/toy --prompt \"Once\" --intervene \"off 1.0, mlp.0\""}});
   options.value("prompt", "Continue this text")
       .value("prompt_file", "Continue the text of this UTF-8 file; -: standard input")
-      .value("start", "As --prompt, or FILE:path for a file (nanoGPT's name)")
-      .value("ids", "Continue these token ids, as 1,4093; no token is added");
+      .value("start", "Same as --prompt; FILE:PATH reads a file (nanoGPT's name of the option)")
+      .value("ids", "Continue these token ids, e.g. 1,4093; no token is added");
   add_special_tokens_option(options);
   options.value("max_new_tokens", "Generate at most this number of tokens", "500")
       .value("temperature",
              "Sample with this temperature; 0: always choose the most probable token", "1.0")
-      .value("top_k", "Choose among this number of most probable tokens; 0: all", "0")
-      .value("top_p", "Choose among the most probable tokens that sum to this probability", "1.0")
-      .value("min_p", "Drop tokens below this share of the highest probability", "0")
-      .value("repetition_penalty", "Above 1: discourage tokens of prompt and output", "1.0")
-      .value("repetition_window", "Apply the penalty to this number of latest tokens; 0: all", "0")
+      .value("top_k", "Choose among the N most probable tokens; 0: all", "0")
+      .value("top_p",
+             "Choose among the most probable tokens whose probabilities sum to this; 1: all", "1.0")
+      .value("min_p", "Drop tokens with less than this share of the highest probability; 0: none",
+             "0")
+      .value("repetition_penalty",
+             "Penalise tokens that occur in the prompt or output; 1: off, above 1: fewer repeats",
+             "1.0")
+      .value("repetition_window", "Penalise repeats of the last N tokens only; 0: of all tokens",
+             "0")
       .value("seed", "Seed of the random choices", "1337")
-      .value("num_samples", "Generate this number of texts, side by side", "1")
-      .choice("weights", "Precision of the matrices", kChoiceNames<WeightFormat>, "float32")
+      .value("num_samples", "Generate this number of texts at the same time", "1")
+      .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
       .value("logprobs",
-             "Also print log-probabilities of each token and of this number of most probable ones")
-      .values("stop", "End before this text, or before any of several")
+             "Also print log-probabilities of each token and of the N most probable tokens")
+      .values("stop", "End before this text, or before the first of several")
       .flag("stream", "Print the text while it is generated")
       .flag("ignore_eos", "Ignore tokens that end texts: generate all of --max_new_tokens")
       .flag("no_cache", "Compute without the key/value cache (slow)");
@@ -172,22 +177,23 @@ void warn_about_prompt(const LoadedModel& loaded, const Prompt& prompt, bool is_
   const Index block = loaded.model->config().block_size;
   if (count > block) {
     log_warning(concat_text("the prompt has ", count, " tokens, more than the context length of ",
-                            block, ": the model reads the last ", (block + 1) / 2));
+                            block, ": the model reads only the last ", (block + 1) / 2));
   }
   if (is_text && loaded.tokenizer->kind() == "bpe" && prompt.text.ends_with(' ')) {
     log_warning(
-        "the prompt ends in a space, but words of this tokenizer begin with one: the text is "
-        "usually better without it");
+        "the prompt ends in a space, but this tokenizer's words begin with one: remove it for "
+        "better text");
   }
 }
 
 void log_statistics(const std::vector<GenerateResult>& results, double seconds) {
   std::size_t tokens = 0;
   for (const GenerateResult& result : results) {
-    log_info(fmt::format(
-        "{} tokens: the first after {:.3f} s (prompt of {}), then {:.1f} tokens/s; ended by {}",
-        result.tokens.size(), result.seconds_to_first_token, result.prompt_tokens,
-        result.tokens_per_second(), name_of(result.finish_reason)));
+    log_info(
+        fmt::format("{} tokens: the first after {:.3f} s (prompt length {}), then {:.1f} "
+                    "tokens/s; ended by {}",
+                    result.tokens.size(), result.seconds_to_first_token, result.prompt_tokens,
+                    result.tokens_per_second(), name_of(result.finish_reason)));
     tokens += result.tokens.size();
   }
   if (results.size() > 1) {

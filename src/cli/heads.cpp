@@ -104,23 +104,27 @@ Options heads_options() {
   add_text_data_options(options);
   add_window_option(options);
   add_intervene_options(options);
-  options.value("annotations", "Known pairs of positions in the documents of --data (JSON lines)")
-      .value("heads", "Heads to score, as 0.1,2.3 (default: all)")
-      .value("max_tokens", "Cut every document to this number of first tokens; 0: do not", "0")
-      .value("columns", "Columns to show: head, verdict, any score ...")
-      .value("sort", "Sort by this column, the largest first")
-      .flag("ascending", "Sort the smallest first")
-      .value("filter", "Show only matching heads, as induction>0.5,layer>=2,verdict=induction")
+  options
+      .value("annotations",
+             "JSON Lines file with known pairs of positions in the documents of --data")
+      .value("heads", "Heads to score, e.g. 0.1,2.3 (default: all)")
+      .value("max_tokens", "Use only the first N tokens of each document; 0: all", "0")
+      .value("columns", "Columns to show, separated by commas: head, verdict, any score ...")
+      .value("sort", "Sort by this column in descending order")
+      .flag("ascending", "Sort in ascending order")
+      .value("filter", "Show only matching heads, e.g. induction>0.5,layer>=2,verdict=induction")
       .value("repeats", "Measure on this number of sequences of repeated random tokens; 0: none",
              "16")
-      .value("repeat_length", "Repeat this number of random tokens", "64")
+      .value("repeat_length", "Number of random tokens in each repeated part", "64")
       .value("redundancy", "Compare all pairs of heads on this number of documents; 0: none", "16")
-      .value("cluster_below", "Group heads below this Jensen-Shannon distance", "0.2")
+      .value("cluster_below",
+             "Cluster heads whose mean Jensen-Shannon distance is below this (0 to 1)", "0.2")
       .flag("over_time", "Show the scores recorded by a run with --track_heads")
-      .flag("no_weight_scores", "Leave out copying and k_composition")
-      .flag("exclude_bos", "mul and abs: leave out the first token")
-      .flag("exclude_current_token", "mul and abs: leave out the query's own token")
-      .value("resamples", "Resamples of the bootstrap; 0: no intervals", "1000")
+      .flag("no_weight_scores", "Leave out the scores copying and k_composition")
+      .flag("exclude_bos", "Scores mul and abs: leave out the weights of the first token")
+      .flag("exclude_current_token",
+            "Scores mul and abs: leave out the weight of the query's own token")
+      .value("resamples", "Number of bootstrap resamples; 0: no intervals", "1000")
       .value("seed", "Seed of the bootstrap and the random tokens", "1337")
       .choice("lang", "Language of tables and sentences", kChoiceNames<Language>, "en")
       .value("out", "Write heads.json, .csv, .npz and figures to this directory");
@@ -161,7 +165,7 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index wi
     text.annotations =
         read_annotations(options.text("annotations"), documents, tokenizer, has_begin ? 1 : 0);
     require(text.annotations.size() == text.sequences.size(),
-            "--annotations: expected documents, or one file, got ", documents.size(),
+            "--annotations: expected --documents or a single file, got ", documents.size(),
             " files as one stream");
   } else {
     text.sequences = cut_windows(std::move(text.sequences), window_begin, window);

@@ -106,7 +106,7 @@ std::string picture(const HeadHistory& history, const std::vector<std::string>& 
                                  {"second copy", history.iterations, history.second_copy},
                                  {"second - first", history.iterations, history.in_context}}});
   }
-  require(!panels.empty(), "[heads_over_time] heads.jsonl contains no number of these scores");
+  require(!panels.empty(), "[heads_over_time] heads.jsonl contains no value of these scores");
   const auto first = std::ranges::find_if(births, [&](const Birth& birth) {
     return birth.score == scores.front() && birth.birth.settled;
   });
@@ -155,7 +155,7 @@ std::string births_caution(const HeadHistory& history, const std::vector<Birth>&
              ? concat_text("주의: 글의 ", history.text_places, "곳과 되풀이된 토큰 ",
                            history.repeat_places, "곳의 점수로는 탄생 ", births.size(), "개 중 ",
                            unsettled, "개를 확정하지 못합니다(? 표시)")
-             : concat_text("caution: scores of ", history.text_places, " places of text and ",
+             : concat_text("caution: scores of ", history.text_places, " positions of text and ",
                            history.repeat_places, " of repeated tokens do not settle ", unsettled,
                            " of ", births.size(), " births (marked ?)");
 }

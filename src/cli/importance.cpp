@@ -46,7 +46,7 @@ Options importance_options() {
   add_text_data_options(options);
   add_window_option(options);
   add_result_options(options);
-  options.flag("no_ablation", "Measure with one forward and backward pass only");
+  options.flag("no_ablation", "Leave out the ablation, which takes many forward passes");
   options.basic({"no_ablation"});
   return options;
 }

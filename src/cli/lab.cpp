@@ -45,7 +45,7 @@ Options lab_options() {
                                 "headlight lab induction --model runs/induction --out story"},
                    .positional_choices = experiment_names()});
   options.flag("full", "Run the long version, with more steps and repeats")
-      .value("iters", "Train for this number of steps; 0: as the experiment needs", "0")
+      .value("iters", "Train for this number of steps; 0: the experiment's own number", "0")
       .alias("max_iters", "iters")
       .value("seed", "Seed of all random numbers", "1337")
       .value("model", "induction: inspect this model instead of training one")
@@ -96,9 +96,9 @@ std::vector<std::string> write_results(const std::filesystem::path& directory, c
 lab::Settings settings_of(const Options& options, const Experiment& experiment) {
   const Index iterations = count_option(options, "iters", 0);
   require(!options.given("model") || experiment.takes_model, "--model: '", experiment.name,
-          "' makes its own models; expected none");
+          "' makes its own models; only induction accepts a model");
   require(!options.given("model") || iterations == 0,
-          "--iters: expected none beside --model, which is not trained");
+          "--iters: cannot be combined with --model, which is not trained");
   return {.full = options.given("full"),
           .iterations = iterations,
           .seed = seed_option(options),

@@ -47,13 +47,16 @@ Options lens_options() {
                                 "--point mlp_out --target \",\"",
                                 "headlight lens runs/toy --data data/toy.txt --documents "
                                 "blank_line --svg layers.svg"}});
-  options.value("text", "Read this text");
+  options.value("text", "Show the predictions for this text");
   add_ids_option(options);
-  options.choice("point", "Read this point", kLensPointNames, "resid_post")
-      .value("layers", "Layers, as 3, 0-5 or 4- (default: all)")
-      .value("positions", "Tokens of the text, from 0, as 3, 0-5 or last (default: all)")
-      .value("target", "Target after the text (default: the most probable token)")
-      .value("top_k", "Report this number of most probable tokens; the table shows as many as fit",
+  options
+      .choice("point", "Activations of each layer that the lens reads", kLensPointNames,
+              "resid_post")
+      .value("layers", "Layers, e.g. 3, 0-5 or 4- (default: all)")
+      .value("positions", "Positions in the text, from 0, e.g. 3, 0-5 or last (default: all)")
+      .value("target", "Target of the last token (default: the most probable token)")
+      .value("top_k",
+             "Report the N most probable tokens; the table shows those for which it has space",
              "5");
   add_result_options(options);
   add_text_data_options(options);
@@ -99,7 +102,7 @@ LensTask task_of(const Options& options, const LoadedModel& loaded) {
   if (options.given("target")) {
     const Index last = task.positions.last.value_or(std::ssize(task.text) - 1);
     require(last + 1 >= std::ssize(task.text),
-            "--target: expected --positions up to the last token, which it follows");
+            "--target: sets the target of the last token, but --positions leaves that token out");
     task.target = token_option(options, "target", *loaded.tokenizer);
   }
   return task;

@@ -44,16 +44,18 @@ Options prune_options() {
                     "headlight prune runs/toy --until_loss +0.02 --data book.txt --out small "
                     "--finetune_iters 200"}});
   add_text_data_options(options);
-  options.value("heads", "Remove these heads, as 0.1,2.3 or 0:1;2:3")
-      .value("keep", "Keep this number of heads, or a share such as 50%")
+  options.value("heads", "Remove these heads, e.g. 0.1,2.3 or 0:1;2:3")
+      .value("keep", "Keep this number of heads, or this share, e.g. 50%")
       .value("until_loss", "Stop before the loss rises by more: +0.02 (nats per token) or 2%")
       .choice("by", "Rank heads by this measure (sensitivity is faster)",
               kChoiceNames<PruneRanking>, "ablation")
-      .value("rounds", "Rank the heads anew this number of times", "8")
-      .value("finetune_iters", "Train for this number of steps after pruning", "0")
-      .values("finetune_data", "Train on these texts instead of --data")
-      .value("learning_rate", "Initial learning rate of the training, falling to a tenth", "3e-4")
-      .value("seed", "Seed of the training's batches", "1337")
+      .value("rounds", "Number of pruning rounds; the remaining heads are ranked again in each",
+             "8")
+      .value("finetune_iters", "Fine-tune for this number of steps after pruning; 0: do not", "0")
+      .values("finetune_data", "Fine-tune on these texts instead of --data")
+      .value("learning_rate",
+             "Initial learning rate of the fine-tuning, which falls to a tenth of it", "3e-4")
+      .value("seed", "Seed of the batches for the fine-tuning", "1337")
       .value("out", "Write to this directory, which must not exist");
   options.paths({"finetune_data", "out"})
       .basic({"heads", "keep", "until_loss", "finetune_iters", "out"});
@@ -112,7 +114,7 @@ PrunePlan find_plan(const LoadedModel& loaded, const TokenDataset& data, const O
     const double keep = part_of(options, "keep", heads);
     require(options.text("keep").ends_with('%') || keep == std::floor(keep),
             "--keep: expected a whole number or a share like 50%, got ", options.text("keep"));
-    require(keep >= 0 && keep <= heads, "--keep: expected up to ", heads, " heads, got ",
+    require(keep >= 0 && keep <= heads, "--keep: expected at most ", heads, " heads, got ",
             options.text("keep"));
     constexpr double kRounding = 1e-9;  // so that 28% of 25 is 7, not 8
     plan.keep = static_cast<Index>(std::ceil(keep - kRounding));
@@ -134,7 +136,7 @@ void finetune(Gpt& model, const TokenDataset& data, const Options& options, Inde
   config.batch_size = count_option(options, "batch_size", 1);
   config.block_size = model.config().block_size;
   config.learning_rate = options.number("learning_rate");
-  require(config.learning_rate > 0, "--learning_rate: expected above 0, got ",
+  require(config.learning_rate > 0, "--learning_rate: expected a number above 0, got ",
           config.learning_rate);
   config.warmup_iters = 0;
   config.max_iters = updates;

@@ -38,19 +38,22 @@ Options serve_options() {
   options.value("host", "Listen on this address", "127.0.0.1")
       .value("port", "Listen on this port; 0: a free one", "8080")
       .value("api_key_file", "Require the key in this file from every request")
-      .values("allow_host", "Accept requests from browsers for this name of the server, too")
+      .values("allow_host",
+              "Also accept browser requests that address the server by this host name")
       .value("runs", "Show the training runs of this folder on the page, as they progress")
-      .values("allow_origin", "Let scripts of this page send requests, as https://example.org")
-      .choice("weights", "Precision of the matrices", kChoiceNames<WeightFormat>, "float32")
-      .value("slots", "Generate at most this number of texts of a model at once", "16")
-      .value("queue", "Let this number of further requests wait", "64")
+      .values("allow_origin", "Let scripts of this site send requests, e.g. https://example.org")
+      .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
+      .value("slots", "Generate at most this number of texts at once with each model", "16")
+      .value("queue", "Let at most this number of further requests wait; more get status 429", "64")
       .value("ctx_size",
-             "Keep keys and values for this number of tokens of a model, of all texts together; 0: "
-             "up to 8192, or the context length",
+             "Size of each model's key/value cache in tokens, for all texts together; 0: a context "
+             "for each slot, but at most the larger of 8192 and one context",
              "0")
-      .value("max_work", "Largest request: tokens times forward passes, of prompts and analyses",
+      .value("max_work",
+             "Reject prompts and analyses above this cost, in tokens times forward passes",
              "131072")
-      .value("max_tokens", "Length of chat answers for requests that set none", "512");
+      .value("max_tokens", "Largest number of tokens in a chat answer, if the request gives none",
+             "512");
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
   options.paths({"api_key_file", "runs"});
   return options;
@@ -67,7 +70,7 @@ std::string key_option(const Options& options) {
   constexpr fs::perms kOthers = fs::perms::group_write | fs::perms::others_write;
   require((fs::status(file).permissions() & kOthers) == fs::perms::none,
           "--api_key_file: expected a file that only its owner can write, got ", file,
-          ", which others can write as well: run chmod go-w ", file);
+          ", which others can also write; run chmod go-w ", file);
   constexpr std::string_view kBlanks = " \n\r\t";
   key.erase(key.find_last_not_of(kBlanks) + 1);
   require(!key.empty() && key.find_first_of(kBlanks) == std::string::npos,

@@ -35,11 +35,11 @@ constexpr const char* kTrainDetails =
     "decay) stays at learning_rate until the last fifth (lr_decay_fraction), then falls as 1 "
     "minus a square root. With --resume from before the decay, a larger max_iters extends the "
     "stable part and changes nothing before it.\n\n"
-    "--optimizer muon orthogonalises the changes of matrices inside layers (query, key and "
+    "--optimizer muon orthogonalises the updates of matrices inside layers (query, key and "
     "value separately). AdamW trains embeddings, head, norms and biases. With adjust_lr_fn "
-    "match_rms_adamw, one learning_rate and weight_decay suit both. adjust_lr_fn original is "
-    "Keller Jordan's rule, which changes matrices less. It needs rates about 0.02, which then "
-    "apply to AdamW too.\n\n"
+    "match_rms_adamw, one learning_rate and weight_decay work for both. adjust_lr_fn original is "
+    "Keller Jordan's rule, with smaller updates. It needs a learning rate of about 0.02, which "
+    "then applies to AdamW too.\n\n"
     "Files of a run: config.toml holds the effective settings, and in comments those derived "
     "from others. metrics.jsonl has a line for each step, evaluation and change of settings. "
     "Checkpoints are Hugging Face model directories. best and latest are links to two of them.\n\n"
@@ -211,10 +211,11 @@ void note_processes(const TrainConfig& config, const Processes& processes) {
   if (processes.count() > 1) {
     log_info(concat_text(
         processes.count(), " processes, ",
-        config.shards > 0 ? concat_text(config.shards, " shards: the same bits with any number ",
-                                        "of processes up to that")
-                          : concat_text("a shard each: with another number of processes the bits ",
-                                        "differ (--shards ", processes.count(), " keeps them)")));
+        config.shards > 0
+            ? concat_text(config.shards, " shards: the same results, bit for bit, with any ",
+                          "number of processes up to that")
+            : concat_text("one shard each: results differ slightly with another number ",
+                          "of processes (--shards ", processes.count(), " keeps them)")));
   }
 }
 

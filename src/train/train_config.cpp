@@ -94,24 +94,25 @@ constexpr auto kFields = std::to_array<ConfigField>({
         basic({"out_dir", &C::out_dir,
                "Write checkpoints, metrics and the configuration to this run directory", free})),
     basic(path({"init_from", &C::init_from,
-                "Start from scratch, or from the weights of a model directory; resume: as --resume",
+                "Initial weights: scratch (random), those of MODEL (directory or GGUF file), or "
+                "resume (as --resume)",
                 start})),
     basic(path({"data", &C::data,
                 "Train on these texts (.txt, .jsonl, also .gz or .zst; - is standard input) or "
                 "token ids (FILE.bin): files, a folder, or a pattern like 'books/*.txt'. "
-                "NAME:WEIGHT samples from several of them by weight"})),
+                "PATH:WEIGHT samples from several paths in proportion to their weights"})),
     path({"validation_data", &C::validation_data,
-          "Evaluate on these texts or token ids; empty: on the end of every file of data"}),
+          "Evaluate on these texts or token ids; empty: on the end of each file of data "
+          "(validation_fraction)"}),
     {"validation_fraction", &C::validation_fraction,
-     "Hold out this share of every file of data, from its end, for evaluation", training,
-     kFraction},
+     "Hold out this share of each file of data, at its end, for evaluation", training, kFraction},
     choice<DocumentSplit>({"documents", &C::documents,
                            "Split text into documents: none (one stream), line, blank_line, or "
                            "token (at separator)"}),
-    {"separator", &C::separator, "Text between documents, for documents = 'token'"},
+    {"separator", &C::separator, "Text that separates documents if documents is token"},
     {"jsonl", &C::jsonl,
-     "Key of the text in JSON lines, one document per line; empty: 'text' in .jsonl files, and "
-     "other files are plain text"},
+     "Read JSON Lines, one document per line, with the text under this key; empty: .jsonl files "
+     "have the key 'text', other files are plain text"},
     choice<SpecialNames>({"special_tokens", &C::special_tokens,
                           "on: read names of special tokens in texts as those tokens; off: read "
                           "them as plain text"}),
@@ -124,25 +125,27 @@ constexpr auto kFields = std::to_array<ConfigField>({
          "char (Unicode characters), byte, bpe (learned from data), or the path of a tokenizer",
          start})),
     {"vocab_size", &C::vocab_size,
-     "Learn this number of bpe tokens; 0 for other tokenizers. bench, which reads no data, takes "
-     "any number",
+     "Size of the bpe vocabulary to learn; 0 for other tokenizers. headlight bench, which reads no "
+     "data, always uses this number",
      start, kCount},
     heading("Batch",
             choice<Batching>({"batching", &C::batching,
                               "packed: blocks of one token stream; padded: one document per "
                               "sequence; bucketed: also batches documents of similar length"})),
     {"repeat_share", &C::repeat_share,
-     "packed: make this share of the sequences random tokens that are repeated", training, kShare},
+     "packed: fill this share of the sequences with random tokens that are then repeated", training,
+     kShare},
     basic({"batch_size", &C::batch_size, "Sequences in a batch", training, kFromOne}),
     basic(of_model<&C::block_size, &G::block_size>(
         "block_size", "Longest sequence in tokens (context length)", kFromOne)),
     {"gradient_accumulation_steps", &C::gradient_accumulation_steps, "Batches in a step", training,
      kFromOne},
-    {"bucket_window", &C::bucket_window, "bucketed: sort this number of batches together by length",
-     training, kFromOne},
+    {"bucket_window", &C::bucket_window,
+     "bucketed: sort the documents of this number of batches by length at a time", training,
+     kFromOne},
     {"shards", &C::shards,
-     "Split each step into this number of parts (1, 2, 4 ...), added in a fixed order; 0: one per "
-     "process",
+     "Compute each step in this number of parts (a power of two), summed in a fixed order; 0: one "
+     "per process",
      training, kShards},
     heading("Model size", basic(of_model<&C::n_layer, &G::n_layer>("n_layer", "Layers", kSize))),
     basic(of_model<&C::n_head, &G::n_head>("n_head", "Attention heads in each layer", kSize)),
@@ -156,13 +159,16 @@ constexpr auto kFields = std::to_array<ConfigField>({
     of_model<&C::head_width, &G::head_width>("head_width", "Width of each head; 0: n_embd / n_head",
                                              kOptionalSize),
     {"sliding_window", &C::sliding_window,
-     "Attend to at most this number of latest tokens, including the query's own; 0: to all",
-     architecture, kOptionalSize},
-    {"sliding_window_pattern", &C::sliding_window_pattern,
-     "Let one in this number of layers attend to all earlier tokens; 0: none", architecture,
+     "Attend only to the last N tokens, including the query's own; 0: to all", architecture,
      kOptionalSize},
-    heading("Dropout",
-            {"dropout", &C::dropout, "Dropout probability everywhere", training, kFraction}),
+    {"sliding_window_pattern", &C::sliding_window_pattern,
+     "Let every Nth layer attend to all earlier tokens despite sliding_window; 0: none",
+     architecture, kOptionalSize},
+    heading(
+        "Dropout",
+        {"dropout", &C::dropout,
+         "Dropout probability; default of attention_dropout, residual_dropout, embedding_dropout",
+         training, kFraction}),
     of_model<&C::attention_dropout, &G::attention_dropout>(
         "attention_dropout", "Dropout probability of attention weights", kFraction, "dropout",
         training),
@@ -179,8 +185,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
     of_model<&C::attention_output_bias, &G::attention_output_bias>(
         "attention_output_bias", "Use a bias in the output projection of attention", {}, "bias"),
     of_model<&C::mlp_bias, &G::mlp_bias>("mlp_bias", "Use biases in MLPs", {}, "bias"),
-    of_model<&C::tie_weights, &G::tie_weights>("tie_weights",
-                                               "Use the token embedding as output head"),
+    of_model<&C::tie_weights, &G::tie_weights>(
+        "tie_weights", "Use the token embedding also as the weight of the output head"),
     of_model<&C::embedding_scale, &G::embedding_scale>(
         "embedding_scale", "Multiply token embeddings by this number; 0: do not", kNotNegative),
     of_model<&C::norm, &G::norm>(
@@ -188,37 +194,37 @@ constexpr auto kFields = std::to_array<ConfigField>({
     of_model<&C::norm_type, &G::norm_type>("norm_type",
                                            "Type of the norms: layer (GPT-2) or rms (Llama)"),
     of_model<&C::layer_norm_epsilon, &G::layer_norm_epsilon>(
-        "layer_norm_epsilon", "Epsilon of the norms, of either type", kFraction),
+        "layer_norm_epsilon", "Epsilon of the norms (layer and rms)", kFraction),
     of_model<&C::norm_gain_plus_one, &G::norm_gain_plus_one>(
         "norm_gain_plus_one", "Multiply by 1 + gain in norms (Gemma)"),
     of_model<&C::output_norms, &G::output_norms>(
         "output_norms", "Also normalise the outputs of attention and MLPs (Gemma 2 and 3)"),
     of_model<&C::parallel_residual, &G::parallel_residual>(
         "parallel_residual", "Compute attention and MLP of a layer from the same input (GPT-NeoX)"),
-    of_model<&C::shared_norm, &G::shared_norm>("shared_norm",
-                                               "parallel_residual: use one norm for both"),
+    of_model<&C::shared_norm, &G::shared_norm>(
+        "shared_norm", "parallel_residual: use the same norm for attention and MLP"),
     of_model<&C::position, &G::position>(
         "position", "Position encoding: learned (GPT-2), rope (Llama) or none"),
     of_model<&C::rope_theta, kRope<&RopeOptions::theta>>(
-        "rope_theta", "rope: base of the wavelengths", kNotNegative),
+        "rope_theta", "rope: base (theta) of the frequencies", kNotNegative),
     of_model<&C::rope_local_theta, &G::rope_local_theta>(
         "rope_local_theta",
-        "rope: base of the wavelengths in layers with a sliding window; 0: rope_theta",
+        "rope: base (theta) of the frequencies in layers with a sliding window; 0: rope_theta",
         kNotNegative),
     {"rotary_pct", &C::rotary_pct, "rope: rotate this share of each head's width", architecture,
      kShare},
     of_model<&C::rope_scaling, kRope<&RopeOptions::scaling>>(
         "rope_scaling",
-        "rope: extension of the context: none, linear, or llama3 (keeps short wavelengths)"),
+        "rope: method to extend the context: none, linear, or llama3 (keeps short wavelengths)"),
     of_model<&C::rope_factor, kRope<&RopeOptions::factor>>(
-        "rope_factor", "rope_scaling: extend the context by this factor", kNotNegative),
+        "rope_factor", "rope_scaling: factor by which the context is extended", kNotNegative),
     of_model<&C::low_freq_factor, kRope<&RopeOptions::low_freq_factor>>(
         "low_freq_factor",
-        "llama3: scale wavelengths that fit at most this many times into the original context",
+        "llama3: scale wavelengths longer than the original context divided by this number",
         kNotNegative),
     of_model<&C::high_freq_factor, kRope<&RopeOptions::high_freq_factor>>(
         "high_freq_factor",
-        "llama3: keep wavelengths that fit at least this many times into the original context",
+        "llama3: keep wavelengths shorter than the original context divided by this number",
         kNotNegative),
     of_model<&C::original_max_position_embeddings,
              kRope<&RopeOptions::original_max_position_embeddings>>(
@@ -237,8 +243,9 @@ constexpr auto kFields = std::to_array<ConfigField>({
     heading("Optimizer", choice<Precision>({"dtype", &C::dtype,
                                             "Precision of matrix products: float32, or bfloat16 "
                                             "(rounded operands, float32 sums)"})),
-    choice<OptimizerKind>({"optimizer", &C::optimizer,
-                           "adamw, sgd, or muon (for matrices inside layers; adamw for the rest)"}),
+    choice<OptimizerKind>(
+        {"optimizer", &C::optimizer,
+         "Optimizer: adamw, sgd, or muon (for matrices inside layers; adamw for the rest)"}),
     basic({"learning_rate", &C::learning_rate, "Highest learning rate", training, kRate}),
     {"min_lr", &C::min_lr, "Learning rate from step lr_decay_iters on", training, kRate,
      "learning_rate / 10"},
@@ -251,7 +258,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"lr_decay_iters", &C::lr_decay_iters, "Reach min_lr at this step", training, kCount,
      "max_iters"},
     {"lr_decay_fraction", &C::lr_decay_fraction,
-     "wsd: lower the learning rate in this share of lr_decay_iters, at the end", training, kShare},
+     "wsd: share of lr_decay_iters, at its end, in which the learning rate falls", training,
+     kShare},
     basic({"max_iters", &C::max_iters, "Stop after this number of steps", free, kCount}),
     {"weight_decay", &C::weight_decay, "Weight decay of tensors with two or more axes", training,
      kRate},
@@ -260,8 +268,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"momentum", &C::momentum, "SGD, Muon: momentum", training, kFraction, "0.9, with muon 0.95"},
     choice<LearningRateAdjustment>(
         {"adjust_lr_fn", &C::adjust_lr_fn,
-         "Muon: match_rms_adamw (changes of AdamW's size, so that one learning_rate suits both) or "
-         "original (smaller changes, for rates about 0.02)"}),
+         "Muon: size of updates: match_rms_adamw (as AdamW's, for the same learning_rate) or "
+         "original (smaller, for a learning_rate about 0.02)"}),
     {"ns_steps", &C::ns_steps, "Muon: iterations of Newton-Schulz", training, kIterations},
     {"grad_clip", &C::grad_clip, "Clip gradients to this global norm; 0: off", training,
      kNotNegative},
@@ -270,35 +278,35 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"eval_iters", &C::eval_iters, "Evaluate on this number of validation batches; 0: all", free,
      kCount},
     {"eval_only", &C::eval_only,
-     "Evaluate the starting model or newest checkpoint once, and write nothing", free},
+     "Evaluate the initial model or the newest checkpoint once, and write nothing", free},
     {"log_interval", &C::log_interval, "Log every N steps", free, kFromOne},
     {"always_save_checkpoint", &C::always_save_checkpoint,
      "false: save only after a better validation loss, and at the end", free},
     {"save_interval", &C::save_interval,
      "Also save a checkpoint every N steps; 0: only after evaluations", free, kCount},
     {"keep_checkpoints", &C::keep_checkpoints,
-     "Keep this number of latest checkpoints, besides the best", free, kFromOne},
+     "Keep this number of newest checkpoints, and the best one", free, kFromOne},
     {"track_heads", &C::track_heads,
      "Write scores of all heads to heads.jsonl every N steps; 0: never", free, kCount},
     {"sample_interval", &C::sample_interval,
-     "Generate a text every N steps, into samples.jsonl; 0: never", free, kCount},
-    {"sample_prompt", &C::sample_prompt, "Prompt of these texts", free},
-    {"sample_tokens", &C::sample_tokens, "Generate this number of tokens for each text", free,
-     kFromOne},
+     "Generate a text every N steps and append it to samples.jsonl; 0: never", free, kCount},
+    {"sample_prompt", &C::sample_prompt, "sample_interval: prompt of the texts", free},
+    {"sample_tokens", &C::sample_tokens,
+     "sample_interval: number of tokens to generate for each text", free, kFromOne},
     choice<OnSaveError>({"on_save_error", &C::on_save_error,
                          "If a checkpoint cannot be written: stop (exit code 3), or continue and "
                          "try again at the next one",
                          free}),
     choice<OnNan>({"on_nan", &C::on_nan,
-                   "If a loss or gradient is not finite: stop, skip (leave the step out), or "
-                   "rollback (return to the last checkpoint and continue with later data)",
+                   "If a loss or gradient is not finite: stop, skip (do not update), or rollback "
+                   "(return to the last checkpoint and continue with later data)",
                    free}),
     {"skip_spikes", &C::skip_spikes,
-     "Leave out steps whose loss is this many standard deviations above the last 128; 0: off",
+     "Skip steps whose loss is this many standard deviations above the mean of the last 128; 0: "
+     "off",
      training, kNotNegative},
     {"max_bad_updates", &C::max_bad_updates,
-     "Stop after leaving out this number of steps in a row, or returning so often to one "
-     "checkpoint",
+     "Stop after this number of skipped steps in a row, or of rollbacks to the same checkpoint",
      free, kFromOne},
     {"seed", &C::seed, "Seed of weights, data order and dropout", training, kNotNegative},
 });
@@ -590,20 +598,20 @@ std::vector<std::string> contradictions(const TrainConfig& config) {
   std::vector<std::string> lines;
   if (decays && config.min_lr > config.learning_rate) {
     lines.push_back(concat_text("min_lr ", config.min_lr, " is above learning_rate ",
-                                config.learning_rate, ": the rate rises to it"));
+                                config.learning_rate, ": the learning rate rises to min_lr"));
   }
   if (config.warmup_iters > 0 && config.max_iters > 0 &&
       schedule.warmup_steps >= config.max_iters) {
-    lines.push_back(concat_text("warmup_iters ", config.warmup_iters,
-                                " is not shorter than the run, max_iters ", config.max_iters,
-                                ": its last step has a rate of ", schedule.at(config.max_iters - 1),
-                                ", not learning_rate ", config.learning_rate));
+    lines.push_back(concat_text("warmup_iters ", config.warmup_iters, " is not below max_iters ",
+                                config.max_iters, ": the last step has the learning rate ",
+                                schedule.at(config.max_iters - 1), ", not learning_rate ",
+                                config.learning_rate));
   }
   if (decays && schedule.warmup_steps > 0 && config.lr_decay_iters >= 0 &&
       config.lr_decay_iters <= schedule.warmup_steps && schedule.warmup_steps < config.max_iters) {
     lines.push_back(concat_text("lr_decay_iters ", config.lr_decay_iters,
-                                " comes before the end of the warm-up, warmup_iters ",
-                                schedule.warmup_steps, ": the rate falls to min_lr at once"));
+                                " is not above warmup_iters ", schedule.warmup_steps,
+                                ": the learning rate falls to min_lr right after the warm-up"));
   }
   return lines;
 }

@@ -163,10 +163,10 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
       "and --wrong");
   const std::string longer(40, 'a');
   CHECK(given.refused("attribute", {"--text", longer}) ==
-        "--text: expected up to 32 tokens, the context length of the model, got 40");
+        "--text: expected at most 32 tokens, the context length of the model, got 40");
   CHECK(given.refused("patch",
                       {"--clean", longer, "--corrupt", longer, "--answer", "a", "--wrong", "b"}) ==
-        "--clean: expected up to 32 tokens, the context length of the model, got 40");
+        "--clean: expected at most 32 tokens, the context length of the model, got 40");
   CHECK(given.refused("ablate", given.with_data({"--pairs", "1"})) ==
         "--pairs: expected 0 or at least 2 heads, got 1");
   CHECK(given.refused("ablate", given.with_data({"--heads", "9.9"})) ==
@@ -201,7 +201,7 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
         "--data: expected a text file to fine-tune on");
   CHECK(given.refused("prune", given.with_data({"--heads", "0.0", "--out", out, "--finetune_iters",
                                                 "2", "--learning_rate", "0"})) ==
-        "--learning_rate: expected above 0, got 0");
+        "--learning_rate: expected a number above 0, got 0");
   CHECK(given.refused("eval", given.with_data({"--batch_size", "0"})) ==
         "--batch_size: expected at least 1, got 0");
   const std::string ids = given.folder.write("ids.bin", std::string(8, '\1'));
@@ -220,7 +220,7 @@ TEST_CASE("bench, export and info name what is missing or does not fit", "[cli]"
         "vocab_size: needed, because bench reads no data; set it in the configuration or by "
         "--vocab_size");
   CHECK(refusal({"bench", "gemm", "--signature"}) ==
-        "bench: --signature measures nothing; leave either it or the kind away");
+        "bench: --signature measures nothing; leave out --signature or the kind");
   CHECK(refusal({"bench", "generate", "--config", config, "--prompt_tokens", "0"}) ==
         "--prompt_tokens: expected at least 1, got 0");
   CHECK(refusal({"bench", "generate", "--config", config, "--new_tokens", "1"}) ==

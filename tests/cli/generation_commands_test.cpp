@@ -85,7 +85,7 @@ TEST_CASE("generate tells how long the prompt and the tokens took", "[cli]") {
       run_headlight({"generate", hello_model(folder), "--prompt", "?", "--num_samples", "2"});
   REQUIRE(result.messages().size() == 3);
   CHECK(result.messages()[0].rfind("6 tokens: the first after 0.", 0) == 0);
-  CHECK(result.messages()[0].find("(prompt of 1), then ") != std::string::npos);
+  CHECK(result.messages()[0].find("(prompt length 1), then ") != std::string::npos);
   CHECK(result.messages()[0].find(" tokens/s; ended by end_of_text") != std::string::npos);
   CHECK(result.messages()[2].rfind("2 texts of 12 tokens in ", 0) == 0);
 }

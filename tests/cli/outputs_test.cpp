@@ -113,7 +113,7 @@ TEST_CASE("a text of one token is refused by name", "[cli]") {
   const Given given;
   const std::string one = given.folder.write("one.txt", "a");
   CHECK(refusal({"eval", given.model, "--data", one}) ==
-        "error: " + one + ": expected two tokens in a row or more, got 1");
+        "error: " + one + ": expected at least two tokens in a row, got 1");
 }
 
 TEST_CASE("numbers of random draws have a bound", "[cli]") {

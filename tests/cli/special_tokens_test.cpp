@@ -114,7 +114,7 @@ TEST_CASE("a prompt of special tokens is continued as its ids are", "[cli]") {
   CHECK(refusal(changed(generate, {"--ids", "1", "--prompt", "a"})) ==
         "error: --prompt, --prompt_file, --start, --ids: expected only one of them");
   CHECK(refusal(changed(generate, {"--ids", ""})) ==
-        "error: --ids: expected ids of tokens, as 1,4093, got none");
+        "error: --ids: expected token ids, e.g. 1,4093, got none");
 }
 
 TEST_CASE("a text that spells special tokens out gets one warning with the way out", "[cli]") {
@@ -164,9 +164,9 @@ TEST_CASE("ids that no text can have are refused", "[cli]") {
   const auto refused = [&](const Arguments& options) {
     return refusal(changed({"lens", given.model}, options));
   };
-  CHECK(refused({"--ids", "1,259"}) == "error: --ids: expected ids of 0 to 258, got 259");
-  CHECK(refused({"--ids", "-1"}) == "error: --ids: expected ids of 0 to 258, got -1");
-  CHECK(refused({"--ids", ""}) == "error: --ids: expected ids of tokens, as 1,4093, got none");
+  CHECK(refused({"--ids", "1,259"}) == "error: --ids: expected ids from 0 to 258, got 259");
+  CHECK(refused({"--ids", "-1"}) == "error: --ids: expected ids from 0 to 258, got -1");
+  CHECK(refused({"--ids", ""}) == "error: --ids: expected token ids, e.g. 1,4093, got none");
   CHECK(refused({"--ids", "1,a"}) ==
         "error: --ids: expected whole numbers separated by commas, got 'a'");
   CHECK(refused({"--ids", "1", "--text", "a"}) == "error: expected either --ids or --text");

@@ -120,7 +120,7 @@ TEST_CASE("a key that others may have written is refused", "[serve]") {
   for (const fs::perms others : {fs::perms::group_write, fs::perms::others_write}) {
     CHECK(asked(own | others) ==
           "error: --api_key_file: expected a file that only its owner can write, got " + file +
-              ", which others can write as well: run chmod go-w " + file);
+              ", which others can also write; run chmod go-w " + file);
   }
   CHECK(asked(own | fs::perms::group_read).find("no_model") != std::string::npos);
 }

@@ -32,9 +32,10 @@ constexpr const char* kAblateDetails =
     "--pairs K also ablates all pairs among the K most important heads. 'beyond' is the rise "
     "of a pair minus the rises of its heads. Above 0, each head compensates for the loss of "
     "the other.\n\n"
-    "--off ablates several parts at once, with the names of --intervene (headlight generate "
-    "--help all): heads, mlp.3, attn.3, layer.3, neuron.3.17, classes of heads. Every value is "
-    "an experiment. --each mlp, attn, layer or neuron.3 ablates one such part at a time. Both "
+    "--off ablates several parts together, with the names of --intervene (headlight generate "
+    "--help all): heads, mlp.3, attn.3, layer.3, neuron.3.17, classes of heads. Each value is a "
+    "separate experiment. --each mlp, attn, layer or neuron.3 ablates one such part at a time. "
+    "Both "
     "support --mode zero and mean.\n\n"
     "--svg draws the rises: a heat map for heads and --off, a curve over layers for --each, "
     "and over neurons in descending order. --npz holds rise, rise_low and rise_high, of heads "
@@ -60,11 +61,11 @@ Options ablate_options() {
   add_window_option(options);
   options.value("text", "Measure on this text, instead of --data");
   add_ids_option(options);
-  options.value("heads", "Heads to ablate, as 0.1,2.3 or 0:1;2:3 (default: all)")
+  options.value("heads", "Heads to ablate, e.g. 0.1,2.3 or 0:1;2:3 (default: all)")
       .flag("all", "Ablate every head (the default)")
-      .choice("mode", "Replacement of a head's output", kChoiceNames<AblationMode>, "zero")
-      .value("pairs", "Also ablate all pairs among this number of most important heads", "0")
-      .value("resamples", "Resamples of the bootstrap", "1000")
+      .choice("mode", "Replacement for a head's output", kChoiceNames<AblationMode>, "zero")
+      .value("pairs", "Also ablate all pairs among the N most important heads; 0: none", "0")
+      .value("resamples", "Number of bootstrap resamples", "1000")
       .value("seed", "Seed of the bootstrap", "1337");
   add_result_options(options);
   add_part_options(options);
@@ -189,7 +190,7 @@ TokenDataset read_data(const Options& options, const Tokenizer& tokenizer) {
   }
   TokenDataset data = stream_dataset(text_tokens(options, "text", tokenizer));
   require(has_targets(data), options.given("ids") ? "--ids" : "--text",
-          ": expected two tokens or more, got ", data.token_count);
+          ": expected at least two tokens, got ", data.token_count);
   return data;
 }
 

@@ -61,10 +61,12 @@ LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences) 
 
 void add_part_options(Options& options) {
   options
-      .values("off", "Ablate these parts at once, as \"5.1, mlp.3\"; each value is an experiment")
+      .values("off",
+              "Ablate these parts together, e.g. \"5.1, mlp.3\"; each further value is a separate "
+              "experiment")
       .value("each", "Ablate each mlp, attn or layer, or each neuron of a layer (neuron.3)")
-      .value("scores", "heads.json of headlight heads, for --off with classes of heads")
-      .value("limit", "--each neuron.L: show this number of largest changes; 0: all", "20");
+      .value("scores", "File heads.json from headlight heads, for classes of heads in --off")
+      .value("limit", "--each neuron.L: show the N largest changes; 0: all", "20");
   options.paths({"scores"}).basic({"off", "each"});
 }
 

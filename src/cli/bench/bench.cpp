@@ -92,15 +92,16 @@ Options bench_options() {
                    .positional_choices = kinds});
   options.value("config", "Read the configuration from this TOML file")
       .value("steps", "train: time this number of steps", "20")
-      .value("warmup", "train: make this number of steps before them", "5")
+      .value("warmup", "train: first run this number of steps without timing", "5")
       .value("model", "generate: use this model instead of random weights")
-      .choice("weights", "generate: precision of the matrices", kChoiceNames<WeightFormat>,
+      .choice("weights", "generate: precision of the weight matrices", kChoiceNames<WeightFormat>,
               "float32")
       .value("prompt_tokens", "generate: length of the prompt in tokens", "16")
       .value("new_tokens", "generate: generate this number of tokens", "48")
       .value("rounds", "generate: repeat the generation this number of times", "3")
-      .value("lengths",
-             "attention: sequence lengths, as 64,256 (default: doubling up to block_size)")
+      .value(
+          "lengths",
+          "attention: sequence lengths, e.g. 64,256 (default: doubled each time up to block_size)")
       .flag("signature", "Print a hash of the bits that this build computes");
   add_config_options(options, default_config(), true);
   options.paths({"config", "model"})
@@ -161,7 +162,7 @@ void print(std::string_view kind, const BenchReport& report, bool as_json) {
 void bench_command(const Options& options) {
   if (options.given("signature")) {
     require(options.positionals().empty(),
-            "bench: --signature measures nothing; leave either it or the kind away");
+            "bench: --signature measures nothing; leave out --signature or the kind");
     print("signature", bench_signature(), options.json());
   } else {
     const Kind& kind = chosen_kind(options);

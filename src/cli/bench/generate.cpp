@@ -18,8 +18,8 @@ Lengths lengths_of(const Options& options, Index block) {
   const Lengths lengths{count_option(options, "prompt_tokens", 1),
                         count_option(options, "new_tokens", 2)};
   require(lengths.prompt < block && lengths.output <= block - lengths.prompt,
-          "--new_tokens: expected prompt and output to fit the block of ", block, ", got ",
-          lengths.prompt, " and ", lengths.output);
+          "--new_tokens: expected prompt and output of at most the context length, ", block,
+          ", got ", lengths.prompt, " and ", lengths.output);
   return lengths;
 }
 
@@ -129,9 +129,8 @@ BenchReport bench_generate(const BenchTask& task) {
           "first token after {:.2f} ms, with a prompt of {}: {:.0f} GFLOP/s, {:.0f} % of large "
           "products\n",
           first_ms.median, lengths.prompt, prompt_rate / 1e9, 100 * prompt_share) +
-      fmt::format(
-          "{:.1f} MB of weights a token: {:.0f} % of what the memory delivers ({:.1f} GB/s)\n",
-          bytes / 1e6, 100 * share, limit / 1e9);
+      fmt::format("{:.1f} MB of weights a token: {:.0f} % of the memory bandwidth ({:.1f} GB/s)\n",
+                  bytes / 1e6, 100 * share, limit / 1e9);
   return report;
 }
 

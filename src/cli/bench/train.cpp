@@ -173,7 +173,7 @@ std::string to_text(const BenchTask& task, const MeasuredSteps& measured, const 
           phase_text("backward", phases.backward, phases) +
           phase_text("clip and optimizer", phases.optimizer, phases);
   text += fmt::format(
-      "{:.3g} GFLOP a step, {:.1f} GFLOP/s: {:.0f} % of the {:.1f} that large products reach\n",
+      "{:.3g} GFLOP a step, {:.1f} GFLOP/s: {:.0f} % of the {:.1f} GFLOP/s of large products\n",
       summary.flops / 1e9, summary.flops_per_second / 1e9,
       100 * summary.flops_per_second / rates.own, rates.own / 1e9);
   text += fmt::format("(BLAS with threads of its own: {:.1f} GFLOP/s)\n", rates.blas / 1e9);

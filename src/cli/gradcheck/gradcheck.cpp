@@ -135,8 +135,8 @@ Options gradcheck_options() {
   Options options(command_info());
   options.value("op", "Check only this op")
       .value("eps", "Step of the central differences", "1e-6")
-      .value("rtol", "Relative tolerance", "1e-5")
-      .value("atol", "Absolute tolerance", "1e-7");
+      .value("rtol", "Largest relative difference that still counts as equal", "1e-5")
+      .value("atol", "Largest absolute difference that still counts as equal", "1e-7");
   return options;
 }
 

@@ -55,10 +55,11 @@ Options circuit_options() {
   add_intervene_options(options);
   options
       .value("edges", "Keep at most this number of edges; 0: as many as --faithfulness needs", "0")
-      .value("faithfulness", "Keep as few edges as reach this faithfulness", "0.8")
-      .value("steps", "Points of the integrated gradients; 1: the clean text only", "5")
-      .value("limit", "Show this number of rows; 0: all", "20")
-      .value("curve", "Draw faithfulness against edges to this file");
+      .value("faithfulness",
+             "Keep the fewest edges whose circuit reaches this faithfulness (above 0 to 1)", "0.8")
+      .value("steps", "Number of points of the integrated gradients; 1: the clean text only", "5")
+      .value("limit", "Show the strongest N edges; 0: all", "20")
+      .value("curve", "Draw faithfulness against the number of edges to this .svg file");
   add_result_options(options);
   options.paths({"curve"}).basic({"edges", "faithfulness", "curve"});
   return options;

@@ -31,14 +31,14 @@ constexpr const char* kPatchDetails =
     "grid instead: values of a point (see headlight generate --help all) are replaced by "
     "layer, by head (or neuron), by position or by group of tokens. Positions are those of the "
     "text. Without positions, the tokens of a longer answer are patched together with the "
-    "text. --noising reads the clean text with values of the corrupt one. --method attribution "
+    "text. --noising patches values of the corrupt text into the clean one. --method attribution "
     "estimates all parts from one gradient, as a linear approximation of patching. --method "
     "both also shows the correlation of the two (Pearson's r).\n\n"
     "--path 0.4:3.1.k passes the clean output of head 0.4 directly to the keys of head 3.1 "
     "only. All other heads and MLPs keep their output on the corrupt text. No norm is held "
     "fixed: the norm before head 3.1 is computed anew. Heads that share keys and values are "
     "patched and named together: 3.0-2.\n\n"
-    "--pairs reads JSON lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"}. Shares are then "
+    "--pairs reads JSON Lines {\"clean\", \"corrupt\", \"answer\", \"wrong\"}. Shares are then "
     "means over pairs with 95 % intervals. Texts of different lengths can be compared by "
     "groups of tokens of the clean text, given in each line or for all lines by --group "
     "end=last:\n"
@@ -75,13 +75,17 @@ Options patch_options() {
       .choices(kChoiceNames<Point>)
       .choice("by", "Parts to replace (default: head, or position for points without heads)",
               kPatchParts)
-      .value("layers", "Only these layers, as 3 or 4-8")
-      .value("positions", "Only these positions, as 3 or 4-8");
+      .value("layers", "Only these layers, e.g. 3 or 4-8 (8 included)")
+      .value("positions", "Only these positions (from 0), e.g. 3 or 4-8 (8 included)");
   add_group_option(options, "--by group");
-  options.choice("method", "Patch, estimate from a gradient, or both", kPatchMethods, "patch")
-      .value("path", "Patch one path FROM:TO.q, .k or .v, as 0.4:3.1.k")
-      .value("limit", "Show this number of rows of a grid; 0: all", "20")
-      .flag("noising", "Read the clean text with values of the corrupt one");
+  options
+      .choice("method", "Patch the values, estimate the effect from a gradient, or both",
+              kPatchMethods, "patch")
+      .value("path",
+             "Patch one path from a head to the query, key or value input of a later head: "
+             "FROM:TO.q, .k or .v, e.g. 0.4:3.1.k")
+      .value("limit", "Show the strongest N cells of a grid; 0: all", "20")
+      .flag("noising", "Patch values of the corrupt text into the clean one");
   add_result_options(options);
   add_intervene_options(options);
   options.basic({"point", "by", "path"});

@@ -323,7 +323,7 @@ std::vector<ResultGrid> grids_of(const Report& report) {
 ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {
   const std::string agreement = agreement_text(report);
   return {
-      .title = "What " + std::string(name_of(report.options.point)) + " carries",
+      .title = "Difference carried by " + std::string(name_of(report.options.point)),
       .note = concat_text(report.caution, report.caution.empty() ? "" : ". ",
                           differences_text(report), agreement.empty() ? "" : "; ", agreement, "."),
       .grids = grids};
@@ -384,7 +384,7 @@ void show_path(const Options& options, const LoadedModel& loaded, const Patching
   const std::size_t dot = text.rfind('.');
   const bool has_end = text.ends_with(".q") || text.ends_with(".k") || text.ends_with(".v");
   require(colon != std::string::npos && has_end && dot > colon,
-          "--path: expected FROM:TO.q, .k or .v, as 0.4:3.1.k, got '", text, "'");
+          "--path: expected FROM:TO.q, .k or .v, e.g. 0.4:3.1.k, got '", text, "'");
   const auto head = [&](const std::string& name) {
     const HeadSet heads = HeadSet::parse(name);
     require(heads.size() == 1, "--path: expected one head, got '", name, "'");

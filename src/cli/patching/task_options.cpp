@@ -76,10 +76,10 @@ std::pair<std::size_t, std::size_t> span_of(const std::string& wanted, const std
   for (std::size_t at = bytes.find(text); at != bytes.npos; at = bytes.find(text, at + 1)) {
     found.push_back(at);
   }
-  require(!found.empty(), "expected a part of the clean text, or positions of tokens, got '", text,
+  require(!found.empty(), "expected words of the clean text, or positions of tokens, got '", text,
           "'");
   require(is_numbered || found.size() == 1, "'", text, "' appears ", found.size(),
-          " times in the clean text; choose one, as '", text, "#1'");
+          " times in the clean text; choose one, e.g. '", text, "#1'");
   const std::size_t number = is_numbered ? std::stoul(wanted.substr(sign + 1)) : 1;
   require(number >= 1 && number <= found.size(), "expected '", text, "#1' to #", found.size(),
           ", got #", number);
@@ -202,11 +202,13 @@ bool has_several(const std::vector<PatchingTask>& tasks) {
 }  // namespace
 
 void add_pair_options(Options& options) {
-  options.value("clean", "Text with the wanted answer")
-      .value("corrupt", "Text with the same number of tokens and another answer")
-      .value("answer", "Answer to the clean text, of one or more tokens")
-      .value("wrong", "Answer to the corrupt text")
-      .value("pairs", "Read clean, corrupt, answer and wrong from these JSON lines instead");
+  options.value("clean", "Clean text, which --answer follows")
+      .value("corrupt", "Corrupt text of the same number of tokens, which --wrong follows")
+      .value("answer", "Right answer, after --clean (default: the most probable token)")
+      .value("wrong", "Wrong answer, after --corrupt (default: the most probable token)")
+      .value("pairs",
+             "Read pairs from this JSON Lines file (fields clean, corrupt, answer, wrong) instead "
+             "of the options of those names");
   add_special_tokens_option(options);
   options.paths({"pairs"}).basic({"clean", "corrupt", "answer", "wrong", "pairs"});
 }
@@ -219,7 +221,7 @@ void add_group_option(Options& options, const std::string& with) {
 
 PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
   for (const char* name : {"clean", "corrupt"}) {
-    require(options.given(name), "--", name, ": is missing");
+    require(options.given(name), "--", name, ": expected a text (or use --pairs)");
   }
   const Tokenizer& tokenizer = *loaded.tokenizer;
   PatchingTask task{.clean = block_tokens(options, "clean", loaded),
@@ -264,7 +266,7 @@ std::vector<PatchingTask> read_pairs(const Options& options, const LoadedModel& 
     }
   }
   require(!pairs.empty(), path.string(),
-          ": expected JSON lines with clean, corrupt, answer, wrong");
+          ": expected JSON Lines with clean, corrupt, answer, wrong");
   warn_about_special_names(texts, *loaded.tokenizer, shown(path));
   return pairs;
 }

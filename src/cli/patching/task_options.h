@@ -17,7 +17,7 @@ extern const std::string kExamplePair;
 extern const char* const kTaskDetails;
 
 // Adds --clean, --corrupt, --answer, --wrong and --special_tokens. Also adds --pairs, a file of
-// JSON lines with these keys.
+// JSON Lines with these keys.
 void add_pair_options(Options& options);
 // Adds --group; `with` names the options that it requires.
 void add_group_option(Options& options, const std::string& with);

@@ -8,9 +8,10 @@ namespace headlight::cli {
 
 void add_intervene_options(Options& options) {
   options.value("intervene",
-                "Change activations, as \"off 5.1, mlp.3\" (see headlight generate --help all)");
+                "Change activations, e.g. \"off 5.1, mlp.3\" (see headlight generate --help all)");
   if (!options.has("scores")) {
-    options.value("scores", "heads.json of headlight heads, for --intervene with classes of heads");
+    options.value("scores",
+                  "File heads.json from headlight heads, for classes of heads in --intervene");
   }
   options.paths({"scores"});
 }

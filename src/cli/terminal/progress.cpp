@@ -93,9 +93,9 @@ void TrainProgress::on_start(const RunPlan& plan) {
                        model.n_embd, ", block ", model.block_size, ", vocabulary ",
                        model.vocab_size, ": ", grouped(plan.model.parameter_count()),
                        " parameters"));
-  log_info("data: " + grouped(plan.train.token_count) + " tokens to train on (" +
-           grouped(plan.batches_per_epoch) + " batches an epoch), " +
-           grouped(plan.validation.token_count) + " to evaluate on");
+  log_info("data: " + grouped(plan.train.token_count) + " training tokens (" +
+           grouped(plan.batches_per_epoch) + " batches per epoch), " +
+           grouped(plan.validation.token_count) + " validation tokens");
   log_info(memory_text(plan.memory));
   watch_ = {};
 }

@@ -14,7 +14,7 @@
 namespace headlight::cli {
 
 void add_ids_option(Options& options) {
-  options.value("ids", "Token ids instead of --text, as 1,4093; no token is added");
+  options.value("ids", "Token ids instead of --text, e.g. 1,4093; no token is added");
 }
 
 bool gives_text(const Options& options) {
@@ -27,12 +27,12 @@ bool gives_text(const Options& options) {
 std::vector<std::int32_t> ids_option(const Options& options, const Tokenizer& tokenizer) {
   std::vector<std::int32_t> ids = transformed(
       options.integers("ids"), [&](Index id) { return checked_id(id, tokenizer, "--ids"); });
-  require(!ids.empty(), "--ids: expected ids of tokens, as 1,4093, got none");
+  require(!ids.empty(), "--ids: expected token ids, e.g. 1,4093, got none");
   return ids;
 }
 
 std::int32_t checked_id(Index id, const Tokenizer& tokenizer, const std::string& where) {
-  require(id >= 0 && id < tokenizer.vocab_size(), where, ": expected ids of 0 to ",
+  require(id >= 0 && id < tokenizer.vocab_size(), where, ": expected ids from 0 to ",
           tokenizer.vocab_size() - 1, ", got ", id);
   return static_cast<std::int32_t>(id);
 }
@@ -83,7 +83,7 @@ std::vector<std::int32_t> block_tokens(const Options& options, const std::string
   std::vector<std::int32_t> tokens = text_tokens(options, name, *loaded.tokenizer);
   const Index block = loaded.model->config().block_size;
   require(std::ssize(tokens) <= block, "--", options.given(name) ? name : "ids",
-          ": expected up to ", block, " tokens, the context length of the model, got ",
+          ": expected at most ", block, " tokens, the context length of the model, got ",
           tokens.size());
   return tokens;
 }
@@ -115,7 +115,7 @@ std::int32_t token_of(const std::string& text, const std::string& about,
   require_utf8(text, about);
   const std::vector<std::int32_t> ids = tokenizer.encode(text);
   const bool one_after_blank = ids.size() != 1 && is_one_behind_blank(text, tokenizer);
-  require(ids.size() == 1, about, ": expected the text of one token, or its number as #42, got ",
+  require(ids.size() == 1, about, ": expected the text of one token, or its id, e.g. #42, got ",
           ids.size(), " tokens in '", text, "'",
           one_after_blank ? concat_text("; with a leading space, ' ", text, "', it is one")
                           : std::string());
@@ -130,8 +130,7 @@ std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& 
     std::vector<std::int32_t> ids;
     std::istringstream words(text);
     for (std::string word; words >> word;) {
-      require(is_numbered(word), about, ": expected numbers of tokens, as #42 #7, got '", text,
-              "'");
+      require(is_numbered(word), about, ": expected token ids, e.g. #42 #7, got '", text, "'");
       ids.push_back(numbered_token(word, about, tokenizer));
     }
     return ids;
@@ -143,7 +142,7 @@ std::vector<std::int32_t> tokens_of(const std::string& text, const std::string& 
   }
   require(!ids.empty(), about, ": expected a text, got none");
   require(std::ranges::count(ids, tokenizer.unknown()) == 0, about,
-          ": the tokenizer has no tokens for all of '", text, "'");
+          ": the tokenizer cannot encode all of '", text, "'");
   if (is_one_behind_blank(text, tokenizer)) {
     log_warning(concat_text(place, about, ": '", text, "' is ", ids.size(),
                             " tokens; with a leading space, ' ", text, "', it is one"));

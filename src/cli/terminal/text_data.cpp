@@ -28,9 +28,9 @@ void warn_about(const Tokenizer& tokenizer) {
 
 void add_format_options(Options& options) {
   options
-      .choice("documents", "Split plain text into documents at", kChoiceNames<DocumentSplit>,
+      .choice("documents", "Where plain text is split into documents", kChoiceNames<DocumentSplit>,
               "none")
-      .value("separator", "Text between documents, for --documents token", "<|endoftext|>")
+      .value("separator", "Text between documents, with --documents token", "<|endoftext|>")
       .value("jsonl", kJsonlHelp);
   options.basic({"documents"});
 }
@@ -82,7 +82,7 @@ void add_window_option(Options& options) {
       .value("window", "Limit the context to this number of tokens; 0: the model's context length",
              "1024")
       .choice("bos",
-              "Begin texts, documents and windows with the model's begin token (auto: as its "
+              "Begin texts, documents and windows with the model's begin token (auto: if its "
               "prompts do)",
               kChoiceNames<BeginToken>, "auto");
 }
@@ -171,7 +171,7 @@ TokenDataset read_text_data(const Options& options, const std::vector<TextFile>&
         data.window_begin < 0 ? "no special token" : tokenizer.special_name(data.window_begin),
         "; see --bos"));
   }
-  require(has_targets(data), names_of(files), ": expected two tokens in a row or more, got ",
+  require(has_targets(data), names_of(files), ": expected at least two tokens in a row, got ",
           data.token_count);
   if (const Index unknown = count_token(data, tokenizer.unknown()); unknown > 0) {
     log_warning(concat_text(names_of(files), ": ", unknown, " of ", data.token_count,

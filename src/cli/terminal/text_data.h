@@ -22,8 +22,8 @@ inline constexpr const char* kTextsOrIdsHelp =
     "folder, or a pattern like 'books/*.txt'; - is standard input";
 
 inline constexpr const char* kJsonlHelp =
-    "Key of the text in JSON lines, one document per line. Without it, the key is 'text' in .jsonl "
-    "files, and other files are plain text";
+    "Read JSON Lines, one document per line, with the text under this key; without it, .jsonl "
+    "files have the key 'text', other files are plain text";
 
 // Adds --documents, --separator and --jsonl.
 void add_format_options(Options& options);
@@ -60,7 +60,7 @@ std::vector<std::string> text_documents(const Options& options);
 std::vector<TextFile> find_texts(const std::vector<std::string>& names,
                                  std::string_view token_file = kTrainFile);
 
-inline constexpr const char* kTokenDtypeHelp = "Type of the ids in .bin files";
+inline constexpr const char* kTokenDtypeHelp = "Data type of the ids in .bin files";
 
 // Reads the text of option `name` as the model sees it. Throws Error if files are missing or
 // invalid. `token_file`: preferred file in a folder of token files.

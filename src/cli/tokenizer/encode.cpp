@@ -31,13 +31,13 @@ Options tokenizer_encode_options() {
        .positional = "TOKENIZER [FILE ...]",
        .details =
            "Prints the ids of a text on one line, or one line for each of several files or "
-           "JSON lines. Names of special tokens in the text are read as those tokens, as in "
+           "JSON Lines. Names of special tokens in the text are read as those tokens, as in "
            "Hugging Face tokenizers. With --special_tokens off they are plain text, as in "
            "other commands. Files of any length are read in parts, without changes. Byte-level "
            "tokenizers accept any bytes.\n\n"
            "--out writes the ids as nanoGPT's train.bin: little-endian numbers of 16 bits, or "
            "32 if the vocabulary is above 65,536. It prints the number of tokens. "
-           "<|endoftext|> follows each of several files or JSON lines, as in nanoGPT's "
+           "<|endoftext|> follows each of several files or JSON Lines, as in nanoGPT's "
            "prepare.py.\n\n"
            "--shard_tokens writes a folder --out of such files, shard_000000.bin ..., with at "
            "most this number of tokens each. It encodes on all threads, and <|endoftext|> "
@@ -45,7 +45,7 @@ Options tokenizer_encode_options() {
            "Megatron-LM). The folder also gets tokenizer.json and shards.json, which records "
            "texts, tokenizer and progress: the same command continues an interrupted encoding. "
            "headlight train --data FOLDER reads it with every batching.\n\n"
-           "JSON keys: ids (a list; a list for each of several files or JSON lines). With "
+           "JSON keys: ids (a list; a list for each of several files or JSON Lines). With "
            "--out: tokens, bytes, file, token_dtype. With --shard_tokens: folder, shards, "
            "found (before), documents, tokens, token_dtype.",
        .examples = {"headlight tokenizer encode runs/bpe --text \"Once upon a time\"",
@@ -58,7 +58,8 @@ Options tokenizer_encode_options() {
   add_format_options(options);
   options.value("out", "Write the ids to this file or folder instead of printing them")
       .value("shard_tokens", "Write a folder of files with at most this number of tokens each")
-      .choice("token_dtype", "Type of the ids in that file (auto: as the vocabulary needs)",
+      .choice("token_dtype",
+              "Data type of the ids in that file (auto: the smallest for the vocabulary)",
               kChoiceNames<TokenDtype>, "auto");
   add_special_tokens_option(options, "on");
   options.alias("data", "file").alias("shard_size", "shard_tokens");

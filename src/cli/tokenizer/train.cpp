@@ -29,7 +29,7 @@ Options tokenizer_train_options() {
            "pre-tokenizer and alphabet. Writes a tokenizer.json for their libraries.\n\n"
            "Each line of a file is a separate text, as in Tokenizer.train(files). --sequences "
            "text takes each file as one text, so that indented lines are split as by GPT-2's "
-           "pattern. Each text of JSON lines is treated in the same way. Files must be UTF-8. "
+           "pattern. Each text of JSON Lines is treated in the same way. Files must be UTF-8. "
            "They are read in parts, without changes.\n\n"
            "JSON keys: vocab_size, merges, bytes (read), seconds, directory.",
        .examples = {"headlight tokenizer train book.txt --vocab_size 4096 --out runs/bpe",
@@ -41,8 +41,9 @@ Options tokenizer_train_options() {
              "Learn this number of tokens: special tokens, the 256 bytes, and one for each merge")
       .value("special_tokens", "Names of special tokens, in the order of their ids",
              std::string(kEndOfTextName))
-      .value("min_frequency", "Merge only pairs that occur this number of times", "0")
-      .choice("sequences", "Each text is a line, or the text of a whole file", kSequences, "line")
+      .value("min_frequency", "Merge only pairs that occur at least this number of times", "0")
+      .choice("sequences", "Take each line, or the whole text of each file, as one text",
+              kSequences, "line")
       .value("out", "Write tokenizer.json and tokenizer_config.json to this folder")
       .flag("force", "Replace an existing tokenizer");
   options.paths({"data", "out"});

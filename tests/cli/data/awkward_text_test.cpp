@@ -186,7 +186,7 @@ TEST_CASE("byte order mark, line ends and zero bytes are kept by encode, unified
   CAPTURE(trained.err);
   CHECK(trained.exit_code == 0);
   // Without the byte order mark and two carriage returns, nine bytes remain.
-  CHECK(trained.err.find("data: 9 tokens to train on") != std::string::npos);
+  CHECK(trained.err.find("data: 9 training tokens") != std::string::npos);
 }
 
 TEST_CASE("a file that shrinks while it is read is an error that says where it ends") {

@@ -80,8 +80,8 @@ TEST_CASE("training takes several files in every way that a user would try", "[c
   const Arguments first{"--data", given.a, given.b};
   const std::string expected = counts(given.trained("first", first));
   // Of the 800 bytes of each file, the last 80 are for validation. One token separates the files.
-  CHECK(expected.starts_with("data: 1,441 tokens to train on ("));
-  CHECK(expected.ends_with("161 to evaluate on"));
+  CHECK(expected.starts_with("data: 1,441 training tokens ("));
+  CHECK(expected.ends_with("161 validation tokens"));
   const std::string weights = weights_of(given.folder.at("first"));
   given.folder.write("list.toml", "data = [\"" + given.a + "\", \"" + given.b + "\"]\n");
   std::filesystem::create_directory(given.folder.at("texts"));
@@ -147,13 +147,13 @@ TEST_CASE("a configuration may stand behind the files, a pattern of nothing is n
 TEST_CASE("validation data takes several files, too", "[cli]") {
   const Given given;
   CHECK(counts(given.trained("run", {"--data", given.a, "--validation_data", given.a, given.b}))
-            .ends_with("1,601 to evaluate on"));
+            .ends_with("1,601 validation tokens"));
 }
 
 TEST_CASE("JSON lines are documents for training, whatever documents says", "[cli]") {
   const Given given;
   const std::string expected = counts(given.trained("plain", {"--data", given.json}));
-  CHECK(expected.starts_with("data: 756 tokens to train on ("));
+  CHECK(expected.starts_with("data: 756 training tokens ("));
   CHECK(counts(given.trained("lines", {"--data", given.json, "--documents", "blank_line"})) ==
         expected);
   given.trained("bucketed", {"--data", given.json, "--batching", "bucketed"});
@@ -349,7 +349,7 @@ TEST_CASE("files that cannot be meant are refused, and short ones trained on who
   CHECK(refusal({"tokenizer", "train", nothing, "--vocab_size", "300", "--out",
                  given.folder.at("none")}) == "error: " + nothing + ": is empty");
   const std::string one = given.folder.write("one.txt", "x");
-  CHECK(counts(given.trained("short", {"--data", given.a, one})).ends_with("to evaluate on"));
+  CHECK(counts(given.trained("short", {"--data", given.a, one})).ends_with("validation tokens"));
 }
 
 }  // namespace data_files_test

@@ -103,7 +103,7 @@ TEST_CASE("a file that has a colon in its name is that file", "[cli][train]") {
   const std::string odd = given.folder().write("a.txt:2", std::string(500, 'x'));
   const std::string messages =
       run_headlight(given.train("run", {"--data", odd, "--tokenizer", "char"})).err;
-  CHECK(messages.find("450 tokens to train on") != std::string::npos);
+  CHECK(messages.find("450 training tokens") != std::string::npos);
 }
 
 TEST_CASE("weighted token files train to the bits of their weighted texts", "[cli][train]") {

@@ -129,7 +129,7 @@ TEST_CASE("ids of 16 and 32 bits, with and without llm.c's header, train to the 
         train(folder.write(name + ".bin", bytes), folder.at(name), {"--tokenizer", "byte"});
     arguments = changed(std::move(arguments), more);
     const std::string messages = messages_of(arguments);
-    CHECK(contains(messages, "data: 360 tokens to train on"));
+    CHECK(contains(messages, "data: 360 training tokens"));
     CHECK(contains(messages, "read as 32-bit ids") == (name == "found"));
     return weights_of(folder.at(name));
   };

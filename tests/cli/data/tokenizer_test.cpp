@@ -241,7 +241,7 @@ TEST_CASE("tokenizer refuses what does not fit by name", "[cli]") {
         "error: " + folder.at("x.jsonl") +
             ": line 1: expected a JSON object or string, got number");
   CHECK(refusal({"tokenizer", "decode", bpe, "--ids", "1,300"}) ==
-        "error: --ids: expected ids of 0 to 299, got 300");
+        "error: --ids: expected ids from 0 to 299, got 300");
   CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("odd.bin", "abc")}) ==
         "error: " + folder.at("odd.bin") + ": 3 bytes are not a whole number of 16-bit token ids");
   CHECK(refusal({"tokenizer", "decode", bpe, "--file", folder.write("ids", "1 x")}) ==

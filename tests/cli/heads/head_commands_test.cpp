@@ -347,7 +347,8 @@ TEST_CASE("patch replaces parts of any point, for many pairs, and along a path",
                 {"--path: cannot be combined with"});
   check_refused(changed(one, {"--point", "resid_pots"}), {"--point: ", "did you mean resid_post?"});
   check_refused(changed(one, {"--layers", "7"}), {"--layers: expected layers 0 to 1"});
-  check_refused({"patch", given.model, "--clean", "a"}, {"--corrupt: is missing"});
+  check_refused({"patch", given.model, "--clean", "a"},
+                {"--corrupt: expected a text (or use --pairs)"});
   const std::string bad = given.folder.write("bad.jsonl", "{\"clean\": \"a\"}\n");
   check_refused({"patch", given.model, "--pairs", bad}, {"bad.jsonl: line 1: ", "\"corrupt\""});
 }
@@ -441,7 +442,7 @@ TEST_CASE("ablate refuses parts that make no sense in one line", "[cli]") {
   CHECK(refused({"--scores", "heads.json"}) == "error: --scores: needs --off");
   CHECK(refused({"--text", "abc"}) == "error: expected either --text or --data");
   CHECK(refusal({"ablate", given.model, "--text", "a"}) ==
-        "error: --text: expected two tokens or more, got 1");
+        "error: --text: expected at least two tokens, got 1");
   CHECK(refusal({"ablate", given.model, "--text", "abc", "--documents", "line"}) ==
         "error: --documents: cannot be combined with --text");
   CHECK(refused({"--svg", given.text}).find("is not a .svg file") != std::string::npos);

@@ -299,7 +299,7 @@ TEST_CASE("scores of heads are refused for another model, and doubted without it
   const ProgramResult result = run_headlight(doubted);
   CHECK(result.exit_code == 0);
   REQUIRE(result.messages().size() == 1);
-  CHECK(result.messages()[0].find("does not name the model") != std::string::npos);
+  CHECK(result.messages()[0].find("contains no model_fingerprint") != std::string::npos);
 }
 
 }  // namespace heads_test

@@ -54,8 +54,7 @@ TEST_CASE("patch measures answers of several tokens", "[cli]") {
   circuit[0] = "circuit";
   CHECK(report_of(circuit)["clean_difference"].get<double>() ==
         Approx(heads["clean_difference"].get<double>()).margin(1e-5));
-  check_refused(changed(one, {"--answer", "#1 2"}),
-                {"--answer: expected numbers of tokens", "#1 2"});
+  check_refused(changed(one, {"--answer", "#1 2"}), {"--answer: expected token ids", "#1 2"});
   check_refused(changed(one, {"--answer", "#999"}), {"--answer: expected a token from #0"});
   check_refused(changed(one, {"--answer", std::string(40, 'q')}),
                 {"--answer: ", "context length of"});
@@ -107,7 +106,7 @@ TEST_CASE("patch compares texts of different lengths by groups of tokens", "[cli
   check_refused(with_group("owl"), {"--group: expected NAME=TEXT or NAME=POSITIONS, got 'owl'"});
   check_refused(with_group("a=owl"), {"--group: 'owl' appears 2 times", "'owl#1'"});
   check_refused(with_group("a=owl#3"), {"--group: expected 'owl#1' to #2, got #3"});
-  check_refused(with_group("a=cat"), {"--group: expected a part of the clean text", "'cat'"});
+  check_refused(with_group("a=cat"), {"--group: expected words of the clean text", "'cat'"});
   check_refused(with_group("a=5-17"), {"--group: expected positions from 0 to 16, got 5-17"});
   check_refused(changed(one, {"--by", "group"}), {"--group: expected groups of tokens, got none"});
   check_refused(changed(with_group("a=1"), {"--by", "head"}), {"--group: needs --by group"});

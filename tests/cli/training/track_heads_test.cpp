@@ -178,7 +178,7 @@ TEST_CASE("heads over time doubts births that few places were measured for", "[c
   as_json.emplace_back("--json");
   run.folder.write("heads.jsonl", few);
   const std::string text = run_headlight(ask).out;
-  CHECK(holds(text, "caution: scores of 500 places of text and 8 of repeated tokens do not"));
+  CHECK(holds(text, "caution: scores of 500 positions of text and 8 of repeated tokens do not"));
   CHECK(holds(text, "at a training loss of 2.500 ?\n"));
   CHECK(Json::parse(run_headlight(as_json).out)["births"][0]["settled"] == false);
   run.folder.write("heads.jsonl", many);

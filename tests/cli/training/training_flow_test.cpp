@@ -210,7 +210,7 @@ TEST_CASE("a terminal of any width gets lines that fit it, and colours unless re
   CHECK(line.find("norm ") == std::string::npos);
   CHECK(drawn.find(yellow) != std::string::npos);
   const std::string plain = shown(80, {"NO_COLOR=1"});
-  CHECK(plain.find("warning: warmup_iters 9 is not shorter") != std::string::npos);
+  CHECK(plain.find("warning: warmup_iters 9 is not below") != std::string::npos);
   CHECK(plain.find(yellow) == std::string::npos);
 }
 
