@@ -43,7 +43,7 @@ Index checked_context(const std::vector<ServedModel>& models, const ServeOptions
   Index most_positions = 0;
   for (const ServedModel& model : models) {
     require_value(!model.name.empty() && names.insert(model.name).second, "models",
-                  "expected a name for each, got '", escaped(model.name), "' twice");
+                  "expected a different name for each, got '", escaped(model.name), "' twice");
     const GptConfig& config = model.loaded.model->config();
     const Index positions = context_tokens(options, config.block_size);
     bytes += position_bytes(config) * static_cast<double>(positions);

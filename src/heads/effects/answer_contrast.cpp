@@ -23,8 +23,8 @@ void check_answer(const std::vector<std::int32_t>& answer, const LanguageModel& 
   }
   const std::size_t read = length + answer.size() - 1;
   require_value(answer.size() == 1 || static_cast<Index>(read) <= model.block_size(), name,
-                "expected it to fit the context length of ", model.block_size(),
-                " tokens after a text of ", length, ", got ", answer.size(), " tokens");
+                "the context length of ", model.block_size(), " tokens is too short for a text of ",
+                length, " and an answer of ", answer.size(), " tokens");
 }
 
 void check_task(const PatchingTask& task, const LanguageModel& model) {
