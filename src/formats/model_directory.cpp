@@ -50,7 +50,7 @@ StoredModel open_model(const fs::path& path) {
     keys += (keys.empty() ? "" : ", ") + escaped(key);
   }
   return {read.config, ModelWeights(safetensors_weights(path), read.family->layout),
-          keys.empty() ? "" : concat_text(shown(path / "config.json"), ": not used: ", keys)};
+          keys.empty() ? "" : concat_text(shown(path / "config.json"), ": ignored keys: ", keys)};
 }
 
 void check(const StoredModel& model, const WarningSink& warn) {

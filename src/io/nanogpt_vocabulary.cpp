@@ -130,8 +130,8 @@ class PickleReader {
         recall(take_number(4));
         break;
       default:
-        fail(name_, ": byte ", bytes_.size() - rest_.size() - 1, ": operation ", operation,
-             " of a pickle, which nanoGPT's dictionary of vocab_size, itos and stoi does not need");
+        fail(name_, ": byte ", bytes_.size() - rest_.size() - 1, ": pickle operation ", operation,
+             " is not supported; expected nanoGPT's meta.pkl of vocab_size, itos and stoi");
     }
   }
 
@@ -145,7 +145,7 @@ class PickleReader {
     require(number < std::ssize(memo_), name_, ": is damaged: refers to a missing value");
     const Value& value = memo_[static_cast<std::size_t>(number)];
     const bool is_text = value.kind == Value::Kind::character || value.kind == Value::Kind::key;
-    require(is_text, name_, ": refers to a dictionary twice");
+    require(is_text, name_, ": refers to a dictionary twice, which is not supported");
     stack_.push_back(value);
   }
 

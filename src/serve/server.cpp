@@ -50,7 +50,8 @@ Index checked_context(const std::vector<ServedModel>& models, const ServeOptions
     most_positions = std::max(most_positions, positions);
   }
   const std::string missing = missing_memory(bytes);
-  require_value(missing.empty(), "ctx_size", "keys and values take up to ", missing);
+  require_value(missing.empty(), "ctx_size",
+                "keys and values do not fit in memory: they take up to ", missing);
   return most_positions;
 }
 

@@ -296,8 +296,8 @@ TEST_CASE("tensors that do not fit config.json are named in one line") {
   SECTION("another vocabulary, however large") {
     change_config(directory, {{"vocab_size", 16000000}});
     CHECK(contains(load_error(directory),
-                   "transformer.wte.weight: expected shape [16000000, 9], as config.json says, "
-                   "got [259, 9]"));
+                   "transformer.wte.weight: expected shape [16000000, 9] according to "
+                   "config.json, got [259, 9]"));
   }
   SECTION("pickles of PyTorch") {
     fs::rename(directory / "model.safetensors", directory / "pytorch_model.bin");

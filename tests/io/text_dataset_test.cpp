@@ -172,7 +172,7 @@ TEST_CASE("Hangul in single letters gets one line", "[io]") {
   };
   CHECK(lines("a " + decomposed) ==
         std::vector<std::string>{"a.txt: contains decomposed Hangul (NFD), which most models have "
-                                 "not learned; compose it with uconv -x nfc"});
+                                 "not learned; convert it with uconv -x nfc"});
   CHECK(lines("\ud55c\u3131\u3161\u1ea5").empty());  // a syllable, single letters
   CHECK(warnings_of("a.jsonl", "\"" + decomposed + "\"", DocumentSplit::none).size() == 1);
 }
