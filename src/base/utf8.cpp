@@ -88,7 +88,7 @@ Index character_count(std::string_view text) {
 void append_utf8(char32_t code_point, std::string& text) {
   const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
   require(code_point <= 0x10FFFF && !surrogate, "[append_utf8] ",
-          static_cast<std::uint32_t>(code_point), " is not a Unicode character");
+          static_cast<std::uint32_t>(code_point), " is not a valid Unicode code point");
   utf8::append(static_cast<std::uint32_t>(code_point), std::back_inserter(text));
 }
 

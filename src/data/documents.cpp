@@ -77,7 +77,8 @@ std::vector<std::string_view> find_documents(std::string_view text,
 std::vector<std::string> split_documents(std::string_view text,
                                          const DocumentSplitOptions& options) {
   const std::vector<std::string_view> documents = find_documents(text, options);
-  require_value(!documents.empty(), "documents", "expected at least one in the text, got none");
+  require_value(!documents.empty(), "documents",
+                "expected at least one document in the text, got none");
   return {documents.begin(), documents.end()};
 }
 

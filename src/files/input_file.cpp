@@ -46,7 +46,7 @@ void InputFile::read(Index offset, std::span<std::byte> bytes) const {
     if (count < 0) {
       fail_system("read", path_, errno);
     }
-    require(count > 0, shown(path_), ": ends at byte ", offset, ", expected more");
+    require(count > 0, shown(path_), ": is cut off: it ends at byte ", offset);
     bytes = bytes.subspan(static_cast<std::size_t>(count));
     offset += count;
   }
@@ -57,10 +57,10 @@ void InputFile::require_unchanged() const {
   if (::fstat(descriptor_.number(), &status) != 0) {
     fail_system("inspect", path_, errno);
   }
-  require(status.st_size == size_, shown(path_), ": has changed while it was in use: it had ",
-          size_, " bytes, now ", status.st_size);
+  require(status.st_size == size_, shown(path_), ": changed while it was in use: it had ", size_,
+          " bytes, now ", status.st_size);
   require(time_of(status) == modified_, shown(path_),
-          ": has changed while it was in use: another program has written to it");
+          ": changed while it was in use: another program has written to it");
 }
 
 std::string read_whole_file(const std::filesystem::path& path, Index max_bytes) {

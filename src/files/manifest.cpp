@@ -80,7 +80,7 @@ void verify_file(const fs::path& path, const Json& entry, const std::string& man
   require(entry.is_object() && entry.size() == 2 && entry.contains("size") &&
               entry["size"].is_natural() && entry.contains("xxh3_64") &&
               entry["xxh3_64"].is_string(),
-          manifest, ": the entry of ", shown(path), " is not a size and an xxh3_64");
+          manifest, ": the entry of ", shown(path), " must have a size and an xxh3_64 alone");
   std::error_code ignored;
   const fs::file_type type = fs::symlink_status(path, ignored).type();
   require(type != fs::file_type::not_found, shown(path), ": missing, but listed in ", manifest);
@@ -88,11 +88,11 @@ void verify_file(const fs::path& path, const Json& entry, const std::string& man
   const InputFile file(path);
   const auto size = entry["size"].natural();
   require(static_cast<std::uint64_t>(file.size()) == size, shown(path), ": ", file.size(),
-          " bytes, ", manifest, " says ", size);
+          " bytes, but ", manifest, " lists ", size);
   const std::string actual = checksum(file);
   const auto& expected = entry["xxh3_64"].text();
-  require(actual == expected, shown(path), ": checksum ", actual, ", ", manifest, " says ",
-          in_quotes(expected));
+  require(actual == expected, shown(path), ": its checksum is ", actual, ", but ", manifest,
+          " lists ", in_quotes(expected));
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ StoredModel open_model(const fs::path& path) {
     keys += (keys.empty() ? "" : ", ") + escaped(key);
   }
   return {read.config, ModelWeights(safetensors_weights(path), read.family->layout),
-          keys.empty() ? "" : concat_text(shown(path / "config.json"), ": not used: ", keys)};
+          keys.empty() ? "" : concat_text(shown(path / "config.json"), ": ignored keys: ", keys)};
 }
 
 void check(const StoredModel& model, const WarningSink& warn) {
@@ -65,7 +65,7 @@ void require_memory_for(const fs::path& path, const GptConfig& config, DType dty
   const auto count = static_cast<double>(count_parameters(config).total());
   const std::string missing = missing_memory(count * static_cast<double>(element_size(dtype)));
   require(missing.empty(), shown(path), ": ", static_cast<Index>(count),
-          " parameters need memory of ", missing);
+          " parameters do not fit in memory: they take ", missing);
 }
 
 // Verifies the model files against the manifest. Folders of other tools have none.
@@ -215,8 +215,8 @@ LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
                      .directory = directory};
   const Index vocabulary = loaded.model->config().vocab_size;
   const fs::path file = is_gguf_file(directory) ? directory : directory / "tokenizer.json";
-  require(loaded.tokenizer->vocab_size() <= vocabulary, shown(file), ": ",
-          loaded.tokenizer->vocab_size(), " tokens do not fit the model's vocabulary of ",
+  require(loaded.tokenizer->vocab_size() <= vocabulary, shown(file), ": the tokenizer has ",
+          loaded.tokenizer->vocab_size(), " tokens, more than the model's vocabulary of ",
           vocabulary);
   return loaded;
 }

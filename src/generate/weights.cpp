@@ -32,7 +32,7 @@ void require_decoder_memory(const GptConfig& config, WeightFormat format) {
       others.push_back(name);
     }
   }
-  fail_value("weights", name_of(format), " needs memory of ", missing, "; ",
+  fail_value("weights", name_of(format), " weights do not fit in memory: they take ", missing, "; ",
              others.empty() ? "no other format fits" : listed(others) + " would fit");
 }
 

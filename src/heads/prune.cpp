@@ -133,7 +133,8 @@ FullSize full_size(const HeadLayout& kept, Index heads, Index width) {
   while (size < least && !has_even_groups(kept, size)) {
     ++size;
   }
-  require_value(has_even_groups(kept, size), "key_groups", "these heads do not form even groups");
+  require_value(has_even_groups(kept, size), "key_groups",
+                "expected key heads that each serve equally many consecutive query heads");
   const Index whole = (least + size - 1) / size * size;
   Index count = whole;
   while (count <= width && width % count != 0) {

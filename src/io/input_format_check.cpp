@@ -87,7 +87,7 @@ bool has_decomposed_hangul(std::string_view text) {
 std::string decomposed_hangul_line(std::string_view name) {
   return concat_text(name,
                      ": contains decomposed Hangul (NFD), which most models have not learned; "
-                     "compose it with uconv -x nfc");
+                     "convert it with uconv -x nfc");
 }
 
 InputFormatCheck::InputFormatCheck(const TextFile& file, const TextFormat& format)

@@ -57,7 +57,8 @@ class PickleReader {
       require(std::max(stack_.size(), memo_.size()) <= kMostValues, name_,
               ": more values than a vocabulary of characters needs");
     }
-    require(rest_.empty(), name_, ": ", rest_.size(), " bytes follow its end");
+    require(rest_.empty(), name_, ": ", rest_.size(),
+            " unexpected bytes after the end of the data");
     require(stack_.size() == 1 && stack_[0].kind == Value::Kind::dictionary, name_,
             ": expected a dictionary");
     return dictionary(stack_[0]);
@@ -129,22 +130,22 @@ class PickleReader {
         recall(take_number(4));
         break;
       default:
-        fail(name_, ": byte ", bytes_.size() - rest_.size() - 1, ": operation ", operation,
-             " of a pickle, which nanoGPT's dictionary of vocab_size, itos and stoi does not need");
+        fail(name_, ": byte ", bytes_.size() - rest_.size() - 1, ": pickle operation ", operation,
+             " is not supported; expected nanoGPT's meta.pkl of vocab_size, itos and stoi");
     }
   }
 
   void memoize(Index number) {
     require(!stack_.empty() && number == std::ssize(memo_), name_,
-            ": its references are out of order");
+            ": is damaged: its references are out of order");
     memo_.push_back(stack_.back());
   }
 
   void recall(Index number) {
-    require(number < std::ssize(memo_), name_, ": refers to a missing value");
+    require(number < std::ssize(memo_), name_, ": is damaged: refers to a missing value");
     const Value& value = memo_[static_cast<std::size_t>(number)];
     const bool is_text = value.kind == Value::Kind::character || value.kind == Value::Kind::key;
-    require(is_text, name_, ": refers to a dictionary twice");
+    require(is_text, name_, ": refers to a dictionary twice, which is not supported");
     stack_.push_back(value);
   }
 
@@ -245,7 +246,7 @@ std::vector<bool> known_ids(const Dictionary& stoi, const std::vector<Index>& ch
                       character.number != kNoCharacter && id.kind == Value::Kind::number &&
                       id.number >= 0 && id.number < std::ssize(characters) &&
                       characters[static_cast<std::size_t>(id.number)] == character.number;
-    require(fits, name, ": stoi and itos differ");
+    require(fits, name, ": stoi and itos give different ids");
     known[static_cast<std::size_t>(id.number)] = true;
   }
   return known;
@@ -279,8 +280,8 @@ CharTokenizer parse_nanogpt_vocabulary(std::string_view bytes, std::string_view 
   const Index count = entry(whole, kVocabSize, Value::Kind::number, name).number;
   const Dictionary& itos = reader.dictionary(entry(whole, kItos, Value::Kind::dictionary, name));
   const Dictionary& stoi = reader.dictionary(entry(whole, kStoi, Value::Kind::dictionary, name));
-  require(count > 0 && count == std::ssize(itos), name, ": vocab_size says ", count, ", itos has ",
-          itos.size(), " characters");
+  require(count > 0 && count == std::ssize(itos), name, ": vocab_size is ", count,
+          ", but itos has ", itos.size(), " characters");
   const std::vector<Index> characters = characters_by_id(itos, name);
   const std::vector<bool> known = known_ids(stoi, characters, name);
   const auto specials = place_of_specials(characters, known, name);

@@ -55,7 +55,7 @@ class MemberReader {
   void read(std::span<std::byte> bytes) {
     while (!bytes.empty()) {
       const zip_int64_t count = ::zip_fread(file_, bytes.data(), bytes.size());
-      require(count > 0, where_, ": ", count < 0 ? reason() : "ends early");
+      require(count > 0, where_, ": ", count < 0 ? reason() : "is cut off");
       bytes = bytes.subspan(static_cast<std::size_t>(count));
     }
   }
@@ -64,7 +64,7 @@ class MemberReader {
   void expect_end() {
     std::byte beyond{};
     const zip_int64_t count = ::zip_fread(file_, &beyond, 1);
-    require(count == 0, where_, ": ", count < 0 ? reason() : "is longer than its header says");
+    require(count == 0, where_, ": ", count < 0 ? reason() : "is longer than its header states");
   }
 
  private:
@@ -83,11 +83,11 @@ std::size_t member_bytes(const ZipArchive& archive, zip_uint64_t index, std::uin
   archive.check(::zip_stat_index(archive.get(), index, 0, &status) == 0);
   constexpr zip_uint64_t kNeeded =
       ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
-  require((status.valid & kNeeded) == kNeeded, where, ": incomplete entry");
+  require((status.valid & kNeeded) == kNeeded, where, ": its entry in the archive is incomplete");
   require(status.comp_method == ZIP_CM_STORE && status.encryption_method == ZIP_EM_NONE, where,
           ": compressed or encrypted members are not supported; write it with numpy.savez");
-  require(status.size == status.comp_size && status.size <= left, where, ": ", status.size,
-          " bytes do not fit the file");
+  require(status.size == status.comp_size && status.size <= left, where, ": expected ", status.size,
+          " bytes, more than the file has");
   left -= status.size;
   return status.size;
 }
@@ -101,12 +101,14 @@ struct Member {
 // Reads the header. The elements must fill the rest of the member exactly.
 NpyHeader read_header(MemberReader& reader, const Member& member) {
   const std::string& where = member.where;
-  require(member.bytes >= kNpyPrefixBytes, where, ": ", member.bytes, " bytes are too few");
+  require(member.bytes >= kNpyPrefixBytes, where, ": ", member.bytes,
+          " bytes are too few for a .npy array");
   std::array<std::byte, kNpyPrefixBytes> prefix{};
   reader.read(prefix);
   const std::size_t text_bytes = npy_text_bytes(prefix, where);
   const std::size_t start = kNpyPrefixBytes + text_bytes;
-  require(start <= member.bytes, where, ": header of ", text_bytes, " bytes in ", member.bytes);
+  require(start <= member.bytes, where, ": expected a header of ", text_bytes,
+          " bytes, but the member has ", member.bytes, " bytes");
   std::string text(text_bytes, '\0');
   reader.read(std::as_writable_bytes(std::span<char>(text)));
   const NpyHeader header = parse_npy_text(text, where);
@@ -141,7 +143,7 @@ std::string read_text(MemberReader& reader, std::size_t width, const std::string
   std::string text;
   for (const char32_t point : points) {
     require(point < 0xD800 || (point > 0xDFFF && point <= 0x10FFFF), where, ": ",
-            static_cast<std::uint32_t>(point), " is not a Unicode character");
+            static_cast<std::uint32_t>(point), " is not a valid Unicode code point");
     append_utf8(point, text);
   }
   return text;

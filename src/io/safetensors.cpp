@@ -45,7 +45,7 @@ void read_integers(const Source& source, Tensor& tensor) {
     const auto wide = static_cast<std::int64_t>(value);
     using Limits = std::numeric_limits<std::int32_t>;
     require(wide >= Limits::min() && wide <= Limits::max(), source.where(), ": ", wide,
-            " does not fit int32");
+            " is outside the range of int32");
     return static_cast<std::int32_t>(wide);
   });
 }
@@ -99,7 +99,7 @@ std::string read_header_text(const InputFile& file) {
   require(length <= static_cast<std::uint64_t>(kMaxSafetensorsHeader), name, ": header of ", length,
           " bytes, at most ", kMaxSafetensorsHeader, " are accepted");
   require(static_cast<Index>(length) <= file.size() - kLengthBytes, name, ": header of ", length,
-          " bytes in a file of ", file.size());
+          " bytes, but the file has ", file.size(), " bytes; it may be cut off");
   std::string text(length, '\0');
   file.read(kLengthBytes, std::as_writable_bytes(std::span<char>(text)));
   require(text.starts_with('{'), name, ": the header does not start with '{'");
@@ -198,11 +198,12 @@ void check_layout(const std::vector<SafetensorsEntry>& entries, Index data_start
             ": data starts at byte ", entry.info.begin - data_start, ", expected ",
             position - data_start);
     require(entry.info.end <= file.size(), name, ": tensor ", in_quotes(entry.name),
-            ": data ends at byte ", entry.info.end, " of a file of ", file.size());
+            ": data ends at byte ", entry.info.end, ", but the file has ", file.size(),
+            " bytes; it may be cut off");
     position = entry.info.end;
   }
   require(position == file.size(), name, ": ", file.size() - position,
-          " bytes after the last tensor");
+          " unexpected bytes after the last tensor");
 }
 
 // Returns the checked entries in the order of their data. Stores __metadata__ in `metadata`.
@@ -373,7 +374,7 @@ std::map<std::string, std::string> read_shard_index(const std::filesystem::path&
   const Json index = parse_json(read_whole_file(path, kLargestIndex), where);
   const Json& map = json_member(index, "weight_map", where);
   require(map.is_object() && !map.empty(), where,
-          ": weight_map: expected names of files by tensor");
+          ": weight_map: expected an object that gives the file of each tensor");
   require(map.size() <= kMaxTensors, where, ": weight_map: ", map.size(), " tensors, at most ",
           kMaxTensors, " are accepted");
   std::map<std::string, std::string> homes;

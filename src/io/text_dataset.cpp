@@ -142,7 +142,7 @@ TokenDataset read_text_dataset(const TextFile& file, TextFormat format, const To
 void require_any(bool any, const std::vector<TextFile>& files, const TextFormat& format) {
   const bool documents = !files.empty() && format.gives_documents(files.front());
   require(any, names_of(files),
-          documents          ? ": documents: expected at least one in the text, got none"
+          documents          ? ": documents: expected at least one document in the text, got none"
           : files.size() > 1 ? ": are empty"
                              : ": is empty");
 }

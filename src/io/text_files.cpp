@@ -261,7 +261,7 @@ std::vector<TextFile> find_text_files(const std::vector<std::string>& names,
   }
   const auto inputs = std::count_if(files.begin(), files.end(),
                                     [](const TextFile& file) { return file.is_standard_input(); });
-  require(inputs <= 1, "-: standard input can be read only once, got it ", inputs, " times");
+  require(inputs <= 1, "-: standard input can be read only once, but is named ", inputs, " times");
   return files;
 }
 

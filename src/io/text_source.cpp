@@ -191,6 +191,13 @@ std::size_t complete_length(std::string_view text, const TextFormat& format) {
   return length_of_stream(text, format.cut);
 }
 
+// Returns the name of what ends a document, for errors.
+std::string end_of_document(const DocumentSplitOptions& split) {
+  return split.mode == DocumentSplit::line         ? "end of line"
+         : split.mode == DocumentSplit::blank_line ? "blank line"
+                                                   : "separator " + quoted_text(split.separator);
+}
+
 // Checks the `length` bytes read since the last cut. Throws Error above 128 MiB. A stream that is
 // cut only at its end may be longer, if the stream fits in memory.
 void require_room(const std::string& name, const TextFormat& format, std::size_t used,
@@ -201,8 +208,9 @@ void require_room(const std::string& name, const TextFormat& format, std::size_t
   const bool documents = format.split.mode != DocumentSplit::none;
   require(documents || format.cut == StreamCut::end, name, ": no word ends within ", kLongestPart,
           " bytes after byte ", used, ", so the text cannot be read in parts");
-  require(!documents, name, ": no document ends within ", kLongestPart, " bytes after byte ", used,
-          "; documents = none reads the text as one stream");
+  require(!documents, name, ": no ", end_of_document(format.split), " within ", kLongestPart,
+          " bytes after byte ", used,
+          "; choose another value of documents, or none for one stream");
   const std::string missing = missing_memory(2.0 * static_cast<double>(length));
   require(missing.empty(), name, ": cannot be read in parts and does not fit in memory: ", length,
           " bytes are read, the rest needs ", missing);

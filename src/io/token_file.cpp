@@ -76,7 +76,7 @@ class FileTokens final : public TokenSource {
       return static_cast<Index>(static_cast<std::uint32_t>(id)) >= vocab_size_;
     };
     const auto found = std::find_if(ids.begin(), ids.end(), is_foreign);
-    fail(shown(file_->path()), ": token ", begin + (found - ids.begin()), " is ",
+    fail(shown(file_->path()), ": token ", begin + (found - ids.begin()), " has id ",
          static_cast<std::uint32_t>(*found), ", but the tokenizer has the ids 0 to ",
          vocab_size_ - 1, layout_.hint);
   }
@@ -131,8 +131,8 @@ class DocumentTokens final : public TokenSource {
   void set_end(std::int32_t& id, bool adds, std::int32_t wanted, const char* what) const {
     id = adds ? wanted : id;
     require(id == wanted, name_, ": the document at token ", begin_, " ", what, " with token ", id,
-            ", others of the file with ", wanted,
-            wanted == ends_.ids.end ? ", the end of a text" : ", the beginning of a text");
+            ", other documents in the file with ", wanted,
+            wanted == ends_.ids.end ? " (end of text)" : " (beginning of text)");
   }
 
   TokenSequence file_;
@@ -207,11 +207,11 @@ std::optional<Layout> read_header(const InputFile& file) {
 Layout checked_layout(const InputFile& file, const Layout& told, const std::string& teller,
                       TokenDtype wanted) {
   const std::string name = shown(file.path());
-  require(wanted == TokenDtype::automatic || wanted == told.dtype, name, ": ", teller, " says ",
-          name_of(told.dtype), " ids, token_dtype says ", name_of(wanted));
+  require(wanted == TokenDtype::automatic || wanted == told.dtype, name, ": expected token_dtype ",
+          name_of(told.dtype), ", as in ", teller, ", got ", name_of(wanted));
   const Index bytes = file.size() - told.begin;
-  require(told.count >= 0 && bytes == told.count * id_bytes(told.dtype), name, ": expected the ",
-          told.count, " ", name_of(told.dtype), " ids that ", teller, " says, got ", bytes,
+  require(told.count >= 0 && bytes == told.count * id_bytes(told.dtype), name, ": expected ",
+          told.count, " ", name_of(told.dtype), " ids according to ", teller, ", got ", bytes,
           " bytes");
   return told;
 }

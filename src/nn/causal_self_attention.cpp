@@ -19,8 +19,8 @@ AttentionPlan plan_of(const CausalSelfAttentionOptions& options) {
           "[CausalSelfAttention] expected a positive width and number of heads, got ",
           options.width, " and ", plan.heads);
   if (plan.head_width == 0) {
-    require(options.width % plan.heads == 0, "[CausalSelfAttention] a width of ", options.width,
-            " does not divide into ", plan.heads, " heads");
+    require(options.width % plan.heads == 0, "[CausalSelfAttention] width ", options.width,
+            " must be a multiple of the number of heads, ", plan.heads);
     plan.head_width = options.width / plan.heads;
   }
   plan.key_heads = plan.key_heads > 0 ? plan.key_heads : plan.heads;

@@ -89,12 +89,12 @@ bool has_keys_of_its_own(const std::vector<Index>& groups) {
 
 void check_llama3_bounds(const RopeOptions& rope) {
   require_value(rope.low_freq_factor > 0 && rope.low_freq_factor <= kLargestTheta,
-                "low_freq_factor", "expected above 0 to ", kLargestTheta, ", got ",
-                rope.low_freq_factor);
+                "low_freq_factor", "expected a number above 0 and at most ", kLargestTheta,
+                ", got ", rope.low_freq_factor);
   require_value(
       rope.high_freq_factor > rope.low_freq_factor && rope.high_freq_factor <= kLargestTheta,
-      "high_freq_factor", "expected above low_freq_factor = ", rope.low_freq_factor, " to ",
-      kLargestTheta, ", got ", rope.high_freq_factor);
+      "high_freq_factor", "expected a number above low_freq_factor = ", rope.low_freq_factor,
+      " and at most ", kLargestTheta, ", got ", rope.high_freq_factor);
   require_size("original_max_position_embeddings", rope.original_max_position_embeddings);
 }
 
@@ -104,14 +104,14 @@ void check_rope(const GptConfig& config) {
   if (config.position != PositionKind::rope) {
     return;
   }
-  require_value(rope.theta > 0 && rope.theta <= kLargestTheta, "rope_theta", "expected above 0 to ",
-                kLargestTheta, ", got ", rope.theta);
+  require_value(rope.theta > 0 && rope.theta <= kLargestTheta, "rope_theta",
+                "expected a number above 0 and at most ", kLargestTheta, ", got ", rope.theta);
   const Index head_width = config.elements_of_head();
   const Index turned = rope.width == 0 ? head_width : rope.width;
   require_value(turned > 0 && turned % 2 == 0 && turned <= head_width, "rotary_pct",
                 "expected an even number of the ", head_width, " elements of a head, got ", turned);
   require_value(rope.factor > 0 && rope.factor <= kLargestTheta, "rope_factor",
-                "expected above 0 to ", kLargestTheta, ", got ", rope.factor);
+                "expected a number above 0 and at most ", kLargestTheta, ", got ", rope.factor);
   if (rope.scaling == RopeScaling::llama3) {
     check_llama3_bounds(rope);
   }
@@ -209,8 +209,8 @@ void GptConfig::validate() const {
                 " heads in all layers, got ", n_layer, " x ", n_head);
   require_size("n_embd", n_embd);
   require_range<Index>("head_width", head_width, 0, kLargestSize);
-  require_value(head_width > 0 || n_embd % n_head == 0, "n_head", n_head,
-                " heads do not divide n_embd ", n_embd);
+  require_value(head_width > 0 || n_embd % n_head == 0, "n_head", "expected a divisor of n_embd ",
+                n_embd, ", got ", n_head);
   require_value(heads_per_layer.empty() || static_cast<Index>(heads_per_layer.size()) == n_layer,
                 "heads_per_layer", "expected ", n_layer, " numbers, got ", heads_per_layer.size());
   for (const Index heads : heads_per_layer) {
@@ -237,7 +237,7 @@ void GptConfig::validate() const {
   require_probability("residual_dropout", residual_dropout);
   require_probability("embedding_dropout", embedding_dropout);
   require_value(layer_norm_epsilon > 0 && layer_norm_epsilon < 1, "layer_norm_epsilon",
-                "expected above 0 and below 1, got ", layer_norm_epsilon);
+                "expected a number above 0 and below 1, got ", layer_norm_epsilon);
 }
 
 }  // namespace headlight

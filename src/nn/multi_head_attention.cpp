@@ -11,8 +11,8 @@ MultiHeadAttentionOptions completed(MultiHeadAttentionOptions options) {
           "[MultiHeadAttention] expected a positive width and number of heads, got ", options.width,
           " and ", options.heads);
   if (options.head_width == 0) {
-    require(options.width % options.heads == 0, "[MultiHeadAttention] a width of ", options.width,
-            " does not divide into ", options.heads, " heads");
+    require(options.width % options.heads == 0, "[MultiHeadAttention] width ", options.width,
+            " must be a multiple of the number of heads, ", options.heads);
     options.head_width = options.width / options.heads;
   }
   options.key_width = options.key_width > 0 ? options.key_width : options.width;

@@ -137,7 +137,7 @@ LossAndGradients differentiate_linear(const Tensor& x, const Tensor& weight, con
   const Index count = count_targets(targets, x.size(0), weight.size(0), options.ignore_index);
   const double scale = loss_scale(count, options.normalizer);
   require(x.size(1) == weight.size(1), "[linear_cross_entropy] input ", x.shape(),
-          " does not fit weight ", weight.shape());
+          " does not match weight ", weight.shape());
   require_same_type(x, weight, "linear_cross_entropy");
   return dispatch_floating(x.dtype(), "linear_cross_entropy", [&](auto zero) {
     return differentiate_chunks<decltype(zero)>(x, weight, targets, options, scale);

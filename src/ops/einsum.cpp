@@ -54,7 +54,7 @@ Equation parse(std::string_view text) {
 
 void check_rank(const Tensor& x, const Labels& labels, std::string_view equation) {
   require(x.defined() && x.rank() == static_cast<Index>(labels.size()), "[einsum] '", equation,
-          "': operand '", labels, "' does not fit shape ", x.defined() ? x.shape() : Shape{});
+          "': operand '", labels, "' does not match shape ", x.defined() ? x.shape() : Shape{});
 }
 
 // Sums over the labels that are not in `keep`, and removes them from `labels`.

@@ -33,7 +33,7 @@ void check_feed_forward(const Tensor& x, const FeedForwardParameters& p) {
     require(weight.defined() && weight.rank() == 2, "[feed_forward] expected weights of two axes");
   }
   require(p.up_weight.size(1) == x.size(-1), "[feed_forward] input ", x.shape(),
-          " does not fit up_weight ", p.up_weight.shape());
+          " does not match up_weight ", p.up_weight.shape());
   const Index inner = p.up_weight.size(0);
   check_layer(x, p.up_weight, p.up_bias, {inner, x.size(-1)}, "up");
   check_layer(x, p.down_weight, p.down_bias, {x.size(-1), inner}, "down");

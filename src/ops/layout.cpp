@@ -23,11 +23,11 @@ Shape resolve_shape(const Tensor& x, const Shape& wanted) {
     }
   }
   if (open_axis >= 0) {
-    require(known > 0 && x.numel() % known == 0, "[reshape] shape ", x.shape(), " does not fit ",
+    require(known > 0 && x.numel() % known == 0, "[reshape] cannot reshape ", x.shape(), " to ",
             wanted);
     shape[open_axis] = x.numel() / known;
   }
-  require(numel(shape) == x.numel(), "[reshape] shape ", x.shape(), " does not fit ", wanted);
+  require(numel(shape) == x.numel(), "[reshape] cannot reshape ", x.shape(), " to ", wanted);
   return shape;
 }
 

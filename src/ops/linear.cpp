@@ -14,8 +14,8 @@ void check_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
   require(x.defined() && x.rank() >= 1, "[", where, "] expected an input with at least one axis");
   require(weight.defined() && weight.rank() == 2, "[", where, "] expected a weight with two axes");
   require_same_type(x, weight, where);
-  require(x.size(-1) == weight.size(1), "[", where, "] input ", x.shape(), " does not fit weight ",
-          weight.shape(), ": expected a last axis of ", weight.size(1));
+  require(x.size(-1) == weight.size(1), "[", where, "] input ", x.shape(),
+          " does not match weight ", weight.shape(), ": expected a last axis of ", weight.size(1));
   if (bias.defined()) {
     require_same_type(x, bias, where);
     require_shape(bias, {weight.size(0)}, where, "bias");

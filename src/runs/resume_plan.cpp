@@ -39,7 +39,7 @@ bool is_same(const ConfigField& field, const TrainConfig& before, const TrainCon
 
 // Throws Error for another optimizer, because moments cannot be converted.
 void require_same_optimizer(const TrainConfig& before, const TrainConfig& now) {
-  require_value(before.optimizer == now.optimizer, "optimizer", "the run has ", before.optimizer,
+  require_value(before.optimizer == now.optimizer, "optimizer", "the run uses ", before.optimizer,
                 ", got ", now.optimizer, "; continue with --optimizer ", before.optimizer,
                 ", or start a new run from its weights: --init_from ", shown(now.out_dir),
                 " and another --out_dir");

@@ -328,7 +328,8 @@ class Run {
       tell_of_saving(true);
     }
     if (!was_saved(trainer_.iteration())) {
-      throw SaveError(shown(config_.out_dir) + ": the end of the run could not be saved");
+      throw SaveError(shown(config_.out_dir) +
+                      ": the checkpoint of the last step could not be saved");
     }
   }
 

@@ -141,7 +141,7 @@ void RunDirectory::require_no_foreign_files() const {
     std::error_code ignored;
     require(had_lock_ || !fs::exists(fs::symlink_status(path_ / name, ignored)),
             shown(path_ / name),
-            ": was not written by a run, which would replace it; choose another --out_dir");
+            ": was not written by a run, but this run would replace it; choose another --out_dir");
   }
 }
 

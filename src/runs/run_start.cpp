@@ -139,8 +139,8 @@ void require_vocabulary(const TrainConfig& config, Index ids) {
 void require_targets(const TrainConfig& config, const TokenDataset& validation) {
   require(validation.sequences.empty() || has_targets(validation),
           config.validation_data.empty() ? "validation_fraction" : "validation_data",
-          ": expected text with two tokens in a row, or none, got ", validation.token_count,
-          " tokens in ", validation.sequences.size(), " parts; give more text",
+          ": expected at least two consecutive tokens, got ", validation.token_count, " tokens in ",
+          validation.sequences.size(), " parts; give more text",
           config.validation_data.empty() ? " or validation_fraction = 0" : "");
 }
 
@@ -221,8 +221,8 @@ void require_same_start(Processes& processes, const RunStart& start) {
   for (const auto& [name, value] : identity_of(start)) {
     const std::vector<std::string> all = gather_texts(processes, value);
     together(processes, [&, &what = name, &mine = value] {
-      require(mine == all.front(), what, ": expected that of process 0, ", escaped(all.front()),
-              ", got ", escaped(mine));
+      require(mine == all.front(), what, ": differs between processes: process 0 has ",
+              escaped(all.front()), ", this process has ", escaped(mine));
     });
   }
 }

@@ -16,9 +16,8 @@ void require_same(const ConfigField& field, const TrainConfig& run, const TrainC
   const std::string present = config_value(model, field);
   const bool fits =
       field.key == kBlockSize ? run.block_size <= model.block_size : wanted == present;
-  require(fits, field.key, ": ", wanted,
-          field.key == kBlockSize ? " is more than the " : " contradicts the ", present,
-          " of the model that the run starts from");
+  require(fits, field.key, ": expected ", field.key == kBlockSize ? "at most " : "", present,
+          ", as in the model that the run starts from, got ", wanted);
 }
 
 // Throws Error unless the run describes this model. Ignores redundant values.
@@ -35,8 +34,8 @@ void require_same_model(const TrainConfig& run, const TrainConfig& model, Index 
 
 void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path& model) {
   const std::string present(load_tokenizer(model)->kind());
-  require_value(run.tokenizer == present, "tokenizer", run.tokenizer, " contradicts the ", present,
-                " of the model that the run starts from");
+  require_value(run.tokenizer == present, "tokenizer", "expected ", present,
+                ", as in the model that the run starts from, got ", run.tokenizer);
 }
 
 }  // namespace

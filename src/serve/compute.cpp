@@ -70,10 +70,11 @@ Compute::Ticket Compute::begin(std::size_t model, std::vector<Request> requests)
     request.options.validate();
     const Index needed = Engine::context_of(request, served_[model].loaded.model->block_size());
     if (needed > options_.context_tokens) {
-      throw ApiError(400, kContextExceeded,
-                     concat_text("expected prompt and texts of at most ", options_.context_tokens,
-                                 " tokens (in blocks of 64) together, got ", needed),
-                     "max_tokens");
+      throw ApiError(
+          400, kContextExceeded,
+          concat_text("expected at most ", options_.context_tokens,
+                      " tokens (in blocks of 64) in prompt and answers together, got ", needed),
+          "max_tokens");
     }
   }
   const std::lock_guard lock(mutex_);
@@ -109,7 +110,7 @@ void Compute::run(Urgency urgency, Job job) {
   const std::lock_guard lock(mutex_);
   auto& jobs = jobs_[number];
   if (std::ssize(jobs) >= most_requests() || stopping_) {
-    throw ApiError(429, "queue_full", "too much is being computed: try again later");
+    throw ApiError(429, "queue_full", "too many analyses are waiting: try again later");
   }
   jobs.push_back(std::move(job));
   ++status_.jobs;

@@ -43,14 +43,15 @@ Index checked_context(const std::vector<ServedModel>& models, const ServeOptions
   Index most_positions = 0;
   for (const ServedModel& model : models) {
     require_value(!model.name.empty() && names.insert(model.name).second, "models",
-                  "expected a name for each, got '", escaped(model.name), "' twice");
+                  "expected a different name for each, got '", escaped(model.name), "' twice");
     const GptConfig& config = model.loaded.model->config();
     const Index positions = context_tokens(options, config.block_size);
     bytes += position_bytes(config) * static_cast<double>(positions);
     most_positions = std::max(most_positions, positions);
   }
   const std::string missing = missing_memory(bytes);
-  require_value(missing.empty(), "ctx_size", "keys and values take up to ", missing);
+  require_value(missing.empty(), "ctx_size",
+                "keys and values do not fit in memory: they take up to ", missing);
   return most_positions;
 }
 

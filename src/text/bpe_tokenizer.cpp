@@ -28,8 +28,8 @@ std::unordered_map<std::string_view, std::int32_t> ids_by_bytes(const BpeVocabul
   std::vector<bool> special(vocabulary.tokens.size(), false);
   for (const auto& [token, id] : vocabulary.special) {
     const bool inside = id >= 0 && static_cast<std::size_t>(id) < special.size();
-    require(inside, name, ": special token ", in_quotes(token), " has id ", id, " of ",
-            special.size());
+    require(inside, name, ": special token ", in_quotes(token), " has id ", id, ", but there are ",
+            special.size(), " tokens");
     require(!special[static_cast<std::size_t>(id)], name, ": two special tokens have id ", id);
     special[static_cast<std::size_t>(id)] = true;
   }
@@ -103,7 +103,7 @@ struct BpeState {
     for (std::size_t byte = 0; byte < model.byte_ids.size(); ++byte) {
       const char character = static_cast<char>(byte);
       const auto found = ids.find(std::string_view(&character, 1));
-      require(found != ids.end(), name, ": byte ", byte, " is not a token");
+      require(found != ids.end(), name, ": no token for byte ", byte);
       model.byte_ids[byte] = found->second;
     }
   }
@@ -115,7 +115,7 @@ struct BpeState {
       for (const std::int32_t id : {merge.left, merge.right}) {
         const bool inside = id >= 0 && static_cast<std::size_t>(id) < vocabulary.tokens.size();
         require(inside && !vocabulary.tokens[static_cast<std::size_t>(id)].empty(), name,
-                ": merge ", rank, ": id ", id, " is not a token of bytes");
+                ": merge ", rank, ": id ", id, " is missing or a special token");
       }
       joined = vocabulary.tokens[static_cast<std::size_t>(merge.left)];
       joined += vocabulary.tokens[static_cast<std::size_t>(merge.right)];

@@ -71,7 +71,7 @@ void Tokenizer::set_stop_tokens(const std::vector<std::int32_t>& ids) {
     }
   }
   require(!ends.empty() && !special_name(ends.front()).empty(),
-          "[set_stop_tokens] expected a special token first");
+          "[set_stop_tokens] the first stop token must be a special token");
   stop_tokens_ = std::move(ends);
 }
 

@@ -554,7 +554,8 @@ GptConfig TrainConfig::model(Index vocabulary) const {
     constexpr double kRounding = 1e-9;  // of the share, which may be a rounded quotient
     model.rope.width = static_cast<Index>(head * rotary_pct + kRounding);
     require_value(model.rope.width > 0 || !is_named(position, PositionKind::rope), "rotary_pct",
-                  "expected a share of at least two of ", head, " elements, got ", rotary_pct);
+                  "expected a share that gives at least two of the ", head,
+                  " elements of a head, got ", rotary_pct);
   }
   const Index window_layers = std::min(n_layer, kMostLayers);  // more layers fail in validate()
   for (Index layer = 0; sliding_window > 0 && layer < window_layers; ++layer) {

@@ -93,7 +93,8 @@ TEST_CASE("first_character agrees with require_utf8 on every text of two bytes a
 
 TEST_CASE("append_utf8 refuses surrogates and values above U+10FFFF") {
   std::string text = "a";
-  CHECK_THROWS_WITH(append_utf8(0xD800, text), "[append_utf8] 55296 is not a Unicode character");
+  CHECK_THROWS_WITH(append_utf8(0xD800, text),
+                    "[append_utf8] 55296 is not a valid Unicode code point");
   CHECK_THROWS_AS(append_utf8(0xDFFF, text), Error);
   CHECK_THROWS_AS(append_utf8(0x110000, text), Error);
   CHECK(text == "a");

@@ -318,10 +318,9 @@ TEST_CASE("train names what is missing or does not fit", "[cli]") {
         "vocab_size: expected the number of tokens to learn, because tokenizer is bpe, got 0");
   CHECK(train({"--resume"}).rfind(run + ": no such run directory", 0) == 0);
   const std::string one = given.folder.write("one.txt", "A");
-  CHECK(
-      train({"--validation_data", one}) ==
-      "validation_data: expected text with two tokens in a row, or none, got 1 tokens in 1 parts; "
-      "give more text");
+  CHECK(train({"--validation_data", one}) ==
+        "validation_data: expected at least two consecutive tokens, got 1 tokens in 1 parts; "
+        "give more text");
 }
 
 TEST_CASE("training that diverges is a failure, not bad input", "[cli]") {

@@ -191,10 +191,10 @@ TEST_CASE("a GGUF model that does not fit into memory is refused before it is re
   };
   const std::string whole = message({"heads", path});
   CAPTURE(whole);
-  CHECK(contains(whole, "parameters need memory of 2153 MB, but "));
+  CHECK(contains(whole, "parameters do not fit in memory: they take 2153 MB, but "));
   const std::string error = message({"generate", path, "--prompt", "a"});
   CAPTURE(error);
-  CHECK(contains(error, "float32 needs memory of 4306 MB, but "));
+  CHECK(contains(error, "float32 weights do not fit in memory: they take 4306 MB, but "));
   CHECK(error.ends_with(" MB are free; no other format fits"));
 }
 

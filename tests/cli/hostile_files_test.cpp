@@ -118,7 +118,7 @@ TEST_CASE("weights that do not fit the configuration are refused by the name of 
   };
   const std::string positions = "transformer.wpe.weight";
   check_refused(victim, changed(positions, Tensor::zeros({4, 6})),
-                positions + ": expected shape [6, 4], as config.json says, got [4, 6]");
+                positions + ": expected shape [6, 4] according to config.json, got [4, 6]");
   check_refused(victim, changed(positions, Tensor::zeros({24})), "got [24]");
   check_refused(victim, changed(positions, Tensor()), "missing '" + positions + "'");
   check_refused(victim, changed("transformer.h.0.attn.c_attn.weight", Tensor::zeros({12, 4})),

@@ -117,7 +117,7 @@ TEST_CASE("processes that cannot train together end with one line", "[cluster][m
   const std::string plain = train(folder, "run", "");
   const std::string four = "-n 2 " + plain + " : -n 2 ";
   refused(four + plain + " --learning_rate 0.5", "settings: ");
-  refused(four + plain + " --cpu_variant baseline", "CPU variant: expected that of process 0");
+  refused(four + plain + " --cpu_variant baseline", "CPU variant: differs between processes");
   refused("-n 1 " + plain + " : -n 1 " + plain + " --data /nowhere.txt", "/nowhere.txt");
   refused("-n 4 " + plain + " --n_layer 2", "n_layer: given twice");
   refused("-n 4 " + train(folder, "run", "--shards 2"), "shards: expected at least 4");

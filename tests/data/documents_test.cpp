@@ -48,7 +48,7 @@ TEST_CASE("a separator text cuts documents and line ends around them go") {
 }
 
 TEST_CASE("a text without any document is refused in every mode") {
-  const std::string message = "documents: expected at least one in the text, got none";
+  const std::string message = "documents: expected at least one document in the text, got none";
   CHECK_THROWS_WITH(split("", DocumentSplit::none), message);
   CHECK_THROWS_WITH(split("\n \n", DocumentSplit::line), message);
   CHECK_THROWS_WITH(split("", DocumentSplit::blank_line), message);

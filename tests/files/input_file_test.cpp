@@ -21,7 +21,7 @@ TEST_CASE("an input file reads any part of itself") {
   CHECK(part == "cde");
   file.read(6, {});
   const auto beyond = [&] { file.read(4, std::as_writable_bytes(std::span<char>(part))); };
-  CHECK(error_of(beyond) == (folder / "a").string() + ": ends at byte 6, expected more");
+  CHECK(error_of(beyond) == (folder / "a").string() + ": is cut off: it ends at byte 6");
 }
 
 TEST_CASE("a file that shrinks after it was opened is an error") {

@@ -79,11 +79,12 @@ TEST_CASE("verifying names the first file that is missing, resized or changed") 
   }
   SECTION("changed") {
     write_bytes(folder / "a.txt", "abd");
-    CHECK(contains(verify_error(folder.path()), a + ": checksum "));
+    CHECK(contains(verify_error(folder.path()), a + ": its checksum is "));
   }
   SECTION("changed in the last byte of a large file") {
     write_bytes(folder / "b.txt", std::string(2999999, 'b') + "c");
-    CHECK(contains(verify_error(folder.path()), (folder / "b.txt").string() + ": checksum "));
+    CHECK(
+        contains(verify_error(folder.path()), (folder / "b.txt").string() + ": its checksum is "));
   }
   SECTION("swapped for a symlink to the same content") {
     std::filesystem::rename(folder / "a.txt", folder / "c.txt");
@@ -171,12 +172,13 @@ TEST_CASE("a manifest that cannot be used is an error that says why") {
       {R"({"version": 1})", "expected exactly version and files"},
       {R"({"version": 1, "files": []})", "expected exactly version and files"},
       {R"({"version": 1, "files": {}, "more": 1})", "expected exactly version and files"},
-      {R"({"version": 1, "files": {"a.txt": 3}})", "is not a size and an xxh3_64"},
-      {R"({"version": 1, "files": {"a.txt": {"size": 3}}})", "is not a size and an xxh3_64"},
+      {R"({"version": 1, "files": {"a.txt": 3}})", "must have a size and an xxh3_64 alone"},
+      {R"({"version": 1, "files": {"a.txt": {"size": 3}}})",
+       "must have a size and an xxh3_64 alone"},
       {R"({"version": 1, "files": {"a.txt": {"size": 3, "xxh3_64": "", "x": 1}}})",
-       "is not a size"},
-      {R"({"version": 1, "files": {"a.txt": {"size": -3, "xxh3_64": ""}}})", "is not a size"},
-      {R"({"version": 1, "files": {"a.txt": {"size": 3, "xxh3_64": 5}}})", "is not a size"},
+       "must have a size"},
+      {R"({"version": 1, "files": {"a.txt": {"size": -3, "xxh3_64": ""}}})", "must have a size"},
+      {R"({"version": 1, "files": {"a.txt": {"size": 3, "xxh3_64": 5}}})", "must have a size"},
       {R"({"version": 1, "files": {"a.txt": )" + entry + R"(, "a.txt": )" + entry + "}}",
        "duplicate"},
       {R"({"version": 1, "files": {"": )" + entry + "}}", "unusable file name ''"},

@@ -174,7 +174,7 @@ TEST_CASE("steps that would give other ids than ours are refused, naming the key
   CHECK(refusal("/normalizer", {{"type", "NFKC"}}) ==
         "t.json: normalizer: type \"NFKC\" is not supported");
   CHECK(refusal("/pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", json::array()}}) ==
-        "t.json: decoder: ByteLevel: expected a pre_tokenizer that has it");
+        "t.json: decoder: expected no ByteLevel, because pre_tokenizer has none");
   CHECK(refusal("/model/dropout", 0.1) == "t.json: model.dropout: expected null");
   CHECK(refusal("/model/dropout", 0.0).empty());
   CHECK(refusal("/model/continuing_subword_prefix", "##") ==
@@ -202,7 +202,7 @@ TEST_CASE("malformed merges are refused, naming the first") {
   CHECK(refusal("/model/merges/3", "a ") ==
         "t.json: model.merges: merge 3: \"\" is not in the vocabulary");
   CHECK(refusal("/model/merges/3", "<|end|> a") ==
-        "t.json: model: merge 3: id 1 is not a token of bytes");
+        "t.json: model: merge 3: id 1 is missing or a special token");
   CHECK(refusal("/model/merges/3", "q z") ==
         "t.json: model: merge 3 gives 'qz', which is not a token");
 }
@@ -236,7 +236,7 @@ TEST_CASE("malformed BPE vocabularies are refused") {
   json file = hf_file();
   file["model"]["vocab"].erase("q");
   file["model"]["vocab"]["qqq"] = 83;
-  CHECK(refusal(file) == "t.json: model: byte 113 is not a token");
+  CHECK(refusal(file) == "t.json: model: no token for byte 113");
 }
 
 TEST_CASE("a tokenizer without special tokens is read, and names the lack where one is needed") {

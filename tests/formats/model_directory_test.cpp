@@ -215,7 +215,7 @@ TEST_CASE("shards are read where their index says") {
   }
   SECTION("an index without a map is refused") {
     write_bytes(index_path, R"({"weight_map": {}})");
-    CHECK(contains(load_error(directory), "weight_map: expected names of files"));
+    CHECK(contains(load_error(directory), "weight_map: expected an object that gives the file"));
   }
 }
 
@@ -296,8 +296,8 @@ TEST_CASE("tensors that do not fit config.json are named in one line") {
   SECTION("another vocabulary, however large") {
     change_config(directory, {{"vocab_size", 16000000}});
     CHECK(contains(load_error(directory),
-                   "transformer.wte.weight: expected shape [16000000, 9], as config.json says, "
-                   "got [259, 9]"));
+                   "transformer.wte.weight: expected shape [16000000, 9] according to "
+                   "config.json, got [259, 9]"));
   }
   SECTION("pickles of PyTorch") {
     fs::rename(directory / "model.safetensors", directory / "pytorch_model.bin");
@@ -518,7 +518,7 @@ TEST_CASE("options of Llama and its relatives that would change the function are
         "'dynamic'");
   CHECK(llama(R"("rope_parameters": 7)") == "config.json: rope_parameters: expected an object");
   CHECK(llama(R"("rope_theta": -1)") ==
-        "config.json: rope_theta: expected above 0 to 1e+12, got -1");
+        "config.json: rope_theta: expected a number above 0 and at most 1e+12, got -1");
   CHECK(contains(llama(R"("partial_rotary_factor": 0.5)"),
                  "partial_rotary_factor: only 1 is supported"));
   CHECK(contains(llama(R"("quantization_config": {"bits": 4})"),
@@ -542,23 +542,24 @@ TEST_CASE("errors name the keys of config.json as the file spells them") {
     });
   };
   CHECK(error_with("gpt2", R"("n_head": 5)") ==
-        "config.json: n_head: 5 heads do not divide n_embd 768");
+        "config.json: n_head: expected a divisor of n_embd 768, got 5");
   CHECK(error_with("gpt_neo", R"("num_heads": 5)") ==
-        "config.json: num_heads: 5 heads do not divide hidden_size 2048");
+        "config.json: num_heads: expected a divisor of hidden_size 2048, got 5");
   CHECK(error_with("llama", R"("num_attention_heads": 5)") ==
-        "config.json: num_attention_heads: 5 heads do not divide hidden_size 4096");
+        "config.json: num_attention_heads: expected a divisor of hidden_size 4096, got 5");
   CHECK(error_with("llama", R"("rms_norm_eps": 2)") ==
-        "config.json: rms_norm_eps: expected above 0 and below 1, got 2");
+        "config.json: rms_norm_eps: expected a number above 0 and below 1, got 2");
   CHECK(error_with("gpt_neox", R"("layer_norm_eps": -1)") ==
-        "config.json: layer_norm_eps: expected above 0 and below 1, got -1");
+        "config.json: layer_norm_eps: expected a number above 0 and below 1, got -1");
   CHECK(error_with("gpt2", R"("attn_pdrop": 1)") ==
         "config.json: attn_pdrop: expected 0 to below 1, got 1");
   CHECK(error_with("gpt_neox", R"("rotary_emb_base": -2)") ==
-        "config.json: rotary_emb_base: expected above 0 to 1e+12, got -2");
+        "config.json: rotary_emb_base: expected a number above 0 and at most 1e+12, got -2");
   CHECK(error_with("llama", R"("rope_parameters": {"rope_theta": -2})") ==
-        "config.json: rope_parameters.rope_theta: expected above 0 to 1e+12, got -2");
+        "config.json: rope_parameters.rope_theta: expected a number above 0 and at most 1e+12, got "
+        "-2");
   CHECK(error_with("llama", R"("rope_scaling": {"type": "linear", "factor": -2})") ==
-        "config.json: rope_scaling.factor: expected above 0 to 1e+12, got -2");
+        "config.json: rope_scaling.factor: expected a number above 0 and at most 1e+12, got -2");
   CHECK(error_with("llama", R"("head_dim": 5)") ==
         "config.json: partial_rotary_factor: expected an even number of the 5 elements of a head, "
         "got 5");

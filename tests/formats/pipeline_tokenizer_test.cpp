@@ -171,9 +171,10 @@ TEST_CASE("added tokens behind a gap have the ids that Hugging Face gives them, 
     CHECK(tokenizer->vocab_size() == next + 2);
     CHECK(tokenizer->special_id("<x>") == next);
     CHECK(tokenizer->special_id("<y>") == next + 1);
-    CHECK(tokenizer->warning() ==
-          "t.json: added_tokens: \"<x>\" has id " + std::to_string(next + 5) + " in the file and " +
-              std::to_string(next) + " here, as in Hugging Face tokenizers");
+    CHECK(tokenizer->warning() == "t.json: added_tokens: \"<x>\" has id " +
+                                      std::to_string(next + 5) +
+                                      " in the file, but is used with id " + std::to_string(next) +
+                                      ", as in Hugging Face tokenizers");
   }
 }
 
@@ -266,7 +267,8 @@ TEST_CASE("patterns that no code of Headlight matches are matched or refused") {
   CHECK(refusal(file, kPattern, "a&&b").find("&& is not supported") != std::string::npos);
   CHECK(refusal(file, kPattern, "a{999}|b{1,2}|\\x{1100}").empty());
   for (const char* pattern : {"a{1000}", "a{1,1000}"}) {
-    CHECK(refusal(file, kPattern, pattern).ends_with("expected counts of at most 3 digits"));
+    CHECK(refusal(file, kPattern, pattern)
+              .ends_with("expected repetition counts of at most 3 digits"));
   }
 }
 

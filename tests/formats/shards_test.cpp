@@ -232,7 +232,7 @@ TEST_CASE("shards are read only as the manifest beside them tells of them", "[io
   trainer.feed("aaaa aaaa aaaa");
   const BpeTokenizer other(trainer.finish());
   CHECK(contains(error_of([&] { open_token_file(first, other); }),
-                 "shard_000000.bin: its ids belong to another tokenizer"));
+                 "shard_000000.bin: its ids were made with another tokenizer"));
   fs::resize_file(first, 1000);
   CHECK(contains(error_of([&] { open_token_file(first, ByteTokenizer()); }),
                  "shard_000000.bin: expected the "));

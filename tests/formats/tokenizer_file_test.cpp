@@ -213,7 +213,7 @@ TEST_CASE("ids must be whole numbers from 0 to V - 1, each once") {
               .starts_with("t.json: model.vocab: id of \"b\" must be a whole number"));
   }
   CHECK(refusal(file, "/added_tokens/1/id", 2) ==
-        "t.json: added_tokens: \"<|unk|>\" has id 2, model.vocab says 1");
+        "t.json: added_tokens gives \"<|unk|>\" the id 2, but model.vocab gives it 1");
 }
 
 TEST_CASE("a character vocabulary refuses tokens of no or several characters") {

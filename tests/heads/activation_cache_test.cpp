@@ -255,9 +255,9 @@ TEST_CASE("what cannot be cached is said in one line", "[activations]") {
   CHECK(contains(refusal({}), "expected a point or more"));
   CHECK(refusal({"resid_post.3"}) == "resid_post: the model has layers 0 to 2, got 3");
   CHECK(refusal({"resid_post.1-3"}) == "resid_post: the model has layers 0 to 2, got 1-3");
-  CHECK(refusal({"z.1.2"}) == "blocks.1.attn.hook_z: there are heads 0 to 1, got 2");
+  CHECK(refusal({"z.1.2"}) == "blocks.1.attn.hook_z: expected heads 0 to 1, got 2");
   CHECK(refusal({"mlp_post.1.64-"}) ==
-        "blocks.1.mlp.hook_post: there are elements 0 to 63, got 64-");
+        "blocks.1.mlp.hook_post: expected elements 0 to 63, got 64-");
   CHECK(refusal({"rot_q.1"}) == "blocks.1.attn.hook_rot_q: the model does not compute it");
   CHECK(contains(refusal({"embed"}, {.range = {.first = 12}}), "positions: expected positions"));
   const TokenDataset many =

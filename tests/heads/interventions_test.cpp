@@ -236,7 +236,7 @@ TEST_CASE("each change does what its name says", "[heads]") {
                 })));
     CHECK(mentions(f.refusal("freeze mlp.0 from \"abc\" at 3"), {"0 to 2, got 3"}));
     CHECK(mentions(f.refusal("freeze pattern.0.1 from \"abc\" at 1"),
-                   {"pattern of one token cannot be used at another"}));
+                   {"for pattern: its values at one token cannot be used at another"}));
   }
   SECTION("several changes at one point come one after the other") {
     CHECK(close(f.logits("scale mlp.1 3; scale mlp.1 0.5; off 1.0"),
@@ -259,10 +259,10 @@ TEST_CASE("targets that a model does not have are refused", "[heads]") {
   config.mlp = false;
   const Fixture f(config);
   CHECK(f.refusal("off 3.0") == "intervene: the model has layers 0 to 2, got z.3");
-  CHECK(f.refusal("off 2.2") == "intervene: blocks.2.attn.hook_z has numbers 0 to 1, got 2");
-  CHECK(f.refusal("off 2.1-2") == "intervene: blocks.2.attn.hook_z has numbers 0 to 1, got 2");
+  CHECK(f.refusal("off 2.2") == "intervene: blocks.2.attn.hook_z: expected 0 to 1, got 2");
+  CHECK(f.refusal("off 2.1-2") == "intervene: blocks.2.attn.hook_z: expected 0 to 1, got 2");
   CHECK(f.refusal("off resid_pre.0.6") ==
-        "intervene: blocks.0.hook_resid_pre has numbers 0 to 5, got 6");
+        "intervene: blocks.0.hook_resid_pre: expected 0 to 5, got 6");
   CHECK(f.refusal("off mlp.1") == "intervene: this model does not compute mlp_out");
   CHECK(f.refusal("off rot_q") == "intervene: this model does not compute rot_q");
   CHECK(f.refusal("off logits").starts_with("intervene: logits cannot be changed"));

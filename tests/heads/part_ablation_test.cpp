@@ -203,7 +203,7 @@ TEST_CASE("parts that make no sense are refused", "[heads]") {
   CHECK(each(*gpt, "head") == "each: expected mlp, attn, layer or neuron.L, got 'head'");
   CHECK(each(*gpt, "neuron.3") == "each: the model has layers 0 to 2, got mlp_post.3");
   CHECK(each(*gpt, "neuron.0-1") == "each: expected the neurons of one layer, got neuron.0-1");
-  CHECK(each(*gpt, "neuron.1.48") == "each: blocks.1.mlp.hook_post has numbers 0 to 47, got 48");
+  CHECK(each(*gpt, "neuron.1.48") == "each: blocks.1.mlp.hook_post: expected 0 to 47, got 48");
   CHECK(each(*bare, "neuron.1") == "each: this model does not compute mlp_post");
   const auto off = [&](const Gpt& model, const char* text, AblationMode mode) {
     return error_of([&] { ablate_parts(model, small_documents(), {part(text)}, {.mode = mode}); });

@@ -164,7 +164,7 @@ TEST_CASE("groups of keys that no pruning leaves cannot be filled up") {
   GptConfig config = three_layers();
   config.key_groups = {{1, 2}, {1, 2}, {1, 2}};
   CHECK(mentions(error_of([&] { fill_up_heads(*random_gpt(config), 3); }),
-                 {"key_groups", "do not form even groups"}));
+                 {"key_groups", "equally many consecutive query heads"}));
 }
 
 }  // namespace prune_test

@@ -115,8 +115,9 @@ TEST_CASE("documents that end otherwise than the first are refused", "[io]") {
   const Shard shard;
   shard.write({{1, kEnd}, {2, 3}, {4, kEnd}});
   const TokenDataset dataset = shard.read();
-  CHECK(contains(error_of([&] { dataset.sequences[1].tokens(0, 3); }),
-                 "a.bin: the document at token 2 ends with token 3, others of the file with 256"));
+  CHECK(contains(
+      error_of([&] { dataset.sequences[1].tokens(0, 3); }),
+      "a.bin: the document at token 2 ends with token 3, other documents in the file with 256"));
 }
 
 TEST_CASE("more documents than are looked at at once are read", "[io]") {
@@ -152,12 +153,12 @@ TEST_CASE("an index that is damaged or belongs to another file is refused", "[io
   CHECK(contains(shard.error_with(34, number(-1, 4)), "a.idx: document 0 has -1 tokens"));
   CHECK(contains(shard.error_with(34, number(3, 4)),
                  "a.idx: document 1 begins at byte 4, expected 6"));
-  CHECK(contains(shard.error_with(38, number(4, 4)), "a.bin: expected the 6 uint16 ids that "));
+  CHECK(contains(shard.error_with(38, number(4, 4)), "a.bin: expected 6 uint16 ids according to "));
   shard.write({{1, kEnd}});
-  CHECK(contains(error_of([&] { shard.read(TokenDtype::uint32); }),
-                 "a.idx says uint16 ids, token_dtype says uint32"));
+  CHECK(contains(error_of([&] { shard.read(TokenDtype::uint32); }), "a.idx, got uint32"));
   fs::resize_file(shard.index(), 40);
-  CHECK(contains(error_of([&] { shard.read(); }), "a.idx: claims 1 documents in 40"));
+  CHECK(contains(error_of([&] { shard.read(); }),
+                 "a.idx: is damaged: it lists 1 documents, but has 40"));
   fs::remove(shard.index());
   CHECK_FALSE(has_documents(shard.ids()));
   CHECK(contains(error_of([&] { shard.read(); }), "a.idx"));
@@ -189,13 +190,13 @@ TEST_CASE("an index or a token file that changes under its reader is an error", 
     fs::last_write_time(path, later);
     CHECK(contains(error_of([&] { dataset.sequences[1].tokens(0, 4); }),
                    path.filename().string() +
-                       ": has changed while it was in use: another program has written to it"));
+                       ": changed while it was in use: another program has written to it"));
     fs::resize_file(path, fs::file_size(path) + 2);
     CHECK(contains(error_of([&] { dataset.sequences[1].tokens(0, 4); }),
-                   path.filename().string() + ": has changed while it was in use: it had "));
+                   path.filename().string() + ": changed while it was in use: it had "));
     fs::resize_file(path, 1);
     CHECK(contains(error_of([&] { dataset.sequences[1].tokens(0, 4); }),
-                   path.filename().string() + ": ends at byte "));
+                   path.filename().string() + ": is cut off: it ends at byte "));
   }
 }
 

@@ -219,7 +219,7 @@ TEST_CASE("other integers become int32") {
                       std::string("\xFF\xFF\xFF\x7F\0\0\0\0\0\0\0\x80\xFF\xFF\xFF\xFF", 16))) ==
         std::vector<std::int32_t>{2147483647, -2147483647 - 1});
   CHECK(contains(error_of([&] { read_one("I64", 1, std::string("\0\0\0\x80\0\0\0\0", 8)); }),
-                 "tensor 't': 2147483648 does not fit int32"));
+                 "tensor 't': 2147483648 is outside the range of int32"));
 }
 
 TEST_CASE("a converted tensor longer than one piece is read whole") {

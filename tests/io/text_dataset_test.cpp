@@ -172,7 +172,7 @@ TEST_CASE("Hangul in single letters gets one line", "[io]") {
   };
   CHECK(lines("a " + decomposed) ==
         std::vector<std::string>{"a.txt: contains decomposed Hangul (NFD), which most models have "
-                                 "not learned; compose it with uconv -x nfc"});
+                                 "not learned; convert it with uconv -x nfc"});
   CHECK(lines("\ud55c\u3131\u3161\u1ea5").empty());  // a syllable, single letters
   CHECK(warnings_of("a.jsonl", "\"" + decomposed + "\"", DocumentSplit::none).size() == 1);
 }
@@ -199,7 +199,7 @@ TEST_CASE("files without a token are left out, unless there is no other", "[io]"
   CHECK(refusal({empty}, DocumentSplit::none) == "empty.txt: is empty");
   CHECK(refusal({empty, empty, empty}, DocumentSplit::none) == "empty.txt and 2 more: are empty");
   CHECK(refusal({file_of("a.txt", "\n\n")}, DocumentSplit::line) ==
-        "a.txt: documents: expected at least one in the text, got none");
+        "a.txt: documents: expected at least one document in the text, got none");
 }
 
 TEST_CASE("characters are learned from all files", "[io]") {

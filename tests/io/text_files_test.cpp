@@ -130,7 +130,7 @@ TEST_CASE("names of nothing are refused", "[io]") {
         folder.at("empty") +
             ": no text files in this folder (.txt, .text, .md, .jsonl, .ndjson, also with .gz or "
             ".zst), nor token files (.bin), got 1 .csv");
-  CHECK(refusal({"-", "-"}) == "-: standard input can be read only once, got it 2 times");
+  CHECK(refusal({"-", "-"}) == "-: standard input can be read only once, but is named 2 times");
   CHECK(find_text_files({"-"})[0].name() == "standard input");
 }
 

@@ -323,8 +323,7 @@ TEST_CASE("a small file that becomes gigabytes is refused where a part must fit"
   CHECK(refusal({}) ==
         "bomb.gz: no word ends within 134217728 bytes after byte 0, so the text cannot be read in "
         "parts");
-  CHECK(
-      contains(refusal(cut_at(DocumentSplit::line)), "bomb.gz: no document ends within 134217728"));
+  CHECK(contains(refusal(cut_at(DocumentSplit::line)), "bomb.gz: no end of line within 134217728"));
   CHECK(contains(refusal(with_key("text")), "bomb.gz: line 1: longer than 134217728 bytes"));
 }
 

@@ -115,7 +115,7 @@ TEST_CASE("a vocabulary above 65,536 means ids of 32 bits") {
   CHECK(file.read(wide(ids), 128256) == ids);
   CHECK(file.read(narrow(kTen), 128256, TokenDtype::uint16) == kTen);
   CHECK(contains(file.error(narrow(kTen), 128256),
-                 "a.bin: token 0 is 589829, but the tokenizer has the ids 0 to 128255 (the ids "
+                 "a.bin: token 0 has id 589829, but the tokenizer has the ids 0 to 128255 (the ids "
                  "were read as 32-bit ones because the vocabulary is above 65536; token_dtype = "
                  "uint16 reads 16-bit ones)"));
   CHECK(
@@ -127,9 +127,9 @@ TEST_CASE("ids of 32 bits from a larger vocabulary are refused as such") {
   Ids ids = kTen;
   ids[3] = 70000;
   CHECK(contains(file.error(wide(ids), 10),
-                 "token 3 is 70000, but the tokenizer has the ids 0 to "
+                 "token 3 has id 70000, but the tokenizer has the ids 0 to "
                  "9 (the ids were read as 32-bit ones"));
-  CHECK(contains(file.error(wide(ids), 65536), "token 3 is 70000"));
+  CHECK(contains(file.error(wide(ids), 65536), "token 3 has id 70000"));
 }
 
 TEST_CASE("a file whose width cannot be told is refused, but read as it is said to be") {
@@ -153,21 +153,22 @@ TEST_CASE("the header of llm.c says width and number of the ids") {
   CHECK(file.read(header(20240801, 7, 2) + wide({5, 6}), 10) == Ids{5, 6});
   CHECK(file.read(header(20240520, 1, 0), 10).empty());
   CHECK(contains(file.error(header(20240520, 1, 9) + narrow(kTen), 10),
-                 "expected the 9 uint16 ids that llm.c's header says, got 20 bytes"));
+                 "expected 9 uint16 ids according to llm.c's header, got 20 bytes"));
   CHECK(contains(file.error(header(20240801, 7, -1) + wide(kTen), 10), "expected the -1 uint32"));
   CHECK(contains(file.error(header(20240520, 2, 10) + narrow(kTen), 10),
                  "a.bin: version 2 of llm.c's token files is not supported, expected 1"));
   CHECK(contains(file.error(header(20240520, 1, 10) + narrow(kTen), 10, TokenDtype::uint32),
-                 "llm.c's header says uint16 ids, token_dtype says uint32"));
+                 "expected token_dtype uint16, as in llm.c's header, got uint32"));
   CHECK(contains(file.error(header(20240801, 7, 10) + wide(kTen), 9),
-                 "token 1 is 9, but the tokenizer has the ids 0 to 8"));
+                 "token 1 has id 9, but the tokenizer has the ids 0 to 8"));
 }
 
 TEST_CASE("a token file that does not fit is refused in one line") {
   const Written file;
   const std::string two = narrow({5, 9});
   CHECK(contains(file.error(two + "x", 10), "a.bin: 5 bytes are not a whole number of 16-bit"));
-  CHECK(contains(file.error(two, 9), "a.bin: token 1 is 9, but the tokenizer has the ids 0 to 8"));
+  CHECK(contains(file.error(two, 9),
+                 "a.bin: token 1 has id 9, but the tokenizer has the ids 0 to 8"));
   CHECK(contains(file.error(wide({5, -1, 6}), 10, TokenDtype::uint32), "token 1 is 4294967295"));
   CHECK(file.error(two, 10) == "no Error");
   std::vector<std::string> notes;
@@ -208,12 +209,12 @@ TEST_CASE("a token file that changes while it is in use is an error, not a signa
   std::filesystem::resize_file(path, 1000);
   CHECK_THROWS_WITH(
       found.ids.tokens(100, 3),
-      contains_text("a.bin: has changed while it was in use: it had 10000 bytes, now 1000"));
+      contains_text("a.bin: changed while it was in use: it had 10000 bytes, now 1000"));
   file.path(narrow(Ids(5000, 10)));
   std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() + 1h);
   CHECK_THROWS_WITH(
       found.ids.tokens(400, 200),
-      contains_text("a.bin: has changed while it was in use: another program has written"));
+      contains_text("a.bin: changed while it was in use: another program has written"));
 }
 
 TEST_CASE("ids that meta.pkl beside them gives to other characters are refused") {

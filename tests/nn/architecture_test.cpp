@@ -51,7 +51,7 @@ TEST_CASE("the listed weights are those of the model") {
 TEST_CASE("weights of a configuration that does not validate are refused") {
   GptConfig config = small();
   config.n_head = 4;
-  CHECK_THROWS_WITH(weights_of(config), contains_text("4 heads do not divide n_embd 6"));
+  CHECK_THROWS_WITH(weights_of(config), contains_text("expected a divisor of n_embd 6, got 4"));
 }
 
 TEST_CASE("a training step costs 6 FLOPs a weight and token and 12 H D a visible pair", "[nn]") {

@@ -50,7 +50,7 @@ TEST_CASE("a configuration names the size that does not fit") {
       {[](GptConfig& c) { c.n_layer = 5000; }, "n_layer: expected 1 to 4096, got 5000"},
       {[](GptConfig& c) { c.n_head = 0; }, "n_head: expected 1 to 16777216, got 0"},
       {[](GptConfig& c) { c.n_embd = 0; }, "n_embd: expected 1 to 16777216, got 0"},
-      {[](GptConfig& c) { c.n_head = 3; }, "n_head: 3 heads do not divide n_embd 8"},
+      {[](GptConfig& c) { c.n_head = 3; }, "n_head: expected a divisor of n_embd 8, got 3"},
       {[](GptConfig& c) { c.head_width = -2; }, "head_width: expected 0 to 16777216, got -2"},
       {[](GptConfig& c) { c.head_width = Index{1} << 61; },
        "head_width: expected 0 to 16777216, got 2305843009213693952"},
@@ -84,9 +84,9 @@ TEST_CASE("a configuration names the probability or epsilon that does not fit") 
       {[](GptConfig& c) { c.embedding_dropout = kNaN; },
        "embedding_dropout: expected 0 to below 1, got nan"},
       {[](GptConfig& c) { c.layer_norm_epsilon = 0; },
-       "layer_norm_epsilon: expected above 0 and below 1, got 0"},
+       "layer_norm_epsilon: expected a number above 0 and below 1, got 0"},
       {[](GptConfig& c) { c.layer_norm_epsilon = kNaN; },
-       "layer_norm_epsilon: expected above 0 and below 1, got nan"}};
+       "layer_norm_epsilon: expected a number above 0 and below 1, got nan"}};
   for (const Refusal& refusal : refusals) {
     GptConfig config = small_config();
     refusal.change(config);

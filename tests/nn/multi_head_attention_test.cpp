@@ -258,7 +258,7 @@ TEST_CASE("dropout on the weights keeps the expected output") {
 
 TEST_CASE("attention refuses sizes that do not fit") {
   CHECK_THROWS_WITH(MultiHeadAttention({.width = 512, .heads = 7}),
-                    "[MultiHeadAttention] a width of 512 does not divide into 7 heads");
+                    "[MultiHeadAttention] width 512 must be a multiple of the number of heads, 7");
   CHECK_NOTHROW(MultiHeadAttention({.width = 512, .heads = 7, .head_width = 64}));
   CHECK_THROWS_WITH(MultiHeadAttention({.width = 8, .heads = 0}),
                     "[MultiHeadAttention] expected a positive width and number of heads, got 8 "

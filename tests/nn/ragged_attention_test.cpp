@@ -156,7 +156,7 @@ TEST_CASE("a window hides the keys before it, as a mask of the general module do
 
 TEST_CASE("causal self-attention refuses sizes that do not fit") {
   CHECK_THROWS_WITH(CausalSelfAttention({.width = 512, .plan = {.heads = 7}}),
-                    "[CausalSelfAttention] a width of 512 does not divide into 7 heads");
+                    "[CausalSelfAttention] width 512 must be a multiple of the number of heads, 7");
   CHECK_NOTHROW(CausalSelfAttention({.width = 512, .plan = {.heads = 7, .head_width = 64}}));
   CHECK_THROWS_WITH(CausalSelfAttention({.width = 8, .plan = {.heads = 4, .key_heads = 3}}),
                     "[CausalSelfAttention] 4 heads cannot share 3 key heads");

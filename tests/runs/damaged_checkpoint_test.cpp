@@ -189,7 +189,7 @@ TEST_CASE("resuming passes over a damaged checkpoint and says which file is at f
   const FlippedBit flipped(run.newest() / "optimizer.safetensors", 4000);
   CHECK(find_latest_checkpoint(run.path(), skipped) == run.older());
   REQUIRE(skipped.size() == 1);
-  CHECK(skipped[0].find("step_00000002/optimizer.safetensors: checksum") != std::string::npos);
+  CHECK(skipped[0].find("step_00000002/optimizer.safetensors: its checksum") != std::string::npos);
 }
 
 }  // namespace damaged_checkpoint_test

@@ -100,7 +100,7 @@ TEST_CASE("a run keeps its optimizer", "[train]") {
     now.optimizer = other;
     now.out_dir = "runs/a";
     CHECK(refusal(before, now) ==
-          std::string("optimizer: the run has adamw, got ") + other +
+          std::string("optimizer: the run uses adamw, got ") + other +
               "; continue with --optimizer adamw, or start a new run from its weights: --init_from "
               "runs/a and another --out_dir");
   }

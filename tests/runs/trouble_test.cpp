@@ -207,7 +207,7 @@ TEST_CASE("a save that fails stops the run, or is tried again at the next", "[tr
   goes_on.on_save_error = "continue";
   Poison other({5});
   CHECK_THROWS_WITH(run_training(goes_on, {.observers = {&other}}),
-                    contains_text("the end of the run could not be saved"));
+                    contains_text("the checkpoint of the last step could not be saved"));
   REQUIRE(!other.warnings.empty());
   CHECK(other.warnings[0].find("step_00000006, which takes ") != std::string::npos);
   CHECK(other.warnings[0].find("the last complete one is") != std::string::npos);

@@ -89,15 +89,18 @@ std::vector<HostileFile> bad_keys() {
 
 std::vector<HostileFile> bad_values() {
   std::vector<HostileFile> files{
-      {"type 13", one_entry(gguf_entry("k", 13, "")), "metadata 'k': unknown type 13"},
-      {"type 2^32-1", one_entry(gguf_entry("k", 0xFFFFFFFFU, "")), "unknown type 4294967295"},
-      {"a bool of 2", one_entry(gguf_entry("k", kBool, "\x02")), "a bool is 2"},
-      {"a list with a bool of 255", one_entry(list_entry(kBool, 2, "\x01\xFF")), "a bool is 255"},
-      {"a cut number", gguf_start(0, 1) + gguf_entry("k", kFloat64, "1234567"), "8 times 1 bytes"},
+      {"type 13", one_entry(gguf_entry("k", 13, "")), "metadata 'k': unknown metadata type 13"},
+      {"type 2^32-1", one_entry(gguf_entry("k", 0xFFFFFFFFU, "")),
+       "unknown metadata type 4294967295"},
+      {"a bool of 2", one_entry(gguf_entry("k", kBool, "\x02")),
+       "expected a bool of 0 or 1, got 2"},
+      {"a list with a bool of 255", one_entry(list_entry(kBool, 2, "\x01\xFF")),
+       "expected a bool of 0 or 1, got 255"},
+      {"a cut number", gguf_start(0, 1) + gguf_entry("k", kFloat64, "1234567"), "8 x 1 bytes"},
       {"a cut text",
        gguf_start(0, 1) + gguf_entry("k", kText, gguf_number(std::uint64_t{4}) + "abc"),
-       "4 times 1 bytes at byte"},
-      {"a list of type 13", one_entry(list_entry(13, 0)), "unknown type 13"},
+       "4 x 1 bytes from byte"},
+      {"a list of type 13", one_entry(list_entry(13, 0)), "unknown metadata type 13"},
       {"a list of lists", one_entry(list_entry(kList, 1)), "lists of lists"},
       {"no lists in a list", one_entry(list_entry(kList, 0)), "lists of lists"},
       {"a deep list",
@@ -112,7 +115,7 @@ std::vector<HostileFile> bad_values() {
        "lists of lists"},
       {"a list of texts with a long one",
        one_entry(list_entry(kText, 2, gguf_text("a") + gguf_number(kMost))), "a text of"},
-      {"a list one too long", gguf_start(0, 1) + list_entry(kUint8, 5, "1234"), "5 times 1 bytes"},
+      {"a list one too long", gguf_start(0, 1) + list_entry(kUint8, 5, "1234"), "5 x 1 bytes"},
   };
   // Sizes in bytes that overflow: 2^61 numbers of 8 bytes, 2^62 of 4.
   for (const std::uint32_t type : {kUint8, kUint32, kText, kFloat64}) {
@@ -166,14 +169,14 @@ std::vector<HostileFile> bad_tables() {
        "4294967295 axes"},
       {"an axis of 0", shaped({0}), "has an axis of 0"},
       {"an axis of 0 and large ones", shaped({kLarge, 0, kLarge, kLarge}), "has an axis of 0"},
-      {"an axis of 2^40+1", shaped({kLarge + 1}), "an axis of 1099511627777"},
-      {"an axis of 2^63", shaped({std::uint64_t{1} << 63}), "an axis of 9223372036854775808"},
-      {"an axis of 2^64-1", shaped({kMost, 2}), "an axis of 18446744073709551615"},
+      {"an axis of 2^40+1", shaped({kLarge + 1}), "an axis has size 1099511627777"},
+      {"an axis of 2^63", shaped({std::uint64_t{1} << 63}), "an axis has size 9223372036854775808"},
+      {"an axis of 2^64-1", shaped({kMost, 2}), "an axis has size 18446744073709551615"},
       {"2^32 x 2^32", shaped({kHalf, kHalf}), "overflows"},
       {"2^60 floats", shaped({kHalf, kHalf >> 4}), "overflows"},
       {"2^160 blocks", shaped({kLarge, kLarge, kLarge, kLarge}, kQ4_0), "overflows"},
       {"2^59 floats", shaped({kHalf, kHalf >> 5}), "2305843009213693952 bytes at offset 0"},
-      {"2^40 floats", shaped({kLarge}), "bytes at offset 0 after byte"},
+      {"2^40 floats", shaped({kLarge}), "bytes at offset 0 end beyond the file"},
       {"half a block", shaped({16}, kQ4_0),
        "rows of 16 elements are not a whole number of blocks of 32"},
       {"rows of half a block", shaped({128, 2}, kQ6_K), "not a whole number of blocks of 256"},
@@ -181,7 +184,7 @@ std::vector<HostileFile> bad_tables() {
       {"no data", gguf_start(1, 0) + gguf_tensor("t", {1}, kF32, 0),
        "tensor 't': 4 bytes at offset 0"},
       {"cut before the offset", gguf_start(1, 0) + gguf_tensor("t", {1}, kF32, 0).substr(0, 25),
-       "tensor 't': 8 times 1"},
+       "tensor 't': is damaged or cut off: expected 8 x 1"},
   };
   for (const std::uint32_t type : {4U, 5U, 31U, 41U, 1000U, 0x7FFFFFFFU, 0xFFFFFFFFU}) {
     files.push_back({"type " + std::to_string(type), shaped({32}, type),

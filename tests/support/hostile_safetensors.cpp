@@ -50,7 +50,8 @@ std::vector<HostileFile> bad_lengths() {
   files.push_back({"length only", std::string(8, '\0'), "does not start with '{'"});
   files.push_back({"length 0", little_endian(0) + rest, "does not start with '{'"});
   files.push_back({"length 1", little_endian(1) + rest, "invalid JSON"});
-  files.push_back({"length beyond the file", little_endian(9) + rest, "header of 9 bytes in a"});
+  files.push_back(
+      {"length beyond the file", little_endian(9) + rest, "header of 9 bytes, but the file has"});
   files.push_back(
       {"length 2^63", little_endian(std::uint64_t{1} << 63) + rest, "at most 16777216"});
   files.push_back({"length 2^63-1", little_endian(~std::uint64_t{0} >> 1) + rest, "at most"});
@@ -190,10 +191,10 @@ std::vector<HostileFile> bad_offsets() {
       {"empty behind a hole", layout_bytes({{0, 4}, {5, 5}}, 5), "data starts at byte 5"},
       {"beyond the file", layout_bytes({{0, 5}}, 4), "data ends at byte"},
       {"no data at all", layout_bytes({{0, 5}}, 0), "data ends at byte"},
-      {"one byte left over", layout_bytes({{0, 4}}, 5), "1 bytes after the last tensor"},
+      {"one byte left over", layout_bytes({{0, 4}}, 5), "1 unexpected bytes after the last tensor"},
       {"archive appended", layout_bytes({{0, 4}}, 4) + "PK\x05\x06" + std::string(18, '\0'),
-       "22 bytes after the last tensor"},
-      {"data without tensors", file_bytes("{}", 8), "8 bytes after the last tensor"},
+       "22 unexpected bytes after the last tensor"},
+      {"data without tensors", file_bytes("{}", 8), "8 unexpected bytes after the last tensor"},
   };
   std::string many = "{\"t0\":" + std::string(R"({"dtype":"U8","shape":[0],"data_offsets":[0,0]})");
   for (int i = 1; i <= 65536; ++i) {

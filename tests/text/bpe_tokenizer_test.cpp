@@ -237,16 +237,19 @@ TEST_CASE("a vocabulary whose tokens are not distinct or lack a byte is refused"
   CHECK(refusal(vocabulary({""}, {})) == "v: token 257 is empty");
   BpeVocabulary known = vocabulary({}, {});
   known.tokens[65] = "AB";
-  CHECK(refusal(known) == "v: byte 65 is not a token");
-  CHECK(refusal({}) == "v: byte 0 is not a token");
+  CHECK(refusal(known) == "v: no token for byte 65");
+  CHECK(refusal({}) == "v: no token for byte 0");
 }
 
 TEST_CASE("merges that reach out of the vocabulary or give no token are refused") {
-  CHECK(refusal(vocabulary({"ab"}, {{'a', 258}})) == "v: merge 0: id 258 is not a token of bytes");
-  CHECK(refusal(vocabulary({"ab"}, {{-1, 'a'}})) == "v: merge 0: id -1 is not a token of bytes");
-  CHECK(refusal(vocabulary({"ab"}, {{'a', 256}})) == "v: merge 0: id 256 is not a token of bytes");
+  CHECK(refusal(vocabulary({"ab"}, {{'a', 258}})) ==
+        "v: merge 0: id 258 is missing or a special token");
+  CHECK(refusal(vocabulary({"ab"}, {{-1, 'a'}})) ==
+        "v: merge 0: id -1 is missing or a special token");
+  CHECK(refusal(vocabulary({"ab"}, {{'a', 256}})) ==
+        "v: merge 0: id 256 is missing or a special token");
   CHECK(refusal(vocabulary({"ab"}, {{'a', std::numeric_limits<std::int32_t>::max()}})) ==
-        "v: merge 0: id 2147483647 is not a token of bytes");
+        "v: merge 0: id 2147483647 is missing or a special token");
   CHECK(refusal(vocabulary({"ab"}, {{'b', ' '}})) ==
         "v: merge 0 gives 'b\xC4\xA0', which is not a token");
 }
@@ -258,8 +261,8 @@ TEST_CASE("special tokens that have no name, no id or one of each together are r
     return refusal(known);
   };
   const SpecialToken end{"<|endoftext|>", 256};
-  CHECK(with({end, {"x", 259}}) == "v: special token 'x' has id 259 of 259");
-  CHECK(with({end, {"x", -1}}) == "v: special token 'x' has id -1 of 259");
+  CHECK(with({end, {"x", 259}}) == "v: special token 'x' has id 259, but there are 259 tokens");
+  CHECK(with({end, {"x", -1}}) == "v: special token 'x' has id -1, but there are 259 tokens");
   CHECK(with({end, {"x", 256}}) == "v: two special tokens have id 256");
   CHECK(with({end, {"x", 257}}) == "v: token 257 is special, but has bytes");
   CHECK(with({end}) == "v: token 258 is empty");

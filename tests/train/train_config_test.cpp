@@ -276,9 +276,9 @@ TEST_CASE("the bounds of Llama 3's rotary embeddings are keys", "[train]") {
                             .original_max_position_embeddings = 64});
   CHECK(train_config_of(config.model(9)).model(9).rope == rope);
   CHECK(refusal("low_freq_factor", "0", config) ==
-        "low_freq_factor: expected above 0 to 1e+12, got 0");
+        "low_freq_factor: expected a number above 0 and at most 1e+12, got 0");
   CHECK(refusal("high_freq_factor", "2", config) ==
-        "high_freq_factor: expected above low_freq_factor = 2 to 1e+12, got 2");
+        "high_freq_factor: expected a number above low_freq_factor = 2 and at most 1e+12, got 2");
   CHECK(refusal("original_max_position_embeddings", "0", config) ==
         "original_max_position_embeddings: expected 1 to 16777216, got 0");
   // Without llama3 scaling these values have no effect.

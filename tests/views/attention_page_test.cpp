@@ -105,7 +105,7 @@ TEST_CASE("The page refuses queries and keys that do not fit their layer") {
   REQUIRE(error_of([&] { attention_html(maps); }) == expected);
   maps.layers[0].keys = Tensor::full({2, 2, 3}, std::numeric_limits<double>::infinity());
   REQUIRE(error_of([&] { attention_html(maps); }) ==
-          "[attention_html] queries and keys of layer 7 hold no numbers");
+          "[attention_html] queries and keys of layer 7 contain values that are not finite");
 }
 
 TEST_CASE("The page refuses unknown views and documents to stand beside") {

@@ -78,11 +78,11 @@ GgufFile::GgufFile(const std::filesystem::path& path)
   }
   const std::string name = path.string();
   const std::string end = part_ending(place.number, place.count);
-  require(name.ends_with(end), shown(path), ": ", kSplitCount, ": ", place.count,
-          " parts, expected a name that ends in ", end);
+  require(name.ends_with(end), shown(path), ": is file ", place.number + 1, " of ", place.count,
+          " of a split model; expected a name that ends in ", end);
   const std::string start = name.substr(0, name.size() - end.size());
-  require(place.number == 0, shown(path), ": part ", place.number + 1, " of ", place.count,
-          ", expected the first, ", shown(start + part_ending(0, place.count)));
+  require(place.number == 0, shown(path), ": is file ", place.number + 1, " of ", place.count,
+          " of a split model; give the first, ", shown(start + part_ending(0, place.count)));
   for (std::size_t part = 1; part < place.count; ++part) {
     add_part(start + part_ending(part, place.count));
   }
@@ -134,11 +134,11 @@ void GgufFile::read_into(const GgufTensor& tensor, Tensor& target) const {
 
 Tensor GgufFile::read_rows(const GgufTensor& tensor, Index first, Index count) const {
   const std::string where = shown(path()) + ": tensor " + in_quotes(tensor.name);
-  require(tensor.shape.rank() > 0, where, ": a single value has no rows");
+  require(tensor.shape.rank() > 0, where, ": is a scalar; rows need at least one dimension");
   const Index width = tensor.shape.back();
   const Index rows = numel(tensor.shape) / width;
   require(first >= 0 && count >= 0 && count <= rows && first <= rows - count, where, ": rows ",
-          first, " to ", first + count, ", but there are ", rows);
+          first, " to ", first + count, " are outside its ", rows, " rows");
   Tensor values = Tensor::empty({count, width});
   read_elements(*files_[tensor.part], tensor, first * width, elements_of(values));
   return values;

@@ -33,8 +33,8 @@ class HeaderBytes {
     if (count > static_cast<std::uint64_t>(end_ - position_) / bytes) {
       require(end_ == file_.size(), place_, ": the header is longer than ", kMaxGgufHeader,
               " bytes");
-      fail(place_, ": ", count, " times ", bytes, " bytes at byte ", position_, " of a file of ",
-           file_.size());
+      fail(place_, ": is damaged or cut off: expected ", count, " x ", bytes, " bytes from byte ",
+           position_, ", but the file has ", file_.size(), " bytes");
     }
   }
 
@@ -95,7 +95,7 @@ T read_element(HeaderBytes& bytes) {
 template <>
 bool read_element<bool>(HeaderBytes& bytes) {
   const auto byte = bytes.number<std::uint8_t>();
-  require(byte <= 1, bytes.place(), ": a bool is ", Index{byte}, ", expected 0 or 1");
+  require(byte <= 1, bytes.place(), ": expected a bool of 0 or 1, got ", Index{byte});
   return byte == 1;
 }
 
@@ -130,7 +130,7 @@ GgufArray read_list<std::monostate>(HeaderBytes& bytes, std::uint64_t) {
 
 std::uint32_t read_value_type(HeaderBytes& bytes) {
   const auto type = bytes.number<std::uint32_t>();
-  require(type < kGgufValueTypes.size(), bytes.place(), ": unknown type ", type, " of metadata");
+  require(type < kGgufValueTypes.size(), bytes.place(), ": unknown metadata type ", type);
   return type;
 }
 
@@ -197,8 +197,8 @@ Shape read_shape(HeaderBytes& bytes) {
   Shape shape;
   for (std::uint32_t axis = 0; axis < rank; ++axis) {
     const auto size = bytes.number<std::uint64_t>();
-    require(size <= static_cast<std::uint64_t>(kMaxAxisSize), bytes.place(), ": an axis of ", size,
-            ", at most ", kMaxAxisSize, " are accepted");
+    require(size <= static_cast<std::uint64_t>(kMaxAxisSize), bytes.place(), ": an axis has size ",
+            size, ", at most ", kMaxAxisSize, " is accepted");
     shape.push_back(static_cast<Index>(size));
   }
   std::reverse(shape.begin(), shape.end());
@@ -242,7 +242,8 @@ void place_tensors(const InputFile& file, Index data_start, std::vector<GgufTens
   for (GgufTensor& tensor : tensors) {
     require(tensor.end <= file.size() - data_start, shown(file.path()), ": tensor ",
             in_quotes(tensor.name), ": ", tensor.end - tensor.begin, " bytes at offset ",
-            tensor.begin, " after byte ", data_start, " of a file of ", file.size());
+            tensor.begin, " end beyond the file, which has ",
+            std::max<Index>(0, file.size() - data_start), " bytes of data; it may be cut off");
     tensor.begin += data_start;
     tensor.end += data_start;
     order.push_back(&tensor);

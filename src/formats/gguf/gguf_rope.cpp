@@ -30,8 +30,9 @@ RopeOptions with_factors(GgufKeys& keys, RopeOptions rope, const std::vector<flo
   rope.high_freq_factor = keys.number(kGgufHighFrequency, rope.high_freq_factor);
   require_value(rope.low_freq_factor > 0 && rope.high_freq_factor > rope.low_freq_factor &&
                     rope.high_freq_factor <= 1e12,
-                keys.whole(kGgufLowFrequency), "expected above 0 and below high_freq_factor, got ",
-                rope.low_freq_factor, " and ", rope.high_freq_factor);
+                keys.whole(kGgufLowFrequency),
+                "expected a number above 0 and below high_freq_factor, got ", rope.low_freq_factor,
+                " and ", rope.high_freq_factor);
   if (keys.find(kGgufLowFrequency) != nullptr) {
     rope.original_max_position_embeddings = keys.size(kGgufOriginalContext);
   }
@@ -52,7 +53,7 @@ RopeOptions with_factors(GgufKeys& keys, RopeOptions rope, const std::vector<flo
 RopeOptions read_gguf_rope(GgufKeys& keys, const GgufFile& file, Index head_width) {
   RopeOptions rope{.theta = keys.number("rope.freq_base", 10000)};
   require_value(rope.theta > 0 && rope.theta <= 1e12, keys.whole("rope.freq_base"),
-                "expected above 0 to 1e12, got ", rope.theta);
+                "expected a number above 0 and at most 1e12, got ", rope.theta);
   const Index turned = keys.integer("rope.dimension_count", head_width);
   const bool is_part = turned >= 2 && turned < head_width && turned % 2 == 0;
   require_value(is_part || turned == head_width, keys.whole("rope.dimension_count"),

@@ -181,7 +181,7 @@ Json template_of(const TokenizerKeys& keys, const GgufTokens& tokens, bool other
     return nullptr;
   }
   require(tokens.begin >= 0, keys.at("bos_token_id"),
-          ": is missing, but texts begin with this token");
+          ": is missing, but texts must begin with this token");
   return template_json(tokens.names[static_cast<std::size_t>(tokens.begin)], tokens.begin);
 }
 
@@ -315,8 +315,8 @@ class MergesByScore {
       merges_.push_back(
           {first, second, {scores_[id], character_count(first), character_count(second)}});
     }
-    require(merges_.size() <= kMostMerges, keys_.at("tokens"), ": more than ", kMostMerges,
-            " pairs of tokens make one");
+    require(merges_.size() <= kMostMerges, keys_.at("tokens"), ": expected at most ", kMostMerges,
+            " pairs of tokens that form another token, got more");
   }
 
   const TokenizerKeys& keys_;
@@ -368,8 +368,8 @@ std::string warning_about(const TokenizerKeys& keys) {
     return "";
   }
   return keys.at("pre") +
-         " names no model: texts are split as in GPT-2, which is wrong for many other models, such "
-         "as Llama 3; convert the model again, or use its own tokenizer.json";
+         " names no pre-tokenizer: texts are split as in GPT-2, which is wrong for many other "
+         "models, e.g. Llama 3; convert the model again, or use its own tokenizer.json";
 }
 
 }  // namespace

@@ -132,7 +132,8 @@ GgufMetadata byte_level_keys(const Tokenizer& tokenizer, const Json& root) {
   const bool in_characters = tokenizer.kind() == "char";
   const std::string pieces = in_characters ? "gpt-2" : name_of_pieces(root);
   require(!pieces.empty() && has_known_normalizer(root), kCannot,
-          "llama.cpp has SentencePiece with byte tokens, and byte-level BPE with the patterns of "
+          "llama.cpp supports only SentencePiece with byte tokens, and byte-level BPE with the "
+          "patterns of "
           "GPT-2, SmolLM, Llama 3 and Qwen 2");
   return {{"tokenizer.ggml.model", std::string("gpt2")},
           {"tokenizer.ggml.pre", pieces},
@@ -257,8 +258,8 @@ class MergeScores {
       const bool begins = !is_utf8_continuation(name[i]);
       count += begins && is_piece(name.substr(0, i)) && is_piece(name.substr(i)) ? 1 : 0;
     }
-    require(count == pairs_[id], kCannot, "llama.cpp makes ", quoted_text(name), " of ", count,
-            " pairs of tokens, the merges of this tokenizer of ", pairs_[id]);
+    require(count == pairs_[id], kCannot, "llama.cpp merges ", count, " pairs of tokens into ",
+            quoted_text(name), ", this tokenizer ", pairs_[id]);
     if (count == 0) {  // a single character needs no merge
       scores_[id] = -static_cast<float>(made_ + id);
     }

@@ -177,7 +177,8 @@ std::string ModelWeights::check(const GptConfig& config) const {
       const Shape& shape = found->second->shape;
       const Shape expected = file_shape(stored, weight.shape);
       require(shape == expected, files_.where, ": tensor ", found->second->name,
-              ": expected shape ", expected, ", as ", files_.described_by, " says, got ", shape);
+              ": expected shape ", expected, " according to ", files_.described_by, ", got ",
+              shape);
     }
   }
   for (const auto& [name, tensor] : tensors_) {

@@ -33,7 +33,8 @@ RopeScaling read_scaling(const ConfigReader& parameters) {
 }
 
 Index turned_elements(double share, const std::string& key, Index head_width) {
-  require_value(share > 0 && share <= 1, key, "expected above 0 to 1, got ", share);
+  require_value(share > 0 && share <= 1, key, "expected a number above 0 and at most 1, got ",
+                share);
   const auto turned = static_cast<Index>(share * static_cast<double>(head_width));
   return turned == head_width ? 0 : turned;
 }

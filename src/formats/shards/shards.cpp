@@ -194,7 +194,7 @@ InputFormatCheck encode_source(const TextFile& file, const ShardSource& source,
                   documents || part.number == 0);
     }
   });
-  require(source_of(file) == source, file.name(), ": has changed while it was read");
+  require(source_of(file) == source, file.name(), ": changed while it was being read");
   return look;
 }
 

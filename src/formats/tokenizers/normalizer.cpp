@@ -37,7 +37,8 @@ std::string Normalizer::apply(std::string_view text) const {
   for (const NormalizerStep& step : steps_) {
     result = applied(step, result);
     require(result.size() <= kMostGrowth * (text.size() + kLongestText),
-            "[encode] the normalizer makes ", result.size(), " bytes of ", text.size());
+            "[encode] the normalizer makes too long a text: ", result.size(), " bytes from ",
+            text.size());
   }
   return result;
 }

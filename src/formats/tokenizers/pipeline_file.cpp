@@ -30,8 +30,9 @@ class PipelineReader {
     parts_.pre_tokenizer = PreTokenizer(steps.steps);
     parts_.normalizer = read_normalizer(root_.value("normalizer", Json()), at("normalizer"));
     const DecoderSteps decoder = read_decoder(json_member(root_, "decoder", name_), at("decoder"));
-    require(decoder.byte_level == steps.byte_level, at("decoder"), ": ByteLevel: expected ",
-            steps.byte_level ? "it, as in pre_tokenizer" : "a pre_tokenizer that has it");
+    require(decoder.byte_level == steps.byte_level, at("decoder"), ": expected ",
+            steps.byte_level ? "ByteLevel, because pre_tokenizer has it"
+                             : "no ByteLevel, because pre_tokenizer has none");
     fill_texts(steps.byte_level);
     read_model(steps.byte_level);
     fill_bytes(decoder);
@@ -149,8 +150,8 @@ class PipelineReader {
     }
     if (said != Json(token.id) && warning_.empty()) {
       warning_ = concat_text(at("added_tokens"), ": ", quoted_text(token.content), " has id ",
-                             said.natural(), " in the file and ", token.id,
-                             " here, as in Hugging Face tokenizers");
+                             said.natural(), " in the file, but is used with id ", token.id,
+                             ", as in Hugging Face tokenizers");
     }
     parts_.special[static_cast<std::size_t>(token.id)] = token.special;
     parts_.added.push_back(std::move(token));
@@ -246,7 +247,7 @@ class PipelineReader {
       }
       const auto found = ids_.find(token);
       require(!fallback || found != ids_.end(), at("model.vocab"), ": ", token,
-              " is missing, expected it with byte_fallback");
+              " is missing, but byte_fallback needs it");
       if ((byte_level || fallback) && found != ids_.end()) {
         model.byte_ids[byte] = found->second;
       }

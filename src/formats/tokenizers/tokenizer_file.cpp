@@ -57,8 +57,8 @@ TokenList all_tokens(const Json& vocab, const Json& added, std::string_view voca
     if (same == nullptr) {
       tokens.emplace_back(token, id);
     } else {
-      require(token_id(*same, token, vocab_key) == id, added_key, ": ", quoted_text(token),
-              " has id ", id, ", model.vocab says ", same->dump());
+      require(token_id(*same, token, vocab_key) == id, added_key, " gives ", quoted_text(token),
+              " the id ", id, ", but model.vocab gives it ", same->dump());
     }
   }
   return tokens;

@@ -27,7 +27,7 @@ void choose_items(ActivationArray& array, const std::vector<Index>& numbers) {
   for (const NumberRange& range : array.requested) {
     const bool is_there = std::any_of(numbers.begin(), numbers.end(),
                                       [&](Index number) { return range.contains(number); });
-    require(is_there && range.last.value_or(0) <= numbers.back(), array.name(), ": there are ",
+    require(is_there && range.last.value_or(0) <= numbers.back(), array.name(), ": expected ",
             kItemNames[static_cast<std::size_t>(items_of(array.point))], " ", numbers_text(numbers),
             ", got ", range_text(range));
   }

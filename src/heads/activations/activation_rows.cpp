@@ -38,7 +38,7 @@ class RowOrigins {
  public:
   void add(const ActivationContext& context, const std::vector<Index>& kept) {
     require(context.begin + std::ssize(context.tokens) <= std::numeric_limits<std::int32_t>::max(),
-            "[activations] a document of more tokens than int32 counts");
+            "[activations] a document has more tokens than an int32 can count");
     for (const Index place : kept) {
       tokens_.push_back(context.tokens[static_cast<std::size_t>(place)]);
       positions_.push_back(static_cast<std::int32_t>(place));
@@ -217,7 +217,7 @@ std::vector<ContextSpan> context_spans(const ActivationPlan& plan,
   require_value(options.batch_size >= 1, "batch_size", "expected at least 1, got ",
                 options.batch_size);
   require(plan.map_heads() == 0 || contexts.count() <= kMostMappedContexts,
-          "attention maps are an array for each sequence: expected up to ", kMostMappedContexts,
+          "attention maps take an array for each sequence: expected at most ", kMostMappedContexts,
           " sequences, got ", contexts.count());
   std::vector<ContextSpan> spans{{}};
   for (Index i = 0; i < contexts.count(); ++i) {

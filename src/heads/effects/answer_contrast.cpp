@@ -23,8 +23,8 @@ void check_answer(const std::vector<std::int32_t>& answer, const LanguageModel& 
   }
   const std::size_t read = length + answer.size() - 1;
   require_value(answer.size() == 1 || static_cast<Index>(read) <= model.block_size(), name,
-                "expected it to fit the context length of ", model.block_size(),
-                " tokens after a text of ", length, ", got ", answer.size(), " tokens");
+                "the context length of ", model.block_size(), " tokens is too short for a text of ",
+                length, " and an answer of ", answer.size(), " tokens");
 }
 
 void check_task(const PatchingTask& task, const LanguageModel& model) {
@@ -39,9 +39,9 @@ void check_task(const PatchingTask& task, const LanguageModel& model) {
   require_value(task.answer != task.wrong, "wrong", "expected a token other than the answer, got ",
                 task.wrong.front(), task.wrong.size() > 1 ? " and so on" : "", " for both");
   require_value(answer != task.answer.end() && wrong != task.wrong.end(), "wrong",
-                "one answer must not begin with the other: of ", task.answer.size(), " and ",
-                task.wrong.size(), " tokens the first ", answer - task.answer.begin(),
-                " are the same");
+                "one answer must not begin with the other: the first ",
+                answer - task.answer.begin(), " of ", task.answer.size(), " and ",
+                task.wrong.size(), " tokens are the same");
 }
 
 // The text plus the answer without its last token: the input that predicts the whole answer.
@@ -58,8 +58,8 @@ void require_different(double clean_difference, double corrupt_difference) {
   require(std::isfinite(whole), "the logits of answer and wrong are not finite: clean ",
           clean_difference, ", corrupt ", corrupt_difference);
   require_value(whole != 0, "corrupt",
-                "expected texts after which answer and wrong differ in their logits, got ",
-                clean_difference, " for both");
+                "expected a text that changes the logit difference of answer and wrong, got ",
+                clean_difference, " after both texts");
 }
 
 AnswerContrast::AnswerContrast(const LanguageModel& model, const PatchingTask& task)

@@ -69,8 +69,8 @@ std::vector<InductionPair> induction_pairs(const RepeatOptions& repeats, const G
     --length;
   }
   require_value(repeats.sequences >= 1 && length >= kShortest, "repeats",
-                "expected at least one pair and room for ", kShortest,
-                " different tokens and one of them again, got ", repeats.sequences, ", ",
+                "expected at least one pair, and a block with room for ", kShortest,
+                " different tokens and a repeat, got ", repeats.sequences, " pairs, ",
                 std::ssize(available), " tokens and a block of ", config.block_size);
   std::vector<InductionPair> pairs;
   for (Index number = 0; number < repeats.sequences; ++number) {

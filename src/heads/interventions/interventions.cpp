@@ -35,9 +35,8 @@ std::vector<Index> places_of(const PointRange& target, Index layer, const ValueL
   }
   const bool has_last =
       !wanted.last || std::find(numbers.begin(), numbers.end(), *wanted.last) != numbers.end();
-  require_value(!places.empty() && has_last, about, point_name(target.point, layer),
-                " has numbers ", numbers_text(numbers), ", got ",
-                wanted.last.value_or(wanted.first));
+  require_value(!places.empty() && has_last, about, point_name(target.point, layer), ": expected ",
+                numbers_text(numbers), ", got ", wanted.last.value_or(wanted.first));
   return places;
 }
 
@@ -55,8 +54,8 @@ void check_targets(const Change& change, const Gpt& model, const PointValues& fo
                       change.kind == ChangeKind::freeze,
                   about, "expected off, scale or freeze for ", name, ", got ",
                   name_of(change.kind));
-    require_value(!is_map || !change.source.token, about, name,
-                  " of one token cannot be used at another");
+    require_value(!is_map || !change.source.token, about, "expected no 'at' for ", name,
+                  ": its values at one token cannot be used at another");
     const Index last = target.layers.last.value_or(target.layers.first);
     require_value(!is_in_layer(target.point) || last < layers, about, "the model has layers 0 to ",
                   layers - 1, ", got ", name, ".", last);

@@ -56,7 +56,7 @@ std::vector<std::vector<std::int32_t>> repeated_sequences(const RepeatOptions& r
   require_value(repeats.sequences >= 1 && length >= 1, "repeats",
                 "expected at least one sequence and a block with room for two copies of a "
                 "token, got ",
-                repeats.sequences, " and a block of ", config.block_size);
+                repeats.sequences, " sequences and a block of ", config.block_size);
   std::vector<std::vector<std::int32_t>> sequences;
   for (Index number = 0; number < repeats.sequences; ++number) {
     sequences.push_back(repeated_tokens(repeats, config.vocab_size, length, number).tokens);

@@ -56,8 +56,8 @@ DocumentIndex::DocumentIndex(const std::filesystem::path& path) : file_(path) {
   count_ = number_at<Index>(header, 18);
   const auto ends = number_at<Index>(header, 26);
   const Index most = (file_.size() - kHeaderBytes) / (kLengthBytes + 2 * kPlaceBytes);
-  require(count_ >= 1 && count_ <= most, name, ": claims ", count_, " documents in ", file_.size(),
-          " bytes");
+  require(count_ >= 1 && count_ <= most, name, ": is damaged: it lists ", count_,
+          " documents, but has ", file_.size(), " bytes");
   require(ends == count_ + 1, name, ": expected documents of one sequence each, got ", count_,
           " sequences and ", ends - 1, " documents");
   add_up();

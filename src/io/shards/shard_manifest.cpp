@@ -104,11 +104,11 @@ void verify_against_manifest(const fs::path& token_file, Index tokens, const Tok
   require(!manifest->next, where,
           ": the encoding is not finished; run tokenizer encode with the same options to continue");
   require(shard != manifest->shards.end(), shown(token_file), ": is not listed in ", where);
-  require(shard->tokens == tokens, shown(token_file), ": has ", tokens, " tokens, ", where,
-          " says ", shard->tokens);
+  require(shard->tokens == tokens, shown(token_file), ": has ", tokens, " tokens, but ", where,
+          " lists ", shard->tokens);
   const std::string expected = json_string(manifest->settings, "vocabulary", where);
   require(expected == fingerprint_of_vocabulary(tokenizer), shown(token_file),
-          ": its ids belong to another tokenizer, according to ", where);
+          ": its ids were made with another tokenizer, according to ", where);
 }
 
 }  // namespace headlight

@@ -47,7 +47,7 @@ ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
       text.find(kTurnBegin) != std::string::npos && text.find(kTurnEnd) != std::string::npos;
   if (!has_marks || !begin || !end) {
     problem_ =
-        "the model's chat template is not ChatML, the only one that this server knows: use "
+        "the model's chat template is not ChatML, the only one that this server supports: use "
         "/v1/completions";
     return;
   }

@@ -93,7 +93,7 @@ void check_prompt(const std::vector<std::int32_t>& prompt, const std::string& na
 Index read_length(Fields& fields, const std::string& name, Index otherwise, Index least) {
   const Index length = fields.integer(name, otherwise, -1, kMany);
   require_value(length == -1 || length >= least, name, "expected a whole number from ", least,
-                ", or -1 until the context is full, got ", length);
+                ", or -1 (until the context is full), got ", length);
   return length == -1 ? kMany : length;
 }
 

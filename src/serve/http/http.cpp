@@ -21,7 +21,7 @@ std::string_view message_of(int status) {
     case 413:
       return "the body is larger than the server allows";
     case 431:
-      return "the head of the request is larger than the server allows";
+      return "the header of the request is larger than the server allows";
     case 500:
       return "the request was not answered";
     case 501:

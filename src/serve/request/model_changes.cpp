@@ -21,7 +21,7 @@ std::map<HeadId, HeadScore> read_classes(Fields& fields) {
   for (const auto& [head, name] : given->members()) {
     const HeadSet heads = HeadSet::parse(head);
     require_value(heads.size() == 1 && name.is_string(), "classes",
-                  "expected heads with names, as {\"1.0\": \"induction\"}");
+                  "expected heads with names, e.g. {\"1.0\": \"induction\"}");
     classes[heads[0]] = {.name = name.text(), .score = 1};
   }
   return classes;

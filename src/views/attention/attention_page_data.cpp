@@ -42,7 +42,8 @@ void check_vectors(const LayerAttention& layer, Index tokens) {
     const Tensor values = to_contiguous(vectors);
     const float* first = values.data<float>();
     require(std::all_of(first, first + values.numel(), [](float v) { return std::isfinite(v); }),
-            "[attention_html] queries and keys of layer ", layer.layer, " hold no numbers");
+            "[attention_html] queries and keys of layer ", layer.layer,
+            " contain values that are not finite");
   }
 }
 

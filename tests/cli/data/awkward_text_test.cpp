@@ -196,7 +196,7 @@ TEST_CASE("a file that shrinks while it is read is an error that says where it e
   CHECK(file.size() == 5000);
   fs::resize_file(path, 1000);
   std::vector<std::byte> bytes(5000);
-  CHECK_THROWS_WITH(file.read(0, bytes), path + ": ends at byte 1000, expected more");
+  CHECK_THROWS_WITH(file.read(0, bytes), path + ": is cut off: it ends at byte 1000");
 }
 
 }  // namespace awkward_text_test

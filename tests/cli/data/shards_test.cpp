@@ -75,7 +75,7 @@ TEST_CASE("shards bring their tokenizer, and need documents for batches of them"
   output_of(packed);
   CHECK(report_of({"info", folder.at("run")})["vocab_size"] == 260);
   check_refused(train(folder.at("ids"), folder.at("other"), "packed"),
-                {"shard_000000.bin: its ids belong to another tokenizer"});
+                {"shard_000000.bin: its ids were made with another tokenizer"});
   for (const auto& entry : fs::directory_iterator(folder.at("ids"))) {
     if (entry.path().extension() == ".idx") {
       fs::remove(entry.path());

@@ -145,7 +145,7 @@ TEST_CASE("cache refuses what it cannot write in one line", "[cli]") {
   CHECK(refused({"--layers", "1-12"}) == "--layers: the model has layers 0 to 2, got 1-12");
   CHECK(refused({"--names", "embed,z.1", "--layers", "1"}) ==
         "--layers: applies to names without a layer number, but --names has none");
-  CHECK(refused({"--names", "z.1.2"}) == "blocks.1.attn.hook_z: there are heads 0 to 1, got 2");
+  CHECK(refused({"--names", "z.1.2"}) == "blocks.1.attn.hook_z: expected heads 0 to 1, got 2");
   CHECK(refused({"--positions", "first"}) ==
         "--positions: expected a number or a range such as 3, 4-8 or 4-, got 'first'");
   CHECK(refused({"--positions", "6-"}) ==

@@ -178,15 +178,16 @@ TEST_CASE("keys that contradict the model to start from are refused by name", "[
     return refusal(train(data, out, {"0", "--init_from", start, option, value}));
   };
   CHECK(contains(refused("--n_layer", "2"),
-                 "n_layer: 2 contradicts the 3 of the model that the run starts from"));
-  CHECK(contains(refused("--bias", "false"), "bias: false contradicts the true"));
-  CHECK(contains(refused("--norm", "post"), "norm: post contradicts the pre"));
-  CHECK(contains(refused("--block_size", "25"), "block_size: 25 is more than the 24"));
+                 "n_layer: expected 3, as in the model that the run starts from, got 2"));
+  CHECK(contains(refused("--bias", "false"), "bias: expected true, as in the model"));
+  CHECK(contains(refused("--norm", "post"), "norm: expected pre, as in the model"));
+  CHECK(
+      contains(refused("--block_size", "25"), "block_size: expected at most 24, as in the model"));
   CHECK_FALSE(std::filesystem::exists(out));
   const std::string file = folder.write("a.toml", "hidden_size = 16\n");
   std::vector<std::string> arguments = train(data, out, {"0", "--init_from", start});
   arguments.insert(arguments.begin() + 1, file);
-  CHECK(contains(refusal(arguments), "n_embd: 16 contradicts the 8"));
+  CHECK(contains(refusal(arguments), "n_embd: expected 8, as in the model"));
 }
 
 TEST_CASE("token files of nanoGPT train as the text that they came from", "[cli]") {
@@ -229,7 +230,7 @@ TEST_CASE("token files without a tokenizer or with foreign ids are refused", "[c
                  "from which no char tokenizer can be made, and there is no tokenizer.json or "
                  "meta.pkl next to it"));
   CHECK(contains(refusal(train(ids, out, {"1", "--tokenizer", "byte"})),
-                 "a.bin: token 6 is 257, but the tokenizer has the ids 0 to 256"));
+                 "a.bin: token 6 has id 257, but the tokenizer has the ids 0 to 256"));
   CHECK(contains(refusal(train(ids, out, {"1", "--tokenizer", "byte", "--documents", "line"})),
                  "documents: "));
   const std::string odd = folder.write("odd.bin", "abc");

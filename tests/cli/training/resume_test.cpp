@@ -286,7 +286,7 @@ TEST_CASE("another optimizer is refused, and the run stays as it was", "[cli]") 
   const auto files = files_of(run);
   for (const char* optimizer : {"muon", "sgd"}) {
     check_refused({"train", "--resume", run, "--optimizer", optimizer, "--max_iters", "14"},
-                  {"optimizer: the run has adamw, got ", optimizer,
+                  {"optimizer: the run uses adamw, got ", optimizer,
                    "; continue with --optimizer adamw, or start a new run from its weights: "
                    "--init_from " +
                        run + " and another --out_dir"});

@@ -51,7 +51,8 @@ TEST_CASE("a new run does not replace files that no run has written", "[cli]") {
     for (int attempt = 0; attempt < 2; ++attempt) {
       CHECK(refusal(train(folder, folder.at("mine"))) ==
             "error: " + file +
-                ": was not written by a run, which would replace it; choose another --out_dir");
+                ": was not written by a run, but this run would replace it; choose another "
+                "--out_dir");
     }
     CHECK(file_contents(file) == "# mine");
     CHECK(std::distance(fs::directory_iterator(folder.path() / "mine"), fs::directory_iterator()) ==
@@ -132,7 +133,8 @@ TEST_CASE("a run keeps the tokenizer of its model", "[cli]") {
     arguments.push_back(tokenizer);
     return arguments;
   };
-  check_refused(with("byte"), {"tokenizer: byte contradicts the char of the model"});
+  check_refused(with("byte"),
+                {"tokenizer: expected char, as in the model that the run starts from, got byte"});
   CHECK(run_headlight(with("char")).exit_code == 0);
   check_refused(
       {"tokenizer", "train", "--data", folder.at("data.txt"), "--vocab_size", "260", "--out", run},

@@ -314,12 +314,13 @@ TEST_CASE("parts of a GGUF model that are missing or mixed up are refused by nam
     return error_of([&] { GgufFile{path}; });
   };
   CHECK(refusal(part(1)) == "no Error");
-  CHECK(refusal(part(2)) ==
-        part(2).string() + ": part 2 of 3, expected the first, " + part(1).string());
+  CHECK(refusal(part(2)) == part(2).string() +
+                                ": is file 2 of 3 of a split model; give the first, " +
+                                part(1).string());
   std::filesystem::copy(part(1), folder / "m.gguf");
   CHECK(refusal(folder / "m.gguf") ==
         (folder / "m.gguf").string() +
-            ": split.count: 3 parts, expected a name that ends in -00001-of-00003.gguf");
+            ": is file 1 of 3 of a split model; expected a name that ends in -00001-of-00003.gguf");
   std::filesystem::rename(part(3), folder / "kept");
   CHECK(refusal(part(1)) == part(3).string() + ": part 3 of 3 is missing");
   std::filesystem::copy(part(2), part(3));
@@ -408,7 +409,7 @@ TEST_CASE("metadata of a GGUF model that cannot be is refused with its key") {
   CHECK(error_with("llama.rope.scaling.type", std::string("yarn")) ==
         "llama.rope.scaling.type: expected none or linear, got 'yarn'");
   CHECK(error_with("llama.rope.freq_base", std::nanf("")) ==
-        "llama.rope.freq_base: expected above 0 to 1e12, got nan");
+        "llama.rope.freq_base: expected a number above 0 and at most 1e12, got nan");
   CHECK(error_with("llama.attention.layer_norm_rms_epsilon", GgufArray(Texts{"a"})) ==
         "llama.attention.layer_norm_rms_epsilon: expected a number, got a list");
   CHECK(error_with("llama.expert_count", number(8)) == "llama.expert_count: 8 is not supported");
@@ -422,7 +423,7 @@ TEST_CASE("metadata of a GGUF model that cannot be is refused with its key") {
   CHECK(contains(error_with("llama.attention.head_count", number(1U << 24)),
                  "llama.attention.head_count: "));
   CHECK(error_with("llama.attention.layer_norm_rms_epsilon", 2.0F) ==
-        "llama.attention.layer_norm_rms_epsilon: expected above 0 and below 1, got 2");
+        "llama.attention.layer_norm_rms_epsilon: expected a number above 0 and below 1, got 2");
   CHECK(contains(error_with("llama.block_count", number(4096)),
                  "does not match its metadata: missing 'blk.2.attn_norm.weight'"));
 }

@@ -137,9 +137,10 @@ TEST_CASE("byte-level tokenizers of GGUF files cut texts as their `pre` says") {
 TEST_CASE("a GGUF file that leaves open how texts are cut gives a tokenizer with a warning") {
   GgufMetadata none = byte_level("default");
   const std::string said = tokenizer_of(none)->warning();
-  CHECK(contains(said, "m.gguf: tokenizer.ggml.pre names no model: texts are split as in GPT-2"));
+  CHECK(contains(said,
+                 "m.gguf: tokenizer.ggml.pre names no pre-tokenizer: texts are split as in GPT-2"));
   drop(none, "pre");
-  CHECK(contains(tokenizer_of(none)->warning(), "tokenizer.ggml.pre names no model"));
+  CHECK(contains(tokenizer_of(none)->warning(), "tokenizer.ggml.pre names no pre-tokenizer"));
   const std::string text = "ab  12";
   CHECK(tokenizer_of(none)->encode(text) == tokenizer_of(byte_level("gpt-2"))->encode(text));
   CHECK(tokenizer_of(byte_level("gpt-2"))->warning().empty());
@@ -370,8 +371,7 @@ TEST_CASE("merges that no scores can say are not written") {
   CHECK(refused([](Json&) {}) == "no Error");
   CHECK(refused([](Json& root) {
           root["model"]["merges"] = Json::array({"a b", "▁ a", "▁a b", "▁ ▁"});
-        }) ==
-        cannot + "llama.cpp makes \"▁ab\" of 2 pairs of tokens, the merges of this tokenizer of 1");
+        }) == cannot + "llama.cpp merges 2 pairs of tokens into \"▁ab\", this tokenizer 1");
   CHECK(refused([](Json& root) {
           root["model"]["merges"] = Json::array({"a b", "▁ a", "▁a b", "▁ ▁", "▁ ab"});
         }) == cannot +
@@ -383,7 +383,7 @@ TEST_CASE("merges that no scores can say are not written") {
         }) == cannot + "llama.cpp makes \"▁▁\", but pieces of this tokenizer begin at marks");
   CHECK(refused([](Json& root) {
           root["model"]["byte_fallback"] = false;
-        }).starts_with(cannot + "llama.cpp has SentencePiece with byte tokens, and "));
+        }).starts_with(cannot + "llama.cpp supports only SentencePiece with byte tokens, and "));
 }
 
 TEST_CASE("a GGUF file without a tokenizer that is known is refused") {
@@ -447,7 +447,7 @@ TEST_CASE("numbers and types of a GGUF file's tokenizer that do not fit are refu
   GgufMetadata nameless = byte_level("llama-bpe");
   drop(nameless, "bos_token_id");
   CHECK(refusal(nameless) ==
-        "tokenizer.ggml.bos_token_id: is missing, but texts begin with this token");
+        "tokenizer.ggml.bos_token_id: is missing, but texts must begin with this token");
 }
 
 }  // namespace gguf_tokenizer_test

@@ -62,7 +62,7 @@ void require_short_counts(std::string_view expression, std::string_view where) {
     counts = c == '{' ? !expression.substr(0, i).ends_with("\\x") : counts && (digit || c == ',');
     digits = digit ? digits + 1 : 0;
     if (counts && digits > kMostCountDigits) {
-      fail(where, ": pattern ", quoted_text(expression), ": expected counts of at most ",
+      fail(where, ": pattern ", quoted_text(expression), ": expected repetition counts of at most ",
            kMostCountDigits, " digits");
     }
   }
