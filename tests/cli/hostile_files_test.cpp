@@ -196,7 +196,7 @@ TEST_CASE("a configuration of more heads than any model has is refused in half a
   CHECK(error_of_info(toml).ends_with("n_head" + complaint));
 }
 
-TEST_CASE("a configuration of tables within tables is refused however deep they are", "[cli]") {
+TEST_CASE("a configuration of deeply nested tables is refused at any depth", "[cli]") {
   const ScratchFolder folder;
   std::string key = "a";
   while (key.size() < 1000000) {

@@ -110,7 +110,7 @@ TEST_CASE("compare writes the chart as an SVG figure", "[compare]") {
   CHECK(file_contents(text) == "mine");
 }
 
-TEST_CASE("compare reads runs that are damaged, empty or in the making", "[compare]") {
+TEST_CASE("compare reads runs that are damaged or empty or still training", "[compare]") {
   const Given given;
   const std::string log = given.two + "/metrics.jsonl";
   const std::string text = file_contents(log);
@@ -132,7 +132,7 @@ TEST_CASE("compare reads runs that are damaged, empty or in the making", "[compa
   CHECK_FALSE(std::filesystem::exists(given.folder.at("x.svg")));
 }
 
-TEST_CASE("compare refuses what is no run and options out of range", "[compare]") {
+TEST_CASE("compare refuses folders that are no run and options out of range", "[compare]") {
   const Given given;
   check_refused({"compare"}, {"1 to 26 run directories", "got 0"});
   check_refused({"compare", given.one, given.folder.at("none")}, {"none", "no such run directory"});
@@ -189,7 +189,7 @@ TEST_CASE("compare reads what train writes", "[compare]") {
   CHECK_FALSE(report["settings"].contains("out_dir"));
 }
 
-TEST_CASE("compare tells lists of files apart, and texts that were read in other ways",
+TEST_CASE("compare distinguishes lists of files and texts that were read in different ways",
           "[compare]") {
   const Given given;
   const std::string three = make_run(given.folder, "three", 60, 1,

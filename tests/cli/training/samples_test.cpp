@@ -103,7 +103,7 @@ TEST_CASE("a resumed run appends to its samples without repeating one", "[cli]")
         file_contents(folder.at("whole/samples.jsonl")));
 }
 
-TEST_CASE("a prompt of samples that is no text is refused before a run begins", "[cli]") {
+TEST_CASE("an invalid prompt for samples is refused before a run begins", "[cli]") {
   const ScratchFolder folder;
   const ProgramResult result = run_headlight(
       training(folder, "run", {"--sample_interval", "4", "--sample_prompt", "Mina \xFF"}));

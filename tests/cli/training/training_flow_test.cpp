@@ -214,7 +214,7 @@ TEST_CASE("a terminal of any width gets lines that fit it, and colours unless re
   CHECK(plain.find(yellow) == std::string::npos);
 }
 
-TEST_CASE("more threads than CPUs get one line of warning", "[cli]") {
+TEST_CASE("more threads than CPUs cause one line of warning", "[cli]") {
   const ScratchFolder folder;
   const std::string config = folder.write("a.toml", "n_layer = 1\n");
   const auto messages_with = [&](const char* threads) {
@@ -253,7 +253,7 @@ TEST_CASE("training computes with the instruction set that --cpu_variant names",
   }
 }
 
-TEST_CASE("old checkpoints go, the best one stays", "[cli]") {
+TEST_CASE("old checkpoints are deleted and the best one is kept", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());
   const std::string run = folder.at("run");
