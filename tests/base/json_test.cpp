@@ -170,7 +170,7 @@ TEST_CASE("equal values have equal numbers and members in any order") {
   CHECK(Json(1) != Json("1"));
 }
 
-TEST_CASE("-0 is not accepted as a whole number of at least 0") {
+TEST_CASE("a whole number of at least 0 may not be written as -0") {
   CHECK_FALSE(parse_json("-0", "a.json").is_natural());
   CHECK(parse_json("-0", "a.json") == 0);
   CHECK(parse_json("0", "a.json").is_natural());

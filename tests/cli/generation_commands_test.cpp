@@ -202,7 +202,7 @@ TEST_CASE("attention writes a padded batch of documents", "[cli]") {
         Json::parse(R"([{"layer": 0, "heads": [1]}, {"layer": 1, "heads": [0]}])"));
 }
 
-TEST_CASE("attention names the argument that it refuses", "[cli]") {
+TEST_CASE("attention names invalid values of --heads and --layers and --format", "[cli]") {
   const ScratchFolder folder;
   const std::string model = random_model(folder);
   const auto error = [&](const std::string& option, const std::string& value) {

@@ -105,7 +105,7 @@ TEST_CASE("help COMMAND prints what COMMAND --help prints") {
   CHECK(run_headlight({"help", "trian"}).exit_code == 2);
 }
 
-TEST_CASE("--help in any place of a command line prints the help") {
+TEST_CASE("the option --help in any place of a command line prints the help") {
   const std::string help = run_headlight({"train", "--help"}).out;
   CHECK(run_headlight({"train", "x.toml", "--n_layer", "2", "-h"}).out == help);
   CHECK(run_headlight({"train", "--help", "--help"}).out == help);

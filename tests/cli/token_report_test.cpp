@@ -136,7 +136,7 @@ TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli
   CHECK(holds(output_of(command), "<|15|>"));  // id without a name
 }
 
-TEST_CASE("--logprobs works with --stream and --num_samples and leaves the text unchanged",
+TEST_CASE("generate --logprobs works with --stream and --num_samples and leaves the text unchanged",
           "[cli]") {
   const Given given;
   Arguments command{"generate",         given.model, "--prompt",      "ab",

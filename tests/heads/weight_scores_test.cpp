@@ -112,7 +112,7 @@ Matrix transposed(const Matrix& a) {
 
 }  // namespace
 
-TEST_CASE("eigenvalues of real matrices come out, also in complex pairs", "[kernels]") {
+TEST_CASE("eigenvalues of real matrices are correct also for complex pairs", "[kernels]") {
   auto values = kernels::eigenvalues({2, 1, 0, 3}, 2);
   std::sort(values.begin(), values.end(),
             [](const auto& a, const auto& b) { return a.real() < b.real(); });

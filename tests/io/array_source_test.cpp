@@ -46,7 +46,7 @@ std::vector<ArraySource> sources() {
 
 }  // namespace
 
-TEST_CASE("arrays that are read in pieces make the files of tensors") {
+TEST_CASE("arrays read in pieces give the same files as tensors") {
   const TemporaryFolder folder;
   for (const StoredFloats type :
        {StoredFloats::float32, StoredFloats::float16, StoredFloats::bfloat16}) {

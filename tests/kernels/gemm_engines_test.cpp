@@ -151,7 +151,7 @@ TEST_CASE("rows that lie a multiple of 1,024 elements apart are multiplied right
   }
 }
 
-TEST_CASE("gemm calls after once for every element, when it is final") {
+TEST_CASE("gemm calls `after` once for every final element") {
   const auto check = [](const Size& size, const Product& task, int flips) {
     const Product p = product_of_size(size, task, flips);
     INFO(description(p));

@@ -61,7 +61,7 @@ TEST_CASE("einsum weighs the values of every head: hts,shd->thd") {
   }
 }
 
-TEST_CASE("einsum knows products of vectors and matrices") {
+TEST_CASE("einsum computes products of vectors and matrices") {
   const Tensor v = doubles({1, 2}, {2});
   const Tensor w = doubles({3, 4, 5}, {3});
   const Tensor m = doubles({1, 2, 3, 4, 5, 6}, {2, 3});

@@ -31,7 +31,7 @@ TEST_CASE("a character tokenizer numbers the code points of its corpus in ascend
   CHECK(tokenizer.encode("").empty());
 }
 
-TEST_CASE("a character that the corpus lacks encodes to the unknown token, one for each") {
+TEST_CASE("every character that the corpus lacks encodes to one unknown token") {
   const CharTokenizer tokenizer = build_char_tokenizer("ab");
   CHECK(tokenizer.encode("a\xED\x95\x9CzbZ") == Ids{2, 1, 1, 3, 1});
   CHECK(tokenizer.decode(Ids{2, 1, 3}) ==
@@ -141,7 +141,7 @@ TEST_CASE("a character tokenizer may have its special tokens behind the characte
   CHECK(tokenizer.token_label(3) == "<|unk|>");
 }
 
-TEST_CASE("several tokens may end a text, of which the first is special") {
+TEST_CASE("several tokens may end a text and the first of them must be a special token") {
   ByteTokenizer tokenizer;
   CHECK(tokenizer.stop_tokens() == Ids{256});
   tokenizer.set_stop_tokens({256, 'a', 256, 'b', 'a'});

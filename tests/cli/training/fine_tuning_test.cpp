@@ -271,7 +271,7 @@ TEST_CASE("eval writes the logits that its loss comes from", "[cli]") {
   CHECK(Json::parse(result.out)["loss"].get<double>() == Approx(loss / 61).epsilon(1e-6));
 }
 
-TEST_CASE("--window sets how many tokens eval and heads read at once", "[cli]") {
+TEST_CASE("the option --window sets how many tokens eval and heads read at once", "[cli]") {
   const ScratchFolder folder;
   const std::string start = start_model(folder);  // context length 24
   const std::string data = folder.write("short.txt", std::string(60, 'x') + "yz");

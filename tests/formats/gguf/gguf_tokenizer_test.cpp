@@ -332,7 +332,7 @@ TEST_CASE("SentencePiece's tokens are written with scores, types and bytes") {
   }
 }
 
-TEST_CASE("added tokens that are runs of ▁ are written to GGUF as blanks") {
+TEST_CASE("added tokens that are runs of SentencePiece's mark are written to GGUF as blanks") {
   const auto tokenizer = changed(gemma(), [](Json& root) {
     root["added_tokens"].push_back({{"id", 267}, {"content", "▁▁"}, {"special", false}});
   });
