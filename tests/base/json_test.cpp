@@ -187,7 +187,7 @@ TEST_CASE("a copy is a value of its own and a moved value is left null") {
   CHECK(json == Json{1, 2});
 }
 
-TEST_CASE("asking for what a value is not throws an error that says so") {
+TEST_CASE("reading a JSON value as the wrong type throws an error that names its type") {
   const Json json{{"text", "x"}, {"half", 0.5}};
   CHECK(error_of([&] { return json["text"].integer(); }) == "expected a whole number, got string");
   CHECK(error_of([&] { return json["half"].integer(); }) == "expected a whole number, got number");

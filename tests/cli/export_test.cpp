@@ -276,7 +276,7 @@ TEST_CASE("export names the settings that a format cannot express", "[cli]") {
     CHECK_FALSE(fs::exists(out));
     return message;
   };
-  SECTION("norms behind") {
+  SECTION("post-norm") {
     config.norm = NormPosition::post;
     CHECK(contains(refused("hf"), "hf: norm = post cannot be expressed: GPT-2 has its norms"));
     CHECK(contains(refused("nanogpt"), "nanogpt: norm = post cannot be expressed"));
@@ -287,7 +287,7 @@ TEST_CASE("export names the settings that a format cannot express", "[cli]") {
     CHECK(contains(refused("hf"), "cannot be expressed: GPT-2 has n_head heads of width"));
     CHECK(contains(refused("nanogpt"), "cannot be expressed"));
   }
-  SECTION("a head of its own, relu, another epsilon") {
+  SECTION("an untied output head and relu and another epsilon") {
     config.tie_weights = false;
     CHECK(contains(refused("nanogpt"), "an untied output head cannot be expressed"));
     config.tie_weights = true;

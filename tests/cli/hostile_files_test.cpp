@@ -103,8 +103,7 @@ TEST_CASE("the program refuses every malicious GGUF file in half a gigabyte", "[
   }
 }
 
-TEST_CASE("weights that do not fit the configuration are refused by the name of a tensor",
-          "[cli]") {
+TEST_CASE("weights that contradict the configuration are refused naming a tensor", "[cli]") {
   const Victim victim;
   const NamedTensors good = read_safetensors(victim.weights());
   const auto changed = [&](const std::string& name, const Tensor& tensor) {

@@ -249,7 +249,8 @@ TEST_CASE("lab heads sweeps the number of heads at equal parameters", "[cli][exp
   check_claims(results, {"too_few_heads", "many_heads_repeat"});
 }
 
-TEST_CASE("lab single-vs-multi lets many heads learn what one cannot", "[cli][experiment]") {
+TEST_CASE("lab single-vs-multi reaches a lower loss with many heads than with one",
+          "[cli][experiment]") {
   const Json results = lab_json({"single-vs-multi", "--iters", "400"});
   const Json& models = results["values"]["models"];
   REQUIRE(models.size() == 2);

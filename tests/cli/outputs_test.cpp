@@ -69,7 +69,7 @@ TEST_CASE("a message counts the characters that the tokenizer lacks", "[cli]") {
                 {"--token: the tokenizer has no token for 'Z'"});
 }
 
-TEST_CASE("tokens that stand for no byte have no bits per byte", "[cli]") {
+TEST_CASE("a text of tokens without bytes has no bits per byte", "[cli]") {
   const Given given;
   const std::string ids = given.folder.write("ids.bin", std::string(64, '\0'));
   const nlohmann::json report =
@@ -162,7 +162,7 @@ TEST_CASE("heads of a model with a block of one token are scored", "[cli]") {
   CHECK(!report["heads"].empty());
 }
 
-TEST_CASE("the documentation shows what info says of the toy preset", "[cli]") {
+TEST_CASE("the documentation quotes the output of info for the toy preset", "[cli]") {
   const std::string source = HEADLIGHT_SOURCE_DIR;
   const std::string page = file_contents(source + "/docs/train.md");
   std::istringstream lines(run_headlight({"info", source + "/configs/toy.toml"}).out);

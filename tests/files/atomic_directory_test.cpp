@@ -56,7 +56,7 @@ TEST_CASE("a directory that is not committed leaves nothing behind") {
 
 TEST_CASE("a name that is taken is refused, before and after writing") {
   const TemporaryFolder folder;
-  SECTION("by a directory, a file or a symlink that leads nowhere") {
+  SECTION("by a directory or a file or a dangling symlink") {
     fs::create_directory(folder / "directory");
     write_bytes(folder / "file", "old");
     fs::create_symlink("nowhere", folder / "link");
@@ -67,7 +67,7 @@ TEST_CASE("a name that is taken is refused, before and after writing") {
     }
     CHECK(folder.names() == std::vector<std::string>{"directory", "file", "link"});
   }
-  SECTION("by an empty directory that came later") {
+  SECTION("by an empty directory created later") {
     {
       AtomicDirectory directory(folder / "step");
       write_file(directory.path() / "a.txt", "abc");

@@ -175,7 +175,7 @@ TEST_CASE("absurd sizes in a GGUF file are refused before memory is allocated", 
   CHECK(peak_memory() - before < kLittle);
 }
 
-TEST_CASE("an embedding of another width than a GGUF file's metadata says is refused", "[io]") {
+TEST_CASE("an embedding whose width contradicts a GGUF file's metadata is refused", "[io]") {
   const TemporaryFolder folder;
   CHECK(contains(error_of_gguf(folder, "llama", "embedding_length", std::uint32_t{64}),
                  "llama.embedding_length: expected 8, the width of tensor 'token_embd.weight', "

@@ -185,10 +185,10 @@ TEST_CASE("shards are read where their index says") {
   const std::string second = "model-00002-of-00002.safetensors";
   const std::string wte = "transformer.wte.weight";
   const bool in_first = index["weight_map"][wte] == first;
-  SECTION("a tensor that lies in another shard is refused") {
+  SECTION("a tensor stored in another shard is refused") {
     CHECK(contains(error_with(wte, in_first ? second : first), "lists it in another file"));
   }
-  SECTION("a buffer that no shard holds is not missed, but a weight is") {
+  SECTION("a missing buffer is ignored and a missing weight is not") {
     CHECK(error_with("transformer.h.0.attn.masked_bias", first) == "no Error");
     NamedTensors tensors = read_safetensors(directory / first);
     const std::string gone = tensors.back().first;
@@ -271,10 +271,10 @@ TEST_CASE("tensors outside of layers that are not weights are ignored with a war
   CHECK(load_error(directory) == "no Error");
 }
 
-TEST_CASE("tensors that do not fit config.json are named in one line") {
+TEST_CASE("tensors that contradict config.json are named in one line") {
   const TemporaryFolder folder;
   const fs::path directory = written(folder, *model_of(true));
-  SECTION("missing and unexpected ones") {
+  SECTION("missing and unexpected tensors") {
     NamedTensors tensors = file_tensors(directory);
     for (auto& [name, tensor] : tensors) {
       name = name == "transformer.ln_f.bias" ? "transformer.ln_g.bias" : name;
@@ -284,16 +284,16 @@ TEST_CASE("tensors that do not fit config.json are named in one line") {
                    "does not match config.json: missing 'transformer.ln_f.bias'; unexpected "
                    "'transformer.ln_g.bias'"));
   }
-  SECTION("a whole layer too few") {
+  SECTION("one layer too few") {
     change_config(directory, {{"n_layer", 3}});
     CHECK(contains(load_error(directory), "missing 'transformer.h.2.ln_1.weight', "));
     CHECK(contains(load_error(directory), " and 8 more"));
   }
-  SECTION("a layer too many") {
+  SECTION("one layer too many") {
     change_config(directory, {{"n_layer", 1}});
     CHECK(contains(load_error(directory), "unexpected 'transformer.h.1."));
   }
-  SECTION("another vocabulary, however large") {
+  SECTION("another vocabulary of any size") {
     change_config(directory, {{"vocab_size", 16000000}});
     CHECK(contains(load_error(directory),
                    "transformer.wte.weight: expected shape [16000000, 9], as config.json says, "
@@ -434,7 +434,7 @@ TEST_CASE("keys missing from config.json get the defaults of transformers") {
   }
 }
 
-TEST_CASE("keys that are null mean what they mean to transformers") {
+TEST_CASE("null keys have the same meaning as in transformers") {
   const auto attention = [](const std::string& keys) {
     return block_plan(parse_model_config("{" + keys + "}", "config.json").config, 31).attention;
   };

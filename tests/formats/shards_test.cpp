@@ -105,7 +105,8 @@ ShardResult encode_with_kills(const fs::path& folder, const Texts& texts, ShardO
 
 }  // namespace
 
-TEST_CASE("shards hold the documents of the texts, each whole where it fits", "[io]") {
+TEST_CASE("shards hold the documents of the texts and split only those longer than a shard",
+          "[io]") {
   const Texts texts;
   const TemporaryFolder folder;
   const ShardResult result =

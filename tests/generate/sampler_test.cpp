@@ -247,7 +247,7 @@ TEST_CASE("NaN logits are refused with an error that names them") {
   CHECK(error_of({}, Tensor()) == "[Sampler] expected logits [V]");
 }
 
-TEST_CASE("a history that does not fit the vocabulary is refused") {
+TEST_CASE("a history with ids outside the vocabulary is refused") {
   const SamplingOptions options{.repetition_penalty = 1.5};
   CHECK(error_of(options, tensor_of({1, 2}), {0, 2}) ==
         "[Sampler] expected ids below 2 in the history, got 2");

@@ -136,7 +136,7 @@ TEST_CASE("the pairs of the toy corpus lie on the delimiters they name", "[heads
   CHECK(brackets == 752);  // data/README.md
 }
 
-TEST_CASE("annotations that do not fit the documents are refused in one line", "[heads]") {
+TEST_CASE("annotations that contradict the documents are refused in one line", "[heads]") {
   CHECK(mentions(refusal("{}\n{}\n"), {"1 documents", "2 lines"}));
   CHECK(mentions(refusal("{}"), {"pairs.jsonl:1", "byte"}));
   CHECK(mentions(refusal("{"), {"pairs.jsonl:1"}));

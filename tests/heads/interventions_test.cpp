@@ -163,7 +163,7 @@ TEST_CASE("each kind of change has the documented effect", "[heads]") {
   const auto close = [](const Tensor& a, const Tensor& b) {
     return largest_difference(a, b) < 1e-12;
   };
-  SECTION("off, of a head, an MLP, a neuron") {
+  SECTION("off for a head and an MLP and a neuron") {
     const Tensor gate = doubles({1, 0}, {1, 2, 1});
     CHECK(close(f.logits("off 1.1"), with(f, Point::z, 1, [&](auto& z) { return mul(z, gate); })));
     CHECK(

@@ -133,7 +133,7 @@ TEST_CASE("the parts of a logit sum to it") {
   }
 }
 
-TEST_CASE("the part of a head of the last layer is what the logit loses without its output") {
+TEST_CASE("the part of a last-layer head equals the drop of the logit without its output") {
   // Attribution excludes the change of the norm's scale on purpose. So the comparison passes the
   // head's own vector through the frozen norm.
   const auto gpt = random_gpt(three_layers());

@@ -191,7 +191,7 @@ TEST_CASE("documents of different lengths make a padded batch with zeros") {
   }
 }
 
-TEST_CASE("the maps of one document have no pads and fit the views") {
+TEST_CASE("the maps of one document have no pads and are accepted by the views") {
   const auto batch = record_attention_batch(model(), ByteTokenizer(), {"defghij", "a\xC3\xA9"});
   const AttentionMaps maps = batch.maps(1, "toy");
   CHECK(maps.title == "toy");

@@ -62,7 +62,7 @@ TEST_CASE("arrays read in pieces give the same files as tensors") {
   }
 }
 
-TEST_CASE("an array that cannot be read leaves no file, and says why") {
+TEST_CASE("an array that cannot be read leaves no file and gives an error with the reason") {
   const TemporaryFolder folder;
   std::vector<ArraySource> arrays = sources();
   arrays[2].read = [](Index, std::span<std::byte>) { fail("the disk is gone"); };

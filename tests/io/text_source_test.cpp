@@ -255,7 +255,7 @@ TEST_CASE("invalid JSON Lines are refused with their line number", "[io]") {
   CHECK(refusal("\"a\"\n\"\xFF\"") == "a.jsonl: invalid UTF-8 at byte 5");
 }
 
-TEST_CASE("compressed text is what was compressed, in one piece or several", "[io]") {
+TEST_CASE("compressed text of one or several parts is decompressed correctly", "[io]") {
   const std::string text = with_unified_line_ends(long_text(3));
   CHECK((whole_of(file_of("a.txt.gz", gzip(text)), {}) == text));
   CHECK((whole_of(file_of("a.txt.zst", zstandard(text)), {}) == text));

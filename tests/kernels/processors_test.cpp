@@ -52,7 +52,7 @@ TEST_CASE("hardware threads of one core count once, and only those the process m
   CHECK(machine.cores({4, 5, 7}) == 3);
 }
 
-TEST_CASE("siblings may come as ranges") {
+TEST_CASE("sibling lists may contain ranges") {
   FakeMachine machine;
   for (int cpu = 0; cpu < 8; ++cpu) {
     machine.siblings(cpu, cpu < 4 ? "0-1,2-3" : "4-7");

@@ -39,8 +39,8 @@ TEST_CASE("the listed weights are those of the model") {
   GptConfig config = small();
   SECTION("of GPT-2") {}
   SECTION("without biases") { config.bias = false; }
-  SECTION("with a head of its own") { config.tie_weights = false; }
-  SECTION("with the norms behind") { config.norm = NormPosition::post; }
+  SECTION("with an untied output head") { config.tie_weights = false; }
+  SECTION("with post-norm") { config.norm = NormPosition::post; }
   SECTION("with pruned heads") {
     config.heads_per_layer = {2, 1, 2};
     config.head_width = 5;

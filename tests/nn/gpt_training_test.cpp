@@ -125,7 +125,7 @@ TEST_CASE("every dropout of a model draws different random numbers") {
   }
 }
 
-TEST_CASE("dropout keeps the expected value of what a block adds") {
+TEST_CASE("dropout keeps the expected output of a block") {
   GptConfig config = small_config();
   config.residual_dropout = 0.3;
   const Block block(config, 0, kDouble, RandomStream{9, 9});

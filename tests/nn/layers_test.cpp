@@ -271,7 +271,7 @@ TEST_CASE("a layer norm of the RMS kind has no bias, and gains of 1 + w start fr
   check_values(norm_linear(x, layer.norm(), doubles({1, 1}, {1, 2})), {2, 3}, 1e-15);
 }
 
-TEST_CASE("activations go by the names of Hugging Face's configurations") {
+TEST_CASE("activations have the names used in Hugging Face configurations") {
   CHECK(parse_name<Activation>("activation", "gelu_new") == Activation::gelu_tanh);
   CHECK(parse_name<Activation>("activation", "gelu") == Activation::gelu_erf);
   CHECK(parse_name<Activation>("activation", "relu") == Activation::relu);

@@ -100,7 +100,7 @@ std::vector<Tensor> joined_gradients(const MultiHeadAttention& attention) {
 
 }  // namespace
 
-TEST_CASE("ragged attention gives the real tokens what padded causal attention gives them") {
+TEST_CASE("ragged attention gives real tokens the same output as padded causal attention") {
   const CausalSelfAttention attention(double_options());
   randomize(attention, 2);
   const Sequences s(kLengths);

@@ -110,7 +110,7 @@ TEST_CASE("einsum explains what is wrong with an equation") {
   CHECK(mentions(message("", {2}), {"[einsum]", "'->'"}));
 }
 
-TEST_CASE("einsum explains which operand does not fit the equation") {
+TEST_CASE("einsum names the operand that contradicts the equation") {
   CHECK(mentions(message("ijk,jk->i", {2, 3}, {3, 2}), {"[einsum]", "'ijk'", "[2, 3]"}));
   CHECK(mentions(message("ij,jk->ik", {2, 3}, {4, 2}), {"[einsum]", "label j", "3", "4"}));
   CHECK(mentions(message("ij->i", {2, 3}, {3, 2}), {"[einsum]", "two operands"}));

@@ -127,7 +127,7 @@ TEST_CASE("arithmetic names its op and the shapes that do not broadcast") {
   }
 }
 
-TEST_CASE("functions of one element name their op when the input does not fit") {
+TEST_CASE("functions of one element name their op when they refuse an input") {
   for (const UnaryOp& op : unary_ops()) {
     const std::string name = "[" + op.name + "]";
     CHECK(mentions(error_of([&] { op.run(Tensor()); }), {name, "undefined"}));

@@ -202,7 +202,7 @@ TEST_CASE("concatenated sequences do not attend to each other") {
   CHECK(same_bits(slice(both, 0, 70, 100), alone));
 }
 
-TEST_CASE("a position depends on nothing that comes later") {
+TEST_CASE("the output at a position depends on no later position") {
   Tensor qkv = noise({300, 3 * kWidth}, 1);
   const RaggedAttentionOptions options{.heads = kHeads, .offsets = {0, 300}};
   const Tensor before = ragged_attention(qkv, options);

@@ -51,7 +51,7 @@ TEST_CASE("reshape keeps empty tensors empty") {
   CHECK(reshape(nothing, {-1}).shape() == Shape{0});
 }
 
-TEST_CASE("reshape refuses sizes that do not fit, naming both shapes") {
+TEST_CASE("reshape refuses sizes with another number of elements and names both shapes") {
   const Tensor x = counting({2, 3});
   const auto message = [&](const Shape& shape) { return error_of([&] { reshape(x, shape); }); };
   CHECK(mentions(message({4, 2}), {"[reshape]", "[2, 3]", "[4, 2]"}));

@@ -139,7 +139,7 @@ TEST_CASE("mask_from_keep turns a mask that keeps into one that hides") {
   CHECK(mentions(error_of([] { mask_from_keep(Tensor()); }), {"[mask_from_keep]"}));
 }
 
-TEST_CASE("combine_masks hides what either mask hides") {
+TEST_CASE("combine_masks hides positions hidden by either mask") {
   const Tensor padding = reshape(padding_mask({3, 1}, 3), {2, 1, 3});
   const Tensor both = combine_masks(padding, causal_mask(3));
   CHECK(both.shape() == Shape{2, 3, 3});

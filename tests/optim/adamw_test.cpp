@@ -179,7 +179,7 @@ TEST_CASE("AdamW with the restored state and step count of another continues bit
   CHECK(successor.step_count() == 10);
 }
 
-TEST_CASE("a clip scale given to AdamW does what scaling the gradients beforehand does") {
+TEST_CASE("a clip scale given to AdamW equals scaling the gradients beforehand") {
   Tensor folded = leaf(noise({4, 4}, 1));
   Tensor scaled = leaf(noise({4, 4}, 1));
   AdamW first({{"x", folded}});

@@ -100,7 +100,7 @@ TEST_CASE("Muon updates blocks of rows as separate matrices") {
   }
 }
 
-TEST_CASE("a clip scale given to Muon does what scaling the gradients beforehand does") {
+TEST_CASE("a clip scale given to Muon equals scaling the gradients beforehand") {
   Tensor folded = leaf(noise({4, 6}, 1));
   Tensor scaled = leaf(noise({4, 6}, 1));
   Muon first({{"x", folded}});

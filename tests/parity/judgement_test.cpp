@@ -112,7 +112,7 @@ TEST_CASE("a parity case without runner or input fails instead of disappearing")
   CHECK_FALSE(judge(empty).passed);
 }
 
-TEST_CASE("the parity table has a row for each rung and names what differs") {
+TEST_CASE("the parity table has a row for each group of cases and names the failed ones") {
   const Tensor gradient = doubles({1, 20}, {2});
   std::ostringstream out;
   print_table(out, {judge(exponential(doubles({1, 2}, {2}), gradient)),

@@ -55,7 +55,8 @@ TEST_CASE("paths of a configuration are found beside it and in the folders above
                                                  "validation_data", "max_iters"});
 }
 
-TEST_CASE("the current folder comes first, and the nearest folder above", "[train]") {
+TEST_CASE("configured paths are searched in the current folder first and then in the folders above",
+          "[train]") {
   const ScratchFolder folder;
   fs::create_directories(folder.path() / "a/b");
   folder.write("a/b/headlight_test.txt", "near");

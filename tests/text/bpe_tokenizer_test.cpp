@@ -138,7 +138,7 @@ TEST_CASE("long and short pieces agree with the definition of BPE for random mer
   }
 }
 
-TEST_CASE("a piece that comes again gets the same ids") {
+TEST_CASE("a repeated piece gets the same ids") {
   std::mt19937 random(2);
   const BpeTokenizer bpe(random_vocabulary(random, 40));
   const std::string text = random_text(random, 20000, "aabbcc  '.");

@@ -84,7 +84,7 @@ std::string babble(std::size_t words) {
 
 }  // namespace
 
-TEST_CASE("the most frequent pair is merged first and ties go to the smaller ids", "[text]") {
+TEST_CASE("the most frequent pair is merged first with ties broken by the smaller ids", "[text]") {
   // Ids: <|endoftext|> 0, then '!' 1 ... 'b' 66, 'h' 72, 'p' 80, 's' 83, 'u' 85, blank 221.
   // "ug" occurs 3 times; "h" "ug", "u" "n" and " " "p" occur twice; other pairs once.
   const BpeVocabulary vocabulary = learn("hug pug pun bun hugs", {.vocab_size = 300});

@@ -120,7 +120,7 @@ TEST_CASE("labels name special tokens and write stray bytes in hexadecimal") {
   CHECK(characters.token_label(2) == "\xED\x95\x9C");
 }
 
-TEST_CASE("a prompt begins with the end of text only when the tokenizer says so") {
+TEST_CASE("a prompt begins with the end-of-text token only if the tokenizer is set to prepend it") {
   ByteTokenizer tokenizer;
   CHECK_FALSE(tokenizer.prepends_begin_token());
   CHECK(tokenizer.encode_prompt("Hi") == Ids{72, 105});
@@ -156,7 +156,7 @@ TEST_CASE("several tokens may end a text and the first of them must be a special
   CHECK_FALSE(tokenizer.special_id("").has_value());
 }
 
-TEST_CASE("a character tokenizer refuses characters that come twice or do not exist") {
+TEST_CASE("a character tokenizer refuses repeated and invalid characters") {
   CHECK_THROWS_WITH(CharTokenizer({U'a', U'b', U'a'}),
                     "[CharTokenizer] character 97 appears twice");
   CHECK_THROWS_AS(CharTokenizer({char32_t{0xD800}}), Error);

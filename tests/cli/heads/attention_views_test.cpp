@@ -161,7 +161,7 @@ TEST_CASE("attention chooses colours for a dark or light terminal background", "
   CHECK(given.run({"--view", "terminal", "--ground", "light"}).exit_code == 0);
 }
 
-TEST_CASE("attention writes BertViz JSON and pictures on request, or says what is missing",
+TEST_CASE("attention writes BertViz JSON and PNG on request or names the missing library",
           "[cli]") {
   const Material given;
   REQUIRE(given.run({"--format", "bertviz"}).exit_code == 0);

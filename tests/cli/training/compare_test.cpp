@@ -83,7 +83,7 @@ TEST_CASE("compare --json has figures and curves of every run", "[compare]") {
   CHECK(two["validation"]["x"] == Json({50 * 64, 100 * 64}));
 }
 
-TEST_CASE("compare shows runs of different tokenizers in bits per byte and says so", "[compare]") {
+TEST_CASE("compare shows runs of different tokenizers in bits per byte and notes it", "[compare]") {
   const Given given;
   const ProgramResult result = run_headlight({"compare", given.one, given.bytes});
   CHECK(result.exit_code == 0);
@@ -142,7 +142,7 @@ TEST_CASE("compare refuses folders that are no run and options out of range", "[
   check_refused({"compare", given.one, "--smooth", "1"}, {"--smooth", "below 1", "got 1"});
 }
 
-TEST_CASE("compare reads what train writes", "[compare]") {
+TEST_CASE("compare reads the log that train writes", "[compare]") {
   const ScratchFolder folder;
   const std::string data = folder.write(
       "data.txt", "abc abd acb abc abd acb abc abd acb bca cab abc abd acb bca cab abc bca\n");

@@ -242,7 +242,7 @@ TEST_CASE("token files without a tokenizer or with ids outside its vocabulary ar
   CHECK_FALSE(std::filesystem::exists(out));
 }
 
-TEST_CASE("eval writes the logits that its loss comes from", "[cli]") {
+TEST_CASE("eval writes the logits from which it computes the loss", "[cli]") {
   const ScratchFolder folder;
   const std::string start = start_model(folder);
   const std::string data = folder.write("short.txt", std::string(60, 'x') + "yz");

@@ -301,7 +301,7 @@ TEST_CASE("another optimizer is refused, and the run stays as it was", "[cli]") 
   succeed({"train", "--resume", run, "--max_iters", "14"});
 }
 
-TEST_CASE("a run whose config.toml has another optimizer goes on with its own", "[cli]") {
+TEST_CASE("a run whose config.toml names another optimizer resumes with its own", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
@@ -407,7 +407,7 @@ TEST_CASE("more updates than the schedule was planned for get a warning", "[cli]
   CHECK(contains(follows.err, "lr_decay_iters = 20 (was 12)"));
 }
 
-TEST_CASE("a longer run with warm-up, stable, decay goes on as if it had been planned so",
+TEST_CASE("a longer run with warm-up stable decay continues as if planned from the start",
           "[cli]") {
   const ScratchFolder folder;
   const Arguments wsd{"--lr_schedule", "wsd", "--warmup_iters", "2"};

@@ -139,7 +139,8 @@ TEST_CASE("a run keeps the tokenizer of its model", "[cli]") {
       {run, "contains a model"});
 }
 
-TEST_CASE("resuming a run that is in use says so, whatever it started from", "[cli]") {
+TEST_CASE("resuming a run that is in use exits with code 4 whatever the run started from",
+          "[cli]") {
   const ScratchFolder folder;
   const std::string base = folder.at("base");
   REQUIRE(run_headlight(train(folder, base)).exit_code == 0);

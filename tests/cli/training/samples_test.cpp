@@ -79,7 +79,7 @@ TEST_CASE("samples are written as the run goes on and change no bit of it", "[cl
   }
 }
 
-TEST_CASE("the last sample is what generate writes with the same seed", "[cli]") {
+TEST_CASE("the last sample equals the output of generate with the same seed", "[cli]") {
   const ScratchFolder folder;
   succeed(training(folder, "run", kSampling));
   const ProgramResult generated =

@@ -116,7 +116,7 @@ TEST_CASE("a second trainer on a run directory is refused and the process in it 
   CHECK(run_headlight(training(data, run)).exit_code == 0);
 }
 
-TEST_CASE("a run that is killed goes on to the same bits and the same log", "[cli]") {
+TEST_CASE("a killed run resumes to the same bits and the same log", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");

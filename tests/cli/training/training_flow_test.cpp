@@ -88,7 +88,7 @@ TEST_CASE("training writes checkpoints, metrics and the effective configuration"
             Approx(numbers["perplexity"].get<double>()).epsilon(1e-3));
     }
   }
-  SECTION("and continued in words") {
+  SECTION("and it continues a prompt") {
     const ProgramResult generated =
         run_headlight({"generate", run, "--prompt", "Mina ", "--max_new_tokens=20", "--temperature",
                        "0", "--json"});
@@ -96,7 +96,7 @@ TEST_CASE("training writes checkpoints, metrics and the effective configuration"
     REQUIRE(generated.exit_code == 0);
     CHECK(Json::parse(generated.out)["tokens"].get<int>() >= 1);
   }
-  SECTION("and its attention drawn") {
+  SECTION("and its attention is drawn") {
     const ProgramResult drawn = run_headlight(
         {"attention", run, "--text", "Mina has a kite.", "--out", folder.at("maps"), "--json"});
     INFO(drawn.err);
@@ -107,7 +107,7 @@ TEST_CASE("training writes checkpoints, metrics and the effective configuration"
       CHECK(std::filesystem::file_size(folder.path() / "maps" / name) > 100);
     }
   }
-  SECTION("and described") {
+  SECTION("and info describes it") {
     const ProgramResult info = run_headlight({"info", run, "--json"});
     REQUIRE(info.exit_code == 0);
     CHECK(Json::parse(info.out)["layers"] == 2);
