@@ -21,7 +21,7 @@ inside env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-re
 
 for tool in cc gcc g++ clang cmake make python3; do
   if inside sh -c "command -v $tool" >&2; then
-    echo "check_package.sh: $root has $tool: not bare" >&2
+    echo "check_package.sh: expected a system without compilers and Python in $root, found $tool" >&2
     exit 2
   fi
 done

@@ -63,7 +63,7 @@ run_page() {
     fi
     echo "ok: $command"
   done
-  stop_server || { echo "FAILED: ${page#"$project"/}: the server ends with an error" >&2; exit 1; }
+  stop_server || { echo "FAILED: ${page#"$project"/}: the server exited with an error" >&2; exit 1; }
 }
 
 # Makes a folder as the quickstart leaves it, with 100 stories and a model that has hardly been

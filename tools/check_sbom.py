@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what tools/sbom.sh wrote: JSON, the fields that CycloneDX 1.5 asks for, and a component for
-every library that the program loads.
+"""Checks the bill of materials of tools/sbom.sh: valid JSON, the fields required by CycloneDX 1.5, and a
+component for every library that the program loads.
 
 usage: check_sbom.py headlight.cdx.json PROGRAM
 """

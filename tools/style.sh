@@ -31,7 +31,7 @@ if [ -z "$since" ]; then
   [ -n "$since" ] && [ "$since" != "$(git rev-parse HEAD)" ] || since=HEAD~1
 fi
 changed=$(git diff --name-only --diff-filter=d "$since" -- 'src/*.cpp' 'tests/*.cpp' ':!src/cluster/mpi') ||
-  echo "style.sh: no commit to compare with: clang-tidy is left out" >&2
+  echo "style.sh: no commit to compare with: clang-tidy is skipped" >&2
 if [ -n "$changed" ]; then
   CXX=clang++ cmake -S . -B build/style -G Ninja -DHEADLIGHT_PRECOMPILED=OFF >/dev/null
   shuf -n "$count" <<<"$changed" | sort |

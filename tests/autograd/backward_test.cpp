@@ -49,7 +49,7 @@ TEST_CASE("a tensor used several times collects the sum of its gradients") {
   check_values(x.grad(), {29});  // 3 x^2 + 2
 }
 
-TEST_CASE("a leaf adds gradients up over backward passes until it is told to forget them") {
+TEST_CASE("a leaf sums gradients over backward passes until they are reset") {
   Tensor x = leaf(doubles({1, 2}, {2}));
   backward(sum(x * 3.0));
   backward(sum(x * 4.0));
@@ -73,7 +73,7 @@ TEST_CASE("gradients of several leaves never share elements") {
   check_values(gradient, {1, 10});
 }
 
-TEST_CASE("views of one gradient that reach several leaves end up apart") {
+TEST_CASE("several leaves that receive views of one gradient do not share elements") {
   const std::vector<Tensor> parts{leaf(doubles({1}, {1})), leaf(doubles({2, 3}, {2}))};
   backward(concat(parts, 0) * doubles({5, 6, 7}, {3}), {.gradient = doubles({1, 1, 1}, {3})});
   parts[0].grad().fill(-1);
@@ -81,7 +81,7 @@ TEST_CASE("views of one gradient that reach several leaves end up apart") {
   CHECK(parts[1].grad().is_contiguous());
 }
 
-TEST_CASE("accumulating into a leaf leaves a gradient that was handed out before unchanged") {
+TEST_CASE("accumulating into a leaf does not change a gradient that was returned earlier") {
   const Tensor x = leaf(doubles({1}, {1}));
   backward(x * 2.0);
   const Tensor first = x.grad();
@@ -135,7 +135,7 @@ TEST_CASE("a retained graph can be walked again") {
   check_values(x.grad(), {18});
 }
 
-TEST_CASE("retain_grad keeps the gradient of a tensor on the way") {
+TEST_CASE("retain_grad keeps the gradient of an intermediate tensor") {
   const Tensor x = leaf(doubles({3}, {1}));
   Tensor y = x * x;
   const Tensor other = x * 1.0;
@@ -183,7 +183,7 @@ TEST_CASE("constants collect no gradient and ops on them alone are not recorded"
   check_values(x.grad(), {4});
 }
 
-TEST_CASE("only floating tensors can require gradients, and the wish can be taken back") {
+TEST_CASE("only floating-point tensors can require gradients and this can be switched off again") {
   Tensor ids = ints({1}, {1});
   CHECK(mentions(error_of([&] { ids.set_requires_grad(); }), {"[set_requires_grad]", "int32"}));
   Tensor x = leaf(Tensor::ones({1}));
@@ -200,7 +200,7 @@ TEST_CASE("copies of a leaf share its gradient") {
   check_values(x.grad(), {6});
 }
 
-TEST_CASE("a gradient of the wrong shape or type is reported with the name of its op") {
+TEST_CASE("a gradient of the wrong shape or type is an error that names the op") {
   const auto broken = [](const Tensor& x, const Tensor& gradient) {
     return record("broken_op", x.detach().clone(), {x},
                   [gradient](auto, const Tensor&) { return std::vector<Tensor>{gradient}; });
@@ -216,7 +216,7 @@ TEST_CASE("a gradient of the wrong shape or type is reported with the name of it
   CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("a wrong number of gradients is reported with the name of the op") {
+TEST_CASE("a wrong number of gradients is an error that names the op") {
   const Tensor x = leaf(doubles({1}, {1}));
   const Tensor y = record("broken_op", x.detach().clone(), {x, x},
                           [](auto, const Tensor& grad) { return std::vector<Tensor>{grad}; });
@@ -253,7 +253,7 @@ TEST_CASE("a graph frees its nodes as soon as nothing needs them") {
   CHECK(live_graph_nodes() == 1);  // the root itself, which we hold
 }
 
-TEST_CASE("backward releases what an op kept for it") {
+TEST_CASE("backward frees the tensors that an op saved for it") {
   std::optional<Tensor> x(leaf(noise({1000, 1000}, 1)));
   const std::size_t before = storage_statistics().live_bytes;
   const Tensor loss = sum(tanh(tanh(tanh(*x))));
@@ -263,7 +263,7 @@ TEST_CASE("backward releases what an op kept for it") {
   CHECK(storage_statistics().live_bytes < before + 10'000'000);
 }
 
-TEST_CASE("backward releases what ops kept on its way, not at its end") {
+TEST_CASE("backward frees saved tensors op by op and not only at its end") {
   const Tensor x = leaf(noise({1000, 1000}, 1));
   const std::size_t before = storage_statistics().live_bytes;
   std::size_t during = 0;

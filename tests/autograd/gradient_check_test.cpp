@@ -33,7 +33,7 @@ GradientCheckResult check_cube(const GradientFunction& gradient) {
 
 }  // namespace
 
-TEST_CASE("a right gradient passes with a small error") {
+TEST_CASE("a correct gradient passes with a small error") {
   const GradientCheckResult result = check_cube(
       [](auto inputs, const Tensor& grad) { return Inputs{square_slope(inputs[0], grad)}; });
   CHECK(result.passed);
@@ -51,7 +51,7 @@ TEST_CASE("a gradient with a wrong factor fails and its worst element is named")
   CHECK(mentions(result.worst, {"input 0", "element ", "backward gives", "central differences"}));
 }
 
-TEST_CASE("a gradient that is wrong in one element fails naming that element") {
+TEST_CASE("a gradient with one wrong element fails and the message names the element") {
   const GradientCheckResult result = check_cube([](auto inputs, const Tensor& grad) {
     Tensor slope = square_slope(inputs[0], grad);
     slope.data<double>()[1] += 1e-3;
@@ -106,7 +106,7 @@ TEST_CASE("gradients that arrive at the wrong elements of a view fail") {
   CHECK_FALSE(check_gradients(twisted, {leaf(noise({3, 3}, 1))}).passed);
 }
 
-TEST_CASE("inputs that require no gradient are left alone, of any type") {
+TEST_CASE("inputs of any type that require no gradient are not checked") {
   const GradientCheckResult result =
       check_gradients([](const Inputs& in) { return in[0] * convert(in[1], DType::float64); },
                       {leaf(doubles({1, 2}, {2})), ints({3, 4}, {2})});
@@ -130,7 +130,7 @@ TEST_CASE("the inputs are left as they were") {
   CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("a sample checks only so many elements of each input") {
+TEST_CASE("with a sample size only that many elements of each input are checked") {
   const GradientCheckOptions sample{.elements_per_input = 5};
   const auto scaled = [](const Inputs& in) { return in[0] * 2.0; };
   CHECK(check_gradients(scaled, {leaf(noise({100}, 3))}, sample).elements == 5);

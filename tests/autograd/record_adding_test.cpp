@@ -24,7 +24,7 @@ Tensor three() { return leaf(doubles({2, 3, 5}, {3})); }
 
 }  // namespace
 
-TEST_CASE("an op that adds its gradient changes the elements it names alone") {
+TEST_CASE("an op that adds its gradient in place changes only the elements it names") {
   const Tensor x = three();
   const Tensor value = pick(x, 1, 4);
   CHECK(value.item() == 12);
@@ -90,7 +90,7 @@ TEST_CASE("a retained graph of an op that adds can be walked again, a freed one 
   CHECK(mentions(error_of([&] { backward(value); }), {"[backward]", "retain_graph"}));
 }
 
-TEST_CASE("an op that adds is given sums of zeros that are contiguous and its own") {
+TEST_CASE("an op that adds gets a contiguous gradient sum of zeros that no other tensor shares") {
   const Tensor x = leaf(noise({4, 6}, 1));
   bool contiguous_zeros = false;
   const Tensor value = record_adding("look", Tensor::scalar(1, DType::float64), {x},

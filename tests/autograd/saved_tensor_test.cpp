@@ -22,7 +22,7 @@ TEST_CASE("backward refuses a gradient whose input was overwritten since the for
   CHECK_FALSE(x.grad().defined());
 }
 
-TEST_CASE("every way to overwrite elements counts, through views and other handles as well") {
+TEST_CASE("every way to overwrite elements is detected also through views and other handles") {
   const Tensor source = doubles({5, 6}, {2});
   const auto refused_after = [&](const auto& write) {
     Tensor x = leaf(doubles({1, 2}, {2}));
@@ -41,7 +41,7 @@ TEST_CASE("every way to overwrite elements counts, through views and other handl
   CHECK_FALSE(refused_after([](Tensor& x) { x = Tensor::ones({2}, DType::float64); }));
 }
 
-TEST_CASE("writing before the op and after backward is free") {
+TEST_CASE("elements may be overwritten before the op and after backward") {
   Tensor x = leaf(doubles({1, 2}, {2}));
   x.fill(3);
   const Tensor y = sum(x * x);
@@ -52,7 +52,7 @@ TEST_CASE("writing before the op and after backward is free") {
   check_values(x.grad(), {14, 14});
 }
 
-TEST_CASE("a graph that was retained is refused once its inputs have changed") {
+TEST_CASE("backward over a retained graph is refused once its inputs have changed") {
   Tensor x = leaf(doubles({1, 2}, {2}));
   const Tensor y = sum(x * x);
   backward(y, {.retain_graph = true});
@@ -82,7 +82,7 @@ TEST_CASE("an input that the gradient does not read may be overwritten") {
   CHECK(mentions(error_of([&] { backward(again); }), {"mul needs its input 1"}));
 }
 
-TEST_CASE("an op's output counts when its gradient is computed from it") {
+TEST_CASE("overwriting an op's output is detected when its gradient reads the output") {
   const Tensor x = leaf(doubles({0, 1}, {2}));
   Tensor y = exp(x);
   const Tensor loss = sum(y);
@@ -91,7 +91,7 @@ TEST_CASE("an op's output counts when its gradient is computed from it") {
                  {"[backward] exp needs its output, float64 of shape [2]", "got version 1"}));
 }
 
-TEST_CASE("a saved tensor tells its shape and type even when it has changed") {
+TEST_CASE("a saved tensor has a shape and type even after it was overwritten") {
   Tensor x = leaf(doubles({1, 2}, {2}));
   const SavedTensor saved("probe", "mask", x);
   CHECK(same_bits(saved.get(), x));

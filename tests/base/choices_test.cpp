@@ -21,7 +21,7 @@ namespace choices_test {
 
 using namespace headlight;
 
-TEST_CASE("a table gives values their names and names their values", "[base]") {
+TEST_CASE("a table maps values to names and names to values", "[base]") {
   static_assert(name_of(Side::right) == "right");
   CHECK(name_of(Side::both) == "both");
   for (const Choice<Side>& choice : kChoices<Side>) {
@@ -32,7 +32,7 @@ TEST_CASE("a table gives values their names and names their values", "[base]") {
   CHECK_FALSE(is_named("", Side::left));
 }
 
-TEST_CASE("a name that is not in a table is refused with those that are", "[base]") {
+TEST_CASE("an unknown name is refused with a list of the known names", "[base]") {
   const auto refusal = [](std::string_view text) {
     try {
       parse_name<Side>("side", text);
@@ -48,7 +48,7 @@ TEST_CASE("a name that is not in a table is refused with those that are", "[base
   CHECK(refusal("a\nb") == "side: expected both, left or right, got 'a\\x0ab'");
 }
 
-TEST_CASE("names are listed as in a sentence", "[base]") {
+TEST_CASE("names are listed with commas and the word or", "[base]") {
   CHECK(listed(kChoiceNames<Side>) == "both, left or right");
   CHECK(listed(std::span(kChoiceNames<Side>).first(2)) == "both or left");
   CHECK(listed(std::span(kChoiceNames<Side>).first(1)) == "both");

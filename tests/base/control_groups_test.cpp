@@ -16,7 +16,7 @@ void put(const ScratchFolder& folder, const std::string& name, const std::string
 
 }  // namespace
 
-TEST_CASE("memory without a limit of a control group is nothing to report") {
+TEST_CASE("without a control group limit no memory limit is reported") {
   const ScratchFolder folder;
   CHECK(!memory_left_in_groups(folder.path()));
   put(folder, "proc/self/cgroup", "0::/job\n");
@@ -25,7 +25,8 @@ TEST_CASE("memory without a limit of a control group is nothing to report") {
   CHECK(!memory_left_in_groups(folder.path()));
 }
 
-TEST_CASE("the tightest group counts and cached files in it count as free") {
+TEST_CASE(
+    "the control group with the least memory left decides and its cached files count as free") {
   const ScratchFolder folder;
   put(folder, "proc/self/cgroup", "0::/outer/job\n");
   put(folder, "sys/fs/cgroup/outer/job/memory.max", "9000\n");
@@ -36,7 +37,7 @@ TEST_CASE("the tightest group counts and cached files in it count as free") {
   CHECK(memory_left_in_groups(folder.path()) == 2400);
 }
 
-TEST_CASE("limits of version 1 count and its number for no limit does not") {
+TEST_CASE("limits of version 1 control groups apply except the number that means no limit") {
   const ScratchFolder folder;
   put(folder, "proc/self/cgroup", "7:cpu,cpuacct:/a\n4:memory:/job\n");
   put(folder, "sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");

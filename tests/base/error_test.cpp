@@ -32,7 +32,7 @@ class OwnError : public Error {
 
 }  // namespace
 
-TEST_CASE("text from outside cannot steer a terminal") {
+TEST_CASE("text from outside cannot send control sequences to a terminal") {
   CHECK(escaped("a\x1b[2J\x7f") == "a\\x1b[2J\\x7f");
   CHECK(escaped("\xC2\x9B"
                 "31m") == "\\xc2\\x9b31m");  // C1: begins a sequence
@@ -87,7 +87,7 @@ TEST_CASE("messages are made of text, shapes and types of elements") {
   CHECK(streamed.str() == "[4, 8]int32");
 }
 
-TEST_CASE("an error knows the value that it is about", "[base]") {
+TEST_CASE("an error holds the value that it is about", "[base]") {
   CHECK_NOTHROW(require_value(true, "top_k", "expected more"));
   const Error error = caught([] { require_value(false, "top_k", "expected ", 3, ", got ", 2); });
   CHECK(error.about() == "top_k");
@@ -97,7 +97,7 @@ TEST_CASE("an error knows the value that it is about", "[base]") {
   CHECK(caught([] { fail("top_k: expected 3"); }).about().empty());
 }
 
-TEST_CASE("an error says once where each of its places is, the outermost first", "[base]") {
+TEST_CASE("an error names each of its places once from the outermost to the innermost", "[base]") {
   CHECK(in_place("file: ", [] { return 3; }) == 3);
   const Error error = caught([] {
     in_place("model: ", [] {
@@ -112,7 +112,7 @@ TEST_CASE("an error says once where each of its places is, the outermost first",
   CHECK(std::string(unnamed.what()) == "seed: expected 1");
 }
 
-TEST_CASE("an error keeps its type in a place, which cannot steer a terminal", "[base]") {
+TEST_CASE("adding a place to an error keeps its type and escapes control characters", "[base]") {
   try {
     in_place("a\nb: ", [] { throw OwnError("broken"); });
     FAIL("nothing was thrown");

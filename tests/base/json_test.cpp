@@ -89,7 +89,7 @@ TEST_CASE("JSON may be nested 64 deep and no deeper") {
   CHECK(contains(parse_error(std::string(100000, '[')), "nested deeper"));
 }
 
-TEST_CASE("text that is not JSON gives one line with file and byte") {
+TEST_CASE("text that is not JSON is an error of one line with file and byte") {
   CHECK(parse_error("{\"a\" 1}") == "a.json: invalid JSON at byte 5: unexpected number literal");
   CHECK(parse_error("") == "a.json: invalid JSON at byte 0: unexpected end of input");
   CHECK(parse_error(std::string("{}\0garbage", 10)) == "a.json: invalid JSON at byte 2: zero byte");
@@ -104,7 +104,7 @@ TEST_CASE("text that is not JSON gives one line with file and byte") {
   CHECK(parse_error("[\"" + std::string(1000000, 'x')).size() < 200);
 }
 
-TEST_CASE("members of an object are handed over one by one in their order") {
+TEST_CASE("members of an object are passed on one by one in their order") {
   std::vector<std::string> seen;
   parse_json_members(
       R"({"b": {"x": [1, 2]}, "a": 5, "c": [[], {}]})", "a.json",
@@ -112,7 +112,7 @@ TEST_CASE("members of an object are handed over one by one in their order") {
   CHECK(seen == std::vector<std::string>{R"(b={"x":[1,2]})", "a=5", "c=[[],{}]"});
 }
 
-TEST_CASE("handing members over refuses what the whole parse refuses") {
+TEST_CASE("passing members on one by one refuses what parsing the whole text refuses") {
   std::size_t calls = 0;
   const auto members = [&](const std::string& text) {
     calls = 0;
@@ -142,7 +142,7 @@ TEST_CASE("one member may hold 65536 values, itself included") {
   CHECK_THROWS_AS(parse_json_members(with_values(65537), "a.json", ignore), Error);
 }
 
-TEST_CASE("values are made and written as the library makes and writes them") {
+TEST_CASE("values are built and written as nlohmann::json builds and writes them") {
   const Json json = sample<Json>();
   const auto expected = sample<nlohmann::ordered_json>();
   CHECK(json.dump() == expected.dump());
@@ -170,7 +170,7 @@ TEST_CASE("equal values have equal numbers and members in any order") {
   CHECK(Json(1) != Json("1"));
 }
 
-TEST_CASE("minus nought is no whole number from 0") {
+TEST_CASE("a whole number of at least 0 may not be written as -0") {
   CHECK_FALSE(parse_json("-0", "a.json").is_natural());
   CHECK(parse_json("-0", "a.json") == 0);
   CHECK(parse_json("0", "a.json").is_natural());
@@ -187,7 +187,7 @@ TEST_CASE("a copy is a value of its own and a moved value is left null") {
   CHECK(json == Json{1, 2});
 }
 
-TEST_CASE("asking for what a value is not throws an error that says so") {
+TEST_CASE("reading a JSON value as the wrong type throws an error that names its type") {
   const Json json{{"text", "x"}, {"half", 0.5}};
   CHECK(error_of([&] { return json["text"].integer(); }) == "expected a whole number, got string");
   CHECK(error_of([&] { return json["half"].integer(); }) == "expected a whole number, got number");
@@ -215,7 +215,7 @@ TEST_CASE("a repeated key is found among many") {
   CHECK(parse_error(text + "\"a key 5\": 1}") == "a.json: duplicate key 'a key 5'");
 }
 
-TEST_CASE("a text that is no JSON is none") {
+TEST_CASE("a text that is not JSON gives no value") {
   CHECK(try_parse_json("[1]") == Json{1});
   CHECK_FALSE(try_parse_json("[1").has_value());
 }

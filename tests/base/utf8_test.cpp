@@ -49,7 +49,7 @@ TEST_CASE("overlong forms, surrogates and values above U+10FFFF are not UTF-8") 
   }
 }
 
-TEST_CASE("first_character gives code point and length at the borders of each length") {
+TEST_CASE("first_character gives code point and length at the limits of each encoded length") {
   const std::vector<std::pair<std::string, char32_t>> cases = {{"\0"s, 0},
                                                                {"\x7F", 0x7F},
                                                                {"\xC2\x80", 0x80},

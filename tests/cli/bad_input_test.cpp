@@ -58,7 +58,7 @@ TEST_CASE("texts that cannot be used are refused by name", "[cli]") {
   CHECK(!std::filesystem::exists(folder.path() / "run"));
 }
 
-TEST_CASE("what no memory could hold is refused before it is asked for", "[cli]") {
+TEST_CASE("sizes that no memory could hold are refused before allocation", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("data.txt", std::string(400, 'a') + std::string(400, 'b'));
   const auto train = [&](const std::string& key, const std::string& value) {
@@ -91,7 +91,7 @@ TEST_CASE("a run directory that is in use or damaged is never overwritten", "[cl
       mentions(refusal({"generate", folder.path().string(), "--prompt", "a"}), {"no model here"}));
 }
 
-TEST_CASE("a text longer than the block is refused for attention, with both numbers", "[cli]") {
+TEST_CASE("attention refuses a text longer than the block and names both lengths", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("data.txt", std::string(400, 'a') + std::string(400, 'b'));
   const std::string run = folder.at("run");

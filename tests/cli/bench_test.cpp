@@ -175,7 +175,7 @@ TEST_CASE("bench prints text for people by default", "[cli]") {
   }
 }
 
-TEST_CASE("bench refuses what it cannot measure", "[cli]") {
+TEST_CASE("bench refuses settings that it cannot measure", "[cli]") {
   CHECK(refusal_of({"trian"}).find("'trian'") != std::string::npos);
   CHECK(refusal_of({"train", "--steps", "0"}).find("--steps") != std::string::npos);
   CHECK(refusal_of({"generate", "--new_tokens", "9"}).find("block of 8") != std::string::npos);
@@ -217,7 +217,7 @@ TEST_CASE("the presets of bench have the sizes of the models that they are named
         65 * 384 + 6 * (384 * (384 + 2 * 128) + 384 * 384 + 3 * 384 * 1024 + 2 * 384) + 384);
 }
 
-TEST_CASE("training refuses a vocab_size that is not the tokenizer's", "[cli]") {
+TEST_CASE("training refuses a vocab_size that differs from the tokenizer's", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("data.txt", "abcabcabcabcabcabcabcabc");
   const ProgramResult result =

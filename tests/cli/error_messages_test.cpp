@@ -55,7 +55,7 @@ struct Given {
 
 }  // namespace
 
-TEST_CASE("what options have in common is refused by name", "[cli]") {
+TEST_CASE("rules that many options share are refused with the name of the option", "[cli]") {
   const Given given;
   CHECK(refusal({"train", "-x"}) ==
         "unknown option '-x': options start with --; see headlight train --help");
@@ -71,7 +71,7 @@ TEST_CASE("what options have in common is refused by name", "[cli]") {
         "--layers: expected whole numbers separated by commas, got 'x'");
 }
 
-TEST_CASE("what a message quotes cannot break its line or steer a terminal", "[cli]") {
+TEST_CASE("quoted text in a message cannot break its line or control a terminal", "[cli]") {
   const Given given;
   CHECK(refusal({"train", "--n_layer", "a\nb\x1b[2J"}) ==
         "--n_layer: expected a whole number, got 'a\\x0ab\\x1b[2J'");
@@ -88,7 +88,7 @@ TEST_CASE("what a message quotes cannot break its line or steer a terminal", "[c
   CHECK(message.substr(message.size() - 5) == "999x'");
 }
 
-TEST_CASE("paths that the system refuses are named, with its reason", "[cli]") {
+TEST_CASE("a path that the system refuses is named with the system's reason", "[cli]") {
   const Given given;
   const std::string name(5000, 'n');
   for (const Arguments& arguments :
@@ -105,7 +105,7 @@ TEST_CASE("paths that the system refuses are named, with its reason", "[cli]") {
             .rfind(file + "/maps: cannot create this directory", 0) == 0);
 }
 
-TEST_CASE("a value is called an option only where it can come from nowhere else", "[cli]") {
+TEST_CASE("a message calls a value an option only if it can come from no other place", "[cli]") {
   const ScratchFolder folder;
   const std::string file = folder.write("negative.toml", "vocab_size = -5\n");
   const std::string line = "vocab_size: expected at least 0, got -5";
@@ -122,7 +122,7 @@ TEST_CASE("a value is called an option only where it can come from nowhere else"
         "--products: expected own, blas or auto, got 'mkl'");
 }
 
-TEST_CASE("attention names the option that does not fit", "[cli]") {
+TEST_CASE("attention names the option that it refuses", "[cli]") {
   const Given given;
   const auto error = [&](const Arguments& options) { return given.refused("attention", options); };
   CHECK(error({}) == "expected either --text or --file");
@@ -152,7 +152,7 @@ TEST_CASE("attention names the option that does not fit", "[cli]") {
         "--format: expected some of npz, json, svg, png, html, bertviz or text, got none");
 }
 
-TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
+TEST_CASE("commands on heads name the option that they refuse", "[cli]") {
   const Given given;
   const std::string out = given.folder.at("out");
   CHECK(given.refused("patch", {"--clean", "", "--corrupt", "abd"}) == "--clean: expected a text");
@@ -211,7 +211,7 @@ TEST_CASE("the commands on heads name the option that does not fit", "[cli]") {
             "documents (.idx)");
 }
 
-TEST_CASE("bench, export and info name what is missing or does not fit", "[cli]") {
+TEST_CASE("bench and export and info name the missing or invalid option or file", "[cli]") {
   const Given given;
   const std::string config = given.folder.write(
       "a.toml", "n_layer = 1\nn_head = 1\nn_embd = 4\nblock_size = 8\nvocab_size = 16\n");
@@ -234,7 +234,7 @@ TEST_CASE("bench, export and info name what is missing or does not fit", "[cli]"
         "--vocab_size: needed, because the configuration names no data");
 }
 
-TEST_CASE("tokenizer names what is missing or does not fit", "[cli]") {
+TEST_CASE("tokenizer names the missing or invalid option or file", "[cli]") {
   const Given given;
   const auto train = [](const Arguments& options) {
     Arguments arguments{"tokenizer", "train"};
@@ -266,7 +266,7 @@ TEST_CASE("a tokenizer of a model is not replaced by another", "[cli]") {
             ": contains a model, whose tokenizer must not be replaced; choose another folder");
 }
 
-TEST_CASE("output that nobody takes is a failure, whatever the command", "[cli]") {
+TEST_CASE("every command fails when its output cannot be written", "[cli]") {
   const Given given;
   for (const std::string& command :
        {std::string("--version"), "info " + given.model,
@@ -281,7 +281,7 @@ TEST_CASE("output that nobody takes is a failure, whatever the command", "[cli]"
   }
 }
 
-TEST_CASE("numbers as large as they can be do no harm", "[cli]") {
+TEST_CASE("the largest possible numbers as options cause no crash", "[cli]") {
   const Given given;
   const std::string most = "9223372036854775807";
   const std::string model = given.folder.at("hello");
@@ -299,7 +299,7 @@ TEST_CASE("numbers as large as they can be do no harm", "[cli]") {
   CHECK(evaluated.exit_code == 0);
 }
 
-TEST_CASE("train names what is missing or does not fit", "[cli]") {
+TEST_CASE("train names the missing or invalid option or file", "[cli]") {
   const Given given;
   const std::string run = given.folder.at("run");
   const auto train = [&](const Arguments& options) {
@@ -355,14 +355,14 @@ TEST_CASE("training that diverges is a failure, not bad input", "[cli]") {
         std::string::npos);
 }
 
-TEST_CASE("help is found where people look for it", "[cli]") {
+TEST_CASE("help is printed for every usual spelling", "[cli]") {
   const std::string help = run_headlight({"eval", "--help"}).out;
   CHECK(run_headlight({"eval", "-h"}).out == help);
   CHECK(run_headlight({"help", "eval"}).out == help);
   CHECK(refusal({"help", "evil"}).find("did you mean 'eval'") != std::string::npos);
 }
 
-TEST_CASE("what follows two dashes is no option", "[cli]") {
+TEST_CASE("arguments after -- are not options", "[cli]") {
   const Given given;
   const ProgramResult result =
       run_headlight({"tokenizer", "show", "--json", "--", given.model, "-5"});

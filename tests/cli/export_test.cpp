@@ -158,7 +158,7 @@ TEST_CASE("export writes a clean directory for transformers", "[cli]") {
   CHECK(contains(refusal({"export", model, "--to", "hf", "--out", out}), "already exists"));
 }
 
-TEST_CASE("export names settings that it does not keep in one warning", "[cli]") {
+TEST_CASE("export lists the settings that it drops in one warning", "[cli]") {
   const ScratchFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   folder.write("model/generation_config.json",
@@ -174,7 +174,7 @@ TEST_CASE("export names settings that it does not keep in one warning", "[cli]")
   CHECK(again["warnings"].empty());
 }
 
-TEST_CASE("export to nanoGPT names what its files lack") {
+TEST_CASE("export to nanoGPT names the settings that nanoGPT's files cannot hold") {
   const ScratchFolder folder;
   GptConfig config;
   config.activation = Activation::gelu_erf;
@@ -265,7 +265,7 @@ TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
                                          11)));
 }
 
-TEST_CASE("export says what a format cannot express", "[cli]") {
+TEST_CASE("export names the settings that a format cannot express", "[cli]") {
   const ScratchFolder folder;
   const std::string out = folder.at("out");
   GptConfig config;
@@ -276,7 +276,7 @@ TEST_CASE("export says what a format cannot express", "[cli]") {
     CHECK_FALSE(fs::exists(out));
     return message;
   };
-  SECTION("norms behind") {
+  SECTION("post-norm") {
     config.norm = NormPosition::post;
     CHECK(contains(refused("hf"), "hf: norm = post cannot be expressed: GPT-2 has its norms"));
     CHECK(contains(refused("nanogpt"), "nanogpt: norm = post cannot be expressed"));
@@ -287,7 +287,7 @@ TEST_CASE("export says what a format cannot express", "[cli]") {
     CHECK(contains(refused("hf"), "cannot be expressed: GPT-2 has n_head heads of width"));
     CHECK(contains(refused("nanogpt"), "cannot be expressed"));
   }
-  SECTION("a head of its own, relu, another epsilon") {
+  SECTION("an untied output head and relu and another epsilon") {
     config.tie_weights = false;
     CHECK(contains(refused("nanogpt"), "an untied output head cannot be expressed"));
     config.tie_weights = true;
@@ -308,7 +308,7 @@ TEST_CASE("export says what a format cannot express", "[cli]") {
   }
 }
 
-TEST_CASE("export warns that nanoGPT has another GELU", "[cli]") {
+TEST_CASE("export warns that nanoGPT uses another form of GELU", "[cli]") {
   const ScratchFolder folder;
   const std::string model = model_directory(folder, {}, ByteTokenizer());
   const ProgramResult result =

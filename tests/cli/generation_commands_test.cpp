@@ -61,7 +61,7 @@ TEST_CASE("generate prints the prompt and its continuation", "[cli]") {
   }
 }
 
-TEST_CASE("several samples are the texts that a run for each gives", "[cli]") {
+TEST_CASE("several samples equal the texts of one run per sample", "[cli]") {
   const ScratchFolder folder;
   const Arguments command{"generate",    random_model(folder),
                           "--prompt",    "ab",
@@ -79,7 +79,7 @@ TEST_CASE("several samples are the texts that a run for each gives", "[cli]") {
   CHECK(texts.rfind(output_of(command) + "---------------\nab", 0) == 0);
 }
 
-TEST_CASE("generate tells how long the prompt and the tokens took", "[cli]") {
+TEST_CASE("generate reports the times of the prompt and of the tokens", "[cli]") {
   const ScratchFolder folder;
   const ProgramResult result =
       run_headlight({"generate", hello_model(folder), "--prompt", "?", "--num_samples", "2"});
@@ -153,7 +153,7 @@ TEST_CASE("generate refuses options out of range by name", "[cli]") {
         "error: --stream: cannot be combined with --json");
 }
 
-TEST_CASE("attention writes arrays, tokens and pictures and says which", "[cli]") {
+TEST_CASE("attention writes arrays and tokens and pictures and lists the files", "[cli]") {
   const ScratchFolder folder;
   const std::string out = folder.at("new/maps");
   const Json result = Json::parse(output_of(
@@ -202,7 +202,7 @@ TEST_CASE("attention writes a padded batch of documents", "[cli]") {
         Json::parse(R"([{"layer": 0, "heads": [1]}, {"layer": 1, "heads": [0]}])"));
 }
 
-TEST_CASE("attention refuses what does not fit by name", "[cli]") {
+TEST_CASE("attention names invalid values of --heads and --layers and --format", "[cli]") {
   const ScratchFolder folder;
   const std::string model = random_model(folder);
   const auto error = [&](const std::string& option, const std::string& value) {

@@ -89,7 +89,7 @@ std::string sparse_llama(const ScratchFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("every command on a model says the same of a GGUF file", "[cli]") {
+TEST_CASE("every command gives the same results for a GGUF file as for the model folder", "[cli]") {
   const Material given;
   for (Arguments arguments :
        {given.on_text("eval"), given.on_text("heads"), given.on_text("ablate"),
@@ -113,7 +113,7 @@ TEST_CASE("every command on a model says the same of a GGUF file", "[cli]") {
   CHECK(maps(given.gguf, "b") == maps(given.model, "a"));
 }
 
-TEST_CASE("a model in a GGUF file is pruned, trained on and exported like another", "[cli]") {
+TEST_CASE("a model in a GGUF file can be pruned and trained further and exported", "[cli]") {
   const Material given;
   const auto exported = [&](const std::string& from, const std::string& to) {
     const std::string out = given.folder.at(from.ends_with("gguf") ? "b_" + to : "a_" + to);
@@ -140,7 +140,7 @@ TEST_CASE("a model in a GGUF file is pruned, trained on and exported like anothe
   CHECK(trained->parameters()[0].second.to_vector() == start->parameters()[0].second.to_vector());
 }
 
-TEST_CASE("export to GGUF says what it cannot do", "[cli]") {
+TEST_CASE("export to GGUF names the settings that it cannot write", "[cli]") {
   const Material given;
   const std::string out = given.folder.at("out.gguf");
   CHECK(contains(refusal({"export", given.model, "--to", "gguf", "--out", given.folder.at("out")}),

@@ -13,7 +13,7 @@ nlohmann::json json_of(const ProgramResult& result) { return nlohmann::json::par
 
 }  // namespace
 
-TEST_CASE("gradcheck finds every gradient right and says so in a table", "[cli]") {
+TEST_CASE("gradcheck finds every gradient correct and prints a table", "[cli]") {
   const ProgramResult result = run_headlight({"gradcheck"});
   INFO(result.out << result.err);
   CHECK(result.exit_code == 0);
@@ -94,7 +94,7 @@ TEST_CASE("gradcheck of one op prints one row", "[cli]") {
   CHECK(report.at("ops")[0].at("op") == "layer_norm");
 }
 
-TEST_CASE("gradcheck fails with exit code 1 and names case and element", "[cli]") {
+TEST_CASE("gradcheck with a wrong gradient exits with code 1 and names case and element", "[cli]") {
   // Tolerances below the precision of central differences: only exact zeros can pass.
   const ProgramResult result =
       run_headlight({"gradcheck", "--op=exp", "--rtol=1e-15", "--atol=1e-18"});

@@ -61,7 +61,7 @@ std::ptrdiff_t options_in(const std::string& help) {
 
 }  // namespace
 
-TEST_CASE("The whole help of every command has its JSON keys, exit codes and an example") {
+TEST_CASE("The full help of every command has JSON keys and exit codes and an example") {
   const std::vector<std::vector<std::string>> commands = all_commands();
   REQUIRE(commands.size() == 25);
   for (const std::vector<std::string>& command : commands) {
@@ -76,7 +76,7 @@ TEST_CASE("The whole help of every command has its JSON keys, exit codes and an 
   }
 }
 
-TEST_CASE("The usual help of a command is short and says how to see all") {
+TEST_CASE("The usual help of a command is short and names the option for the full help") {
   for (const std::vector<std::string>& command : all_commands()) {
     const std::string help = run_headlight(joined(command, {"--help"})).out;
     INFO("headlight " << command[0]);
@@ -105,7 +105,7 @@ TEST_CASE("help COMMAND prints what COMMAND --help prints") {
   CHECK(run_headlight({"help", "trian"}).exit_code == 2);
 }
 
-TEST_CASE("--help in any place of a command line prints the help") {
+TEST_CASE("the option --help in any place of a command line prints the help") {
   const std::string help = run_headlight({"train", "--help"}).out;
   CHECK(run_headlight({"train", "x.toml", "--n_layer", "2", "-h"}).out == help);
   CHECK(run_headlight({"train", "--help", "--help"}).out == help);

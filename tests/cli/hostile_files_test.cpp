@@ -103,8 +103,7 @@ TEST_CASE("the program refuses every malicious GGUF file in half a gigabyte", "[
   }
 }
 
-TEST_CASE("weights that do not fit the configuration are refused by the name of a tensor",
-          "[cli]") {
+TEST_CASE("weights that contradict the configuration are refused naming a tensor", "[cli]") {
   const Victim victim;
   const NamedTensors good = read_safetensors(victim.weights());
   const auto changed = [&](const std::string& name, const Tensor& tensor) {
@@ -196,7 +195,7 @@ TEST_CASE("a configuration of more heads than any model has is refused in half a
   CHECK(error_of_info(toml).ends_with("n_head" + complaint));
 }
 
-TEST_CASE("a configuration of tables within tables is refused however deep they are", "[cli]") {
+TEST_CASE("a configuration of deeply nested tables is refused at any depth", "[cli]") {
   const ScratchFolder folder;
   std::string key = "a";
   while (key.size() < 1000000) {

@@ -112,7 +112,7 @@ TEST_CASE("lab worked-example prints tensors as the notes do", "[cli]") {
   }
 }
 
-TEST_CASE("lab shapes follows the padded batch of the notes through every step", "[cli]") {
+TEST_CASE("lab shapes prints the shapes of the notes' padded batch at every step", "[cli]") {
   const Json results = lab_json({"shapes"});
   const Json& values = results["values"];
   CHECK(values["longest"] == 20);
@@ -249,7 +249,8 @@ TEST_CASE("lab heads sweeps the number of heads at equal parameters", "[cli][exp
   check_claims(results, {"too_few_heads", "many_heads_repeat"});
 }
 
-TEST_CASE("lab single-vs-multi lets many heads learn what one cannot", "[cli][experiment]") {
+TEST_CASE("lab single-vs-multi reaches a lower loss with many heads than with one",
+          "[cli][experiment]") {
   const Json results = lab_json({"single-vs-multi", "--iters", "400"});
   const Json& models = results["values"]["models"];
   REQUIRE(models.size() == 2);
@@ -281,7 +282,7 @@ TEST_CASE("lab gives the same numbers whatever the number of threads", "[cli]") 
   CHECK(one != lab_json({"single-vs-multi", "--iters", "3", "--seed", "5"}));
 }
 
-TEST_CASE("lab explains in Korean with columns that stand in line", "[cli]") {
+TEST_CASE("lab explains in Korean with aligned columns", "[cli]") {
   const std::string text = lab_text({"params", "--lang", "ko"});
   CHECK(contains(text, "멀티 헤드 어텐션(multi-head attention)"));
   const auto line_with = [&](const std::string& part) {
@@ -301,7 +302,7 @@ TEST_CASE("lab explains in Korean with columns that stand in line", "[cli]") {
   CHECK(columns(line_with("4d² + 4d  ")) == columns(line_with("2,362,368  ")));
 }
 
-TEST_CASE("lab refuses what it does not know in one line", "[cli]") {
+TEST_CASE("lab refuses unknown experiments and invalid options in one line", "[cli]") {
   check_lab_refuses({"scalling"}, {"scalling", "did you mean 'scaling'"});
   check_lab_refuses({"scaling", "masks"}, {"expected one", "2"});
   check_lab_refuses({"scaling", "--lang", "fr"}, {"--lang", "en or ko", "fr"});

@@ -30,7 +30,7 @@ struct Given {
 
 }  // namespace
 
-TEST_CASE("a file of another kind is not written over", "[cli]") {
+TEST_CASE("a file of another kind is not overwritten", "[cli]") {
   const Given given;
   const std::string weights = given.model + "/model.safetensors";
   const std::string before = file_contents(weights);
@@ -48,7 +48,7 @@ TEST_CASE("a file of another kind is not written over", "[cli]") {
   }
 }
 
-TEST_CASE("characters that the tokenizer does not know are counted aloud", "[cli]") {
+TEST_CASE("a message counts the characters that the tokenizer lacks", "[cli]") {
   const Given given;
   const std::string text = given.folder.write("foreign.txt", "abc xyz abc");
   const ProgramResult result = run_headlight({"eval", given.model, "--data", text});
@@ -69,7 +69,7 @@ TEST_CASE("characters that the tokenizer does not know are counted aloud", "[cli
                 {"--token: the tokenizer has no token for 'Z'"});
 }
 
-TEST_CASE("tokens that stand for no byte have no bits per byte", "[cli]") {
+TEST_CASE("a text of tokens without bytes has no bits per byte", "[cli]") {
   const Given given;
   const std::string ids = given.folder.write("ids.bin", std::string(64, '\0'));
   const nlohmann::json report =
@@ -79,7 +79,7 @@ TEST_CASE("tokens that stand for no byte have no bits per byte", "[cli]") {
   CHECK(report["loss"].is_number());
 }
 
-TEST_CASE("info tells of the model that is loaded, not of what its config says", "[cli]") {
+TEST_CASE("info describes the loaded model and not its configuration file", "[cli]") {
   const Given given;
   const std::string config = given.model + "/config.json";
   nlohmann::json wrong = nlohmann::json::parse(file_contents(config));
@@ -116,7 +116,7 @@ TEST_CASE("a text of one token is refused by name", "[cli]") {
         "error: " + one + ": expected at least two tokens in a row, got 1");
 }
 
-TEST_CASE("numbers of random draws have a bound", "[cli]") {
+TEST_CASE("options that count random draws have an upper bound", "[cli]") {
   const Given given;
   check_refused({"generate", given.model, "--prompt", "a", "--num_samples", "10001"},
                 {"--num_samples: expected at most 10000, got 10001"});
@@ -126,7 +126,8 @@ TEST_CASE("numbers of random draws have a bound", "[cli]") {
                 {"--repeats: expected at most 1000000"});
 }
 
-TEST_CASE("a pruned model can be trained on a text that only that needs", "[cli]") {
+TEST_CASE("prune reads --finetune_data only for fine-tuning and needs --finetune_iters for it",
+          "[cli]") {
   const Given given;
   const nlohmann::json report =
       report_of({"prune", given.model, "--heads", "0.0", "--out", given.folder.at("pruned"),
@@ -138,7 +139,7 @@ TEST_CASE("a pruned model can be trained on a text that only that needs", "[cli]
                 {"--finetune_data: needs --finetune_iters"});
 }
 
-TEST_CASE("prune shows which head went too far and was put back", "[cli]") {
+TEST_CASE("prune marks the head that raised the loss too far and was put back", "[cli]") {
   const Given given;
   // A text by the model itself, so that removing any head raises the loss.
   const std::string own =
@@ -161,7 +162,7 @@ TEST_CASE("heads of a model with a block of one token are scored", "[cli]") {
   CHECK(!report["heads"].empty());
 }
 
-TEST_CASE("the documentation shows what info says of the toy preset", "[cli]") {
+TEST_CASE("the documentation quotes the output of info for the toy preset", "[cli]") {
   const std::string source = HEADLIGHT_SOURCE_DIR;
   const std::string page = file_contents(source + "/docs/train.md");
   std::istringstream lines(run_headlight({"info", source + "/configs/toy.toml"}).out);

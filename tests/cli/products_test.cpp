@@ -71,7 +71,7 @@ std::string blas_line() { return "products by " + kernels::blas_description() + 
 
 }  // namespace
 
-TEST_CASE("training, its checkpoint and its message tell who computes products", "[cli]") {
+TEST_CASE("the run and its checkpoint and its log name the library of matrix products", "[cli]") {
   const ScratchFolder folder;
   const std::string own = messages_of(training(folder, {.run = "own", .products = "own"}));
   CHECK(own.find("products by Headlight\n") != std::string::npos);
@@ -90,7 +90,7 @@ TEST_CASE("training, its checkpoint and its message tell who computes products",
         std::string::npos);
 }
 
-TEST_CASE("generation reads a prompt with either, and goes on with its own products", "[cli]") {
+TEST_CASE("generation gives the same text with either library of matrix products", "[cli]") {
   const ScratchFolder folder;
   messages_of(training(folder, {.run = "run", .max_iters = "20"}));
   const auto text_with = [&](const std::string& products) {
@@ -100,7 +100,8 @@ TEST_CASE("generation reads a prompt with either, and goes on with its own produ
   CHECK(text_with("own") == text_with("blas"));
 }
 
-TEST_CASE("the bits of either are the same for any number of threads, and named", "[cli]") {
+TEST_CASE("each library gives the same bits for any number of threads and results name it",
+          "[cli]") {
   std::set<std::string> different;
   for (const char* products : {"own", "blas"}) {
     std::set<std::string> signatures;
@@ -118,7 +119,7 @@ TEST_CASE("the bits of either are the same for any number of threads, and named"
   CHECK(different.size() == 2);
 }
 
-TEST_CASE("info and bench tell who computes products", "[cli]") {
+TEST_CASE("info and bench name the library of matrix products", "[cli]") {
   const std::string config = std::string(HEADLIGHT_SOURCE_DIR) + "/configs/bench/cpu-char.toml";
   const std::string text = output_of({"info", config, "--products", "blas", "--threads", "1"});
   CHECK(text.find("computed with 1 thread, ") != std::string::npos);
@@ -134,7 +135,7 @@ TEST_CASE("info and bench tell who computes products", "[cli]") {
   CHECK(report["products_by"] == kernels::blas_description());
 }
 
-TEST_CASE("products that are unknown, or that BLAS does not have, are refused", "[cli]") {
+TEST_CASE("an unknown library of products and products that BLAS lacks are refused", "[cli]") {
   const std::string config = std::string(HEADLIGHT_SOURCE_DIR) + "/configs/bench/cpu-char.toml";
   CHECK(refusal({"info", config, "--products", "mkl"}) ==
         "error: --products: expected own, blas or auto, got 'mkl'");
@@ -144,7 +145,7 @@ TEST_CASE("products that are unknown, or that BLAS does not have, are refused", 
   }
 }
 
-TEST_CASE("own products on a CPU that has no fast ones are computed, with a warning", "[cli]") {
+TEST_CASE("Headlight's products on a CPU without fast ones work with a warning", "[cli]") {
   const ProgramResult result =
       run_headlight(words("bench attention --lengths 8 --n_layer 1 --n_embd 16 --products own "
                           "--cpu_variant baseline"));

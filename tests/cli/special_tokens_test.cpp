@@ -117,7 +117,7 @@ TEST_CASE("a prompt of special tokens is continued as its ids are", "[cli]") {
         "error: --ids: expected token ids, e.g. 1,4093, got none");
 }
 
-TEST_CASE("a text that spells special tokens out gets one warning with the way out", "[cli]") {
+TEST_CASE("a text that spells out special tokens gets one warning that names the option", "[cli]") {
   const Given given;
   const std::string file = given.folder.write("chat.txt", kChat + "\n");
   const std::string lines = given.folder.write("chat.jsonl", Json{{"text", kChat}}.dump() + "\n");
@@ -159,7 +159,7 @@ TEST_CASE("pairs of texts and changes from texts read special tokens, too", "[cl
             "warning: --intervene" + kWarning));
 }
 
-TEST_CASE("ids that no text can have are refused", "[cli]") {
+TEST_CASE("ids that the tokenizer lacks are refused", "[cli]") {
   const Given given;
   const auto refused = [&](const Arguments& options) {
     return refusal(changed({"lens", given.model}, options));

@@ -47,7 +47,7 @@ bool holds(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("eval --per_token --json tells of every token on a line, and the mean last", "[cli]") {
+TEST_CASE("eval --per_token --json writes a line for every token and the mean last", "[cli]") {
   const Given given;
   const std::vector<Json> lines =
       lines_of(output_of({"eval", given.model, "--data", given.text, "--per_token", "--json"}));
@@ -68,7 +68,7 @@ TEST_CASE("eval --per_token --json tells of every token on a line, and the mean 
   CHECK(lines[44]["loss"].get<double>() == Approx(plain["loss"].get<double>()).epsilon(1e-6));
 }
 
-TEST_CASE("eval --per_token numbers documents and stops showing at the limit", "[cli]") {
+TEST_CASE("eval --per_token numbers documents and lists tokens up to the limit", "[cli]") {
   const Given given;
   const Arguments command{"eval", given.model,   "--data",  given.text, "--documents",
                           "line", "--per_token", "--limit", "25"};
@@ -136,7 +136,7 @@ TEST_CASE("generate --logprobs lists the chosen tokens and the likeliest", "[cli
   CHECK(holds(output_of(command), "<|15|>"));  // id without a name
 }
 
-TEST_CASE("generate --logprobs goes with --stream and --num_samples, and changes no text",
+TEST_CASE("generate --logprobs works with --stream and --num_samples and leaves the text unchanged",
           "[cli]") {
   const Given given;
   Arguments command{"generate",         given.model, "--prompt",      "ab",

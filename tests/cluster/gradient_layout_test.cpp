@@ -51,7 +51,7 @@ TEST_CASE("pieces hold every element once, cut where vectors begin", "[cluster]"
   }
 }
 
-TEST_CASE("gradients that are known first are in the first bucket", "[cluster]") {
+TEST_CASE("the first bucket holds the gradients that are computed first", "[cluster]") {
   const GradientLayout layout(kParameters, 4);
   REQUIRE(layout.bucket_count() > 4);
   const std::vector<std::size_t> first = layout.parameters_of(0);

@@ -70,7 +70,7 @@ std::string train(const ScratchFolder& folder, const std::string& run, const std
 
 }  // namespace
 
-TEST_CASE("mpirun trains the bits of one process", "[cluster][mpirun]") {
+TEST_CASE("training under mpirun gives the same bits as one process", "[cluster][mpirun]") {
   if (!has_launcher()) {
     return;
   }
@@ -101,7 +101,8 @@ TEST_CASE("mpirun trains the bits of one process", "[cluster][mpirun]") {
   }
 }
 
-TEST_CASE("processes that cannot train together end with one line", "[cluster][mpirun]") {
+TEST_CASE("processes with different settings or data end with one error line",
+          "[cluster][mpirun]") {
   if (!has_launcher()) {
     return;
   }
@@ -146,7 +147,8 @@ TEST_CASE("SIGUSR1 saves and ends all, and a second job is refused meanwhile",
   CHECK(outcome.errors().size() == 1);  // from the second job
 }
 
-TEST_CASE("three processes are refused with what goes", "[cluster][mpirun]") {
+TEST_CASE("three processes are refused and the message names the possible numbers",
+          "[cluster][mpirun]") {
   if (!has_launcher()) {
     return;
   }

@@ -11,7 +11,7 @@ namespace processes_test {
 using namespace headlight;
 using test::run_processes;
 
-TEST_CASE("every process gets the texts of all, of any length", "[cluster]") {
+TEST_CASE("gathering gives every process the texts of all processes at any length", "[cluster]") {
   for (const Index count : {1, 2, 4, 8}) {
     run_processes(count, [&](Processes& processes) {
       const auto text_of = [](Index rank) {
@@ -44,7 +44,8 @@ TEST_CASE("sums over processes are those of a binary tree over the ranks", "[clu
   CHECK(results == std::vector<double>(8, expected));
 }
 
-TEST_CASE("process 0 decides, and one of all is enough for any", "[cluster]") {
+TEST_CASE("process 0 decides for all and is_true_in_any is true if one process says yes",
+          "[cluster]") {
   run_processes(4, [](Processes& processes) {
     require(decided_by_leader(processes, processes.leads()), "the leader says yes");
     require(!decided_by_leader(processes, !processes.leads()), "the leader says no");
@@ -53,7 +54,8 @@ TEST_CASE("process 0 decides, and one of all is enough for any", "[cluster]") {
   });
 }
 
-TEST_CASE("of a failure in some processes the one of the lowest rank tells", "[cluster]") {
+TEST_CASE("when several processes fail only the one of lowest rank reports its error",
+          "[cluster]") {
   std::mutex mutex;
   std::vector<std::string> told(4);
   run_processes(4, [&](Processes& processes) {
@@ -74,7 +76,7 @@ TEST_CASE("of a failure in some processes the one of the lowest rank tells", "[c
   CHECK_THROWS_WITH(together(alone(), [] { fail("by itself"); }), "by itself");
 }
 
-TEST_CASE("who waits for a process that has given up is told", "[cluster]") {
+TEST_CASE("a process that waits for a failed process gets an error", "[cluster]") {
   std::string told;
   run_processes(2, [&](Processes& processes) {
     if (processes.rank() == 1) {

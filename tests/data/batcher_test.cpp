@@ -90,7 +90,7 @@ double mean_padding(const TokenDataset& dataset, const BatcherOptions& options) 
 
 }  // namespace
 
-TEST_CASE("names of batchings are read and written and others refused") {
+TEST_CASE("names of batching methods are read and written and unknown names are refused") {
   for (const Batching batching : {Batching::padded, Batching::bucketed, Batching::packed}) {
     CHECK(parse_name<Batching>("batching", name_of(batching)) == batching);
   }
@@ -150,7 +150,7 @@ TEST_CASE("batches do not depend on the order in which they are asked for") {
   }
 }
 
-TEST_CASE("epochs and seeds have orders of their own") {
+TEST_CASE("every epoch and every seed has its own order") {
   const TokenDataset dataset = ragged_documents(40);
   for (const Batching batching : {Batching::padded, Batching::bucketed, Batching::packed}) {
     BatcherOptions options = options_of(batching, 4, 100);
@@ -165,7 +165,7 @@ TEST_CASE("epochs and seeds have orders of their own") {
   }
 }
 
-TEST_CASE("every document comes first equally often over many epochs") {
+TEST_CASE("over many epochs every document is equally often the first") {
   const TokenDataset dataset = document_dataset({{1}, {2}, {3}, {4}}, 0);
   Batcher batcher(dataset, options_of(Batching::padded, 1, 4));
   std::map<std::int32_t, int> count;
@@ -186,7 +186,7 @@ TEST_CASE("bucketed batches need far fewer pads than padded ones on ragged docum
   CHECK(mean_padding(dataset, options_of(Batching::packed, 8, 64)) == 0.0);
 }
 
-TEST_CASE("buckets do not come in order of length") {
+TEST_CASE("batches of buckets are not sorted by length") {
   const TokenDataset dataset = ragged_documents(640);
   Batcher batcher(dataset, options_of(Batching::bucketed, 8, 64));
   int longer = 0;
@@ -197,7 +197,7 @@ TEST_CASE("buckets do not come in order of length") {
   CHECK(longer < 55);
 }
 
-TEST_CASE("a bucket window of one batch leaves the batches as padded makes them") {
+TEST_CASE("with a bucket window of one batch bucketed batches equal padded ones") {
   const TokenDataset dataset = ragged_documents(37);
   BatcherOptions options = options_of(Batching::bucketed, 5, 64);
   options.bucket_window = 1;
@@ -214,7 +214,7 @@ TEST_CASE("a bucket window of one batch leaves the batches as padded makes them"
   CHECK((a == b));
 }
 
-TEST_CASE("batches_per_epoch counts the batches that hold all targets, rounded up") {
+TEST_CASE("batches_per_epoch is the number of batches that hold all targets rounded up") {
   const TokenDataset stream = stream_dataset(numbers(101));
   CHECK(Batcher(stream, options_of(Batching::packed, 2, 10)).batches_per_epoch() == 5);
   CHECK(Batcher(stream, options_of(Batching::packed, 3, 10)).batches_per_epoch() == 4);
@@ -223,7 +223,7 @@ TEST_CASE("batches_per_epoch counts the batches that hold all targets, rounded u
   CHECK(Batcher(seed, options_of(Batching::padded, 3, 64)).batches_per_epoch() == 3);
 }
 
-TEST_CASE("a document of one token is never drawn") {
+TEST_CASE("documents of one token are never drawn") {
   const TokenDataset dataset{{seed_sequences().begin(), seed_sequences().end()}, 94, true};
   for (const Batching batching : {Batching::padded, Batching::bucketed}) {
     Batcher batcher(dataset, options_of(batching, 4, 64));
@@ -236,7 +236,7 @@ TEST_CASE("a document of one token is never drawn") {
   }
 }
 
-TEST_CASE("the order of documents is pinned, so that runs go on as they began") {
+TEST_CASE("the order of documents equals the recorded one so that old runs can be resumed") {
   std::vector<Ids> ids;
   for (std::int32_t d = 0; d < 10; ++d) {
     ids.emplace_back(static_cast<std::size_t>(1 + d * d % 7), d + 1);
@@ -276,7 +276,7 @@ TEST_CASE("options out of range and negative batch numbers are refused") {
   CHECK_THROWS_WITH(batcher.batch(-1), "[Batcher] batch index must not be negative, got -1");
 }
 
-TEST_CASE("the largest numbers as options overflow nothing and allocate nothing giant") {
+TEST_CASE("the largest possible option values cause no overflow and no huge allocation") {
   constexpr Index kLargest = std::numeric_limits<Index>::max();
   const TokenDataset dataset = ragged_documents(20);
   BatcherOptions options = options_of(Batching::bucketed, kLargest, kLargest);

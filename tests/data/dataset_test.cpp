@@ -68,7 +68,7 @@ TEST_CASE("every document begins and ends with the end of text, empty ones are d
   CHECK_THROWS_WITH(document_dataset({{}, {}}, 0), "[document_dataset] no document has a token");
 }
 
-TEST_CASE("a text becomes a stream or documents as its split says") {
+TEST_CASE("the document split makes a text a stream or documents") {
   const TokenDataset stream = encode_dataset("ab\nc", {}, bytes_of, 256);
   CHECK(stream.sequences == std::vector<TokenSequence>{{97, 98, 10, 99}});
   const TokenDataset lines = encode_dataset("ab\nc\n", {DocumentSplit::line}, bytes_of, 256);
@@ -97,7 +97,7 @@ TEST_CASE("the last documents are for validation, rounded up as nanoGPT does") {
   CHECK(split.validation.end_of_text == 0);
 }
 
-TEST_CASE("a fraction that divides the data exactly is not moved by rounding in binary") {
+TEST_CASE("binary rounding does not move a split whose fraction divides the data exactly") {
   for (const std::int32_t hundredths : {1, 7, 10, 29, 57, 58, 93, 99}) {
     const DatasetSplit split = split_dataset(stream_dataset(numbers(100)), hundredths / 100.0);
     CHECK(split.validation.token_count == hundredths);
@@ -114,7 +114,7 @@ TEST_CASE("a fraction of 0 leaves validation empty") {
   }
 }
 
-TEST_CASE("a split that leaves nothing to train on and a fraction out of range are refused") {
+TEST_CASE("a split without training data and a fraction out of range are refused") {
   CHECK_THROWS_WITH(split_dataset(document_dataset({{1, 2, 3}}, 0), 0.1),
                     "[split_dataset] validation fraction 0.1 of 1 documents leaves none for "
                     "training; give more text or a fraction of 0");

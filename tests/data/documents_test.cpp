@@ -40,7 +40,7 @@ TEST_CASE("blank lines separate documents of several lines") {
   CHECK(split("a", DocumentSplit::blank_line) == Texts{"a"});
 }
 
-TEST_CASE("a separator text cuts documents and line ends around them go") {
+TEST_CASE("a separator text splits documents and the line ends around them are removed") {
   CHECK(split("a\nb\n<|endoftext|>\nc<|endoftext|><|endoftext|>\n\n<|endoftext|>d",
               DocumentSplit::token) == Texts{"a\nb", "c", "d"});
   CHECK(split_documents("a---b", {DocumentSplit::token, "--"}) == Texts{"a", "-b"});
@@ -57,7 +57,7 @@ TEST_CASE("a text without any document is refused in every mode") {
                     "separator: expected a text, got none");
 }
 
-TEST_CASE("a separator that is no text is refused, as it would cut characters apart") {
+TEST_CASE("a separator that is not UTF-8 is refused because it could split characters") {
   CHECK_THROWS_WITH(split_documents("\xEA\xB0\x80", {DocumentSplit::token, "\xB0"}),
                     "separator: invalid UTF-8 at byte 0");
 }

@@ -42,7 +42,7 @@ TokenDataset mixed(TokenDataset one, TokenDataset other, Index weight) {
 
 }  // namespace
 
-TEST_CASE("every round has each source as often as its weight says", "[data]") {
+TEST_CASE("every round draws each source as often as its weight", "[data]") {
   const std::vector<Index> weights{3, 1, 6};
   const Mixture mixture(weights, {1, 2});
   std::array<Index, 3> seen{};
@@ -64,7 +64,7 @@ TEST_CASE("every round has each source as often as its weight says", "[data]") {
   }
 }
 
-TEST_CASE("draws of a mixture are pinned", "[data]") {
+TEST_CASE("the draws of a mixture equal the recorded ones", "[data]") {
   const Mixture mixture({2, 1}, {7, 8});
   std::vector<std::size_t> sources;
   std::vector<Index> numbers;
@@ -76,7 +76,7 @@ TEST_CASE("draws of a mixture are pinned", "[data]") {
   CHECK(numbers == std::vector<Index>{1, 0, 0, 3, 2, 1, 2, 4, 5});
 }
 
-TEST_CASE("packed sequences come from streams by their weights, and from one alone", "[data]") {
+TEST_CASE("packed sequences come from streams by weight and each from a single stream", "[data]") {
   const TokenDataset data = mixed(stream(10, 500), stream(50, 60), 2);
   CHECK(data.token_count == 561);
   Batcher batcher(data, {.batching = Batching::packed, .batch_size = 6, .block_size = 20});
@@ -95,7 +95,7 @@ TEST_CASE("packed sequences come from streams by their weights, and from one alo
   CHECK(seen[1] == 200);
 }
 
-TEST_CASE("documents come by their weights, those of each source in epochs of its own", "[data]") {
+TEST_CASE("documents are drawn by weight and each source has its own epochs", "[data]") {
   const TokenDataset data = mixed(documents(0, 40), documents(50, 20), 3);
   for (const Batching batching : {Batching::padded, Batching::bucketed}) {
     const BatcherOptions options{
@@ -121,7 +121,7 @@ TEST_CASE("documents come by their weights, those of each source in epochs of it
   }
 }
 
-TEST_CASE("shares that give nothing to learn from are refused", "[data]") {
+TEST_CASE("a source with too few tokens to train on is refused", "[data]") {
   const TokenDataset streams = mixed(stream(10, 50), stream(50, 1), 2);
   CHECK_THROWS_WITH(Batcher(streams, {.batching = Batching::packed}),
                     "[Batcher] a share has 1 tokens, expected at least 2");

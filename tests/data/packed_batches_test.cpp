@@ -27,7 +27,7 @@ Ids ids_of(const Tensor& tensor) {
 
 }  // namespace
 
-TEST_CASE("packed blocks are parts of the stream from everywhere in it") {
+TEST_CASE("packed blocks start anywhere in the stream") {
   const TokenDataset dataset = stream_dataset(ids_of(Tensor::arange(50)));
   Batcher batcher(dataset, packed_options(6, 8));
   std::set<std::int32_t> starts;

@@ -44,7 +44,7 @@ bool is_text(const Ids& ids) {
 
 }  // namespace
 
-TEST_CASE("sequences that repeat have a piece of random length again and again") {
+TEST_CASE("repeating sequences repeat a piece of random length to their end") {
   const TokenDataset dataset = even_numbers();
   Batcher batcher(dataset, options_of(1));
   std::set<std::size_t> periods;
@@ -65,7 +65,7 @@ TEST_CASE("sequences that repeat have a piece of random length again and again")
   CHECK(std::all_of(seen.begin(), seen.end(), [](std::int32_t id) { return id % 2 == 0; }));
 }
 
-TEST_CASE("of all sequences exactly the share repeats and the others are the stream's") {
+TEST_CASE("exactly the given share of sequences repeats and the others come from the stream") {
   const TokenDataset dataset = even_numbers();
   Batcher plain(dataset, options_of(0));
   Batcher batcher(dataset, options_of(0.375));
@@ -95,7 +95,7 @@ TEST_CASE("a batch of repeated tokens depends on the seed and its number alone")
   CHECK(Batcher(dataset, other).sequences(3) != third);
 }
 
-TEST_CASE("repeated tokens are refused where they cannot be") {
+TEST_CASE("an invalid repeat_share and blocks or batching that it cannot use are refused") {
   const TokenDataset dataset = even_numbers();
   CHECK_THROWS_WITH(Batcher(dataset, options_of(1.5)),
                     "[Batcher] repeat_share must be 0 to 1, got 1.5");

@@ -35,7 +35,7 @@ TEST_CASE("a long sequence is cut so that neighbours share one token") {
   CHECK(all_pieces(dataset, std::numeric_limits<Index>::max()).size() == 1);
 }
 
-TEST_CASE("sequences of no or one token give no piece") {
+TEST_CASE("sequences of zero or one token give no piece") {
   const TokenDataset dataset{{{}, {98}, {1, 2}, {97}, {3, 4, 5}, {}}, 7, true};
   CHECK(all_pieces(dataset, 2) == std::vector<Ids>{{1, 2}, {3, 4, 5}});
 }

@@ -34,7 +34,7 @@ TokenSequence in_memory(Index size) { return TokenSequence(in_source(size).token
 
 }  // namespace
 
-TEST_CASE("a sequence says the same of ids in memory and in a source") {
+TEST_CASE("a sequence has the same size and tokens whether in memory or in a source") {
   for (TokenSequence ids : {in_memory(200000), in_source(200000)}) {
     CHECK(ids.size() == 200000);
     CHECK_FALSE(ids.empty());
@@ -64,7 +64,7 @@ TEST_CASE("a sequence says the same of ids in memory and in a source") {
   }
 }
 
-TEST_CASE("sequences are equal when their ids are, wherever they lie") {
+TEST_CASE("sequences with equal ids are equal wherever they are stored") {
   CHECK(in_memory(70000) == in_source(70000));
   CHECK(in_source(70000) == in_memory(70000));
   CHECK_FALSE(in_source(70000) == in_source(70001));
@@ -81,7 +81,7 @@ TEST_CASE("only ids in memory take memory") {
   CHECK(bytes_in_memory(both) == 8);
 }
 
-TEST_CASE("joined sequences are one, and sources are not copied for it") {
+TEST_CASE("joined sequences act as one and sources are not copied for it") {
   const auto parts = [](const TokenSequence& first) {
     return std::vector<TokenSequence>{first, {}, {7}, first};
   };

@@ -57,7 +57,8 @@ TokenDataset dataset_of(TokenSequences sequences) {
 
 }  // namespace
 
-TEST_CASE("a list says the same of sequences in memory and in a source", "[data]") {
+TEST_CASE("a list gives the same sequences and lengths whether in memory or in a source",
+          "[data]") {
   for (TokenSequences list : {in_memory(40000), in_source(40000)}) {
     CHECK(list.size() == 40000);
     CHECK(list.front() == document(0));
@@ -78,7 +79,7 @@ TEST_CASE("a list says the same of sequences in memory and in a source", "[data]
   CHECK_FALSE(in_source(5) == in_memory(4));
 }
 
-TEST_CASE("joined lists are one, wherever their sequences lie", "[data]") {
+TEST_CASE("joined lists act as one wherever their sequences are stored", "[data]") {
   const auto joined = [](const TokenSequences& last) {
     return join_lists({in_memory(2), {}, in_memory(3), last});
   };

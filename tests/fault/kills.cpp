@@ -55,7 +55,7 @@ class KilledRun {
 
   void check_completed(const Ending& ending) {
     if (ending.code != 0) {
-      tally_.problem("undisturbed, it fails: " + ending.summary());
+      tally_.problem("the undisturbed run fails: " + ending.summary());
     }
   }
 

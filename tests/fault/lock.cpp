@@ -44,11 +44,11 @@ void judge_race(const std::vector<Ending>& endings, const TrainingCase& training
     }
   }
   if (winners != 1) {
-    tally.problem(std::to_string(winners) + " of them trained");
+    tally.problem(std::to_string(winners) + " programs trained in one run directory, expected 1");
   }
   const std::string different = training.difference();
   if (!different.empty()) {
-    tally.problem("the winner ends differently: " + different);
+    tally.problem("the program that trained got another result: " + different);
   }
 }
 
@@ -63,7 +63,7 @@ void kill_the_holder(TrainingCase& training, Tally& tally) {
   fs::create_directories(output);
   const Ending second = training.start(true, {}, output).wait();
   if (second.code != kLocked || second.errors().size() != 1) {
-    tally.problem("beside the holder: " + second.summary());
+    tally.problem("second program, while the first holds the run: " + second.summary());
   }
   holder.send(SIGKILL);
   const long saved = last_saved(holder.wait().err);

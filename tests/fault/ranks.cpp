@@ -45,7 +45,7 @@ class KilledRanks {
       tally_.count("killed");
     }
     if (!launcher.ends_within(kLongestEnd)) {
-      tally_.problem("the others live on");
+      tally_.problem("the other processes keep running");
     }
     return last_saved(launcher.wait().err);
   }

@@ -56,7 +56,7 @@ TEST_CASE("a directory that is not committed leaves nothing behind") {
 
 TEST_CASE("a name that is taken is refused, before and after writing") {
   const TemporaryFolder folder;
-  SECTION("by a directory, a file or a symlink that leads nowhere") {
+  SECTION("by a directory or a file or a dangling symlink") {
     fs::create_directory(folder / "directory");
     write_bytes(folder / "file", "old");
     fs::create_symlink("nowhere", folder / "link");
@@ -67,7 +67,7 @@ TEST_CASE("a name that is taken is refused, before and after writing") {
     }
     CHECK(folder.names() == std::vector<std::string>{"directory", "file", "link"});
   }
-  SECTION("by an empty directory that came later") {
+  SECTION("by an empty directory created later") {
     {
       AtomicDirectory directory(folder / "step");
       write_file(directory.path() / "a.txt", "abc");
@@ -79,7 +79,7 @@ TEST_CASE("a name that is taken is refused, before and after writing") {
   }
 }
 
-TEST_CASE("a directory takes the place of another one, which is gone then") {
+TEST_CASE("a committed directory can replace another one") {
   const TemporaryFolder folder;
   fs::create_directory(folder / "step");
   write_bytes(folder / "step" / "old.txt", "old");
@@ -97,7 +97,7 @@ TEST_CASE("a directory takes the place of another one, which is gone then") {
   CHECK_NOTHROW(verify_manifest(folder / "step"));
 }
 
-TEST_CASE("names that name no directory and missing parents are refused") {
+TEST_CASE("invalid directory names and missing parents are refused") {
   const TemporaryFolder folder;
   for (const fs::path& target :
        {fs::path(), fs::path("."), fs::path(".."), folder / "x/..", fs::path("/")}) {
@@ -116,7 +116,7 @@ TEST_CASE("a trailing separator does not change the name") {
   CHECK(folder.names() == std::vector<std::string>{"step"});
 }
 
-TEST_CASE("what a killed process left under the temporary name is removed") {
+TEST_CASE("leftovers of a killed process under the temporary name are removed") {
   const TemporaryFolder folder;
   const fs::path left = folder / ("step.tmp." + std::to_string(::getpid()));
   fs::create_directory(left);

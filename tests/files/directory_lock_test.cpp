@@ -81,7 +81,7 @@ TEST_CASE("a lock is not made through a symlink") {
   CHECK(!fs::exists(folder.path() / "elsewhere"));
 }
 
-TEST_CASE("what dead processes left is removed and what living ones write is not") {
+TEST_CASE("temporary files of dead processes are removed and those of living ones are kept") {
   const ScratchFolder folder;
   const std::string stale = temporary_name("step_00000004", dead_process());
   fs::create_directory(folder.path() / stale);

@@ -64,7 +64,7 @@ TEST_CASE("a control character in a path does not break the error into lines") {
   CHECK_FALSE(contains(error, "\n"));
 }
 
-TEST_CASE("a write that the system cuts short is an error and the part is removed") {
+TEST_CASE("a write cut short by the system is an error and the partial file is removed") {
   const TemporaryFolder folder;
   const std::string contents(1000, 'x');
   const std::string error = limited_error(600, [&] {
@@ -118,7 +118,7 @@ TEST_CASE("a folder, pipe or device is not replaced by a file") {
   CHECK(std::filesystem::is_fifo(folder / "b"));
 }
 
-TEST_CASE("what a killed process left under the temporary name is no obstacle") {
+TEST_CASE("leftovers of a killed process under the temporary name are replaced") {
   const TemporaryFolder folder;
   test::write_bytes(folder / ("a.txt.tmp." + std::to_string(::getpid())), "left over");
   write_file(folder / "a.txt", "new");

@@ -18,7 +18,7 @@ void throw_again(const Error& error) { throw error; }
 
 }  // namespace
 
-TEST_CASE("a log of lines keeps what is wanted and grows at its end", "[io]") {
+TEST_CASE("a line log keeps the wanted lines and appends new ones", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
   test::write_bytes(path, "{\"iteration\": 1}\n{\"iteration\": 2}\n{\"itera");
@@ -34,7 +34,7 @@ TEST_CASE("a log of lines keeps what is wanted and grows at its end", "[io]") {
   CHECK(read_bytes(path) == "b\nc\n");
 }
 
-TEST_CASE("a line that the disk does not take is written before the next one", "[io]") {
+TEST_CASE("a line that could not be written is written before the next one", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
   std::string failure;
@@ -50,7 +50,7 @@ TEST_CASE("a line that the disk does not take is written before the next one", "
   CHECK(read_bytes(path) == "first\nsecond\nthird\n");
 }
 
-TEST_CASE("a log longer than what is read at once keeps all of its lines", "[io]") {
+TEST_CASE("a log longer than one read buffer keeps all of its lines", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
   std::string all;
@@ -68,7 +68,7 @@ TEST_CASE("a log longer than what is read at once keeps all of its lines", "[io]
   CHECK(read_bytes(path) == odd);
 }
 
-TEST_CASE("a log that cannot be looked at is not replaced by an empty one", "[io]") {
+TEST_CASE("a log whose status cannot be read is not replaced by an empty one", "[io]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "log";
   std::filesystem::create_symlink("log", path);  // which leads to itself
@@ -83,7 +83,7 @@ TEST_CASE("a log that cannot be read is not replaced by an empty one", "[io]") {
   CHECK_THROWS_WITH(LineLog(path, kAll, throw_again), contains_text("not a regular file"));
 }
 
-TEST_CASE("the iteration of a line is that of a whole JSON object", "[io]") {
+TEST_CASE("only a complete JSON object gives a line its iteration", "[io]") {
   CHECK(iteration_of_line("{\"iteration\": 7, \"loss\": 1}") == 7);
   CHECK(iteration_of_line("{\"iteration\": 7, \"lo") == -1);
   CHECK(iteration_of_line("{\"iteration\": 7.5}") == -1);

@@ -160,7 +160,7 @@ TEST_CASE("a manifest cut at any byte is refused") {
   }
 }
 
-TEST_CASE("a manifest that cannot be used is an error that says why") {
+TEST_CASE("an invalid manifest is an error that names the reason") {
   const std::string entry = R"({"size": 3, "xxh3_64": "78af5f94892f3950"})";
   CHECK(error_of_manifest(R"({"version": 1, "files": {"a.txt": )" + entry + "}}") == "no Error");
   const std::vector<std::pair<std::string, std::string>> cases{
@@ -198,7 +198,7 @@ TEST_CASE("a manifest that cannot be used is an error that says why") {
   }
 }
 
-TEST_CASE("a directory without manifest is told apart from a damaged one") {
+TEST_CASE("a directory without a manifest is distinguished from a damaged one") {
   const TemporaryFolder folder;
   CHECK_FALSE(has_manifest(folder.path()));
   CHECK_FALSE(has_manifest(folder / "none"));
@@ -208,7 +208,7 @@ TEST_CASE("a directory without manifest is told apart from a damaged one") {
   CHECK_FALSE(has_manifest(folder.path()));
 }
 
-TEST_CASE("a second manifest is refused") {
+TEST_CASE("writing a second manifest is refused") {
   const TemporaryFolder folder;
   write_manifest(folder.path());
   CHECK(verify_error(folder.path()) == "no Error");

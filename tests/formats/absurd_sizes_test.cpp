@@ -110,7 +110,7 @@ std::string error_of_gguf(const TemporaryFolder& folder, const std::string& arch
 
 }  // namespace
 
-TEST_CASE("absurd sizes in a config.json are refused before they become memory", "[io]") {
+TEST_CASE("absurd sizes in a config.json are refused before memory is allocated", "[io]") {
   const long before = peak_memory();
   for (const Keys& family : families()) {
     for (const std::string_view key : family.names) {
@@ -126,7 +126,7 @@ TEST_CASE("absurd sizes in a config.json are refused before they become memory",
   CHECK(peak_memory() - before < kLittle);
 }
 
-TEST_CASE("sizes that are too large together are refused before they become memory", "[io]") {
+TEST_CASE("sizes whose product is too large are refused before memory is allocated", "[io]") {
   const long before = peak_memory();
   CHECK(error_of_config(R"({"model_type": "llama", "num_hidden_layers": 100,
                             "num_attention_heads": 16777216, "hidden_size": 16777216})") ==
@@ -148,7 +148,7 @@ TEST_CASE("sizes that are too large together are refused before they become memo
   CHECK(peak_memory() - before < kLittle);
 }
 
-TEST_CASE("absurd sizes in a GGUF file are refused before they become memory", "[io]") {
+TEST_CASE("absurd sizes in a GGUF file are refused before memory is allocated", "[io]") {
   const TemporaryFolder folder;
   const std::vector<GgufValue> absurd{std::uint64_t{1} << 31,
                                       std::uint64_t{1} << 62,
@@ -175,15 +175,14 @@ TEST_CASE("absurd sizes in a GGUF file are refused before they become memory", "
   CHECK(peak_memory() - before < kLittle);
 }
 
-TEST_CASE("an embedding of another width than a GGUF file's metadata says is refused", "[io]") {
+TEST_CASE("an embedding whose width contradicts a GGUF file's metadata is refused", "[io]") {
   const TemporaryFolder folder;
   CHECK(contains(error_of_gguf(folder, "llama", "embedding_length", std::uint32_t{64}),
                  "llama.embedding_length: expected 8, the width of tensor 'token_embd.weight', "
                  "got 64"));
 }
 
-TEST_CASE("absurd sizes in the settings of a training are refused before they become memory",
-          "[io]") {
+TEST_CASE("absurd sizes in training settings are refused before memory is allocated", "[io]") {
   const long before = peak_memory();
   for (const std::string key : {"n_layer", "n_head", "n_embd", "block_size"}) {
     for (const std::string value : kAbsurd) {

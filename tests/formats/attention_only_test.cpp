@@ -27,7 +27,7 @@ Batch some_tokens() { return make_batch({{5, 1, 250, 7, 7, 30}, {9, 2}}); }
 
 }  // namespace
 
-TEST_CASE("layers of attention alone have no MLP and no second norm") {
+TEST_CASE("attention-only layers have no MLP and no second norm") {
   const Gpt gpt(attention_only());
   std::vector<std::string> names;
   for (const auto& [name, parameter] : gpt.parameters()) {
@@ -53,7 +53,7 @@ TEST_CASE("layers of attention alone have no MLP and no second norm") {
         6.0 * (4 * 64 * 2 + 257 * 8) * 2 + 12.0 * 8 * 2 * 3);
 }
 
-TEST_CASE("a layer of attention alone computes what one with an MLP of zeros does") {
+TEST_CASE("an attention-only layer computes the same as one with an MLP of zeros") {
   for (const bool bias : {true, false}) {
     const Gpt gpt(attention_only(bias));
     const std::unique_ptr<Gpt> filled = with_zero_mlps(gpt);
@@ -67,7 +67,7 @@ TEST_CASE("a layer of attention alone computes what one with an MLP of zeros doe
   }
 }
 
-TEST_CASE("behind a post-norm a layer of attention alone ends with its first norm") {
+TEST_CASE("an attention-only layer with post-norm ends with its first norm") {
   GptConfig config = attention_only();
   config.norm = NormPosition::post;
   config.n_layer = 1;
@@ -93,7 +93,7 @@ TEST_CASE("behind a post-norm a layer of attention alone ends with its first nor
                     "passes");
 }
 
-TEST_CASE("a model of attention alone is written under a type of its own and read back") {
+TEST_CASE("an attention-only model is written with its own model type and read back") {
   const ScratchFolder folder;
   const Gpt gpt(attention_only());
   write_model_files(folder.path(), gpt, ByteTokenizer());
@@ -110,7 +110,7 @@ TEST_CASE("a model of attention alone is written under a type of its own and rea
       "nanogpt: layers without an MLP cannot be expressed: GPT-2 has one in every layer");
 }
 
-TEST_CASE("an exported model of attention alone is a GPT-2 that computes the same") {
+TEST_CASE("an attention-only model is exported as a GPT-2 that computes the same") {
   const ScratchFolder folder;
   const std::string model = folder.at("model");
   std::filesystem::create_directory(model);

@@ -95,7 +95,7 @@ TEST_CASE("ids of a tokenizer that Hugging Face trained are those of Hugging Fac
   }
 }
 
-TEST_CASE("a BPE file read and written says the same, with merges as strings") {
+TEST_CASE("a BPE file read and written again has the same content with merges as strings") {
   BpeTokenizer tokenizer = read(hf_file());
   for (const bool prepends : {false, true}) {
     tokenizer.set_prepends_begin_token(prepends);
@@ -115,7 +115,7 @@ TEST_CASE("a BPE file read and written says the same, with merges as strings") {
   }
 }
 
-TEST_CASE("a BPE without merges is written as such and read back") {
+TEST_CASE("a BPE tokenizer without merges is written and read back") {
   json file = hf_file();
   file["model"]["merges"] = json::array();
   const BpeTokenizer tokenizer = read(file);
@@ -140,7 +140,7 @@ TEST_CASE("vocab.json with merges.txt is the same tokenizer, with or without a v
   CHECK(parse_gpt2_vocabulary(files.vocab.dump(), files.merges, "dir")->encode(text) == expected);
 }
 
-TEST_CASE("files of GPT-2 that do not fit together are refused, naming the file") {
+TEST_CASE("vocab.json and merges.txt that contradict each other are refused naming the file") {
   const Gpt2Files good = gpt2_files();
   REQUIRE(refusal(good).empty());
   Gpt2Files files = good;
@@ -170,7 +170,7 @@ TEST_CASE("files of GPT-2 that do not fit together are refused, naming the file"
   CHECK(refusal(files) == "dir: vocab.json: expected an object, got array");
 }
 
-TEST_CASE("steps that would give other ids than ours are refused, naming the key") {
+TEST_CASE("tokenizer steps that would give other ids than Headlight's are refused naming the key") {
   CHECK(refusal("/normalizer", {{"type", "NFKC"}}) ==
         "t.json: normalizer: type \"NFKC\" is not supported");
   CHECK(refusal("/pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", json::array()}}) ==
@@ -207,7 +207,7 @@ TEST_CASE("malformed merges are refused, naming the first") {
         "t.json: model: merge 3 gives 'qz', which is not a token");
 }
 
-TEST_CASE("of a merge of GPT-2's kind that comes twice the last rank counts") {
+TEST_CASE("a merge listed twice in a GPT-2 tokenizer has its last rank") {
   const std::string text = "They're sure \xEB\x82\x98\xEB\x8A\x94 of the stories\n";
   json file = hf_file();
   const Ids expected = read(file).encode(text);
@@ -239,7 +239,7 @@ TEST_CASE("malformed BPE vocabularies are refused") {
   CHECK(refusal(file) == "t.json: model: no token for byte 113");
 }
 
-TEST_CASE("a tokenizer without special tokens is read, and names the lack where one is needed") {
+TEST_CASE("a tokenizer without special tokens is read and is an error only where one is needed") {
   json file = hf_file();
   file["added_tokens"] = json::array();
   REQUIRE(refusal(file).empty());
@@ -252,7 +252,7 @@ TEST_CASE("a tokenizer without special tokens is read, and names the lack where 
   CHECK_THROWS_AS(tokenizer->begin_of_text(), Error);
 }
 
-TEST_CASE("a very long token is taken or refused in a short message") {
+TEST_CASE("a very long token is accepted or refused with a short message") {
   json file = hf_file();
   file["model"]["vocab"][std::string(60000, 'q')] = 420;
   CHECK(read(file).token_bytes(420) == std::string(60000, 'q'));

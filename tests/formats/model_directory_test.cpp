@@ -121,7 +121,7 @@ TEST_CASE("a model directory gives the weights back bit by bit") {
   }
 }
 
-TEST_CASE("tensor names may lack their prefix and stand beside causal masks") {
+TEST_CASE("tensor names may lack the prefix transformer. and causal masks are ignored") {
   const TemporaryFolder folder;
   const auto model = model_of(true);
   const fs::path directory = written(folder, *model);
@@ -185,10 +185,10 @@ TEST_CASE("shards are read where their index says") {
   const std::string second = "model-00002-of-00002.safetensors";
   const std::string wte = "transformer.wte.weight";
   const bool in_first = index["weight_map"][wte] == first;
-  SECTION("a tensor that lies in another shard is refused") {
+  SECTION("a tensor stored in another shard is refused") {
     CHECK(contains(error_with(wte, in_first ? second : first), "lists it in another file"));
   }
-  SECTION("a buffer that no shard holds is not missed, but a weight is") {
+  SECTION("a missing buffer is ignored and a missing weight is not") {
     CHECK(error_with("transformer.h.0.attn.masked_bias", first) == "no Error");
     NamedTensors tensors = read_safetensors(directory / first);
     const std::string gone = tensors.back().first;
@@ -237,7 +237,7 @@ TEST_CASE("a head that differs from the embedding is a head of its own") {
   CHECK_FALSE(read_effective_config(directory).tie_weights);
 }
 
-TEST_CASE("biases that a model without them has learned elsewhere are kept") {
+TEST_CASE("non-zero biases in the file of a model without biases are kept") {
   const TemporaryFolder folder;
   const fs::path directory = written(folder, *model_of(true, false));
   CHECK_FALSE(read_effective_config(directory).bias);
@@ -251,7 +251,7 @@ TEST_CASE("biases that a model without them has learned elsewhere are kept") {
   CHECK(find(parameters, "h.0.mlp.c_proj.bias")->to_vector() == std::vector<double>(9, 0.0));
 }
 
-TEST_CASE("tensors outside of layers that are no weights are left out with a warning") {
+TEST_CASE("tensors outside of layers that are not weights are ignored with a warning") {
   const TemporaryFolder folder;
   const auto model = model_of(true);
   const fs::path directory = written(folder, *model);
@@ -271,10 +271,10 @@ TEST_CASE("tensors outside of layers that are no weights are left out with a war
   CHECK(load_error(directory) == "no Error");
 }
 
-TEST_CASE("tensors that do not fit config.json are named in one line") {
+TEST_CASE("tensors that contradict config.json are named in one line") {
   const TemporaryFolder folder;
   const fs::path directory = written(folder, *model_of(true));
-  SECTION("missing and unexpected ones") {
+  SECTION("missing and unexpected tensors") {
     NamedTensors tensors = file_tensors(directory);
     for (auto& [name, tensor] : tensors) {
       name = name == "transformer.ln_f.bias" ? "transformer.ln_g.bias" : name;
@@ -284,16 +284,16 @@ TEST_CASE("tensors that do not fit config.json are named in one line") {
                    "does not match config.json: missing 'transformer.ln_f.bias'; unexpected "
                    "'transformer.ln_g.bias'"));
   }
-  SECTION("a whole layer too few") {
+  SECTION("one layer too few") {
     change_config(directory, {{"n_layer", 3}});
     CHECK(contains(load_error(directory), "missing 'transformer.h.2.ln_1.weight', "));
     CHECK(contains(load_error(directory), " and 8 more"));
   }
-  SECTION("a layer too many") {
+  SECTION("one layer too many") {
     change_config(directory, {{"n_layer", 1}});
     CHECK(contains(load_error(directory), "unexpected 'transformer.h.1."));
   }
-  SECTION("another vocabulary, however large") {
+  SECTION("another vocabulary of any size") {
     change_config(directory, {{"vocab_size", 16000000}});
     CHECK(contains(load_error(directory),
                    "transformer.wte.weight: expected shape [16000000, 9] according to "
@@ -305,7 +305,7 @@ TEST_CASE("tensors that do not fit config.json are named in one line") {
   }
 }
 
-TEST_CASE("what is no model that can be read says what it is and what to do") {
+TEST_CASE("a path without a readable model is an error that says what it is and what to do") {
   const TemporaryFolder folder;
   const auto error_at = [](const fs::path& path) {
     return error_of([&] { find_model_directory(path); });
@@ -327,7 +327,7 @@ TEST_CASE("what is no model that can be read says what it is and what to do") {
       contains(error_at(folder / "text"), "/text: is not a directory; expected a model directory"));
 }
 
-TEST_CASE("files that stand for what is missing say so") {
+TEST_CASE("placeholder files are reported as missing data") {
   const TemporaryFolder folder;
   const fs::path directory = written(folder, *model_of(true));
   const std::string pointer =
@@ -389,7 +389,7 @@ struct Defaults {
   Index sixth_window;
 };
 
-TEST_CASE("keys that config.json lacks have the defaults of transformers") {
+TEST_CASE("keys missing from config.json get the defaults of transformers") {
   using enum Activation;
   const std::vector<Defaults> families{
       {"gpt2", 50257, 1024, 768, 12, 12, 12, 64, 3072, 1e-5, gelu_tanh, true, 0.1, 0, 0, 0, 0, 0},
@@ -434,7 +434,7 @@ TEST_CASE("keys that config.json lacks have the defaults of transformers") {
   }
 }
 
-TEST_CASE("keys that are null mean what they mean to transformers") {
+TEST_CASE("null keys have the same meaning as in transformers") {
   const auto attention = [](const std::string& keys) {
     return block_plan(parse_model_config("{" + keys + "}", "config.json").config, 31).attention;
   };
@@ -459,7 +459,7 @@ TEST_CASE("keys that are null mean what they mean to transformers") {
   CHECK(scaled.config.rope.original_max_position_embeddings == 2048);  // the context length
 }
 
-TEST_CASE("an activation has every name that transformers has for it") {
+TEST_CASE("an activation is found by every name that transformers has for it") {
   const std::vector<std::pair<std::string, Activation>> names{
       {"gelu_new", Activation::gelu_tanh},
       {"gelu_pytorch_tanh", Activation::gelu_tanh},
@@ -479,7 +479,7 @@ TEST_CASE("an activation has every name that transformers has for it") {
   }
 }
 
-TEST_CASE("options of GPT-2 that would change the function are refused by name") {
+TEST_CASE("GPT-2 options that Headlight does not compute are refused by name") {
   const auto error_with = [](const std::string& more) {
     return error_of(
         [&] { parse_model_config(R"({"model_type": "gpt2", )" + more + "}", "config.json"); });
@@ -501,7 +501,8 @@ TEST_CASE("options of GPT-2 that would change the function are refused by name")
         "qwen3 or gemma3_text, got 'bert'");
 }
 
-TEST_CASE("options of Llama and its relatives that would change the function are refused by name") {
+TEST_CASE(
+    "options of Llama and related models that Headlight does not compute are refused by name") {
   const auto error_with = [](const std::string& type, const std::string& more) {
     return error_of([&] {
       parse_model_config(R"({"model_type": ")" + type + "\", " + more + "}", "config.json");
@@ -565,7 +566,8 @@ TEST_CASE("errors name the keys of config.json as the file spells them") {
         "got 5");
 }
 
-TEST_CASE("keys of config.json without effect are named, and those that mean nothing are not") {
+TEST_CASE(
+    "ignored keys of config.json are named unless they have no effect in transformers either") {
   const auto unread = [](const std::string& keys) {
     return parse_model_config(R"({"model_type": "llama", )" + keys + "}", "config.json").unread;
   };
@@ -577,7 +579,7 @@ TEST_CASE("keys of config.json without effect are named, and those that mean not
         std::vector<std::string>{"residual_multiplier", "new"});
 }
 
-TEST_CASE("options that only Headlight has are refused by name") {
+TEST_CASE("invalid values of options that only Headlight has are refused by name") {
   const auto error_with = [](const std::string& more) {
     return error_of(
         [&] { parse_model_config(R"({"model_type": "headlight", )" + more + "}", "config.json"); });
@@ -589,7 +591,8 @@ TEST_CASE("options that only Headlight has are refused by name") {
         "config.json: heads_per_layer: expected whole numbers");
 }
 
-TEST_CASE("heads that say no more than GPT-2 does are simplified, others refused") {
+TEST_CASE(
+    "head settings that equal GPT-2's defaults are dropped for export and others are refused") {
   GptConfig config;
   config.n_layer = 2;
   config.n_head = 2;
@@ -610,7 +613,7 @@ TEST_CASE("heads that say no more than GPT-2 does are simplified, others refused
   CHECK(contains(error_of([&] { require_exportable(config); }), "norm = post cannot be expressed"));
 }
 
-TEST_CASE("every combination of keys comes back from its folder", "[io]") {
+TEST_CASE("every combination of configuration keys is read back from its folder", "[io]") {
   const TemporaryFolder folder;
   for (int number = 0; number < 100; ++number) {
     const GptConfig config = drawn_config(number);

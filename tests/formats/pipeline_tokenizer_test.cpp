@@ -75,7 +75,7 @@ TEST_CASE("ids and texts of tokenizers of other models are those of Hugging Face
   }
 }
 
-TEST_CASE("the parts of a stream joined are the text of a tokenizer with marks and bytes") {
+TEST_CASE("streamed pieces of every kind of tokenizer equal the decoded text") {
   for (const json& entry : all_kinds()) {
     const auto tokenizer = parse_tokenizer_json(entry["tokenizer"].dump(), "t.json");
     for (const json& expected : entry["cases"]) {
@@ -93,7 +93,7 @@ TEST_CASE("the parts of a stream joined are the text of a tokenizer with marks a
   }
 }
 
-TEST_CASE("a text that goes on keeps the blank before its first word") {
+TEST_CASE("a text that continues another keeps the blank before its first word") {
   const auto tokenizer = parse_tokenizer_json(kind("Llama 2").dump(), "t.json");
   const Ids ids = tokenizer->encode("time");
   CHECK(tokenizer->decode(ids) == "time");
@@ -128,7 +128,7 @@ TEST_CASE("the file of another model's tokenizer is written as it was read") {
   }
 }
 
-TEST_CASE("bytes that are no character come back where there are tokens for bytes") {
+TEST_CASE("bytes that are no character are restored by tokenizers with byte tokens") {
   const std::string bytes = "a\xFF\xED\x95 b";
   for (const char* name : {"Llama 3", "Llama 2", "Gemma 3", "GPT-NeoX"}) {
     const auto tokenizer = parse_tokenizer_json(kind(name).dump(), "t.json");
@@ -137,14 +137,14 @@ TEST_CASE("bytes that are no character come back where there are tokens for byte
   }
 }
 
-TEST_CASE("the token that ends a text is the one that is asked for") {
+TEST_CASE("the end-of-text token can be chosen by name") {
   const std::string file = kind("Qwen2").dump();
   CHECK(parse_tokenizer_json(file, "t.json")->end_of_text() == 0);
   CHECK(parse_tokenizer_json(file, "t.json", "<|im_end|>")->end_of_text() == 2);
   CHECK(parse_tokenizer_json(file, "t.json", "none such")->end_of_text() == 0);
 }
 
-TEST_CASE("of a merge that comes twice the last rank counts, as it does for Hugging Face") {
+TEST_CASE("a merge listed twice has its last rank as in Hugging Face") {
   const std::string text = "They're sure: it's 12345! The end of the world\xED\x95\x9C.";
   for (const char* name : {"Llama 2", "Qwen2", "SmolLM2"}) {
     INFO(name);
@@ -205,7 +205,7 @@ TEST_CASE("ids without a token decode to no text, and added tokens keep the ids 
   }
 }
 
-TEST_CASE("stages that are not known are refused by name") {
+TEST_CASE("unknown stages of a tokenizer are refused by name") {
   const json bytes = kind("Qwen2");
   const json marks = kind("Llama 2");
   CHECK(refusal(marks, "/normalizer", {{"type", "NFKC"}}) ==
@@ -254,7 +254,7 @@ std::string repeated(std::string_view text, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("patterns that no code of Headlight matches are matched or refused") {
+TEST_CASE("patterns without code in Headlight are matched by PCRE2 or refused") {
   const json file = kind("Qwen2");
   if (!has_pcre2()) {
     CHECK(refusal(file, kPattern, "[a-z]+|\\s") ==

@@ -7,7 +7,8 @@ namespace run_layout_test {
 
 using namespace headlight;
 
-TEST_CASE("the name of a checkpoint tells its updates, and no other name does", "[io]") {
+TEST_CASE("a checkpoint's folder name gives its number of updates and other names are ignored",
+          "[io]") {
   CHECK(checkpoint_name(7) == "step_00000007");
   CHECK(checkpoint_name(123456789) == "step_123456789");
   for (const Index iteration : {Index{0}, Index{7}, Index{99999999}, Index{100000000}}) {
@@ -20,7 +21,7 @@ TEST_CASE("the name of a checkpoint tells its updates, and no other name does", 
   }
 }
 
-TEST_CASE("a model is that of the folder itself, or of the best or latest checkpoint", "[io]") {
+TEST_CASE("a model is read from the folder itself or its best or latest checkpoint", "[io]") {
   const ScratchFolder folder;
   const std::filesystem::path& run = folder.path();
   const auto add = [&](const std::string& place, const std::string& file) {

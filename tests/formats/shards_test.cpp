@@ -105,7 +105,8 @@ ShardResult encode_with_kills(const fs::path& folder, const Texts& texts, ShardO
 
 }  // namespace
 
-TEST_CASE("shards hold the documents of the texts, each whole where it fits", "[io]") {
+TEST_CASE("shards hold the documents of the texts and split only those longer than a shard",
+          "[io]") {
   const Texts texts;
   const TemporaryFolder folder;
   const ShardResult result =
@@ -151,7 +152,7 @@ TEST_CASE("shards have the same bytes at any thread count", "[io]") {
   kernels::set_max_threads(before);
 }
 
-TEST_CASE("an encoding that is killed again and again writes the same bytes", "[io]") {
+TEST_CASE("an encoding that is repeatedly killed and resumed writes the same bytes", "[io]") {
   const Texts texts;
   const TemporaryFolder folder;
   struct Kills {
@@ -184,7 +185,7 @@ TEST_CASE("compressed texts give the shards of plain ones", "[io]") {
   CHECK((encode("a.jsonl.zst") == expected));
 }
 
-TEST_CASE("shards of other texts, settings or programs are refused", "[io]") {
+TEST_CASE("shards of other texts or settings or program versions are refused", "[io]") {
   const Texts texts;
   const TemporaryFolder folder;
   const fs::path out = folder / "out";
@@ -221,7 +222,7 @@ TEST_CASE("shards of other texts, settings or programs are refused", "[io]") {
   CHECK(contains(error_of([&] { encode(options_of(1000)); }), "shards.json: version: expected 1"));
 }
 
-TEST_CASE("shards are read only as the manifest beside them tells of them", "[io]") {
+TEST_CASE("shards are read only if they match their manifest", "[io]") {
   const Texts texts;
   const TemporaryFolder folder;
   const ShardResult result =

@@ -155,7 +155,7 @@ TEST_CASE("a chat template stays with the tokenizer from folder to folder and th
   CHECK(load_tokenizer(folder.path() / "again")->chat_template() == text);
 }
 
-TEST_CASE("what begins, ends and pads texts stays the same from folder to folder") {
+TEST_CASE("tokens that begin and end and pad texts stay the same from folder to folder") {
   for (const bool digits : {false, true}) {
     const ChatFolder chat(digits);
     const auto tokenizer = load_tokenizer(chat.path());
@@ -213,7 +213,7 @@ TEST_CASE("a GGUF file of another program that passes through a folder keeps its
   CHECK(std::get<std::uint32_t>(*file.find_value("tokenizer.ggml.eot_token_id")) == 256);
 }
 
-TEST_CASE("names come before ids, and generation_config.json before config.json") {
+TEST_CASE("names of special tokens override ids and generation_config.json overrides config.json") {
   const ChatFolder chat(false);
   chat.write("tokenizer_config.json", nlohmann::json::object());
   CHECK(load_tokenizer(chat.path())->stop_tokens() == Ids{kEndOfText, kTurnEnd});
@@ -231,7 +231,7 @@ TEST_CASE("names come before ids, and generation_config.json before config.json"
   CHECK(nlohmann::json::parse(file_contents(again / "config.json"))["eos_token_id"] == kTurnEnd);
 }
 
-TEST_CASE("ids that are no tokens end nothing, and a plain token ends texts behind a special one") {
+TEST_CASE("invalid end-of-text ids are ignored and plain tokens come after special ones") {
   const ChatFolder chat(false);
   chat.write("tokenizer_config.json", nlohmann::json::object());
   chat.write("generation_config.json",
@@ -241,7 +241,7 @@ TEST_CASE("ids that are no tokens end nothing, and a plain token ends texts behi
   CHECK(tokenizer->begin_of_text() == kTurnEnd);
 }
 
-TEST_CASE("settings that no file of ours has are named") {
+TEST_CASE("generation settings that Headlight does not keep are named") {
   const ChatFolder chat(false);
   chat.write("generation_config.json",
              {{"eos_token_id", kTurnEnd}, {"temperature", 1}, {"top_p", 0.9}, {"top_k", nullptr}});

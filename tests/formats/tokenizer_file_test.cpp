@@ -39,7 +39,7 @@ std::string refusal(json file, const char* place, const json& value) {
 
 }  // namespace
 
-TEST_CASE("special tokens behind the characters are read from where they stand") {
+TEST_CASE("special tokens with ids above those of the characters are read") {
   const CharTokenizer tokenizer({U'b', U'a'}, SpecialTokens::last);
   const auto read = parse_tokenizer_json(to_tokenizer_json(tokenizer), "t.json");
   CHECK(read->encode("abx") == tokenizer.encode("abx"));
@@ -107,7 +107,7 @@ TEST_CASE("a tokenizer read back from its file gives the same ids and text") {
   }
 }
 
-TEST_CASE("prepending the end of text is a template in the file") {
+TEST_CASE("prepending the end-of-text token is written as a template in the file") {
   ByteTokenizer tokenizer;
   tokenizer.set_prepends_begin_token(true);
   const json file = json::parse(to_tokenizer_json(tokenizer));
@@ -121,7 +121,7 @@ TEST_CASE("prepending the end of text is a template in the file") {
   CHECK_FALSE(parse_tokenizer_json(byte_file().dump(), "t.json")->prepends_begin_token());
 }
 
-TEST_CASE("files of GPT-2's kind end and begin texts with the tokens that are named") {
+TEST_CASE("GPT-2 tokenizer files begin and end texts with the named tokens") {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
     vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
@@ -164,7 +164,7 @@ TEST_CASE("merges whose token is not in the vocabulary are refused") {
   }
 }
 
-TEST_CASE("text that is no JSON is refused in one line") {
+TEST_CASE("text that is not JSON is refused in one line") {
   CHECK(text_refusal("") == "t.json: invalid JSON at byte 0: unexpected end of input");
   CHECK(text_refusal(R"({"a":1,})") == "t.json: invalid JSON at byte 7: unexpected '}'");
   CHECK(text_refusal("{\"a\":\"\n\"}").starts_with("t.json: invalid JSON at byte 6: "));
@@ -216,7 +216,7 @@ TEST_CASE("ids must be whole numbers from 0 to V - 1, each once") {
         "t.json: added_tokens gives \"<|unk|>\" the id 2, but model.vocab gives it 1");
 }
 
-TEST_CASE("a character vocabulary refuses tokens of no or several characters") {
+TEST_CASE("a character vocabulary refuses tokens of zero or several characters") {
   CHECK(
       refusal(char_file(), "/model/vocab/bc", 4) ==
       "t.json: model.vocab: \"bc\" has more than one character, expected one character per token");

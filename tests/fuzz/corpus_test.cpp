@@ -8,7 +8,7 @@
 namespace corpus_test {
 
 // Runs the start inputs and findings of libFuzzer without libFuzzer.
-TEST_CASE("no input of the fuzzing corpus does harm") {
+TEST_CASE("no input of the fuzzing corpus causes a crash") {
   const std::filesystem::path corpus = HEADLIGHT_SOURCE_DIR "/tests/fuzz/corpus";
   for (const headlight::fuzz::Target& target : headlight::fuzz::kTargets) {
     CHECK_NOTHROW(target.run(""));  // libFuzzer's first input

@@ -144,7 +144,7 @@ TEST_CASE("a decoder of rounded weights gives the logits of the rounded model") 
   }
 }
 
-TEST_CASE("a decoder rounds the weights of a model that is not rounded") {
+TEST_CASE("a decoder rounds the weights of an unrounded model") {
   Gpt gpt(small_config());
   liven(gpt, 7);
   Decoder early(gpt, WeightFormat::int8);
@@ -162,7 +162,7 @@ TEST_CASE("a decoder rounds the weights of a model that is not rounded") {
   CHECK(largest_difference(logits(late), coarse) < 0.2);
 }
 
-TEST_CASE("a prompt meets the matrices that steps meet where that is fast") {
+TEST_CASE("a prompt is multiplied by the packed matrices of single steps where that is fast") {
   CHECK(prompt_meets_packed_matrices(WeightFormat::int8, 40) == kernels::multiplies_int8_fast());
   for (const WeightFormat format : {WeightFormat::float32, WeightFormat::bfloat16}) {
     const ProductsScope own(kernels::Products::own);
@@ -229,7 +229,7 @@ TEST_CASE("steps on sequences of different lengths extend each by one") {
   CHECK(difference(decoder.logits(1), slice(expected, 0, 8, 9)) < 1e-5);
 }
 
-TEST_CASE("a decoder refuses what does not fit and leaves the caches alone") {
+TEST_CASE("a decoder refuses wrong sizes and leaves the caches unchanged") {
   const Gpt gpt(small_config());
   Decoder decoder(gpt);
   CHECK_THROWS_WITH(decoder.logits(0), "[Decoder] no logits of sequence 0");

@@ -101,7 +101,7 @@ void check_same(const Outcome& a, const Outcome& b) {
 
 }  // namespace
 
-TEST_CASE("requests that are mixed get what each gets alone, bit for bit", "[engine]") {
+TEST_CASE("requests processed together get the same results as alone bit for bit", "[engine]") {
   const auto model = lively_model(257, 48);
   Halved hook;
   for (const WeightFormat format : {WeightFormat::float32, WeightFormat::int8}) {
@@ -152,7 +152,7 @@ TEST_CASE("a hook changes its own request and no other", "[engine]") {
   CHECK(hooked.results.at(0).tokens != plain.results.at(0).tokens);
 }
 
-TEST_CASE("a cancelled request ends with what it has, and one that waits does not begin",
+TEST_CASE("a cancelled request ends with its text so far and a waiting one never starts",
           "[engine]") {
   const auto model = lively_model(257, 48);
   Decoder decoder(*model);
@@ -189,7 +189,7 @@ TEST_CASE("a cancelled request ends with what it has, and one that waits does no
   CHECK(name_of(FinishReason::cancelled) == "cancelled");
 }
 
-TEST_CASE("a request that fails takes no other with it", "[engine]") {
+TEST_CASE("a failing request does not affect others", "[engine]") {
   const auto model = lively_model(257, 48);
   Decoder decoder(*model);
   const ByteTokenizer tokenizer;

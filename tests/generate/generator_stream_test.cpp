@@ -28,7 +28,7 @@ TEST_CASE("streamed pieces never cut a character") {
   CHECK(result.tokens.size() == 12);  // 1 + 2 + 3 + 4 + 1 bytes and the end token
 }
 
-TEST_CASE("a character that the end of the text cuts becomes U+FFFD") {
+TEST_CASE("an incomplete character at the end of the text becomes U+FFFD") {
   const auto model = scripted_model(257, script_of("a世b"));
   GenerateResult result;
   const std::vector<std::string> pieces = pieces_of(*model, greedy(3), result);
@@ -36,7 +36,7 @@ TEST_CASE("a character that the end of the text cuts becomes U+FFFD") {
   CHECK(result.text == "a" + std::string(kReplacementCharacter));
 }
 
-TEST_CASE("streamed pieces of any bytes are UTF-8 and join to the decoded tokens") {
+TEST_CASE("streamed pieces of any bytes are UTF-8 and joined together equal the decoded text") {
   const auto model = lively_model(257, 64);
   GenerateOptions options = greedy(300);
   options.sampling.temperature = 1.5;

@@ -41,7 +41,8 @@ TEST_CASE("generation follows the model until it ends the text") {
   CHECK(result.seconds >= result.seconds_to_first_token);
 }
 
-TEST_CASE("each token that ends texts ends a generated text, and none is chosen to go on") {
+TEST_CASE(
+    "every end-of-text token ends a generated text and none is chosen when the end is ignored") {
   const auto model = scripted_model(257, script_of("hel;lo"));
   ByteTokenizer tokenizer;
   tokenizer.set_stop_tokens({kEnd, ';'});
@@ -54,7 +55,7 @@ TEST_CASE("each token that ends texts ends a generated text, and none is chosen 
   CHECK(std::find(tokens.begin(), tokens.end(), ';') == tokens.end());
 }
 
-TEST_CASE("a prompt of ids is continued as it is") {
+TEST_CASE("a prompt of ids is used unchanged") {
   const auto model = lively_model(257, 32);
   ByteTokenizer tokenizer;
   Decoder decoder(*model);
@@ -87,7 +88,7 @@ TEST_CASE("with ignore_end_of_text the text goes on to max_new_tokens") {
   CHECK(std::count(result.tokens.begin(), result.tokens.end(), kEnd) == 0);
 }
 
-TEST_CASE("the window keeps the last half of the block, rounded up, when it is full") {
+TEST_CASE("a full window keeps the last half of the block rounded up") {
   // The token after position p is byte p, so that the text shows the positions used.
   const auto run = [](Index block, const std::string& prompt, Index count) {
     std::vector<std::int32_t> script;
@@ -114,7 +115,7 @@ TEST_CASE("the window keeps the last half of the block, rounded up, when it is f
   CHECK(run(6, "1234567", 3) == Ids{2, 3, 4});
 }
 
-TEST_CASE("a prompt longer than the block continues as its last half does") {
+TEST_CASE("a prompt longer than the block gives the same text as its last half block") {
   const auto model = lively_model(257, 16);
   GenerateOptions options = greedy(40);
   const GenerateResult cut = generate(*model, ByteTokenizer(), "abcdefghijklmnopq", options);
@@ -148,7 +149,7 @@ TEST_CASE("500 greedy tokens are the same with and without the key/value cache")
   check(1024, 1, 700);  // crosses the end of the block once
 }
 
-TEST_CASE("an empty prompt starts from the end of a text") {
+TEST_CASE("an empty prompt starts from the end-of-text token") {
   // Token 256 is at position 0 in both cases.
   const auto model = lively_model(257, 16);
   ByteTokenizer plain;
@@ -163,7 +164,7 @@ TEST_CASE("an empty prompt starts from the end of a text") {
   CHECK(generate(*model, plain, "abc", greedy(1)).prompt_tokens == 3);
 }
 
-TEST_CASE("the unknown token and ids that the tokenizer lacks never come") {
+TEST_CASE("the unknown token and ids that the tokenizer lacks are never generated") {
   const CharTokenizer tokenizer = build_char_tokenizer("ab");  // 4 ids
   const auto unknown = scripted_model(4, {1, 1, 1, 1, 1, 1});
   const GenerateResult result = generate(*unknown, tokenizer, "a", greedy(6));
@@ -176,7 +177,7 @@ TEST_CASE("the unknown token and ids that the tokenizer lacks never come") {
   }
 }
 
-TEST_CASE("a seed repeats its texts and samples differ from one another") {
+TEST_CASE("the same seed gives the same texts and different samples differ") {
   const auto model = lively_model(257, 32);
   const auto text = [&](std::uint64_t seed, Index sample) {
     GenerateOptions options;
@@ -225,7 +226,7 @@ TEST_CASE("the repetition penalty sees the prompt and the output") {
   CHECK(generate(*model, ByteTokenizer(), "ab", options).text == "aaaa");
 }
 
-TEST_CASE("generation refuses what does not fit by name") {
+TEST_CASE("generation names the option that it refuses") {
   const auto model = lively_model(257, 8, 1);
   const ByteTokenizer bytes;
   const auto error = [&](const GenerateOptions& options, const std::string& prompt = "a") {
@@ -283,7 +284,7 @@ TEST_CASE("weights so large that their squares are infinite give an error, not a
   }
 }
 
-TEST_CASE("finish reasons have names") {
+TEST_CASE("every finish reason has a name") {
   CHECK(name_of(FinishReason::length) == "length");
   CHECK(name_of(FinishReason::end_of_text) == "end_of_text");
   CHECK(name_of(FinishReason::stop) == "stop");

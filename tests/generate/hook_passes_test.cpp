@@ -142,7 +142,7 @@ double furthest(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-TEST_CASE("a hook sees the same values at every point in a pass and step by step", "[nn]") {
+TEST_CASE("a hook sees the same values in one forward pass and in single steps", "[nn]") {
   for (const int threads : {1, 2}) {
     const ThreadScope scope(threads);
     for (const GptConfig& config : configs_of_all_kinds()) {
@@ -174,7 +174,8 @@ TEST_CASE("a hook sees the same values at every point in a pass and step by step
   }
 }
 
-TEST_CASE("a replacement at any point does the same in a pass and step by step", "[nn]") {
+TEST_CASE("replacing an activation has the same effect in one forward pass and in single steps",
+          "[nn]") {
   for (const auto& [threads, format, limit] :
        {std::tuple{1, WeightFormat::float32, kRounding},
         std::tuple{2, WeightFormat::float32, kRounding}, std::tuple{2, WeightFormat::int8, 5e-3}}) {
@@ -208,7 +209,7 @@ TEST_CASE("a replacement at any point does the same in a pass and step by step",
   }
 }
 
-TEST_CASE("an attached hook changes a step as a given one does", "[nn]") {
+TEST_CASE("an attached hook changes a step like a hook passed as an argument", "[nn]") {
   Gpt gpt(configs_of_all_kinds()[0], 3);
   randomize(gpt, 5);
   Decoder decoder(gpt);

@@ -85,7 +85,7 @@ TEST_CASE("log-probabilities are those of a plain forward pass, also past the bl
   }
 }
 
-TEST_CASE("log-probabilities are the model's own, before penalty, temperature and filters") {
+TEST_CASE("log-probabilities are computed before penalty and temperature and filters") {
   const auto model = lively_model(257, 16);
   GenerateOptions options = wild(30, 2);
   options.sampling.temperature = 0.3;
@@ -106,7 +106,7 @@ TEST_CASE("log-probabilities of rounded weights are those of the rounded model")
   }
 }
 
-TEST_CASE("log-probabilities change no text, and are not there unless they are asked for") {
+TEST_CASE("log-probabilities change no text and are returned only on request") {
   const auto model = lively_model(257, 32);
   Decoder decoder(*model);
   GenerateOptions options = wild(40, 3);
@@ -120,7 +120,7 @@ TEST_CASE("log-probabilities change no text, and are not there unless they are a
   }
 }
 
-TEST_CASE("choices are told as soon as they are made, the end of the text included") {
+TEST_CASE("every chosen token is reported at once and so is the end of the text") {
   const auto model = scripted_model(257, script_of("ab"));
   GenerateOptions options = greedy(10);
   options.logprobs = 0;

@@ -57,7 +57,7 @@ const std::string kLong = kCommon + std::string(90, 'z');
 
 }  // namespace
 
-TEST_CASE("a prompt's beginning that is known changes no bit", "[engine]") {
+TEST_CASE("reusing the cached beginning of a prompt changes no bit", "[engine]") {
   const auto model = lively_model(257, 512);
   const std::vector<Prompt> prompts{{kCommon + "one", 1}, {kCommon + "two", 2}, {kLong + "far", 3},
                                     {kLong + "three", 4}, {kCommon, 5},         {"four", 6}};
@@ -76,7 +76,7 @@ TEST_CASE("a prompt's beginning that is known changes no bit", "[engine]") {
   }
 }
 
-TEST_CASE("parts of prompts that miss the ends of blocks are refused", "[engine]") {
+TEST_CASE("a prompt chunk that is no multiple or divisor of 64 is refused", "[engine]") {
   const auto model = lively_model(257, 512);
   Decoder decoder(*model);
   CHECK_THROWS_WITH(Engine(decoder, ByteTokenizer(), {.prompt_chunk = 48}),
@@ -85,7 +85,7 @@ TEST_CASE("parts of prompts that miss the ends of blocks are refused", "[engine]
                     "prompt_chunk: expected a multiple or a divisor of 64, got -64");
 }
 
-TEST_CASE("parts of a prompt let other texts go on", "[engine]") {
+TEST_CASE("other texts continue between the chunks of a prompt", "[engine]") {
   const auto model = lively_model(257, 512);
   Decoder decoder(*model);
   const ByteTokenizer tokenizer;
@@ -163,7 +163,7 @@ TEST_CASE("short prompts that keep coming do not stop a long one", "[engine]") {
   }
 }
 
-TEST_CASE("prompts of different lengths that are read in turn share their beginning", "[engine]") {
+TEST_CASE("prompts of different lengths share the cache of their common beginning", "[engine]") {
   const auto model = lively_model(257, 1024);
   const std::string common(512, 's');
   Decoder decoder(*model);
@@ -215,7 +215,7 @@ TEST_CASE("a request waits for room for its keys and values", "[engine]") {
   CHECK(engine.status().tokens == 40);
 }
 
-TEST_CASE("what was not used for longest is forgotten first", "[engine]") {
+TEST_CASE("the least recently used cache blocks are evicted first", "[engine]") {
   const auto model = lively_model(257, 512);
   PrefixCache prefixes(kChunk);
   const auto read = [&](std::int32_t token, Index length) {

@@ -86,7 +86,7 @@ TEST_CASE("temperature 0 always takes the likeliest token, the lowest id of seve
       {{2, 1.0}});
 }
 
-TEST_CASE("extreme temperatures stay numbers") {
+TEST_CASE("extreme temperatures give finite probabilities") {
   for (const double temperature : {1e-9, 1e-300, 5e-324}) {
     check_distribution(distribution({.temperature = temperature}, tensor_of({40, 41, -90})),
                        {{0, 0.0}, {1, 1.0}, {2, 0.0}});
@@ -177,7 +177,7 @@ TEST_CASE("extreme penalties leave every token possible") {
                      {{0, 0.5}, {1, 0.5}});
 }
 
-TEST_CASE("excluded and impossible tokens never come") {
+TEST_CASE("excluded tokens and tokens of probability 0 are never chosen") {
   check_distribution(distribution({}, tensor_of({1, -kInfinity, 1, 9}), {}, {3}),
                      {{0, 0.5}, {2, 0.5}});
   check_distribution(distribution({.temperature = 0}, tensor_of({1, 9}), {}, {1}), {{0, 1.0}});
@@ -192,7 +192,7 @@ TEST_CASE("a penalty does not make an impossible token possible") {
       distribution({.repetition_penalty = 2}, tensor_of({-1e308, -kInfinity}), {0, 1}), {{0, 1.0}});
 }
 
-TEST_CASE("a draw takes the token on whose stretch the number falls") {
+TEST_CASE("a draw takes the token whose cumulative probability range holds the random number") {
   const std::vector<TokenProbability> tokens{{4, 0.25}, {7, 0.0}, {8, 0.5}, {9, 0.25}};
   CHECK(choose_token(tokens, 0.0) == 4);
   CHECK(choose_token(tokens, 0.2499) == 4);
@@ -207,7 +207,7 @@ TEST_CASE("a draw takes the token on whose stretch the number falls") {
   CHECK_THROWS_AS(choose_token({}, 0.5), Error);
 }
 
-TEST_CASE("draw n of a sample is a function of the seed, the sample and n") {
+TEST_CASE("draw n of a sample depends only on the seed and the sample and n") {
   const std::vector<float> logits(4, 0.25F);
   const auto draws = [&](std::uint64_t seed, Index sample) {
     Sampler sampler({.seed = seed}, sample);
@@ -233,7 +233,7 @@ TEST_CASE("float32 logits give the same choice as float64") {
   check_distribution(distribution({}, convert(wide, DType::float32)), distribution({}, wide));
 }
 
-TEST_CASE("logits that are not numbers are refused by name") {
+TEST_CASE("NaN logits are refused with an error that names them") {
   CHECK(error_of({}, tensor_of({1, std::nan(""), 2})) ==
         "[Sampler] the logits are not finite: the logit of token 1 is NaN: the model's weights may "
         "be "
@@ -247,7 +247,7 @@ TEST_CASE("logits that are not numbers are refused by name") {
   CHECK(error_of({}, Tensor()) == "[Sampler] expected logits [V]");
 }
 
-TEST_CASE("a history that does not fit the vocabulary is refused") {
+TEST_CASE("a history with ids outside the vocabulary is refused") {
   const SamplingOptions options{.repetition_penalty = 1.5};
   CHECK(error_of(options, tensor_of({1, 2}), {0, 2}) ==
         "[Sampler] expected ids below 2 in the history, got 2");

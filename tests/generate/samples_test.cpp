@@ -34,7 +34,7 @@ void check_same(Decoder& decoder, const std::string& prompt, GenerateOptions opt
 
 }  // namespace
 
-TEST_CASE("samples made side by side are the texts that they are alone") {
+TEST_CASE("samples generated together equal those generated one by one") {
   const auto model = lively_model(257, 32);
   for (const WeightFormat format :
        {WeightFormat::float32, WeightFormat::bfloat16, WeightFormat::int8}) {
@@ -51,7 +51,7 @@ TEST_CASE("samples made side by side are the texts that they are alone") {
   }
 }
 
-TEST_CASE("samples that end early leave the others as they are") {
+TEST_CASE("samples that end early do not change the others") {
   const auto model = lively_model(257, 64);
   Decoder decoder(*model);
   GenerateOptions options = drawing(60);
@@ -68,7 +68,7 @@ TEST_CASE("samples that end early leave the others as they are") {
   check_same(decoder, "abc", options, 12);
 }
 
-TEST_CASE("more samples than are made at once are all made") {
+TEST_CASE("more samples than fit in one batch are all generated") {
   const auto model = lively_model(257, 16, 1);
   Decoder decoder(*model);
   check_same(decoder, "q", drawing(5), 37);

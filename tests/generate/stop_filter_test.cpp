@@ -21,7 +21,7 @@ std::string filtered(const std::vector<std::string>& stops, const std::string& t
 
 }  // namespace
 
-TEST_CASE("text that may begin a stop text waits until that is decided") {
+TEST_CASE("text that may begin a stop text is held back until that is decided") {
   StopFilter filter({"END"});
   CHECK(filter.push("the E").compare("the ") == 0);
   CHECK(filter.push("N").empty());
@@ -33,7 +33,7 @@ TEST_CASE("text that may begin a stop text waits until that is decided") {
   CHECK(filter.finish().empty());
 }
 
-TEST_CASE("what was held back comes out when the text ends") {
+TEST_CASE("text held back is delivered when the text ends") {
   StopFilter filter({"END"});
   CHECK(filter.push("xEN") == "x");
   CHECK(filter.finish() == "EN");
@@ -46,7 +46,7 @@ TEST_CASE("without stop texts everything passes at once") {
   CHECK_FALSE(filter.found());
 }
 
-TEST_CASE("the stop text that ends first counts, however the text is cut into pieces") {
+TEST_CASE("the stop text that ends first applies however the text is split into pieces") {
   for (std::size_t size = 1; size <= 12; ++size) {
     INFO(size);
     CHECK(filtered({"ab c", "b"}, "xxab cd", size) == "xxa");

@@ -25,7 +25,7 @@ double mean_loss(const Gpt& gpt, const TokenDataset& data) {
 
 }  // namespace
 
-TEST_CASE("ablating a head by zeros raises the loss as silencing its output weights does") {
+TEST_CASE("zero ablation of a head raises the loss as much as zeroing its output weights") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   const AblationResult result = ablate_heads(*gpt, data, {.batch_size = 3});
@@ -57,7 +57,7 @@ TEST_CASE("ablation does not depend on the batch size") {
   }
 }
 
-TEST_CASE("processes share an ablation without changing a bit of it") {
+TEST_CASE("an ablation shared by several processes has the same bits as in one") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   for (const AblationMode mode : {AblationMode::zero, AblationMode::mean, AblationMode::resample}) {
@@ -76,7 +76,7 @@ TEST_CASE("processes share an ablation without changing a bit of it") {
   }
 }
 
-TEST_CASE("a head that always puts out the same is not missed when its mean takes its place") {
+TEST_CASE("mean ablation of a head with a constant output leaves the loss unchanged") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   for (auto [name, parameter] : gpt->parameters()) {
@@ -94,7 +94,7 @@ TEST_CASE("a head that always puts out the same is not missed when its mean take
   CHECK(std::abs(ablate_heads(*gpt, data, {.heads = {{0, 1}}}).heads[0].rise.mean) > 1e-4);
 }
 
-TEST_CASE("resampling takes a head's output from the next document, place by place") {
+TEST_CASE("resampling takes a head's output from the same position of the next document") {
   // With two documents, each gets the head's output on the other. If the documents are equal,
   // resampling changes nothing.
   const auto gpt = random_gpt(three_layers());
@@ -125,7 +125,7 @@ TEST_CASE("heads may be named in any order, and twice") {
   CHECK(given.pairs[0].beyond.mean == sorted.pairs[0].beyond.mean);
 }
 
-TEST_CASE("pairs tell what two heads do beyond the sum of each alone") {
+TEST_CASE("pairs give the effect of two heads beyond the sum of their single effects") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   const AblationResult result = ablate_heads(*gpt, data, {.pair_heads = 3});
@@ -162,7 +162,7 @@ TEST_CASE("pairs tell what two heads do beyond the sum of each alone") {
   }
 }
 
-TEST_CASE("ablation refuses heads, modes and numbers of pairs that make no sense") {
+TEST_CASE("ablation refuses invalid heads and modes and numbers of pairs") {
   const auto gpt = random_gpt(three_layers());
   CHECK(parse_name<AblationMode>("mode", "resample") == AblationMode::resample);
   CHECK(name_of(AblationMode::mean) == "mean");

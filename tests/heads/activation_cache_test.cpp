@@ -101,7 +101,7 @@ std::string refusal(const std::vector<std::string>& names, const TokenPositions&
 
 }  // namespace
 
-TEST_CASE("contexts of ids are those of their text", "[activations]") {
+TEST_CASE("contexts made from ids equal those made from their text", "[activations]") {
   const std::vector<std::vector<std::int32_t>> ids{{'a', 'b'}, {256}};
   const ActivationContexts contexts(ids, 2);
   CHECK(contexts.count() == 2);
@@ -135,7 +135,7 @@ TEST_CASE("a cache holds what a hook sees at every point", "[activations]") {
   CHECK(cached.front().first == "hook_embed");
 }
 
-TEST_CASE("every row of a cache is traced to its token", "[activations]") {
+TEST_CASE("every row of a cache has its token and its position in the data", "[activations]") {
   const ActivationContexts contexts(dataset(), kBlock);
   REQUIRE(contexts.count() == 5);
   const auto cached =
@@ -188,7 +188,7 @@ TEST_CASE("positions choose rows, of maps queries", "[activations]") {
   CHECK(cached("4-").at("offsets").to_vector() == std::vector<double>{0, 2, 2});
 }
 
-TEST_CASE("heads and neurons are chosen by number and come once", "[activations]") {
+TEST_CASE("chosen heads and neurons appear once each", "[activations]") {
   const ActivationContexts contexts(ByteTokenizer(), {"abcdef"}, kBlock);
   const auto whole = seen(inputs_of(contexts));
   const auto cached =
@@ -219,7 +219,7 @@ TEST_CASE("heads of a pruned model keep their numbers in a cache", "[activations
       "got 0"));
 }
 
-TEST_CASE("a model of one's own is cached as a Gpt is", "[activations]") {
+TEST_CASE("a custom model is cached like a Gpt", "[activations]") {
   const GptConfig shape{
       .vocab_size = 257, .block_size = kBlock, .n_layer = 2, .n_head = 2, .n_embd = 8};
   const OwnModel own(shape, 3);
@@ -235,7 +235,7 @@ TEST_CASE("a model of one's own is cached as a Gpt is", "[activations]") {
   }
 }
 
-TEST_CASE("points that a model does not compute are left out", "[activations]") {
+TEST_CASE("points that a model does not compute are omitted from the cache", "[activations]") {
   const ActivationContexts contexts({{1, 2, 3}}, kBlock);
   const ActivationOptions wanted{.points = points({"rot_q", "resid_post.1", "rot_k.0"})};
   const NamedTensors kept = cache_activations(model(), contexts, wanted);
@@ -251,7 +251,7 @@ TEST_CASE("points that a model does not compute are left out", "[activations]") 
   CHECK(files.arrays.front().name == "blocks.1.hook_resid_post");
 }
 
-TEST_CASE("what cannot be cached is said in one line", "[activations]") {
+TEST_CASE("invalid cache options are refused in one line", "[activations]") {
   CHECK(contains(refusal({}), "expected a point or more"));
   CHECK(refusal({"resid_post.3"}) == "resid_post: the model has layers 0 to 2, got 3");
   CHECK(refusal({"resid_post.1-3"}) == "resid_post: the model has layers 0 to 2, got 1-3");
@@ -278,7 +278,7 @@ TEST_CASE("what cannot be cached is said in one line", "[activations]") {
                  "document 2 is empty"));
 }
 
-TEST_CASE("the files of a cache join to the whole", "[activations]") {
+TEST_CASE("the files of a cache joined together equal the whole cache", "[activations]") {
   const TemporaryFolder folder;
   const ActivationContexts contexts(dataset(), kBlock);
   const ActivationOptions activations{.points = points({"resid_mid", "z.1.1"}), .batch_size = 2};
@@ -341,7 +341,8 @@ TEST_CASE("values that a file cannot hold are counted", "[activations]") {
   CHECK(lost(large, StoredFloats::float32).not_numbers == all);
 }
 
-TEST_CASE("files of another number take the place of those before", "[activations]") {
+TEST_CASE("a new cache replaces all files of an old one with another number of files",
+          "[activations]") {
   const TemporaryFolder folder;
   const ActivationContexts contexts(dataset(), kBlock);
   const auto write = [&](Index rows) {
@@ -359,7 +360,7 @@ TEST_CASE("files of another number take the place of those before", "[activation
   CHECK(read_bytes(folder / "acts.json") == "{}");
 }
 
-TEST_CASE("caches are written in half of the space", "[activations]") {
+TEST_CASE("caches can be written in half precision", "[activations]") {
   const TemporaryFolder folder;
   const ActivationContexts contexts(ByteTokenizer(), {"abcdef"}, kBlock);
   const ActivationOptions activations{.points = points({"resid_post.2"})};
@@ -390,7 +391,8 @@ TEST_CASE("caches are written in half of the space", "[activations]") {
   CHECK(contains(error_of([&] { error("no/acts.npz", StoredFloats::float32); }), "cannot create"));
 }
 
-TEST_CASE("the file of a cache has the bytes of one written from memory", "[activations]") {
+TEST_CASE("a cache written to a file directly has the same bytes as one written from memory",
+          "[activations]") {
   const ActivationContexts contexts(dataset(), kBlock);
   const ActivationOptions activations{.points = points({"resid_post", "z.1.1", "pattern.0"}),
                                       .batch_size = 2};

@@ -84,7 +84,7 @@ std::unique_ptr<Gpt> changed_model(const std::string& changes, const GptConfig& 
 
 }  // namespace
 
-TEST_CASE("the source token and the neuron that do everything are found", "[heads]") {
+TEST_CASE("attribution finds a planted source token and a planted neuron", "[heads]") {
   const auto gpt = hand_set_model();
   const AttributionTask task{.text = {0, 1, 3, 4, 2}, .target = 5};
   const AttributionResult sources = attribute_logit(*gpt, task, AttributionBy::source);
@@ -103,7 +103,7 @@ TEST_CASE("the source token and the neuron that do everything are found", "[head
   CHECK(part_of(neurons, "0.attn").logit == Approx(part_of(sources, "0.0 @2").logit));
 }
 
-TEST_CASE("parts that are taken further apart sum to what they were", "[heads]") {
+TEST_CASE("parts that are split further sum to the original part", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const AttributionResult heads = attribute_logit(*gpt, kTask);
   const AttributionResult layers = attribute_logit(*gpt, kTask, AttributionBy::layer);
@@ -136,7 +136,7 @@ TEST_CASE("parts that are taken further apart sum to what they were", "[heads]")
   }
 }
 
-TEST_CASE("the stream holds the sum of the layers so far", "[heads]") {
+TEST_CASE("the residual stream equals the sum of the layers so far", "[heads]") {
   for (const bool parallel : {false, true}) {
     GptConfig config = three_layers();
     config.parallel_residual = parallel;
@@ -163,7 +163,7 @@ TEST_CASE("parts of a float32 model sum to its logit", "[heads]") {
   }
 }
 
-TEST_CASE("an intervention is a part where it changes the stream", "[heads]") {
+TEST_CASE("an intervention that changes the residual stream is a part of its own", "[heads]") {
   for (const char* change : {"off 0.1", "off mlp.1", "scale resid_post.0 0.5",
                              "scale pattern.1 0.5", "scale ln_final 2", "off resid_mid.2"}) {
     INFO(change);
@@ -179,7 +179,7 @@ TEST_CASE("an intervention is a part where it changes the stream", "[heads]") {
   }
 }
 
-TEST_CASE("a head whose output is replaced reads no source", "[heads]") {
+TEST_CASE("a head whose output is replaced has no source tokens", "[heads]") {
   const auto gpt = changed_model("scale 0.1 0.5", three_layers());
   const AttributionResult result = attribute_logit(*gpt, kTask, AttributionBy::source);
   const double whole = part_of(attribute_logit(*gpt, kTask), "0.1").logit;
@@ -190,7 +190,7 @@ TEST_CASE("a head whose output is replaced reads no source", "[heads]") {
   CHECK(part_of(result, "0.0.intervention").logit == 0);
 }
 
-TEST_CASE("means of many prompts are means of each", "[heads]") {
+TEST_CASE("means over prompts equal the averages of single prompts", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const std::vector<AttributionTask> tasks{
       kTask, {.text = {7, 1, 2}, .target = 3, .against = 8}, {.text = {5, 5}, .target = 2}};
@@ -226,7 +226,7 @@ TEST_CASE("means of many prompts are means of each", "[heads]") {
   }
 }
 
-TEST_CASE("source tokens of prompts are summed over heads, and of one length", "[heads]") {
+TEST_CASE("source tokens are summed over heads for prompts of one length", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const AttributionTask other{.text = {5, 4, 3, 2, 1}, .target = 4, .against = 6};
   const AttributionStudy study =
@@ -296,7 +296,8 @@ TEST_CASE("source tokens of texts of different lengths are summed by groups", "[
   CHECK(mentions(refused({{"thing", {0}}, {"end", {3}}}), {"'end' from 0 to 2, got 3"}));
 }
 
-TEST_CASE("a study names the prompt that cannot be read, and what its means are worth", "[heads]") {
+TEST_CASE("attribution over prompts names an invalid prompt and rates the reliability of its means",
+          "[heads]") {
   const auto gpt = random_gpt(three_layers());
   CHECK(mentions(error_of([&] { attribute_prompts(*gpt, {}); }), {"pairs", "at least one"}));
   CHECK(mentions(error_of([&] {

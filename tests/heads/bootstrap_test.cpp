@@ -10,14 +10,14 @@ namespace bootstrap_test {
 using namespace headlight;
 using namespace headlight::test;
 
-TEST_CASE("the mean weighs tokens, not documents") {
+TEST_CASE("the mean weights documents by their tokens") {
   const Interval interval = bootstrap_mean({{2, 1}, {3, 9}});
   CHECK(interval.mean == 0.5);
   CHECK(interval.low >= 3.0 / 9);
   CHECK(interval.high <= 2);
 }
 
-TEST_CASE("documents that agree, one document and no document leave nothing to doubt") {
+TEST_CASE("equal documents or one document or none give an interval of width 0") {
   const auto check = [](const std::vector<DocumentSum>& documents, double expected) {
     const Interval interval = bootstrap_mean(documents);
     CHECK(interval.mean == expected);
@@ -30,7 +30,7 @@ TEST_CASE("documents that agree, one document and no document leave nothing to d
   check({{0, 0}, {0, 0}}, 0);
 }
 
-TEST_CASE("draws in which nothing was measured do not pull the interval to 0") {
+TEST_CASE("bootstrap draws without measurements do not pull the interval to 0") {
   const Interval rare = bootstrap_mean({{0.9, 1}, {0, 0}, {0, 0}, {0.8, 1}});
   CHECK(rare.low == 0.8);
   CHECK(rare.high == 0.9);
@@ -77,7 +77,7 @@ TEST_CASE("bootstrap options out of range are refused") {
   CHECK(mentions(error_of([] { bootstrap_mean({}, {.resamples = 0}); }), {"resamples", "0"}));
 }
 
-TEST_CASE("the bound of a mean is as wide as Hoeffding's inequality says, within 0 to 1") {
+TEST_CASE("the interval of a bounded mean follows Hoeffding's inequality within 0 to 1") {
   const Interval few = bounded_mean(1, 4);
   CHECK(few.mean == 1);
   CHECK(few.low == Approx(1 - std::sqrt(std::log(40.0) / 8)));
@@ -88,7 +88,7 @@ TEST_CASE("the bound of a mean is as wide as Hoeffding's inequality says, within
   CHECK(bounded_mean(0, 0).high == 1);
 }
 
-TEST_CASE("few documents are said to be few") {
+TEST_CASE("too few documents cause a warning") {
   CHECK(few_documents_caution(kEnoughDocuments).empty());
   CHECK(mentions(few_documents_caution(3), {"caution", "3 sequences", "10"}));
   CHECK(mentions(few_documents_caution(1), {"caution", "single sequence"}));

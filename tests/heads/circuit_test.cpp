@@ -66,7 +66,9 @@ std::vector<GptConfig> kinds() {
 
 }  // namespace
 
-TEST_CASE("a circuit of all edges is the model, and one of none the other text", "[heads]") {
+TEST_CASE(
+    "a circuit of all edges gives the clean logits and one of no edges those of the corrupt text",
+    "[heads]") {
   for (const GptConfig& config : kinds()) {
     const auto gpt = random_gpt(config);
     const CircuitGraph graph(*gpt);
@@ -82,7 +84,7 @@ TEST_CASE("a circuit of all edges is the model, and one of none the other text",
   }
 }
 
-TEST_CASE("a circuit of answers of several tokens is measured behind each of them", "[heads]") {
+TEST_CASE("a circuit of answers of several tokens is measured at every answer token", "[heads]") {
   const PatchingTask task{{1, 2, 3, 4, 5}, {1, 7, 3, 9, 5}, {3, 6, 1}, {8, 2}};
   const auto gpt = random_gpt(kinds()[1]);
   const CircuitGraph graph(*gpt);
@@ -118,7 +120,7 @@ TEST_CASE("a circuit of answers of several tokens is measured behind each of the
   CHECK(result.curve.back().faithfulness == Approx(1));
 }
 
-TEST_CASE("between texts that hardly differ the score of an edge is what cutting it costs",
+TEST_CASE("between nearly equal texts the score of an edge equals the effect of cutting it",
           "[heads]") {
   for (const GptConfig& config : kinds()) {
     const auto gpt = random_gpt(config);
@@ -161,7 +163,7 @@ TEST_CASE("between texts that hardly differ the score of an edge is what cutting
   }
 }
 
-TEST_CASE("a planted circuit is found, and nothing else is in it", "[heads]") {
+TEST_CASE("a planted circuit is found without other edges", "[heads]") {
   GptConfig config = three_layers();
   config.mlp = false;
   const auto gpt = random_gpt(config);
@@ -189,7 +191,7 @@ TEST_CASE("a planted circuit is found, and nothing else is in it", "[heads]") {
   CHECK(result.kept >= 3);
 }
 
-TEST_CASE("edges that lead nowhere are not kept, and a budget is one", "[heads]") {
+TEST_CASE("a circuit keeps no dead-end edges and stays within its budget of edges", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const CircuitResult result =
       find_circuit(*gpt, {kTask, {{2, 2, 3}, {2, 7, 3}, {5}, {9}}}, {.edges = 30});
@@ -211,7 +213,7 @@ TEST_CASE("edges that lead nowhere are not kept, and a budget is one", "[heads]"
   }
 }
 
-TEST_CASE("circuits refuse pairs that they cannot read", "[heads]") {
+TEST_CASE("circuits refuse invalid pairs and options", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   CHECK(mentions(error_of([&] { find_circuit(*gpt, {}); }), {"pairs: "}));
   CHECK(mentions(error_of([&] {
@@ -221,7 +223,7 @@ TEST_CASE("circuits refuse pairs that they cannot read", "[heads]") {
   CHECK(mentions(error_of([&] { find_circuit(*gpt, {kTask}, {.steps = 0}); }), {"steps: "}));
 }
 
-TEST_CASE("an edge between heads is patched as their path is", "[heads]") {
+TEST_CASE("patching an edge between heads equals patching their path", "[heads]") {
   for (const GptConfig& config : kinds()) {
     if (config.norm == NormPosition::post || config.output_norms) {
       continue;  // a path also changes the scales of norms after the sender; an edge does not

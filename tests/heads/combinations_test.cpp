@@ -55,7 +55,7 @@ std::vector<std::vector<std::int32_t>> drawn_documents(int number, const GptConf
 
 }  // namespace
 
-TEST_CASE("every combination of keys is pruned to what it computes without those heads") {
+TEST_CASE("pruning under every configuration gives what the model computes without those heads") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
@@ -78,7 +78,7 @@ TEST_CASE("every combination of keys is pruned to what it computes without those
   }
 }
 
-TEST_CASE("a key head goes with the last query head that reads it") {
+TEST_CASE("a key head is removed together with the last query head that reads it") {
   const GptConfig config{.vocab_size = 5,
                          .block_size = 8,
                          .n_layer = 1,
@@ -99,7 +99,7 @@ TEST_CASE("a key head goes with the last query head that reads it") {
   CHECK(single->config().n_kv_head == 0);
 }
 
-TEST_CASE("pruned heads of every combination generate from a cache what the whole text gives") {
+TEST_CASE("models pruned under every configuration generate the same with a cache as without") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
@@ -119,7 +119,7 @@ TEST_CASE("pruned heads of every combination generate from a cache what the whol
   }
 }
 
-TEST_CASE("every combination of keys is scored, ablated, weighed and patched") {
+TEST_CASE("head analyses run under every configuration") {
   for (int number = 0; number < kDraws; number += 5) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
@@ -141,7 +141,7 @@ TEST_CASE("every combination of keys is scored, ablated, weighed and patched") {
   }
 }
 
-TEST_CASE("the parts of a logit add up to it in every combination with norms in front") {
+TEST_CASE("the parts of a logit sum to it under every pre-norm configuration") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     if (config.norm != NormPosition::pre) {
@@ -164,7 +164,7 @@ TEST_CASE("the parts of a logit add up to it in every combination with norms in 
   }
 }
 
-TEST_CASE("what heads read from every token is what they add in every combination") {
+TEST_CASE("source contributions of heads sum to their outputs under every configuration") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     if (config.norm != NormPosition::pre) {

@@ -69,7 +69,7 @@ using Ends = std::vector<std::array<Index, 4>>;
 
 }  // namespace
 
-TEST_CASE("spans take the tokens of several characters that they overlap", "[heads]") {
+TEST_CASE("spans include tokens of several characters that they overlap", "[heads]") {
   const BpeTokenizer words =
       bpe_of({{".", "\""}, {" ", "("}, {"k", "e"}, {"ke", "y"}, {" ", "key"}, {" ", "a"}});
   // Tokens: " a _key ." _( key ) _a _key, with _ for a blank.
@@ -82,8 +82,7 @@ TEST_CASE("spans take the tokens of several characters that they overlap", "[hea
   CHECK(pairs_of(text, PairKind::quote, "[6,7,7,8]", words).empty());  // both in one token
 }
 
-TEST_CASE("a syllable of several tokens, and a token of half syllables, are taken whole",
-          "[heads]") {
+TEST_CASE("spans include every token that shares bytes with a syllable", "[heads]") {
   const std::string text = "가나가";
   CHECK(pairs_of(text, PairKind::name, "[0,3,6,9]", bpe_of({})) == Ends{{0, 3, 6, 9}});
   // The last byte of 가 and the first of 나 are one token.
@@ -92,7 +91,7 @@ TEST_CASE("a syllable of several tokens, and a token of half syllables, are take
   CHECK(pairs_of(text, PairKind::name, "[0,3,6,9]", halves) == Ends{{0, 3, 5, 8}});
 }
 
-TEST_CASE("a repeated phrase is aligned where its tokens end at the same place", "[heads]") {
+TEST_CASE("a repeated phrase is aligned where the ends of its tokens match", "[heads]") {
   const BpeTokenizer words = bpe_of({{" ", "k"}, {" k", "e"}, {" ke", "y"}, {" ", "a"}});
   // Tokens: k e y _a . _key _a. The token after the later "key" is the fourth one after the
   // earlier.
@@ -104,7 +103,7 @@ TEST_CASE("a repeated phrase is aligned where its tokens end at the same place",
   CHECK(pairs_of("x.x", PairKind::phrase, "[0,1,2,3]", words).empty());  // no next token
 }
 
-TEST_CASE("annotations are counted in characters or bytes as the tokenizer cuts", "[heads]") {
+TEST_CASE("positions of annotations may count characters or bytes", "[heads]") {
   const std::string text = "'a\xC3\xA9'b";  // the third character takes two bytes
   const auto bytes = read(kLine + "\n", {text}, ByteTokenizer());
   REQUIRE(bytes.size() == 1);
@@ -137,7 +136,7 @@ TEST_CASE("the pairs of the toy corpus lie on the delimiters they name", "[heads
   CHECK(brackets == 752);  // data/README.md
 }
 
-TEST_CASE("annotations that do not fit the documents are refused in one line", "[heads]") {
+TEST_CASE("annotations that contradict the documents are refused in one line", "[heads]") {
   CHECK(mentions(refusal("{}\n{}\n"), {"1 documents", "2 lines"}));
   CHECK(mentions(refusal("{}"), {"pairs.jsonl:1", "byte"}));
   CHECK(mentions(refusal("{"), {"pairs.jsonl:1"}));

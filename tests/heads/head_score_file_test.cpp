@@ -20,7 +20,8 @@ std::string file_of(const std::string& fingerprint) {
 
 }  // namespace
 
-TEST_CASE("scores of heads are read with their names, and whether they are settled", "[heads]") {
+TEST_CASE("scores of heads are read with head names and whether each verdict is reliable",
+          "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const ScratchFolder folder;
   const HeadScoreFile file =
@@ -35,7 +36,7 @@ TEST_CASE("scores of heads are read with their names, and whether they are settl
       read_head_scores(folder.write("old.json", R"({"heads": []})"), *gpt).fingerprint_matches);
 }
 
-TEST_CASE("scores of another model, or no scores, are refused in one line", "[heads]") {
+TEST_CASE("scores of another model and files without scores are refused in one line", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const std::string own = fingerprint(gpt->parameters());
   silence(*gpt, 0, 0);  // another model of the same shape

@@ -54,8 +54,7 @@ std::vector<std::vector<double>> maps_of(const Gpt& model, const Ids& tokens) {
 
 }  // namespace
 
-TEST_CASE("heads that were planted are called what they are, with scores of at least 0.99",
-          "[heads]") {
+TEST_CASE("planted heads get the right verdicts with scores of at least 0.99", "[heads]") {
   const PlantedModel planted;
   const HeadScores scores =
       score_heads(planted.model(), random_documents(12, 48, PlantedModel::kVocabulary), quick());
@@ -108,7 +107,7 @@ TEST_CASE("random weights are not given the names of planted heads", "[heads]") 
   }
 }
 
-TEST_CASE("scores of attention weights are the means that their definitions name", "[heads]") {
+TEST_CASE("scores of attention weights equal the means in their definitions", "[heads]") {
   const auto model = random_gpt(three_layers());
   const Ids tokens{3, 5, 3, 3, 7, 5};
   const HeadScores scores = score_heads(*model, {tokens}, quick());
@@ -232,7 +231,7 @@ TEST_CASE("scores depend neither on threads nor on how sequences are batched", "
   }
 }
 
-TEST_CASE("processes share the scoring of heads", "[heads]") {
+TEST_CASE("several processes share the scoring of heads", "[heads]") {
   const auto documents = random_documents(9, 20, 11);
   HeadScoreOptions options = quick();
   options.batch_size = 2;
@@ -284,7 +283,7 @@ TEST_CASE("only the heads that were asked for are scored, and progress reaches i
   CHECK(value_of(some, "2.1", "induction") == value_of(all, "2.1", "induction"));
 }
 
-TEST_CASE("scoring refuses what it cannot score", "[heads]") {
+TEST_CASE("scoring refuses invalid options and data", "[heads]") {
   const auto model = random_gpt(three_layers());
   const auto refusal = [&](const HeadScoreOptions& options, const std::vector<Ids>& sequences) {
     return error_of([&] { score_heads(*model, sequences, options); });
@@ -299,7 +298,7 @@ TEST_CASE("scoring refuses what it cannot score", "[heads]") {
   CHECK(mentions(refusal(quick(), {{1, 2, 3}}), {"not numbers"}));
 }
 
-TEST_CASE("a verdict from a handful of tokens is not settled, and says so", "[heads]") {
+TEST_CASE("a verdict from very few tokens is marked as unreliable", "[heads]") {
   const PlantedModel planted;
   const HeadScores few = score_heads(planted.model(), {{1, 2, 3, 4}}, quick());
   const ScoredHead& offset = head_of(few, "1.1");
@@ -318,7 +317,7 @@ TEST_CASE("a verdict from a handful of tokens is not settled, and says so", "[he
   CHECK_FALSE(head_of(one, "0.0").verdict.settled);
 }
 
-TEST_CASE("a verdict on enough text is settled by its interval", "[heads]") {
+TEST_CASE("a verdict on enough text is reliable if its interval allows it", "[heads]") {
   const PlantedModel planted;
   HeadScoreOptions options = quick();
   options.bootstrap.resamples = 100;
@@ -345,7 +344,7 @@ TEST_CASE("verdicts have labels in both languages", "[heads]") {
   CHECK(mentions(error_of([] { verdict_label("none_such"); }), {"none_such"}));
 }
 
-TEST_CASE("repeated random tokens can stand in for a text", "[heads]") {
+TEST_CASE("repeated random tokens can replace a text", "[heads]") {
   const PlantedModel planted;
   const auto sequences =
       repeated_sequences({.sequences = 3, .length = 5, .first = 2}, planted.model().config());
@@ -362,7 +361,7 @@ TEST_CASE("repeated random tokens can stand in for a text", "[heads]") {
                  {"repeats", "0"}));
 }
 
-TEST_CASE("scores of even weights stand beside those of the heads", "[heads]") {
+TEST_CASE("every score comes with the score of uniform attention", "[heads]") {
   const auto model = random_gpt(three_layers());
   HeadScoreOptions options = quick();
   options.annotations.resize(1);

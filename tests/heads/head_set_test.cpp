@@ -7,7 +7,7 @@ namespace head_set_test {
 using namespace headlight;
 using namespace headlight::test;
 
-TEST_CASE("heads are named by layer and head, or as transformers' prune_heads has them") {
+TEST_CASE("heads are named by layer and head or in the format of transformers' prune_heads") {
   CHECK(HeadSet::parse("0.1,2.3") == HeadSet{{0, 1}, {2, 3}});
   CHECK(HeadSet::parse("0:1,2;3:0") == HeadSet{{0, 1}, {0, 2}, {3, 0}});
   CHECK(HeadSet::parse("10.11") == HeadSet{{10, 11}});
@@ -15,7 +15,7 @@ TEST_CASE("heads are named by layer and head, or as transformers' prune_heads ha
   CHECK(head_name({10, 11}) == "10.11");
 }
 
-TEST_CASE("what names no head is refused in one line") {
+TEST_CASE("invalid names of heads are refused in one line") {
   for (const char* text : {"", ",", "1", "1.", ".1", "1.2.3", "a.b", "-1.2", "1.2,", "0:", "0:1;",
                            "0:1:2", ":1", "0:1,,2", "0.1;1.2", "99999999999999999999.1", "0. 1"}) {
     INFO(text);
@@ -23,7 +23,7 @@ TEST_CASE("what names no head is refused in one line") {
   }
 }
 
-TEST_CASE("heads that a model lacks are refused, layers of different sizes included") {
+TEST_CASE("heads that a model lacks are refused also when layers have different numbers of heads") {
   GptConfig config{.vocab_size = 5, .n_layer = 2, .n_head = 2, .n_embd = 8};
   config.heads_per_layer = {1, 3};
   config.head_width = 4;
@@ -39,7 +39,7 @@ TEST_CASE("heads that a model lacks are refused, layers of different sizes inclu
   CHECK(error({{2, 0}}) == "heads: the model has layers 0 to 1, got 2.0");
 }
 
-TEST_CASE("heads are chosen by layers and numbers, under the numbers that a pruned model kept") {
+TEST_CASE("heads are chosen by layer and number and pruned models keep the original numbers") {
   GptConfig config{.vocab_size = 5, .n_layer = 3, .n_head = 2, .n_embd = 8};
   config.head_width = 2;
   config.head_numbers = {{1, 3}, {0, 3}, {0, 1}};
@@ -55,7 +55,7 @@ TEST_CASE("heads are chosen by layers and numbers, under the numbers that a prun
   CHECK(error({}, {3}) == "heads: layer 2 has heads 0 to 1, got 2.3");
 }
 
-TEST_CASE("a set of heads knows its layers and what is in them") {
+TEST_CASE("a set of heads lists its layers and the heads in each") {
   const HeadSet heads{{3, 1}, {0, 2}, {3, 0}, {0, 2}};
   CHECK(heads.size() == 3);
   CHECK(heads[1] == HeadId{3, 0});

@@ -45,7 +45,7 @@ double slope(const Gpt& gpt, const Batch& document, const HeadId& id) {
 
 }  // namespace
 
-TEST_CASE("importance is the mean of every document's absolute derivative by the head's gate") {
+TEST_CASE("importance is the mean absolute derivative of each document's loss by the head's gate") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   const SequentialBatches documents(data, {.batch_size = 1, .block_size = 8});
@@ -80,7 +80,7 @@ TEST_CASE("normalised importance has length 1 in every layer") {
   }
 }
 
-TEST_CASE("a head whose output nothing reads has no importance, and no gradient stays behind") {
+TEST_CASE("a head whose output is unused has no importance and no gradients remain") {
   const auto gpt = random_gpt(three_layers());
   silence(*gpt, 1, 2);
   const ImportanceResult result = head_importance(*gpt, small_documents());
@@ -93,7 +93,7 @@ TEST_CASE("a head whose output nothing reads has no importance, and no gradient 
   }
 }
 
-TEST_CASE("rank correlation is that of Spearman, ties sharing their rank") {
+TEST_CASE("rank correlation is Spearman's with shared ranks for ties") {
   CHECK(rank_correlation({1, 2, 3}, {10, 20, 90}) == Approx(1));
   CHECK(rank_correlation({1, 2, 3}, {3, 2, 1}) == Approx(-1));
   // Ranks 0, 1.5, 1.5, 3 against 0, 1, 2, 3: 4.5 / sqrt(4.5 * 5).

@@ -19,7 +19,7 @@ const GptConfig kConfig{.vocab_size = 40, .block_size = 32};
 
 }  // namespace
 
-TEST_CASE("induction pairs differ in what stands before the answers", "[heads]") {
+TEST_CASE("induction pairs differ in the token before the answers", "[heads]") {
   RepeatOptions options{.sequences = 50, .length = 12, .tokens = {}, .first = 39};
   for (std::int32_t id = 3; id < 33; ++id) {
     options.tokens.push_back(id);
@@ -46,7 +46,7 @@ TEST_CASE("induction pairs differ in what stands before the answers", "[heads]")
   }
 }
 
-TEST_CASE("no distance tells the answer of induction pairs", "[heads]") {
+TEST_CASE("the answers of induction pairs occur at varying distances", "[heads]") {
   std::set<Index> distances;
   for (const InductionPair& pair : induction_pairs({.sequences = 50, .length = 12}, kConfig)) {
     distances.insert(std::ssize(pair.task.clean) - pair.answer_place);
@@ -54,7 +54,7 @@ TEST_CASE("no distance tells the answer of induction pairs", "[heads]") {
   CHECK(distances.size() == 5);  // A is at 2 to 6 of 12
 }
 
-TEST_CASE("induction pairs are as long as the block and the tokens let them be", "[heads]") {
+TEST_CASE("the length of induction pairs is limited by the block and the vocabulary", "[heads]") {
   const auto length = [](const RepeatOptions& options, Index block) {
     return induction_pairs(options, {.vocab_size = 40, .block_size = block})[0].task.clean.size();
   };

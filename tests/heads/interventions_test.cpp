@@ -125,7 +125,7 @@ TEST_CASE("changes are parsed as users write them", "[heads]") {
   CHECK(changes[7].positions == NumberRange{7, 7});
 }
 
-TEST_CASE("what is no change is refused in one line that quotes it", "[heads]") {
+TEST_CASE("invalid changes are quoted and refused in one line", "[heads]") {
   const auto refusal = [](const char* text) { return error_of([&] { parse_changes(text); }); };
   CHECK(refusal(" ; ") == "intervene: expected a change such as off 5.1, got ' ; '");
   CHECK(refusal("of 5.1").starts_with("intervene: expected off, scale, add, mean, freeze or"));
@@ -146,7 +146,7 @@ TEST_CASE("what is no change is refused in one line that quotes it", "[heads]") 
   CHECK(refusal("off z.1 @x").ends_with("such as 3, 4-8 or 4-, got 'x'"));
 }
 
-TEST_CASE("changes of a file of TOML are those of its texts", "[heads]") {
+TEST_CASE("changes read from a TOML file equal those parsed from its texts", "[heads]") {
   const ScratchFolder folder;
   const std::string file = folder.at("changes.toml");
   std::ofstream(file) << "intervene = [\"off 1.0\", \"scale mlp.1 2; off 2.1 @3\"]\n";
@@ -157,13 +157,13 @@ TEST_CASE("changes of a file of TOML are those of its texts", "[heads]") {
   CHECK(error_of([&] { read_changes(file); }).ends_with("alone, got changes"));
 }
 
-TEST_CASE("each change does what its name says", "[heads]") {
+TEST_CASE("each kind of change has the documented effect", "[heads]") {
   const Fixture f;
   const Tensor plain = f.gpt.logits(f.batch);
   const auto close = [](const Tensor& a, const Tensor& b) {
     return largest_difference(a, b) < 1e-12;
   };
-  SECTION("off, of a head, an MLP, a neuron") {
+  SECTION("off for a head and an MLP and a neuron") {
     const Tensor gate = doubles({1, 0}, {1, 2, 1});
     CHECK(close(f.logits("off 1.1"), with(f, Point::z, 1, [&](auto& z) { return mul(z, gate); })));
     CHECK(
@@ -270,7 +270,8 @@ TEST_CASE("targets that a model does not have are refused", "[heads]") {
         "intervene: expected off, scale or freeze for pattern, got mean");
 }
 
-TEST_CASE("changes are the same in a forward pass, behind a cache and step by step", "[heads]") {
+TEST_CASE("changes have the same effect in a forward pass and with a cache and step by step",
+          "[heads]") {
   GptConfig config = small_config();
   config.position = PositionKind::rope;
   config.head_width = 4;
@@ -309,7 +310,7 @@ TEST_CASE("changes are the same in a forward pass, behind a cache and step by st
   }
 }
 
-TEST_CASE("a gradient passes by what is scaled and stops at what is replaced", "[heads]") {
+TEST_CASE("gradients flow through scaled values and stop at replaced values", "[heads]") {
   const Fixture f;
   const auto gradient_with = [&](const std::string& text) {
     const auto hook = f.hook(text);

@@ -141,7 +141,7 @@ TEST_CASE("the last row of a lens is the model's own distribution, bit for bit")
   }
 }
 
-TEST_CASE("a lens reads what passes by its point as the last norm and the head do") {
+TEST_CASE("a lens applies the last norm and the output head to the values at its point") {
   const auto gpt = random_gpt(three_layers());
   Watch watch;
   const Tensor logits = gpt->logits(make_batch({kText}), {.hook = &watch});
@@ -166,7 +166,7 @@ TEST_CASE("a lens reads what passes by its point as the last norm and the head d
   }
 }
 
-TEST_CASE("embeddings and what layers add, read by the lens, sum to the logits") {
+TEST_CASE("lens readings of the embeddings and of every layer's output sum to the logits") {
   GptConfig config = three_layers();
   config.bias = false;  // no shift of the last norm
   const auto gpt = random_gpt(config);
@@ -202,7 +202,7 @@ TEST_CASE("embeddings and what layers add, read by the lens, sum to the logits")
   }
 }
 
-TEST_CASE("a lens looks at the layers and positions that were asked for, and their targets") {
+TEST_CASE("a lens reads only the requested layers and positions and their targets") {
   const auto gpt = random_gpt(three_layers());
   std::vector<double> shares;
   LensTask task{
@@ -230,7 +230,7 @@ TEST_CASE("a lens looks at the layers and positions that were asked for, and the
   CHECK(names_of(logit_lens(*gpt, task)) == Names{"0", "1", "2", "final"});
 }
 
-TEST_CASE("the means of a lens over documents are those over their tokens") {
+TEST_CASE("the means of a lens over documents are means over their tokens") {
   const auto gpt = random_gpt(three_layers());
   const TokenDataset data = small_documents();
   std::vector<double> shares;
@@ -272,7 +272,7 @@ TEST_CASE("the means of a lens over documents are those over their tokens") {
   }
 }
 
-TEST_CASE("a lens refuses models without a last norm, and what is not there") {
+TEST_CASE("a lens refuses models without a last norm and missing layers or positions") {
   GptConfig config = three_layers();
   config.norm = NormPosition::post;
   CHECK(mentions(error_of([&] { logit_lens(*random_gpt(config), {.text = kText}); }),

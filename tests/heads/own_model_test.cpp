@@ -31,7 +31,7 @@ struct Pair {
 
 }  // namespace
 
-TEST_CASE("heads of a model of one's own score as those of a Gpt", "[heads]") {
+TEST_CASE("heads of a custom model get the same scores as those of a Gpt", "[heads]") {
   const Pair pair;
   HeadScoreOptions options{.weight_scores = false};
   options.heads = {{0, 1}, {1, 2}};
@@ -48,7 +48,7 @@ TEST_CASE("heads of a model of one's own score as those of a Gpt", "[heads]") {
   CHECK(head_distances(pair.own, kTexts).distance == head_distances(pair.gpt, kTexts).distance);
 }
 
-TEST_CASE("maps of a model of one's own are those of a Gpt", "[heads]") {
+TEST_CASE("attention maps of a custom model equal those of a Gpt", "[heads]") {
   const Pair pair;
   const CharTokenizer tokenizer = build_char_tokenizer("abcdefg");
   const RecordAttentionOptions options{.heads = {{1, 0}, {1, 2}}, .vectors = true};
@@ -60,7 +60,7 @@ TEST_CASE("maps of a model of one's own are those of a Gpt", "[heads]") {
   CHECK(own.layers[0].queries.to_vector() == gpt.layers[0].queries.to_vector());
 }
 
-TEST_CASE("heads of a model of one's own matter as much as those of a Gpt", "[heads]") {
+TEST_CASE("heads of a custom model have the same importance as those of a Gpt", "[heads]") {
   const Pair pair;
   for (const AblationMode mode : {AblationMode::zero, AblationMode::mean, AblationMode::resample}) {
     const AblationResult own = ablate_heads(pair.own, pair.data, {.mode = mode, .pair_heads = 2});
@@ -84,7 +84,7 @@ TEST_CASE("heads of a model of one's own matter as much as those of a Gpt", "[he
         1e-4);
 }
 
-TEST_CASE("a model of one's own that shows no heads is refused by its type", "[heads]") {
+TEST_CASE("a custom model without hooks at its heads is refused by its type", "[heads]") {
   Pair pair;
   pair.own.shows_heads = false;
   const auto refusal = contains_text("a model of type 'custom' shows no attention heads");
@@ -113,7 +113,7 @@ class SilentModel final : public LanguageModel {
 
 }  // namespace
 
-TEST_CASE("a model that keeps its heads to itself is refused, not measured as nothing", "[heads]") {
+TEST_CASE("a model that ignores changes of its heads is refused and not measured as 0", "[heads]") {
   const SilentModel model;
   const TokenDataset data = document_dataset(kTexts, 0);
   const auto no_weights = contains_text(

@@ -60,7 +60,7 @@ double rise_without(const Gpt& gpt, const TokenDataset& data, const std::string&
 
 }  // namespace
 
-TEST_CASE("a part is off as zeros in its place make it", "[heads]") {
+TEST_CASE("switching a part off equals replacing it by zeros", "[heads]") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   const double loss = mean_loss(*gpt, data);
@@ -86,7 +86,7 @@ TEST_CASE("a part is off as zeros in its place make it", "[heads]") {
         Approx(rise_with(Point::ln_final, 0, zeros)).margin(1e-12));
 }
 
-TEST_CASE("a set of parts is ablated at once, whatever else is", "[heads]") {
+TEST_CASE("the parts of a set are ablated together and independently of other sets", "[heads]") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   const std::vector<std::string> texts{"2.1, mlp.0", "2.1", "mlp.0", "layer.1", "0.0-1 @2-"};
@@ -111,7 +111,8 @@ TEST_CASE("a set of parts is ablated at once, whatever else is", "[heads]") {
   CHECK(std::abs(mean(0) - mean(1) - mean(2)) > 1e-4);
 }
 
-TEST_CASE("parts and heads are measured alike, interval by interval", "[heads]") {
+TEST_CASE("ablating a head as a part gives the same effect and interval as ablating it as a head",
+          "[heads]") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   for (const AblationMode mode : {AblationMode::zero, AblationMode::mean}) {
@@ -131,7 +132,7 @@ TEST_CASE("parts and heads are measured alike, interval by interval", "[heads]")
   CHECK(none.high - none.low == Approx(0).margin(1e-12));
 }
 
-TEST_CASE("mode mean puts the mean over all tokens of the data in the place of a part", "[heads]") {
+TEST_CASE("mode mean replaces a part by its mean over all tokens of the data", "[heads]") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   const double loss = mean_loss(*gpt, data);
@@ -157,7 +158,8 @@ TEST_CASE("mode mean puts the mean over all tokens of the data in the place of a
   CHECK(std::abs(rise_without(*gpt, data, "mlp.1") - expected) > 1e-4);
 }
 
-TEST_CASE("means are given to interventions for the points that they change", "[heads]") {
+TEST_CASE("interventions with given means need a mean of the right size for every changed point",
+          "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const std::vector<Change> change{
       {.kind = ChangeKind::mean, .targets = parse_targets("off", "mlp.1").targets}};
@@ -192,7 +194,7 @@ TEST_CASE("each part of a kind is named and counted", "[heads]") {
   CHECK(shares.back() == 1);
 }
 
-TEST_CASE("parts that make no sense are refused", "[heads]") {
+TEST_CASE("invalid parts are refused", "[heads]") {
   GptConfig config = three_layers();
   config.mlp = false;
   const auto bare = random_gpt(config);

@@ -73,7 +73,7 @@ Tensor value_of(const Gpt& gpt, const Ids& text, Point point, Index layer) {
 
 }  // namespace
 
-TEST_CASE("patching heads one by one is the grid of z by head", "[heads]") {
+TEST_CASE("patching heads one by one equals the grid of z by head", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const PatchingResult heads = patch_heads(*gpt, kTask);
   const PatchGrid grid = patch_grid(*gpt, kTask, {});
@@ -86,7 +86,7 @@ TEST_CASE("patching heads one by one is the grid of z by head", "[heads]") {
   }
 }
 
-TEST_CASE("a cell of any point is a run with these values replaced", "[heads]") {
+TEST_CASE("a cell of any point equals a run with its values replaced", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   struct Case {
     Point point;
@@ -118,7 +118,7 @@ TEST_CASE("a cell of any point is a run with these values replaced", "[heads]") 
   }
 }
 
-TEST_CASE("a group's cell is a run with the values of all its tokens replaced", "[heads]") {
+TEST_CASE("a cell of a group equals a run with the values of all its tokens replaced", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   PatchingTask task = kLong;
   task.groups = {{"names", {1, 3}}, {"end", {4}}};
@@ -166,7 +166,8 @@ TEST_CASE("pairs of different lengths are compared by their groups", "[heads]") 
   CHECK(mentions(error_of([&] { patch_grid(*gpt, first, options); }), {"group: ", "'a' twice"}));
 }
 
-TEST_CASE("a whole stream at all positions recovers everything", "[heads]") {
+TEST_CASE("patching the residual stream at all positions recovers the clean answer completely",
+          "[heads]") {
   const auto gpt = random_gpt(three_layers());
   for (const PatchingTask& task : {kTask, kLong}) {
     for (const bool noising : {false, true}) {
@@ -180,7 +181,7 @@ TEST_CASE("a whole stream at all positions recovers everything", "[heads]") {
   }
 }
 
-TEST_CASE("attribution is the slope of patching at its start", "[heads]") {
+TEST_CASE("attribution patching equals the derivative of patching at its start", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   for (const Point point : {Point::z, Point::resid_pre, Point::pattern}) {
     for (const PatchingTask& task : {kTask, kLong}) {
@@ -203,7 +204,8 @@ TEST_CASE("attribution is the slope of patching at its start", "[heads]") {
   }
 }
 
-TEST_CASE("pairs give means with intervals, and what attribution is worth", "[heads]") {
+TEST_CASE("pairs give means with intervals and the agreement of attribution with patching",
+          "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const PatchingTask other{{2, 2, 3, 4, 6}, {2, 7, 3, 4, 6}, {5}, {9}};
   const PatchStudy study = patch_pairs(*gpt, {kTask, other}, {.attribution = true});
@@ -226,7 +228,8 @@ TEST_CASE("pairs give means with intervals, and what attribution is worth", "[he
   CHECK(mentions(refused({kTask, {{}, {}, {3}, {8}}}, {}), {"pair 2: clean"}));
 }
 
-TEST_CASE("a path carries what the sender alone writes into the receiver", "[heads]") {
+TEST_CASE("path patching changes only the sender's contribution to the receiver's input",
+          "[heads]") {
   const auto gpt = random_gpt(three_layers());
   for (const Point into : {Point::q, Point::k, Point::v}) {
     for (const PatchingTask& task : {kTask, kLong}) {
@@ -259,7 +262,7 @@ TEST_CASE("a path carries what the sender alone writes into the receiver", "[hea
   CHECK(mentions(refused({{0, 7}, {1, 1}}), {"0.7"}));
 }
 
-TEST_CASE("grids refuse points and ranges that are not there", "[heads]") {
+TEST_CASE("grids refuse points and layers and positions that do not exist", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const auto refused = [&](const PatchGridOptions& options) {
     return error_of([&] { patch_grid(*gpt, kTask, options); });

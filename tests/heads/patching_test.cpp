@@ -23,7 +23,7 @@ double logit_difference(const Gpt& gpt, const Ids& text, std::size_t a, std::siz
 
 }  // namespace
 
-TEST_CASE("patching tells how much of the clean text's answer each head brings back") {
+TEST_CASE("patching measures how much of the clean answer each head restores") {
   const auto gpt = random_gpt(three_layers());
   const PatchingResult result = patch_heads(*gpt, {kClean, kCorrupt, {3}, {8}});
   CHECK(result.clean_difference == Approx(logit_difference(*gpt, kClean, 3, 8)));
@@ -39,7 +39,7 @@ TEST_CASE("patching tells how much of the clean text's answer each head brings b
   CHECK(moved > 1e-3);
 }
 
-TEST_CASE("answers of one token need no losses of their text") {
+TEST_CASE("answers of one token are computed without the losses of the text") {
   const auto gpt = random_gpt(three_layers());
   const PatchingTask task{.clean = kClean, .corrupt = kCorrupt, .answer = {3}, .wrong = {8}};
   const AnswerContrast contrast(*gpt, task);
@@ -53,7 +53,7 @@ TEST_CASE("answers of one token need no losses of their text") {
   CHECK(AnswerContrast(*gpt, longer).batch(kClean).target_count == 3);
 }
 
-TEST_CASE("answers of several tokens are read behind the text, token by token") {
+TEST_CASE("answers of several tokens are scored token by token after the text") {
   const auto gpt = random_gpt(three_layers());
   const Ids answer{3, 6, 1};
   const Ids wrong{8, 2};
@@ -74,7 +74,7 @@ TEST_CASE("answers of several tokens are read behind the text, token by token") 
         Approx(log_probability(*gpt, kClean, {3}) - log_probability(*gpt, kClean, {8})));
 }
 
-TEST_CASE("a head that alone carries the difference recovers all of it, a silent one nothing") {
+TEST_CASE("a head that alone carries the difference recovers all of it and a zeroed head nothing") {
   GptConfig config = three_layers();
   config.n_layer = 1;
   const auto gpt = random_gpt(config);
@@ -133,7 +133,7 @@ TEST_CASE("the parts of a logit sum to it") {
   }
 }
 
-TEST_CASE("the part of a head of the last layer is what the logit loses without its output") {
+TEST_CASE("the part of a last-layer head equals the drop of the logit without its output") {
   // Attribution excludes the change of the norm's scale on purpose. So the comparison passes the
   // head's own vector through the frozen norm.
   const auto gpt = random_gpt(three_layers());
@@ -145,7 +145,7 @@ TEST_CASE("the part of a head of the last layer is what the logit loses without 
   CHECK(std::abs(before.parts[12].logit) > 1e-3);
 }
 
-TEST_CASE("attribution refuses other norms and places outside the text") {
+TEST_CASE("attribution refuses post-norm models and positions outside the text") {
   GptConfig config = three_layers();
   config.norm = NormPosition::post;
   const auto post = random_gpt(config);
@@ -158,7 +158,7 @@ TEST_CASE("attribution refuses other norms and places outside the text") {
   CHECK(mentions(error_of([&] { attribute_logit(*gpt, {}); }), {"text"}));
 }
 
-TEST_CASE("patching says when the model does not do the task") {
+TEST_CASE("patching reports when the model does not solve the task") {
   const auto with = [](double clean, double corrupt) {
     return PatchingResult{.clean_difference = clean, .corrupt_difference = corrupt, .heads = {}};
   };
@@ -189,7 +189,7 @@ TEST_CASE("patching names the likeliest token after each text") {
   CHECK(result.clean_next.probability == Approx(1 / sum));
 }
 
-TEST_CASE("attribution says when the model does not choose what is taken apart") {
+TEST_CASE("attribution warns when the model does not choose the analysed token") {
   const auto gpt = random_gpt(three_layers());
   const auto best = likeliest_next(*gpt, kClean);
   const std::int32_t other = best == 4 ? 5 : 4;

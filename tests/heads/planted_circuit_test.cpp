@@ -254,7 +254,7 @@ double paths_margin(const Gpt& gpt, const PatchingTask& task,
 
 }  // namespace
 
-TEST_CASE("the planted circuit does its task", "[heads]") {
+TEST_CASE("the planted circuit solves its task", "[heads]") {
   const auto gpt = induction_model();
   const PatchingResult result = patch_heads(*gpt, kInduction);
   CHECK(result.strength() == TaskStrength::clear);
@@ -275,7 +275,7 @@ TEST_CASE("patching finds the planted heads, and no others", "[heads]") {
   CHECK(std::abs(patch_path(*gpt, kInduction, {{0, 1}, {1, 0}, Point::k}).recovered) < 0.02);
 }
 
-TEST_CASE("a circuit has the planted edges first", "[heads]") {
+TEST_CASE("the planted edges rank first in a circuit", "[heads]") {
   const auto gpt = induction_model();
   const CircuitResult result = find_circuit(*gpt, {kInduction}, {.steps = 20, .edges = 3});
   std::set<std::string> first;
@@ -287,7 +287,8 @@ TEST_CASE("a circuit has the planted edges first", "[heads]") {
   CHECK(result.faithfulness > 0.95);
 }
 
-TEST_CASE("the neurons that know a fact, and who asks them, come first", "[heads]") {
+TEST_CASE("the neurons that store a planted fact and the head that feeds them rank first",
+          "[heads]") {
   const auto gpt = memory_model();
   const PatchingResult result = patch_heads(*gpt, kRecall);
   CHECK(result.strength() == TaskStrength::clear);
@@ -300,7 +301,7 @@ TEST_CASE("the neurons that know a fact, and who asks them, come first", "[heads
   CHECK(edges_margin(*gpt, kRecall, {"embed>0.0.v", "0.0>mlp.1", "mlp.1>logits"}) > 10);
 }
 
-TEST_CASE("a head that speaks against what was said before comes first", "[heads]") {
+TEST_CASE("a head that suppresses earlier tokens ranks first", "[heads]") {
   const auto gpt = suppression_model();
   const PatchingResult result = patch_heads(*gpt, kSaidBefore);
   CHECK(result.strength() == TaskStrength::clear);
@@ -320,7 +321,7 @@ TEST_CASE("a head that speaks against what was said before comes first", "[heads
 }
 
 // In the tests above, planted scores are 10 times the largest other score.
-TEST_CASE("random models of these shapes have other parts first", "[heads]") {
+TEST_CASE("in random models of these shapes other parts rank first", "[heads]") {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     INFO(seed);
     const auto attention = two_layers(false);

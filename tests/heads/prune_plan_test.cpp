@@ -18,7 +18,7 @@ double loss_without(const Gpt& gpt, const std::vector<HeadId>& heads, const Toke
 
 }  // namespace
 
-TEST_CASE("a pruning plan removes heads one by one and tells the loss after each") {
+TEST_CASE("a pruning plan removes heads one by one and gives the loss after each") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   for (const PruneRanking ranking : {PruneRanking::ablation, PruneRanking::sensitivity}) {
@@ -37,7 +37,7 @@ TEST_CASE("a pruning plan removes heads one by one and tells the loss after each
   }
 }
 
-TEST_CASE("the first round removes the heads that the loss misses least") {
+TEST_CASE("the first round removes the heads whose ablation raises the loss least") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   std::vector<HeadEffect> effects = ablate_heads(*gpt, data).heads;
@@ -55,7 +55,7 @@ TEST_CASE("every layer keeps a head, whatever is asked for") {
   CHECK(prune_heads(*gpt, plan.heads)->config().n_head == 1);
 }
 
-TEST_CASE("pruning stops before the loss has risen too far") {
+TEST_CASE("pruning stops before the loss exceeds its limit") {
   const TokenDataset data = small_documents();
   const auto gpt = random_gpt(three_layers());
   const PrunePlan whole = plan_pruning(*gpt, data, {.rounds = 3});
@@ -68,7 +68,7 @@ TEST_CASE("pruning stops before the loss has risen too far") {
   CHECK(part.points[part.points.size() - 2].loss <= limit);
 }
 
-TEST_CASE("pruning plans refuse what makes no sense") {
+TEST_CASE("pruning plans refuse invalid options") {
   const auto gpt = random_gpt(three_layers());
   const TokenDataset data = small_documents();
   CHECK(mentions(error_of([&] { plan_pruning(*gpt, data, {.keep = 10}); }), {"keep", "0 to 9"}));

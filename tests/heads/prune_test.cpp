@@ -25,7 +25,7 @@ Tensor silenced_logits(const GptConfig& config, const HeadSet& heads) {
 
 }  // namespace
 
-TEST_CASE("a pruned model computes what the whole one does with those heads silent") {
+TEST_CASE("a pruned model computes the same as the whole model with those heads zeroed") {
   GptConfig config = three_layers();
   for (const bool bias : {true, false}) {
     for (const NormPosition norm : {NormPosition::pre, NormPosition::post}) {
@@ -56,7 +56,7 @@ TEST_CASE("pruning one by one equals pruning at once, under the same numbers") {
   CHECK(same_bits(logits_of(*second), logits_of(*both)));
 }
 
-TEST_CASE("a pruned model filled up again is a full-size one with the same logits") {
+TEST_CASE("filling up a pruned model gives a full-size model with the same logits") {
   const auto gpt = random_gpt(three_layers());
   const auto pruned = prune_heads(*gpt, {{0, 0}, {1, 1}, {1, 2}});
   const auto full = fill_up_heads(*pruned, 3);
@@ -66,7 +66,7 @@ TEST_CASE("a pruned model filled up again is a full-size one with the same logit
   check_close(logits_of(*full), logits_of(*pruned), 1e-12);
 }
 
-TEST_CASE("the heads of a layer cannot all go, nor heads that are not there") {
+TEST_CASE("pruning refuses to remove all heads of a layer and heads that do not exist") {
   const auto gpt = random_gpt(three_layers());
   CHECK(mentions(error_of([&] {
                    prune_heads(*gpt, {{1, 0}, {1, 1}, {1, 2}});
@@ -93,7 +93,7 @@ TEST_CASE("heads keep their numbers when others are pruned, again and again") {
   CHECK(prune_heads(*gpt, {{0, 2}, {1, 2}, {2, 2}})->config().head_numbers.empty());
 }
 
-TEST_CASE("what a head of a pruned model does is told under its number") {
+TEST_CASE("effects of a pruned model's heads are reported under the original numbers") {
   const auto gpt = random_gpt(three_layers());
   const TokenDataset data = small_documents();
   const auto pruned = prune_heads(*gpt, {{0, 0}, {1, 1}});
@@ -147,7 +147,7 @@ TEST_CASE("a pruned model of shared keys and norms of q and k is filled up to th
   }
 }
 
-TEST_CASE("a filled up model has all numbers, and heads whose number divides the width") {
+TEST_CASE("a filled-up model has no gaps in head numbers and a head count that divides the width") {
   GptConfig config = three_layers();
   config.n_head = 8;
   config.head_width = 4;  // 8 x 4 is more than the width of 12
@@ -160,7 +160,7 @@ TEST_CASE("a filled up model has all numbers, and heads whose number divides the
   check_close(logits_of(*full), logits_of(*pruned), 1e-12);
 }
 
-TEST_CASE("groups of keys that no pruning leaves cannot be filled up") {
+TEST_CASE("key groups that no pruning produces cannot be filled up") {
   GptConfig config = three_layers();
   config.key_groups = {{1, 2}, {1, 2}, {1, 2}};
   CHECK(mentions(error_of([&] { fill_up_heads(*random_gpt(config), 3); }),

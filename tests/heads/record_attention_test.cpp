@@ -191,7 +191,7 @@ TEST_CASE("documents of different lengths make a padded batch with zeros") {
   }
 }
 
-TEST_CASE("the maps of one document have no pads and fit the views") {
+TEST_CASE("the maps of one document have no pads and are accepted by the views") {
   const auto batch = record_attention_batch(model(), ByteTokenizer(), {"defghij", "a\xC3\xA9"});
   const AttentionMaps maps = batch.maps(1, "toy");
   CHECK(maps.title == "toy");
@@ -206,7 +206,7 @@ TEST_CASE("the maps of one document have no pads and fit the views") {
   CHECK_THROWS_AS(batch.maps(-1), Error);
 }
 
-TEST_CASE("recorded queries and keys explain the weights, pads are zeros") {
+TEST_CASE("recorded queries and keys give the recorded weights and pads are zeros") {
   const RecordedAttention recorded = record_attention_batch(
       model(), ByteTokenizer(), {"abcdef", "xyz"},
       {.heads = HeadSet::of_layers(model().heads(), {}, {0, 2}), .vectors = true});
@@ -288,7 +288,7 @@ double largest_softmax_error(const RecordedLayer& layer, Index length) {
 
 }  // namespace
 
-TEST_CASE("queries and keys of every kind of attention explain its weights") {
+TEST_CASE("queries and keys of every kind of attention give its weights") {
   for (const auto& [name, config] : scored_configs()) {
     CAPTURE(name);
     Gpt gpt(config);
@@ -326,7 +326,7 @@ TEST_CASE("key heads keep their numbers when others are pruned") {
   CHECK(contains(error_of([&] { keys(*pruned, "k.0.1"); }), "0 and 2 (others were pruned), got 1"));
 }
 
-TEST_CASE("keys of heads that were pruned without sharing keep the heads' numbers") {
+TEST_CASE("keys of pruned models without shared keys keep the heads' original numbers") {
   const auto pruned = prune_heads(model(), {{0, 1}});
   CHECK(pruned->heads().key_numbers_of(0) == std::vector<Index>{0, 2});
 }
@@ -377,7 +377,7 @@ TEST_CASE("layers with different numbers of heads are recorded each with its own
         }) == "heads: layer 0 has heads 0 to 0, got 0.1");
 }
 
-TEST_CASE("recording refuses what does not fit by name") {
+TEST_CASE("recording names the argument that it refuses") {
   const ByteTokenizer tokenizer;
   const auto error = [&](const std::vector<std::string>& texts,
                          const RecordAttentionOptions& options = {}) {
@@ -424,7 +424,7 @@ TEST_CASE("weights that are not numbers are refused") {
         "values too large");
 }
 
-TEST_CASE("the maps of a pruned model stand under the numbers that its heads had") {
+TEST_CASE("the maps of a pruned model keep the original numbers of its heads") {
   const auto pruned = prune_heads(model(), {{0, 0}, {1, 1}});
   const auto recorded = record_attention_batch(*pruned, ByteTokenizer(), {"abcd"});
   CHECK(recorded.layers[0].heads == std::vector<Index>{1, 2});
@@ -528,7 +528,7 @@ Vector softmax_of(Vector scores) {
 
 }  // namespace
 
-TEST_CASE("nine query heads on three key heads have the vectors and weights of plain loops") {
+TEST_CASE("nine query heads on three key heads give the same vectors and weights as plain loops") {
   const GroupedSizes sizes;
   const std::unique_ptr<Gpt> gpt = grouped_model();
   const std::vector<std::int32_t> ids{84, 104, 101, 32, 101};

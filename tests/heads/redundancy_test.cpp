@@ -56,7 +56,7 @@ TEST_CASE("the distance of two heads is the mean Jensen-Shannon distance of thei
   CHECK(distances.between(4, 4) == 0);
 }
 
-TEST_CASE("heads that do the same form a cluster, others do not", "[heads]") {
+TEST_CASE("heads with equal attention form a cluster and others do not", "[heads]") {
   const PlantedModel planted;
   Gpt twin(planted.model().config());
   copy_parameters(planted.model(), twin);
@@ -93,7 +93,7 @@ TEST_CASE("average linkage joins by the mean distance between clusters", "[heads
   CHECK(average_linkage(pairs, 4, 0.5) == Clusters{{0, 3}, {1, 2}});
 }
 
-TEST_CASE("distances are refused without anything to compare", "[heads]") {
+TEST_CASE("distances without queries to compare are refused", "[heads]") {
   const auto model = random_gpt(three_layers());
   CHECK(mentions(error_of([&] { head_distances(*model, {{1}}); }), {"at least 2 tokens"}));
   CHECK(mentions(error_of([&] {

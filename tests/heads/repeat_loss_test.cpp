@@ -24,7 +24,7 @@ double loss_at(const std::vector<double>& logits, Index vocabulary, Index row, I
 
 }  // namespace
 
-TEST_CASE("repeated tokens are a copy and the same again, behind what stands first") {
+TEST_CASE("repeated sequences are a start token followed by two equal copies") {
   const RepeatOptions options{
       .sequences = 1, .length = 5, .tokens = {3, 4, 8}, .first = 9, .seed = 4};
   const RepeatedTokens sequence = repeated_tokens(options, 20, 5, 0);

@@ -112,7 +112,7 @@ Matrix transposed(const Matrix& a) {
 
 }  // namespace
 
-TEST_CASE("eigenvalues of real matrices come out, also in complex pairs", "[kernels]") {
+TEST_CASE("eigenvalues of real matrices are correct also for complex pairs", "[kernels]") {
   auto values = kernels::eigenvalues({2, 1, 0, 3}, 2);
   std::sort(values.begin(), values.end(),
             [](const auto& a, const auto& b) { return a.real() < b.real(); });
@@ -128,8 +128,9 @@ TEST_CASE("eigenvalues of real matrices come out, also in complex pairs", "[kern
   CHECK(mentions(error_of([] { kernels::eigenvalues({1, 2, 3}, 2); }), {"eigenvalues", "3"}));
 }
 
-TEST_CASE("copying is 1 for a head that adds what it sees, -1 for one that takes it away",
-          "[heads]") {
+TEST_CASE(
+    "the copying score is 1 for a head that copies its tokens and -1 for one that suppresses them",
+    "[heads]") {
   const WeightScores opposite = weight_scores(*copying_model({1, 0, 0, 1}, {-3, 0, 0, -1}));
   CHECK(opposite.copying[0] == Approx(1));
   CHECK(opposite.copying[1] == Approx(-1));

@@ -46,7 +46,7 @@ std::vector<ArraySource> sources() {
 
 }  // namespace
 
-TEST_CASE("arrays that are read in pieces make the files of tensors") {
+TEST_CASE("arrays read in pieces give the same files as tensors") {
   const TemporaryFolder folder;
   for (const StoredFloats type :
        {StoredFloats::float32, StoredFloats::float16, StoredFloats::bfloat16}) {
@@ -62,7 +62,7 @@ TEST_CASE("arrays that are read in pieces make the files of tensors") {
   }
 }
 
-TEST_CASE("an array that cannot be read leaves no file, and says why") {
+TEST_CASE("an array that cannot be read leaves no file and gives an error with the reason") {
   const TemporaryFolder folder;
   std::vector<ArraySource> arrays = sources();
   arrays[2].read = [](Index, std::span<std::byte>) { fail("the disk is gone"); };

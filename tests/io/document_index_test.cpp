@@ -85,7 +85,8 @@ TEST_CASE("an index of documents has the bytes that Megatron-LM writes", "[io]")
   CHECK(document_index_path("a/b.bin") == "a/b.idx");
 }
 
-TEST_CASE("documents of a token file have ends, wherever the file has them", "[io]") {
+TEST_CASE("documents of a token file lie between end-of-text tokens wherever the file stores them",
+          "[io]") {
   const TokenSequences expected{{kEnd, 1, 2, kEnd}, {kEnd, 3, kEnd}, {kEnd, 4, 5, 6, kEnd}};
   for (const TokenDtype dtype : {TokenDtype::uint16, TokenDtype::uint32}) {
     const Shard shard(dtype);
@@ -111,7 +112,7 @@ TEST_CASE("documents of a token file have ends, wherever the file has them", "[i
   }
 }
 
-TEST_CASE("documents that end otherwise than the first are refused", "[io]") {
+TEST_CASE("documents that end with another token than the first are refused", "[io]") {
   const Shard shard;
   shard.write({{1, kEnd}, {2, 3}, {4, kEnd}});
   const TokenDataset dataset = shard.read();
@@ -120,7 +121,7 @@ TEST_CASE("documents that end otherwise than the first are refused", "[io]") {
       "a.bin: the document at token 2 ends with token 3, other documents in the file with 256"));
 }
 
-TEST_CASE("more documents than are looked at at once are read", "[io]") {
+TEST_CASE("an index of more documents than one read buffer holds is read", "[io]") {
   const Shard shard;
   std::vector<Ids> documents;
   for (std::int32_t d = 0; d < 40000; ++d) {
@@ -164,7 +165,7 @@ TEST_CASE("an index that is damaged or belongs to another file is refused", "[io
   CHECK(contains(error_of([&] { shard.read(); }), "a.idx"));
 }
 
-TEST_CASE("the documents of token files come when they are asked for", "[io]") {
+TEST_CASE("the documents of token files are read on demand", "[io]") {
   const Shard shard;
   shard.write({{1, kEnd}, {2, 3, kEnd}});
   const TextFile file{.path = shard.ids().string()};
@@ -179,7 +180,7 @@ TEST_CASE("the documents of token files come when they are asked for", "[io]") {
   CHECK_FALSE(read({.token_documents = true}).documents);
 }
 
-TEST_CASE("an index or a token file that changes under its reader is an error", "[io]") {
+TEST_CASE("an index or a token file that changes while it is read is an error", "[io]") {
   const Shard shard;
   shard.write({{1, kEnd}, {2, 3, kEnd}});
   const auto later = fs::last_write_time(shard.ids()) + std::chrono::seconds(1);
@@ -200,7 +201,8 @@ TEST_CASE("an index or a token file that changes under its reader is an error", 
   }
 }
 
-TEST_CASE("a folder of shards is its token files, by name, and those to evaluate on", "[io]") {
+TEST_CASE("a folder of shards is read as its token files sorted by name and its validation files",
+          "[io]") {
   const TemporaryFolder folder;
   for (const char* name : {"b_train_2.bin", "b_train_1.bin", ".hidden.bin", "b_train_1.idx"}) {
     write_bytes(folder / name, "ids");

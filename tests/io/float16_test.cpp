@@ -20,7 +20,7 @@ TEST_CASE("every half comes back from float32") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a float becomes the nearest half, the even one of two") {
+TEST_CASE("a float becomes the nearest half with ties to even") {
   int wrong = 0;
   for (std::uint32_t half = 0; half < 0x7BFF; ++half) {
     const float low = half_to_float(static_cast<std::uint16_t>(half));
@@ -35,7 +35,7 @@ TEST_CASE("a float becomes the nearest half, the even one of two") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("floats beyond the largest half are infinite and the least are zero") {
+TEST_CASE("floats beyond the largest half become infinite and the smallest become zero") {
   CHECK(float_to_half(65519.996F) == 0x7BFF);
   CHECK(float_to_half(65520.0F) == 0x7C00);
   CHECK(float_to_half(-std::numeric_limits<float>::max()) == 0xFC00);

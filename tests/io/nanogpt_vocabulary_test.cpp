@@ -66,7 +66,7 @@ TEST_CASE("meta.pkl of a single character and of more than a batch of them are r
   }
 }
 
-TEST_CASE("what is written for nanoGPT reads back as the tokenizer that it came from") {
+TEST_CASE("a vocabulary written for nanoGPT is read back as the same tokenizer") {
   const TemporaryFolder folder;
   for (const SpecialTokens place : {SpecialTokens::first, SpecialTokens::last}) {
     const CharTokenizer tokenizer({U'b', U'\uFFFD', U'a'}, place);

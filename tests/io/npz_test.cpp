@@ -164,7 +164,7 @@ TEST_CASE("an npz file stores a strided view in row-major order") {
   CHECK(read.to_vector() == std::vector<double>{1, 4, 2, 5, 3, 6});
 }
 
-TEST_CASE("an npz file does not take the place of a folder or a pipe") {
+TEST_CASE("an npz file does not replace a folder or a pipe") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
   for (const std::filesystem::path& path : {folder / "pipe", folder / "."}) {
@@ -342,7 +342,7 @@ TEST_CASE("an array with a right checksum but wrong content is refused") {
       "does not match its 0 bytes"));
 }
 
-TEST_CASE("names of axes stand beside the numbers, as NumPy's texts of four bytes a character") {
+TEST_CASE("names of axes are stored as NumPy texts of four bytes a character") {
   const TemporaryFolder folder;
   const NamedTensors tensors{{"a", Tensor::scalar(1)}};
   write_npz(folder / "a.npz", tensors, NamedTexts{{"axis", {"0.1", "하늘", ""}}, {"none", {}}});
@@ -372,7 +372,7 @@ TEST_CASE("names of axes stand beside the numbers, as NumPy's texts of four byte
   CHECK(contains(text_error(npy_text("<Ux", "False", "(3,)")), "strings that are empty"));
 }
 
-TEST_CASE("texts that are no list, or no characters, are refused by whoever reads them") {
+TEST_CASE("texts that are no list or no valid characters are refused when texts are read") {
   const TemporaryFolder folder;
   const auto error = [&](const Shape& shape, const std::string& element) {
     const std::string header = format_npy_header({.shape = shape, .characters = 1});

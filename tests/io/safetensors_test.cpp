@@ -66,7 +66,7 @@ TEST_CASE("a tiny safetensors file has the expected bytes") {
           "   " + std::string("\0\0\x80\x3F\0\0\0\xC0", 8));
 }
 
-TEST_CASE("larger elements come first in the file, else the order is kept") {
+TEST_CASE("larger elements come first in the file and otherwise the order is kept") {
   const TemporaryFolder folder;
   write_safetensors(folder / "a",
                     {{"mask", Tensor::ones({3}, DType::boolean)},
@@ -146,7 +146,7 @@ TEST_CASE("a strided view is written in row-major order") {
   CHECK(values_of<float>(read) == std::vector<float>{1, 4, 2, 5, 3, 6});
 }
 
-TEST_CASE("metadata that is null is none") {
+TEST_CASE("null metadata is read as no metadata") {
   const TemporaryFolder folder;
   const std::string header =
       R"({"__metadata__":null,"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})";
@@ -238,7 +238,7 @@ TEST_CASE("a boolean byte that is neither 0 nor 1 is refused") {
                  "tensor 't': element 2 is neither 0 nor 1"));
 }
 
-TEST_CASE("the header alone tells type, shape and place in the file") {
+TEST_CASE("type and shape and offset are read from the header alone") {
   const TemporaryFolder folder;
   write_bytes(folder / "a", file_bytes(R"({"b":{"dtype":"F16","shape":[2,1],"data_offsets":[3,7]},)"
                                        R"("a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]}})",
@@ -259,7 +259,7 @@ TEST_CASE("the header alone tells type, shape and place in the file") {
   CHECK(tensors[1].first == "b");
 }
 
-TEST_CASE("what could not be read again is not written") {
+TEST_CASE("tensors that could not be read back are not written") {
   const Tensor one = Tensor::scalar(1);
   CHECK(write_error({{"a", one}}) == "no Error");
   CHECK(contains(write_error({{"a", one}, {"a", one}}), "two tensors are named 'a'"));

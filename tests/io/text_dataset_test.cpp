@@ -55,7 +55,7 @@ class BeginTokenizer final : public Tokenizer {
 
 }  // namespace
 
-TEST_CASE("a text is a stream of ids, and one in parts the same as a whole", "[io]") {
+TEST_CASE("a text encoded in chunks gives the same ids as the whole text", "[io]") {
   REQUIRE(ByteTokenizer().end_of_text() == kEnd);
   const TokenDataset stream = read(file_of("a.txt", "ab\r\nc"));
   CHECK(stream.sequences == std::vector<TokenSequence>{ids_of("ab\nc")});
@@ -70,7 +70,7 @@ TEST_CASE("a text is a stream of ids, and one in parts the same as a whole", "[i
   CHECK(parts.token_count == static_cast<Index>(text.size()));
 }
 
-TEST_CASE("documents and JSON lines are documents between ends of text", "[io]") {
+TEST_CASE("documents and JSON Lines are separated by end-of-text tokens", "[io]") {
   const TokenDataset lines = read(file_of("a.txt", "a\n\nb\n"), {.split = {DocumentSplit::line}});
   CHECK(lines.documents);
   CHECK(lines.sequences == std::vector<TokenSequence>{{kEnd, 'a', kEnd}, {kEnd, 'b', kEnd}});
@@ -79,7 +79,7 @@ TEST_CASE("documents and JSON lines are documents between ends of text", "[io]")
   CHECK(json.sequences == lines.sequences);
 }
 
-TEST_CASE("documents begin as prompts of the model do", "[io]") {
+TEST_CASE("documents begin with the begin token if prompts of the model do", "[io]") {
   BeginTokenizer tokenizer;
   constexpr std::int32_t kBegin = BeginTokenizer::kBegin;
   const auto ids = [&](BeginToken begin, DocumentSplit mode) {
@@ -99,7 +99,8 @@ TEST_CASE("documents begin as prompts of the model do", "[io]") {
   CHECK(ids(BeginToken::automatic, DocumentSplit::none) == stream);
 }
 
-TEST_CASE("a separator that is spelled out is told, where it is not cut at", "[io]") {
+TEST_CASE("a separator spelled out in the text causes a warning unless the text is split there",
+          "[io]") {
   const std::string text = "one<|endoftext|>two";
   const std::vector<std::string> advice{
       "a.txt: '<|endoftext|>' in the text is read as plain text; --documents token splits the text "
@@ -137,7 +138,7 @@ TEST_CASE("names of special tokens in a text are read where the tokenizer reads 
   CHECK(warnings.empty());
 }
 
-TEST_CASE("tables that are read as plain text get one line", "[io]") {
+TEST_CASE("tables that are read as plain text get one line of warning", "[io]") {
   const auto check = [](const std::string& name, const std::string& text, const std::string& look) {
     const std::string line =
         name + ": looks like " + look +
@@ -165,7 +166,7 @@ TEST_CASE("tables that are read as plain text get one line", "[io]") {
   check("a.jsonl", "{\"text\": \"b\"}\n", "");
 }
 
-TEST_CASE("Hangul in single letters gets one line", "[io]") {
+TEST_CASE("Hangul in decomposed form gets one line of warning", "[io]") {
   const std::string decomposed = "\u1112\u1161\u11ab";
   const auto lines = [](const std::string& text) {
     return warnings_of("a.txt", text, DocumentSplit::none);
@@ -177,7 +178,7 @@ TEST_CASE("Hangul in single letters gets one line", "[io]") {
   CHECK(warnings_of("a.jsonl", "\"" + decomposed + "\"", DocumentSplit::none).size() == 1);
 }
 
-TEST_CASE("token files are a stream, whatever stands beside them", "[io]") {
+TEST_CASE("a token file without an index is one stream and is not split into documents", "[io]") {
   const TemporaryFolder folder;
   write_bytes(folder / "a.bin", std::string("a\0b\0", 4));
   const TextFile file{.path = (folder / "a.bin").string()};
@@ -188,7 +189,7 @@ TEST_CASE("token files are a stream, whatever stands beside them", "[io]") {
             "documents (.idx)");
 }
 
-TEST_CASE("files without a token are left out, unless there is no other", "[io]") {
+TEST_CASE("files without tokens are skipped unless there are no others", "[io]") {
   const TextFile empty = file_of("empty.txt", "");
   std::vector<std::string> warnings;
   CHECK(read_datasets({empty, file_of("a.txt", "a")}, {}, ByteTokenizer(), warnings).size() == 1);

@@ -47,7 +47,7 @@ class TextFolder {
 
 }  // namespace
 
-TEST_CASE("a name is a file, a folder, a pattern or several between commas", "[io]") {
+TEST_CASE("a name is a file or a folder or a pattern or a list with commas", "[io]") {
   const TextFolder folder;
   CHECK(folder.find({"b.txt", "a.txt"}) == Names{"b.txt", "a.txt"});
   CHECK(folder.find({"*.txt"}) == Names{"a,b.txt", "a.txt", "b.txt", "odd[1].txt"});
@@ -62,7 +62,7 @@ TEST_CASE("a name is a file, a folder, a pattern or several between commas", "[i
   CHECK(find_text_files({}).empty());
 }
 
-TEST_CASE("what a folder has besides texts is counted in one line", "[io]") {
+TEST_CASE("other files of a folder are counted in one line", "[io]") {
   const TextFolder folder;
   const auto warnings_of = [](const Names& names, std::string_view token_file = kTrainFile) {
     Names warnings;
@@ -91,7 +91,7 @@ TEST_CASE("what a folder has besides texts is counted in one line", "[io]") {
   CHECK(contains(warnings_of({folder.at("deep")}).at(0), "1 .a, 1 .b, 1 .bin, 3 others"));
 }
 
-TEST_CASE("texts beside token files are counted, their companions are not", "[io]") {
+TEST_CASE("ignored texts beside token files are counted except for companion files", "[io]") {
   const TextFolder folder;
   for (const char* name : {"train.bin", "val.bin", "meta.pkl", "train.idx", "prepare.py"}) {
     write_bytes(folder.at(name), "ids");
@@ -116,7 +116,7 @@ TEST_CASE("a folder with nanoGPT's files is its train.bin, or its val.bin", "[io
   CHECK(find_text_files({folder.at("train.bin")})[0].validation_paths.empty());
 }
 
-TEST_CASE("names of nothing are refused", "[io]") {
+TEST_CASE("names without a matching file are refused", "[io]") {
   const TextFolder folder;
   const auto refusal = [](const Names& names) { return error_of([&] { find_text_files(names); }); };
   CHECK(refusal({folder.at("none.txt")}) == folder.at("none.txt") + ": No such file or directory");
@@ -134,7 +134,7 @@ TEST_CASE("names of nothing are refused", "[io]") {
   CHECK(find_text_files({"-"})[0].name() == "standard input");
 }
 
-TEST_CASE("files are named by their first, and by two when there are two", "[io]") {
+TEST_CASE("a list of files is named by its first file or by both of two", "[io]") {
   const TextFile a{.path = "a"};
   const TextFile b{.path = "b"};
   CHECK(names_of({a}) == "a");
@@ -142,7 +142,7 @@ TEST_CASE("files are named by their first, and by two when there are two", "[io]
   CHECK(names_of({a, b, b}) == "a and 2 more");
 }
 
-TEST_CASE("a weight stands behind the last colon, unless the whole name is there", "[io]") {
+TEST_CASE("a weight follows the last colon unless a file has the whole name", "[io]") {
   const TemporaryFolder folder;
   const std::string a = (folder / "a.txt").string();
   write_bytes(a, "a");
@@ -168,7 +168,7 @@ TEST_CASE("a weight stands behind the last colon, unless the whole name is there
   check(a + ":2", a + ":2", 0);
 }
 
-TEST_CASE("weights of names have no common divisor, and names without one weigh 1", "[io]") {
+TEST_CASE("weights are divided by their greatest common divisor and default to 1", "[io]") {
   const TemporaryFolder folder;
   for (const char* name : {"a.txt", "b.txt", "c.txt"}) {
     write_bytes(folder / name, "text");

@@ -71,7 +71,7 @@ TEST_CASE("a byte order mark is removed and line ends of Windows become plain on
   CHECK(read_text_file(folder.file("a\r\n\r\nb\rc\r\r\n\r")) == "a\n\nb\rc\r\n\r");
 }
 
-TEST_CASE("a text file without text is refused") {
+TEST_CASE("an empty text file is refused") {
   const Folder folder;
   const std::string name = (folder.path / "x.txt").string();
   CHECK_THROWS_WITH(read_text_file(folder.file("")), name + ": is empty");
@@ -105,7 +105,7 @@ TEST_CASE("a text file that looks like CP949 is refused with the command that co
                     name + ": invalid UTF-8 at byte 6");
 }
 
-TEST_CASE("a path without a text file is refused in one line and never waited for") {
+TEST_CASE("a path that is no text file is refused in one line without waiting") {
   const Folder folder;
   const fs::path missing = folder.path / "none.txt";
   CHECK_THROWS_WITH(read_text_file(missing), missing.string() + ": No such file or directory");
@@ -192,7 +192,7 @@ std::string with_unified_line_ends(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("documents are the same wherever the border of what is read at once falls", "[io]") {
+TEST_CASE("documents are the same wherever a read buffer ends", "[io]") {
   for (int shift = 0; shift < 48; shift += 15) {
     const std::string bytes = long_text(shift);
     const std::string text = with_unified_line_ends(bytes);
@@ -212,7 +212,7 @@ TEST_CASE("documents are the same wherever the border of what is read at once fa
   }
 }
 
-TEST_CASE("a byte that is no text is counted from the beginning of the file", "[io]") {
+TEST_CASE("the position of an invalid byte is counted from the beginning of the file", "[io]") {
   const std::string bytes = "\xEF\xBB\xBF" + long_text(0) + "\xFFz";
   CHECK(error_of([&] { parts_of(file_of("a.txt", bytes), {}); }) ==
         "a.txt: invalid UTF-8 at byte " + std::to_string(bytes.size() - 2));
@@ -221,7 +221,7 @@ TEST_CASE("a byte that is no text is counted from the beginning of the file", "[
   CHECK(whole_of(file_of("a", "\xFF\xFE"), {.any_bytes = true}) == "\xFF\xFE");
 }
 
-TEST_CASE("each line of JSON lines is a document, however plain text is split", "[io]") {
+TEST_CASE("each line of a JSON Lines file is a document whatever the split of plain text", "[io]") {
   const std::string lines =
       "\xEF\xBB\xBF{\"id\": 1, \"text\": \"one\\n\\ntwo\"}\r\n\n\"three\"\n \n{\"text\": \"\"}\n"
       "{\"text\": \"\\uD55C<|endoftext|>\"}";
@@ -240,7 +240,7 @@ TEST_CASE("each line of JSON lines is a document, however plain text is split", 
   CHECK_FALSE(format.gives_documents(file_of("a.txt", "")));
 }
 
-TEST_CASE("JSON lines that cannot be used are refused by line", "[io]") {
+TEST_CASE("invalid JSON Lines are refused with their line number", "[io]") {
   const auto refusal = [](const std::string& lines) {
     return error_of([&] { parts_of(file_of("a.jsonl", lines), {}); });
   };
@@ -255,7 +255,7 @@ TEST_CASE("JSON lines that cannot be used are refused by line", "[io]") {
   CHECK(refusal("\"a\"\n\"\xFF\"") == "a.jsonl: invalid UTF-8 at byte 5");
 }
 
-TEST_CASE("compressed text is what was compressed, in one piece or several", "[io]") {
+TEST_CASE("compressed text of one or several parts is decompressed correctly", "[io]") {
   const std::string text = with_unified_line_ends(long_text(3));
   CHECK((whole_of(file_of("a.txt.gz", gzip(text)), {}) == text));
   CHECK((whole_of(file_of("a.txt.zst", zstandard(text)), {}) == text));
@@ -286,7 +286,7 @@ TEST_CASE("compressed data that is cut short or damaged is one error", "[io]") {
   }
 }
 
-TEST_CASE("hundreds of damaged compressed files are text or one error, never more", "[io]") {
+TEST_CASE("hundreds of damaged compressed files each give text or one error", "[io]") {
   std::mt19937 random(7);
   const std::string text = with_unified_line_ends(long_text(0)).substr(0, 20000);
   int refused = 0;
@@ -310,7 +310,9 @@ TEST_CASE("hundreds of damaged compressed files are text or one error, never mor
   CHECK(refused > 300);
 }
 
-TEST_CASE("a small file that becomes gigabytes is refused where a part must fit", "[io]") {
+TEST_CASE(
+    "a small compressed file with gigabytes of text is refused where a part must fit into memory",
+    "[io]") {
   std::string bomb;
   const std::string zeros = gzip(std::string(std::size_t{40} << 20, '\0'));
   for (int i = 0; i < 4; ++i) {
@@ -327,7 +329,7 @@ TEST_CASE("a small file that becomes gigabytes is refused where a part must fit"
   CHECK(contains(refusal(with_key("text")), "bomb.gz: line 1: longer than 134217728 bytes"));
 }
 
-TEST_CASE("documents of several files, and each stream as one", "[io]") {
+TEST_CASE("several files give their documents and every unsplit file gives one document", "[io]") {
   const TextFile lines = file_of("b.jsonl", "\"two\"\n\"\"\n\"3\"");
   CHECK(read_documents({file_of("a.txt", "one\n"), lines}, {}) == Texts{"one\n", "two", "3"});
   CHECK(error_of([] { read_documents({file_of("a.txt", "")}, {}); }) ==

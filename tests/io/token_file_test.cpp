@@ -95,7 +95,7 @@ TEST_CASE("a token file longer than one piece is read whole and in parts") {
   }
 }
 
-TEST_CASE("ids of 32 bits are known by every second half being 0, and it is said") {
+TEST_CASE("32-bit ids are detected because every second half is 0 and a note reports it") {
   const Written file;
   const TokenFile found =
       open_token_file(file.path(wide(kTen)), AnyTokenizer(10), TokenDtype::automatic);
@@ -107,7 +107,7 @@ TEST_CASE("ids of 32 bits are known by every second half being 0, and it is said
   CHECK(usual.note.empty());
 }
 
-TEST_CASE("a vocabulary above 65,536 means ids of 32 bits") {
+TEST_CASE("a vocabulary above 65536 means 32-bit ids") {
   const Written file;
   CHECK(token_dtype_for(65536) == TokenDtype::uint16);
   CHECK(token_dtype_for(65537) == TokenDtype::uint32);
@@ -122,7 +122,7 @@ TEST_CASE("a vocabulary above 65,536 means ids of 32 bits") {
       contains(file.error("abcdef", 128256), "6 bytes are not a whole number of 32-bit token ids"));
 }
 
-TEST_CASE("ids of 32 bits from a larger vocabulary are refused as such") {
+TEST_CASE("32-bit ids of a larger vocabulary are refused and named as such") {
   const Written file;
   Ids ids = kTen;
   ids[3] = 70000;
@@ -132,7 +132,7 @@ TEST_CASE("ids of 32 bits from a larger vocabulary are refused as such") {
   CHECK(contains(file.error(wide(ids), 65536), "token 3 has id 70000"));
 }
 
-TEST_CASE("a file whose width cannot be told is refused, but read as it is said to be") {
+TEST_CASE("a token file of unclear id width is refused unless the width is given") {
   const Written file;
   for (const std::string& bytes : {wide({5, 6}), std::string(64, '\0')}) {
     CHECK(contains(file.error(bytes, 10),
@@ -146,7 +146,7 @@ TEST_CASE("a file whose width cannot be told is refused, but read as it is said 
   CHECK(file.read(narrow({5}), 10) == Ids{5});
 }
 
-TEST_CASE("the header of llm.c says width and number of the ids") {
+TEST_CASE("the header of llm.c gives the width and number of the ids") {
   const Written file;
   CHECK(file.read(header(20240520, 1, 10) + narrow(kTen), 10) == kTen);
   CHECK(file.read(header(20240801, 7, 10) + wide(kTen), 10) == kTen);
@@ -163,7 +163,7 @@ TEST_CASE("the header of llm.c says width and number of the ids") {
                  "token 1 has id 9, but the tokenizer has the ids 0 to 8"));
 }
 
-TEST_CASE("a token file that does not fit is refused in one line") {
+TEST_CASE("an invalid token file is refused in one line") {
   const Written file;
   const std::string two = narrow({5, 9});
   CHECK(contains(file.error(two + "x", 10), "a.bin: 5 bytes are not a whole number of 16-bit"));
@@ -217,7 +217,7 @@ TEST_CASE("a token file that changes while it is in use is an error, not a signa
       contains_text("a.bin: changed while it was in use: another program has written"));
 }
 
-TEST_CASE("ids that meta.pkl beside them gives to other characters are refused") {
+TEST_CASE("ids are refused if meta.pkl beside them maps them to other characters") {
   const TemporaryFolder folder;
   const CharTokenizer other({U'a', U'b', U'c'}, SpecialTokens::last);
   write_nanogpt_vocabulary(folder / "meta.pkl", other);

@@ -109,7 +109,8 @@ void for_both_types(const Body& body) {
 
 }  // namespace
 
-TEST_CASE("activations follow their formulas, with a relative error that grows where they fade") {
+TEST_CASE(
+    "activations agree with their formulas and the relative error grows where values vanish") {
   with_each_variant([] {
     const std::vector<float> x = interesting<float>();
     for (const Activation activation : kAll) {
@@ -127,7 +128,7 @@ TEST_CASE("activations follow their formulas, with a relative error that grows w
   });
 }
 
-TEST_CASE("the slopes of activations are right to four units of one, where they cross zero too") {
+TEST_CASE("derivatives of activations are right to four units in the last place of 1") {
   with_each_variant([] {
     const std::vector<float> x = interesting<float>();
     for (const Activation activation : kAll) {
@@ -174,7 +175,7 @@ TEST_CASE("smooth activations end at zero on the left and at the identity on the
   });
 }
 
-TEST_CASE("what is not a number stays so through every activation") {
+TEST_CASE("NaN stays NaN through every activation") {
   for_both_types([]<class T>(T) {
     const std::vector<T> nothing{std::numeric_limits<T>::quiet_NaN()};
     for (const Activation activation : kAll) {

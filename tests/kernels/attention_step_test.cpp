@@ -86,7 +86,7 @@ TEST_CASE("a step of attention is the softmax of the scores times the values") {
   }
 }
 
-TEST_CASE("attention takes scores that exp alone could not") {
+TEST_CASE("attention works with scores whose plain exp would overflow") {
   const std::vector<float> query{1000};
   const std::vector<float> keys{1000, 999.9F, -1000};
   const std::vector<float> values{3, 5, 7};

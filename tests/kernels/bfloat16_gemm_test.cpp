@@ -88,7 +88,7 @@ TEST_CASE("bfloat16 products do not depend on the number of threads") {
   set_thread_count(before);
 }
 
-TEST_CASE("what follows a bfloat16 product sees every element of it once, and final") {
+TEST_CASE("the callback after a bfloat16 product sees every final element once") {
   const Product p{70, 70, 1100};
   with_each_tile_set([&](const Bfloat16Tiles& tiles) {
     Operands<float> operands(p);
@@ -109,7 +109,7 @@ TEST_CASE("what follows a bfloat16 product sees every element of it once, and fi
   });
 }
 
-TEST_CASE("a factor that is not a number shows in its row of a bfloat16 product alone") {
+TEST_CASE("a NaN factor changes only its row of a bfloat16 product") {
   const Product p{40, 33, 35};
   with_each_tile_set([&](const Bfloat16Tiles& tiles) {
     Operands<float> operands(p);

@@ -36,7 +36,7 @@ TEST_CASE("the first CPU variant is the best that the machine supports") {
   }
 }
 
-TEST_CASE("an unknown CPU variant is refused in one line with those there are") {
+TEST_CASE("an unknown CPU variant is refused in one line that lists the known ones") {
   CHECK(mentions(error_of([] { set_cpu_variant("v5"); }),
                  {"[cpu_variant]", "baseline, v2, v3 or v4", "'v5'"}));
   CHECK(mentions(error_of([] { set_cpu_variant(""); }), {"got ''"}));

@@ -143,7 +143,7 @@ TEST_CASE("narrow panels and short strips keep C, scale and bias over several bl
   }
 }
 
-TEST_CASE("rows that lie a multiple of 1,024 elements apart are multiplied right") {
+TEST_CASE("rows at distances of multiples of 1024 elements are multiplied correctly") {
   for (const int flips : {0, 1, 2, 3}) {
     check_types_on_all(product_of_size({100, 100, 100}, {.gap = 924}, flips));
     check_types_on_all(product_of_size({15, 15, 15}, {.alpha = 2, .beta = 1, .gap = 1009}, flips));
@@ -151,7 +151,7 @@ TEST_CASE("rows that lie a multiple of 1,024 elements apart are multiplied right
   }
 }
 
-TEST_CASE("gemm calls after once for every element, when it is final") {
+TEST_CASE("gemm calls `after` once for every final element") {
   const auto check = [](const Size& size, const Product& task, int flips) {
     const Product p = product_of_size(size, task, flips);
     INFO(description(p));

@@ -95,7 +95,7 @@ TEST_CASE("gemm with beta 0 does not read C, not even NaN") {
   }
 }
 
-TEST_CASE("gemm lets NaN of its operands through") {
+TEST_CASE("gemm passes NaN of its operands on") {
   Operands<double> operands({.m = 3, .n = 3, .k = 3});
   operands.a[4] = std::numeric_limits<double>::quiet_NaN();
   kernels::gemm(gemm_of({.m = 3, .n = 3, .k = 3}, operands));

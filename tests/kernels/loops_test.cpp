@@ -165,7 +165,7 @@ TEST_CASE("exp_shifted replaces a row and returns its sum") {
   });
 }
 
-TEST_CASE("softmax_backward scales what a probability differs from the row's sum") {
+TEST_CASE("softmax_backward multiplies probabilities by the gradient less the row's sum") {
   for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
     const std::vector<T> p{T(0.5), T(0.25), T(0.25), T{0}};
     std::vector<T> s{T{1}, T{2}, T{-2}, T{9}};
@@ -174,7 +174,7 @@ TEST_CASE("softmax_backward scales what a probability differs from the row's sum
   });
 }
 
-TEST_CASE("layer_norm normalises a row and gives its statistics back") {
+TEST_CASE("layer_norm normalises a row and returns its statistics") {
   for_all_loops([]<class T>(const Loops<T>& loops, double tolerance) {
     const std::vector<T> x{T{1}, T{2}, T{3}, T{6}};
     const std::vector<T> gain{T{1}, T{2}, T{1}, T{-1}};
@@ -200,7 +200,7 @@ TEST_CASE("layer_norm_backward gives the gradients of every length") {
   });
 }
 
-TEST_CASE("layer_norm keeps its precision beside a large mean") {
+TEST_CASE("layer_norm keeps its precision when the mean is large") {
   std::vector<float> x;
   for (int i = 0; i < 64; ++i) {
     x.push_back(1000.0F + static_cast<float>(i % 2));

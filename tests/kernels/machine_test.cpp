@@ -21,7 +21,7 @@ TEST_CASE("the number of threads can be set and read") {
   CHECK(thread_count() == before);
 }
 
-TEST_CASE("a number of threads that makes no sense is refused") {
+TEST_CASE("an invalid number of threads is refused") {
   CHECK(mentions(error_of([] { set_thread_count(0); }), {"[threads]", "1", "1024", "got 0"}));
   CHECK(mentions(error_of([] { set_thread_count(-3); }), {"got -3"}));
   CHECK(mentions(error_of([] { set_thread_count(1025); }), {"got 1025"}));
@@ -67,7 +67,7 @@ TEST_CASE("the default number of threads follows OMP_NUM_THREADS up to the CPUs 
   CHECK(default_with("2") == std::min(available_cpus(), 2));
 }
 
-TEST_CASE("the default number of threads is one a core without a sensible OMP_NUM_THREADS") {
+TEST_CASE("without a valid OMP_NUM_THREADS the default is one thread per core") {
   const int cores = default_with(nullptr);
   CHECK(cores >= 1);
   CHECK(cores <= available_cpus());

@@ -128,7 +128,7 @@ TEST_CASE("the bits of a product do not depend on its neighbours") {
   });
 }
 
-TEST_CASE("a number far from its neighbours costs those 2^-15 of it, beside int8 weights") {
+TEST_CASE("with int8 weights an outlier costs its neighbours an error of 2^-15 of its size") {
   constexpr Index kColumns = 64;
   std::vector<float> x(kColumns, 1.0F);
   x[5] = 60000;  // in the same block as 31 ones
@@ -140,7 +140,7 @@ TEST_CASE("a number far from its neighbours costs those 2^-15 of it, beside int8
   CHECK(multiply(PanelFormat::int8, panels, 1, kColumns, x)[0] == Approx(64).epsilon(1e-6));
 }
 
-TEST_CASE("what is no number in a vector is seen in its products alone, with any weights") {
+TEST_CASE("NaN in a vector changes only the vector's own products for any weight format") {
   constexpr Index kColumns = 70;
   for (const PanelFormat format : kFormats) {
     const Tensor panels = pack(format, gaussians(kPanelRows * kColumns, 8), kPanelRows, kColumns);
@@ -155,7 +155,7 @@ TEST_CASE("what is no number in a vector is seen in its products alone, with any
   }
 }
 
-TEST_CASE("tiny and huge vectors meet int8 weights as any others do") {
+TEST_CASE("tiny and huge vectors are multiplied by int8 weights with the usual precision") {
   constexpr Index kColumns = 32;
   const Tensor panels = pack(PanelFormat::int8, std::vector<float>(kPanelRows * kColumns, 1.0F),
                              kPanelRows, kColumns);
@@ -167,7 +167,7 @@ TEST_CASE("tiny and huge vectors meet int8 weights as any others do") {
   CHECK(multiply(PanelFormat::int8, panels, 1, kColumns, std::vector<float>(kColumns, 0))[0] == 0);
 }
 
-TEST_CASE("instructions for whole numbers change no bit") {
+TEST_CASE("integer instructions change no bit") {
   if (!kernels::has_vnni()) {
     return;
   }
@@ -232,7 +232,7 @@ TEST_CASE("rounding packed weights again changes next to nothing") {
   }
 }
 
-TEST_CASE("a weight that is not a number is seen in the product") {
+TEST_CASE("a NaN weight gives a NaN product") {
   for (const PanelFormat format : kFormats) {
     std::vector<float> weights = gaussians(16 * 40, 6);
     weights[3 * 40 + 35] = std::numeric_limits<float>::quiet_NaN();

@@ -68,7 +68,7 @@ TEST_CASE("chunk_count covers the last, smaller chunk") {
   CHECK(kernels::chunk_count(11, 10) == 2);
 }
 
-TEST_CASE("SingleThreadScope keeps a thread to itself and lets go again") {
+TEST_CASE("SingleThreadScope limits a thread to serial loops until it ends") {
   const ThreadScope scope(3);
   {
     const kernels::SingleThreadScope single;
@@ -79,7 +79,7 @@ TEST_CASE("SingleThreadScope keeps a thread to itself and lets go again") {
   CHECK(thread_count() == 3);
 }
 
-TEST_CASE("OpenMpThreadScope holds OpenMP to some threads and lets go again") {
+TEST_CASE("OpenMpThreadScope limits the number of OpenMP threads until it ends") {
   const int before = kernels::openmp_thread_count();
   {
     const kernels::OpenMpThreadScope scope(before + 2);
@@ -118,7 +118,7 @@ std::optional<int> taken_by_other(Index held) {
 
 }  // namespace
 
-TEST_CASE("while a thread is held up in a chunk, the others take all that is left") {
+TEST_CASE("while one thread is delayed in a chunk the others take all remaining chunks") {
   const ThreadScope scope(2);
   for (const Index held : {0, 1}) {
     std::optional<int> taken;
@@ -130,7 +130,7 @@ TEST_CASE("while a thread is held up in a chunk, the others take all that is lef
   }
 }
 
-TEST_CASE("loops end with many more threads than CPUs") {
+TEST_CASE("loops finish with many more threads than CPUs") {
   const ThreadScope scope(100);
   std::atomic<Index> items{0};
   for (int loop = 0; loop < 50; ++loop) {
@@ -213,7 +213,7 @@ TEST_CASE("every member of a team runs once and has a share of its own") {
   }
 }
 
-TEST_CASE("a team has all its members once they have come") {
+TEST_CASE("a team reaches its full size once all threads have arrived") {
   const ThreadScope scope(3);
   Index size = 1;
   while (size < 3) {
@@ -227,7 +227,7 @@ TEST_CASE("a team has all its members once they have come") {
   CHECK(size == 3);
 }
 
-TEST_CASE("a barrier shows each member what the others did before") {
+TEST_CASE("after a barrier each member sees what the others wrote before it") {
   const ThreadScope scope(3);
   std::vector<Index> numbers(3);
   std::atomic<int> wrong{0};

@@ -52,7 +52,7 @@ TEST_CASE("hardware threads of one core count once, and only those the process m
   CHECK(machine.cores({4, 5, 7}) == 3);
 }
 
-TEST_CASE("siblings may come as ranges") {
+TEST_CASE("sibling lists may contain ranges") {
   FakeMachine machine;
   for (int cpu = 0; cpu < 8; ++cpu) {
     machine.siblings(cpu, cpu < 4 ? "0-1,2-3" : "4-7");
@@ -61,13 +61,13 @@ TEST_CASE("siblings may come as ranges") {
   CHECK(machine.cores({3, 7}) == 2);
 }
 
-TEST_CASE("a machine that tells nothing has as many cores as CPUs, and at least one") {
+TEST_CASE("a machine without topology files has as many cores as CPUs and at least one") {
   const FakeMachine machine;
   CHECK(machine.cores(kEight) == 8);
   CHECK(machine.cores({}) == 1);
 }
 
-TEST_CASE("sibling lists that make no sense leave their CPU a core of its own") {
+TEST_CASE("a CPU with an invalid sibling list counts as a core of its own") {
   FakeMachine machine;
   machine.siblings(0, "").siblings(1, "x-y").siblings(2, "-1").siblings(3, "7-3");
   machine.siblings(4, "0").siblings(5, std::string(100000, ',')).siblings(6, "6-");
@@ -91,7 +91,7 @@ TEST_CASE("the CPU time of a version 2 control group limits the cores, rounded u
   CHECK(machine.cores({0, 1}) == 2);
 }
 
-TEST_CASE("groups around the own one limit too") {
+TEST_CASE("parent control groups limit the cores too") {
   FakeMachine machine;
   machine.process_group("0::/jobs/one\n").group_file("jobs/one/cpu.max", "400000 100000\n");
   machine.group_file("jobs/cpu.max", "300000 100000\n");
@@ -100,7 +100,7 @@ TEST_CASE("groups around the own one limit too") {
   CHECK(machine.cores(kEight) == 1);
 }
 
-TEST_CASE("inside a container the top of the tree is the own group, whatever the path says") {
+TEST_CASE("inside a container the root of the group tree is the own group whatever the path") {
   FakeMachine machine;
   machine.process_group("0::/docker/0123456789abcdef\n").group_file("cpu.max", "150000 100000\n");
   CHECK(machine.cores(kEight) == 2);
@@ -121,13 +121,13 @@ TEST_CASE("the CPU quota of a version 1 control group limits the cores") {
   CHECK(machine.cores(kEight) == 1);
 }
 
-TEST_CASE("a version 2 tree beside version 1 is looked at as well") {
+TEST_CASE("a version 2 group tree beside version 1 is also read") {
   FakeMachine machine;
   machine.process_group("1:cpuset:/\n0::/a\n").group_file("unified/a/cpu.max", "200000 100000");
   CHECK(machine.cores(kEight) == 2);
 }
 
-TEST_CASE("control group files that make no sense limit nothing") {
+TEST_CASE("invalid control group files limit nothing") {
   for (const char* contents :
        {"", "\n", "fast", "100000", "0 100000", "100000 0", "-5 100000", "1e5 100000", "100000 x",
         "99999999999999999999999 100000", "max max"}) {

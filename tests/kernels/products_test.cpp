@@ -58,7 +58,7 @@ double relative_difference(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-TEST_CASE("products are chosen by name, and the description tells who computes them") {
+TEST_CASE("the library of matrix products is chosen by name and described") {
   const ProductsScope restored(kernels::Products::automatic);
   CHECK(products_name() == "auto");
   for (const char* name : {"own", "blas", "auto"}) {
@@ -76,7 +76,7 @@ TEST_CASE("products are chosen by name, and the description tells who computes t
   CHECK(machine_description().ends_with(", products by " + kernels::blas_description()));
 }
 
-TEST_CASE("auto takes own tiles where they are fast, and OpenBLAS elsewhere") {
+TEST_CASE("auto chooses Headlight's products where they are fast and OpenBLAS elsewhere") {
   with_each_variant([] {
     const bool fast = kernels::gemm_tiles<float>().fast;
     {
@@ -94,7 +94,7 @@ TEST_CASE("auto takes own tiles where they are fast, and OpenBLAS elsewhere") {
   });
 }
 
-TEST_CASE("own products and those of OpenBLAS agree within rounding, forward and backward") {
+TEST_CASE("Headlight's products and OpenBLAS agree within rounding forward and backward") {
   for (const DType dtype : {DType::float32, DType::float64}) {
     const double tolerance = dtype == DType::float32 ? 5e-5 : 1e-13;
     const ProductsScope own(kernels::Products::own);
@@ -111,7 +111,7 @@ TEST_CASE("own products and those of OpenBLAS agree within rounding, forward and
   }
 }
 
-TEST_CASE("own products and those of OpenBLAS have the same bits with 1, 2 and 5 threads") {
+TEST_CASE("Headlight's products and OpenBLAS each give the same bits with 1 and 2 and 5 threads") {
   with_each_engine([] {
     const auto with_threads = [](int threads) {
       const ThreadScope scope(threads);

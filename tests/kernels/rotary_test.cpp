@@ -29,7 +29,7 @@ TEST_CASE("cosine and sine are right to a unit in the last place, for small and 
   CHECK(kernels::cosine_and_sine(0).sine == 0);
 }
 
-TEST_CASE("a row is turned by the angles of its position, in either style, and the rest passes") {
+TEST_CASE("rotary embeddings rotate a row in both styles and leave the other elements unchanged") {
   const double pi = std::numbers::pi;
   const std::vector<float> frequencies{static_cast<float>(pi / 4), static_cast<float>(pi / 12)};
   with_each_variant([&] {
@@ -54,7 +54,7 @@ TEST_CASE("a row is turned by the angles of its position, in either style, and t
   });
 }
 
-TEST_CASE("a row is turned in place and back, with more pairs than are computed together") {
+TEST_CASE("a row of many pairs is rotated in place and back") {
   std::vector<float> frequencies;
   std::vector<float> x;
   for (int i = 0; i < 100; ++i) {

@@ -219,7 +219,7 @@ TEST_CASE("tanh in float keeps signs and tiny numbers and ends at one") {
   });
 }
 
-TEST_CASE("log in float knows its poles and denormal numbers") {
+TEST_CASE("log in float is right at zero and infinity and for denormal numbers") {
   with_each_variant([] {
     const auto log = [](float x) { return value_of(&Loops<float>::log, x); };
     CHECK(log(0) == -kInfinity);

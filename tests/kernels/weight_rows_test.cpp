@@ -38,7 +38,7 @@ double entropy_of(const std::vector<double>& row) {
 
 }  // namespace
 
-TEST_CASE("a row of weights is summed up as its definitions say") {
+TEST_CASE("the statistics of a row of weights agree with their definitions") {
   for (const Index count : {1, 2, 7, 8, 9, 40, 321}) {
     const std::vector<float> row = weights(count, 5);
     const float limit = row[0];
@@ -62,7 +62,7 @@ TEST_CASE("a row of weights is summed up as its definitions say") {
   }
 }
 
-TEST_CASE("the entropy of what lies between two rows is that of their mean") {
+TEST_CASE("the entropy between two rows is the entropy of their mean") {
   for (const Index count : {1, 7, 8, 9, 321}) {
     const std::vector<float> a = weights(count, 5);
     const std::vector<float> b = weights(count, 6);

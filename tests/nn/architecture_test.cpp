@@ -39,8 +39,8 @@ TEST_CASE("the listed weights are those of the model") {
   GptConfig config = small();
   SECTION("of GPT-2") {}
   SECTION("without biases") { config.bias = false; }
-  SECTION("with a head of its own") { config.tie_weights = false; }
-  SECTION("with the norms behind") { config.norm = NormPosition::post; }
+  SECTION("with an untied output head") { config.tie_weights = false; }
+  SECTION("with post-norm") { config.norm = NormPosition::post; }
   SECTION("with pruned heads") {
     config.heads_per_layer = {2, 1, 2};
     config.head_width = 5;
@@ -54,7 +54,8 @@ TEST_CASE("weights of a configuration that does not validate are refused") {
   CHECK_THROWS_WITH(weights_of(config), contains_text("expected a divisor of n_embd 6, got 4"));
 }
 
-TEST_CASE("a training step costs 6 FLOPs a weight and token and 12 H D a visible pair", "[nn]") {
+TEST_CASE("a training step costs 6 FLOPs per weight and token and 12 H D per visible pair",
+          "[nn]") {
   GptConfig config{
       .vocab_size = 11, .block_size = 8, .n_layer = 2, .n_head = 2, .n_embd = 16, .bias = false};
   // Weights in products: 2 layers x 12 x 16^2 + 11 x 16 = 6320. Sequences of 8, 1 and 3 tokens have
@@ -86,7 +87,7 @@ TEST_CASE("pruned heads cost nothing", "[nn]") {
   CHECK_THROWS_AS(training_flops(config, {0, 8}), Error);
 }
 
-TEST_CASE("the table tells which weights are multiplied, and which belong to heads", "[nn]") {
+TEST_CASE("the list of weights marks those in products and those of heads", "[nn]") {
   GptConfig config = small();
   std::vector<std::string> looked_up;
   std::vector<std::string> of_heads;
@@ -106,7 +107,7 @@ TEST_CASE("the table tells which weights are multiplied, and which belong to hea
   CHECK(weights_of(config).back().multiplied);
 }
 
-TEST_CASE("a token of a whole block costs what a step costs, without the future's saving", "[nn]") {
+TEST_CASE("the FLOPs of a token in a full block count attention to all positions", "[nn]") {
   const GptConfig config = small();
   // Each token of the block attends to all T tokens instead of the (T + 1) / 2 visible on average.
   const double pairs = 12.0 * 3 * 6 * 7;

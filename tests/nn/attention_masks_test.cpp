@@ -151,7 +151,7 @@ TEST_CASE("all masks that are given apply together") {
   }
 }
 
-TEST_CASE("a query that may see nothing gets zeros before the output projection") {
+TEST_CASE("a query without visible keys gets zeros before the output projection") {
   const Setting setting;
   make_projection_identity(setting.attention);
   Tensor mask = Tensor::zeros({kQueries, kKeys}, DType::boolean);
@@ -167,7 +167,7 @@ TEST_CASE("a query that may see nothing gets zeros before the output projection"
   }
 }
 
-TEST_CASE("a query that may see nothing sends no gradient and no NaN anywhere") {
+TEST_CASE("a query without visible keys sends no gradient and no NaN") {
   Setting setting;
   make_projection_identity(setting.attention);
   setting.query.set_requires_grad();
@@ -190,7 +190,7 @@ TEST_CASE("a query that may see nothing sends no gradient and no NaN anywhere") 
   }
 }
 
-TEST_CASE("when nothing may be seen at all every gradient but the output bias's is zero") {
+TEST_CASE("if all keys are hidden every gradient except that of the output bias is zero") {
   Setting setting;
   setting.query.set_requires_grad();
   setting.key.set_requires_grad();
@@ -212,7 +212,7 @@ TEST_CASE("when nothing may be seen at all every gradient but the output bias's 
   }
 }
 
-TEST_CASE("hidden keys and values collect no gradient whatever they hold") {
+TEST_CASE("hidden keys and values receive no gradient whatever their values") {
   Setting setting;
   setting.key.set_requires_grad();
   setting.value.set_requires_grad();

@@ -114,7 +114,7 @@ TEST_CASE("remove_padding refuses a pad before a token") {
                     "expected right padding");
 }
 
-TEST_CASE("remove_padding refuses tensors and lengths that do not belong together") {
+TEST_CASE("remove_padding refuses tensors and lengths that contradict each other") {
   PaddedBatch padded = small_padded();
   padded.lengths = {3, 2};
   CHECK_THROWS_WITH(remove_padding(padded),

@@ -27,7 +27,7 @@ double largest_difference(std::span<const float> logits, const Tensor& expected,
 
 }  // namespace
 
-TEST_CASE("every combination of keys has the gradients that differences have", "[nn]") {
+TEST_CASE("gradients agree with finite differences under every configuration", "[nn]") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
@@ -47,7 +47,7 @@ TEST_CASE("every combination of keys has the gradients that differences have", "
   }
 }
 
-TEST_CASE("every combination of keys generates from its cache what the whole text gives", "[nn]") {
+TEST_CASE("generation with a cache equals a full pass under every configuration", "[nn]") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));
@@ -73,7 +73,7 @@ TEST_CASE("every combination of keys generates from its cache what the whole tex
   }
 }
 
-TEST_CASE("every combination of keys has the same bits at any number of threads", "[nn]") {
+TEST_CASE("results have the same bits at any number of threads under every configuration", "[nn]") {
   for (int number = 0; number < kDraws; ++number) {
     const GptConfig config = drawn_config(number);
     INFO(described(number, config));

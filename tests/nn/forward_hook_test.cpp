@@ -85,14 +85,14 @@ Tensor loss_with(const Gpt& gpt, ForwardHook* hook) {
 
 }  // namespace
 
-TEST_CASE("a hook sees the heads of every layer once and changes nothing by looking") {
+TEST_CASE("a hook sees the heads of every layer once and reading them changes nothing") {
   const Gpt gpt(small_config(), 3, DType::float64);
   Gates open(1, doubles({1, 1}, {2}));
   CHECK(loss_with(gpt, &open).item() == loss_with(gpt, nullptr).item());
   CHECK(open.layers() == std::vector<Index>{0, 1, 2});
 }
 
-TEST_CASE("closing a head's gate equals zeros in its rows of c_proj") {
+TEST_CASE("a head gate of 0 equals zeros in the head's rows of c_proj") {
   const Gpt gpt(small_config(), 3, DType::float64);
   randomize(gpt, 5);
   Gates closed(1, doubles({0, 1}, {2}));
@@ -106,7 +106,7 @@ TEST_CASE("closing a head's gate equals zeros in its rows of c_proj") {
   CHECK(gated == Approx(loss_with(gpt, nullptr).item()).epsilon(1e-12));
 }
 
-TEST_CASE("the gradient of a gate is the change of the loss with it") {
+TEST_CASE("the gradient of a head gate agrees with finite differences of the loss") {
   const Gpt gpt(small_config(), 3, DType::float64);
   randomize(gpt, 5);
   const Tensor gates = leaf(doubles({1, 1}, {2}));
@@ -130,7 +130,7 @@ TEST_CASE("a hook that returns another shape is refused") {
                  {"ForwardHook", "blocks.0.attn.hook_z", "[8, 2, 3]"}));
 }
 
-TEST_CASE("a forward pass that goes on from any layer gives the bits of the whole one") {
+TEST_CASE("a forward pass resumed at any layer gives the same bits as the whole pass") {
   for (const NormPosition norm : {NormPosition::pre, NormPosition::post}) {
     GptConfig config = small_config();
     config.norm = norm;
@@ -146,7 +146,7 @@ TEST_CASE("a forward pass that goes on from any layer gives the bits of the whol
   }
 }
 
-TEST_CASE("a hook comes by every point of a layer, in order, with its shape", "[nn]") {
+TEST_CASE("a hook visits every point of a layer in order and with its shape", "[nn]") {
   const Gpt gpt(small_config(), 3);
   Watcher watcher;
   gpt.logits(small_batch(), {.hook = &watcher});
@@ -178,7 +178,7 @@ TEST_CASE("a hook comes by every point of a layer, in order, with its shape", "[
                                  "logits [8, 13]"});
 }
 
-TEST_CASE("queries and keys that are turned have points of their own", "[nn]") {
+TEST_CASE("rotated queries and keys have points of their own", "[nn]") {
   GptConfig config = small_config();
   config.position = PositionKind::rope;
   config.head_width = 4;
@@ -193,7 +193,7 @@ TEST_CASE("queries and keys that are turned have points of their own", "[nn]") {
                                  "blocks.0.attn.hook_rot_k [8, 1, 4]"});
 }
 
-TEST_CASE("a hook is told the tokens and positions of the rows that it sees", "[nn]") {
+TEST_CASE("a hook gets the tokens and positions of the rows that it sees", "[nn]") {
   class Rows : public ForwardHook {
    public:
     void begin(const Batch& rows) override { rows_ = rows; }
@@ -229,7 +229,7 @@ TEST_CASE("a hook is told the tokens and positions of the rows that it sees", "[
   CHECK(hook.text == "6@3 in 1; 6@3 in 1; ");
 }
 
-TEST_CASE("looking changes no bit, but for patterns, which take whole matrices", "[nn]") {
+TEST_CASE("reading points changes no bit unless the point splits a fused op", "[nn]") {
   for (const GptConfig& config : configs_of_all_kinds()) {
     const Gpt gpt(config, 3);
     randomize(gpt, 5);
@@ -247,7 +247,7 @@ TEST_CASE("looking changes no bit, but for patterns, which take whole matrices",
   }
 }
 
-TEST_CASE("a recorder sees the patterns of text behind a cache", "[nn]") {
+TEST_CASE("a recorder gets the attention patterns of text that continues a cache", "[nn]") {
   const Gpt gpt(small_config(), 3);
   randomize(gpt, 5);
   Recorder whole;
@@ -263,7 +263,7 @@ TEST_CASE("a recorder sees the patterns of text behind a cache", "[nn]") {
   }
 }
 
-TEST_CASE("the gradient of a change of patterns is the change of the loss with it", "[nn]") {
+TEST_CASE("the gradient of changed patterns agrees with finite differences of the loss", "[nn]") {
   class Scale : public ForwardHook {
    public:
     explicit Scale(Tensor factor) : factor_(std::move(factor)) {}
@@ -288,7 +288,7 @@ TEST_CASE("the gradient of a change of patterns is the change of the loss with i
   check_values(factor.grad(), {(loss_at(1 + kStep) - loss_at(1 - kStep)) / (2 * kStep)}, 1e-8);
 }
 
-TEST_CASE("what a hook throws during a step reaches the caller, and the cache has not grown",
+TEST_CASE("an exception of a hook during a step reaches the caller and the cache stays unchanged",
           "[nn]") {
   const ThreadScope scope(2);
   const Gpt gpt(small_config(), 3);
@@ -307,8 +307,7 @@ TEST_CASE("what a hook throws during a step reaches the caller, and the cache ha
   CHECK_NOTHROW(decoder.step({&item, 1}));
 }
 
-TEST_CASE("behind every layer others may compute with the model, and the pass ends as it would",
-          "[nn]") {
+TEST_CASE("other computations between the layers of a pass do not change its result", "[nn]") {
   Gpt gpt(small_config(), 3);
   const NoGrad no_grad;
   randomize(gpt, 5);

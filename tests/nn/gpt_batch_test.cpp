@@ -101,7 +101,7 @@ TEST_CASE("changing a token of a long sequence changes no logits before it, bit 
   }
 }
 
-TEST_CASE("a sequence of a batch gets the logits it gets alone") {
+TEST_CASE("a sequence gets the same logits in a batch as alone") {
   for (const NormPosition position : {NormPosition::pre, NormPosition::post}) {
     GptConfig config = small_config();
     config.norm = position;
@@ -176,14 +176,14 @@ TEST_CASE("a document of one token adds nothing to the loss and gradients of oth
   CHECK_FALSE(all_zero(rows(wte, 62, 1)));
 }
 
-TEST_CASE("eight documents at once give the loss and gradients of one by one, in float32") {
+TEST_CASE("eight documents at once give the same loss and gradients as one by one in float32") {
   Gpt gpt(small_config(), 3);
   const Differences differences = compare_accumulation(gpt);
   CHECK(differences.loss < 1e-6);
   CHECK(differences.gradients < 1e-6);
 }
 
-TEST_CASE("eight documents at once give the loss and gradients of one by one, in float64") {
+TEST_CASE("eight documents at once give the same loss and gradients as one by one in float64") {
   Gpt gpt(small_config(), 3, kDouble);
   randomize(gpt, 61);
   const Differences differences = compare_accumulation(gpt);
@@ -191,7 +191,7 @@ TEST_CASE("eight documents at once give the loss and gradients of one by one, in
   CHECK(differences.gradients < 1e-12);
 }
 
-TEST_CASE("the mean loss weighs targets, not documents") {
+TEST_CASE("the mean loss weights documents by their targets") {
   const Gpt gpt(small_config(), 3, kDouble);
   randomize(gpt, 65);
   const Ids longer = seed_sequences()[0];   // 15 targets

@@ -99,7 +99,7 @@ TEST_CASE("with a cache pruned layers give the logits of the full pass") {
   CHECK(compare_chunks(gpt, draw_ids(24, 50), {5, 1, 3, 1}) < 1e-12);
 }
 
-TEST_CASE("two caches of one model do not know of each other") {
+TEST_CASE("two caches of one model are independent") {
   const Gpt gpt(small_config(), 3, kDouble);
   randomize(gpt, 74);
   KeyValueCache first = gpt.make_cache();
@@ -131,7 +131,7 @@ TEST_CASE("the next logits record no gradient") {
   CHECK(live_graph_nodes() == 0);
 }
 
-TEST_CASE("a full cache refuses more tokens and says how many are there") {
+TEST_CASE("a full cache refuses more tokens and names the number it holds") {
   const Gpt gpt(small_config());
   KeyValueCache cache = gpt.make_cache();
   next_logits(gpt, draw_ids(20, 50), cache);
@@ -197,7 +197,7 @@ TEST_CASE("a cache grows block by block, and every head starts on 64 bytes") {
   CHECK(cache.length() == 0);
 }
 
-TEST_CASE("a forked cache goes its own way and shares what is full") {
+TEST_CASE("a forked cache is independent and shares full blocks") {
   GptConfig config = small_config();
   config.block_size = 200;
   const Gpt gpt(config, 3, kDouble);

@@ -27,7 +27,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-TEST_CASE("a configuration with sizes that fit validates") {
+TEST_CASE("a configuration with valid sizes passes validation") {
   GptConfig config = small_config();
   CHECK_NOTHROW(config.validate());
   CHECK(config.heads(2) == 4);
@@ -40,7 +40,7 @@ TEST_CASE("a configuration with sizes that fit validates") {
   CHECK(config.heads(2) == 2);
 }
 
-TEST_CASE("a configuration names the size that does not fit") {
+TEST_CASE("validation of a configuration names the invalid size") {
   const std::vector<Refusal> refusals{
       {[](GptConfig& c) { c.vocab_size = 0; }, "vocab_size: expected 1 to 16777216, got 0"},
       {[](GptConfig& c) { c.vocab_size = Index{1} << 40; },
@@ -75,7 +75,7 @@ TEST_CASE("a configuration names the size that does not fit") {
   }
 }
 
-TEST_CASE("a configuration names the probability or epsilon that does not fit") {
+TEST_CASE("validation of a configuration names the invalid probability or epsilon") {
   const std::vector<Refusal> refusals{
       {[](GptConfig& c) { c.attention_dropout = 1; },
        "attention_dropout: expected 0 to below 1, got 1"},
@@ -155,14 +155,14 @@ TEST_CASE("the number of parameters of a GPT does not depend on its number of he
   CHECK(count_parameters(config).head == 11 * 8);
 }
 
-TEST_CASE("a configuration whose parameters nobody could hold is refused") {
+TEST_CASE("a configuration with more parameters than any memory holds is refused") {
   GptConfig config = small_config();
   config.vocab_size = Index{1} << 24;
   config.n_embd = Index{1} << 24;
   CHECK_THROWS_WITH(count_parameters(config), contains_text("the model is too large: about"));
 }
 
-TEST_CASE("numbers of heads must fit the heads and rise") {
+TEST_CASE("original head numbers must match the heads and increase") {
   GptConfig config{.vocab_size = 11, .block_size = 8, .n_layer = 2, .n_head = 2, .n_embd = 8};
   config.head_numbers = {{0, 2}, {1, 5}};
   CHECK_NOTHROW(config.validate());

@@ -23,7 +23,7 @@ GptConfig small_config() {
 
 }  // namespace
 
-TEST_CASE("the weights of a seed are those numbers of its streams that they always were") {
+TEST_CASE("the initial weights of a seed are the recorded numbers of its random streams") {
   for (const int threads : {1, 3}) {
     const ThreadScope scope(threads);
     const NamedTensors parameters = Gpt(small_config(), 1337).parameters();
@@ -43,7 +43,7 @@ TEST_CASE("the weights of a seed are those numbers of its streams that they alwa
   }
 }
 
-TEST_CASE("a few weights of seed 1337 are frozen") {
+TEST_CASE("a few initial weights of seed 1337 equal recorded values") {
   const NamedTensors parameters = Gpt(small_config(), 1337).parameters();
   const auto& [name, wte] = parameters.front();
   CHECK(name == "wte.weight");
@@ -52,7 +52,7 @@ TEST_CASE("a few weights of seed 1337 are frozen") {
   CHECK(wte.data<float>()[17999] == Approx(0.00728071947).epsilon(1e-6));
 }
 
-TEST_CASE("a model without a seed has the parameters of one with a seed, to be filled") {
+TEST_CASE("a model without a seed has the same parameters without random values") {
   const Gpt seeded(small_config(), 3);
   const std::unique_ptr<Gpt> unseeded_model = Gpt::blank(small_config());
   const Gpt& unseeded = *unseeded_model;

@@ -65,7 +65,7 @@ void check_against_reference(const GptConfig& config) {
 
 }  // namespace
 
-TEST_CASE("a GPT computes what the formulas say, pre-norm and post-norm, tied and untied") {
+TEST_CASE("a GPT agrees with the formulas for pre-norm and post-norm and tied and untied weights") {
   for (const NormPosition position : {NormPosition::pre, NormPosition::post}) {
     for (const bool tied : {true, false}) {
       GptConfig config = small_config();
@@ -78,7 +78,7 @@ TEST_CASE("a GPT computes what the formulas say, pre-norm and post-norm, tied an
   }
 }
 
-TEST_CASE("a GPT computes what the formulas say for other activations, biases and epsilons") {
+TEST_CASE("a GPT agrees with the formulas for other activations and biases and epsilons") {
   for (const Activation activation : {Activation::gelu_erf, Activation::relu}) {
     GptConfig config = small_config();
     config.n_embd = 12;
@@ -89,7 +89,7 @@ TEST_CASE("a GPT computes what the formulas say for other activations, biases an
   }
 }
 
-TEST_CASE("a GPT with a head width of its own and pruned layers computes what the formulas say") {
+TEST_CASE("a GPT with its own head width and pruned layers agrees with the formulas") {
   GptConfig config = small_config();
   config.n_embd = 12;
   config.n_head = 3;
@@ -99,7 +99,8 @@ TEST_CASE("a GPT with a head width of its own and pruned layers computes what th
   check_against_reference(config);
 }
 
-TEST_CASE("a new GPT guesses evenly, so that its loss is the logarithm of the vocabulary") {
+TEST_CASE(
+    "a new GPT predicts almost uniformly so that its loss is the log of the vocabulary size") {
   for (const NormPosition position : {NormPosition::pre, NormPosition::post}) {
     for (const bool tied : {true, false}) {
       GptConfig config = small_config();
@@ -148,7 +149,7 @@ TEST_CASE("weights are normal, not uniform") {
   CHECK(share_below(1) == Approx(0.8413).margin(0.02));
 }
 
-TEST_CASE("the seed decides about every weight, and no two tensors start alike") {
+TEST_CASE("the seed determines every weight and no two tensors start equal") {
   const Gpt first(small_config(), 7);
   const Gpt again(small_config(), 7);
   const Gpt other(small_config(), 8);
@@ -243,7 +244,7 @@ TEST_CASE("pruned layers have projections of their own size and learn") {
   }
 }
 
-TEST_CASE("who multiplies with weights is asked for every matrix of every layer") {
+TEST_CASE("custom weight products are used for every matrix of every layer") {
   struct Counted : WeightProducts {
     Tensor multiply(const Linear& linear, const Tensor& x) const override {
       ++count;
@@ -294,7 +295,7 @@ TEST_CASE("a GPT refuses a batch without tokens, and a loss without targets") {
                     "[cross_entropy] expected targets from 0 to 99 or -1, got 100 at position 1");
 }
 
-TEST_CASE("a blank model has the parameters of any other, and zeros in its matrices") {
+TEST_CASE("a blank model has the usual parameters with zeros in its matrices") {
   GptConfig config;
   config.vocab_size = 11;
   config.block_size = 7;

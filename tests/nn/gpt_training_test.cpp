@@ -63,7 +63,7 @@ Tensor first_layer_input(const Gpt& gpt, const Ids& tokens) {
 
 }  // namespace
 
-TEST_CASE("each kind of dropout repeats itself for a stream and differs for another") {
+TEST_CASE("each kind of dropout is the same for the same random stream and differs for another") {
   for (double GptConfig::*kind : {&GptConfig::attention_dropout, &GptConfig::residual_dropout,
                                   &GptConfig::embedding_dropout}) {
     GptConfig config = small_config();
@@ -99,7 +99,7 @@ TEST_CASE("training without dropout is the same computation as evaluation") {
   CHECK(same_result(learn(gpt, batch, {.training = true, .random = {1, 1}}), learn(gpt, batch)));
 }
 
-TEST_CASE("every dropout of a model draws numbers of its own") {
+TEST_CASE("every dropout of a model draws different random numbers") {
   // Two blocks with the same weights differ only in their dropout draws.
   GptConfig config = small_config();
   config.residual_dropout = 0.5;
@@ -125,7 +125,7 @@ TEST_CASE("every dropout of a model draws numbers of its own") {
   }
 }
 
-TEST_CASE("dropout keeps the expected value of what a block adds") {
+TEST_CASE("dropout keeps the expected output of a block") {
   GptConfig config = small_config();
   config.residual_dropout = 0.3;
   const Block block(config, 0, kDouble, RandomStream{9, 9});

@@ -44,7 +44,7 @@ TEST_CASE("a linear layer without bias adds nothing") {
   check_values(linear.forward(doubles({0, 0, 3, 4}, {2, 2})), {0, 11});
 }
 
-TEST_CASE("a linear layer starts uniform within one over the root of its inputs") {
+TEST_CASE("a linear layer starts uniform within 1/sqrt(inputs)") {
   const Linear linear({.inputs = 25, .outputs = 400}, {6, 6});
   for (const Tensor& parameter : {linear.weight, linear.bias}) {
     const std::vector<double> values = parameter.to_vector();
@@ -174,7 +174,7 @@ TEST_CASE("the momentum of batch norm is the weight of the newest batch") {
   check_values(layer.running.variance, {0, 0.5, 2}, 1e-15);
 }
 
-TEST_CASE("batch norm in evaluation uses the running statistics and leaves them alone") {
+TEST_CASE("batch norm in evaluation uses the running statistics without changing them") {
   BatchNorm1d layer({.width = 3, .dtype = kDouble});
   layer.forward(two_rows(), {.training = true});
   const Tensor y = layer.forward(doubles({1, 1, 1}, {1, 3}), {});
@@ -237,7 +237,7 @@ TEST_CASE("dropout does nothing in evaluation and with probability 0") {
   CHECK(same_bits(Dropout(0).forward(x, {.training = true, .random = {1, 1}}), x));
 }
 
-TEST_CASE("dropout repeats itself for a stream and differs between streams and labels") {
+TEST_CASE("dropout is the same for the same stream and differs between streams and labels") {
   const Tensor x = Tensor::ones({1000});
   const ForwardContext context{.training = true, .random = {1, 1}};
   const Tensor first = Dropout(0.5, 1).forward(x, context);
@@ -271,7 +271,7 @@ TEST_CASE("a layer norm of the RMS kind has no bias, and gains of 1 + w start fr
   check_values(norm_linear(x, layer.norm(), doubles({1, 1}, {1, 2})), {2, 3}, 1e-15);
 }
 
-TEST_CASE("activations go by the names of Hugging Face's configurations") {
+TEST_CASE("activations have the names used in Hugging Face configurations") {
   CHECK(parse_name<Activation>("activation", "gelu_new") == Activation::gelu_tanh);
   CHECK(parse_name<Activation>("activation", "gelu") == Activation::gelu_erf);
   CHECK(parse_name<Activation>("activation", "relu") == Activation::relu);
@@ -298,7 +298,7 @@ TEST_CASE("each activation computes its own formula") {
   CHECK(activate(doubles({1}, {1}), Activation::gelu_erf).item() == Approx(0.841345).margin(1e-6));
 }
 
-TEST_CASE("an MLP is four times as wide inside unless told otherwise") {
+TEST_CASE("the inner width of an MLP is four times its width by default") {
   const Mlp wide({.width = 3});
   CHECK(parameter_of(wide, "c_fc.weight").shape() == Shape{12, 3});
   CHECK(parameter_of(wide, "c_proj.weight").shape() == Shape{3, 12});

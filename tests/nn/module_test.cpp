@@ -84,7 +84,7 @@ TEST_CASE("the listed parameters share elements and gradients with the module") 
   CHECK(parameter_of(module, "inner.bias").grad().to_vector() == std::vector<double>{20, 20, 20});
 }
 
-TEST_CASE("zero_grad forgets the gradients of the module and of its parts") {
+TEST_CASE("zero_grad drops the gradients of the module and of its parts") {
   Scaled module;
   backward(sum(module.forward(Tensor::ones({4, 2}))));
   module.zero_grad();
@@ -129,7 +129,7 @@ TEST_CASE("a GPT names its parameters as the GPT-2 checkpoint does, each of them
   CHECK(Gpt(config).buffers().empty());
 }
 
-TEST_CASE("options add and remove exactly the parameters that they are about") {
+TEST_CASE("options add and remove exactly the parameters that they name") {
   GptConfig config = small_config();
   config.n_layer = 1;
   config.bias = false;

@@ -256,7 +256,7 @@ TEST_CASE("dropout on the weights keeps the expected output") {
   }
 }
 
-TEST_CASE("attention refuses sizes that do not fit") {
+TEST_CASE("attention refuses invalid sizes") {
   CHECK_THROWS_WITH(MultiHeadAttention({.width = 512, .heads = 7}),
                     "[MultiHeadAttention] width 512 must be a multiple of the number of heads, 7");
   CHECK_NOTHROW(MultiHeadAttention({.width = 512, .heads = 7, .head_width = 64}));
@@ -269,7 +269,7 @@ TEST_CASE("attention refuses sizes that do not fit") {
   CHECK_THROWS_AS(MultiHeadAttention({.width = 8, .heads = 2, .head_width = -4}), Error);
 }
 
-TEST_CASE("attention refuses inputs that do not fit") {
+TEST_CASE("attention refuses inputs of mismatched shapes") {
   const MultiHeadAttention attention({.width = 8, .heads = 2});
   const Tensor x = Tensor::ones({2, 3, 8});
   const std::string expected = "[MultiHeadAttention] expected inputs [B, T, C] of one batch size";
@@ -282,7 +282,7 @@ TEST_CASE("attention refuses inputs that do not fit") {
   CHECK_THROWS_AS(attention.forward(x, x, Tensor::ones({2, 3, 8}, kDouble)), Error);
 }
 
-TEST_CASE("linear layers of attention start uniform within one over the root of their inputs") {
+TEST_CASE("linear layers of attention start uniform within 1/sqrt(inputs)") {
   const MultiHeadAttention attention({.width = 64, .heads = 4, .dtype = kDouble}, {3, 3});
   for (const auto& [name, parameter] : attention.parameters()) {
     INFO(name);

@@ -100,7 +100,7 @@ std::vector<Tensor> joined_gradients(const MultiHeadAttention& attention) {
 
 }  // namespace
 
-TEST_CASE("ragged attention gives the real tokens what padded causal attention gives them") {
+TEST_CASE("ragged attention gives real tokens the same output as padded causal attention") {
   const CausalSelfAttention attention(double_options());
   randomize(attention, 2);
   const Sequences s(kLengths);
@@ -138,7 +138,7 @@ TEST_CASE("ragged and padded attention give the same gradients of parameters and
   }
 }
 
-TEST_CASE("a window hides the keys before it, as a mask of the general module does") {
+TEST_CASE("a window hides the keys before it like a mask of MultiHeadAttention") {
   CausalSelfAttentionOptions options = double_options();
   options.plan.window = 2;
   const CausalSelfAttention attention(options, RandomStream{7});
@@ -154,7 +154,7 @@ TEST_CASE("a window hides the keys before it, as a mask of the general module do
         1e-12);
 }
 
-TEST_CASE("causal self-attention refuses sizes that do not fit") {
+TEST_CASE("causal self-attention refuses invalid sizes") {
   CHECK_THROWS_WITH(CausalSelfAttention({.width = 512, .plan = {.heads = 7}}),
                     "[CausalSelfAttention] width 512 must be a multiple of the number of heads, 7");
   CHECK_NOTHROW(CausalSelfAttention({.width = 512, .plan = {.heads = 7, .head_width = 64}}));
@@ -240,7 +240,7 @@ TEST_CASE("a recorder takes the weights before dropout") {
   CHECK(same_bits(trained.sequences(0), evaluated.sequences(0)));
 }
 
-TEST_CASE("a recorder keeps the layers it was asked for, under their own number") {
+TEST_CASE("a recorder keeps the requested layers under their own numbers") {
   CausalSelfAttentionOptions options = double_options();
   options.layer = 3;
   const CausalSelfAttention third(options);

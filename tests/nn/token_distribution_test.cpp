@@ -26,7 +26,7 @@ TEST_CASE("a token distribution is the softmax of the logits", "[nn]") {
   CHECK(expected.entropy() == Approx(entropy).epsilon(1e-12));
 }
 
-TEST_CASE("ranks count from the likeliest token, of equal ones from the first", "[nn]") {
+TEST_CASE("ranks count from the likeliest token with ties in order of ids", "[nn]") {
   const std::vector<float> logits{1, 3, 2, 3, -2};
   const TokenDistribution expected(logits);
   const std::vector<Index> ranks{4, 1, 3, 2, 5};
@@ -77,7 +77,7 @@ TEST_CASE("the cross-entropy of a distribution under its own probabilities is it
   CHECK(mentions(error_of([&] { one.cross_entropy(even.probabilities()); }), {"4", "got 3"}));
 }
 
-TEST_CASE("ids outside the vocabulary have no probability", "[nn]") {
+TEST_CASE("a token distribution refuses ids outside the vocabulary", "[nn]") {
   const std::vector<float> logits{1, 2};
   const TokenDistribution expected(logits);
   CHECK(mentions(error_of([&] { expected.log_probability(2); }), {"from 0 to 1", "got 2"}));

@@ -60,7 +60,7 @@ TEST_CASE("equal scores share the weight evenly among visible keys") {
   check_values(attend(zeros, zeros, value, {.mask = mask, .causal = true}), {0, 2, 3}, 1e-15);
 }
 
-TEST_CASE("causal attention lines the last query up with the last key") {
+TEST_CASE("causal attention aligns the last query with the last key") {
   const Tensor query = Tensor::zeros({2, 1}, DType::float64);
   const Tensor key = Tensor::zeros({4, 1}, DType::float64);
   const Tensor value = doubles({1, 2, 3, 10}, {4, 1});
@@ -69,7 +69,7 @@ TEST_CASE("causal attention lines the last query up with the last key") {
   check_values(attend(query, fewer, doubles({7}, {1, 1}), {.causal = true}), {0, 7});
 }
 
-TEST_CASE("a query that may see nothing gives zeros and gets no gradient") {
+TEST_CASE("a query without visible keys gives zeros and gets no gradient") {
   const Tensor query = leaf(noise({2, 3}, 1));
   const Tensor key = leaf(noise({4, 3}, 2));
   const Tensor value = leaf(noise({4, 2}, 3));
@@ -124,7 +124,7 @@ TEST_CASE("masks of every usual shape hide keys of the right sequence, head and 
   check_values(sum(weights(one_head), {.axes = {2, 3}}), {3, 3, 0, 3}, 1e-15);
 }
 
-TEST_CASE("attention drops weights after it has reported them") {
+TEST_CASE("attention applies dropout to weights after recording them") {
   const Tensor zeros = Tensor::zeros({1, 2}, DType::float64);
   const Tensor key = Tensor::zeros({4, 2}, DType::float64);
   const Tensor value = doubles({1, 10, 100, 1000}, {4, 1});
@@ -142,13 +142,13 @@ TEST_CASE("attention with nothing to attend to gives zeros") {
   check_values(attend(Tensor::zeros({1, 0}), Tensor::zeros({2, 0}), Tensor::ones({2, 1})), {1});
 }
 
-TEST_CASE("NaN in a query shows in its output and only there") {
+TEST_CASE("NaN in a query changes only its own output") {
   const Tensor query = doubles({kNaN, 0, 0, 0}, {2, 2});
   const Tensor key = noise({2, 2}, 1);
   check_values(attend(query, key, Tensor::ones({2, 1}, DType::float64)), {kNaN, 1}, 1e-15);
 }
 
-TEST_CASE("attention names what does not fit") {
+TEST_CASE("attention names the argument that it refuses") {
   const Tensor x = Tensor::zeros({3, 4});
   CHECK(mentions(message(x, Tensor::zeros({3, 5}), x),
                  {"[scaled_dot_product_attention]", "widths", "[3, 4]", "[3, 5]"}));
@@ -164,7 +164,7 @@ TEST_CASE("attention names what does not fit") {
   CHECK(mentions(message(x, x, x, {.dropout = 1.5}), {"1.5"}));
 }
 
-TEST_CASE("ragged attention names what does not fit") {
+TEST_CASE("ragged attention names the argument that it refuses") {
   const Tensor qkv = Tensor::zeros({4, 12});
   const auto ragged = [&](const Tensor& x, const RaggedAttentionOptions& options) {
     return error_of([&] { ragged_attention(x, options); });
@@ -190,7 +190,7 @@ TEST_CASE("ragged attention names what does not fit") {
                  {"[ragged_attention]", "int32"}));
 }
 
-TEST_CASE("cached attention names what does not fit") {
+TEST_CASE("cached attention names the argument that it refuses") {
   const Tensor query = Tensor::zeros({2, 4});
   const Tensor room = Tensor::zeros({2, 5, 2});
   const auto cached = [](const Tensor& x, const Tensor& keys, const Tensor& values) {

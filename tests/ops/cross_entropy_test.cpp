@@ -37,7 +37,7 @@ TEST_CASE("cross_entropy is the mean of the negative log probabilities of the ta
   }
 }
 
-TEST_CASE("the gradient of cross_entropy is the probabilities less the targets") {
+TEST_CASE("the gradient of cross_entropy is the probabilities minus the one-hot targets") {
   const Tensor logits = leaf(two_rows());
   backward(cross_entropy(logits, ints({2, 0}, {2})));
   check_values(logits.grad(), {1.0 / 12, 1.0 / 6, -0.25, -1.0 / 3, 1.0 / 6, 1.0 / 6}, 1e-15);
@@ -54,7 +54,7 @@ TEST_CASE("ignored targets count neither in the sum nor in the number") {
                1e-15);
 }
 
-TEST_CASE("without any target that counts the loss is 0 and so is the gradient") {
+TEST_CASE("if all targets are ignored the loss and the gradient are 0") {
   const Tensor logits = leaf(doubles({1, kNaN}, {1, 2}));
   const Tensor loss = cross_entropy(logits, ints({-1}, {1}));
   CHECK(loss.item() == 0);
@@ -63,7 +63,7 @@ TEST_CASE("without any target that counts the loss is 0 and so is the gradient")
   CHECK(cross_entropy(Tensor::zeros({0, 5}), ints({}, {0})).item() == 0);
 }
 
-TEST_CASE("pieces of a batch with the normalizer of the whole add up to the whole") {
+TEST_CASE("losses of parts of a batch with the normalizer of the whole sum to the whole loss") {
   const Tensor logits = noise({6, 4}, 1);
   const Tensor targets = ints({0, -1, 3, 2, -1, 1}, {6});
   const double whole = cross_entropy(logits, targets).item();
@@ -76,7 +76,7 @@ TEST_CASE("pieces of a batch with the normalizer of the whole add up to the whol
   CHECK(pieces == Approx(whole).epsilon(1e-14));
 }
 
-TEST_CASE("large logits neither overflow nor lose the loss") {
+TEST_CASE("large logits neither overflow nor lose precision of the loss") {
   check_values(cross_entropy(floats({1000, 0}, {1, 2}), ints({1}, {1})), {1000});
   check_values(cross_entropy(floats({-1000, -1000}, {1, 2}), ints({1}, {1})), {kLn2}, 1e-6);
   check_values(cross_entropy(floats({1000, 0}, {1, 2}), ints({0}, {1})), {0});
@@ -104,7 +104,7 @@ TEST_CASE("cross_entropy refuses targets outside the vocabulary, naming the posi
   CHECK(mentions(message({-2, 0}), {"[cross_entropy]", "got -2", "position 0"}));
 }
 
-TEST_CASE("cross_entropy names what does not fit") {
+TEST_CASE("cross_entropy names the argument that it refuses") {
   const auto message = [](const Tensor& logits, const Tensor& targets) {
     return error_of([&] { cross_entropy(logits, targets); });
   };
@@ -135,7 +135,7 @@ TEST_CASE("linear_cross_entropy equals cross_entropy of linear, forward and back
   }
 }
 
-TEST_CASE("linear_cross_entropy adds its chunks of rows up to the whole") {
+TEST_CASE("linear_cross_entropy sums its chunks of rows to the whole loss") {
   // A chunk holds the logits of two rows, so five rows take three chunks.
   constexpr Index kVocabulary = 6'000'000;
   const Tensor targets = ints({0, kVocabulary - 1, -1, 77, 77}, {5});
@@ -175,7 +175,7 @@ TEST_CASE("linear_cross_entropy without gradients computes the loss alone") {
   CHECK(loss.item() > 0);
 }
 
-TEST_CASE("linear_cross_entropy names what does not fit") {
+TEST_CASE("linear_cross_entropy names the argument that it refuses") {
   const Tensor x = Tensor::zeros({2, 3});
   const Tensor weight = Tensor::zeros({4, 3});
   const Tensor targets = ints({0, 1}, {2});

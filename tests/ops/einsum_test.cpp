@@ -61,7 +61,7 @@ TEST_CASE("einsum weighs the values of every head: hts,shd->thd") {
   }
 }
 
-TEST_CASE("einsum knows products of vectors and matrices") {
+TEST_CASE("einsum computes products of vectors and matrices") {
   const Tensor v = doubles({1, 2}, {2});
   const Tensor w = doubles({3, 4, 5}, {3});
   const Tensor m = doubles({1, 2, 3, 4, 5, 6}, {2, 3});
@@ -110,7 +110,7 @@ TEST_CASE("einsum explains what is wrong with an equation") {
   CHECK(mentions(message("", {2}), {"[einsum]", "'->'"}));
 }
 
-TEST_CASE("einsum explains which operand does not fit the equation") {
+TEST_CASE("einsum names the operand that contradicts the equation") {
   CHECK(mentions(message("ijk,jk->i", {2, 3}, {3, 2}), {"[einsum]", "'ijk'", "[2, 3]"}));
   CHECK(mentions(message("ij,jk->ik", {2, 3}, {4, 2}), {"[einsum]", "label j", "3", "4"}));
   CHECK(mentions(message("ij->i", {2, 3}, {3, 2}), {"[einsum]", "two operands"}));

@@ -127,7 +127,7 @@ TEST_CASE("arithmetic names its op and the shapes that do not broadcast") {
   }
 }
 
-TEST_CASE("functions of one element name their op when the input does not fit") {
+TEST_CASE("functions of one element name their op when they refuse an input") {
   for (const UnaryOp& op : unary_ops()) {
     const std::string name = "[" + op.name + "]";
     CHECK(mentions(error_of([&] { op.run(Tensor()); }), {name, "undefined"}));
@@ -202,7 +202,7 @@ TEST_CASE("gelu has the values of its two published forms") {
                {tanh_form[1], tanh_form[3], tanh_form[4], tanh_form[0]}, 1e-14);
 }
 
-TEST_CASE("cast converts the elements, and the gradient back") {
+TEST_CASE("cast converts the elements forward and the gradient back") {
   const Tensor x = leaf(doubles({1.00390625, 0.1}, {2}));
   const Tensor y = cast(x, DType::float32);
   CHECK(y.dtype() == DType::float32);

@@ -35,7 +35,7 @@ TEST_CASE("a row of embedding collects the gradients of all its uses") {
   check_values(weight.grad(), {3, 4, 0, 0, 6, 8});
 }
 
-TEST_CASE("the padding row of embedding is looked up but collects no gradient") {
+TEST_CASE("the padding row of embedding is looked up but receives no gradient") {
   const Tensor weight = leaf(table());
   const Tensor y = embedding(weight, ints({2, 0, 2}, {3}), 2);
   check_values(y, {100, 200, 1, 2, 100, 200});
@@ -52,7 +52,7 @@ TEST_CASE("embedding refuses ids outside its vocabulary, naming id and position"
   CHECK(mentions(message({2147483647}), {"[embedding]", "got 2147483647"}));
 }
 
-TEST_CASE("embedding names what does not fit") {
+TEST_CASE("embedding names the argument that it refuses") {
   const Tensor ids = ints({0}, {1});
   CHECK(
       mentions(error_of([&] { embedding(Tensor::zeros({3}), ids); }), {"[embedding]", "two axes"}));
@@ -92,7 +92,7 @@ TEST_CASE("the elements that dropout keeps do not depend on strides or on chunks
   CHECK(same);
 }
 
-TEST_CASE("dropout keeps the mean and drops the share that it was told to") {
+TEST_CASE("dropout keeps the mean and drops the given share") {
   const Tensor y = dropout(Tensor::ones({100000}), 0.1, {1, 2});
   double total = 0;
   double dropped = 0;
@@ -120,14 +120,14 @@ TEST_CASE("dropout with probability 0 is the input itself") {
   CHECK(dropout(x, 0, {}).data<double>() == x.data<double>());
 }
 
-TEST_CASE("dropout of other streams, and of nothing") {
+TEST_CASE("dropout differs between random streams and accepts an empty input") {
   const Tensor x = Tensor::ones({64});
   CHECK_FALSE(same_bits(dropout(x, 0.5, {1, 1}), dropout(x, 0.5, {1, 2})));
   CHECK_FALSE(same_bits(dropout(x, 0.5, {1, 1}), dropout(x, 0.5, {2, 1})));
   CHECK(dropout(Tensor::zeros({0, 2}), 0.5, {}).shape() == Shape{0, 2});
 }
 
-TEST_CASE("dropout refuses probabilities outside 0 to below 1 and inputs that do not fit") {
+TEST_CASE("dropout refuses probabilities outside 0 to below 1 and invalid inputs") {
   const Tensor x = Tensor::ones({2});
   CHECK(mentions(error_of([&] { dropout(x, 1, {}); }), {"[dropout]", "got 1"}));
   CHECK(mentions(error_of([&] { dropout(x, -0.1, {}); }), {"[dropout]", "got -0.1"}));
@@ -136,7 +136,7 @@ TEST_CASE("dropout refuses probabilities outside 0 to below 1 and inputs that do
   CHECK(mentions(error_of([] { dropout(ints({1}, {1}), 0.5, {}); }), {"[dropout]", "int32"}));
 }
 
-TEST_CASE("dropout of doubles scales with the probability's double precision") {
+TEST_CASE("dropout of float64 scales with the probability in float64") {
   const Tensor y = dropout(Tensor::ones({1}, DType::float64), 0.1, {3, 4});
   REQUIRE(RandomStream{3, 4}.uniform(0) > 0.1);
   CHECK(y.item() == Approx(1 / 0.9).epsilon(1e-15));

@@ -145,7 +145,7 @@ TEST_CASE("fused attention with shared keys and windows equals plain attention")
   check_sharing({4, 2, 100}, DType::float32, 5e-5);
 }
 
-TEST_CASE("what lies before a window changes no bit") {
+TEST_CASE("keys before a window change no bit") {
   Tensor qkv = noise({300, 3 * kHeadWidth}, 1, DType::float32);
   const RaggedAttentionOptions options{.window = 20, .offsets = {0, 300}};
   const Tensor before = ragged_attention(qkv, options);
@@ -153,7 +153,7 @@ TEST_CASE("what lies before a window changes no bit") {
   CHECK(same_bits(slice(before, 0, 119, 300), slice(ragged_attention(qkv, options), 0, 119, 300)));
 }
 
-TEST_CASE("recorded weights sum to 1, and no weight lies in the future") {
+TEST_CASE("recorded weights sum to 1 and those of future keys are 0") {
   for (const DType dtype : {DType::float32, DType::float64}) {
     const std::vector<Index> offsets = offsets_of(kLengths);
     const Tensor qkv = random_normal({offsets.back(), 3 * kWidth}, {1, 2}, 0, 1, dtype);
@@ -193,7 +193,7 @@ TEST_CASE("recording weights changes no bit of the output") {
   CHECK_FALSE(weights[0].requires_grad());
 }
 
-TEST_CASE("sequences laid end to end do not see each other") {
+TEST_CASE("concatenated sequences do not attend to each other") {
   const Tensor a = noise({70, 3 * kWidth}, 1);
   const Tensor b = noise({30, 3 * kWidth}, 2);
   const Tensor both =
@@ -202,7 +202,7 @@ TEST_CASE("sequences laid end to end do not see each other") {
   CHECK(same_bits(slice(both, 0, 70, 100), alone));
 }
 
-TEST_CASE("a position depends on nothing that comes later") {
+TEST_CASE("the output at a position depends on no later position") {
   Tensor qkv = noise({300, 3 * kWidth}, 1);
   const RaggedAttentionOptions options{.heads = kHeads, .offsets = {0, 300}};
   const Tensor before = ragged_attention(qkv, options);

@@ -220,7 +220,7 @@ TEST_CASE("the fused layers can be walked backward twice when the graph is retai
   }
 }
 
-TEST_CASE("the fused layers leave what they are given unchanged") {
+TEST_CASE("the fused layers leave their inputs unchanged") {
   const Inputs in = inputs_for({5, kWidth}, DType::float64);
   std::vector<Tensor> before;
   for (const Tensor& input : in.all()) {
@@ -247,7 +247,7 @@ TEST_CASE("feed_forward equals the ops it is made of with every norm, activation
   }
 }
 
-TEST_CASE("a gate that does not fit is named") {
+TEST_CASE("an invalid gate is named in the error") {
   const auto message = [](const Tensor& weight, const Tensor& bias) {
     const Inputs in = inputs_for({3, kWidth}, DType::float32);
     return error_of([&] {
@@ -269,7 +269,7 @@ TEST_CASE("a gate that does not fit is named") {
   CHECK(mentions(message({}, Tensor::zeros({kInner})), {"gate_bias", "gate_weight"}));
 }
 
-TEST_CASE("norm_linear names the operand that does not fit") {
+TEST_CASE("norm_linear names the operand that it refuses") {
   const auto message = [](const auto& change) {
     Inputs in = inputs_for({3, kWidth}, DType::float32);
     change(in);
@@ -290,7 +290,7 @@ TEST_CASE("norm_linear names the operand that does not fit") {
   CHECK(mentions(message([](Inputs& in) { in.gain = Tensor::zeros({5}); }), {"[7]", "[5]"}));
 }
 
-TEST_CASE("feed_forward names the operand that does not fit") {
+TEST_CASE("feed_forward names the operand that it refuses") {
   const auto message = [](const auto& change) {
     Inputs in = inputs_for({3, kWidth}, DType::float32);
     change(in);

@@ -51,7 +51,7 @@ TEST_CASE("reshape keeps empty tensors empty") {
   CHECK(reshape(nothing, {-1}).shape() == Shape{0});
 }
 
-TEST_CASE("reshape refuses sizes that do not fit, naming both shapes") {
+TEST_CASE("reshape refuses sizes with another number of elements and names both shapes") {
   const Tensor x = counting({2, 3});
   const auto message = [&](const Shape& shape) { return error_of([&] { reshape(x, shape); }); };
   CHECK(mentions(message({4, 2}), {"[reshape]", "[2, 3]", "[4, 2]"}));
@@ -140,7 +140,7 @@ TEST_CASE("expand repeats axes of size 1 and adds axes in front without copying"
   CHECK(expand(x, {3, 0}).shape() == Shape{3, 0});
 }
 
-TEST_CASE("expand refuses to shrink or to stretch other sizes") {
+TEST_CASE("expand refuses to shrink axes and to stretch axes of other sizes than 1") {
   const Tensor x = counting({2, 3});
   CHECK(mentions(error_of([&] { expand(x, {4, 3}); }), {"[expand]", "[2, 3]", "[4, 3]"}));
   CHECK(mentions(error_of([&] { expand(x, {3}); }), {"[expand]", "[2, 3]", "[3]"}));
@@ -170,7 +170,7 @@ TEST_CASE("concat joins along an existing axis") {
   CHECK_FALSE(shares_elements(concat({a}, 0), a));
 }
 
-TEST_CASE("concat refuses parts that do not fit together") {
+TEST_CASE("concat refuses parts of mismatched shapes") {
   const Tensor a = Tensor::zeros({2, 3});
   const auto message = [&](const Tensor& b, Index axis) {
     return error_of([&] { concat({a, b}, axis); });

@@ -45,7 +45,7 @@ TEST_CASE("masked_fill hides NaN, forward and backward") {
   check_values(x.grad(), {0, 5});
 }
 
-TEST_CASE("masked_fill names a mask that does not fit") {
+TEST_CASE("masked_fill names a mask of the wrong shape or type") {
   const Tensor x = Tensor::zeros({2, 3});
   CHECK(mentions(error_of([&] {
                    masked_fill(x, bools({true, false}, {2}), 0);
@@ -80,7 +80,7 @@ TEST_CASE("where sends the gradient to the chosen operand only") {
   check_values(b.grad(), {0, 20});
 }
 
-TEST_CASE("where names what does not fit") {
+TEST_CASE("where names the argument that it refuses") {
   const Tensor x = Tensor::zeros({2});
   const Tensor yes = bools({true}, {1});
   CHECK(mentions(error_of([&] { where(x, x, x); }), {"[where]", "condition", "bool"}));
@@ -139,7 +139,7 @@ TEST_CASE("mask_from_keep turns a mask that keeps into one that hides") {
   CHECK(mentions(error_of([] { mask_from_keep(Tensor()); }), {"[mask_from_keep]"}));
 }
 
-TEST_CASE("combine_masks hides what either mask hides") {
+TEST_CASE("combine_masks hides positions hidden by either mask") {
   const Tensor padding = reshape(padding_mask({3, 1}, 3), {2, 1, 3});
   const Tensor both = combine_masks(padding, causal_mask(3));
   CHECK(both.shape() == Shape{2, 3, 3});

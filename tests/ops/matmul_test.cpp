@@ -50,7 +50,8 @@ TEST_CASE("matmul multiplies matrices in float32 and float64") {
   }
 }
 
-TEST_CASE("a vector is a row on the left, a column on the right, and its axis goes again") {
+TEST_CASE(
+    "in matmul a vector is a row on the left or a column on the right and its axis is removed") {
   const Tensor v = doubles({1, 10, 100}, {3});
   const Tensor m = doubles({1, 2, 3, 4, 5, 6}, {3, 2});
   CHECK(matmul(v, v).rank() == 0);
@@ -133,7 +134,7 @@ TEST_CASE("NaN in one row stays in that row") {
   check_values(c, {kNaN, kNaN, 1, 1});
 }
 
-TEST_CASE("matmul names the shapes that do not fit") {
+TEST_CASE("matmul names shapes that cannot be multiplied") {
   const auto message = [](const Shape& a, const Shape& b) {
     return error_of([&] { matmul(Tensor::zeros(a), Tensor::zeros(b)); });
   };
@@ -145,7 +146,7 @@ TEST_CASE("matmul names the shapes that do not fit") {
   CHECK(mentions(message({3}, {}), {"[matmul]", "at least one axis"}));
 }
 
-TEST_CASE("matmul refuses undefined operands and types that differ or do not compute") {
+TEST_CASE("matmul refuses undefined operands and different or unsupported types") {
   const Tensor x = Tensor::zeros({2, 2});
   CHECK(mentions(error_of([&] { matmul(x, Tensor()); }), {"[matmul]"}));
   CHECK(mentions(error_of([&] {
@@ -201,7 +202,7 @@ TEST_CASE("linear works on empty and strided operands") {
               matmul(transpose(x), weight) + slice(noise({4}, 3), 0, 0, 4, 2), 1e-14);
 }
 
-TEST_CASE("linear names what does not fit") {
+TEST_CASE("linear names the argument that it refuses") {
   const Tensor x = Tensor::zeros({5, 3});
   const Tensor weight = Tensor::zeros({2, 3});
   CHECK(mentions(error_of([&] {

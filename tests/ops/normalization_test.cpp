@@ -108,7 +108,7 @@ TEST_CASE("normalize adds a shift to either norm and takes gains of 1 + w") {
   }
 }
 
-TEST_CASE("rms_norm names what does not fit") {
+TEST_CASE("rms_norm names the argument that it refuses") {
   const Tensor x = Tensor::zeros({2, 3});
   CHECK(mentions(error_of([&] { rms_norm(x, Tensor::ones({2})); }), {"[rms_norm]", "[3]", "[2]"}));
   CHECK(mentions(error_of([&] { rms_norm(x, ones(3)); }), {"[rms_norm]", "float64", "float32"}));
@@ -117,7 +117,7 @@ TEST_CASE("rms_norm names what does not fit") {
   CHECK(mentions(error_of([] { rms_norm(ints({1}, {1}), {}); }), {"[rms_norm]", "int32"}));
 }
 
-TEST_CASE("layer_norm names what does not fit") {
+TEST_CASE("layer_norm names the argument that it refuses") {
   const Tensor x = Tensor::zeros({2, 3});
   CHECK(mentions(error_of([&] { layer_norm(x, Tensor::ones({2}), {}); }),
                  {"[layer_norm]", "[3]", "[2]"}));
@@ -156,7 +156,7 @@ TEST_CASE("batch_norm keeps running statistics with the unbiased variance") {
   CHECK_FALSE(running.mean.requires_grad());
 }
 
-TEST_CASE("batch_norm uses the running statistics when it does not train, and leaves them alone") {
+TEST_CASE("batch_norm outside of training uses the running statistics without changing them") {
   const Tensor x = doubles({1, 2, 3, 6}, {4, 1});
   RunningStatistics running{doubles({2}, {1}), doubles({4}, {1})};
   check_values(batch_norm(x, ones(1), zeros(1), running, {.training = false, .epsilon = 0}),
@@ -168,7 +168,7 @@ TEST_CASE("batch_norm uses the running statistics when it does not train, and le
                {-0.5}, 1e-15);
 }
 
-TEST_CASE("updating the running statistics leaves gradients of earlier evaluations alone") {
+TEST_CASE("updating the running statistics does not change gradients of earlier evaluations") {
   const Tensor x = leaf(doubles({1, 2, 3, 6}, {4, 1}));
   RunningStatistics running{doubles({2}, {1}), doubles({4}, {1})};
   const Tensor gain = leaf(doubles({1}, {1}));
@@ -209,7 +209,7 @@ TEST_CASE("batch_norm in training sends no gradient for a common offset") {
   check_values(x.grad(), {0, 0, 0}, 1e-15);
 }
 
-TEST_CASE("batch_norm names what does not fit") {
+TEST_CASE("batch_norm names the argument that it refuses") {
   RunningStatistics running = fresh_statistics(2);
   const auto run = [&](const Tensor& x, const Tensor& gain, const Tensor& shift) {
     return error_of([&] { batch_norm(x, gain, shift, running); });

@@ -261,19 +261,22 @@ void check_all(const std::vector<Case>& cases) {
 
 }  // namespace
 
-TEST_CASE("element by element, an op refuses what its gradient would read, and nothing else") {
+TEST_CASE("backward of elementwise ops refuses exactly the overwritten inputs that it reads") {
   check_all(elementwise_cases());
 }
 
-TEST_CASE("layouts, reductions and masks refuse what their gradient would read, and no more") {
+TEST_CASE(
+    "backward of layouts and reductions and masks refuses exactly the overwritten inputs it "
+    "reads") {
   check_all(shape_cases());
 }
 
-TEST_CASE("products, embedding, losses and attention refuse what their gradient would read") {
+TEST_CASE("backward of products and losses and attention refuses the overwritten inputs it reads") {
   check_all(matrix_cases());
 }
 
-TEST_CASE("norms, alone and fused, refuse what their gradient would read, and nothing else") {
+TEST_CASE(
+    "backward of plain and fused norms refuses exactly the overwritten inputs that it reads") {
   check_all(norm_cases());
 }
 

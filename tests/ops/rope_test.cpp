@@ -15,7 +15,7 @@ namespace rope_test {
 using namespace headlight;
 using namespace headlight::test;
 
-TEST_CASE("rope turns pairs by position times theta to the power of -2 i / r") {
+TEST_CASE("rope rotates pair i by the position times theta to the power of -2 i / r") {
   const Tensor x = doubles({1, 2, 3, 4}, {1, 1, 4});
   const double c0 = std::cos(3.0);
   const double s0 = std::sin(3.0);
@@ -29,7 +29,7 @@ TEST_CASE("rope turns pairs by position times theta to the power of -2 i / r") {
   check_values(rope(x, ints({0}, {1})), {1, 2, 3, 4});
 }
 
-TEST_CASE("products of turned vectors depend on the distance of their positions alone") {
+TEST_CASE("products of rotated vectors depend only on the distance of their positions") {
   const Tensor x = noise({2, 1, 32}, 1);
   const auto product = [&](std::int32_t a, std::int32_t b) {
     const Tensor y = rope(x, ints({a, b}, {2}));
@@ -39,7 +39,7 @@ TEST_CASE("products of turned vectors depend on the distance of their positions 
   CHECK(product(6, 0) != Approx(product(5, 0)).epsilon(1e-2));
 }
 
-TEST_CASE("the gradient of rope is turned back") {
+TEST_CASE("the gradient of rope is the inverse rotation") {
   const Tensor x = leaf(noise({3, 2, 6}, 1));
   const Tensor positions = ints({0, 4, 100}, {3});
   const Tensor y = rope(x, positions);
@@ -47,7 +47,7 @@ TEST_CASE("the gradient of rope is turned back") {
   check_close(x.grad(), x.detach(), 1e-14);
 }
 
-TEST_CASE("a decoder that turns one token gets the bits of the op") {
+TEST_CASE("a decoder that rotates one token gets the same bits as the op") {
   const RopeOptions options{.width = 20, .style = RotaryStyle::interleaved};
   const Tensor x = noise({3, 2, 26}, 1, DType::float32);
   const Tensor y = rope(x, ints({2, 900, 70}, {3}), options);
@@ -59,7 +59,7 @@ TEST_CASE("a decoder that turns one token gets the bits of the op") {
   CHECK(same_bits(token, slice(y, 0, 1, 2)));
 }
 
-TEST_CASE("scaling divides frequencies: all of them, or those of long waves") {
+TEST_CASE("rope scaling divides all frequencies or only low ones") {
   const std::vector<float> plain = inverse_frequencies({}, 64);
   const std::vector<float> linear =
       inverse_frequencies({.scaling = RopeScaling::linear, .factor = 4}, 64);
@@ -82,7 +82,7 @@ TEST_CASE("scaling divides frequencies: all of them, or those of long waves") {
   }
 }
 
-TEST_CASE("rope takes no rows and no heads, and positions that lie apart") {
+TEST_CASE("rope accepts zero rows and zero heads and positions with gaps") {
   CHECK(rope(Tensor::zeros({0, 2, 4}), Tensor::zeros({0}, DType::int32)).shape() == Shape{0, 2, 4});
   CHECK(rope(Tensor::zeros({2, 0, 4}), ints({1, 2}, {2})).shape() == Shape{2, 0, 4});
   const Tensor x = noise({2, 1, 4}, 1);
@@ -90,7 +90,7 @@ TEST_CASE("rope takes no rows and no heads, and positions that lie apart") {
   CHECK(same_bits(rope(x, every_second), rope(x, ints({5, 7}, {2}))));
 }
 
-TEST_CASE("rope names what does not fit") {
+TEST_CASE("rope names the argument that it refuses") {
   const Tensor x = Tensor::zeros({2, 1, 6});
   const Tensor positions = ints({0, 1}, {2});
   const auto message = [&](const RopeOptions& options) {

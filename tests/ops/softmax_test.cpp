@@ -73,7 +73,7 @@ TEST_CASE("log_softmax is the logarithm of softmax, also far from the maximum") 
   check_values(log_softmax(doubles({0, -kInfinity}, {2})), {0, -kInfinity});
 }
 
-TEST_CASE("masked_softmax shares out the probability among visible scores") {
+TEST_CASE("masked_softmax distributes the probability over the visible scores") {
   const Tensor x = doubles({0, kLn2, 50, 7, 1, 2}, {2, 3});
   const Tensor mask = bools({false, false, true, true, true, true}, {2, 3});
   check_values(masked_softmax(x, mask), {1.0 / 3, 2.0 / 3, 0, 0, 0, 0}, 1e-15);
@@ -85,7 +85,7 @@ TEST_CASE("masked_softmax shares out the probability among visible scores") {
   }());
 }
 
-TEST_CASE("hidden scores get exactly 0 and no gradient, whatever they are") {
+TEST_CASE("hidden scores get probability 0 and no gradient whatever their value") {
   const Tensor x = leaf(doubles({1, kNaN, 2, kInfinity, kNaN, 5}, {2, 3}));
   const Tensor mask = bools({false, true, false, true, true, true}, {2, 3});
   const Tensor y = masked_softmax(x, mask);

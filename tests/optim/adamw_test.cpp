@@ -70,7 +70,7 @@ void check_against_scalars(DType dtype, const AdamWOptions& options, double tole
 
 }  // namespace
 
-TEST_CASE("an AdamW step between forward and backward makes backward refuse") {
+TEST_CASE("backward refuses to run after an AdamW step that followed the forward pass") {
   Tensor x = leaf(doubles({10, 20}, {2}));
   AdamW optimizer({{"x", x}}, {});
   set_gradient(x, doubles({1, -2}, {2}));
@@ -86,7 +86,7 @@ TEST_CASE("twenty AdamW updates of tensors agree with scalars, decay and clip sc
   check_against_scalars(DType::float64, others, 1e-13);
 }
 
-TEST_CASE("the first AdamW update moves every element by the learning rate against its slope") {
+TEST_CASE("the first AdamW update moves every element by the learning rate against its gradient") {
   Tensor x = leaf(doubles({1, 2, 3}, {3}));
   set_gradient(x, doubles({1e-3, -50, 7}, {3}));
   AdamW optimizer({{"x", x}}, {.epsilon = 1e-20, .weight_decay = 0});
@@ -151,7 +151,7 @@ TEST_CASE("the state of AdamW is named after the parameters and shared with the 
   check_values(state[1].second, {8, 2});
 }
 
-TEST_CASE("AdamW that is given the state and step count of another continues it bit for bit") {
+TEST_CASE("AdamW with the restored state and step count of another continues bit for bit") {
   const auto gradient = [](int step) {
     return noise({5, 3}, static_cast<std::uint64_t>(step), DType::float32);
   };
@@ -179,7 +179,7 @@ TEST_CASE("AdamW that is given the state and step count of another continues it 
   CHECK(successor.step_count() == 10);
 }
 
-TEST_CASE("a clip scale given to AdamW does what scaling the gradients beforehand does") {
+TEST_CASE("a clip scale given to AdamW equals scaling the gradients beforehand") {
   Tensor folded = leaf(noise({4, 4}, 1));
   Tensor scaled = leaf(noise({4, 4}, 1));
   AdamW first({{"x", folded}});
@@ -211,7 +211,7 @@ TEST_CASE("an AdamW update of a large tensor has the same bits for any number of
   CHECK(same_bits(run(3), one));
 }
 
-TEST_CASE("AdamW refuses options and parameters that make no sense") {
+TEST_CASE("AdamW refuses invalid options and parameters") {
   const std::string betas = "[AdamW] expected beta1 and beta2 from 0 to below 1, got ";
   CHECK_THROWS_WITH(AdamW({}, {.beta1 = 1}), betas + "1 and 0.95");
   CHECK_THROWS_WITH(AdamW({}, {.beta2 = -0.5}), betas + "0.9 and -0.5");

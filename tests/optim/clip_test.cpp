@@ -58,7 +58,7 @@ TEST_CASE("the gradient norm has the same bits for any number of threads") {
   CHECK(run(3) == one);
 }
 
-TEST_CASE("the gradient norm shows gradients that are not numbers") {
+TEST_CASE("the gradient norm is NaN or infinite if a gradient is") {
   Tensor x = leaf(Tensor::ones({3}));
   set_gradient(x, Tensor::full({3}, std::numeric_limits<double>::quiet_NaN()));
   CHECK(std::isnan(gradient_norm({{"x", x}})));
@@ -66,7 +66,7 @@ TEST_CASE("the gradient norm shows gradients that are not numbers") {
   CHECK(std::isinf(gradient_norm({{"x", x}})));
 }
 
-TEST_CASE("the clip scale shortens what is too long and leaves the rest") {
+TEST_CASE("the clip scale shortens only gradients above the limit") {
   CHECK(clip_scale(13, 6.5) == Approx(0.5).epsilon(1e-6));
   CHECK(clip_scale(13, 6.5) == 6.5 / (13 + 1e-6));
   CHECK(clip_scale(1, 6.5) == 1);

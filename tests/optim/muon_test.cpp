@@ -31,7 +31,7 @@ Tensor after_one_step(const Shape& shape, const MuonOptions& options) {
 
 }  // namespace
 
-TEST_CASE("Muon follows the running mean of gradients in steps of one size") {
+TEST_CASE("Muon takes steps of constant size along the running mean of gradients") {
   Tensor x = leaf(doubles({1, 2}, {1, 2}));
   Muon optimizer({{"x", x}}, plain());
   set_gradient(x, doubles({6, 8}, {1, 2}));
@@ -43,7 +43,7 @@ TEST_CASE("Muon follows the running mean of gradients in steps of one size") {
   check_values(x, {0.2, 1.6}, 1e-15);
 }
 
-TEST_CASE("Muon with Nesterov momentum looks at the gradient once more") {
+TEST_CASE("Nesterov momentum of Muon adds the current gradient once more") {
   MuonOptions options = plain();
   options.nesterov = true;
   Tensor x = leaf(doubles({0, 0}, {1, 2}));
@@ -72,7 +72,7 @@ TEST_CASE("Muon scales the learning rate with the shape, and decays by the rate 
   CHECK(x.item() == Approx(8 * 0.95).epsilon(1e-15));
 }
 
-TEST_CASE("row blocks are matrices of their own") {
+TEST_CASE("Muon updates blocks of rows as separate matrices") {
   const std::vector<Index> blocks{2, 1, 3};
   Tensor joined = leaf(noise({6, 5}, 1));
   Muon optimizer({{"joined", joined, blocks}}, {});
@@ -100,7 +100,7 @@ TEST_CASE("row blocks are matrices of their own") {
   }
 }
 
-TEST_CASE("a clip scale given to Muon does what scaling the gradients beforehand does") {
+TEST_CASE("a clip scale given to Muon equals scaling the gradients beforehand") {
   Tensor folded = leaf(noise({4, 6}, 1));
   Tensor scaled = leaf(noise({4, 6}, 1));
   Muon first({{"x", folded}});
@@ -128,7 +128,7 @@ TEST_CASE("Muon leaves parameters without a gradient and their state alone") {
   check_values(optimizer.state()[1].second, {0, 0});
 }
 
-TEST_CASE("a Muon step between forward and backward makes backward refuse") {
+TEST_CASE("backward refuses to run after a Muon step that followed the forward pass") {
   Tensor x = leaf(doubles({10, 20}, {1, 2}));
   Muon optimizer({{"x", x}});
   set_gradient(x, doubles({1, -2}, {1, 2}));
@@ -137,7 +137,7 @@ TEST_CASE("a Muon step between forward and backward makes backward refuse") {
   CHECK(mentions(error_of([&] { backward(loss); }), {"[backward] mul", "got version 1"}));
 }
 
-TEST_CASE("Muon refuses options and parameters that make no sense") {
+TEST_CASE("Muon refuses invalid options and parameters") {
   const Tensor matrix = Tensor::ones({4, 3});
   CHECK_THROWS_WITH(Muon({}, {.momentum = 1}),
                     "[Muon] expected a momentum from 0 to below 1, got 1");

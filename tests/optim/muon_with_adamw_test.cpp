@@ -42,7 +42,7 @@ void set_gradients(const LanguageModel& model, std::uint64_t step) {
 
 }  // namespace
 
-TEST_CASE("Muon has a model's matrices inside layers, AdamW the rest") {
+TEST_CASE("Muon updates the matrices inside layers and AdamW the rest") {
   const Gpt model(small());
   const MuonWithAdamW optimizer(model);
   const std::vector<std::string> names = state_names(optimizer.state());
@@ -54,7 +54,7 @@ TEST_CASE("Muon has a model's matrices inside layers, AdamW the rest") {
             "exp_avg.wte.weight", "exp_avg_sq.wte.weight"});
 }
 
-TEST_CASE("query, key and value are three matrices to Muon") {
+TEST_CASE("Muon updates query and key and value as three matrices") {
   const std::vector<HiddenMatrix> matrices = Gpt(small()).hidden_matrices();
   REQUIRE(matrices.size() == 4);
   const Index width = small().n_embd;
@@ -66,7 +66,7 @@ TEST_CASE("query, key and value are three matrices to Muon") {
   CHECK(Gpt(shared).hidden_matrices()[0].blocks == std::vector<Index>{width, width / 2, width / 2});
 }
 
-TEST_CASE("Muon beside AdamW that is given state and step count of another continues it") {
+TEST_CASE("Muon with AdamW continues from the restored state and step count of another") {
   const Gpt model(small(), 1);
   const Gpt resumed(small(), 2);
   MuonWithAdamW optimizer(model);

@@ -70,7 +70,7 @@ TEST_CASE("five steps of Newton-Schulz bring singular values near 1, whatever th
   }
 }
 
-TEST_CASE("a matrix of zeros and one without elements stay what they are") {
+TEST_CASE("Newton-Schulz iteration leaves zero and empty matrices unchanged") {
   check_values(orthogonalize(Tensor::zeros({3, 2})), std::vector<double>(6, 0.0));
   CHECK(orthogonalize(Tensor::zeros({0, 4})).shape() == Shape{0, 4});
 }
@@ -88,7 +88,7 @@ TEST_CASE("Newton-Schulz iteration has the same bits for any number of threads")
   }
 }
 
-TEST_CASE("Newton-Schulz iteration refuses what is no matrix") {
+TEST_CASE("Newton-Schulz iteration refuses tensors that are not matrices") {
   const std::string message = "[orthogonalize] expected a matrix of contiguous elements";
   CHECK_THROWS_WITH(orthogonalize(Tensor()), message);
   CHECK_THROWS_WITH(orthogonalize(Tensor::ones({2, 3, 4})), message);

@@ -117,7 +117,7 @@ TEST_CASE("warm-up, stable, decay stays at the top and falls as 1 minus a root i
   CHECK(schedule.at(4) < 1.0);
 }
 
-TEST_CASE("a longer run under warm-up, stable, decay is the shorter one up to where that decays") {
+TEST_CASE("with warm-up stable decay a longer run equals a shorter one until that decays") {
   LearningRateSchedule shorter{.kind = ScheduleKind::wsd, .warmup_steps = 10, .decay_steps = 100};
   LearningRateSchedule longer = shorter;
   longer.decay_steps = 1000;
@@ -140,7 +140,7 @@ TEST_CASE("a schedule whose decay ends with its warm-up is finite everywhere") {
   }
 }
 
-TEST_CASE("schedules go by their names") {
+TEST_CASE("schedules are parsed by their names") {
   CHECK(parse_name<ScheduleKind>("lr_schedule", "constant") == ScheduleKind::constant);
   CHECK(parse_name<ScheduleKind>("lr_schedule", "linear") == ScheduleKind::linear);
   CHECK(parse_name<ScheduleKind>("lr_schedule", "cosine") == ScheduleKind::cosine);

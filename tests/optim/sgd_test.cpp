@@ -25,7 +25,7 @@ std::vector<double> after_two_steps(const SgdOptions& options, const Shape& shap
 
 }  // namespace
 
-TEST_CASE("an SGD step between forward and backward makes backward refuse") {
+TEST_CASE("backward refuses to run after an SGD step that followed the forward pass") {
   Tensor x = leaf(doubles({10, 20}, {2}));
   Sgd optimizer({{"x", x}}, {});
   set_gradient(x, doubles({1, -2}, {2}));
@@ -90,7 +90,7 @@ TEST_CASE("SGD leaves parameters without a gradient and their velocity alone") {
   CHECK(used.item() == 1 - 0.5 * 1.5);
 }
 
-TEST_CASE("the state of SGD is the velocities, and nothing without momentum") {
+TEST_CASE("the state of SGD is the velocities and is empty without momentum") {
   Tensor x = leaf(doubles({1, 2}, {2}));
   CHECK(Sgd({{"x", x}}).state().empty());
   Sgd optimizer({{"h.0.x", x}}, {.momentum = 0.5});
@@ -114,7 +114,7 @@ TEST_CASE("an SGD update of a large tensor reaches every element with any number
   }
 }
 
-TEST_CASE("SGD refuses options and parameters that make no sense") {
+TEST_CASE("SGD refuses invalid options and parameters") {
   CHECK_THROWS_WITH(Sgd({}, {.momentum = 1}), "[Sgd] expected a momentum from 0 to below 1, got 1");
   CHECK_THROWS_WITH(Sgd({}, {.momentum = -0.5}),
                     "[Sgd] expected a momentum from 0 to below 1, got -0.5");

@@ -37,10 +37,10 @@ asks_for() {
 }
 
 asked=$(asks_for amd64=installed)
-[ -z "$asked" ] || fail "all is installed, asked for: $asked"
+[ -z "$asked" ] || fail "all packages are installed, but requested: $asked"
 asked=$(asks_for amd64=installed i386=installed)
-[ -z "$asked" ] || fail "all is installed for two architectures, asked for: $asked"
+[ -z "$asked" ] || fail "all packages are installed for two architectures, but requested: $asked"
 asked=$(asks_for all=installed)
-[ -z "$asked" ] || fail "all is installed for every architecture, asked for: $asked"
+[ -z "$asked" ] || fail "all packages are installed for every architecture, but requested: $asked"
 asked=$(CHANGE='s/^g++: .*/g++: i386=installed amd64=config-files/; /^cmake:/d' asks_for amd64=installed)
-[ "$asked" = "g++ cmake" ] || fail "expected g++ and cmake to be asked for, got: $asked"
+[ "$asked" = "g++ cmake" ] || fail "expected g++ and cmake to be requested, got: $asked"

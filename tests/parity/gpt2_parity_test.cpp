@@ -31,23 +31,21 @@ void check_all(const std::string& group, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("whole GPT-2 models give the numbers of transformers", "[parity]") {
-  check_all("gpt2", 10);
-}
+TEST_CASE("whole GPT-2 models agree with transformers", "[parity]") { check_all("gpt2", 10); }
 
-TEST_CASE("models of other families give the numbers of transformers", "[parity]") {
+TEST_CASE("models of other families agree with transformers", "[parity]") {
   check_all("families", 22);
 }
 
-TEST_CASE("points of a pass and the gradients there are what PyTorch's hooks see", "[parity]") {
+TEST_CASE("hook points and the gradients there agree with PyTorch's hooks", "[parity]") {
   check_all("points", 9);
 }
 
-TEST_CASE("parts of logits are those of what PyTorch's hooks see", "[parity]") {
+TEST_CASE("parts of logits agree with those computed from PyTorch's hooks", "[parity]") {
   check_all("attribution", 9);
 }
 
-TEST_CASE("no point of a pass goes without a frozen case", "[parity]") {
+TEST_CASE("every hook point has a frozen case", "[parity]") {
   std::set<std::string> seen;
   for (const Case& subject : frozen("points")) {
     for (const auto& [name, values] : subject.outputs) {

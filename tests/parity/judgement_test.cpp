@@ -53,7 +53,7 @@ TEST_CASE("a parity case passes when outputs and gradients lie within its tolera
   CHECK(verdict.limit == 1e-10);
 }
 
-TEST_CASE("a parity case fails by one element of an output, and says which") {
+TEST_CASE("a parity case fails for one wrong element of an output and names it") {
   const Verdict verdict = judge(exponential(doubles({1, 2 + 1e-9}, {2}), doubles({1, 20}, {2})));
   CHECK_FALSE(verdict.passed);
   CHECK(verdict.error == Approx(5e-10).epsilon(0.01));
@@ -61,7 +61,7 @@ TEST_CASE("a parity case fails by one element of an output, and says which") {
   CHECK_FALSE(all_passed({verdict}));
 }
 
-TEST_CASE("a parity case fails by a gradient, a shape, a type and a missing output") {
+TEST_CASE("a parity case fails for a wrong gradient or shape or type and for a missing output") {
   const Tensor y = doubles({1, 2}, {2});
   const Tensor gradient = doubles({1, 20}, {2});
   CHECK(mentions(judge(exponential(y, doubles({1, 21}, {2}))).trouble, {"gradient of x"}));
@@ -73,13 +73,13 @@ TEST_CASE("a parity case fails by a gradient, a shape, a type and a missing outp
   CHECK(mentions(judge(missing).trouble, {"z is missing"}));
 }
 
-TEST_CASE("a parity case fails by what Headlight gives and nobody expects") {
+TEST_CASE("a parity case fails for an output that it does not expect") {
   Case subject = exponential(doubles({1, 2}, {2}), doubles({1, 20}, {2}));
   subject.outputs.clear();
   CHECK(mentions(judge(subject).trouble, {"y is not expected"}));
 }
 
-TEST_CASE("of several results under one name each must agree") {
+TEST_CASE("when several results have one name each of them must agree") {
   const Case subject = exponential(doubles({1, 2}, {2}), doubles({1, 20}, {2}));
   Run run(subject);
   run.output("y", doubles({1, 2}, {2}));
@@ -92,7 +92,7 @@ TEST_CASE("of several results under one name each must agree") {
   CHECK(judge(subject, run).elements == 8);
 }
 
-TEST_CASE("a parity case fails by NaN where a number is expected and the other way round") {
+TEST_CASE("a parity case fails for NaN instead of a number and for a number instead of NaN") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
   const Tensor gradient = doubles({1, 20}, {2});
@@ -112,7 +112,7 @@ TEST_CASE("a parity case without runner or input fails instead of disappearing")
   CHECK_FALSE(judge(empty).passed);
 }
 
-TEST_CASE("the parity table has a row for each rung and names what differs") {
+TEST_CASE("the parity table has a row for each group of cases and names the failed ones") {
   const Tensor gradient = doubles({1, 20}, {2});
   std::ostringstream out;
   print_table(out, {judge(exponential(doubles({1, 2}, {2}), gradient)),

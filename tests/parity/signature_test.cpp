@@ -52,7 +52,7 @@ std::vector<std::string> supported_variants() {
 
 }  // namespace
 
-TEST_CASE("the bits that a build computes are those that were committed for it", "[parity]") {
+TEST_CASE("a build computes the bits that are committed for it", "[parity]") {
   for (const std::string& variant : supported_variants()) {
     const std::string line = signature_line(variant);
     const std::string committed = committed_line(line);
@@ -99,7 +99,7 @@ TEST_CASE("the signature as JSON names its parts and what it depends on", "[pari
   CHECK(different.size() == 5);
 }
 
-TEST_CASE("a signature beside a kind of measurement is refused", "[parity]") {
+TEST_CASE("bench refuses --signature together with a kind of measurement", "[parity]") {
   const ProgramResult result = run_headlight({"bench", "train", "--signature"});
   CHECK(result.exit_code == 2);
   CHECK(result.out.empty());

@@ -83,7 +83,7 @@ TEST_CASE("the newest checkpoints and the best are kept", "[train]") {
   CHECK(run.link("best") == "step_00000001");
 }
 
-TEST_CASE("a run that went back to an older checkpoint keeps what it saves", "[train]") {
+TEST_CASE("a run that went back to an older checkpoint keeps its new checkpoints", "[train]") {
   SavedRun run;
   run.save(4);
   run.save(12);
@@ -97,7 +97,7 @@ TEST_CASE("a run that went back to an older checkpoint keeps what it saves", "[t
   CHECK(skipped[0].rfind("skipped step_00000012: ", 0) == 0);
 }
 
-TEST_CASE("damaged checkpoints that were passed over do not count as kept", "[train]") {
+TEST_CASE("damaged checkpoints do not count towards the number to keep", "[train]") {
   SavedRun run;
   run.save(4);
   run.save(12);
@@ -109,7 +109,7 @@ TEST_CASE("damaged checkpoints that were passed over do not count as kept", "[tr
   CHECK(run.has("step_00000014"));
 }
 
-TEST_CASE("a damaged checkpoint is replaced when its turn comes again", "[train]") {
+TEST_CASE("a damaged checkpoint is replaced when the run reaches its update again", "[train]") {
   SavedRun run;
   run.save(3);
   run.damage("step_00000003");
@@ -119,7 +119,7 @@ TEST_CASE("a damaged checkpoint is replaced when its turn comes again", "[train]
   CHECK(std::distance(fs::directory_iterator(run.folder.path()), fs::directory_iterator()) == 2);
 }
 
-TEST_CASE("a complete checkpoint is replaced only when that is asked for", "[train]") {
+TEST_CASE("a complete checkpoint is replaced only on request", "[train]") {
   SavedRun run;
   const fs::path path = run.save(3);
   const TrainingState evaluated{.iteration = 3, .evaluated = 3};
@@ -173,7 +173,8 @@ TEST_CASE("a model folder without a manifest is read as it is", "[train]") {
   CHECK_NOTHROW(load_weights(path));
 }
 
-TEST_CASE("moments that no update leaves behind are refused by file and tensor", "[train]") {
+TEST_CASE("optimizer moments that no update can produce are refused by file and tensor",
+          "[train]") {
   SavedRun run;
   const fs::path path = run.save(3);
   const auto refusal = [&](const std::string& name, float value) {
@@ -224,7 +225,7 @@ TEST_CASE("values that are not finite are never saved", "[train]") {
   }
 }
 
-TEST_CASE("links that a killed process left behind are set right", "[train]") {
+TEST_CASE("links that a killed process left wrong are repaired", "[train]") {
   SavedRun run;
   run.save(1, 2, true);
   const fs::path second = run.save(2);

@@ -55,7 +55,8 @@ TEST_CASE("paths of a configuration are found beside it and in the folders above
                                                  "validation_data", "max_iters"});
 }
 
-TEST_CASE("the current folder comes first, and the nearest folder above", "[train]") {
+TEST_CASE("configured paths are searched in the current folder first and then in the folders above",
+          "[train]") {
   const ScratchFolder folder;
   fs::create_directories(folder.path() / "a/b");
   folder.write("a/b/headlight_test.txt", "near");
@@ -72,7 +73,7 @@ TEST_CASE("the current folder comes first, and the nearest folder above", "[trai
   CHECK(applied.notes.empty());
 }
 
-TEST_CASE("what is found nowhere stays as it was written", "[train]") {
+TEST_CASE("a path that is found nowhere stays unchanged", "[train]") {
   const ScratchFolder folder;
   TrainConfig config;
   const AppliedConfig applied =
@@ -83,7 +84,7 @@ TEST_CASE("what is found nowhere stays as it was written", "[train]") {
   CHECK_THROWS_WITH(read_run_config(folder.path()), contains_text("config.toml"));
 }
 
-TEST_CASE("a pattern is looked for where something matches it", "[train]") {
+TEST_CASE("a pattern is resolved in the folder where a file matches it", "[train]") {
   const ScratchFolder folder;
   fs::create_directories(folder.path() / "a/b");
   folder.write("a/headlight_test_1.txt", "text");
@@ -93,7 +94,7 @@ TEST_CASE("a pattern is looked for where something matches it", "[train]") {
   CHECK(contains(value_of(config, "data"), folder.at("a/headlight_test_*.txt")));
 }
 
-TEST_CASE("batches of documents need documents, where it is known that there are none", "[train]") {
+TEST_CASE("batches of documents are refused for data known to have no documents", "[train]") {
   TrainConfig config;
   config.batching = "bucketed";
   config.data = {"a.txt"};

@@ -181,7 +181,7 @@ TEST_CASE("files exchanged between checkpoints and runs are found") {
   CHECK(run.newest_is_whole());
 }
 
-TEST_CASE("resuming passes over a damaged checkpoint and says which file is at fault") {
+TEST_CASE("resuming skips a damaged checkpoint and names its damaged file") {
   const DamagedRun run;
   std::vector<std::string> skipped;
   CHECK(find_latest_checkpoint(run.path(), skipped) == run.newest());

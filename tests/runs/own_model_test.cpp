@@ -48,7 +48,7 @@ struct Setup {
 
 }  // namespace
 
-TEST_CASE("a model of one's own is trained and evaluated as a Gpt is", "[train]") {
+TEST_CASE("a custom model is trained and evaluated like a Gpt", "[train]") {
   const Setup setup;
   Gpt gpt(setup.shape, 1);
   OwnModel own(setup.shape, 1);
@@ -74,7 +74,7 @@ TEST_CASE("a model of one's own is trained and evaluated as a Gpt is", "[train]"
   CHECK(std::abs(sum / static_cast<double>(count) - evaluation.loss) < 1e-5);
 }
 
-TEST_CASE("a model of one's own generates by reading its context again", "[generate]") {
+TEST_CASE("a custom model generates without a cache", "[generate]") {
   const Setup setup;
   OwnModel own(setup.shape, 1);
   setup.train(own, 10);
@@ -95,7 +95,7 @@ TEST_CASE("a model of one's own generates by reading its context again", "[gener
                     contains_text("weights: expected float32 for a model of type 'custom'"));
 }
 
-TEST_CASE("a model of one's own goes on from its checkpoint with the same bits", "[train]") {
+TEST_CASE("a custom model resumes from its checkpoint with the same bits", "[train]") {
   const Setup setup;
   const ScratchFolder folder;
   OwnModel whole(setup.shape, 1);
@@ -121,7 +121,7 @@ TEST_CASE("a model of one's own goes on from its checkpoint with the same bits",
   }
 }
 
-TEST_CASE("Muon refuses a model of one's own that names no hidden matrices", "[train]") {
+TEST_CASE("Muon refuses a custom model that names no hidden matrices", "[train]") {
   Setup setup;
   setup.config.optimizer = "muon";
   OwnModel own(setup.shape, 1);
@@ -130,7 +130,7 @@ TEST_CASE("Muon refuses a model of one's own that names no hidden matrices", "[t
       contains_text("optimizer: muon: a model of type 'custom' does not name its hidden matrices"));
 }
 
-TEST_CASE("what holds another model's weights is not read into a model of one's own", "[train]") {
+TEST_CASE("weights of another model are not loaded into a custom model", "[train]") {
   const Setup setup;
   const ScratchFolder folder;
   OwnModel own(setup.shape, 1);

@@ -39,7 +39,7 @@ struct Standing {
 
 }  // namespace
 
-TEST_CASE("what does not change the model may change, and is told", "[train]") {
+TEST_CASE("settings that do not affect the model may change and are reported", "[train]") {
   TrainConfig before;
   TrainConfig now;
   CHECK(changed_settings(before, now, 12).empty());
@@ -59,7 +59,7 @@ TEST_CASE("what does not change the model may change, and is told", "[train]") {
   CHECK(lines_of({}).empty());
 }
 
-TEST_CASE("settings that follow from others count by what they come to", "[train]") {
+TEST_CASE("settings derived from others are compared by their resulting value", "[train]") {
   TrainConfig before;
   before.max_iters = 2000;
   TrainConfig now = before;
@@ -72,7 +72,7 @@ TEST_CASE("settings that follow from others count by what they come to", "[train
                                  "4000 (was 2000), max_iters = 4000 (was 2000)"});
 }
 
-TEST_CASE("a run keeps its model, its tokenizer and what it started from", "[train]") {
+TEST_CASE("a run refuses changes of its model and tokenizer and starting model", "[train]") {
   const TrainConfig before;
   TrainConfig now;
   now.n_layer = 3;
@@ -93,7 +93,7 @@ TEST_CASE("a run keeps its model, its tokenizer and what it started from", "[tra
   }
 }
 
-TEST_CASE("a run keeps its optimizer", "[train]") {
+TEST_CASE("a run refuses a change of its optimizer", "[train]") {
   const TrainConfig before;
   for (const char* other : {"sgd", "muon"}) {
     TrainConfig now;
@@ -122,7 +122,7 @@ TEST_CASE("the settings of a checkpoint are read, and unknown keys refused", "[t
                     "state.json: batch_size: expected at least 1, got 0");
 }
 
-TEST_CASE("unchanged batches go on with the next one", "[train]") {
+TEST_CASE("a run with unchanged batches continues with the next batch", "[train]") {
   Standing standing;
   standing.state.history.data_start = {.update = 3, .batch = 4};
   standing.now.learning_rate = 0.5;
@@ -132,7 +132,7 @@ TEST_CASE("unchanged batches go on with the next one", "[train]") {
   CHECK(standing.plan().note.empty());
 }
 
-TEST_CASE("padded batches of another size go on at the same place of the epoch", "[train]") {
+TEST_CASE("padded batches of another size continue at the same place of the epoch", "[train]") {
   Standing standing;  // 42 of 115 to 120 documents are done
   standing.now.batch_size = 7;
   standing.present.batches_per_epoch = 17;
@@ -145,7 +145,7 @@ TEST_CASE("padded batches of another size go on at the same place of the epoch",
         "data: epoch 3 continues after 40 sequences; 2 of them are repeated");
 }
 
-TEST_CASE("packed batches of another size are drawn on", "[train]") {
+TEST_CASE("packed batches of another size continue with the next number of the draw", "[train]") {
   Standing standing;
   standing.before.batching = standing.now.batching = "packed";
   standing.now.batch_size = 8;
@@ -155,7 +155,7 @@ TEST_CASE("packed batches of another size are drawn on", "[train]") {
         "data: different text than the run has trained on so far: 900 tokens before, now 1000");
 }
 
-TEST_CASE("other data, orders and ways of batching begin the next epoch", "[train]") {
+TEST_CASE("other data or orders or batching methods begin the next epoch", "[train]") {
   const std::string ends =
       "epoch 3 of the data ends after 7 of its 20 batches; epoch 4 begins in a new order";
   Standing seed;

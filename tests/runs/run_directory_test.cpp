@@ -60,7 +60,7 @@ TEST_CASE("a run directory is held by one run", "[train]") {
   CHECK_THROWS_AS(RunDirectory(folder.path() / "run", {}), LockedError);
 }
 
-TEST_CASE("what is saved is what was there when it was asked for", "[train]") {
+TEST_CASE("a checkpoint holds the weights at the time of the request", "[train]") {
   const ScratchFolder folder;
   RunDirectory directory(folder.path() / "run", {.keep = 1});
   directory.begin("");
@@ -84,7 +84,7 @@ TEST_CASE("what is saved is what was there when it was asked for", "[train]") {
   CHECK(saved.model->parameters()[0].second.data<float>()[0] == before);
 }
 
-TEST_CASE("a checkpoint that fails stops the run or is a warning", "[train]") {
+TEST_CASE("a checkpoint that cannot be saved stops the run or causes a warning", "[train]") {
   const ScratchFolder folder;
   for (const bool stops : {true, false}) {
     RunDirectory directory(folder.path() / (stops ? "stops" : "goes_on"),
@@ -109,7 +109,7 @@ TEST_CASE("a checkpoint that fails stops the run or is a warning", "[train]") {
   }
 }
 
-TEST_CASE("a run that goes on passes over what is damaged, and sets the links right", "[train]") {
+TEST_CASE("a resumed run skips damaged checkpoints and repairs the links", "[train]") {
   const ScratchFolder folder;
   const fs::path run = folder.path() / "run";
   Learner learner;

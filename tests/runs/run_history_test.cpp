@@ -85,7 +85,7 @@ TEST_CASE("a line of nested lists without end costs nothing", "[run_history]") {
   CHECK(given.read().damaged_lines == 1);
 }
 
-TEST_CASE("values that nothing measures are unknown, and leave the rest as it is",
+TEST_CASE("invalid values in a log are treated as unknown without affecting the others",
           "[run_history]") {
   const Given given(step(0, 4, 1) +
                     R"({"iteration":1,"loss":null,"tokens":100,"seconds":0.5,"skipped":"x"})"
@@ -104,7 +104,7 @@ TEST_CASE("values that nothing measures are unknown, and leave the rest as it is
   CHECK(std::isnan(run.tokens_per_second()));
 }
 
-TEST_CASE("updates that were made again count as made the last time", "[run_history]") {
+TEST_CASE("repeated updates count with their last values", "[run_history]") {
   const Given given(step(0, 4, 1) + step(1, 3, 2) + evaluation(2, 3, 3) + step(2, 9, 4) +
                     step(3, 9, 5) + evaluation(4, 9, 6) +
                     R"({"iteration":2,"rollback_from":4,"reason":"x"})"
@@ -131,7 +131,7 @@ TEST_CASE("a log without tokens or times has curves against updates alone", "[ru
   CHECK(std::isnan(run.tokens));
 }
 
-TEST_CASE("a run that a process holds is running", "[run_history]") {
+TEST_CASE("a run whose directory is locked is running", "[run_history]") {
   const Given given(step(0, 4, 1));
   {
     const DirectoryLock lock(given.folder.at("run"));
@@ -143,7 +143,7 @@ TEST_CASE("a run that a process holds is running", "[run_history]") {
   CHECK_FALSE(given.read().is_running);
 }
 
-TEST_CASE("what is no run is refused by name", "[run_history]") {
+TEST_CASE("a folder that is no run is refused by name", "[run_history]") {
   const Given given(step(0, 4, 1), "max_iters = = 3\n");
   CHECK(mentions(error_of([&] { given.read(); }), {"config.toml"}));
   CHECK(mentions(error_of([&] { read_run_history(given.folder.path()); }),
@@ -211,7 +211,7 @@ TEST_CASE("settings that differ are listed with the values of every run", "[run_
   CHECK_FALSE(comparability(runs).bits_per_byte);
 }
 
-TEST_CASE("runs of other data or tokenizers are told apart", "[run_history]") {
+TEST_CASE("runs of other data or tokenizers are distinguished", "[run_history]") {
   const std::string log = step(0, 4, 1) + evaluation(1, 3, 2);
   const Given one(log, "data = \"x\"\ntokenizer = \"bpe\"\nvocab_size = 300\n");
   const Given two(log, "data = \"x\"\ntokenizer = \"bpe\"\nvocab_size = 400\n");

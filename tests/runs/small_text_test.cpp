@@ -18,7 +18,7 @@ TrainConfig on_text(const ScratchFolder& folder, std::size_t bytes) {
 
 }  // namespace
 
-TEST_CASE("a small text without sizes gets a small model", "[train]") {
+TEST_CASE("a small text without given model sizes gets a small model", "[train]") {
   const ScratchFolder folder;
   TrainConfig config = on_text(folder, 300);
   const std::string line = fit_sizes_to_text(config, {"data", "block_size"});

@@ -94,7 +94,7 @@ TEST_CASE("a state keeps the latest of very many changes", "[train]") {
   CHECK(read.changes.back().iteration == 1199);
 }
 
-TEST_CASE("a state that makes no sense is refused by member", "[train]") {
+TEST_CASE("an invalid state is refused naming the member", "[train]") {
   const std::string good = to_state_json({.iteration = 7});
   const auto refusal = [&](const std::string& what, const std::string& with) {
     try {
@@ -166,7 +166,7 @@ TEST_CASE("numbers of a run's state that contradict each other are refused by na
   check([](auto& state) { state.data.batch = 2; }, "data: batch: expected 1" + position + "2");
 }
 
-TEST_CASE("states of runs that went other ways are no contradictions", "[train]") {
+TEST_CASE("valid states after rollbacks and optimizer changes are accepted", "[train]") {
   const auto is_accepted = [](const auto& change) { return refusal_of_change(change).empty(); };
   // Moments of another optimizer start at zero.
   for (const char* key : {"optimizer", "momentum"}) {
@@ -212,7 +212,9 @@ TEST_CASE("another build, CPU variant or products are noticed", "[train]") {
                            products_description() + ": rounding may differ");
 }
 
-TEST_CASE("a loss is a spike by its distance from the last 128", "[train]") {
+TEST_CASE(
+    "a loss spike is measured by its distance from the last 128 losses in standard deviations",
+    "[train]") {
   std::vector<double> recent;
   for (int i = 0; i < 127; ++i) {
     remember_loss(recent, i % 2 == 0 ? 1.0 : 3.0);

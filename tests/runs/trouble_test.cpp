@@ -76,7 +76,7 @@ class Poison : public TrainObserver {
 
 }  // namespace
 
-TEST_CASE("a rollback returns to the last checkpoint and goes on with other data", "[train]") {
+TEST_CASE("a rollback returns to the last checkpoint and continues with other data", "[train]") {
   const ScratchFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "rollback";
@@ -151,7 +151,7 @@ TEST_CASE("metrics keep every return to the same checkpoint", "[train]") {
   CHECK(from == std::vector<Index>{6, 7});
 }
 
-TEST_CASE("a run that rolls back has a checkpoint from its beginning on", "[train]") {
+TEST_CASE("a run that may roll back saves a checkpoint at its start", "[train]") {
   const ScratchFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "rollback";
@@ -171,7 +171,7 @@ TEST_CASE("rolling back again and again to one checkpoint ends the run", "[train
   CHECK_THROWS_WITH(run_training(config), contains_text("2 returns to the checkpoint of step 0"));
 }
 
-TEST_CASE("updates are left out until there are too many in a row", "[train]") {
+TEST_CASE("bad updates are skipped until there are too many in a row", "[train]") {
   const ScratchFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.on_nan = "skip";
@@ -214,7 +214,7 @@ TEST_CASE("a save that fails stops the run, or is tried again at the next", "[tr
   CHECK(other.warnings[0].find("step_00000004") != std::string::npos);
 }
 
-TEST_CASE("a thread that finds no memory is a save that fails", "[train]") {
+TEST_CASE("a save that runs out of memory is a failed save", "[train]") {
   struct Hungry : Poison {
     Hungry() : Poison({}) {}
     void before_checkpoint() override {
@@ -275,7 +275,7 @@ TEST_CASE("an old checkpoint that cannot be removed is a warning, not a save tha
   }
 }
 
-TEST_CASE("loss spikes are left out when asked for", "[train]") {
+TEST_CASE("loss spikes are skipped on request", "[train]") {
   const ScratchFolder folder;
   TrainConfig config = small_config(folder, "a");
   config.max_iters = 150;

@@ -25,7 +25,7 @@ constexpr const char* kKey = "0123456789abcdef";
 
 }  // namespace
 
-TEST_CASE("a name that is not the server's is refused", "[serve]") {
+TEST_CASE("a Host header with another name than the server's is refused", "[serve]") {
   const Access access({.allowed_hosts = {"box.example"}}, 8080);
   for (const char* host : {"localhost", "localhost:8080", "127.0.0.1:9", "[::1]:8080", "10.0.0.7",
                            "box.example:8080", "LOCALHOST:8080", "Box.Example"}) {
@@ -39,7 +39,7 @@ TEST_CASE("a name that is not the server's is refused", "[serve]") {
   CHECK(status(access, {{"host", "localhost"}, {"host", "localhost"}}) == 403);
 }
 
-TEST_CASE("pages of other servers are refused unless they are allowed", "[serve]") {
+TEST_CASE("requests from pages of other origins are refused unless allowed", "[serve]") {
   const Access access({.allowed_origins = {"https://page.example"}}, 8080);
   const auto from = [&](const char* origin) {
     return status(access, {{"host", "localhost:8080"}, {"origin", origin}});
@@ -61,7 +61,7 @@ TEST_CASE("pages of other servers are refused unless they are allowed", "[serve]
   CHECK(site("cross-site", "/") == 200);
 }
 
-TEST_CASE("only an allowed page learns that it may read", "[serve]") {
+TEST_CASE("only an allowed origin gets CORS headers", "[serve]") {
   const Access access({.allowed_origins = {"https://page.example"}}, 8080);
   const auto shared = [&](const char* origin, const char* method) {
     const Admission admission = access.check(
@@ -84,13 +84,14 @@ TEST_CASE("only an allowed page learns that it may read", "[serve]") {
                "OPTIONS") == 204);
 }
 
-TEST_CASE("names of hosts have no case", "[serve]") {
+TEST_CASE("host names are compared without case", "[serve]") {
   const Access access({.allowed_hosts = {"Box.EXAMPLE"}}, 8080);
   CHECK(status(access, {{"host", "box.example:8080"}}) == 200);
   CHECK(status(access, {{"host", "LocalHost:8080"}, {"origin", "http://localhost:8080"}}) == 200);
 }
 
-TEST_CASE("origins that no page has, or every page, are refused at the start", "[serve]") {
+TEST_CASE("invalid allowed origins and those that match every page are refused at the start",
+          "[serve]") {
   const auto allowing = [](const char* origin) {
     ServeOptions options;
     options.api_key = kKey;
@@ -108,7 +109,7 @@ TEST_CASE("origins that no page has, or every page, are refused at the start", "
   }
 }
 
-TEST_CASE("a key that others may have written is refused", "[serve]") {
+TEST_CASE("an API key file that others can write is refused", "[serve]") {
   namespace fs = std::filesystem;
   const ScratchFolder folder;
   const std::string file = folder.write("key", kKey);
@@ -125,7 +126,7 @@ TEST_CASE("a key that others may have written is refused", "[serve]") {
   CHECK(asked(own | fs::perms::group_read).find("no_model") != std::string::npos);
 }
 
-TEST_CASE("a key is asked for everywhere but on the page", "[serve]") {
+TEST_CASE("the API key is required everywhere except on public paths", "[serve]") {
   const Access access({.api_key = kKey}, 8080, {"/", "/health"});
   const auto with = [&](const std::string& name, const std::string& value) {
     return status(access, {{"host", "localhost"}, {name, value}});
@@ -150,7 +151,7 @@ TEST_CASE("a key is asked for everywhere but on the page", "[serve]") {
   CHECK(with("cookie", "headlight_8081=" + pair.substr(pair.find('=') + 1)) == 401);
 }
 
-TEST_CASE("who tries a wrong key waits for the answer, who has none does not", "[serve]") {
+TEST_CASE("a wrong API key delays the answer and a missing one does not", "[serve]") {
   const Access access({.api_key = kKey}, 8080);
   const auto held_back = [&](HttpHeaders headers) {
     headers.emplace_back("host", "localhost");
@@ -163,7 +164,7 @@ TEST_CASE("who tries a wrong key waits for the answer, who has none does not", "
   CHECK(held_back({{"authorization", "Bearer 0123456789abcdeF"}}) == 1);
 }
 
-TEST_CASE("the page exchanges the key for a cookie", "[serve]") {
+TEST_CASE("the page exchanges the API key for a cookie", "[serve]") {
   ServeOptions options;
   options.api_key = kKey;
   const test::RunningServer server(options);
@@ -182,7 +183,7 @@ TEST_CASE("the page exchanges the key for a cookie", "[serve]") {
   CHECK(answer.headers.count("access-control-allow-origin") == 0);
 }
 
-TEST_CASE("a host that others reach demands a key", "[serve]") {
+TEST_CASE("a host address reachable by others requires an API key", "[serve]") {
   ServeOptions options;
   options.host = "0.0.0.0";
   CHECK_THROWS_WITH(options.validate(), Catch::Matchers::Contains("--host 0.0.0.0"));

@@ -41,7 +41,7 @@ class WaitingTokenizer final : public Tokenizer {
 
 }  // namespace
 
-TEST_CASE("bodies are read one after the other, and only so many may wait", "[serve]") {
+TEST_CASE("bodies are read one after the other and only a limited number may wait", "[serve]") {
   BodyReader reader(2);
   std::promise<void> has_begun;
   std::promise<void> may_end;
@@ -69,7 +69,7 @@ TEST_CASE("bodies are read one after the other, and only so many may wait", "[se
   CHECK_THROWS_AS(reader.run([] {}), serve::ApiError);
 }
 
-TEST_CASE("a text that takes long to become tokens holds up no other client", "[serve]") {
+TEST_CASE("a text that takes long to tokenize does not block other clients", "[serve]") {
   std::atomic<int> encoded = 0;
   std::promise<void> may_go_on;
   ServedModel served = lively_served();

@@ -40,7 +40,7 @@ std::string generated(const std::string& changes) {
 
 }  // namespace
 
-TEST_CASE("a request with changes writes what generate writes with them", "[serve]") {
+TEST_CASE("a request with interventions gives the same text as generate with them", "[serve]") {
   const RunningServer server;
   const std::string plain = text_of(server, request_with(""));
   CHECK(text_of(server, request_with(kChanges)) == generated(kChanges));
@@ -50,7 +50,7 @@ TEST_CASE("a request with changes writes what generate writes with them", "[serv
   CHECK(text_of(server, request_with("")) == plain);
 }
 
-TEST_CASE("changes of a request reach no other text, and share no prompt", "[serve]") {
+TEST_CASE("interventions of a request affect no other text and share no cached prompt", "[serve]") {
   const RunningServer server;
   Json request = request_with("");
   request["prompt"] = std::string(150, 'x') + "abc";
@@ -82,7 +82,7 @@ TEST_CASE("changes of a request reach no other text, and share no prompt", "[ser
   CHECK(usage["prompt_tokens_details"]["cached_tokens"].integer() == 0);
 }
 
-TEST_CASE("echo with log-probabilities reads the prompt with the changes", "[serve]") {
+TEST_CASE("echo with log-probabilities scores the prompt with the interventions", "[serve]") {
   const RunningServer server;
   const Json changed = server.asked("/v1/completions", {{"prompt", "abcabc"},
                                                         {"max_tokens", 0},
@@ -97,7 +97,7 @@ TEST_CASE("echo with log-probabilities reads the prompt with the changes", "[ser
   }
 }
 
-TEST_CASE("what no request can ask to be changed is refused", "[serve]") {
+TEST_CASE("invalid interventions of a request are refused", "[serve]") {
   const RunningServer server;
   const auto refusal = [&](Json request) {
     const HttpClient::Answer answer = server.post("/v1/completions", request.dump());
@@ -131,7 +131,7 @@ TEST_CASE("what no request can ask to be changed is refused", "[serve]") {
   CHECK(text_of(server, by_class) == text_of(server, request_with("off 0.1")));
 }
 
-TEST_CASE("tokens come with their numbers where they are wanted", "[serve]") {
+TEST_CASE("token ids are returned on request", "[serve]") {
   const RunningServer server;
   const Json answer = server.asked("/v1/completions", {{"prompt", "ab"},
                                                        {"max_tokens", 3},

@@ -45,7 +45,7 @@ std::string text_of(const RunningServer& server, Json request) {
 
 }  // namespace
 
-TEST_CASE("32 clients at once get the bytes that each gets alone", "[serve]") {
+TEST_CASE("32 simultaneous clients get the same bytes as each alone", "[serve]") {
   constexpr Index kClients = 32;
   std::vector<std::string> alone;
   {
@@ -69,7 +69,7 @@ TEST_CASE("32 clients at once get the bytes that each gets alone", "[serve]") {
   CHECK(server.metric("headlight_prompt_tokens_reused_total") >= 64);
 }
 
-TEST_CASE("the server and the library write the same text", "[serve]") {
+TEST_CASE("the server and the library generate the same text", "[serve]") {
   const RunningServer server;
   const ServedModel served = lively_served();
   GenerateOptions options{.max_new_tokens = 40};
@@ -84,7 +84,7 @@ TEST_CASE("the server and the library write the same text", "[serve]") {
   CHECK(answer["usage"]["completion_tokens"].integer() == std::ssize(expected.tokens));
 }
 
-TEST_CASE("a stream's pieces are the whole answer", "[serve]") {
+TEST_CASE("streamed pieces joined together equal the whole answer", "[serve]") {
   const RunningServer server;
   Json request{{"prompt", {"One", "Two"}},
                {"max_tokens", 30},
@@ -145,7 +145,7 @@ TEST_CASE("echo with logprobs scores the prompt", "[serve]") {
   CHECK(logprobs["text_offset"][4].integer() == 4);
 }
 
-TEST_CASE("a long prompt is scored in parts as it is as a whole", "[serve]") {
+TEST_CASE("a long prompt has the same scores in parts as in one pass", "[serve]") {
   const RunningServer server;
   const std::string text =
       "Once there was a red cat, and the cat sat on a mat by the sea until the sun had gone.";
@@ -159,7 +159,7 @@ TEST_CASE("a long prompt is scored in parts as it is as a whole", "[serve]") {
   }
 }
 
-TEST_CASE("a stop text across tokens takes them out of text and logprobs", "[serve]") {
+TEST_CASE("tokens of a stop text are removed from text and logprobs", "[serve]") {
   const RunningServer server;
   Json request{{"prompt", "ab"}, {"max_tokens", 40}, {"seed", 9}, {"logprobs", 1}};
   // ASCII only: a byte is a token and a character.
@@ -187,7 +187,7 @@ TEST_CASE("a stop text across tokens takes them out of text and logprobs", "[ser
   CHECK(tokens == length);
 }
 
-TEST_CASE("the token that ends a text is told with its log-probability", "[serve]") {
+TEST_CASE("the token that ends a text is reported with its log-probability", "[serve]") {
   const RunningServer server;
   Json request{{"prompt", "ab"}, {"max_tokens", 1}, {"logprobs", 1}, {"temperature", 0}};
   request["logit_bias"] = {{"256", 100}};  // the end token, which has no bytes
@@ -236,7 +236,7 @@ TEST_CASE("logit_bias and penalties change what is chosen", "[serve]") {
   CHECK(text.find('B') != std::string::npos);
 }
 
-TEST_CASE("a prompt and its answer end where the block does", "[serve]") {
+TEST_CASE("a prompt and its answer are limited to the context length", "[serve]") {
   const RunningServer server({}, lively_served(64));
   const Json answer =
       server.asked("/v1/completions",
@@ -256,7 +256,7 @@ TEST_CASE("a prompt and its answer end where the block does", "[serve]") {
   CHECK(parse_json(asked.body, "answer")["error"]["code"].text() == "context_length_exceeded");
 }
 
-TEST_CASE("minus 1 means no limit, nothing kept off, and a seed that nobody chose", "[serve]") {
+TEST_CASE("in requests -1 means no token limit and no top_k filter and a random seed", "[serve]") {
   const RunningServer server({}, lively_served(64));
   const Json whole =
       server.asked("/v1/completions",
@@ -270,7 +270,7 @@ TEST_CASE("minus 1 means no limit, nothing kept off, and a seed that nobody chos
   CHECK(text_of(server, request) != text_of(server, request));
 }
 
-TEST_CASE("who goes away frees the place before the next token", "[serve]") {
+TEST_CASE("a client that disconnects frees its slot before the next token", "[serve]") {
   // With one slot, the second request can only be answered when the first has lost it.
   const RunningServer server({.slots = 1, .context_tokens = 1 << 20}, lively_served(100'000));
   const Json endless{
@@ -303,7 +303,7 @@ TEST_CASE("who goes away frees the place before the next token", "[serve]") {
   }
 }
 
-TEST_CASE("more requests than may wait get a 429", "[serve]") {
+TEST_CASE("requests beyond the queue limit get status 429", "[serve]") {
   const RunningServer server({.slots = 1, .queue = 1, .context_tokens = 1 << 20},
                              lively_served(100'000));
   const std::string endless =
@@ -321,7 +321,7 @@ TEST_CASE("more requests than may wait get a 429", "[serve]") {
   CHECK(parse_json(third.body, "answer")["error"]["code"].text() == "queue_full");
 }
 
-TEST_CASE("a server that ends finishes what it has begun", "[serve]") {
+TEST_CASE("a server that stops finishes the answers it has begun", "[serve]") {
   RunningServer server({}, lively_served(4096));
   HttpClient client(server.port());
   const std::string body =
@@ -336,7 +336,8 @@ TEST_CASE("a server that ends finishes what it has begun", "[serve]") {
   CHECK_THROWS(HttpClient(server.port()));
 }
 
-TEST_CASE("a completion says which names of special tokens it read as characters", "[serve]") {
+TEST_CASE("a completion warns about names of special tokens that it read as plain text",
+          "[serve]") {
   const RunningServer server;
   Json request{{"prompt", "a<|endoftext|>"}, {"max_tokens", 1}};
   const Json plain = server.asked("/v1/completions", request);

@@ -15,7 +15,7 @@ using namespace headlight::test;
 using serve::Compute;
 using serve::Urgency;
 
-TEST_CASE("a job that nobody waits for any more is not begun and takes no place", "[serve]") {
+TEST_CASE("a job whose client has left is not started and takes no place in the queue", "[serve]") {
   std::vector<ServedModel> models;
   models.push_back(lively_served());
   Compute compute(models, {.slots = 1, .queue = 2, .context_tokens = 256});
@@ -45,7 +45,7 @@ TEST_CASE("a job that nobody waits for any more is not begun and takes no place"
   CHECK(unwanted == 0);
 }
 
-TEST_CASE("a completion of one token comes behind one slice of a job", "[serve]") {
+TEST_CASE("a completion of one token waits for at most one slice of a job", "[serve]") {
   std::vector<ServedModel> models;
   models.push_back(lively_served());
   Compute compute(models, {.slots = 2, .queue = 2, .context_tokens = 256});
@@ -71,7 +71,7 @@ TEST_CASE("a completion of one token comes behind one slice of a job", "[serve]"
   CHECK(compute.status().slices == 1);
 }
 
-TEST_CASE("memory that jobs took goes back to the system when there is nothing to do", "[serve]") {
+TEST_CASE("memory of jobs is returned to the system when the server is idle", "[serve]") {
   constexpr std::size_t kBytes = std::size_t{64} << 20;
   std::vector<ServedModel> models;
   models.push_back(lively_served());

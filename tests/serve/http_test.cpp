@@ -102,7 +102,7 @@ TEST_CASE("one connection carries many requests", "[serve]") {
   CHECK(head.ends_with("\r\n\r\n"));
 }
 
-TEST_CASE("requests that are no HTTP/1.1 are refused", "[serve]") {
+TEST_CASE("requests that are not valid HTTP are refused", "[serve]") {
   const RunningServer server;
   const std::string host = "Host: localhost\r\n";
   CHECK(status_of(server, "nonsense\r\n\r\n") == 400);
@@ -123,7 +123,7 @@ TEST_CASE("requests that are no HTTP/1.1 are refused", "[serve]") {
   CHECK(status_of(server, "GET ?x HTTP/1.1\r\n" + host + "\r\n") == 404);
 }
 
-TEST_CASE("a refused method is answered with the one that there is", "[serve]") {
+TEST_CASE("a refused method is answered with the allowed method", "[serve]") {
   const RunningServer server;
   const auto allowed = [&](const std::string& method, const std::string& path) {
     HttpClient client(server.port());
@@ -159,7 +159,7 @@ TEST_CASE("a media type is compared as a whole and without case", "[serve]") {
   }
 }
 
-TEST_CASE("requests of every form that HTTP has for them are answered", "[serve]") {
+TEST_CASE("every valid form of an HTTP request is answered", "[serve]") {
   const RunningServer server;
   const std::string host = "Host: localhost\r\n";
   CHECK(status_of(server, "GET http://LOCALHOST:1/health HTTP/1.1\r\n" + host + "\r\n") == 200);
@@ -200,8 +200,7 @@ TEST_CASE("a body in chunks is read up to the limit", "[serve]") {
   CHECK(status_of(server, head + json + "x\r\n") == 400);
 }
 
-TEST_CASE("every request leaves a line, without what stands in its address and headers",
-          "[serve]") {
+TEST_CASE("every request is logged in one line without its query and headers", "[serve]") {
   std::vector<std::string> lines;
   ServeOptions options;
   options.log = [&](const std::string& line) { lines.push_back(line); };
@@ -220,7 +219,7 @@ TEST_CASE("every request leaves a line, without what stands in its address and h
   CHECK(lines[3].starts_with("no request 400 "));
 }
 
-TEST_CASE("what two programs could read in two ways ends the connection", "[serve]") {
+TEST_CASE("ambiguous body lengths of a request close the connection", "[serve]") {
   const RunningServer server;
   const std::string begin = "POST /tokenize HTTP/1.1\r\nHost: localhost\r\n";
   const std::string hidden = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -252,7 +251,7 @@ TEST_CASE("what two programs could read in two ways ends the connection", "[serv
   }
 }
 
-TEST_CASE("10,000 hostile requests leave the server as it was", "[serve]") {
+TEST_CASE("the server works after 10000 hostile requests", "[serve]") {
   const RunningServer server;
   HostileRequests requests;
   for (int i = 0; i < 10'000; ++i) {
@@ -265,7 +264,7 @@ TEST_CASE("10,000 hostile requests leave the server as it was", "[serve]") {
   CHECK(server.asked("/tokenize", {{"content", "ab"}})["tokens"].size() == 2);
 }
 
-TEST_CASE("bodies that do not fit are refused by name", "[serve]") {
+TEST_CASE("invalid request bodies are refused by name", "[serve]") {
   const RunningServer server;
   const auto refused = [&](const std::string& path, const std::string& body,
                            const std::string& message) {
@@ -334,7 +333,7 @@ TEST_CASE("connections beyond the limit are closed", "[serve]") {
   thread.join();
 }
 
-TEST_CASE("slow and silent clients are given up", "[serve]") {
+TEST_CASE("connections of slow and silent clients are closed", "[serve]") {
   serve::HttpOptions options{.port = 0};
   options.limits.seconds = 1;
   serve::HttpServer server(options);
@@ -362,7 +361,7 @@ TEST_CASE("slow and silent clients are given up", "[serve]") {
   thread.join();
 }
 
-TEST_CASE("an answer that is let go is told from one that ends", "[serve]") {
+TEST_CASE("an abandoned answer is distinguished from a finished one", "[serve]") {
   serve::HttpOptions options{.port = 0};
   options.handler = [](const serve::HttpRequest& request,
                        const std::shared_ptr<serve::HttpExchange>& exchange) {
@@ -384,7 +383,8 @@ TEST_CASE("an answer that is let go is told from one that ends", "[serve]") {
   thread.join();
 }
 
-TEST_CASE("an answer that is held back lets others pass, and its client may go", "[serve]") {
+TEST_CASE("a delayed answer does not block other requests and its client may disconnect",
+          "[serve]") {
   std::vector<std::string> lines;
   serve::HttpOptions options{.port = 0};
   options.log = [&](const std::string& line) { lines.push_back(line); };
@@ -448,7 +448,7 @@ class WaitingServer {
 
 }  // namespace
 
-TEST_CASE("a whole answer beside others that wait for their clients is refused beyond a limit",
+TEST_CASE("an answer is refused when answers waiting for their clients exceed a memory limit",
           "[serve]") {
   WaitingServer server(32 << 20);
   const std::string request = request_head("GET", "/", 0);
@@ -462,7 +462,7 @@ TEST_CASE("a whole answer beside others that wait for their clients is refused b
   CHECK(deaf.receive().body.size() == 24 << 20);
 }
 
-TEST_CASE("who goes or does not read or sends too far ahead is given up", "[serve]") {
+TEST_CASE("clients that leave or do not read or send too far ahead are disconnected", "[serve]") {
   WaitingServer server(16 << 20);
   const std::string request = request_head("GET", "/", 0);
   HttpClient deaf(server.port());

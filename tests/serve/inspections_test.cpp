@@ -10,7 +10,7 @@ namespace inspections_test {
 using namespace headlight;
 using namespace headlight::test;
 
-TEST_CASE("/api/ablate tells what a text loses without a head", "[serve]") {
+TEST_CASE("/api/ablate gives the losses of a text with and without a head", "[serve]") {
   const RunningServer server;
   const Json answer =
       server.asked("/api/ablate", {{"text", "abcabc"}, {"intervene", "off 0.1"}, {"top_k", 3}});
@@ -46,7 +46,7 @@ TEST_CASE("/api/attention, /api/scores, /api/lens and /api/patch answer", "[serv
   CHECK(patch["answer"]["id"].integer() == 'x');
 }
 
-TEST_CASE("questions change nothing for the texts beside them", "[serve]") {
+TEST_CASE("analysis requests do not change texts generated at the same time", "[serve]") {
   const RunningServer server({}, lively_served(2048));
   const Json request{{"prompt", "x"}, {"max_tokens", 600}, {"seed", 4}, {"ignore_eos", true}};
   const std::string alone = server.asked("/v1/completions", request).value("choices", {}).dump();
@@ -64,7 +64,7 @@ TEST_CASE("questions change nothing for the texts beside them", "[serve]") {
   CHECK(beside == alone);
 }
 
-TEST_CASE("no question names a file", "[serve]") {
+TEST_CASE("analysis requests that name a file are refused", "[serve]") {
   const RunningServer server;
   for (const char* change :
        {"mean 0.1 from /etc/passwd", "add resid_post.0 /tmp/a.npz:v", "freeze 0.1 from book.txt"}) {
@@ -77,7 +77,7 @@ TEST_CASE("no question names a file", "[serve]") {
             .is_object());
 }
 
-TEST_CASE("classes of heads come from the request", "[serve]") {
+TEST_CASE("classes of heads are given in the request", "[serve]") {
   const RunningServer server;
   const Json by_class = server.asked(
       "/api/ablate",
@@ -88,7 +88,7 @@ TEST_CASE("classes of heads come from the request", "[serve]") {
         400);
 }
 
-TEST_CASE("an ablation tells of tokens that are asked for, and compares beside what always holds",
+TEST_CASE("/api/ablate reports chosen tokens and applies `always` to both compared runs",
           "[serve]") {
   const RunningServer server;
   const Json plain = server.asked("/api/ablate", {{"text", "abcabc"}, {"top_k", 1}});
@@ -108,7 +108,8 @@ TEST_CASE("an ablation tells of tokens that are asked for, and compares beside w
   CHECK(beside["after"] == both["after"]);
 }
 
-TEST_CASE("a value of one text at one token, put at another of a second text", "[serve]") {
+TEST_CASE("an intervention copies a value of one text to another token of a second text",
+          "[serve]") {
   const RunningServer server;
   // The next token depends on the last layer's residual stream at the last token alone.
   const Json carried = server.asked(
@@ -120,7 +121,7 @@ TEST_CASE("a value of one text at one token, put at another of a second text", "
   CHECK(carried["after"]["next"] != carried["before"]["next"]);
 }
 
-TEST_CASE("scores come in parts that tell how far they are", "[serve]") {
+TEST_CASE("streamed scores report their progress", "[serve]") {
   const RunningServer server;
   const std::string text = std::string(100, 'a') + std::string(300, 'b');  // longer than the block
   Json question{{"text", text}, {"repeats", 2}, {"sequence_tokens", 64}, {"resamples", 20}};
@@ -138,7 +139,7 @@ TEST_CASE("scores come in parts that tell how far they are", "[serve]") {
   CHECK(server.post("/api/scores", question.dump()).status == 400);
 }
 
-TEST_CASE("what follows a text that is typed comes amid what takes long", "[serve]") {
+TEST_CASE("short requests are answered while a long job runs", "[serve]") {
   const RunningServer server;
   const std::string path = GENERATE("/api/scores", "/api/patch");
   // A long job: 16,000 sequences of one token, or a cell for every head and position. The next
@@ -163,7 +164,7 @@ TEST_CASE("what follows a text that is typed comes amid what takes long", "[serv
   }
 }
 
-TEST_CASE("what is added to a logit is told of tokens by their numbers", "[serve]") {
+TEST_CASE("/api/attribute accepts a text as token ids", "[serve]") {
   const RunningServer server;
   const Json by_text = server.asked("/api/attribute", {{"text", "abc"}, {"target", 120}});
   const Json by_number =
@@ -173,7 +174,7 @@ TEST_CASE("what is added to a logit is told of tokens by their numbers", "[serve
   CHECK(server.post("/api/attribute", R"({"tokens": [999], "target": 1})").status == 400);
 }
 
-TEST_CASE("requests choose how names of special tokens are read, and hear of those in characters",
+TEST_CASE("requests choose how names of special tokens are read and get a warning for plain text",
           "[serve]") {
   const RunningServer server;
   const std::string text = "ab<|endoftext|>c";

@@ -55,7 +55,7 @@ void ask_to_watch(HttpClient& client, const std::string& run = "one") {
 
 }  // namespace
 
-TEST_CASE("runs are folders with a log, and names lead to no other file", "[serve]") {
+TEST_CASE("runs are folders with a log and their names give access to no other file", "[serve]") {
   const Runs given;
   const RunningServer server(given.options);
   const Json listed = parse_json(server.get("/api/runs").body, "runs");
@@ -69,7 +69,7 @@ TEST_CASE("runs are folders with a log, and names lead to no other file", "[serv
   CHECK(parse_json(without.get("/api/runs").body, "runs")["runs"].size() == 0);
 }
 
-TEST_CASE("who watches a run gets its complete lines, and those that come", "[serve]") {
+TEST_CASE("watching a run gives its complete lines and then new ones", "[serve]") {
   const Runs given;
   RunningServer server(given.options);
   HttpClient client(server.port());
@@ -121,7 +121,7 @@ TEST_CASE("no link leads out of the folder of runs", "[serve]") {
   CHECK(first["heads"].size() == 0);
 }
 
-TEST_CASE("a line that is too long is left out, and those behind it come", "[serve]") {
+TEST_CASE("a line that is too long is skipped and later ones are sent", "[serve]") {
   const Runs given;
   given.append("\n{\"long\":\"" + std::string(9 << 20, 'x') + "\"}\n{\"iteration\":5}\n");
   const RunningServer server(given.options);
@@ -135,7 +135,7 @@ TEST_CASE("a line that is too long is left out, and those behind it come", "[ser
   CHECK(behind["metrics"][0]["iteration"].integer() == 5);
 }
 
-TEST_CASE("a run whose name is no UTF-8 can be watched", "[serve]") {
+TEST_CASE("a run whose name is not UTF-8 can be watched", "[serve]") {
   const Runs given;
   std::filesystem::create_directories(given.folder.at("runs/caf\xe9"));
   given.folder.write("runs/caf\xe9/metrics.jsonl", "{\"iteration\":9}\n");
@@ -152,7 +152,7 @@ TEST_CASE("a run whose name is no UTF-8 can be watched", "[serve]") {
   CHECK(first["metrics"][0]["iteration"].integer() == 9);
 }
 
-TEST_CASE("/api/attribute takes a logit apart", "[serve]") {
+TEST_CASE("/api/attribute splits a logit into parts", "[serve]") {
   const RunningServer server;
   const Json heads = server.asked("/api/attribute", {{"text", "abcabc"}, {"target", "a"}});
   CHECK(heads["token"]["id"].integer() == 'a');

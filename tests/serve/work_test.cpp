@@ -65,7 +65,7 @@ std::string answer(const ServedModel& served, const Asked& asked, Work::Options 
 
 }  // namespace
 
-TEST_CASE("a slice ends behind a layer when enough rows were read, with the model as it was",
+TEST_CASE("a slice of work ends after a layer once enough rows were read and restores the model",
           "[serve]") {
   const auto model = lively_model(257, 256);
   const NoGrad no_grad;
@@ -100,7 +100,7 @@ TEST_CASE("a slice ends behind a layer when enough rows were read, with the mode
   CHECK(slices == 4);
 }
 
-TEST_CASE("every question says what it costs, and costs that", "[serve]") {
+TEST_CASE("every analysis request does exactly the amount of work that it announces", "[serve]") {
   const ServedModel served = lively_served();
   for (const Asked& asked : questions()) {
     INFO(asked.path << " " << asked.body.dump());
@@ -115,7 +115,7 @@ TEST_CASE("every question says what it costs, and costs that", "[serve]") {
   }
 }
 
-TEST_CASE("every question gives way in slices, changes no bit by it and stops behind one",
+TEST_CASE("every analysis request pauses between slices without changing a bit and can stop there",
           "[serve]") {
   const ServedModel served = lively_served();
   const Asked other{"/api/ablate", {{"text", "abc"}, {"intervene", "off 1.1"}}, 0, 0};
@@ -145,8 +145,7 @@ TEST_CASE("every question gives way in slices, changes no bit by it and stops be
   }
 }
 
-TEST_CASE("more work than a request may ask for is refused before anything is computed",
-          "[serve]") {
+TEST_CASE("requests for too much work are refused before anything is computed", "[serve]") {
   const RunningServer server({.max_work = 300});
   const std::string text(100, 'a');
   const auto refused = [&](const std::string& path, const Json& body, const char* figure) {
@@ -169,7 +168,7 @@ TEST_CASE("more work than a request may ask for is refused before anything is co
   CHECK(server.metric("headlight_slices_total") > 0);
 }
 
-TEST_CASE("texts that are far too long are refused before they become tokens", "[serve]") {
+TEST_CASE("texts that are far too long are refused before they are tokenized", "[serve]") {
   const RunningServer server;
   const auto refusal = [&](const std::string& path, const std::string& name, std::size_t bytes) {
     const HttpClient::Answer answer =

@@ -43,7 +43,7 @@ std::multimap<std::string, std::string> defined_types() {
 
 // The linker merges two types of the same name without a warning: code for one type would then
 // write to objects of the other.
-TEST_CASE("no two headers define a type of the same name", "[structure]") {
+TEST_CASE("no two headers define types of the same name", "[structure]") {
   const std::multimap<std::string, std::string> types = defined_types();
   REQUIRE(types.size() > 150);
   for (auto type = types.begin(); type != types.end(); ++type) {

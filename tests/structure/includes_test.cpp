@@ -161,7 +161,7 @@ TEST_CASE("public headers include nothing but the standard library and one anoth
   }
 }
 
-TEST_CASE("a third-party library is included in its one place only", "[structure]") {
+TEST_CASE("each third-party library is included in one place only", "[structure]") {
   for (const Include& include : all_includes()) {
     for (const auto& [library, home] : kHomes) {
       if (!is_own(include.target) && include.target.find(library) != std::string::npos) {

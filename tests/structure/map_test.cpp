@@ -54,7 +54,7 @@ int lines_of(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("everything that the map of the code names is there", "[structure]") {
+TEST_CASE("everything that the map of the code names exists", "[structure]") {
   const std::vector<std::string> paths = named_paths(map_text());
   REQUIRE(paths.size() > 40);
   for (const std::string& path : paths) {

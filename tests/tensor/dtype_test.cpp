@@ -39,7 +39,7 @@ TEST_CASE("an unknown type name is quoted in the error") {
   CHECK(mentions(error_of([] { parse_name<DType>("dtype", ""); }), {"''"}));
 }
 
-TEST_CASE("floating types are float32, float64 and bfloat16") {
+TEST_CASE("the floating-point types are float32 and float64 and bfloat16") {
   CHECK(is_floating(DType::float32));
   CHECK(is_floating(DType::float64));
   CHECK(is_floating(DType::bfloat16));

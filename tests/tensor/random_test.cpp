@@ -45,7 +45,7 @@ TEST_CASE("blocks agree with the known answers of Philox4x32-10") {
         Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("word n is word n mod 4 of block n / 4") {
+TEST_CASE("word n of a random stream is word n mod 4 of block n / 4") {
   const RandomStream random{12, 34};
   for (std::uint64_t position = 0; position < 12; ++position) {
     CHECK(random.word(position) == random.block(position / 4)[position % 4]);
@@ -81,7 +81,7 @@ TEST_CASE("uniform numbers lie from 0 to below 1, have 24 bits and are spread ev
   CHECK(chi_square < 37.7);  // 15 degrees of freedom: exceeded once in a thousand seeds
 }
 
-TEST_CASE("below stays under its bound and reaches every value") {
+TEST_CASE("RandomStream::below stays under its bound and reaches every value") {
   const RandomStream random{3, 4};
   std::set<std::uint64_t> seen;
   for (std::uint64_t i = 0; i < 200; ++i) {
@@ -137,7 +137,7 @@ TEST_CASE("element i of a random tensor is number i of the stream") {
   CHECK(random_uniform({0, 3}, random).numel() == 0);
 }
 
-TEST_CASE("random tensors are floating") {
+TEST_CASE("random tensors of other types than floating-point are refused") {
   CHECK(mentions(error_of([] { random_uniform({2}, {}, 0, 1, DType::int32); }),
                  {"[random_uniform]", "int32"}));
   CHECK(mentions(error_of([] { random_normal({2}, {}, 0, 1, DType::boolean); }),

@@ -67,7 +67,7 @@ TEST_CASE("numel multiplies the sizes, is 1 for a scalar and 0 for any empty axi
   CHECK(numel({7, 0, 3}) == 0);
 }
 
-TEST_CASE("numel refuses negative sizes and products that do not fit") {
+TEST_CASE("numel refuses negative sizes and products that overflow") {
   CHECK(mentions(error_of([] { numel({2, -1}); }), {"[Shape]", "negative", "[2, -1]"}));
   CHECK(mentions(error_of([] { numel({kHuge, 2}); }), {"too many elements"}));
   CHECK(numel({kHuge, 1}) == kHuge);

@@ -25,7 +25,7 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 }  // namespace
 
-TEST_CASE("blocks hold what was asked for and start on a 64-byte boundary") {
+TEST_CASE("blocks have at least the requested size and start on a 64-byte boundary") {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{100},
                                   std::size_t{513}, kMiB - 1}) {
     Storage storage(bytes);
@@ -68,7 +68,7 @@ TEST_CASE("the statistics move bytes from live to cached when a block is freed")
   CHECK(storage_statistics().cached_bytes == cached);
 }
 
-TEST_CASE("repeating the same work allocates from the system only at first") {
+TEST_CASE("repeated work takes memory from the system only the first time") {
   const auto work = [] { return Tensor::zeros({123, 77}).clone().numel(); };
   work();
   const std::size_t before = storage_statistics().system_allocations;
@@ -78,7 +78,7 @@ TEST_CASE("repeating the same work allocates from the system only at first") {
   CHECK(storage_statistics().system_allocations == before);
 }
 
-TEST_CASE("memory that cannot be had is an error that names the bytes") {
+TEST_CASE("a failed allocation is an error that names the bytes") {
   const std::size_t live = storage_statistics().live_bytes;
   const std::size_t absurd = std::size_t{1} << 61;
   CHECK(mentions(error_of([&] { Storage storage(absurd); }), {"[memory]", "2305843009213693952"}));

@@ -73,7 +73,7 @@ TEST_CASE("a scalar and axes of size 1 are one row of one element") {
   CHECK(ones.count * ones.length == 1);
 }
 
-TEST_CASE("a broadcast operand stands still") {
+TEST_CASE("a broadcast operand has stride 0") {
   const StridedRows<2> rows({4, 3}, {Shape{3, 1}, Shape{0, 0}});
   CHECK(rows.count == 1);
   CHECK(rows.length == 12);

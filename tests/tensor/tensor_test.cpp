@@ -89,7 +89,7 @@ TEST_CASE("an undefined tensor has no elements and refuses to be read") {
   CHECK(mentions(error_of([&] { nothing.item(); }), {"[item]"}));
 }
 
-TEST_CASE("elements can be read as their own type only") {
+TEST_CASE("elements can be read only as their own type") {
   const Tensor x = Tensor::zeros({2});
   CHECK(x.data<float>() != nullptr);
   CHECK(mentions(error_of([&] { x.data<double>(); }), {"[data]", "float32", "float64"}));

@@ -60,7 +60,7 @@ std::string slow_parts(const std::vector<std::string>& contents, std::string_vie
 
 }  // namespace
 
-TEST_CASE("of the added tokens at one place the longest is found") {
+TEST_CASE("the longest of several added tokens at one position is found") {
   const AddedTokenMatcher matcher(tokens_of({"ab", "a", "abcd", "b", "", "zz", "ab"}));
   CHECK(parts(matcher, "abc") == "[6]\"c\"");
   CHECK(parts(matcher, "abcdz") == "[2]\"z\"");
@@ -70,7 +70,7 @@ TEST_CASE("of the added tokens at one place the longest is found") {
   CHECK(parts(AddedTokenMatcher({}), "ab") == "\"ab\"");
 }
 
-TEST_CASE("added tokens of random bytes are found as by trying all of them") {
+TEST_CASE("added tokens of random bytes are found as by an exhaustive search") {
   std::mt19937 random(1);
   const auto word = [&](std::size_t most, unsigned letters) {
     std::string result;
@@ -90,8 +90,7 @@ TEST_CASE("added tokens of random bytes are found as by trying all of them") {
   }
 }
 
-TEST_CASE(
-    "the length of added tokens and of runs that they take along costs other places nothing") {
+TEST_CASE("matching long added tokens and long runs of blanks takes linear time") {
   std::vector<std::string> contents;
   for (std::size_t size = 2; size < AddedTokenMatcher::kLongest; ++size) {
     contents.push_back(std::string(size, 'a') + "b");

@@ -29,7 +29,7 @@ Pieces pieces(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("words, numbers and symbols are pieces with the blank before them") {
+TEST_CASE("words and numbers and symbols are pieces that include the blank before them") {
   CHECK(pieces("Hello!! w00t :D 42nd") ==
         Pieces{"Hello", "!!", " w", "00", "t", " :", "D", " 42", "nd"});
   CHECK(pieces("a_b==c") == Pieces{"a", "_", "b", "==", "c"});
@@ -85,13 +85,13 @@ TEST_CASE("the classes are those of Unicode 16") {
   CHECK(unicode_class(0x10FFFF) == UnicodeClass::kOther);
 }
 
-TEST_CASE("bytes that are no character are symbols") {
+TEST_CASE("bytes that are no character are treated as symbols") {
   CHECK(pieces("a\xFF\xC3 b\x80") == Pieces{"a", "\xFF\xC3", " b", "\x80"});
   CHECK(pieces("\xEB\x82") == Pieces{"\xEB\x82"});
   CHECK(pieces(std::string("a\0b", 3)) == Pieces{"a", std::string(1, '\0'), "b"});
 }
 
-TEST_CASE("text cut between pieces has the pieces of the whole") {
+TEST_CASE("a text split between pieces gives the same pieces as the whole text") {
   const std::string text =
       "one  two\n\nthree 's \xE3\x80\x80 x's\t \xEB\x82\x98\xEB\x8A\x94 ok.\n a\xFF b   ";
   for (std::size_t size = 0; size < text.size() + 2; ++size) {

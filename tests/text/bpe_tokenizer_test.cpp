@@ -103,7 +103,7 @@ std::string random_text(std::mt19937& random, std::size_t length, std::string_vi
 
 }  // namespace
 
-TEST_CASE("the merge of the lowest rank comes first, wherever it stands") {
+TEST_CASE("the merge of the lowest rank is applied first at any position") {
   // "bc" merges before "ab": abc becomes a + bc, and these two merge.
   const auto bpe = tokenizer({"bc", "ab", "abc"}, {{'b', 'c'}, {'a', 'b'}, {'a', 257}});
   CHECK(bpe.kind() == "bpe");
@@ -126,7 +126,7 @@ TEST_CASE("nothing merges across pieces") {
   CHECK(bpe.encode("a  a") == Ids{'a', ' ', 258});
 }
 
-TEST_CASE("long and short pieces follow the definition for random merges") {
+TEST_CASE("long and short pieces agree with the definition of BPE for random merges") {
   std::mt19937 random(1);
   for (int round = 0; round < 40; ++round) {
     const BpeVocabulary known = random_vocabulary(random, 30);
@@ -138,7 +138,7 @@ TEST_CASE("long and short pieces follow the definition for random merges") {
   }
 }
 
-TEST_CASE("a piece that comes again gets the same ids") {
+TEST_CASE("a repeated piece gets the same ids") {
   std::mt19937 random(2);
   const BpeTokenizer bpe(random_vocabulary(random, 40));
   const std::string text = random_text(random, 20000, "aabbcc  '.");
@@ -153,7 +153,7 @@ TEST_CASE("a piece that comes again gets the same ids") {
   CHECK(bpe.encode(text) == expected);
 }
 
-TEST_CASE("a piece of a million letters takes no quadratic time") {
+TEST_CASE("a piece of a million letters does not take quadratic time") {
   const auto bpe = tokenizer({"aa", "aaaa"}, {{'a', 'a'}, {257, 257}});
   const Ids ids = bpe.encode(std::string(1000002, 'a'));
   REQUIRE(ids.size() == 250001);
@@ -173,7 +173,7 @@ TEST_CASE("the number of threads does not change ids") {
   CHECK(bpe.encode_bytes("", {.parallel = true}).empty());
 }
 
-TEST_CASE("special tokens are read on several threads, also where their names have blanks") {
+TEST_CASE("special tokens are read on several threads also if their names contain blanks") {
   BpeVocabulary known = vocabulary({"", "ab", " b"}, {{'a', 'b'}, {' ', 'b'}});
   known.special.push_back({"<a b>", 257});
   const BpeTokenizer bpe(known);
@@ -241,7 +241,7 @@ TEST_CASE("a vocabulary whose tokens are not distinct or lack a byte is refused"
   CHECK(refusal({}) == "v: no token for byte 0");
 }
 
-TEST_CASE("merges that reach out of the vocabulary or give no token are refused") {
+TEST_CASE("merges with ids outside the vocabulary or without a resulting token are refused") {
   CHECK(refusal(vocabulary({"ab"}, {{'a', 258}})) ==
         "v: merge 0: id 258 is missing or a special token");
   CHECK(refusal(vocabulary({"ab"}, {{-1, 'a'}})) ==
@@ -254,7 +254,7 @@ TEST_CASE("merges that reach out of the vocabulary or give no token are refused"
         "v: merge 0 gives 'b\xC4\xA0', which is not a token");
 }
 
-TEST_CASE("special tokens that have no name, no id or one of each together are refused") {
+TEST_CASE("special tokens without a name or id and those that share one are refused") {
   const auto with = [](std::vector<SpecialToken> special) {
     BpeVocabulary known = vocabulary({"ab", ""}, {});
     known.special = std::move(special);

@@ -84,7 +84,7 @@ std::string babble(std::size_t words) {
 
 }  // namespace
 
-TEST_CASE("the most frequent pair is merged first and ties go to the smaller ids", "[text]") {
+TEST_CASE("the most frequent pair is merged first with ties broken by the smaller ids", "[text]") {
   // Ids: <|endoftext|> 0, then '!' 1 ... 'b' 66, 'h' 72, 'p' 80, 's' 83, 'u' 85, blank 221.
   // "ug" occurs 3 times; "h" "ug", "u" "n" and " " "p" occur twice; other pairs once.
   const BpeVocabulary vocabulary = learn("hug pug pun bun hugs", {.vocab_size = 300});
@@ -138,7 +138,8 @@ TEST_CASE("special tokens have the first ids and are plain text to the trainer",
   CHECK(vocabulary.tokens[258] == "<|");
 }
 
-TEST_CASE("it makes no difference how a text is handed over or how many threads count", "[text]") {
+TEST_CASE("training gives the same merges for any split of the text and any number of threads",
+          "[text]") {
   const std::string text = babble(40000);
   const BpeVocabulary whole = learn(text, {.vocab_size = 600});
   CHECK(whole.tokens.size() == 600);
@@ -152,7 +153,7 @@ TEST_CASE("it makes no difference how a text is handed over or how many threads 
   CHECK(merges_of(trainer.finish()) == merges_of(whole));
 }
 
-TEST_CASE("texts that are fed by line have no token across the end of a line", "[text]") {
+TEST_CASE("texts fed line by line give no tokens across line ends", "[text]") {
   const std::string text = "a\n\n\n\na\n\n\n\na";
   // In the whole text, white space is cut into "\n\n\n" and "\n" each time.
   CHECK(learn(text, {.vocab_size = 300}).tokens.back() == "\n\n\n");
@@ -174,7 +175,7 @@ TEST_CASE("a trainer can be used again after it has finished", "[text]") {
   CHECK(second.tokens.back() == "ab");
 }
 
-TEST_CASE("options that no vocabulary fits are refused by name", "[text]") {
+TEST_CASE("options that allow no vocabulary are refused by name", "[text]") {
   const std::string end(kEndOfTextName);
   CHECK(refusal({.vocab_size = 257}).empty());
   CHECK(refusal({.vocab_size = 256}) ==

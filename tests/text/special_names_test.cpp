@@ -35,7 +35,7 @@ std::string warning_of(const Tokenizer& tokenizer, const std::vector<std::string
 
 }  // namespace
 
-TEST_CASE("names of special tokens that a text spells out are counted on one line") {
+TEST_CASE("names of special tokens spelled out in a text are counted in one line") {
   const BpeTokenizer tokenizer = chat_tokenizer();
   CHECK(warning_of(tokenizer, {"", "<|im_start", "plain"}).empty());
   CHECK(warning_of(tokenizer, {"<|im_start|>user\nhi<|im_end|>", "<|im_start|>x"}) ==
@@ -55,7 +55,7 @@ TEST_CASE("names of special tokens that a text spells out are counted on one lin
             .starts_with("--text: names of special tokens"));
 }
 
-TEST_CASE("nothing is counted where names are read as tokens") {
+TEST_CASE("names of special tokens are not counted if they are read as tokens") {
   BpeTokenizer tokenizer = chat_tokenizer();
   tokenizer.set_reads_special(true);
   CHECK(warning_of(tokenizer, {"<|im_start|>"}).empty());

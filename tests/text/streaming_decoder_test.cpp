@@ -11,7 +11,7 @@ namespace streaming_decoder_test {
 
 using namespace headlight;
 
-TEST_CASE("a character of several tokens comes out only when it is whole") {
+TEST_CASE("a character of several tokens is returned only when it is complete") {
   const ByteTokenizer tokenizer;
   StreamingDecoder decoder(tokenizer);
   CHECK(decoder.push('H') == "H");
@@ -47,7 +47,7 @@ TEST_CASE("special tokens add no text to a stream and unknown ones U+FFFD") {
   CHECK_THROWS_AS(decoder.push(3), Error);
 }
 
-TEST_CASE("the parts of a stream joined are the decoded text for any ids, and each part is UTF-8") {
+TEST_CASE("streamed parts joined together equal the decoded text and each part is UTF-8") {
   const ByteTokenizer tokenizer;
   // Mostly bytes that begin or continue a character, or make it invalid.
   const std::vector<std::int32_t> alphabet = {65,   0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xC3, 0xE0,

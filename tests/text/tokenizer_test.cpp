@@ -31,7 +31,7 @@ TEST_CASE("a character tokenizer numbers the code points of its corpus in ascend
   CHECK(tokenizer.encode("").empty());
 }
 
-TEST_CASE("a character that the corpus lacks encodes to the unknown token, one for each") {
+TEST_CASE("every character that the corpus lacks encodes to one unknown token") {
   const CharTokenizer tokenizer = build_char_tokenizer("ab");
   CHECK(tokenizer.encode("a\xED\x95\x9CzbZ") == Ids{2, 1, 1, 3, 1});
   CHECK(tokenizer.decode(Ids{2, 1, 3}) ==
@@ -120,7 +120,7 @@ TEST_CASE("labels name special tokens and write stray bytes in hexadecimal") {
   CHECK(characters.token_label(2) == "\xED\x95\x9C");
 }
 
-TEST_CASE("a prompt begins with the end of text only when the tokenizer says so") {
+TEST_CASE("a prompt begins with the end-of-text token only if the tokenizer is set to prepend it") {
   ByteTokenizer tokenizer;
   CHECK_FALSE(tokenizer.prepends_begin_token());
   CHECK(tokenizer.encode_prompt("Hi") == Ids{72, 105});
@@ -141,7 +141,7 @@ TEST_CASE("a character tokenizer may have its special tokens behind the characte
   CHECK(tokenizer.token_label(3) == "<|unk|>");
 }
 
-TEST_CASE("several tokens may end a text, of which the first is special") {
+TEST_CASE("several tokens may end a text and the first of them must be a special token") {
   ByteTokenizer tokenizer;
   CHECK(tokenizer.stop_tokens() == Ids{256});
   tokenizer.set_stop_tokens({256, 'a', 256, 'b', 'a'});
@@ -156,7 +156,7 @@ TEST_CASE("several tokens may end a text, of which the first is special") {
   CHECK_FALSE(tokenizer.special_id("").has_value());
 }
 
-TEST_CASE("a character tokenizer refuses characters that come twice or do not exist") {
+TEST_CASE("a character tokenizer refuses repeated and invalid characters") {
   CHECK_THROWS_WITH(CharTokenizer({U'a', U'b', U'a'}),
                     "[CharTokenizer] character 97 appears twice");
   CHECK_THROWS_AS(CharTokenizer({char32_t{0xD800}}), Error);

@@ -57,7 +57,7 @@ TEST_CASE("perplexity and bits per byte follow from the loss", "[train]") {
   CHECK(result.loss == Approx(model.loss(batch).item()).epsilon(1e-12));
 }
 
-TEST_CASE("a limited evaluation uses so many batches", "[train]") {
+TEST_CASE("an evaluation with max_batches uses that many batches", "[train]") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
   const TokenDataset dataset = stream_dataset(tokenizer.encode(kText));
@@ -91,7 +91,7 @@ double plain_log_probability(const Gpt& model, const std::vector<std::int32_t>& 
 
 }  // namespace
 
-TEST_CASE("every token of a stream comes once, with what a plain forward pass gives it",
+TEST_CASE("an evaluation reports every token of a stream once with the loss of a forward pass",
           "[train]") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
@@ -144,7 +144,8 @@ TEST_CASE("the mean over the tokens is the loss of the evaluation", "[train]") {
   }
 }
 
-TEST_CASE("tokens of documents know their document and their place in it", "[train]") {
+TEST_CASE("reported tokens have the numbers of their document and of their position in it",
+          "[train]") {
   const CharTokenizer tokenizer = build_char_tokenizer(kText);
   const Gpt model = small_model(tokenizer);
   const std::vector<std::int32_t> second = tokenizer.encode("하나 둘");

@@ -26,7 +26,8 @@ TrainConfig config_of_plan() {
 
 }  // namespace
 
-TEST_CASE("the plan counts weights, gradients, moments and the copy for saving", "[train]") {
+TEST_CASE("the memory plan counts weights and gradients and moments and the copy for saving",
+          "[train]") {
   TrainConfig config = config_of_plan();
   const GptConfig model = config.model(kVocabulary);
   const double weights = 4.0 * static_cast<double>(count_parameters(model).total());
@@ -46,7 +47,8 @@ TEST_CASE("the plan counts weights, gradients, moments and the copy for saving",
   CHECK(plan_memory(config, model).snapshot == weights);
 }
 
-TEST_CASE("the plan of one of several processes has a part of the moments", "[train][cluster]") {
+TEST_CASE("the memory plan of one of several processes counts only its part of the moments",
+          "[train][cluster]") {
   TrainConfig config = config_of_plan();
   config.shards = 8;
   const GptConfig model = config.model(kVocabulary);
@@ -57,7 +59,8 @@ TEST_CASE("the plan of one of several processes has a part of the moments", "[tr
   CHECK(plan_memory(config, model, 2).snapshot == 3 * weights);
 }
 
-TEST_CASE("the estimate of activations is what training takes within a third", "[train]") {
+TEST_CASE("the estimated memory of activations is within a third of what training takes",
+          "[train]") {
   const TrainConfig config = config_of_plan();
   std::vector<std::int32_t> ids;
   for (std::int32_t i = 0; i < 3000; ++i) {
@@ -80,7 +83,8 @@ TEST_CASE("the estimate of activations is what training takes within a third", "
   CHECK(held() - before > 0.67 * expected);
 }
 
-TEST_CASE("a plan over what is available names both numbers and what to change", "[train]") {
+TEST_CASE("a memory plan above the available memory names both sizes and the settings to change",
+          "[train]") {
   MemoryPlan plan{.weights = 1e9, .activations = 9e9, .available = 5e9};
   CHECK_THROWS_WITH(require_memory(plan), contains_text("10000 MB") && contains_text("5000 MB") &&
                                               contains_text("batch_size"));

@@ -93,7 +93,7 @@ long page_faults() {
 
 }  // namespace
 
-TEST_CASE("training on packed batches takes no memory from the system after its fourth step") {
+TEST_CASE("training on packed batches takes no memory from the system after the fourth update") {
   const TrainConfig config = small_config();
   const TokenDataset dataset = stream_dataset(tokens_of(4 * kSequences * kBlock + 1, 1));
   Gpt model(config.model(kVocabulary), 1);
@@ -118,7 +118,7 @@ TEST_CASE("training on padded batches takes no memory after the largest batch ha
   CHECK(storage_statistics().system_allocations == before);
 }
 
-TEST_CASE("padded batches in any order hold little more than the largest batch alone") {
+TEST_CASE("padded batches in any order need little more memory than the largest batch alone") {
   const std::size_t largest = growth([] {
     Training training;
     for (int step = 0; step < 3; ++step) {
@@ -134,7 +134,7 @@ TEST_CASE("padded batches in any order hold little more than the largest batch a
   CHECK(mixed < largest + 3 * largest / 10);
 }
 
-TEST_CASE("later steps of training touch next to no new page") {
+TEST_CASE("later training updates touch almost no new memory pages") {
   Training training;
   training.run(0, 1);
   training.run(0, 4);

@@ -91,7 +91,7 @@ void require_same(const NamedTensors& a, const NamedTensors& b) {
 
 }  // namespace
 
-TEST_CASE("1, 2, 4 and 8 processes train the same bits", "[train][cluster]") {
+TEST_CASE("training with 1 and 2 and 4 and 8 processes gives the same bits", "[train][cluster]") {
   for (const char* optimizer : {"adamw", "sgd", "muon"}) {
     Task task = uneven_task();
     task.config.optimizer = optimizer;
@@ -108,7 +108,7 @@ TEST_CASE("1, 2, 4 and 8 processes train the same bits", "[train][cluster]") {
   }
 }
 
-TEST_CASE("shards have the gradient of the whole update", "[train][cluster]") {
+TEST_CASE("an update split into shards has the gradient of the whole update", "[train][cluster]") {
   Task task = uneven_task();
   task.config.dropout = 0;
   const Outcome sharded = trained(task, 2, 4);
@@ -119,7 +119,8 @@ TEST_CASE("shards have the gradient of the whole update", "[train][cluster]") {
   }
 }
 
-TEST_CASE("an optimizer's state moves between numbers of processes", "[train][cluster]") {
+TEST_CASE("the optimizer state of one number of processes is restored with another",
+          "[train][cluster]") {
   const Task task = uneven_task();
   const Outcome through = trained(task, 1, 6);
   const Outcome before = trained(task, 4, 3);
@@ -141,7 +142,7 @@ TEST_CASE("an optimizer's state moves between numbers of processes", "[train][cl
   });
 }
 
-TEST_CASE("a process keeps the moments of its own part alone", "[train][cluster]") {
+TEST_CASE("a process keeps only the moments of its own part", "[train][cluster]") {
   const Task task = uneven_task();
   std::mutex mutex;
   Index all = 0;

@@ -64,7 +64,7 @@ TEST_CASE("a configuration written as TOML reads back the same", "[train]") {
   CHECK(read_back(to_toml(config)).out_dir == config.out_dir);
 }
 
-TEST_CASE("a key with several texts is a list in TOML, and one text stands by itself", "[train]") {
+TEST_CASE("a key with several texts is a list in TOML and a single text is not", "[train]") {
   TrainConfig config = read_back("data = [\"a.txt\", \"with \\\"quotes\\\".txt\"]\n");
   CHECK(config.data == std::vector<std::string>{"a.txt", "with \"quotes\".txt"});
   CHECK(read_back(to_toml(config)).data == config.data);
@@ -82,7 +82,7 @@ TEST_CASE("a key with several texts is a list in TOML, and one text stands by it
   CHECK_THROWS_AS(read_back("data = [[\"a\"]]\n"), Error);
 }
 
-TEST_CASE("names of other trainers and both dashes are understood", "[train]") {
+TEST_CASE("setting names of other programs and names with - or _ are accepted", "[train]") {
   TrainConfig config;
   CHECK(set_config_value(config, "lr", "0.25") == ConfigOutcome::set);
   CHECK(config.learning_rate == 0.25);
@@ -106,7 +106,7 @@ TEST_CASE("the model's dropouts follow the general one unless they are set", "[t
   CHECK(model.vocab_size == 100);
 }
 
-TEST_CASE("what is not given follows from what is", "[train]") {
+TEST_CASE("settings that are not given are derived from the given ones", "[train]") {
   const TrainConfig defaults = TrainConfig{}.resolved();
   CHECK(defaults.min_lr == 6e-5);  // as in nanoGPT
   CHECK(defaults.warmup_iters == 2000);
@@ -128,7 +128,7 @@ TEST_CASE("what is not given follows from what is", "[train]") {
   CHECK(contradictions(TrainConfig{}).empty());
 }
 
-TEST_CASE("values that follow stand in comments and follow anew when read back", "[train]") {
+TEST_CASE("derived values are written as comments and derived again when read back", "[train]") {
   TrainConfig config;
   config.max_iters = 400;
   config.dropout = 0.1;
@@ -148,7 +148,7 @@ TEST_CASE("values that follow stand in comments and follow anew when read back",
   CHECK(to_toml(read_back(to_toml(read))).find("\nlr_decay_iters = 500\n") != std::string::npos);
 }
 
-TEST_CASE("rates and lengths that contradict one another are told in a line each", "[train]") {
+TEST_CASE("contradictory rates and lengths cause one warning each", "[train]") {
   TrainConfig config;
   config.learning_rate = 3e-5;
   config.max_iters = 200;
@@ -169,7 +169,7 @@ TEST_CASE("rates and lengths that contradict one another are told in a line each
   CHECK(contradictions(config)[0].starts_with("lr_decay_iters 40 is not above warmup_iters"));
 }
 
-TEST_CASE("settings in short are those that differ from the defaults", "[train]") {
+TEST_CASE("the short list of settings has those that differ from the defaults", "[train]") {
   CHECK(settings_in_short({}).empty());
   TrainConfig config;
   config.max_iters = 400;
@@ -222,7 +222,7 @@ TEST_CASE("values out of range are refused by name", "[train]") {
   CHECK(refusal("max_iters", "0").empty());
 }
 
-TEST_CASE("every number tells its range, and what is no number has none", "[train]") {
+TEST_CASE("every numeric setting has a range and others have none", "[train]") {
   for (const ConfigField& field : config_fields()) {
     INFO(field.key);
     const bool is_number = std::holds_alternative<Index TrainConfig::*>(field.member) ||
@@ -238,7 +238,7 @@ TEST_CASE("every number tells its range, and what is no number has none", "[trai
   }
 }
 
-TEST_CASE("what describes a model makes that model again", "[train]") {
+TEST_CASE("settings made from a model configuration give the same configuration", "[train]") {
   const GptConfig model{.vocab_size = 9,
                         .block_size = 7,
                         .n_layer = 3,
@@ -264,7 +264,7 @@ TEST_CASE("what describes a model makes that model again", "[train]") {
   CHECK(!again.mlp);
 }
 
-TEST_CASE("the bounds of Llama 3's rotary embeddings are keys", "[train]") {
+TEST_CASE("the bounds of Llama 3's rotary embeddings are settings", "[train]") {
   const TrainConfig config = read_back(
       "position = \"rope\"\nrope_scaling = \"llama3\"\nrope_factor = 8\nlow_freq_factor = 2\n"
       "high_freq_factor = 5.5\noriginal_max_position_embeddings = 64\n");
@@ -288,7 +288,7 @@ TEST_CASE("the bounds of Llama 3's rotary embeddings are keys", "[train]") {
         RopeOptions{.scaling = RopeScaling::linear, .factor = 8});
 }
 
-TEST_CASE("repeats need room for two copies and batches that hold nothing else", "[train]") {
+TEST_CASE("repeated tokens need a block for two copies and packed batches", "[train]") {
   TrainConfig config;
   config.repeat_share = 0.5;
   config.documents = "line";

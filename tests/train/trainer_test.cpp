@@ -91,7 +91,7 @@ TEST_CASE("training brings the loss of a repetitive text down", "[train]") {
   }
 }
 
-TEST_CASE("training with bfloat16 products follows training in float32", "[train]") {
+TEST_CASE("losses of training with bfloat16 products stay close to those of float32", "[train]") {
   if (kernels::bfloat16_instructions().empty()) {
     return;  // without such instructions bfloat16 is refused: see the tests of gemm
   }
@@ -112,7 +112,7 @@ TEST_CASE("training with bfloat16 products follows training in float32", "[train
   CHECK(apart < 0.01 * losses);
 }
 
-TEST_CASE("accumulating small batches has the gradient of one large batch", "[train]") {
+TEST_CASE("accumulated small batches give the gradient of one large batch", "[train]") {
   Setup setup;
   setup.config.gradient_accumulation_steps = 4;
   setup.config.batch_size = 2;
@@ -139,7 +139,7 @@ TEST_CASE("a loss that is not finite is reported and changes no weight", "[train
   CHECK(changed == 0);
 }
 
-TEST_CASE("a checkpoint gives back optimizer and state", "[train]") {
+TEST_CASE("a checkpoint restores optimizer and state", "[train]") {
   Setup setup;
   SECTION("of AdamW") {}
   SECTION("of Muon") { setup.config.optimizer = "muon"; }
@@ -172,7 +172,7 @@ TEST_CASE("a checkpoint gives back optimizer and state", "[train]") {
   }
 }
 
-TEST_CASE("what Muon is given reaches it", "[train]") {
+TEST_CASE("settings of Muon take effect", "[train]") {
   const auto weights_after = [](const auto& change) {
     Setup setup;
     setup.config.optimizer = "muon";

@@ -9,7 +9,7 @@ namespace attention_labels_test {
 
 using namespace headlight;
 
-TEST_CASE("Labels show what tokens hide") {
+TEST_CASE("Labels make invisible characters of tokens visible") {
   REQUIRE(display_label(" the") == "·the");
   REQUIRE(display_label("\r\n") == "␍⏎");
   REQUIRE(display_label("") == "∅");
@@ -32,7 +32,7 @@ TEST_CASE("Shortened labels keep whole characters and fit their width") {
   REQUIRE(shorten_text("abc", 0.0) == "…");
 }
 
-TEST_CASE("Attention colours keep one hue and change lightness evenly") {
+TEST_CASE("Attention colours change lightness evenly") {
   // Luma approximates lightness. It must fall on a light background and rise on a dark one.
   const auto luma = [](Colour c) { return 0.299 * c.red + 0.587 * c.green + 0.114 * c.blue; };
   for (int i = 1; i < 32; ++i) {

@@ -27,7 +27,7 @@ double decoded_number(const nlohmann::json& embedded, std::size_t i) {
 
 }  // namespace
 
-TEST_CASE("A page beyond its exact size stores the square roots of weights in 8 bits") {
+TEST_CASE("A page above the size limit stores the square roots of weights in 8 bits") {
   const std::vector<float> weights = plausible_weights(2, 40, true);
   const AttentionMaps maps = one_layer(numbered_tokens(40), 0, {0, 1}, weights);
   // 2 heads of 820 weights: 2 x 2188 characters in 16 bits.
@@ -48,7 +48,7 @@ TEST_CASE("A page beyond its exact size stores the square roots of weights in 8 
   }
 }
 
-TEST_CASE("The page holds every document and knows which stands beside the first") {
+TEST_CASE("The page holds every document and marks the one shown beside the first") {
   AttentionMaps first = one_layer({"a", "b"}, 0, {0}, {1, 0, 0.5F, 0.5F});
   AttentionMaps second = one_layer({"c"}, 3, {2}, {1});
   second.title = "other <model>";
@@ -74,7 +74,7 @@ TEST_CASE("The page shows the classes of heads as text") {
   REQUIRE(embedded_data(page)["scores"]["4.1"][1] == 0.97);
 }
 
-TEST_CASE("Queries and keys are embedded to a 65534th of their largest number") {
+TEST_CASE("Queries and keys are stored to a precision of 1/65534 of their largest number") {
   AttentionMaps maps = one_layer({"a", "b"}, 0, {0, 1}, plausible_weights(2, 2, true));
   maps.layers[0].queries = vectors(2, 2, 3, 1.1);
   maps.layers[0].keys = vectors(2, 2, 3, 0.7);
@@ -93,7 +93,7 @@ TEST_CASE("Queries and keys are embedded to a 65534th of their largest number") 
                          5) == 0.0);
 }
 
-TEST_CASE("The page refuses queries and keys that do not fit their layer") {
+TEST_CASE("The page refuses queries and keys whose shape differs from their layer's") {
   AttentionMaps maps = one_layer({"a", "b"}, 7, {0, 1}, plausible_weights(2, 2, true));
   const std::string expected =
       "[attention_html] queries and keys of layer 7: expected both float32 [2, 2, D]";
@@ -108,7 +108,7 @@ TEST_CASE("The page refuses queries and keys that do not fit their layer") {
           "[attention_html] queries and keys of layer 7 contain values that are not finite");
 }
 
-TEST_CASE("The page refuses unknown views and documents to stand beside") {
+TEST_CASE("The page refuses unknown views and unknown documents to compare") {
   REQUIRE(parse_name<AttentionView>("view", "neuron") == AttentionView::neuron);
   REQUIRE(error_of([] { parse_name<AttentionView>("view", "list"); }) ==
           "view: expected model, head, neuron or grid, got 'list'");

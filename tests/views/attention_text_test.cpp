@@ -29,7 +29,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("Terminals give two columns to Hangul and emoji and none to marks") {
+TEST_CASE("Hangul and emoji take two columns of a terminal and combining marks none") {
   REQUIRE(terminal_width("abc") == 3);
   REQUIRE(terminal_width("한국") == 4);
   REQUIRE(terminal_width("🙂") == 2);
@@ -41,7 +41,7 @@ TEST_CASE("Terminals give two columns to Hangul and emoji and none to marks") {
   REQUIRE(terminal_label({"한", "국", "어"}, 5) == "한국…");
 }
 
-TEST_CASE("A map with room for values prints per cents under the labels of the keys") {
+TEST_CASE("A map with enough room prints percentages under the labels of the keys") {
   const AttentionMaps maps = one_layer({"a", " 한", "🙂"}, 2, {7},
                                        {1, 0, 0, 0.25F, 0.75F, 0,  //
                                         0.004F, 0.126F, 0.87F});
@@ -71,7 +71,7 @@ TEST_CASE("A longer map prints tenths and writes the labels of the keys downward
   REQUIRE(lines[6] == " 3 한국  . 9 . .");
 }
 
-TEST_CASE("One long label does not take the others away from a map that just fits") {
+TEST_CASE("One long label does not remove the others from a map that barely has room") {
   std::vector<std::string> tokens(30, "ab");
   tokens[0] = "<|endoftext|>";
   const AttentionMaps maps = one_layer(tokens, 0, {0}, std::vector<float>(30 * 30, 1.0F / 30.0F));
@@ -106,14 +106,14 @@ TEST_CASE("A map too long for the terminal shows the largest weight of every blo
   }
 }
 
-TEST_CASE("Colours stand out from the ground of the terminal with the weight") {
+TEST_CASE("Larger weights contrast more with the background of the terminal") {
   const AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0, 1});
   const std::string text = text_of(maps, {.columns = 80, .colours = true, .light_ground = true});
   REQUIRE(contains(text, "\x1b[48;5;17;38;5;255m100 \x1b[0m"));  // dark on light
   REQUIRE(contains(text, "\x1b[48;5;231;38;5;16m  . \x1b[0m"));
 }
 
-TEST_CASE("A map in colours gives every weight a ground and resets it") {
+TEST_CASE("A coloured map sets a background for every weight and resets it") {
   const AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0, 1});
   const std::string text = text_of(maps, {.columns = 80, .colours = true});
   REQUIRE(contains(text, "\x1b[48;5;231;38;5;16m100 \x1b[0m"));
@@ -121,7 +121,7 @@ TEST_CASE("A map in colours gives every weight a ground and resets it") {
   REQUIRE(occurrences(text, "\x1b[0m") == 3 + 1);  // three weights and the scale
 }
 
-TEST_CASE("The class of a head stands above its map, and rows that do not exist are refused") {
+TEST_CASE("A map is titled with the class of its head and rows that do not exist are refused") {
   AttentionMaps maps = one_layer({"a"}, 0, {5}, {1});
   maps.scores[{0, 5}] = {"previous\ntoken", 0.97};
   REQUIRE(contains(text_of(maps), "\nprevious\ntoken, score 97 %\n"));

@@ -35,7 +35,7 @@ TEST_CASE("The figure of a small map prints every weight of the past and leaves 
   REQUIRE(contains(svg, "d=\"M0 0h1v1h1v1h1v1H0z\""));
 }
 
-TEST_CASE("The figure of a map that looks ahead shows those weights") {
+TEST_CASE("The figure of a map with weights on later tokens shows them") {
   const AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {0.5F, 0.5F, 0.25F, 0.75F});
   const std::string svg = svg_of(maps);
   REQUIRE(occurrences(svg, "class=\"value\"") == 4);
@@ -97,7 +97,7 @@ TEST_CASE("The figure escapes labels and makes blanks visible") {
   REQUIRE(occurrences(svg, ">한국</text>") == 2);
 }
 
-TEST_CASE("Neither view names a web address to fetch") {
+TEST_CASE("Neither view loads anything from a web address") {
   const AttentionMaps maps =
       one_layer(numbered_tokens(5), 0, {0, 1}, plausible_weights(2, 5, true));
   std::string svg = svg_of(maps);
@@ -112,7 +112,7 @@ TEST_CASE("Neither view names a web address to fetch") {
   REQUIRE(contains(page, "default-src 'none'"));
 }
 
-TEST_CASE("The page's embedded weights are the model's to half a 65535th") {
+TEST_CASE("The page stores weights to a precision of half of 1/65535") {
   const bool causal = GENERATE(true, false);
   const Index count = GENERATE(1, 2, 7);
   const std::vector<float> weights = plausible_weights(2, count, causal);
@@ -137,7 +137,7 @@ TEST_CASE("The page's embedded weights are the model's to half a 65535th") {
   }
 }
 
-TEST_CASE("One head that looks ahead makes the whole page store full rows") {
+TEST_CASE("If one head attends to later tokens the whole page stores full rows") {
   AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0.5F, 0.5F});
   maps.layers.push_back(one_layer({"a", "b"}, 1, {0}, {0.5F, 0.5F, 0, 1}).layers.front());
   const nlohmann::json data = embedded_data(attention_html(maps));
@@ -189,7 +189,7 @@ TEST_CASE("Both views read weights through any strides") {
   REQUIRE(decoded[1] == Approx(0.3).margin(1e-5));
 }
 
-TEST_CASE("Both views refuse maps that do not fit together") {
+TEST_CASE("Both views refuse maps of mismatched sizes") {
   const AttentionMaps good = one_layer({"a", "b"}, 3, {0, 1}, plausible_weights(2, 2, true));
   AttentionMaps maps = good;
   maps.tokens.clear();
@@ -216,14 +216,14 @@ TEST_CASE("Both views refuse maps that do not fit together") {
   expect_both_throw(maps, "got float64 [2, 2, 2]");
 }
 
-TEST_CASE("Both views refuse weights that are no probabilities") {
+TEST_CASE("Both views refuse weights that are not probabilities") {
   const float bad = GENERATE(std::numeric_limits<float>::quiet_NaN(), -0.5F, 1.5F,
                              std::numeric_limits<float>::infinity());
   const AttentionMaps maps = one_layer({"a", "b"}, 3, {8}, {1, 0, bad, 0.5F});
   expect_both_throw(maps, "weight of head 3.8 from query 1 to key 0: expected a number in [0, 1]");
 }
 
-TEST_CASE("The page refuses maps without layers and a layer that comes twice") {
+TEST_CASE("The page refuses maps without layers and repeated layers") {
   AttentionMaps maps = one_layer({"a"}, 3, {0}, {1});
   maps.layers.push_back(maps.layers.front());
   REQUIRE(error_of([&] { attention_html(maps); }) == "[attention_html] layer 3 comes twice");

@@ -25,7 +25,8 @@ TEST_CASE("BertViz gets weights by layer, head, query and key with the tokens on
   REQUIRE(json["include_heads"] == nlohmann::json({1, 3}));
 }
 
-TEST_CASE("BertViz is refused layers with different heads and documents with different layers") {
+TEST_CASE(
+    "BertViz output refuses layers with different heads and documents with different layers") {
   AttentionMaps maps = one_layer({"a"}, 0, {0}, {1});
   AttentionMaps other = one_layer({"a"}, 1, {0}, {1});
   REQUIRE(error_of([&] {

@@ -36,7 +36,7 @@ TEST_CASE("a long series of values becomes means in memory that does not grow", 
   CHECK(points.back() == kCount - 1);  // the last point has a single value
 }
 
-TEST_CASE("a chart of many values looks like that of their means", "[cli]") {
+TEST_CASE("a chart of many values equals the chart of their means", "[cli]") {
   ChartValues values;
   std::vector<double> all;
   for (int i = 0; i < 16'384; ++i) {
@@ -63,7 +63,7 @@ TEST_CASE("a chart of several curves marks each with its letter", "[cli]") {
         "          time\n");
 }
 
-TEST_CASE("points lie above lines, and what is too high is cut off", "[cli]") {
+TEST_CASE("a chart draws points above lines and cuts off values that are too high", "[cli]") {
   const std::string chart =
       headlight::series_chart({{.x = {0, 2, 4}, .y = {1, 1, 1}, .mark = 'A', .points = true},
                                {.x = {0, 1, 4}, .y = {1e15, 1, 1}, .mark = 'a'},
@@ -76,7 +76,7 @@ TEST_CASE("points lie above lines, and what is too high is cut off", "[cli]") {
         "          0   4\n");
 }
 
-TEST_CASE("curves in colours are dots of Braille, points stay letters", "[cli]") {
+TEST_CASE("coloured curves are drawn in Braille dots and points as letters", "[cli]") {
   const std::string chart =
       headlight::series_chart({{.x = {0, 1}, .y = {0, 0}, .mark = 'a', .colour = 0},
                                {.x = {1}, .y = {1}, .mark = 'B', .colour = 1, .points = true}},
@@ -85,7 +85,7 @@ TEST_CASE("curves in colours are dots of Braille, points stay letters", "[cli]")
   CHECK(chart.find("\x1B[38;5;208mB\x1B[0m") != std::string::npos);
 }
 
-TEST_CASE("a chart of nothing is nothing", "[cli]") {
+TEST_CASE("a chart without values is empty", "[cli]") {
   CHECK(headlight::series_chart({}).empty());
   CHECK(headlight::series_chart({{.x = {1}, .y = {std::nan("")}}}).empty());
 }

@@ -99,7 +99,7 @@ TEST_CASE("series that belong together share a colour and one name") {
   CHECK(names == 2);
 }
 
-TEST_CASE("values above the highest one wanted are cut off by the axes") {
+TEST_CASE("a line plot cuts off values above its upper limit") {
   const std::string svg =
       line_plot_svg({.title = "t", .series = {{"", {0, 1, 2}, {100, 1, 0}}}, .y_high = 1});
   CHECK(holds(svg, ">0.8<"));
@@ -107,7 +107,7 @@ TEST_CASE("values above the highest one wanted are cut off by the axes") {
   CHECK(holds(svg, "clip-path=\"url(#axes)\""));
 }
 
-TEST_CASE("long labels of ticks get the room that they need on both sides") {
+TEST_CASE("long tick labels get enough room on both sides") {
   const std::string svg = line_plot_svg(
       {.title = "t", .series = {{"", {0, 1.2e9}, {0.00000125, 0.00000131}}}, .y_from_zero = false});
   // The widest labels are 0.0000013 (9 characters) and 1000000000, about 7 units a character. The

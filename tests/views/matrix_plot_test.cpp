@@ -56,7 +56,7 @@ TEST_CASE("a wide matrix plot leaves the numbers to the tooltips") {
   CHECK(count_of(svg, ": 0.5</title>") == 17);
 }
 
-TEST_CASE("texts stand in the cells of a matrix plot in place of values, cut to fit") {
+TEST_CASE("a matrix plot can show texts instead of values cut to the width of a cell") {
   MatrixPlot plot{.title = "t",
                   .rows = {"0"},
                   .columns = std::vector<std::string>(17, "c"),
@@ -73,7 +73,7 @@ TEST_CASE("texts stand in the cells of a matrix plot in place of values, cut to 
   CHECK(mentions(error_of([&] { matrix_plot_svg(plot); }), {"17 texts", "16"}));
 }
 
-TEST_CASE("a matrix plot refuses what does not fit") {
+TEST_CASE("a matrix plot refuses mismatched sizes") {
   CHECK(mentions(error_of([] { matrix_plot_svg({}); }), {"matrix_plot_svg", "0 and 0"}));
   CHECK(mentions(error_of([] {
                    matrix_plot_svg({.title = "t", .rows = {"0"}, .columns = {"0"}, .values = {}});
@@ -81,7 +81,7 @@ TEST_CASE("a matrix plot refuses what does not fit") {
                  {"matrix_plot_svg", "1 values", "got 0"}));
 }
 
-TEST_CASE("labels of columns that are wider than a cell stand upright and above the cells") {
+TEST_CASE("column labels wider than a cell are drawn vertically above the cells") {
   const auto top_of = [](const std::vector<std::string>& columns) {
     const std::string svg = matrix_plot_svg({.title = "t",
                                              .rows = {"0"},
@@ -96,7 +96,7 @@ TEST_CASE("labels of columns that are wider than a cell stand upright and above 
   CHECK(upright >= flat + 23 * 0.36 * 11);
 }
 
-TEST_CASE("a doubtful matrix says so and marks its values") {
+TEST_CASE("a matrix of uncertain values has a note and marks its values") {
   const std::string svg = matrix_plot_svg({.title = "t",
                                            .rows = {"0"},
                                            .columns = {"0", "1"},

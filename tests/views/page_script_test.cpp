@@ -20,7 +20,7 @@ std::string script_of(const Modules& modules) {
 
 }  // namespace
 
-TEST_CASE("The page's modules fit together as one") {
+TEST_CASE("The page's modules are joined into one script") {
   const PageReader read = page_reader("");
   const std::string script = "\n" + page_script(read) + page_script(read, "results/main.js");
   int exporting = 0;
@@ -42,7 +42,7 @@ TEST_CASE("The page's modules fit together as one") {
   CHECK(!contains(script, "\nexport "));
 }
 
-TEST_CASE("A module follows those that it imports, once") {
+TEST_CASE("A module appears once and after those that it imports") {
   CHECK(
       script_of({{"main.js",
                   "// main\n"
@@ -59,7 +59,7 @@ TEST_CASE("A module follows those that it imports, once") {
       "\na(b, c, d);\n");
 }
 
-TEST_CASE("Modules that would not work as one are refused") {
+TEST_CASE("Modules that cannot be joined are refused") {
   const auto error = [](const std::string& main, const std::string& other) {
     return error_of([&] { script_of({{"main.js", main}, {"b.js", other}}); });
   };

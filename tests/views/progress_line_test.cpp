@@ -5,7 +5,8 @@ namespace progress_line_test {
 
 using namespace headlight;
 
-TEST_CASE("a progress line fits every terminal, its first part above all", "[views]") {
+TEST_CASE("a progress line is cut to the terminal width and keeps its first part longest",
+          "[views]") {
   const std::vector<std::string> parts{"50% 3/6", "loss 2.3", "ETA 5 s"};
   CHECK(progress_line(0.5, parts, 80) == "│████████████            │ 50% 3/6  loss 2.3  ETA 5 s");
   CHECK(progress_line(0.5, parts, 40) == "│█████     │ 50% 3/6  loss 2.3  ETA 5 s");

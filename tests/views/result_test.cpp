@@ -27,7 +27,7 @@ ResultGrid shares() {
 
 }  // namespace
 
-TEST_CASE("a result's arrays are its values, the ends of intervals and the names of its axes") {
+TEST_CASE("the arrays of a result are its values and interval ends and axis names") {
   ResultGrid list{"loss", {.row_title = "layer", .rows = {"0", "1"}, .columns = {""}}};
   list.plot.values = {3, 2};
   const ResultArrays arrays = arrays_of({shares(), list});
@@ -45,7 +45,7 @@ TEST_CASE("a result's arrays are its values, the ends of intervals and the names
   CHECK(contains(error_of([&] { arrays_of({shares(), list}); }), "two axes are called layer"));
 }
 
-TEST_CASE("a page of results is one file that asks the network for nothing") {
+TEST_CASE("a page of results is one file that loads nothing from the network") {
   const std::string page = result_html(
       {.title = "What <z> carries", .note = "1 < 2", .graph = "<svg></svg>", .grids = {shares()}});
   CHECK(contains(page, "<h1>What &lt;z&gt; carries</h1>"));

@@ -67,7 +67,7 @@ run_tests() {
     done <<<"$(jq -r '.failures[]' <<<"$results")"
     echo "$(jq .count <<<"$results") tests of modules"
   else
-    fail 'the tests do not end'
+    fail 'the tests did not finish'
   fi
   complaints
 }
@@ -76,7 +76,7 @@ run_tests() {
 complaints() {
   local lines
   lines=$(console | grep -v willReadFrequently || true)
-  [ -z "$lines" ] || fail "the page complains: $lines"
+  [ -z "$lines" ] || fail "the page logs errors: $lines"
 }
 
 # Compares each view of the written page with that of a page that loads main.js and its imports. A
@@ -99,7 +99,7 @@ modules_one_by_one() {
       shown >"$work/$file.txt"
       shown >>"$work/$file.txt"
     done
-    cmp -s "$work/small.txt" "$work/loose.txt" || fail "modules one by one show another #$view"
+    cmp -s "$work/small.txt" "$work/loose.txt" || fail "separately loaded modules show another #$view"
   done
   complaints
 }

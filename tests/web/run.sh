@@ -45,42 +45,42 @@ model_view() {
   expect 'markup among the tokens stays text' "$(count_of 'main b b, main img')" 0
   click '.thumbnails [title^="Head 0.1"]'
   expect 'a click opens the head' "$(text_of '#name')" 'Layer 0 · Head 1'
-  expect 'in both documents' "$(count_of '.heat')" 2
-  expect 'the address names it' 'location.hash' '#model/0.1'
+  expect 'the head is open in both documents' "$(count_of '.heat')" 2
+  expect 'the address names the open head' 'location.hash' '#model/0.1'
   click '.text [data-token="5"]'
   expect 'a click chooses a token' "$(text_of '.reading h3 bdi')" '·cat'
-  expect 'its strongest link is the token before' "$(text_of '.links li .place')" 4
+  expect 'the strongest link of the token is the token before it' "$(text_of '.links li .place')" 4
   expect 'the other document shows its last token' "$(text_of 'section:nth-child(2) .reading h3 bdi')" '·ran'
   expect 'the address names the token' 'location.hash' '#model/0.1/5'
   click '.table-box summary'
   expect 'a table holds the links' "$(count_of '.table-box table tbody tr')" 8
   click '#receives'
-  expect 'the direction turns' "$(text_of '.reading h3')" '·cat 5 is attended to by 0.84 in sum over all queries'
+  expect 'the direction of the links can be reversed' "$(text_of '.reading h3')" '·cat 5 is attended to by 0.84 in sum over all queries'
   press down
   expect 'an arrow moves to the next layer' "$(text_of '#name')" 'Layer 1 · Head 1'
   press escape
   expect 'Escape closes the head' "$(count_of '.thumbnails')" 2
   click '#hide-first'
-  expect 'a note tells of the hidden token' "document.getElementById('note').hidden" false
+  expect 'a note reports the hidden token' "document.getElementById('note').hidden" false
 }
 
 head_view() {
   open_page "$work/small.html#head/0.0"
   expect 'the head view has a chip for each head' "$(count_of '.chip')" 3
-  expect 'its layer picker names the layer' "document.querySelector('#tools .picker select').value" 0
+  expect 'the layer picker names the layer' "document.querySelector('#tools .picker select').value" 0
   expect 'lines are drawn' "$(colours_of '.between canvas') > 5" true
   expect 'labels show blanks, line ends and tabs' \
     "[...document.querySelectorAll('.tokens.left')][0].textContent" '<b>·하늘🙂⏎·cat·cat⇥</script>'
   click '.tokens.left [data-token="4"]'
   expect 'a click chooses a query' "$(text_of '.tokens.left .chosen')" '·cat'
-  expect 'the table names it' "$(text_of '.table-box caption')" 'What ·cat at 4 attends to, by head'
+  expect 'the table names the chosen query' "$(text_of '.table-box caption')" 'What ·cat at 4 attends to, by head'
   expect 'the table has a row for each head' "$(count_of 'section:first-child .table-box tbody tr')" 3
   click '.chip:nth-child(2)'
   expect 'a chip hides its head' "$(count_of 'section:first-child .table-box tbody tr')" 2
   js "document.querySelector('.tokens.left').focus()" >/dev/null
   press down
   expect 'an arrow chooses the next token' "$(text_of '.tokens.left .chosen')" '·cat'
-  expect 'and the address follows' 'location.hash' '#head/0.0/5'
+  expect 'the address names the next token' 'location.hash' '#head/0.0/5'
   click '.tokens.right [data-token="1"]'
   expect 'a key can be chosen, too' "$(text_of '.table-box caption')" 'What attends to ·하늘 at 1, by head'
   js "(() => { const select = document.querySelector('#tools .picker select'); select.value = 1;
@@ -91,15 +91,15 @@ head_view() {
 neuron_view() {
   open_page "$work/small.html#neuron/1.2/6"
   expect 'the neuron view has a row for each key' "$(count_of 'section:first-child .neurons tbody tr')" 7
-  expect 'its weights are the recorded ones' "$(text_of '.difference')" 'less than 0.0001'
+  expect 'weights computed in the neuron view equal the recorded ones' "$(text_of '.difference')" 'less than 0.0001'
   # Query (1.5, -0.25), key (1.5, 1): (2.25 - 0.25) / sqrt(2).
-  expect 'the score of the last key' \
+  expect 'the neuron view shows the score of the last key' \
     "document.querySelector('.neurons tbody tr:nth-child(7) .number').textContent" 1.41
   expect 'strips are drawn' "$(colours_of '.neurons .strip') > 1" true
   click '.text [data-token="2"]'
   expect 'the query follows the text' "$(count_of 'section:first-child .neurons tbody tr')" 3
   open_page "$work/small.html#neuron/0.0"
-  expect 'without vectors it says how to get them' "$(text_of '.missing')?.includes('--neurons')" true
+  expect 'the neuron view without vectors names the option that records them' "$(text_of '.missing')?.includes('--neurons')" true
 }
 
 grid_and_pickers() {
@@ -108,8 +108,8 @@ grid_and_pickers() {
   expect 'panels are drawn' "$(colours_of '.panels canvas') > 5" true
   js "(() => { const select = document.getElementById('beside'); select.value = -1;
     select.dispatchEvent(new Event('change')); })()" >/dev/null
-  expect 'the second document can be put away' "$(count_of '.panels figure')" 3
-  expect 'and the address tells' 'location.hash' '#grid/0.0&beside=-1'
+  expect 'the second document can be hidden' "$(count_of '.panels figure')" 3
+  expect 'the address names the hidden document' 'location.hash' '#grid/0.0&beside=-1'
   js "(() => { const select = document.getElementById('document'); select.value = 1;
     select.dispatchEvent(new Event('change')); })()" >/dev/null
   expect 'another document can be picked' "$(text_of '#counts')" 'Attention of 6 heads in 2 layers over 3 tokens'
@@ -122,7 +122,7 @@ grid_and_pickers() {
   expect 'tabs follow the arrows' "$(text_of '[aria-selected=true]')" 'Model view'
   js "history.back()" >/dev/null
   wait_for "$(text_of '[aria-selected=true]') === 'Grid'"
-  expect 'back leads back' 'location.hash' '#grid/0.0&doc=1&beside=-1'
+  expect 'Back returns to the previous view' 'location.hash' '#grid/0.0&doc=1&beside=-1'
 }
 
 large_page() {
@@ -131,16 +131,16 @@ large_page() {
   expect 'the large page stays under 30 MB' "$bytes < 30000000" true
   open_page "$work/large.html"
   echo "large page: $bytes bytes, ready after $(js 'document.documentElement.dataset.ready') ms"
-  expect 'it tells its precision' "$(text_of '#precision').includes('8-bit')" true
+  expect 'the large page shows its precision' "$(text_of '#precision').includes('8-bit')" true
   wait_for 'document.documentElement.dataset.drawn'
-  expect 'its first thumbnails are drawn' "$(colours_of '.thumbnails canvas') > 5" true
+  expect 'the first thumbnails of the large page are drawn' "$(colours_of '.thumbnails canvas') > 5" true
   click '.thumbnails [title^="Head 3.3"]'
   expect 'a head opens' "$(text_of '#name')" 'Layer 3 · Head 3'
   # Head 3.3 gives most weight to the token 2 places before: (3 + 3) % 4.
-  expect 'and shows its weights' "$(text_of '.links li .place')" 509
+  expect 'an open head of the large page shows its weights' "$(text_of '.links li .place')" 509
   open_page "$work/large.html#head/3.3/500"
   expect 'the head view scrolls to its token' "document.querySelector('.lines').scrollTop > 9000" true
-  expect 'and draws only what is in sight' "document.querySelector('.between canvas').height < 2000" true
+  expect 'the head view draws only the visible part' "document.querySelector('.between canvas').height < 2000" true
 }
 
 results_page() {
@@ -152,7 +152,7 @@ results_page() {
   expect 'wide grids leave values to the pointer' "$(count_of '.result:nth-child(2) .written')" 0
   point '.result:first-child tbody tr:nth-child(2) td:nth-child(3)'
   wait_for "!document.getElementById('tip').hidden"
-  expect 'the pointer reads a cell' "$(text_of '#tip')" \
+  expect 'pointing at a cell shows its value' "$(text_of '#tip')" \
     '0.5layer 1, position 1 하늘 · 95 % interval 0.375 to 0.625'
   expect 'colours follow the values' "getComputedStyle(document.querySelector('.result td[data-place=\"8\"]')).backgroundColor !== getComputedStyle(document.querySelector('.result td[data-place=\"2\"]')).backgroundColor" true
   expect 'the circuit has its nodes' "$(count_of '.graph [data-node]')" 4
@@ -186,7 +186,7 @@ expect_none() {
   checks=$((checks + 1))
   [ -z "$complaints" ] && return
   failures=$((failures + 1))
-  printf 'FAILED: the page complains\n%s\n' "$complaints"
+  printf 'FAILED: the page logs errors\n%s\n' "$complaints"
 }
 start_browser 1280 850 light
 model_view

@@ -81,7 +81,7 @@ check_access() { # PART
 opens() {
   open_site ''
   expect 'the opening text leaves room in the block' "document.getElementById('text').value" 'One day, Nora lost her red'
-  expect 'an answer of several tokens is left to the model' "document.getElementById('answer').value" ''
+  expect 'the answer field is empty if the default answer has several tokens' "document.getElementById('answer').value" ''
 }
 
 writes() {
@@ -89,42 +89,42 @@ writes() {
   set_text text 'The cat'
   click '#go'
   wait_for "$(count_of .piece) > 15 && document.getElementById('go').hidden === false"
-  expect 'the text that was given comes token by token, too' "$(count_of '.piece.given')" 7
+  expect 'the given text is shown token by token too' "$(count_of '.piece.given')" 7
   js "document.querySelectorAll('.piece')[11].focus()" >/dev/null
   wait_for "$(count_of '#choices .adds .amount') > 0"
-  expect 'a token shows ten others' "$(count_of '#choices .likely')" 10
-  expect 'and what each head and MLP adds to it' "$(count_of '#choices .adds-map rect')" 6
+  expect 'a token lists ten alternatives' "$(count_of '#choices .likely')" 10
+  expect 'a token shows the contribution of each head and MLP' "$(count_of '#choices .adds-map rect')" 6
   expect 'every token shows its probability' \
     "[...document.querySelectorAll('.piece')].slice(1).every((node) => /^[0-9<.]+/.test(node.dataset.probability))" true
   check_access 'writing'
   press left
-  expect 'arrows lead from token to token' "document.activeElement.dataset.token" 10
+  expect 'an arrow key moves to the next token' "document.activeElement.dataset.token" 10
   press right
   press enter
-  expect 'and Enter to the others' "document.activeElement.className" likely
+  expect 'Enter moves to the alternatives' "document.activeElement.className" likely
   press escape
-  expect 'and Escape back' "document.activeElement.dataset.token" 11
+  expect 'Escape returns to the token' "document.activeElement.dataset.token" 11
   press enter
   local other
   other=$(js "document.activeElement.querySelector('bdi').textContent")
   press enter
   wait_for "$(count_of .piece) > 15 && document.getElementById('go').hidden === false"
-  expect 'the text goes on from another choice' \
+  expect 'the text is continued from the chosen alternative' \
     "document.querySelectorAll('.piece')[11].ariaLabel.split(' ')[0]" "$other"
-  expect 'with the keyboard at it' "document.activeElement.dataset.token" 11
-  expect 'what stood before it stays' "[...document.querySelectorAll('.piece.given')].map((node) => node.textContent).join('')" 'The cat'
+  expect 'the chosen alternative has keyboard focus' "document.activeElement.dataset.token" 11
+  expect 'the text before the alternative stays' "[...document.querySelectorAll('.piece.given')].map((node) => node.textContent).join('')" 'The cat'
   click '#keep'
   wait_for "document.getElementById('text').value !== 'The cat'"
-  expect 'what was written becomes the text' "document.getElementById('text').value.startsWith('The cat') && document.getElementById('text').value.length > 12" true
+  expect 'the generated text is kept as the text' "document.getElementById('text').value.startsWith('The cat') && document.getElementById('text').value.length > 12" true
   click '#clear'
-  expect 'and is cleared' "$(count_of .piece)" 0
+  expect 'a click on Clear removes the generated text' "$(count_of .piece)" 0
   js "document.getElementById('text').dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', ctrlKey: true, bubbles: true}))" >/dev/null
   wait_for "$(count_of .piece) > 12 && document.getElementById('go').hidden === false"
   click '#clear'
   js "document.getElementById('go').focus()" >/dev/null
   press enter
   wait_for "$(count_of .piece) > 12 && document.getElementById('go').hidden === false"
-  expect 'the keyboard stays on the button that starts and stops' "document.activeElement.id" go
+  expect 'the keyboard focus stays on the button that starts and stops' "document.activeElement.id" go
 }
 
 refuses_numbers() {
@@ -134,12 +134,12 @@ refuses_numbers() {
   set_text max_tokens 99999
   click '#go'
   expect 'a number out of its range is refused' "$(text_of '#write-problem')" "$problem"
-  expect 'and nothing is written with the one before' "$(count_of .piece) + document.activeElement.id" 0max_tokens
+  expect 'nothing is generated with the previous number' "$(count_of .piece) + document.activeElement.id" 0max_tokens
   set_text max_tokens ''
   click '#copy'
-  expect 'none is none' "$(text_of '#write-problem') + String(window.copied)" "${problem}undefined"
+  expect 'an empty number is refused and no command is copied' "$(text_of '#write-problem') + String(window.copied)" "${problem}undefined"
   set_text max_tokens 6
-  expect 'a right one takes the complaint back' "$(text_of '#write-problem')" ''
+  expect 'a valid number removes the error' "$(text_of '#write-problem')" ''
   set_text temperature 0.83
   click '#go'
   wait_for "$(count_of .piece) > 2 && document.getElementById('go').hidden === false"
@@ -178,15 +178,15 @@ leaves_boxes() {
   write_tokens a:3 b:4 c:5
   js "document.querySelectorAll('.piece')[1].focus()" >/dev/null
   press enter
-  expect 'a token has others' "document.activeElement.className" likely
+  expect 'a token lists alternatives' "document.activeElement.className" likely
   press escape
   press enter
   press escape
   js "document.querySelectorAll('.piece')[2].focus()" >/dev/null
   press escape
-  expect 'Escape that leaves a box leaves the writing' "$(hidden '#choices') + $(hidden '#go')" truetrue
+  expect 'Escape that closes a box does not stop generation' "$(hidden '#choices') + $(hidden '#go')" truetrue
   press escape
-  expect 'the next one stops it' "$(hidden '#go')" false
+  expect 'the next Escape stops generation' "$(hidden '#go')" false
 }
 
 keeps_text() {
@@ -195,10 +195,10 @@ keeps_text() {
   ids=($(ids_of ' at'))
   # The page recognises special tokens by id: 0 is no text, whatever its name.
   write_tokens "<s>:0" "▁a:${ids[1]}" "t:${ids[2]}" '</s>:0'
-  expect 'special tokens look like none of the text' "$(count_of '.piece.special')" 2
+  expect 'special tokens are styled differently from text' "$(count_of '.piece.special')" 2
   click '#keep'
   wait_for "document.getElementById('text').value !== 'Hi'"
-  expect 'and are not written into it' "document.getElementById('text').value" at
+  expect 'special tokens are not kept in the text' "document.getElementById('text').value" at
 }
 
 written() { js "[...document.querySelectorAll('.piece')].map((node) => node.textContent).join('')"; }
@@ -212,7 +212,7 @@ copied_command_writes() {
 writes_with_switches() {
   open_site '?text=The+cat&max_tokens=30&temperature=0.9&seed=5&changes=0.1:off,mlp.1:scale2'
   js "(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; })()" >/dev/null
-  expect 'the switches stand beside the text' "$(text_of '#write-switches')" 'Switches for generation: off 0.1; scale mlp.1 2'
+  expect 'the switches are listed beside the text' "$(text_of '#write-switches')" 'Switches for generation: off 0.1; scale mlp.1 2'
   click '#go'
   wait_for "$(count_of .piece) > 10 && document.getElementById('go').hidden === false"
   local changed plain
@@ -220,13 +220,13 @@ writes_with_switches() {
   checks=$((checks + 1))
   if [ "$(copied_command_writes)" != "$changed" ]; then
     failures=$((failures + 1))
-    printf 'FAILED: the command writes another text than the page\n  %s\n  %s\n' "$changed" "$(copied_command_writes)"
+    printf 'FAILED: the copied command generates another text than the page\n  %s\n  %s\n' "$changed" "$(copied_command_writes)"
   fi
   check_access 'writing with switches'
   click '#write-release'
-  expect 'without switches the text that is there says what it was written with' "$(text_of '#write-switches')" \
+  expect 'without switches the generated text still shows the switches that it was generated with' "$(text_of '#write-switches')" \
     'Generated with: off 0.1; scale mlp.1 2'
-  expect 'and they leave the address' "new URLSearchParams(location.search).get('changes')" null
+  expect 'released switches are removed from the address' "new URLSearchParams(location.search).get('changes')" null
   click '#go'
   wait_for "$(count_of .piece) > 10 && document.getElementById('go').hidden === false && $(text_of '#write-switches') === ''"
   plain=$(written)
@@ -240,26 +240,26 @@ writes_with_switches() {
 classes_heads() {
   open_site '?text=The+cat+sat+on+the+mat.+The+cat+ran.&part=heads'
   wait_for "/^Found: [0-9]/.test($(text_of '#scoring-state'))"
-  expect 'nobody has pressed a button for it' "$(count_of '.thumbnails')" 1
+  expect 'classes are found without a click' "$(count_of '.thumbnails')" 1
   wait_for "$(count_of '.thumbnails canvas') === 4"
   expect 'all thumbnails have a class' "[...document.querySelectorAll('.thumbnails button')].filter((node) => node.title.includes(': ')).length" 4
-  expect 'and all switches' "[...document.querySelectorAll('.cell')].filter((node) => node.title.includes(': ')).length" 4
+  expect 'all switches of heads have a class' "[...document.querySelectorAll('.cell')].filter((node) => node.title.includes(': ')).length" 4
   js "document.querySelector('.chip').click()" >/dev/null
   expect 'a class is switched as a whole' "document.querySelectorAll('.cell[aria-pressed=true]').length + ' ' +
     /\\((\\d)\\)/.exec($(text_of .chip))[1]" "$(js "(document.querySelectorAll('.cell[aria-pressed=true]').length + ' ').repeat(2).trim()")"
   js "(() => { document.querySelector('details').open = true; })()" >/dev/null
   set_text scored 'Another text for the classes. Another text for the classes.'
-  expect 'the text that is chosen is in the address' "new URLSearchParams(location.search).get('scored').slice(0, 7)" Another
+  expect 'the text for the classes is in the address' "new URLSearchParams(location.search).get('scored').slice(0, 7)" Another
   local questions="performance.getEntriesByType('resource').filter(({name}) => name.endsWith('/api/scores')).length"
   wait_for "$questions === 2 && /^Found: /.test($(text_of '#scoring-state')) && document.getElementById('scoring').hidden"
-  expect 'the maps say that their classes come from it' "$(hidden '#classed') + $(text_of '#classed-on')" \
+  expect 'the maps name the text that their classes come from' "$(hidden '#classed') + $(text_of '#classed-on')" \
     'falseClasses come from another text: Another text for the classes. Another text for the classes.'
   click '#class-this'
   wait_for "$questions === 3 && document.getElementById('classed').hidden && document.getElementById('scoring').hidden"
-  expect 'one click classes heads on the text that is shown' "document.getElementById('scored').value" \
+  expect 'one click classifies heads on the shown text' "document.getElementById('scored').value" \
     'The cat sat on the mat. The cat ran.'
   set_text text 'The cat sat on the mat. The dog ran.'
-  expect 'another text shown is another text' "$(hidden '#classed') + $(text_of '#classed-on')" \
+  expect 'after a change of the shown text the classes name the old one' "$(hidden '#classed') + $(text_of '#classed-on')" \
     'falseClasses come from another text: The cat sat on the mat. The cat ran.'
 }
 
@@ -268,32 +268,32 @@ switches_heads() {
   open_part heads
   wait_for "$(count_of '.thumbnails button') === 4 && document.querySelectorAll('.cell').length === 6"
   wait_for "$(count_of '#next .likely') === 10"
-  expect 'the loss of the text' "/^Loss [0-9.]+ nats/.test($(text_of '#loss'))" true
+  expect 'the loss of the text is shown' "/^Loss [0-9.]+ nats/.test($(text_of '#loss'))" true
   wait_for "/^Found: [0-9]/.test($(text_of '#scoring-state'))"
   js "document.querySelector('#surprise [tabindex=\"0\"]').focus()" >/dev/null
   press right
   wait_for "/ nats/.test($(text_of '#tip'))"
-  expect 'a token tells the keyboard what it costs' "document.activeElement.textContent + document.getElementById('tip').hidden" hfalse
-  expect 'the switches are one stop of Tab' "$(count_of '#board [tabindex="0"]')" 1
+  expect 'a focused token shows its loss' "document.activeElement.textContent + document.getElementById('tip').hidden" hfalse
+  expect 'the switches are one Tab stop' "$(count_of '#board [tabindex="0"]')" 1
   js "document.querySelector('.cell[aria-label=\"head 0.1\"]').focus()" >/dev/null
   press down
-  expect 'with arrows between them' "document.activeElement.ariaLabel" 'head 1.1'
+  expect 'arrow keys move between the switches' "document.activeElement.ariaLabel" 'head 1.1'
   check_access 'heads'
   click '.cell[aria-label="head 0.1"]'
   wait_for "$(count_of '.thumbnails') === 2"
   expect 'a switch is in the address' "new URLSearchParams(location.search).get('changes')" '0.1:off'
   expect 'the loss changes' "/→/.test($(text_of '#loss'))" true
-  expect 'heads above it have moved' \
+  expect 'heads above the switched one are marked as changed' \
     "Number.parseFloat(document.querySelector('.cell[aria-label=\"head 1.0\"]').style.getPropertyValue('--shift')) > 0" true
-  expect 'heads beside it have not' \
+  expect 'heads beside the switched one are not marked as changed' \
     "Number.parseFloat(document.querySelector('.cell[aria-label=\"head 0.0\"]').style.getPropertyValue('--shift'))" 0
   local loss
   loss=$(js "$(text_of '#loss')")
   js 'location.reload()' >/dev/null
   wait_for "document.documentElement.dataset.ready && $(count_of '.thumbnails') === 2"
   wait_for "document.querySelector('#loss').textContent !== ''"
-  expect 'a link leads back to it' "$(text_of '#loss')" "$loss"
-  expect 'with the switch' "document.querySelector('.cell[aria-label=\"head 0.1\"]').ariaPressed" true
+  expect 'reloading the address restores the loss' "$(text_of '#loss')" "$loss"
+  expect 'reloading the address restores the switch' "document.querySelector('.cell[aria-label=\"head 0.1\"]').ariaPressed" true
   set_text text 'The dog sat on the mat and ran'
   wait_for "$(text_of '#loss') !== '$loss'"
   for kind in mean freeze scale; do
@@ -302,12 +302,12 @@ switches_heads() {
     wait_for "document.querySelector('.cell[aria-label=\"head 1.1\"]').dataset.change === '$kind'"
   done
   sleep 0.5
-  expect 'the server knows every kind of switch' "$(text_of '#heads-problem')" ''
+  expect 'the server accepts every kind of switch' "$(text_of '#heads-problem')" ''
   click '#release'
   wait_for "$(count_of '.thumbnails') === 1"
   click '#tab-neuron'
   wait_for "$(count_of '.neurons')"
-  expect 'nothing is wrong' "$(text_of '#heads-problem')" ''
+  expect 'the neuron view shows no error' "$(text_of '#heads-problem')" ''
 }
 
 goes_back() {
@@ -327,7 +327,7 @@ warns_of_special_tokens() {
   open_site '?text=Hi%20%3C%7Cendoftext%7C%3E'
   click '#go'
   wait_for "!document.getElementById('warnings').hidden"
-  expect 'a special token that is read as characters is named' \
+  expect 'a warning names a special token that is read as plain text' \
     "$(text_of '#warnings').includes('<|endoftext|>')" true
   js "(() => { const text = document.getElementById('text'); text.value = 'Hi';
     text.dispatchEvent(new Event('input')); })()" >/dev/null
@@ -339,7 +339,7 @@ misses_the_server() {
   js "(() => { window.fetch = async () => { throw new TypeError('Failed to fetch'); }; })()" >/dev/null
   click '#go'
   wait_for "$(text_of '#write-problem') !== ''"
-  expect 'a server that is gone is named' "$(text_of '#write-problem')" \
+  expect 'a missing server is reported' "$(text_of '#write-problem')" \
     'Failed: The server does not answer. Check that headlight serve is running, then try again.'
 }
 
@@ -365,33 +365,33 @@ multiplies_neurons() {
 reads_layers() {
   open_part layers
   wait_for "$(count_of '#lens tbody tr') === 3"
-  expect 'a column for every token' "$(count_of '#lens thead th') === $(count_of '#lens tbody tr:first-child td')" true
+  expect 'the lens has a column for every token' "$(count_of '#lens thead th') === $(count_of '#lens tbody tr:first-child td')" true
   point '#lens tbody td:nth-of-type(2)'
   point '#lens tbody td:nth-of-type(3)'
   wait_for "!document.getElementById('tip').hidden"
-  expect 'a cell tells five tokens' "$(count_of '#tip .tip-row')" 5
+  expect 'the tip of a cell lists five tokens' "$(count_of '#tip .tip-row')" 5
   js "document.querySelector('#lens [tabindex=\"0\"]').focus()" >/dev/null
   press down
   press right
   wait_for "!document.getElementById('tip').hidden"
-  expect 'arrows lead through cells' "(({parentNode: row, cellIndex}) => [row.rowIndex, cellIndex].join())(document.activeElement)" 2,2
-  expect 'which tell the keyboard as much' "$(count_of '#tip .tip-row')" 5
-  expect 'and are one stop of Tab' "$(count_of '#lens [tabindex="0"]')" 1
+  expect 'arrow keys move between cells' "(({parentNode: row, cellIndex}) => [row.rowIndex, cellIndex].join())(document.activeElement)" 2,2
+  expect 'a focused cell shows the same tip' "$(count_of '#tip .tip-row')" 5
+  expect 'the cells are one Tab stop' "$(count_of '#lens [tabindex="0"]')" 1
   check_access 'layers'
 }
 
 patches() {
   open_site '?part=pair&clean=the+red+cat+sat&corrupt=the+red+dog+sat&answer=c&wrong=d'
   wait_for "$(count_of '#pair-grid td') === 4"
-  expect 'the difference of both texts is told' "/first text -?[0-9.]+/.test($(text_of '#differences'))" true
+  expect 'the logit differences of both texts are shown' "/first text -?[0-9.]+/.test($(text_of '#differences'))" true
   expect 'tokens that differ are marked' "$(count_of '#corrupt-strip .differs')" 3
   check_access 'two texts'
   click '#pair-grid [data-place="1"]'
   wait_for "$(count_of '#carried-result .likely') === 12"
   expect 'a click on a cell patches that head' "$(text_of '#carried-result h2')" 'head 0.1'
-  expect 'as the map says' "Number($(text_of '#carried-result .recovered b')) === Number($(text_of '#pair-grid [data-place="1"]'))" true
-  expect 'both answers stand there three times' "$(count_of '.answers tbody td')" 6
-  expect 'it is in the address' "new URLSearchParams(location.search).get('carry')" 0.1
+  expect 'the result of the patch equals the value in the map' "Number($(text_of '#carried-result .recovered b')) === Number($(text_of '#pair-grid [data-place="1"]'))" true
+  expect 'both answers are listed for three runs' "$(count_of '.answers tbody td')" 6
+  expect 'the patched head is in the address' "new URLSearchParams(location.search).get('carry')" 0.1
   press down
   press enter
   wait_for "$(text_of '#carried-result h2') === 'head 1.1' && $(count_of '#carried-result .likely') === 12"
@@ -403,28 +403,28 @@ patches() {
   js "document.querySelector('#clean-strip button:nth-child(15)').focus()" >/dev/null
   js "(() => { const box = document.getElementById('carry-layer'); box.value = '1'; })()" >/dev/null
   press enter
-  expect 'tokens of a text are one stop of Tab' "$(count_of '#clean-strip [tabindex="0"]')" 1
-  expect 'a token is taken by keys' "document.querySelector('#clean-strip [aria-pressed=true]').title" 14
+  expect 'tokens of a text are one Tab stop' "$(count_of '#clean-strip [tabindex="0"]')" 1
+  expect 'a token can be picked with the keyboard' "document.querySelector('#clean-strip [aria-pressed=true]').title" 14
   js "document.querySelector('#corrupt-strip button:nth-child(15)').focus()" >/dev/null
   press enter
   wait_for "$(text_of '#carried-result h2') === 'stream after layer 1: 14 t → 14 t' && $(count_of '#carried-result .likely') === 12"
-  expect 'the stream at the last token is all there is' "$(text_of '#carried-result .recovered b')" 1.00
+  expect 'patching the last stream at the last token recovers everything' "$(text_of '#carried-result .recovered b')" 1.00
   js 'location.reload()' >/dev/null
   wait_for "document.documentElement.dataset.ready && $(text_of '#carried-result .recovered b') === '1.00'"
-  expect 'a link leads back to it' "new URLSearchParams(location.search).get('carry')" 'resid_post.1:14>14'
+  expect 'reloading the address restores the patch' "new URLSearchParams(location.search).get('carry')" 'resid_post.1:14>14'
   js "(() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; })()" >/dev/null
-  expect 'the command puts out the token that the page says is next' \
+  expect 'the copied command prints the next token shown on the page' \
     "$(copied_command_writes | sed -n 1p | sed 's/^the red dog sat//' | jq -R 'gsub(" "; "·")') === $(text_of '#carried-result .nexts div:last-child bdi')" true
   set_text clean 'a red cat sat'
   wait_for "/tokens/.test($(text_of '#pair-problem')) && $(count_of '#clean-strip button') === 13"
   drag '#clean-strip button:nth-child(13)' '#corrupt-strip button:nth-child(15)'
   wait_for "$(count_of '#carried-result .likely') === 12"
-  expect 'texts of other lengths can be dragged from' "$(text_of '#carried-result h2')" 'stream after layer 1: 12 t → 14 t'
-  expect 'and wholly' "$(text_of '#carried-result .recovered b')" 1.00
-  expect 'that there is no map is still told' "/tokens/.test($(text_of '#pair-problem'))" true
+  expect 'tokens can be dragged between texts of different lengths' "$(text_of '#carried-result h2')" 'stream after layer 1: 12 t → 14 t'
+  expect 'patching the last token between texts of different lengths recovers everything' "$(text_of '#carried-result .recovered b')" 1.00
+  expect 'the note that there is no map is still shown' "/tokens/.test($(text_of '#pair-problem'))" true
   js 'location.reload()' >/dev/null
   wait_for "document.documentElement.dataset.ready && $(text_of '#carried-result .recovered b') === '1.00'"
-  expect 'a link leads back to what was carried without a map' "/tokens/.test($(text_of '#pair-problem'))" true
+  expect 'reloading the address restores a patch without a map' "/tokens/.test($(text_of '#pair-problem'))" true
 }
 
 # slow_down PATH MILLISECONDS: delays all later requests to PATH.
@@ -441,16 +441,16 @@ forgets_old_texts() {
   click '#pair-grid [data-place="1"]'
   wait_for "$(text_of '#carried-result h2') === 'head 0.1'"
   set_text corrupt 'the red hog sat'
-  expect 'another text takes back what was chosen' "$(count_of '#carried-result .hint')" 1
+  expect 'a change of the text clears the chosen patch' "$(count_of '#carried-result .hint')" 1
   sleep 1.5
-  expect 'and its answer never comes' "$(count_of '#carried-result .hint')" 1
-  expect 'without a word of that' "$(text_of '#pair-problem')" ''
+  expect 'a late answer to the cleared patch is ignored' "$(count_of '#carried-result .hint')" 1
+  expect 'a late answer to the cleared patch causes no error' "$(text_of '#pair-problem')" ''
 }
 
 watches() {
   open_part train
   wait_for "$(count_of '#chart .curve') === 2"
-  expect 'the run and how far it is' "$(text_of '#state-0')" '12 steps'
+  expect 'the run and its number of steps are shown' "$(text_of '#state-0')" '12 steps'
   check_access 'training'
   echo '{"iteration":13,"loss":2.5,"learning_rate":0.001,"gradient_norm":1.0,"tokens":100,"seconds":0.1,"elapsed_seconds":2.0}' \
     >>"$work/runs/small/metrics.jsonl"
@@ -463,8 +463,8 @@ outlives_servers() {
   mkdir "$work/runs/second"
   head -n 5 "$work/runs/small/metrics.jsonl" >"$work/runs/second/metrics.jsonl"
   wait_for "$(count_of '#runs li') === 2"
-  expect 'a new run stands behind those that are known' "$(text_of '#runs li:last-child .key')" second
-  expect 'and is not watched unasked' "$(count_of '#runs input:checked')" 1
+  expect 'a new run is listed after the known ones' "$(text_of '#runs li:last-child .key')" second
+  expect 'a new run is not watched by default' "$(count_of '#runs input:checked')" 1
   local port=${site##*:}
   stop_server
   wait "$server_pid" 2>/dev/null || true
@@ -472,13 +472,13 @@ outlives_servers() {
   sed -n '$s/"iteration":13/"iteration":14/p' "$work/runs/small/metrics.jsonl" >>"$work/runs/small/metrics.jsonl"
   serve_model "$work/runs/small" "$port"
   wait_for "$(text_of '#state-0') === '14 steps'"
-  expect 'a server that is back is followed again' "$(text_of '#train-problem')" ''
+  expect 'the page reconnects to a restarted server' "$(text_of '#train-problem')" ''
 }
 
 speaks_korean() {
   open_site '?lang=ko'
   expect 'the page is Korean' "document.documentElement.lang + $(text_of '#open-write')" 'ko쓰기'
-  expect 'no word is missing' "[...document.querySelectorAll('[data-say]')].filter((node) => node.textContent === '' ||
+  expect 'no Korean text is missing' "[...document.querySelectorAll('[data-say]')].filter((node) => node.textContent === '' ||
     node.textContent === 'undefined').length" 0
 }
 
@@ -528,7 +528,7 @@ speaks_korean
 complaints=$(console | grep -v -e ' 400 (Bad Request)' -e 'net::ERR_' || true)
 if [ -n "$complaints" ]; then
   failures=$((failures + 1))
-  printf 'FAILED: the browser complains\n%s\n' "$complaints"
+  printf 'FAILED: the browser logs errors\n%s\n' "$complaints"
 fi
 [ -z "$pictures" ] || takes_pictures
 echo "$checks checks, $failures failures"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What llama.cpp and CTranslate2 make of 1 and 16 texts at once in one process; the rows of serve_load.py.
+"""Times llama.cpp and CTranslate2 generating 1 and 16 texts at once in one process; prints the rows of serve_load.py.
 
 usage: batches.py llama FILE.gguf | ct2 FOLDER [--clients 1,16] [--tokens 128] [--prompt 45] [--threads 2] [--dtype int8]
 
@@ -16,7 +16,7 @@ import numpy as np
 
 
 def llama_texts(options, count):
-    """Times at which every text had its next token, from the beginning on."""
+    """Returns the times since the start at which every text had its next token."""
     import llama_cpp as l
 
     parameters = l.llama_model_default_params()

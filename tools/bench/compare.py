@@ -45,7 +45,7 @@ def machine_lines(setting: Setting) -> list[str]:
 
 
 def run_row(row: Row, rounds: int) -> dict[str, list[dict]]:
-    """Reports by contender, one a round. Without Headlight's there is nothing to compare."""
+    """Returns the reports by contender, one per round. Raises Refused if Headlight's command fails."""
     reports: dict[str, list[dict]] = {}
     refused: set[str] = set()
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Does a corpus that is larger than memory stay on the disk? Trains a small model for a few updates on token files of
-two sizes, in every batching, and tells the largest anonymous memory (RssAnon of /proc/PID/status) and the seconds of
-each. The ids are a sparse file of zeros with an index of documents of 100 to 899 tokens beside it, so 20 GB of ids
-take 0.4 GB of disk.
+"""Checks that a corpus larger than memory stays on the disk. Trains a small model for a few updates on token files of
+two sizes, with every batching method, and prints the largest anonymous memory (RssAnon of /proc/PID/status) and the
+seconds of each. The ids are a sparse file of zeros with an index of documents of 100 to 899 tokens beside it, so 20 GB
+of ids take 0.4 GB of disk.
 
 usage: corpus_memory.py FOLDER [--gigabytes 0.02 20] [--batching packed,padded,bucketed] [--updates 5]
 HEADLIGHT: the program (default build/release/headlight). Needs plain Python.
@@ -24,7 +24,7 @@ CYCLE = [100 + i * 37 % 800 for i in range(800)]
 
 
 def write_corpus(prefix, size):
-    """PREFIX.bin of about `size` bytes of 16-bit zeros, and PREFIX.idx as Megatron-LM writes it."""
+    """Writes PREFIX.bin of about `size` bytes of 16-bit zeros, and PREFIX.idx as Megatron-LM writes it."""
     cycles = max(1, size // 2 // sum(CYCLE))
     count = cycles * len(CYCLE)
     with open(f"{prefix}.bin", "wb") as ids:
@@ -46,7 +46,7 @@ def write_corpus(prefix, size):
 
 
 def train(corpus, batching, options):
-    """The largest RssAnon in MB, and seconds."""
+    """Trains; returns the largest RssAnon in MB and the seconds."""
     command = [HEADLIGHT, "train", "--data", f"{corpus}.bin", "--out_dir", str(options.folder / "run"),
                "--tokenizer", "byte", "--batching", batching, "--n_layer", "1", "--n_head", "1", "--n_embd", "16",
                "--block_size", "64", "--batch_size", "2", "--max_iters", str(options.updates), "--eval_iters", "1",

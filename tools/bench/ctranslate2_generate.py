@@ -19,7 +19,7 @@ from shapes import Shape, load_shape
 
 
 def write_source(folder: str, shape: Shape) -> None:
-    """A GPT-2 directory whose tokenizer has a word for every id."""
+    """Writes a GPT-2 directory whose tokenizer has a word for every id."""
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
     from transformers_models import random_model
@@ -46,7 +46,7 @@ def converted_model(name: str, shape: Shape) -> str:
 
 
 def measure(generator: ctranslate2.Generator, prompt: int, count: int, rounds: int) -> dict:
-    """Its first token comes with the prompt, so what the others take is the difference."""
+    """The first token is generated with the prompt; the time of the others is the difference."""
     words = [f"w{number + 1}" for number in range(prompt)]
 
     def seconds(length: int) -> float:

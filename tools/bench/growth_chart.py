@@ -1,5 +1,5 @@
 """Draws the numbers of growth.sh: a panel for every size, time above, memory below, both axes
-logarithmic. Dotted lines grow in proportion to the size, for the eye. Plain Python."""
+logarithmic. Dotted lines show growth in proportion to the size. Plain Python."""
 
 import argparse
 import csv
@@ -100,7 +100,7 @@ class Panel:
         return "".join(parts)
 
     def proportional(self, start: float, falling: bool) -> str:
-        """What growth in proportion would look like, cut at the edges of the panel."""
+        """Returns the line of growth in proportion, cut at the edges of the panel."""
         end = start * self.first / self.last if falling else start * self.last / self.first
         edge = min(max(end, self.low), self.high)
         stop = self.first * (start / edge if falling else edge / start)

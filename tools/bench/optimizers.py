@@ -28,7 +28,7 @@ WIDTH, HEIGHT, LEFT, TOP, PLOT_W, PLOT_H = 760, 470, 70, 84, 640, 320
 
 @dataclass(frozen=True)
 class Curve:
-    """One run: its losses after so many updates and seconds."""
+    """One run: its losses with the updates and seconds at which they were measured."""
 
     optimizer: str
     rate: float
@@ -59,7 +59,7 @@ def train(options: list[str], keys: list[str], optimizer: str, rate: float, seed
 
 
 def best_rate(curves: list[Curve], optimizer: str) -> float:
-    """The learning rate whose runs end lowest, as medians of their seeds."""
+    """Returns the learning rate with the lowest final loss, the median over the seeds."""
     ends: dict[float, list[float]] = {}
     for curve in curves:
         if curve.optimizer == optimizer:
@@ -68,7 +68,7 @@ def best_rate(curves: list[Curve], optimizer: str) -> float:
 
 
 def seconds_to(curve: Curve, loss: float) -> float:
-    """When the curve first comes to this loss, on the line between its points."""
+    """Returns the time at which the curve first reaches this loss, interpolated between points."""
     points = list(zip(curve.seconds, curve.losses))
     for (t0, l0), (t1, l1) in zip(points, points[1:]):
         if l1 <= loss:
@@ -94,7 +94,7 @@ def markdown(curves: list[Curve], optimizers: list[str]) -> str:
 
 
 class Plot:
-    """Time to the right, the logarithm of the loss upwards."""
+    """A plot of the logarithm of the loss against time."""
 
     def __init__(self, curves: list[Curve]):
         self.end = max(c.seconds[-1] for c in curves)

@@ -1,4 +1,4 @@
-"""Processes: what one has used, and running others with their results as JSON."""
+"""Measures what a process has used and runs others that print JSON."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import time
 
 
 class Refused(Exception):
-    """A contender does not know an option, or is not there."""
+    """A contender lacks an option or is not installed."""
 
 
 def peak_rss_mib() -> float:
@@ -16,7 +16,7 @@ def peak_rss_mib() -> float:
 
 
 def run_json(command: list[str], threads: int) -> dict:
-    """The JSON object on the last line that the command prints."""
+    """Runs the command; returns the JSON object on its last line."""
     environment = os.environ | {"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
@@ -26,7 +26,7 @@ def run_json(command: list[str], threads: int) -> dict:
 
 
 def seconds_to_output(command: list[str], least_bytes: int, threads: int) -> float:
-    """From starting a process to its having written at least so many bytes."""
+    """Returns the seconds from starting a process until it has written `least_bytes` bytes."""
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
     start = time.perf_counter()
     with subprocess.Popen(

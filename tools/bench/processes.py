@@ -16,7 +16,7 @@ MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "core", "-n", "2"]
 
 
 def run(command: list[str], environment: dict) -> float:
-    """Tokens per second."""
+    """Runs one contender; returns its tokens per second."""
     text = subprocess.run(
         command, check=True, capture_output=True, text=True, env=environment, cwd=ROOT
     ).stdout

@@ -1,4 +1,4 @@
-"""What is compared: every row has one Headlight command and one or more others."""
+"""The rows of the comparison: each has one Headlight command and one or more others."""
 
 import json
 import sys
@@ -131,7 +131,7 @@ def attention_row(setting: Setting, config: str, length: int) -> Row:
 
 
 def first_token_row(setting: Setting) -> Row:
-    """From starting the process to the first new token, with cpu-char's model on disk."""
+    """Measures from starting the process to the first new token, with cpu-char's model on disk."""
     run = setting.scratch / "first-token"
 
     def measure(command: list[str]) -> dict:

@@ -4,10 +4,10 @@
 usage: serve_load.py URL [--clients 1,16] [--tokens 128] [--prompt 32] [--rounds 3] [--model NAME] [--key KEY]
 
 Every client asks for one streamed completion after the other: --rounds of them, each with a prompt of --prompt words of
-its own and exactly --tokens tokens (ignore_eos). A row says how many tokens all clients got per second from the first
+its own and exactly --tokens tokens (ignore_eos). A row gives the tokens per second of all clients from the first
 request to the last answer, the median time to the first token, and the median and 99th percentile of the times between
 one client's tokens. One thread reads everything and only notes when it came: a busy client would take the server's CPU.
-Works with Headlight, llama-server and others that know ignore_eos.
+Works with Headlight, llama-server and other servers that support ignore_eos.
 """
 
 import argparse
@@ -24,7 +24,7 @@ WORDS = "the cat sat on a mat and looked at red birds that sang in old green tre
 
 
 class Answer:
-    """The bytes of an answer, and when they came."""
+    """The bytes of an answer and the times at which they came."""
 
     def __init__(self):
         self.begin = time.perf_counter()
@@ -41,7 +41,7 @@ class Answer:
         return self.times[bisect.bisect_right(self.ends, place)]
 
     def events(self):
-        """Pairs of a time and an event."""
+        """Returns pairs of a time and an event."""
         head, body = self.bytes.split(b"\r\n\r\n", 1)
         if not head.startswith(b"HTTP/1.1 200"):
             raise RuntimeError(bytes(self.bytes[:400]).decode(errors="replace"))
@@ -92,7 +92,7 @@ class Client:
         return self.socket
 
     def read(self):
-        """False at the end of an answer."""
+        """Reads more of the answer; returns False at its end."""
         data = self.socket.recv(1 << 16)
         if data:
             self.answers[-1].add(data)

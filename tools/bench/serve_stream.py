@@ -18,7 +18,7 @@ PROMPT = "the cat sat on a mat"
 
 
 def rate(pieces, tokens):
-    """Of an iterator over what comes."""
+    """Returns the tokens per second of an iterator over the output."""
     times = [time.perf_counter() for piece in pieces if piece]
     return (tokens - 1) / (times[-1] - times[0])
 

@@ -28,7 +28,7 @@ class Shape:
 
 
 def config_path(name: str) -> Path:
-    """The file of a preset's name, or of a path."""
+    """Returns the file of a preset, given its name or path."""
     if name.endswith(".toml"):
         return Path(name)
     return ROOT / "configs" / "bench" / f"{name}.toml"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What questions about SmolLM2 cost here, and in transformers with TransformerLens: time and memory of
-whole processes, from opening the model to the answer, in turn, and the losses that both give.
+"""Compares analyses of SmolLM2 in Headlight and in transformers with TransformerLens: time and memory of
+whole processes, from opening the model to the answer, in turn, and the losses of both.
 
 usage: smollm2.py MODEL.gguf TEXT [--bytes 30000] [--rounds 3] [--threads 2] [--rows loss,heads,...]
        smollm2.py MODEL.gguf TEXT --whole        (the loss of the whole text alone)
@@ -157,7 +157,7 @@ def our_command(row, model, work, threads):
 
 
 def measured(command, threads):
-    """What a process prints, its seconds and its peak in MB."""
+    """Runs a process; returns its output, its seconds and its peak memory in MB."""
     script = ("import json, os, resource, subprocess, sys, time\n"
               "begin = time.perf_counter()\n"
               "done = subprocess.run(sys.argv[1:], capture_output=True, text=True)\n"
@@ -173,7 +173,7 @@ def measured(command, threads):
 
 
 def prepare(options, work):
-    """The model for transformers, the texts, and their ids, one text a line."""
+    """Writes the model for transformers, the texts, and their ids, one text a line."""
     subprocess.run([HEADLIGHT, "export", options.model, "--to", "hf", "--out", work / "hf"], check=True,
                    capture_output=True)
     text = Path(options.text).read_bytes()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How fast byte-level BPE encodes: `headlight tokenizer encode` and Hugging Face `tokenizers`.
+"""Times byte-level BPE encoding by `headlight tokenizer encode` and Hugging Face `tokenizers`.
 
   pip install tokenizers numpy
   tools/bench/tokenizer.py TOKENIZER CORPUS [--megabytes 8] [--rounds 5]
@@ -46,7 +46,7 @@ def tokenizers(tokenizer: Path, file: Path, threads: int) -> dict:
 
 
 def beginning(corpus: Path, megabytes: float) -> bytes:
-    """Cut where a character ends."""
+    """Returns the beginning of the corpus, cut where a character ends."""
     with corpus.open("rb") as file:
         return file.read(int(megabytes * 1e6)).decode("utf-8", errors="ignore").encode()
 

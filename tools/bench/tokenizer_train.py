@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How long learning a byte-level BPE vocabulary takes, against Hugging Face `tokenizers`: the two in
+"""Times learning a byte-level BPE vocabulary in Headlight and Hugging Face `tokenizers`: the two in
 turn, each run a process of its own, medians of the time from the first byte read to the last merge
 learned. With one thread each and with all threads each.
 

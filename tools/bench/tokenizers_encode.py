@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Encodes a file with Hugging Face `tokenizers` and prints the seconds and tokens as JSON.
 
-What is timed is the fastest way that the library has, encode_batch_fast on parts of the text,
-without reading the files and importing the library. The parts begin between pieces, so the ids are
-those of the whole text; RAYON_NUM_THREADS says how many are encoded at once.
+Times the fastest call of the library, encode_batch_fast on parts of the text, without reading the
+files and importing the library. The parts begin between pieces, so the ids are those of the whole
+text; RAYON_NUM_THREADS sets how many are encoded at once.
 """
 
 import argparse
@@ -20,7 +20,7 @@ PART = 1 << 16  # characters
 
 
 def parts_of(text: str) -> list[str]:
-    """A line break behind something that is not blank begins a piece, whatever surrounds it."""
+    """Splits the text before line breaks that follow a non-blank, where a piece always begins."""
     breaks = [match.start() + 1 for match in re.finditer(r"[!-~]\n", text)]
     parts, begin = [], 0
     for end in breaks:

@@ -1,4 +1,4 @@
-"""A GPT in PyTorch as its documentation advises: fused qkv, scaled_dot_product_attention."""
+"""A GPT in PyTorch written as its documentation recommends: fused qkv, scaled_dot_product_attention."""
 
 import torch
 from shapes import Shape

@@ -23,7 +23,7 @@ from torch_gpt import IGNORED, Gpt
 
 
 def batch_of(shape: Shape, lengths: list[int]):
-    """Random ids and targets [B, longest]; the targets of pads are ignored."""
+    """Returns random ids and targets [B, longest]; the targets of pads are ignored."""
     tokens = torch.randint(shape.vocab_size, (len(lengths), max(lengths) + 1))
     ids, targets = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
     for row, length in enumerate(lengths):
@@ -98,7 +98,7 @@ def main() -> None:
 
 
 def measure(rank: int, arguments: argparse.Namespace) -> None:
-    """What process `rank` does; process 0 prints."""
+    """Trains and measures in process `rank`; process 0 prints."""
     if arguments.processes > 1:
         torch.distributed.init_process_group("gloo", rank=rank, world_size=arguments.processes)
     torch.set_num_threads(arguments.threads)

@@ -17,7 +17,7 @@ from transformers_models import random_model
 
 @torch.inference_mode()
 def token_times(model, prompt: torch.Tensor, count: int) -> list[float]:
-    """Seconds of every token, the first one with its prompt."""
+    """Returns the seconds of every token, the first one with its prompt."""
     cache, ids, seconds = DynamicCache(config=model.config), prompt, []
     for _ in range(count):
         start = time.perf_counter()

@@ -21,7 +21,7 @@ def llama(shape: Shape, positions: int, attention: str = "sdpa") -> LlamaForCaus
 
 
 def random_model(shape: Shape, positions: int, attention: str = "sdpa") -> torch.nn.Module:
-    """transformers' GPT-2 always has biases; nothing else differs from the shape."""
+    """Returns a model of this shape; transformers' GPT-2 always has biases."""
     torch.manual_seed(1337)
     if shape.norm_type == "rms":
         return llama(shape, positions, attention).eval()

@@ -21,7 +21,7 @@ TOLERANCES = {"float64": (1e-10, 1e-12), "float32": (1.3e-6, 1e-5)}
 
 @dataclass(frozen=True)
 class Source:
-    """Where a run's numbers and sizes come from."""
+    """The random numbers and sizes of a run."""
 
     seed: int
     random_sizes: bool  # False: the sizes that the cases name
@@ -64,7 +64,7 @@ class Case:
         return DTYPES[self.dtype_name]
 
     def integer(self, low: int, high: int) -> int:
-        """Drawn from low ... high."""
+        """Returns a number drawn from low ... high."""
         return int(torch.randint(low, high + 1, (), generator=self.generator))
 
     def size(self, usual: int, low: int = 1, high: int = 9) -> int:
@@ -164,7 +164,7 @@ class Case:
 
 
 def distance(case: Case, exact: Case) -> float:
-    """The largest difference between two types, as a share of the limits of the first."""
+    """Returns the largest difference between two types, as a share of the limits of the first."""
     worst = 0.0
     for name, values in (case.outputs | case.gradients).items():
         limit, scale = case.scales[name]
@@ -178,7 +178,7 @@ def distance(case: Case, exact: Case) -> float:
 
 
 def element_distance(case: Case, exact: Case, limits: tuple[float, float]) -> float:
-    """The largest difference from the exact numbers, as a share of what rtol and atol allow."""
+    """Returns the largest difference from the exact numbers, as a share of what rtol and atol allow."""
     relative, absolute = limits
     worst = 0.0
     for name, values in (case.outputs | case.gradients).items():

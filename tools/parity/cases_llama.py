@@ -1,4 +1,4 @@
-"""What Llama-like models need beyond GPT-2: RMS norms, rotary embeddings, gated MLPs."""
+"""Parts of Llama-like models beyond GPT-2: RMS norms, rotary embeddings, gated MLPs."""
 
 import torch
 import torch.nn.functional as F

@@ -51,7 +51,7 @@ PLANS = [
 
 
 def learning_rate(plan: Plan, step: int) -> float:
-    """nanoGPT's get_lr."""
+    """Returns the learning rate as nanoGPT's get_lr."""
     if step < plan.warmup_iters:
         return plan.learning_rate * (step + 1) / (plan.warmup_iters + 1)
     if step > plan.lr_decay_iters:

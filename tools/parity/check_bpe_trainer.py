@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares what `headlight tokenizer train` learns with Hugging Face `tokenizers`: every merge in its
+"""Compares the results of `headlight tokenizer train` with Hugging Face `tokenizers`: every merge in its
 order and every id. The corpora are a file, line by line and as a whole, and random texts whose few
 letters make many ties; each is learned with several vocabulary sizes. Prints what was compared, the
 cases, the differences and a verdict; the exit code is 1 when something differs.
@@ -30,7 +30,7 @@ SIZES = [257, 258, 300, 400, 1000, 20000]
 
 
 def learned(files, texts, size, least, specials):
-    """The model part of a tokenizer.json: of files line by line, or of whole texts."""
+    """Returns the model part of a tokenizer.json learned from files line by line, or from whole texts."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
@@ -59,7 +59,7 @@ def headlight(program, files, size, least, specials, sequences):
 
 
 def in_one_form(model):
-    """Merges as text, whichever of its two forms the file has."""
+    """Returns the merges as text, whichever of the two forms the file has."""
     merges = [m if isinstance(m, str) else " ".join(m) for m in model["merges"]]
     return {"merges": merges, "vocab": model["vocab"]}
 

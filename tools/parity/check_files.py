@@ -185,7 +185,7 @@ def check_hostile(program, folder):
 
 
 def check_token_files(program, folder):
-    """nanoGPT's train.bin as numpy writes it."""
+    """Checks nanoGPT's train.bin as numpy writes it."""
     text = "".join(chr(97 + i % 26) for i in range(600))
     (folder / "a.txt").write_text(text)
     np.frombuffer(text.encode(), np.uint8).astype(np.uint16).tofile(folder / "train.bin")

@@ -42,7 +42,7 @@ NOT_IN_TRANSFORMERS = ("gptneox", "gptneox, sequential, tied", "llama, biases", 
 
 
 def make_models(program):
-    """Directories of models by what they are; the first three were trained by Headlight."""
+    """Returns directories of models by description; the first three were trained by Headlight."""
     # transformers assumes 1024 positions, regardless of a gpt2 GGUF file's value.
     sizes = dict(n_layer=2, n_head=4, n_embd=64, block_size=1024)
     models = {"gpt2, char": program.train("char", "char", **sizes),
@@ -99,7 +99,7 @@ def logits_in_transformers(path, arrays):
 
 
 def check_reader(table, path, kind, vocabulary):
-    """The package gguf reads what llama.cpp needs."""
+    """Checks that the package gguf reads what llama.cpp needs."""
     reader = gguf.GGUFReader(path)
     values = {key: field.contents() for key, field in reader.fields.items()
               if not key.startswith("GGUF.")}

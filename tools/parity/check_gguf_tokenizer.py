@@ -43,7 +43,7 @@ def scores_of(model, tokens):
 
 
 def plain(root, pre):
-    """Without what GGUF cannot say: added tokens heed nothing beside them, bytes that are no tokens are lost."""
+    """Removes what GGUF cannot express: added tokens ignore their neighbours, bytes without tokens are lost."""
     for token in root["added_tokens"]:
         token.update(single_word=False, lstrip=False, rstrip=False, normalized=False)
     if pre:
@@ -80,7 +80,7 @@ def merge_runs_first(root):
 
 
 def write(path, tokenizer, pre, gemma=False):
-    """Writes the GGUF file, and gives the tokenizer whose ids are expected."""
+    """Writes the GGUF file; returns the tokenizer whose ids are expected."""
     root = json.loads(tokenizer.to_str())
     plain(root, pre)
     vocabulary = tokenizer.get_vocab(with_added_tokens=True)
@@ -112,7 +112,7 @@ def write(path, tokenizer, pre, gemma=False):
 
 
 def opened(path):
-    """What transformers makes of a file, with the digits that it leaves out."""
+    """Returns the tokenizer that transformers makes of a file, with the step for digits that it leaves out."""
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name).backend_tokenizer

@@ -74,7 +74,7 @@ class Headlight:
         return done.stdout
 
     def evaluate(self, model):
-        """Numbers of `eval` and the arrays behind them."""
+        """Returns the numbers of `eval` and the arrays from which they follow."""
         out = self.folder / "logits.npz"
         numbers = json.loads(self.run("eval", model, "--data", self.text, "--json", "--logits", out))
         return numbers, dict(np.load(out))
@@ -98,7 +98,7 @@ class Headlight:
 
 
 def open_in_transformers(directory):
-    """The model in float32, and everything that transformers had to say about it."""
+    """Returns the model in float32 and the warnings of transformers."""
     said = io.StringIO()
     handler = logging.StreamHandler(said)
     logging.getLogger("transformers").addHandler(handler)
@@ -114,7 +114,7 @@ def open_in_transformers(directory):
 
 
 def greedy_in_transformers(model, tokenizer, prompt):
-    """200 tokens, and whether two candidates were ever so close that rounding decides. Special
+    """Returns 200 tokens, and whether two candidates were ever so close that rounding decides. Special
     tokens and ids without a token are left out, as Headlight does with --ignore_eos."""
     silent = [*tokenizer.all_special_ids, *range(len(tokenizer), model.config.vocab_size)]
     silent += [tokenizer.get_vocab()[name] for name in ["<|unk|>"] if name in tokenizer.get_vocab()]
@@ -135,7 +135,7 @@ def greedy_in_transformers(model, tokenizer, prompt):
 
 
 def compare(table, label, program, directory):
-    """The same directory in both programs."""
+    """Compares the results of both programs for the same directory."""
     model, complaints, lines = open_in_transformers(directory)
     if label.endswith("headlight -> transformers"):
         for line in lines:
@@ -224,7 +224,7 @@ def save_with_tokenizer(directory, model, tokenizer_directory, **options):
 
 
 def other_families(table, program, tokenizer_directory):
-    """Models of random weights and odd shapes, read, computed, and written back bit for bit."""
+    """Compares models of random weights and odd shapes: read, computed, and written back bit for bit."""
     vocabulary = len(AutoTokenizer.from_pretrained(tokenizer_directory))
     common = dict(vocab_size=vocabulary + 2, max_position_embeddings=233, bos_token_id=0,
                   eos_token_id=0)
@@ -349,7 +349,7 @@ def begun_or_not(table, program):
 
 
 def compare_begun(table, program, directory, model, bos, case):
-    """One model's losses by transformers and by eval --bos."""
+    """Compares one model's losses by transformers and by eval --bos."""
     kind, size, lines, documents = case
     tokenizer = PreTrainedTokenizerFast.from_pretrained(directory)
     has_own = kind != "none"
@@ -397,7 +397,7 @@ def compare_begun(table, program, directory, model, bos, case):
 
 
 def fine_tuned(table, program):
-    """A model of transformers, trained on by Headlight for no step at all, keeps its weights."""
+    """Checks that a model of transformers fine-tuned by Headlight for 0 steps keeps its weights."""
     start = program.folder / "theirs0"
     out = program.folder / "tuned"
     program.run("train", "--init_from", start, "--data", program.text, "--out_dir", out,

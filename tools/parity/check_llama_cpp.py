@@ -54,7 +54,7 @@ def logits_of(llama, ids):
 
 
 def greedy(llama, prompt, silent, count):
-    """`count` tokens, and whether two candidates were ever so close that rounding decides."""
+    """Returns `count` tokens, and whether two candidates were ever so close that rounding decides."""
     ids = ids_of(llama, prompt)
     llama.reset()
     llama.eval(ids)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The server of Headlight as OpenAI's own Python client sees it.
+"""Checks Headlight's server with OpenAI's own Python client.
 
 usage: check_openai.py HEADLIGHT [MODEL]
 
-Starts `headlight serve` on a small model with a chat template (or MODEL) and asks it everything that the client can ask:
-models, completions and chats, whole and streamed, log-probabilities, errors as the client's exceptions. Prints a row
+Starts `headlight serve` on a small model with a chat template (or MODEL) and sends every kind of request that the
+client has: models, completions and chats, whole and streamed, log-probabilities, errors as the client's exceptions. Prints a row
 and ends with 1 when something differs. Needs the package openai from PyPI.
 """
 

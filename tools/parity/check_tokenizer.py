@@ -73,7 +73,7 @@ def random_strings(count):
 
 
 def every_code_point():
-    """256 code points per string, each beside characters of the four classes."""
+    """Returns strings of 256 code points, each beside characters of the four classes."""
     strings = []
     for begin in range(0, 0x110000, 256):
         values = [c for c in range(begin, begin + 256) if not 0xD800 <= c <= 0xDFFF]
@@ -132,7 +132,7 @@ def gpt2(folder):
 
 
 def opened(folder):
-    """With `transformers`, too, which must not change what `tokenizers` reads."""
+    """Opens the tokenizer, also with `transformers`, which must not change it."""
     from transformers import PreTrainedTokenizerFast
 
     path = str(folder / "tokenizer.json")
@@ -163,7 +163,7 @@ def headlight_text(program, folder, ids):
 
 
 def decoding_differences(name, program, folder, tokenizer, strings):
-    """Of some strings, and of all as one text."""
+    """Compares the decoded text of some strings, and of all as one text."""
     texts = strings[:40] + ["\n".join(strings)]
     wrong = 0
     for text in texts:
@@ -190,7 +190,7 @@ def differences(name, program, folder, tokenizer, strings, *options):
 
 
 def vocabularies(options, corpus, scratch):
-    """Names, folders and tokenizers to compare with."""
+    """Yields the names, folders and tokenizers to compare with."""
     if options.tokenizer:
         yield "given", options.tokenizer, opened(options.tokenizer)
         return
@@ -201,7 +201,7 @@ def vocabularies(options, corpus, scratch):
 
 
 def kind_differences(program, kind, corpus, cases, folder):
-    """Of one of the other kinds: with and without names of special tokens, and decoded."""
+    """Compares one of the other kinds: with and without names of special tokens, and decoded."""
     tokenizer = KINDS[kind](corpus)
     tokenizer.save(str(folder / "tokenizer.json"))
     random_texts = with_added_tokens(cases["random strings"], tokenizer)

@@ -34,7 +34,7 @@ MISSING = {"gpt_neo": ("hook_result", "hook_attn_scores"), "gpt_neox": ("hook_ro
 
 
 def read_cases(path: Path) -> dict[str, tuple[dict, dict]]:
-    """By the name of a case its configuration and its tensors."""
+    """Returns the configuration and the tensors of every case, by its name."""
     with safe_open(path, "pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}
         names = {name: text for name, text in file.metadata().items() if name != "format"}
@@ -45,7 +45,7 @@ def read_cases(path: Path) -> dict[str, tuple[dict, dict]]:
 
 
 def save_model(configuration: dict, tensors: dict, folder: str) -> str:
-    """Into the folder, with a tokenizer that nobody uses. Returns the model's type."""
+    """Saves the model to the folder, with an unused tokenizer. Returns the model's type."""
     config = AutoConfig.for_model(**configuration)
     config.attn_implementation = "eager"
     model = AutoModelForCausalLM.from_config(config)
@@ -69,7 +69,7 @@ def open_bridge(folder: str, model_type: str) -> TransformerBridge:
 
 
 def expected_of(tensors: dict, sequence: int, lengths: list[int]) -> dict[str, torch.Tensor]:
-    """The points of one sequence."""
+    """Returns the expected points of one sequence."""
     first = sum(lengths[:sequence])
     rows = slice(first, first + lengths[sequence])
     result = {}
@@ -82,7 +82,7 @@ def expected_of(tensors: dict, sequence: int, lengths: list[int]) -> dict[str, t
 
 
 def distance(found: torch.Tensor, expected: torch.Tensor) -> float:
-    """As a share of the largest entry. Hidden scores are any large negative numbers."""
+    """Returns the largest difference as a share of the largest entry. Hidden scores are any large negative numbers."""
     hidden = expected == -torch.inf
     if found.shape != expected.shape or not (found[hidden] < -1e9).all():
         return torch.inf
@@ -91,7 +91,7 @@ def distance(found: torch.Tensor, expected: torch.Tensor) -> float:
 
 
 def compare(configuration: dict, tensors: dict) -> dict[str, float]:
-    """By name how far apart."""
+    """Returns the distance of every point, by its name."""
     errors = {}
     with tempfile.TemporaryDirectory() as folder:
         model_type = save_model(configuration, tensors, folder)

@@ -1,4 +1,4 @@
-"""transformers' GPT-2 with weights that a test can feel, and its tensors as Headlight has them."""
+"""transformers' GPT-2 with weights large enough to affect results, and its tensors in Headlight's layout."""
 
 from dataclasses import asdict, dataclass
 
@@ -69,13 +69,13 @@ def padded_tokens(case: Case, lengths: list[int], vocab_size: int) -> tuple[torc
 
 
 def shifted_labels(tokens: torch.Tensor, pads: torch.Tensor) -> torch.Tensor:
-    """For logits [B, T, V]: the next token of every position that has one."""
+    """Returns, for logits [B, T, V], the next token of every position that has one."""
     labels = torch.where(pads, IGNORED, tokens)
     return F.pad(labels[:, 1:], (0, 1), value=IGNORED)
 
 
 def stir(model: torch.nn.Module, generator: torch.Generator, last_places: float) -> None:
-    """Moves every weight up or down by units of its last place: what becomes of that is what
+    """Moves every weight up or down by units of its last place: the change of the results is what
     rounding may do."""
     with torch.no_grad():
         for parameter in model.parameters():

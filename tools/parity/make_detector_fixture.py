@@ -1,5 +1,5 @@
-"""Writes tests/heads/detector_fixture.json: what TransformerLens's head_detector says about a small
-GPT-2, whose weights a formula gives, so that the test can make the same ones.
+"""Writes tests/heads/detector_fixture.json: the scores of TransformerLens's head_detector for a
+small GPT-2, whose weights follow a formula, so that the test can make the same ones.
 
 Needs torch, transformers and transformer_lens (with einops and jaxtyping). Of the last only
 head_detector.py and utilities/tensors.py are run: the package itself loads much else. Attention
@@ -67,7 +67,7 @@ def make_model() -> GPT2LMHeadModel:
 
 
 class LensModel:
-    """As much of a HookedTransformer as detect_head asks for."""
+    """The part of a HookedTransformer that detect_head uses."""
 
     def __init__(self, model: GPT2LMHeadModel) -> None:
         self.model = model

@@ -1,4 +1,4 @@
-"""Lets PyTorch compute the cases that tests/parity computes again.
+"""Computes with PyTorch the expected results of the cases in tests/parity.
 
 Frozen cases (the files under tests/parity/fixtures): make_fixtures.py --out tests/parity/fixtures
 Live ones: make_fixtures.py --random --seed S --out DIR

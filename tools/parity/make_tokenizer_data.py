@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes tests/text/data/pipeline_tokenizers.json: small tokenizers of several kinds, and what Hugging
-Face `tokenizers` makes of some texts with them.
+"""Writes tests/text/data/pipeline_tokenizers.json: small tokenizers of several kinds, and the ids
+that Hugging Face `tokenizers` gives some texts.
 
   pip install tokenizers
   tools/parity/make_tokenizer_data.py

@@ -8,7 +8,7 @@ LOW = 2**32 - 1
 
 
 def block(seed: int, stream: int, number: int) -> list[int]:
-    """Four independent 32-bit words."""
+    """Returns four independent 32-bit words."""
     counter = [number & LOW, number >> 32, stream & LOW, stream >> 32]
     key = [seed & LOW, seed >> 32]
     for _ in range(10):
@@ -20,7 +20,7 @@ def block(seed: int, stream: int, number: int) -> list[int]:
 
 
 def keep_at(positions: torch.Tensor, probability: float, seed: int, stream: int) -> torch.Tensor:
-    """Whether Headlight's dropout keeps the elements with these places in a stream."""
+    """Returns whether Headlight's dropout keeps the elements at these positions of a stream."""
     blocks = {number: block(seed, stream, number)
               for number in torch.unique(positions // 4).tolist()}
     numbers = [(blocks[place // 4][place % 4] >> 8) * 2.0**-24
@@ -30,6 +30,6 @@ def keep_at(positions: torch.Tensor, probability: float, seed: int, stream: int)
 
 
 def keep_mask(shape: tuple[int, ...], probability: float, seed: int, stream: int) -> torch.Tensor:
-    """What Headlight's dropout keeps of a tensor."""
+    """Returns the mask of the elements of a tensor that Headlight's dropout keeps."""
     count = torch.Size(shape).numel()
     return keep_at(torch.arange(count).reshape(shape), probability, seed, stream)

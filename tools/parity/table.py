@@ -6,7 +6,7 @@ COLUMNS = 5
 
 
 def row(what: str, cases: int, error: float, limit: float, passed: bool) -> str:
-    """A line of the table, as the checkers print it."""
+    """Returns a line of the table as the checkers print it."""
     return f"{what} | {cases} | {error:.3g} | {limit:.2g} | {'passed' if passed else 'FAILED'}"
 
 

@@ -126,7 +126,8 @@ TEST_CASE("one line of two gigabytes is refused in one line and little memory", 
   check_streamed(list);
 }
 
-TEST_CASE("a line of many megabytes with blanks is learned from and encoded in parts", "[cli]") {
+TEST_CASE("a tokenizer learns from and encodes a line of many megabytes with blanks in parts",
+          "[cli]") {
   const Texts texts;
   std::string line;
   while (line.size() < std::size_t{40} << 20) {
@@ -167,7 +168,7 @@ TEST_CASE("a pipe, a folder and an empty file are refused without waiting", "[cl
   CHECK(file_contents(texts.folder().at("ids.bin")).empty());
 }
 
-TEST_CASE("byte order mark, line ends and zero bytes are kept by encode, unified for training",
+TEST_CASE("encode keeps byte order mark and line ends and zero bytes and training normalises them",
           "[cli]") {
   const Texts texts;
   const std::string text(

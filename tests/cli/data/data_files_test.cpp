@@ -75,7 +75,7 @@ std::string counts(const std::string& messages) {
 
 }  // namespace
 
-TEST_CASE("training takes several files in every way that a user would try", "[cli]") {
+TEST_CASE("training accepts several files in every common form", "[cli]") {
   const Given given;
   const Arguments first{"--data", given.a, given.b};
   const std::string expected = counts(given.trained("first", first));
@@ -107,7 +107,8 @@ TEST_CASE("training takes several files in every way that a user would try", "[c
   CHECK(resumed.exit_code == 0);
 }
 
-TEST_CASE("what a folder has besides texts is said once, and so are tables read as text", "[cli]") {
+TEST_CASE("files of a folder that are not texts and tables read as text get one message each",
+          "[cli]") {
   const Given given;
   const std::string texts = given.folder.at("texts");
   std::filesystem::create_directory(texts);
@@ -134,7 +135,8 @@ TEST_CASE("what a folder has besides texts is said once, and so are tables read 
   }
 }
 
-TEST_CASE("a configuration may stand behind the files, a pattern of nothing is named", "[cli]") {
+TEST_CASE("a configuration may follow the data files and a pattern without a match is named",
+          "[cli]") {
   const Given given;
   const std::string config = given.folder.write("a.toml", "seed = 5\n");
   const std::string messages = given.trained("run", {"--data", given.a, given.b, config});
@@ -150,7 +152,7 @@ TEST_CASE("validation data takes several files, too", "[cli]") {
             .ends_with("1,601 validation tokens"));
 }
 
-TEST_CASE("JSON lines are documents for training, whatever documents says", "[cli]") {
+TEST_CASE("each line of a JSON Lines file is a document whatever --documents says", "[cli]") {
   const Given given;
   const std::string expected = counts(given.trained("plain", {"--data", given.json}));
   CHECK(expected.starts_with("data: 756 training tokens ("));
@@ -168,7 +170,7 @@ TEST_CASE("JSON lines are documents for training, whatever documents says", "[cl
         "error: batching: padded needs documents; set documents to line, blank_line or token");
 }
 
-TEST_CASE("compressed texts give the bits of plain ones", "[cli]") {
+TEST_CASE("compressed texts train to the same bits as plain texts", "[cli]") {
   const Given given;
   given.trained("plain", {"--data", given.a});
   given.trained("gz", {"--data", given.folder.write("a.txt.gz", gzip(story('a', 40)))});
@@ -181,7 +183,7 @@ TEST_CASE("compressed texts give the bits of plain ones", "[cli]") {
         "error: " + cut + ": ends in the middle of its gzip data");
 }
 
-TEST_CASE("standard input is read by training, but not by a run that goes on", "[cli]") {
+TEST_CASE("training reads standard input but a resumed run does not", "[cli]") {
   const Given given;
   given.trained("plain", {"--data", given.a});
   Given::messages_of(run_headlight_reading(story('a', 40), given.train("piped", {"--data", "-"})));
@@ -253,7 +255,7 @@ TEST_CASE("every command that reads text takes several files", "[cli]") {
         "MODEL --data ...");
 }
 
-TEST_CASE("a separator that is spelled out is told once, on one line", "[cli]") {
+TEST_CASE("a separator spelled out in a text gets one line of warning", "[cli]") {
   const Given given;
   const std::string model = given.model();
   const std::string text = given.folder.write("eot.txt", "one two<|endoftext|>three four");
@@ -266,7 +268,7 @@ TEST_CASE("a separator that is spelled out is told once, on one line", "[cli]") 
   CHECK(given.trained("run", {"--data", text}).find(advice + "\n") != std::string::npos);
 }
 
-TEST_CASE("an option with one value is refused when it comes twice", "[cli]") {
+TEST_CASE("an option that takes one value is refused when given twice", "[cli]") {
   const Given given;
   CHECK(refusal({"train", "--n_layer", "1", "--n_layer", "2"}) ==
         "error: --n_layer: given twice, '1' and '2'; expected one value");
@@ -302,7 +304,7 @@ TEST_CASE("a tokenizer learns from files without an option, and is replaced only
         "error: " + ids + ": contains token ids, expected text");
 }
 
-TEST_CASE("encode turns documents into ids with the end of text behind each", "[cli]") {
+TEST_CASE("encode turns documents into ids and puts the end of text after each", "[cli]") {
   const Given given;
   const std::string byte = given.folder.at("byte");
   headlight::save_tokenizer(byte, headlight::ByteTokenizer());
@@ -336,7 +338,8 @@ TEST_CASE("a prompt comes through standard input", "[cli]") {
   CHECK(refusal(command) == "error: standard input: is empty");
 }
 
-TEST_CASE("files that cannot be meant are refused, and short ones trained on whole", "[cli]") {
+TEST_CASE("files that are no training data are refused and short files are trained on whole",
+          "[cli]") {
   const Given given;
   const std::string model = given.model();
   const std::string ids = given.folder.write("ids.bin", std::string("a\0b\0", 4));

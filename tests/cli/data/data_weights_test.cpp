@@ -71,7 +71,7 @@ class Given {
 
 }  // namespace
 
-TEST_CASE("weights of sources change what is learned, in proportion only", "[cli][train]") {
+TEST_CASE("only the ratio of the source weights matters for training", "[cli][train]") {
   const Given given;
   const std::string twice = given.trained("twice", {"--data", given.a(":2"), given.b(":1")});
   CHECK(given.trained("again", {"--data", given.a(":4") + "," + given.b(":2")}) == twice);
@@ -84,7 +84,7 @@ TEST_CASE("weights of sources change what is learned, in proportion only", "[cli
                 {"a.txt:x: No such file or directory"});
 }
 
-TEST_CASE("a run on weighted sources goes on bit for bit, at any thread count", "[cli][train]") {
+TEST_CASE("a run on weighted sources resumes bit for bit at any thread count", "[cli][train]") {
   const Given given;
   for (const std::string batching : {"packed", "padded", "bucketed"}) {
     const Arguments data{"--data",      given.a(":2"), given.b(":0.7"),
@@ -98,7 +98,7 @@ TEST_CASE("a run on weighted sources goes on bit for bit, at any thread count", 
   }
 }
 
-TEST_CASE("a file that has a colon in its name is that file", "[cli][train]") {
+TEST_CASE("a file whose name contains a colon is read without a weight", "[cli][train]") {
   const Given given;
   const std::string odd = given.folder().write("a.txt:2", std::string(500, 'x'));
   const std::string messages =

@@ -33,7 +33,8 @@ Arguments train(const std::string& data, const std::string& out, const std::stri
 
 }  // namespace
 
-TEST_CASE("shards train to the bits of their text, padded and bucketed", "[cli][train]") {
+TEST_CASE("shards train to the same bits as their text in padded and bucketed batches",
+          "[cli][train]") {
   const ScratchFolder folder;
   const std::string text = folder.write("a.jsonl", json_lines_text());
   const std::string tokenizer = folder.at("text.padded");  // any run with a byte tokenizer serves
@@ -60,7 +61,8 @@ TEST_CASE("shards train to the bits of their text, padded and bucketed", "[cli][
   }
 }
 
-TEST_CASE("shards bring their tokenizer, and need documents for batches of them", "[cli][train]") {
+TEST_CASE("shards provide their tokenizer and need documents for batches of documents",
+          "[cli][train]") {
   const ScratchFolder folder;
   const std::string text = folder.write("a.txt", std::string(3000, 'a'));
   output_of({"tokenizer", "train", text, "--vocab_size", "260", "--out", folder.at("bpe")});

@@ -81,7 +81,8 @@ std::string header(std::int32_t magic, std::int32_t version, std::int32_t count)
 
 }  // namespace
 
-TEST_CASE("a folder of nanoGPT trains without a tokenizer being named, and gives text", "[cli]") {
+TEST_CASE("a nanoGPT data folder trains without a tokenizer option and the model generates text",
+          "[cli]") {
   const ScratchFolder folder;
   const std::string data = nanogpt_folder(folder);
   const std::string messages = messages_of(train(data, folder.at("run")));
@@ -106,7 +107,7 @@ TEST_CASE("a folder of nanoGPT trains without a tokenizer being named, and gives
   output_of(train(data, folder.at("tuned"), {"--init_from", folder.at("run")}));
 }
 
-TEST_CASE("a vocabulary that is not that of the ids is refused by train and eval", "[cli]") {
+TEST_CASE("train and eval refuse a vocabulary that differs from that of the ids", "[cli]") {
   const ScratchFolder folder;
   const std::string data = nanogpt_folder(folder);
   const std::string text = folder.write("text.txt", small_text());
@@ -162,7 +163,8 @@ TEST_CASE("ids in a file train to the same bits as those of a text in memory", "
                 {"few.bin"});
 }
 
-TEST_CASE("ids above 65,535 are written and read with 32 bits, unless that is refused", "[cli]") {
+TEST_CASE("ids above 65535 are written and read with 32 bits unless 16 bits are asked for",
+          "[cli]") {
   const ScratchFolder folder;
   std::string text;
   for (std::uint32_t code_point = 0x10000; code_point < 0x20000; ++code_point) {
@@ -215,7 +217,7 @@ TEST_CASE("a token file of 64 MiB trains in little memory", "[cli]") {
   CHECK(large.peak_kilobytes < small.peak_kilobytes + 20000);
 }
 
-TEST_CASE("a model whose tokenizer lost its characters is refused", "[cli]") {
+TEST_CASE("a model whose tokenizer file lacks the characters is refused", "[cli]") {
   const ScratchFolder folder;
   const CharTokenizer tokenizer = build_char_tokenizer("abc");
   const std::string model = folder.at("model");

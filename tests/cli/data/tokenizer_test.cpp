@@ -47,7 +47,7 @@ std::vector<int> uint16_ids(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("tokenizer train writes a tokenizer and says what it learned", "[cli]") {
+TEST_CASE("tokenizer train writes a tokenizer and reports its merges", "[cli]") {
   const ScratchFolder folder;
   // tests/text/bpe_trainer_test.cpp derives the ids and merges of this text.
   const std::string data = folder.write("a.txt", "hug pug pun");
@@ -125,7 +125,7 @@ TEST_CASE("encode prints ids as JSON, and a list for each line of a JSON lines f
         "{\"ids\": []}\n");
 }
 
-TEST_CASE("names of special tokens become those tokens unless asked otherwise", "[cli]") {
+TEST_CASE("names of special tokens are read as those tokens unless this is switched off", "[cli]") {
   const ScratchFolder folder;
   const std::string bpe = small_tokenizer(folder);
   const std::string name = "!<|endoftext|>!";
@@ -135,7 +135,7 @@ TEST_CASE("names of special tokens become those tokens unless asked otherwise", 
   CHECK(plain.rfind("1 28 ", 0) == 0);  // '!' and '<'
 }
 
-TEST_CASE("a long file is encoded in parts to what its whole text gives", "[cli]") {
+TEST_CASE("a long file encoded in parts gives the same ids as its whole text", "[cli]") {
   const ScratchFolder folder;
   const std::string bpe = small_tokenizer(folder);
   // Longer than one part of 4 MiB, with a special token and white space of all kinds.
@@ -206,7 +206,7 @@ TEST_CASE("show prints each token above its id, wide characters in two columns",
         Json{{"tokens", {{{"id", 97}, {"label", "a"}, {"bytes", 1}}}}});
 }
 
-TEST_CASE("tokenizer refuses what does not fit by name", "[cli]") {
+TEST_CASE("tokenizer names the file or option that it refuses", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("data.txt", "a text");
   const auto train = [&](const std::string& option, const std::string& value) {
@@ -284,7 +284,7 @@ TEST_CASE("training learns a tokenizer of its own and keeps it when it is resume
   }
 }
 
-TEST_CASE("training says what is wrong with the tokenizer it is to use", "[cli]") {
+TEST_CASE("training reports what is wrong with the tokenizer given to it", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("data.txt", "hug pug pun bun hugs " + small_corpus());
   const auto train = [&](const std::string& tokenizer, const std::string& size) {

@@ -110,7 +110,7 @@ TEST_CASE("attention records queries and keys when the neuron view is asked for"
   }
 }
 
-TEST_CASE("attention shows the classes of heads that a file names", "[cli]") {
+TEST_CASE("attention shows the classes of heads given in a file", "[cli]") {
   const Material given;
   const std::string file = given.folder.write(
       "heads.json", R"({"heads": [{"head": "0.1", "verdict": "first token", "verdict_score": 0.5},
@@ -139,7 +139,7 @@ TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]")
         "error: --format text: cannot be combined with --json");
 }
 
-TEST_CASE("attention leaves no layer figure of an earlier dump beside its own", "[cli]") {
+TEST_CASE("attention deletes layer figures that an earlier run left in its folder", "[cli]") {
   const Material given;
   REQUIRE(given.run({"--format", "svg"}).exit_code == 0);
   CHECK(std::filesystem::exists(given.out + "/layer_1.svg"));
@@ -154,14 +154,14 @@ TEST_CASE("attention leaves no layer figure of an earlier dump beside its own", 
   CHECK(file_contents(given.out + "/layer_7.svg.txt") == "mine");
 }
 
-TEST_CASE("attention knows grounds that are dark or light", "[cli]") {
+TEST_CASE("attention chooses colours for a dark or light terminal background", "[cli]") {
   const Material given;
   CHECK(given.refusal({"--view", "terminal", "--ground", "blue"}) ==
         "error: --ground: expected dark, light or auto, got 'blue'");
   CHECK(given.run({"--view", "terminal", "--ground", "light"}).exit_code == 0);
 }
 
-TEST_CASE("attention writes BertViz JSON and pictures on request, or says what is missing",
+TEST_CASE("attention writes BertViz JSON and PNG on request or names the missing library",
           "[cli]") {
   const Material given;
   REQUIRE(given.run({"--format", "bertviz"}).exit_code == 0);

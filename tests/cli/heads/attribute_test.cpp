@@ -63,7 +63,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("attribute takes a logit apart as far as it is asked to", "[cli]") {
+TEST_CASE("attribute splits a logit into parts as fine as requested", "[cli]") {
   const Given given;
   const std::string svg = given.folder.at("parts.svg");
   const std::string npz = given.folder.at("parts.npz");
@@ -93,7 +93,7 @@ TEST_CASE("attribute takes a logit apart as far as it is asked to", "[cli]") {
   }
 }
 
-TEST_CASE("attribute tells which tokens heads read, and how the stream grows", "[cli]") {
+TEST_CASE("attribute reports the source tokens of heads and the logit after each layer", "[cli]") {
   const Given given;
   const Arguments by_source = changed(given.base, {"--by", "source"});
   const Json report = report_of(by_source);
@@ -119,8 +119,7 @@ TEST_CASE("attribute tells which tokens heads read, and how the stream grows", "
   CHECK(contains(output_of(changed(given.base, {"--by", "stream"})), "logit so far"));
 }
 
-TEST_CASE("attribute makes a page of every way to take a logit apart, and names the parts",
-          "[cli]") {
+TEST_CASE("attribute writes a page with every way to split a logit and names the parts", "[cli]") {
   const Given given;
   const std::string html = given.folder.at("parts.html");
   const std::string npz = given.folder.at("parts.npz");
@@ -170,7 +169,7 @@ TEST_CASE("a PNG with Hangul warns when no font has it", "[cli]") {
   CHECK_FALSE(warned("\uAC00 b", {"--format", "svg"}));
 }
 
-TEST_CASE("attribute means the parts of many prompts, with intervals", "[cli]") {
+TEST_CASE("attribute averages the parts over many prompts and gives intervals", "[cli]") {
   const Given given;
   const std::string npz = given.folder.at("means.npz");
   const std::string svg = given.folder.at("means.svg");
@@ -233,7 +232,7 @@ TEST_CASE("attribute compares sources of texts of different lengths by groups", 
                 {"token 0 in 'a' and 'b'"});
 }
 
-TEST_CASE("attribute explains a model as an intervention leaves it", "[cli]") {
+TEST_CASE("attribute explains the model as changed by an intervention", "[cli]") {
   const Given given;
   const Json report =
       report_of(changed(given.base, {"--by", "source", "--intervene", "scale 0.1 0.5"}));
@@ -247,7 +246,7 @@ TEST_CASE("attribute explains a model as an intervention leaves it", "[cli]") {
   CHECK(is_named);
 }
 
-TEST_CASE("attribute refuses what does not go together in one line", "[cli]") {
+TEST_CASE("attribute refuses options that exclude each other in one line", "[cli]") {
   const Given given;
   check_refused(changed(given.base, {"--by", "token"}),
                 {"--by: expected layer, head, source, neuron or stream, got 'token'"});

@@ -71,7 +71,7 @@ TEST_CASE("cache writes the points and layers that it is asked for", "[cli]") {
   CHECK(text.find("wrote " + given.out) != std::string::npos);
 }
 
-TEST_CASE("cache names a point once that the model does not compute", "[cli]") {
+TEST_CASE("cache names a point that the model does not compute only once", "[cli]") {
   const Material given;
   GptConfig config;
   config.vocab_size = 257;
@@ -97,7 +97,7 @@ TEST_CASE("cache names a point once that the model does not compute", "[cli]") {
                 {"blocks.0.hook_resid_mid: the model does not compute it"});
 }
 
-TEST_CASE("cache writes a corpus in files that join to one", "[cli]") {
+TEST_CASE("cache writes a corpus to several files that together equal one file", "[cli]") {
   const Material given;
   const std::string out = given.folder.at("acts.safetensors");
   const Arguments base{"cache",       given.model, "--data",       given.text,
@@ -126,7 +126,7 @@ TEST_CASE("cache writes a corpus in files that join to one", "[cli]") {
   CHECK(index["shards"].size() == 3);
 }
 
-TEST_CASE("cache refuses what it cannot write in one line", "[cli]") {
+TEST_CASE("cache refuses invalid options and texts in one line", "[cli]") {
   const Material given;
   const Arguments text{"--text", "abcdef"};
   const auto refused = [&](const Arguments& options) {

@@ -39,7 +39,7 @@ double loss_of(const std::string& model, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("ablate tells the rise of the loss for every head, for some, and for pairs", "[cli]") {
+TEST_CASE("ablate reports the rise of the loss for all heads or some heads or pairs", "[cli]") {
   const Material given;
   const Arguments base{"ablate", given.model, "--data", given.text, "--documents", "line"};
   const Json all = report_of(base);
@@ -134,7 +134,8 @@ TEST_CASE("prune writes a smaller model that computes as the whole one without i
   }
 }
 
-TEST_CASE("prune finds the heads to remove, draws the curve and trains what is left", "[cli]") {
+TEST_CASE("prune finds the heads to remove and draws the curve and fine-tunes the pruned model",
+          "[cli]") {
   const Material given;
   const std::string out = given.folder.at("small");
   const Json report =
@@ -150,7 +151,7 @@ TEST_CASE("prune finds the heads to remove, draws the curve and trains what is l
   CHECK(file_contents(out + "/curve.csv").rfind("kept,loss,removed\n", 0) == 0);
 }
 
-TEST_CASE("prune says when it cannot keep as few heads as asked", "[cli]") {
+TEST_CASE("prune warns when every layer must keep a head and more heads stay than asked", "[cli]") {
   const Material given;
   const ProgramResult result = run_headlight({"prune", given.model, "--keep", "0", "--data",
                                               given.text, "--out", given.folder.at("small")});
@@ -174,7 +175,7 @@ TEST_CASE("patch compares two texts head by head and draws the result", "[cli]")
             .find("recovered") != std::string::npos);
 }
 
-TEST_CASE("attribute takes a logit apart into what heads and layers add", "[cli]") {
+TEST_CASE("attribute splits a logit into the contributions of heads and layers", "[cli]") {
   const Material given;
   const Json report =
       report_of({"attribute", given.model, "--text", "abcde", "--token", "f", "--against", "#120"});
@@ -223,7 +224,7 @@ TEST_CASE("the commands on heads refuse bad input in one line", "[cli]") {
                 {"--token", "#256", "#999"});
 }
 
-TEST_CASE("ablate and importance say when too few sequences carry their intervals", "[cli]") {
+TEST_CASE("ablate and importance warn when intervals rest on too few sequences", "[cli]") {
   const Material given;
   std::string many;
   for (int i = 0; i < 12; ++i) {
@@ -243,7 +244,7 @@ TEST_CASE("ablate and importance say when too few sequences carry their interval
   }
 }
 
-TEST_CASE("patch and attribute say first when the model does not do what is asked of it", "[cli]") {
+TEST_CASE("patch and attribute warn first when the model does not solve the task", "[cli]") {
   const Material given;
   const std::string svg = given.folder.at("patch.svg");
   // The two tasks have swapped answers, so the model solves at most one of them.
@@ -311,7 +312,7 @@ TEST_CASE("an intervention changes what eval, generate, heads and attention comp
         "error: --intervene: the model has layers 0 to 1, got z.9");
 }
 
-TEST_CASE("patch replaces parts of any point, for many pairs, and along a path", "[cli]") {
+TEST_CASE("patch replaces activations at any point for many pairs and along a path", "[cli]") {
   const Material given;
   const std::string pairs = given.folder.write(
       "pairs.jsonl",
@@ -353,7 +354,7 @@ TEST_CASE("patch replaces parts of any point, for many pairs, and along a path",
   check_refused({"patch", given.model, "--pairs", bad}, {"bad.jsonl: line 1: ", "\"corrupt\""});
 }
 
-TEST_CASE("circuit tells the edges of a task, how faithful they are, and draws them", "[cli]") {
+TEST_CASE("circuit reports the edges of a task and their faithfulness and draws them", "[cli]") {
   const Material given;
   const std::string svg = given.folder.at("circuit.svg");
   const std::string curve = given.folder.at("curve.svg");
@@ -377,7 +378,7 @@ TEST_CASE("circuit tells the edges of a task, how faithful they are, and draws t
                 {"--clean: cannot be combined with --pairs"});
 }
 
-TEST_CASE("ablate takes any parts, several at once or each of a kind", "[cli]") {
+TEST_CASE("ablate takes any parts alone or together or every part of a kind", "[cli]") {
   const Material given;
   const Arguments base{"ablate", given.model, "--data", given.text, "--documents", "line"};
   const double loss = loss_of(given.model, given.text);
@@ -407,7 +408,7 @@ TEST_CASE("ablate takes any parts, several at once or each of a kind", "[cli]") 
   CHECK_FALSE(report_of(base).contains("parts"));
 }
 
-TEST_CASE("ablate reads a text of the command line and draws what it finds", "[cli]") {
+TEST_CASE("ablate reads a text from the command line and draws the results", "[cli]") {
   const Material given;
   const std::string svg = given.folder.at("rises.svg");
   const Arguments base{"ablate", given.model, "--text", "one line of text", "--svg", svg};
@@ -424,7 +425,7 @@ TEST_CASE("ablate reads a text of the command line and draws what it finds", "[c
   CHECK(file_contents(svg).find("mlp.0, mlp.1") != std::string::npos);
 }
 
-TEST_CASE("ablate refuses parts that make no sense in one line", "[cli]") {
+TEST_CASE("ablate refuses invalid parts in one line", "[cli]") {
   const Material given;
   const Arguments base{"ablate", given.model, "--data", given.text};
   const auto refused = [&](const Arguments& more) { return refusal(changed(base, more)); };

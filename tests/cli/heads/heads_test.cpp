@@ -55,7 +55,7 @@ std::size_t lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("heads tells of every head its scores, intervals, verdict and sentence", "[cli]") {
+TEST_CASE("heads gives scores and intervals and a verdict and a sentence for every head", "[cli]") {
   const Material given;
   const Json report = report_of(given.on_text());
   CHECK(report["sequences"] == 3);
@@ -133,7 +133,7 @@ TEST_CASE("heads on one text prints the table, a sentence for each head and the 
   CHECK(help.find("induction >= 0.50") != std::string::npos);
 }
 
-TEST_CASE("heads scores annotated pairs and warns of heads that do the same", "[cli]") {
+TEST_CASE("heads scores annotated pairs and reports heads with duplicated patterns", "[cli]") {
   const Material given;
   const Json report =
       report_of(given.on_text({"--annotations", given.pairs, "--cluster_below", "1"}));
@@ -180,7 +180,7 @@ TEST_CASE("heads writes tables, arrays and figures", "[cli]") {
   CHECK(file_contents(out + "/k_composition.svg").find("</svg>") != std::string::npos);
 }
 
-TEST_CASE("heads that are cut to a few tokens are compared on no more", "[cli]") {
+TEST_CASE("with a limit on tokens heads are also compared on that many tokens only", "[cli]") {
   const Material given;
   const Json report = report_of(given.on_text({"--max_tokens", "5"}));
   CHECK(report["tokens"] == 3 * 5);
@@ -210,7 +210,7 @@ TEST_CASE("heads refuses bad input in one line", "[cli]") {
   check_refused({"heads", given.model, "--text", ""}, {"--text"});
 }
 
-TEST_CASE("heads tells of every verdict what it rests on", "[cli]") {
+TEST_CASE("heads gives the evidence for every verdict", "[cli]") {
   const Material given;
   const Json report = report_of({"heads", given.model, "--text", "abcabcabc"});
   CHECK(report["caution"].get<std::string>().find("4 of 4 verdicts") != std::string::npos);
@@ -274,7 +274,8 @@ TEST_CASE("heads.csv spells verdicts as heads.json does", "[cli]") {
   CHECK(csv.find("verdict_places,settled,") != std::string::npos);
 }
 
-TEST_CASE("scores of heads are refused for another model, and doubted without its name", "[cli]") {
+TEST_CASE("scores of another model are refused and scores without a model name get a warning",
+          "[cli]") {
   const Material given;
   const std::string out = given.folder.at("out");
   output_of({"heads", given.model, "--text", "abcabc", "--out", out});

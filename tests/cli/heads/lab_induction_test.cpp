@@ -104,7 +104,7 @@ Arguments model(const std::string& path, const Arguments& more = {}) {
 
 }  // namespace
 
-TEST_CASE("lab induction finds the heads and the path that were planted", "[cli]") {
+TEST_CASE("lab induction finds the planted heads and their path", "[cli]") {
   const ScratchFolder folder;
   write_planted_model(folder.at("planted"));
   const Json results = lab_json(model(folder.at("planted"), {"--out", folder.at("out")}));
@@ -137,7 +137,7 @@ TEST_CASE("lab induction finds the heads and the path that were planted", "[cli]
   }
 }
 
-TEST_CASE("lab induction tells the same story in both languages", "[cli]") {
+TEST_CASE("lab induction prints the same results in both languages", "[cli]") {
   const ScratchFolder folder;
   write_planted_model(folder.at("planted"));
   const std::string english = lab_text(model(folder.at("planted")));
@@ -167,7 +167,7 @@ TEST_CASE("lab induction says so when a model has no induction head", "[cli]") {
   CHECK_FALSE(contains(text, "3. In which"));
 }
 
-TEST_CASE("lab induction trains models of its own, one for every start", "[cli]") {
+TEST_CASE("lab induction trains one model for every seed", "[cli]") {
   const Json results = lab_json({"induction", "--iters", "2"});
   const Json& values = results["values"];
   CHECK(values["updates"] == 2);
@@ -180,7 +180,7 @@ TEST_CASE("lab induction trains models of its own, one for every start", "[cli]"
   CHECK(claims_of(results)["every_start_agrees"] == false);
 }
 
-TEST_CASE("lab takes a model for induction alone", "[cli]") {
+TEST_CASE("lab accepts --model only for induction", "[cli]") {
   check_lab_refuses({"scaling", "--model", "runs/x"}, {"--model", "scaling"});
   check_lab_refuses({"induction", "--model", "runs/x", "--iters", "9"}, {"--iters", "--model"});
   check_lab_refuses({"induction", "--model", "runs/nowhere"}, {"runs/nowhere"});

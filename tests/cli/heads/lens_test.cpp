@@ -38,7 +38,8 @@ std::size_t lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("lens tells what every layer would say, as JSON, table, picture and arrays", "[cli]") {
+TEST_CASE("lens writes the prediction of every layer as JSON and table and picture and arrays",
+          "[cli]") {
   const Given given;
   const std::string svg = given.folder.at("lens.svg");
   const std::string npz = given.folder.at("lens.npz");
@@ -104,7 +105,7 @@ TEST_CASE("the tables of lens fit a terminal of 80 columns", "[cli]") {
   CHECK(blocks > 2);
 }
 
-TEST_CASE("lens gives means over a text, of which the last row is what eval says", "[cli]") {
+TEST_CASE("lens gives means over a text and its last row equals the loss of eval", "[cli]") {
   const Given given;
   const std::string svg = given.folder.at("layers.svg");
   const Arguments data{"--data", given.text, "--documents", "line"};

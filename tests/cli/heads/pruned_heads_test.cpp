@@ -99,7 +99,8 @@ bool holds(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("what heads of a pruned model do to the loss and to logits has their numbers", "[cli]") {
+TEST_CASE("effects of heads of a pruned model on loss and logits keep the heads' original numbers",
+          "[cli]") {
   const Material given;
   const Arguments patching{"patch", given.model, "--clean", "abcde",   "--corrupt",
                            "axcde", "--answer",  "f",       "--wrong", "y"};
@@ -123,7 +124,7 @@ TEST_CASE("what heads of a pruned model do to the loss and to logits has their n
             .ends_with("," + plan["heads"].back().get<std::string>() + "\n"));
 }
 
-TEST_CASE("what heads of a pruned model look at is written under their numbers", "[cli]") {
+TEST_CASE("attention maps of a pruned model keep the heads' original numbers", "[cli]") {
   const Material given;
   const Arguments arguments{"attention", given.model, "--text",
                             "abca",      "--out",     given.folder.at("maps")};
@@ -159,7 +160,8 @@ TEST_CASE("what heads of a pruned model look at is written under their numbers",
         "error: --heads: layer 0 has heads 1 and 2 (others were pruned), got 0.0");
 }
 
-TEST_CASE("scores of the heads of a pruned model have their numbers, also over time", "[cli]") {
+TEST_CASE("scores of heads of a pruned model keep the heads' original numbers also over time",
+          "[cli]") {
   const Material given;
   const Arguments arguments =
       given.on_text("heads", {"--out", given.folder.at("out"), "--cluster_below", "1"});

@@ -83,7 +83,7 @@ TEST_CASE("compare --json has figures and curves of every run", "[compare]") {
   CHECK(two["validation"]["x"] == Json({50 * 64, 100 * 64}));
 }
 
-TEST_CASE("compare shows runs of different tokenizers in bits per byte and says so", "[compare]") {
+TEST_CASE("compare shows runs of different tokenizers in bits per byte and notes it", "[compare]") {
   const Given given;
   const ProgramResult result = run_headlight({"compare", given.one, given.bytes});
   CHECK(result.exit_code == 0);
@@ -110,7 +110,7 @@ TEST_CASE("compare writes the chart as an SVG figure", "[compare]") {
   CHECK(file_contents(text) == "mine");
 }
 
-TEST_CASE("compare reads runs that are damaged, empty or in the making", "[compare]") {
+TEST_CASE("compare reads runs that are damaged or empty or still training", "[compare]") {
   const Given given;
   const std::string log = given.two + "/metrics.jsonl";
   const std::string text = file_contents(log);
@@ -132,7 +132,7 @@ TEST_CASE("compare reads runs that are damaged, empty or in the making", "[compa
   CHECK_FALSE(std::filesystem::exists(given.folder.at("x.svg")));
 }
 
-TEST_CASE("compare refuses what is no run and options out of range", "[compare]") {
+TEST_CASE("compare refuses folders that are no run and options out of range", "[compare]") {
   const Given given;
   check_refused({"compare"}, {"1 to 26 run directories", "got 0"});
   check_refused({"compare", given.one, given.folder.at("none")}, {"none", "no such run directory"});
@@ -142,7 +142,7 @@ TEST_CASE("compare refuses what is no run and options out of range", "[compare]"
   check_refused({"compare", given.one, "--smooth", "1"}, {"--smooth", "below 1", "got 1"});
 }
 
-TEST_CASE("compare reads what train writes", "[compare]") {
+TEST_CASE("compare reads the log that train writes", "[compare]") {
   const ScratchFolder folder;
   const std::string data = folder.write(
       "data.txt", "abc abd acb abc abd acb abc abd acb bca cab abc abd acb bca cab abc bca\n");
@@ -189,7 +189,7 @@ TEST_CASE("compare reads what train writes", "[compare]") {
   CHECK_FALSE(report["settings"].contains("out_dir"));
 }
 
-TEST_CASE("compare tells lists of files apart, and texts that were read in other ways",
+TEST_CASE("compare distinguishes lists of files and texts that were read in different ways",
           "[compare]") {
   const Given given;
   const std::string three = make_run(given.folder, "three", 60, 1,

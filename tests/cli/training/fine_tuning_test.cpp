@@ -104,7 +104,7 @@ TEST_CASE("a run that starts from a model begins with its weights and sizes", "[
   CHECK(Json::parse(file_contents(out + "/latest/config.json"))["resid_pdrop"] == 0.0);
 }
 
-TEST_CASE("fine-tuning reaches the learning rate that it is given and comes down", "[cli]") {
+TEST_CASE("fine-tuning rises to the given learning rate and then decays", "[cli]") {
   const ScratchFolder folder;
   const std::string out = folder.at("run");
   run({"train", "--init_from", start_model(folder), "--data", text_file(folder), "--out_dir", out,
@@ -154,7 +154,7 @@ TEST_CASE("a smaller block drops the last positions of the model", "[cli]") {
   CHECK(kept.to_vector() == slice(all, 0, 0, 10).to_vector());
 }
 
-TEST_CASE("a smaller block leaves a model with rotary positions its context", "[cli]") {
+TEST_CASE("a smaller block keeps the context length of a model with rotary positions", "[cli]") {
   const ScratchFolder folder;
   const std::string start = folder.at("start");
   std::filesystem::create_directory(start);
@@ -169,7 +169,7 @@ TEST_CASE("a smaller block leaves a model with rotary positions its context", "[
   CHECK(read_effective_config(out + "/latest").block_size == 24);
 }
 
-TEST_CASE("keys that contradict the model to start from are refused by name", "[cli]") {
+TEST_CASE("settings that contradict the starting model are refused by name", "[cli]") {
   const ScratchFolder folder;
   const std::string start = start_model(folder);
   const std::string data = text_file(folder);
@@ -222,7 +222,8 @@ TEST_CASE("token files of nanoGPT train as the text that they came from", "[cli]
   CHECK(evaluated(validation_ids) == evaluated(validation_text));
 }
 
-TEST_CASE("token files without a tokenizer or with foreign ids are refused", "[cli]") {
+TEST_CASE("token files without a tokenizer or with ids outside its vocabulary are refused",
+          "[cli]") {
   const ScratchFolder folder;
   const std::string out = folder.at("run");
   const std::string ids = folder.write("a.bin", ids_of("abcabc") + "\x01\x01");
@@ -242,7 +243,7 @@ TEST_CASE("token files without a tokenizer or with foreign ids are refused", "[c
   CHECK_FALSE(std::filesystem::exists(out));
 }
 
-TEST_CASE("eval writes the logits that its loss comes from", "[cli]") {
+TEST_CASE("eval writes the logits from which it computes the loss", "[cli]") {
   const ScratchFolder folder;
   const std::string start = start_model(folder);
   const std::string data = folder.write("short.txt", std::string(60, 'x') + "yz");
@@ -271,7 +272,7 @@ TEST_CASE("eval writes the logits that its loss comes from", "[cli]") {
   CHECK(Json::parse(result.out)["loss"].get<double>() == Approx(loss / 61).epsilon(1e-6));
 }
 
-TEST_CASE("a window is what eval and heads read at once", "[cli]") {
+TEST_CASE("the option --window sets how many tokens eval and heads read at once", "[cli]") {
   const ScratchFolder folder;
   const std::string start = start_model(folder);  // context length 24
   const std::string data = folder.write("short.txt", std::string(60, 'x') + "yz");

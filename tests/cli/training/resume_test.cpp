@@ -106,7 +106,8 @@ class InFolder {
 
 }  // namespace
 
-TEST_CASE("a run goes on with other settings, and its files say since when", "[cli]") {
+TEST_CASE("a run resumes with changed settings and its files record the update of the change",
+          "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
@@ -137,7 +138,9 @@ TEST_CASE("a run goes on with other settings, and its files say since when", "[c
   CHECK(json_lines(run + "/metrics.jsonl").size() >= 20 + 3 + 2);
 }
 
-TEST_CASE("a change of settings that was killed is told once", "[cli]") {
+TEST_CASE(
+    "a change of settings is recorded once even if the run is killed before its next checkpoint",
+    "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
@@ -174,7 +177,7 @@ TEST_CASE("a run with settings that have changed resumes to the same bits", "[cl
   CHECK(weights_of(whole) == weights_of(parts));
 }
 
-TEST_CASE("models of many keys are trained, and go on to the same bits", "[cli]") {
+TEST_CASE("models with many different settings train and resume to the same bits", "[cli]") {
   const Arguments llama{
       "--n_head", "4",           "--n_kv_head", "2",  "--norm_type",  "rms",  "--position",
       "rope",     "--gated_mlp", "--n_inner",   "24", "--activation", "silu", "--qkv_bias"};
@@ -229,7 +232,7 @@ TEST_CASE("models of many keys are trained, and go on to the same bits", "[cli]"
   }
 }
 
-TEST_CASE("names of runs and texts of checkpoints cannot steer a terminal", "[cli]") {
+TEST_CASE("names of runs and texts of checkpoints cannot control a terminal", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("r\x1b[2J\nsaved x");
   const ProgramResult trained = succeed(training(folder, run));
@@ -248,7 +251,7 @@ TEST_CASE("names of runs and texts of checkpoints cannot steer a terminal", "[cl
   CHECK_FALSE(contains(resumed.err, "\x1b"));
 }
 
-TEST_CASE("batches of another size meet the documents that the epoch has left", "[cli]") {
+TEST_CASE("batches of another size continue with the documents left in the epoch", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--max_iters", "10"}));
@@ -262,7 +265,7 @@ TEST_CASE("batches of another size meet the documents that the epoch has left", 
   CHECK(state["history"]["data_start"] == Json{{"update", 10}, {"batch", 5}});
 }
 
-TEST_CASE("other data begins a new epoch, and the best loss counts anew", "[cli]") {
+TEST_CASE("other data begins a new epoch and resets the best loss", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--max_iters", "10"}));
@@ -298,7 +301,7 @@ TEST_CASE("another optimizer is refused, and the run stays as it was", "[cli]") 
   succeed({"train", "--resume", run, "--max_iters", "14"});
 }
 
-TEST_CASE("a run whose config.toml has another optimizer goes on with its own", "[cli]") {
+TEST_CASE("a run whose config.toml names another optimizer resumes with its own", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
@@ -312,7 +315,7 @@ TEST_CASE("a run whose config.toml has another optimizer goes on with its own", 
   CHECK(contains(file_contents(run + "/config.toml"), own));
 }
 
-TEST_CASE("moments that do not fit are found before the run changes", "[cli]") {
+TEST_CASE("optimizer moments of the wrong shape are rejected before the run changes", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
@@ -363,7 +366,7 @@ TEST_CASE("a run that was killed before its first checkpoint starts from the beg
                  "no run to resume: expected checkpoints or a config.toml"));
 }
 
-TEST_CASE("the run to go on with is named in several ways", "[cli]") {
+TEST_CASE("the run to resume can be named in several ways", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run));
@@ -391,7 +394,7 @@ TEST_CASE("the run to go on with is named in several ways", "[cli]") {
   CHECK(contains(refusal({"train", "--resume", folder.at("none")}), "no such run directory"));
 }
 
-TEST_CASE("more updates than the schedule was given for are pointed out", "[cli]") {
+TEST_CASE("more updates than the schedule was planned for get a warning", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--lr_decay_iters", "12"}));
@@ -404,7 +407,7 @@ TEST_CASE("more updates than the schedule was given for are pointed out", "[cli]
   CHECK(contains(follows.err, "lr_decay_iters = 20 (was 12)"));
 }
 
-TEST_CASE("a longer run with warm-up, stable, decay goes on as if it had been planned so",
+TEST_CASE("a longer run with warm-up stable decay continues as if planned from the start",
           "[cli]") {
   const ScratchFolder folder;
   const Arguments wsd{"--lr_schedule", "wsd", "--warmup_iters", "2"};
@@ -473,7 +476,7 @@ TEST_CASE("eval_only evaluates once and writes nothing", "[cli]") {
                  "eval_only: expected validation data"));
 }
 
-TEST_CASE("a log that nobody watches begins with the settings in short", "[cli]") {
+TEST_CASE("output to a file begins with the settings that differ from the defaults", "[cli]") {
   const ScratchFolder folder;
   const ProgramResult result = succeed(training(folder, folder.at("run"), {"--max_iters", "200"}));
   const std::vector<std::string> lines = result.messages();
@@ -495,7 +498,7 @@ TEST_CASE("settings that contradict one another get a line of warning", "[cli]")
   CHECK(contains(result.err, "warning: warmup_iters 12 is not below max_iters 12"));
 }
 
-TEST_CASE("a run and a preset find their data from any folder", "[cli]") {
+TEST_CASE("a run and a preset find their data when started from any folder", "[cli]") {
   const ScratchFolder folder;
   fs::create_directories(folder.path() / "share/configs");
   fs::create_directories(folder.path() / "share/data");
@@ -527,7 +530,7 @@ TEST_CASE("a run and a preset find their data from any folder", "[cli]") {
   succeed({"train", "--resume", ".", "--max_iters", "4"});
 }
 
-TEST_CASE("other data of as many tokens is other data, and unasked for a warning", "[cli]") {
+TEST_CASE("other data with the same number of tokens is detected and gets a warning", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   succeed(training(folder, run, {"--max_iters", "10"}));

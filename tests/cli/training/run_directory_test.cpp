@@ -61,7 +61,7 @@ TEST_CASE("a new run does not replace files that no run has written", "[cli]") {
   }
 }
 
-TEST_CASE("a run leaves what lies beside its own files alone", "[cli]") {
+TEST_CASE("a run leaves other files in its directory unchanged", "[cli]") {
   const ScratchFolder folder;
   fs::create_directories(folder.path() / "run/draft.tmp.999999999");
   const std::string notes = folder.write("run/notes.txt", "mine");
@@ -94,7 +94,7 @@ TEST_CASE("a run with the largest seed can be resumed", "[cli]") {
   CHECK(json_lines(run + "/metrics.jsonl").size() == 6);
 }
 
-TEST_CASE("a run is not resumed to end before where it is", "[cli]") {
+TEST_CASE("a run is not resumed with a max_iters below its current update", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   REQUIRE(run_headlight(train(folder, run)).exit_code == 0);
@@ -104,7 +104,7 @@ TEST_CASE("a run is not resumed to end before where it is", "[cli]") {
   CHECK(file_contents(run + "/config.toml") == settings);
 }
 
-TEST_CASE("a run whose settings are gone is not resumed with the defaults", "[cli]") {
+TEST_CASE("a run without its settings file is not resumed with the defaults", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   REQUIRE(run_headlight(train(folder, run)).exit_code == 0);
@@ -141,7 +141,8 @@ TEST_CASE("a run keeps the tokenizer of its model", "[cli]") {
       {run, "contains a model"});
 }
 
-TEST_CASE("resuming a run that is in use says so, whatever it started from", "[cli]") {
+TEST_CASE("resuming a run that is in use exits with code 4 whatever the run started from",
+          "[cli]") {
   const ScratchFolder folder;
   const std::string base = folder.at("base");
   REQUIRE(run_headlight(train(folder, base)).exit_code == 0);

@@ -79,7 +79,7 @@ TEST_CASE("samples are written as the run goes on and change no bit of it", "[cl
   }
 }
 
-TEST_CASE("the last sample is what generate writes with the same seed", "[cli]") {
+TEST_CASE("the last sample equals the output of generate with the same seed", "[cli]") {
   const ScratchFolder folder;
   succeed(training(folder, "run", kSampling));
   const ProgramResult generated =
@@ -103,7 +103,7 @@ TEST_CASE("a resumed run appends to its samples without repeating one", "[cli]")
         file_contents(folder.at("whole/samples.jsonl")));
 }
 
-TEST_CASE("a prompt of samples that is no text is refused before a run begins", "[cli]") {
+TEST_CASE("an invalid prompt for samples is refused before a run begins", "[cli]") {
   const ScratchFolder folder;
   const ProgramResult result = run_headlight(
       training(folder, "run", {"--sample_interval", "4", "--sample_prompt", "Mina \xFF"}));

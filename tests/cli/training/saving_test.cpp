@@ -85,7 +85,8 @@ const std::vector<std::string> kLong{"--max_iters", "100000", "--eval_interval",
 
 }  // namespace
 
-TEST_CASE("save_interval saves between evaluations and keep says how many stay", "[cli]") {
+TEST_CASE("save_interval saves between evaluations and keep limits the number of checkpoints",
+          "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   const ProgramResult result = run_headlight(training(folder.write("d.txt", corpus()), run));
@@ -99,7 +100,7 @@ TEST_CASE("save_interval saves between evaluations and keep says how many stay",
   CHECK(fs::exists(run + "/step_00000012"));
 }
 
-TEST_CASE("a second trainer on a run directory is refused with the holder's number", "[cli]") {
+TEST_CASE("a second trainer on a run directory is refused and the process in it named", "[cli]") {
   const ScratchFolder folder;
   const std::string run = folder.at("run");
   fs::create_directory(run);
@@ -115,7 +116,7 @@ TEST_CASE("a second trainer on a run directory is refused with the holder's numb
   CHECK(run_headlight(training(data, run)).exit_code == 0);
 }
 
-TEST_CASE("a run that is killed goes on to the same bits and the same log", "[cli]") {
+TEST_CASE("a killed run resumes to the same bits and the same log", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
@@ -139,7 +140,8 @@ TEST_CASE("a run that is killed goes on to the same bits and the same log", "[cl
   CHECK(metrics_of(run) == metrics_of(whole));
 }
 
-TEST_CASE("damaged checkpoints push out no complete one and best does not lead to them", "[cli]") {
+TEST_CASE("damaged checkpoints never cause complete ones to be deleted and best never names one",
+          "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
@@ -161,7 +163,8 @@ TEST_CASE("damaged checkpoints push out no complete one and best does not lead t
   CHECK(fs::read_symlink(run + "/best") == "step_00000009");
 }
 
-TEST_CASE("a run that is asked to stop saves, and its evaluation is made up for", "[cli]") {
+TEST_CASE("a run stopped by a signal saves and the resumed run does the missed evaluation",
+          "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string run = folder.at("run");
@@ -199,7 +202,8 @@ TEST_CASE("resuming with another model is refused by name", "[cli]") {
   CHECK(warned.err.find("CPU variant") != std::string::npos);
 }
 
-TEST_CASE("a run directory that cannot be made or written is a failed save", "[cli]") {
+TEST_CASE("a run directory that cannot be created or written has the exit code of a failed save",
+          "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("d.txt", corpus());
   const std::string file = folder.write("file", "in the way");

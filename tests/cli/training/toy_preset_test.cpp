@@ -42,7 +42,7 @@ std::vector<Json> stories(const std::string& run, const std::string& prompt) {
 
 }  // namespace
 
-TEST_CASE("the toy preset tells stories in words of its corpus, in English and Korean",
+TEST_CASE("the toy preset generates stories in words of its corpus in English and Korean",
           "[cli][experiment]") {
   const ScratchFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;

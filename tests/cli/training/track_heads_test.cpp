@@ -138,7 +138,7 @@ TEST_CASE("a resumed run appends to its scores of heads without repeating a time
   CHECK(weights_of(run) == weights_of(folder.at("whole")));
 }
 
-TEST_CASE("heads over time tells when each head was born and at what loss", "[cli]") {
+TEST_CASE("heads over time reports when each head emerged and at which loss", "[cli]") {
   const RecordedRun run;
   const ProgramResult result =
       run_headlight({"heads", run.path, "--over_time", "--columns", "induction", "--json"});
@@ -158,7 +158,8 @@ TEST_CASE("heads over time tells when each head was born and at what loss", "[cl
   CHECK(report["births"][0]["in_context"] == -2.0);
 }
 
-TEST_CASE("heads over time doubts births that few places were measured for", "[cli]") {
+TEST_CASE("heads over time marks a head's emergence as uncertain when few places were measured",
+          "[cli]") {
   const RecordedRun run;
   std::string lines = file_contents(run.folder.at("heads.jsonl"));
   const auto with_places = [&](int repeats) {
@@ -215,7 +216,7 @@ TEST_CASE("heads over time draws scores and losses for the terminal and as a fig
   CHECK(holds(svg, "<line x1=\"434.67\" y1=\"52\" x2=\"434.67\" y2=\"324\" stroke=\"#6b6f80\""));
 }
 
-TEST_CASE("heads over time says in one line what it misses", "[cli]") {
+TEST_CASE("heads over time reports missing scores in one line", "[cli]") {
   const RecordedRun run;
   const ScratchFolder empty;
   const auto message = [](const Arguments& arguments) {
@@ -249,7 +250,7 @@ TEST_CASE("heads over time says in one line what it misses", "[cli]") {
         "error: " + log + ": expected at least one line with heads");
 }
 
-TEST_CASE("an induction head is born with the preset, on repeated random tokens alone",
+TEST_CASE("an induction head emerges with the preset on repeated random tokens only",
           "[cli][experiment]") {
   const ScratchFolder folder;
   const std::string root = HEADLIGHT_SOURCE_DIR;

@@ -88,7 +88,7 @@ TEST_CASE("training writes checkpoints, metrics and the effective configuration"
             Approx(numbers["perplexity"].get<double>()).epsilon(1e-3));
     }
   }
-  SECTION("and continued in words") {
+  SECTION("and it continues a prompt") {
     const ProgramResult generated =
         run_headlight({"generate", run, "--prompt", "Mina ", "--max_new_tokens=20", "--temperature",
                        "0", "--json"});
@@ -96,7 +96,7 @@ TEST_CASE("training writes checkpoints, metrics and the effective configuration"
     REQUIRE(generated.exit_code == 0);
     CHECK(Json::parse(generated.out)["tokens"].get<int>() >= 1);
   }
-  SECTION("and its attention drawn") {
+  SECTION("and its attention is drawn") {
     const ProgramResult drawn = run_headlight(
         {"attention", run, "--text", "Mina has a kite.", "--out", folder.at("maps"), "--json"});
     INFO(drawn.err);
@@ -107,7 +107,7 @@ TEST_CASE("training writes checkpoints, metrics and the effective configuration"
       CHECK(std::filesystem::file_size(folder.path() / "maps" / name) > 100);
     }
   }
-  SECTION("and described") {
+  SECTION("and info describes it") {
     const ProgramResult info = run_headlight({"info", run, "--json"});
     REQUIRE(info.exit_code == 0);
     CHECK(Json::parse(info.out)["layers"] == 2);
@@ -214,7 +214,7 @@ TEST_CASE("a terminal of any width gets lines that fit it, and colours unless re
   CHECK(plain.find(yellow) == std::string::npos);
 }
 
-TEST_CASE("more threads than CPUs get one line of warning", "[cli]") {
+TEST_CASE("more threads than CPUs cause one line of warning", "[cli]") {
   const ScratchFolder folder;
   const std::string config = folder.write("a.toml", "n_layer = 1\n");
   const auto messages_with = [&](const char* threads) {
@@ -253,7 +253,7 @@ TEST_CASE("training computes with the instruction set that --cpu_variant names",
   }
 }
 
-TEST_CASE("old checkpoints go, the best one stays", "[cli]") {
+TEST_CASE("old checkpoints are deleted and the best one is kept", "[cli]") {
   const ScratchFolder folder;
   const std::string data = folder.write("data.txt", small_corpus());
   const std::string run = folder.at("run");

@@ -88,7 +88,7 @@ TEST_CASE("a flipped bit of a GGUF file gives tensors or an error and nothing el
   CHECK(refused > good.size() * 8 / 4);
 }
 
-TEST_CASE("a sparse GGUF file gets no more memory than a header may have") {
+TEST_CASE("a sparse GGUF file gets no more memory than the limit for headers") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "sparse.gguf";
   const auto error = [&](std::uint32_t type, std::uint64_t count) {

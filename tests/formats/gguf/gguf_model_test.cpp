@@ -178,7 +178,7 @@ std::string error_with(const std::string& key, GgufValue value) {
 
 }  // namespace
 
-TEST_CASE("a model of every architecture is written as GGUF and opened again with its bits") {
+TEST_CASE("a model of every architecture is written as GGUF and read back bit for bit") {
   const TemporaryFolder folder;
   for (const auto& [what, config] : all_configs()) {
     CAPTURE(what);
@@ -208,7 +208,7 @@ TEST_CASE("a model of every architecture is written as GGUF and opened again wit
   }
 }
 
-TEST_CASE("queries and keys of Llama lie in GGUF with their halves between each other") {
+TEST_CASE("the rows of Llama's queries and keys are interleaved in GGUF") {
   const TemporaryFolder folder;
   const GptConfig config = rms_config();
   const std::unique_ptr<Gpt> model = model_of(config);
@@ -230,7 +230,7 @@ TEST_CASE("queries and keys of Llama lie in GGUF with their halves between each 
   CHECK(row("blk.0.attn_v.weight", 1) == our_row(48 + 1));
 }
 
-TEST_CASE("only matrices become smaller types, and what has no blocks halves") {
+TEST_CASE("only matrices get smaller types and those without whole blocks get float16") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "a.gguf";
   GptConfig config = rms_config();
@@ -257,7 +257,7 @@ TEST_CASE("only matrices become smaller types, and what has no blocks halves") {
   CHECK(GgufFile(path).find_tensor("position_embd.weight")->type == GgufType::f32);
 }
 
-TEST_CASE("a tokenizer of characters is kept, and llama.cpp gets merges that make them") {
+TEST_CASE("a character tokenizer is kept in GGUF and gets merges for llama.cpp") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "a.gguf";
   const CharTokenizer tokenizer = build_char_tokenizer("aé고b");
@@ -370,7 +370,7 @@ TEST_CASE("models that llama.cpp does not compute are refused by name") {
   CHECK(contains(refused(config), "gguf: these heads cannot be expressed"));
 }
 
-TEST_CASE("metadata of a GGUF model that cannot be is refused with its key") {
+TEST_CASE("invalid metadata of a GGUF model is refused with its key") {
   using Texts = std::vector<std::string>;
   const auto number = [](std::uint32_t value) { return GgufValue(value); };
   CHECK(
@@ -428,7 +428,7 @@ TEST_CASE("metadata of a GGUF model that cannot be is refused with its key") {
                  "does not match its metadata: missing 'blk.2.attn_norm.weight'"));
 }
 
-TEST_CASE("keys that change nothing, and lists of one number, are taken") {
+TEST_CASE("GGUF keys without effect and lists of one repeated number are accepted") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "a.gguf";
   const std::unique_ptr<Gpt> model = model_of(rms_config());
@@ -445,7 +445,7 @@ TEST_CASE("keys that change nothing, and lists of one number, are taken") {
   CHECK(logits_of(*load_model(path).model) == logits_of(*model));
 }
 
-TEST_CASE("general keys of a GGUF file stay in GGUF and are named where a folder drops them") {
+TEST_CASE("general keys of a GGUF file stay in GGUF and a folder that drops them names them") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "a.gguf";
   const GgufMetadata general{{"general.name", std::string("Tiny")},

@@ -114,7 +114,7 @@ TEST_CASE("lists of GGUF's metadata longer than a buffer are read") {
   CHECK(holds(file, "last", std::uint8_t{'a'}));
 }
 
-TEST_CASE("tensors of a GGUF file have their sizes in row-major order and lie where it says") {
+TEST_CASE("tensors of a GGUF file have row-major sizes and the offsets in the header") {
   const TemporaryFolder folder;
   std::string bytes =
       gguf_file(gguf_start(3, 0) + gguf_tensor("b", {3, 2}, 0, 64) + gguf_tensor("a", {}, 0, 0) +
@@ -141,7 +141,7 @@ TEST_CASE("tensors of a GGUF file have their sizes in row-major order and lie wh
   CHECK(file.find_tensor("d") == nullptr);
 }
 
-TEST_CASE("the alignment of a GGUF file says where the elements begin") {
+TEST_CASE("the alignment of a GGUF file decides where the elements begin") {
   const TemporaryFolder folder;
   std::string bytes = gguf_start(1, 1) +
                       gguf_entry("general.alignment", 4, gguf_number(std::uint32_t{512})) +
@@ -153,7 +153,7 @@ TEST_CASE("the alignment of a GGUF file says where the elements begin") {
   CHECK(file.read(file.tensors()[0]).item() == 2.5);
 }
 
-TEST_CASE("blocks of every type of GGUF have the numbers of gguf.quants, bit for bit") {
+TEST_CASE("blocks of every GGUF type decode to the numbers of gguf.quants bit for bit") {
   for (const Choice<GgufType>& type : kChoices<GgufType>) {
     const std::string name(type.name);
     CAPTURE(name);
@@ -164,7 +164,7 @@ TEST_CASE("blocks of every type of GGUF have the numbers of gguf.quants, bit for
   }
 }
 
-TEST_CASE("rows of a GGUF tensor are those of the whole") {
+TEST_CASE("rows read from a GGUF tensor equal those of the whole tensor") {
   const TemporaryFolder folder;
   const Tensor tensor = convert(Tensor::arange(3 * 700 * 64), DType::float32);
   const auto type = GENERATE(GgufType::f32, GgufType::bf16, GgufType::q8_0);
@@ -192,7 +192,7 @@ TEST_CASE("rows of a GGUF tensor are those of the whole") {
   }
 }
 
-TEST_CASE("a single value of a GGUF file has no rows") {
+TEST_CASE("a scalar of a GGUF file has no rows") {
   const TemporaryFolder folder;
   write_gguf(folder / "a.gguf", {}, {{"t", Tensor::scalar(3), GgufType::f32}});
   const GgufFile file(folder / "a.gguf");

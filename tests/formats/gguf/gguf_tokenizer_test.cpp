@@ -110,7 +110,7 @@ GgufMetadata sentencepiece() {
 
 }  // namespace
 
-TEST_CASE("byte-level tokenizers of GGUF files cut texts as their `pre` says") {
+TEST_CASE("byte-level tokenizers of GGUF files split texts by the key `pre`") {
   const std::string text = "ab  12";
   const auto ids = [&](const std::string& pre) {
     return tokenizer_of(byte_level(pre))->encode(text);
@@ -134,7 +134,7 @@ TEST_CASE("byte-level tokenizers of GGUF files cut texts as their `pre` says") {
   CHECK(tokenizer_of(byte_level("smollm"))->encode("e\u0301") == Ids{'e', 0xCC, 0x81});
 }
 
-TEST_CASE("a GGUF file that leaves open how texts are cut gives a tokenizer with a warning") {
+TEST_CASE("a GGUF file whose key `pre` names no model gives a tokenizer with a warning") {
   GgufMetadata none = byte_level("default");
   const std::string said = tokenizer_of(none)->warning();
   CHECK(contains(said,
@@ -148,7 +148,7 @@ TEST_CASE("a GGUF file that leaves open how texts are cut gives a tokenizer with
 }
 
 // Ids are bytes, except for pieces that are tokens: two blanks, "ab", "12".
-TEST_CASE("patterns of GGUF files that PCRE2 matches cut texts as their models do") {
+TEST_CASE("patterns of GGUF files that need PCRE2 split texts as their models do") {
   const auto ids = [](const std::string& pre, const std::string& text) {
     return tokenizer_of(byte_level(pre))->encode(text);
   };
@@ -171,7 +171,7 @@ TEST_CASE("patterns of GGUF files that PCRE2 matches cut texts as their models d
   CHECK(ids("bloom", "ab12") == Ids{257, 258});
 }
 
-TEST_CASE("Llama 3's pieces that are tokens are taken whole, whatever the merges") {
+TEST_CASE("with Llama 3's tokenizer a piece that is a token is not split by merges") {
   GgufMetadata metadata = byte_level("llama-bpe");
   set(metadata, "merges", GgufArray(Texts{}));
   CHECK(tokenizer_of(metadata)->encode("ab abb") == Ids{257, ' ', 'a', 'b', 'b'});
@@ -179,7 +179,7 @@ TEST_CASE("Llama 3's pieces that are tokens are taken whole, whatever the merges
   CHECK(tokenizer_of(metadata)->encode("ab") == Ids{'a', 'b'});
 }
 
-TEST_CASE("a GGUF file says which tokens are special, and what texts begin and end with") {
+TEST_CASE("a GGUF file defines the special tokens and those that begin and end texts") {
   GgufMetadata metadata = byte_level("smollm");
   const auto tokenizer = tokenizer_of(metadata);
   CHECK(tokenizer->vocab_size() == 262);
@@ -216,7 +216,7 @@ TEST_CASE("SentencePiece's tokens of GGUF files are merged by their scores") {
   CHECK(tokenizer_of(metadata)->encode("ab ab") == Ids{260, 261});
 }
 
-TEST_CASE("of two tokens that share a character the one with the higher score is made") {
+TEST_CASE("of two overlapping merges the one whose token has the higher score is applied") {
   GgufMetadata metadata = sentencepiece();
   auto tokens = std::get<Texts>(std::get<GgufArray>(metadata[2].second));
   tokens[261] = "▁c";  // replaces "▁ab"
@@ -246,7 +246,7 @@ GgufMetadata gemma() {
   return metadata;
 }
 
-TEST_CASE("Gemma's runs of blanks are merged before anything else, as those of marks are") {
+TEST_CASE("Gemma's tokens for runs of blanks are matched first like those for runs of marks") {
   const auto tokenizer = tokenizer_of(gemma());
   CHECK(tokenizer->encode("  b  b") == Ids{267, 264, 267, 264});
   CHECK(tokenizer->encode("     b") == Ids{267, 268, 264});
@@ -333,7 +333,7 @@ TEST_CASE("SentencePiece's tokens are written with scores, types and bytes") {
   }
 }
 
-TEST_CASE("runs of marks that are added tokens are written as blanks") {
+TEST_CASE("added tokens that are runs of SentencePiece's mark are written to GGUF as blanks") {
   const auto tokenizer = changed(gemma(), [](Json& root) {
     root["added_tokens"].push_back({{"id", 267}, {"content", "▁▁"}, {"special", false}});
   });
@@ -345,7 +345,7 @@ TEST_CASE("runs of marks that are added tokens are written as blanks") {
   CHECK(tokenizer_of(keys)->encode("  b  <b>") == tokenizer->encode("  b  <b>"));
 }
 
-TEST_CASE("Metaspace is written with a warning where llama.cpp puts more blanks") {
+TEST_CASE("a Metaspace tokenizer is written with a warning where llama.cpp adds more blanks") {
   const auto with_scheme = [](const char* scheme) {
     return changed(sentencepiece(), [&](Json& root) {
       root["normalizer"] = nullptr;
@@ -363,7 +363,7 @@ TEST_CASE("Metaspace is written with a warning where llama.cpp puts more blanks"
   CHECK(tokenizer_of(written_keys(*never))->encode("ab ab") == never->encode("ab ab"));
 }
 
-TEST_CASE("merges that no scores can say are not written") {
+TEST_CASE("merges that scores cannot express are refused for GGUF") {
   const auto refused = [](const std::function<void(Json&)>& change) {
     return error_of([&] { gguf_vocabulary(*changed(sentencepiece(), change), 267); });
   };
@@ -386,7 +386,7 @@ TEST_CASE("merges that no scores can say are not written") {
         }).starts_with(cannot + "llama.cpp supports only SentencePiece with byte tokens, and "));
 }
 
-TEST_CASE("a GGUF file without a tokenizer that is known is refused") {
+TEST_CASE("a GGUF file without a supported tokenizer is refused") {
   CHECK(refusal({}) == "tokenizer.ggml.model: expected gpt2 or llama, got \"\"");
   const GgufMetadata bytes = byte_level("smollm");
   CHECK(refusal(bytes, "model", "bert").ends_with("expected gpt2 or llama, got \"bert\""));
@@ -402,7 +402,7 @@ TEST_CASE("a GGUF file without a tokenizer that is known is refused") {
   }
 }
 
-TEST_CASE("numbers and types of a GGUF file's tokenizer that do not fit are refused in a line") {
+TEST_CASE("wrong counts and types of a GGUF file's tokenizer are refused in one line") {
   const GgufMetadata bytes = byte_level("smollm");
   const GgufMetadata pieces = sentencepiece();
   const auto texts = [](Texts list) { return GgufValue(GgufArray(std::move(list))); };

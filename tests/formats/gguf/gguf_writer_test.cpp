@@ -91,7 +91,8 @@ TEST_CASE("numbers are stored in a GGUF file as gguf.quants does, bit for bit") 
   }
 }
 
-TEST_CASE("other floating types and strided tensors are written as float32 has them") {
+TEST_CASE(
+    "other floating-point types and strided tensors are converted to float32 before writing") {
   const TemporaryFolder folder;
   const Tensor rows = Tensor::from<double>({1, 2, 3, 4, 5, 0.1}, {2, 3});
   write_gguf(folder / "a.gguf", {{"general.alignment", std::uint32_t{8}}},
@@ -104,7 +105,7 @@ TEST_CASE("other floating types and strided tensors are written as float32 has t
   CHECK(file.tensors()[1].begin == file.tensors()[0].end);
 }
 
-TEST_CASE("what a GGUF file cannot hold is not written, and the file before stays") {
+TEST_CASE("tensors that a GGUF file cannot hold are refused and the old file stays") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "a.gguf";
   write_gguf(path, {}, {});
@@ -143,7 +144,7 @@ TEST_CASE("what a GGUF file cannot hold is not written, and the file before stay
   CHECK(folder.names() == std::vector<std::string>{"a.gguf"});
 }
 
-TEST_CASE("what float16 has of infinity and NaN may be written") {
+TEST_CASE("infinities are written to GGUF as float16") {
   const TemporaryFolder folder;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   write_gguf(folder / "a.gguf", {},

@@ -16,25 +16,25 @@ test('an address names the view, the head, the token and the direction', () => {
   equal(address({tab: 'neuron', direction: 'receives'}), '#neuron/2.3', 'only queries there:');
 });
 
-test('an address names documents where they are not those of the opening', () => {
+test('an address names documents that are not shown at the start', () => {
   equal(address({doc: 2}), '#model&doc=2');
   equal(address({beside: -1}), '#model&beside=-1');
   equal(address({tab: 'grid', doc: 1, beside: 0}), '#grid/2.3&doc=1&beside=0');
 });
 
-test('an address is read as it was written', () => {
+test('an address that was written is read back', () => {
   equal(parsed('#head/2.3/17/receives&doc=1&beside=0'),
         {tab: 'head', head: '2.3', token: 17, direction: 'receives', doc: 1, beside: 0});
   equal(parsed('#model'),
         {tab: 'model', head: null, token: null, direction: 'gives', doc: 0, beside: 1});
 });
 
-test('what an address leaves out is as at the opening', () => {
+test('settings missing from an address have their initial values', () => {
   equal(parsed(''), {tab: 'grid', head: null, token: null, direction: 'gives', doc: 0, beside: 1});
   equal(parsed('#/0.1').tab, 'model', 'a head alone opens it:');
 });
 
-test('an address that makes no sense is as none', () => {
+test('an invalid address is ignored', () => {
   equal(parsed('#nowhere/at/all'), parsed(''));
   equal(parsed('#grid&doc=3&beside=-2'), parsed('#grid'));
   equal(parsed('#grid&doc=0.5&beside=x'), parsed('#grid'));

@@ -36,7 +36,7 @@ test('the cell under the pointer has its row, its column and both labels', () =>
   equal(isDrawn(canvas, 0, 8, 38, 40), false, 'no other label:');
 });
 
-test('axes name every token and themselves', () => {
+test('axes have a title and a label for every token', () => {
   openSample();
   const plot = geometry();
   const canvas = document.createElement('canvas');

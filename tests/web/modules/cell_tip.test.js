@@ -7,7 +7,7 @@ import {openSample} from './sample.js';
 
 const tip = () => document.getElementById('tip');
 
-test('the tip of a cell says who gives what to whom', () => {
+test('the tip of a cell names query, key and weight', () => {
   openSample();
   showCellTip({clientX: 10, clientY: 10}, documents[0].byName.get('0.1'), {query: 2, key: 1});
   equal(tip().textContent, '·sat → ·cat: 0.750position 2 → 1');

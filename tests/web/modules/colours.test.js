@@ -20,7 +20,7 @@ test('the level of a weight is linear or follows its square root', () => {
   near(strength(0.25), 0.5);
 });
 
-test('text on a colour is white or dark, as the palette says', () => {
+test('text on a colour is white or dark as the palette defines', () => {
   openSample();
   equal([...palette().white].every((white, i) => (inkOn(i) === '#fff') === (white === '1')), true);
 });

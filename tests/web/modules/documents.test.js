@@ -9,7 +9,7 @@ const source = {
            {layer: 3, heads: [5], weights: ['z'], width: 4, vectors: [{queries: 1, keys: 2}]}],
 };
 
-test('heads stand in the row of their layer and the column of their number', () => {
+test('heads are arranged by layer in rows and by number in columns', () => {
   const doc = readDocument(source, 1, 16);
   equal(doc.columns, [2, 5]);
   equal([doc.index, doc.count, doc.bits], [1, 2, 16]);
@@ -31,7 +31,7 @@ test('16-bit weights fill the lower triangle, lower byte first', () => {
   near([...weights], [1, 0, 32768 / 65535, 1 / 65535], 1e-7);
 });
 
-test('weights that look ahead fill the square', () => {
+test('weights of maps with later keys fill the whole square', () => {
   const weights = decode({doc: {count: 2, causal: false, bits: 16},
                           code: code16([0.5, 0.5, 0.1, 0.9])});
   near([...weights], [0.5, 0.5, 0.1, 0.9], 1e-5);

@@ -6,7 +6,7 @@ test('an element has its properties and children, texts as texts', () => {
   equal(node.outerHTML, '<p class="a" title="b">&lt;b&gt;<i></i></p>');
 });
 
-test('a picker calls with the number chosen', () => {
+test('a picker passes the chosen number to its callback', () => {
   const chosen = [];
   const label = picker('Layer', [option(3, 'three', false), option(5, 'five', true)],
                        (value) => chosen.push(value));

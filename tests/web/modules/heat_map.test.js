@@ -25,7 +25,7 @@ test('a thumbnail has the colour of every weight, and nothing in the future', ()
   equal(at(1, 3), 0);
 });
 
-test('an enlarged map has the same cells where its geometry says', () => {
+test('an enlarged map has the same cells at the places of its geometry', () => {
   openSample();
   view.root = true;
   const canvas = document.createElement('canvas');

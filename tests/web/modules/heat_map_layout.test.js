@@ -13,14 +13,14 @@ test('each pixel has the tokens under it', () => {
   equal(pixelTokens(3, 3), [[0, 1], [1, 2], [2, 3]]);
 });
 
-test('a text is cut where it does not fit', () => {
+test('a text that is too long is cut', () => {
   equal(fitText(context, 'abc', 30), 'abc');
   equal(fitText(context, 'abcd', 30), 'ab…');
   equal(fitText(context, '🙂🙂🙂', 40), '🙂…', 'between characters:');
   equal(fitText(context, 'abc', 5), '…');
 });
 
-test('labels give way where that lets the cells hold values', () => {
+test('labels are shortened if the cells can then hold values', () => {
   equal([labelRoom(8, 320), labelRoom(8, 600)], [64, 84]);
   near(labelRoom(16, 540), 74);
   equal([labelRoom(20, 600), labelRoom(100, 600)], [84, 84], 'not where it would not help:');

@@ -45,7 +45,7 @@ test('arrows move through the thumbnails', () => {
   equal(focused, ['0.1', '1.1', '0.1', '0.1']);
 });
 
-test('arrows go to another head where one is shown', () => {
+test('arrows choose another head if one is open', () => {
   openKeys({tab: 'neuron', head: '0.0'});
   press('ArrowDown');
   equal([current().name, location.hash], ['1.0', '#neuron/1.0']);
@@ -68,7 +68,7 @@ test('in a text arrows choose a token', () => {
   equal(press('x', text), false);
 });
 
-test('in a column of tokens the other arrows do, and the column tells the direction', () => {
+test('in columns of tokens up and down choose a token and the column sets the direction', () => {
   openKeys({tab: 'head'});
   press('ArrowUp', inside('listbox', 'tokens right'));
   equal([view.token, view.direction, view.kept], [3, 'receives', 'receives']);
@@ -90,7 +90,7 @@ test('digits switch views', () => {
   equal(tabs, ['model', 'head', 'neuron', 'grid', 'grid', 'grid']);
 });
 
-test('keys with a modifier and those of a picker are not the page’s', () => {
+test('the page ignores keys with modifiers and keys of a picker', () => {
   openKeys();
   press('2', {ctrlKey: true});
   press('2', {shiftKey: true});
@@ -98,7 +98,7 @@ test('keys with a modifier and those of a picker are not the page’s', () => {
   equal(view.tab, 'model');
 });
 
-test('Escape gives up the token of the head view and closes the head of the model view', () => {
+test('Escape clears the token of the head view and closes the head of the model view', () => {
   openKeys({tab: 'head', token: 2});
   press('Escape');
   equal([view.token, view.tab], [null, 'head']);

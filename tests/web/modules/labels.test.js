@@ -29,7 +29,7 @@ test('a document is named by its text on one line, shortened, without marks', ()
   equal(documentName({tokens: ['<|endoftext|>', ' ']}), '∅');
 });
 
-test('the title comes before the text where titles differ', () => {
+test('the title is shown before the text if titles differ', () => {
   const data = sampleData();
   data.documents[1].title = 'other';
   openSample(data);

@@ -13,7 +13,7 @@ test('the legend has every colour of the palette', () => {
   equal(new Uint32Array(data.buffer), palette().pixels);
 });
 
-test('ticks stand where their weights have their colours', () => {
+test('ticks are placed at the colours of their weights', () => {
   openSample();
   for (const [root, weights, places] of [[false, '00.250.50.751', [0, 25, 50, 75, 100]],
                                          [true, '00.050.250.51', [0, 22.36, 50, 70.71, 100]]]) {

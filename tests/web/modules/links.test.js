@@ -10,13 +10,13 @@ const listed = (name) => {
   return [title.textContent.trim(), ...[...list.children].map((row) => row.textContent)];
 };
 
-test('a token lists what it looks at, the most first', () => {
+test('a token lists the tokens it attends to, the strongest first', () => {
   openSample();
   view.token = 3;
   equal(listed('0.1'), ['⏎ 3 attends to', '·sat 20.750', '⏎ 30.250']);
 });
 
-test('a token lists who looks at it, and how much in sum', () => {
+test('a token lists the queries that attend to it and the sum of their weights', () => {
   openSample();
   view.token = 1;
   view.direction = 'receives';
@@ -25,7 +25,7 @@ test('a token lists who looks at it, and how much in sum', () => {
   equal(listed('0.0').length, 2);
 });
 
-test('a token without links says so', () => {
+test('a token without links shows a note', () => {
   openSample();
   view.token = 0;
   setHideFirst(true);
@@ -40,7 +40,7 @@ test('the table of a head has a row for every query', () => {
         ['·sat 2', '·cat 1 0.750', '·sat 2 0.250', '', '', '']);
 });
 
-test('the table of a long text has the most decided queries', () => {
+test('the table of a long text has the queries with the most concentrated weights', () => {
   const data = sampleData();
   const [doc] = data.documents;
   const count = 120;

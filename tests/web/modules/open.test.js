@@ -15,7 +15,7 @@ test('a page opens on all of its documents', () => {
   equal(names('beside').length, 3);
 });
 
-test('other documents take their place, with what was chosen', () => {
+test('replaced documents keep the chosen view and head', () => {
   history.replaceState(null, '', '#');
   openPage(sampleData());
   Object.assign(view, {head: '1.0', tab: 'grid', token: 4});
@@ -28,7 +28,7 @@ test('other documents take their place, with what was chosen', () => {
   equal([names('document').length, view.beside], [2, data.beside]);
 });
 
-test('a head or a document that is no longer there gives way to the first', () => {
+test('a head or document that no longer exists is replaced by the first', () => {
   history.replaceState(null, '', '#');
   openPage(sampleData());
   Object.assign(view, {head: '9.9', doc: 1});

@@ -43,7 +43,7 @@ test('a tab shows its view and closes the one before', () => {
   equal(byId('stage').className, 'view-grid');
 });
 
-test('two documents stand in named columns, with the class of the second one’s head', () => {
+test('two documents are shown in named columns with the class of the second one’s head', () => {
   openNoting();
   view.tab = 'neuron';
   view.head = '0.1';
@@ -56,7 +56,7 @@ test('two documents stand in named columns, with the class of the second one’s
   equal(byId('counts').textContent, 'Attention of 6 heads in 2 layers over 5 tokens');
 });
 
-test('a head opens in the model view and closes to where it was', () => {
+test('closing a head of the model view returns to its thumbnail', () => {
   const notes = openNoting(alone());
   openHead(documents[0].byName.get('1.2'));
   equal([location.hash, document.activeElement.id], ['#model/1.2', 'name']);
@@ -86,7 +86,7 @@ test('a chosen token lies inside the longest text and is announced', () => {
   equal(view.token, null);
 });
 
-test('pointing at a token shows it and says nothing', () => {
+test('pointing at a token shows it without an announcement', () => {
   const notes = openNoting(alone());
   byId('status').textContent = 'before';
   hoverToken(2);
@@ -111,7 +111,7 @@ test('the direction of links and none at all are announced', () => {
   equal(byId('status').textContent, 'head 0.1, token 0 the gives nothing');
 });
 
-test('an address opens what it names, as far as it is there', () => {
+test('an address opens the parts it names if they exist', () => {
   openNoting();
   const open = (hash) => {
     history.replaceState(null, '', hash);

@@ -3,7 +3,7 @@ import {classNames, current, documents, focusToken, kTabs, layerHeads, longest, 
 import {equal, test} from './harness.js';
 import {openSample, sampleData} from './sample.js';
 
-test('a page opens as its data says', () => {
+test('a page opens with the view and head in its data', () => {
   openSample({...sampleData(), view: 'grid', beside: -1});
   equal([view.tab, view.beside, view.head, view.root], ['grid', -1, '0.0', false]);
   equal(opening, {tab: 'grid', beside: -1});
@@ -17,14 +17,14 @@ test('long texts begin with the square root', () => {
   equal(view.root, true);
 });
 
-test('the document beside is shown where one is chosen', () => {
+test('the second document is shown if one is chosen', () => {
   openSample();
   equal(shownDocuments().map(({index}) => index), [0, 1]);
   view.beside = -1;
   equal(shownDocuments().map(({index}) => index), [0]);
 });
 
-test('a head that a document does not have is its first', () => {
+test('a head that a document lacks is replaced by its first', () => {
   openSample();
   view.head = '1.2';
   equal(current().name, '1.2');

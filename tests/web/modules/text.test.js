@@ -3,7 +3,7 @@ import {colourText, textBox, textNodes, tokenSpan} from '../../../src/views/page
 import {equal, test} from './harness.js';
 import {openBlank, openSample} from './sample.js';
 
-test('line ends are seen and obeyed, a token without text is seen', () => {
+test('line ends are shown and break the line, and empty tokens are shown', () => {
   equal(tokenSpan('a\nb', 3, 'token-0').outerHTML,
         '<span id="token-0-3" role="option" data-token="3">a<i>⏎</i>\nb</span>');
   equal(tokenSpan('', 0, 't').textContent, '∅');

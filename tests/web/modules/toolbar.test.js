@@ -43,7 +43,7 @@ test('the map jumps to a head', () => {
   equal([view.head, location.hash], ['1.1', '#neuron/1.1']);
 });
 
-test('another layer keeps the head’s number where it has that', () => {
+test('another layer keeps the head’s number if it has that number', () => {
   const choose = (tools, layer) => {
     const select = tools.querySelector('.picker:last-of-type select');
     select.value = layer;
@@ -59,7 +59,7 @@ test('another layer keeps the head’s number where it has that', () => {
   equal(view.head, '1.0');
 });
 
-test('the direction turns for the chosen token', () => {
+test('the direction can be reversed for the chosen token', () => {
   openTools('model');
   view.open = true;
   const box = directionSwitch();

@@ -28,7 +28,7 @@ test('cells of the future and of a hidden first token are blank', () => {
   equal([isBlank(documents[0], 1, 0), isBlank(documents[0], 1, 1)], [true, false]);
 });
 
-test('weights decoded last are kept, others are decoded again', () => {
+test('the most recently decoded weights are cached', () => {
   openSample();
   const first = shownWeights(head('0.0'));
   equal(shownWeights(head('0.0')) === first, true);

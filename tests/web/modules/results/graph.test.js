@@ -11,11 +11,11 @@ function sample() {
   return graph;
 }
 
-test('a title tells a line and what it carries', () => {
+test('the title of a line is split into its ends and its value', () => {
   equal(readTitle('0.1 to 1.0 (k): -0.50'), {small: '0.1 to 1.0 (k)', value: '-0.50'});
 });
 
-test('the pointer on a line tells what it carries', () => {
+test('pointing at a line shows its value', () => {
   const graph = sample();
   equal(graph.querySelectorAll('title').length, 0);
   const reach = graph.querySelectorAll('.reach')[1];
@@ -25,7 +25,7 @@ test('the pointer on a line tells what it carries', () => {
   equal(document.getElementById('tip').hidden, true);
 });
 
-test('the pointer on a node leaves its own lines', () => {
+test('pointing at a node shows only its own lines', () => {
   const graph = sample();
   const node = graph.querySelector('[data-node]');
   const aside = () => [...graph.querySelectorAll('path[data-from]:not(.reach)')]
@@ -36,7 +36,7 @@ test('the pointer on a node leaves its own lines', () => {
   equal(aside(), [false, false]);
 });
 
-test('a page without a circuit is left alone', () => {
+test('a page without a circuit stays unchanged', () => {
   const graph = element('div');
   enlivenGraph(graph);
   equal(graph.innerHTML, '');

@@ -14,19 +14,19 @@ test('values have as many digits as their size asks for, and no minus before zer
         ['0.13', '0.00', '12.3', '123', '0.50?']);
 });
 
-test('colours span the values where no limit is given', () => {
+test('colours span the values if no limit is given', () => {
   equal([largestOf({limit: 2, values: [5]}), largestOf({limit: 0, values: [1, -3, null]}),
          largestOf({limit: 0, values: [0]})], [2, 3, 1]);
 });
 
-test('a cell shows its value, its sign and its size; a gap shows nothing', () => {
+test('a cell shows its value by text and colour; a gap is empty', () => {
   const shown = cells(buildGrid(sample()));
   equal(shown.map((cell) => cell.textContent), ['1.00', '-0.50', '', '0.00']);
   equal(shown.map((cell) => cell.className), ['strong', 'below', 'missing', '']);
   equal(shown[1].style.getPropertyValue('--share'), '50.0%');
 });
 
-test('texts stand in the place of values, and a list has no column titles', () => {
+test('texts replace values, and a list has no column titles', () => {
   const grid = {...sample(), texts: ['<a>', 'b', 'c', 'd'], note: 'caution'};
   const section = buildGrid(grid);
   equal(cells(section)[0].textContent, '<a>');
@@ -35,7 +35,7 @@ test('texts stand in the place of values, and a list has no column titles', () =
   equal(buildGrid(list).querySelector('thead').textContent, 'layer');
 });
 
-test('the pointer reads row, column, value and interval', () => {
+test('pointing at a cell shows row, column, value and interval', () => {
   const section = buildGrid(sample());
   document.body.append(section);
   cells(section)[1].dispatchEvent(new PointerEvent('pointermove', {bubbles: true}));

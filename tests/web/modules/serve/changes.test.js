@@ -4,7 +4,7 @@ import {equal, test} from '../harness.js';
 
 const off = {kind: 'off', by: 2};
 
-test('parts that the same is done to stand together', () => {
+test('parts with the same change are grouped', () => {
   const changes = new Map([['0.1', off], ['1.0', {kind: 'scale', by: 0.5}], ['mlp.2', off],
                            ['1.1', {kind: 'mean', by: 2}], ['0.3', {kind: 'freeze', by: 2}], ['1.2', {kind: 'scale', by: 3}]]);
   equal(interventionOf({changes, text: 'a cat', frozen: 'a "dog"'}),
@@ -12,18 +12,18 @@ test('parts that the same is done to stand together', () => {
   equal(interventionOf({changes: new Map(), text: '', frozen: ''}), '');
 });
 
-test('texts stand in marks that they do not hold', () => {
+test('texts are quoted with marks that they do not contain', () => {
   equal([quoted('a'), quoted('a "b"'), quoted("it's"), quoted('"it\'s"')],
         ['"a"', '\'a "b"\'', '"it\'s"', '"""it\'s"""']);
 });
 
-test('what is carried names the tokens', () => {
+test('a carried activation is named with its tokens', () => {
   equal(carriedChange({part: '0.1', from: null, to: null}, 'a b'), 'freeze 0.1 from "a b"');
   equal(carriedChange({part: 'mlp_out.1', from: 2, to: 2}, 'a b'), 'freeze mlp_out.1 from "a b" @2');
   equal(carriedChange({part: 'resid_post.1', from: 2, to: 5}, 'a b'), 'freeze resid_post.1 from "a b" at 2 @5');
 });
 
-test('a command is one that a shell takes apart as it was meant', () => {
+test('a command is quoted so that a shell parses it correctly', () => {
   const session = {...newSession(), model: 'toy', models: [{id: 'toy', root: 'my runs/toy'}],
                    changes: new Map([['0.1', off]])};
   equal(commandOf('generate', {prompt: "it's", seed: 3, stream: true, top_k: null, answer: ''}, session),

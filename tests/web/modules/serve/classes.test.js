@@ -12,7 +12,7 @@ test('classes are the verdicts, those that name a pattern first', () => {
         [['바로 앞 토큰', ['1.1']], ['섞임', ['0.0', '0.1']], ['두루', ['1.0']]]);
 });
 
-test('what heads and MLPs add has its place in a map of the model', () => {
+test('contributions of heads and MLPs are placed in a map of the model', () => {
   const {width, layers, cells} = placedParts([
     {kind: 'embedding', logit: 9}, {kind: 'norm', layer: 5, logit: 1}, {kind: 'head', layer: 0, head: '0.1', logit: -1},
     {kind: 'head', layer: 1, head: '1.2', logit: 2}, {kind: 'mlp', layer: 1, logit: 3}]);

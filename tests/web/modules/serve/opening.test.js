@@ -1,17 +1,17 @@
 import {fitting, kKoreanText, kPair, kText, readsWell} from '../../../../src/serve/page/opening.js';
 import {equal, test} from '../harness.js';
 
-test('an opening text keeps the words that the model has room for', () => {
+test('an opening text keeps the words that the context length allows', () => {
   equal(fitting(kText, 20, 64), kText);
   equal(fitting('one two three four', 18, 9), 'one two');
   equal(fitting('abcdefgh', 8, 4), 'a', 'without words one letter stays:');
 });
 
-test('the opening pair differs in what it asks for', () => {
+test('the texts of the opening pair ask for different answers', () => {
   equal(kPair.clean.replace(kPair.answer, kPair.wrong), kPair.corrupt);
 });
 
-test('the Korean opening is for models that read Hangul', () => {
+test('the Korean opening text is used only for models that encode Hangul', () => {
   const characters = [...kKoreanText].map((one) => one.codePointAt(0));
   equal(readsWell(kKoreanText, characters), true);
   equal(readsWell(kKoreanText, characters.map(() => 0)), false);

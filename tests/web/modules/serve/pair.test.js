@@ -2,7 +2,7 @@ import {carryName, recoveredShare} from '../../../../src/serve/page/carry.js';
 import {carryOf, tableOf} from '../../../../src/serve/page/pair.js';
 import {equal, test} from '../harness.js';
 
-test('cells of heads stand by layer and head', () => {
+test('cells of heads are arranged by layer and head', () => {
   const cells = [[0, 0], [0, 1], [1, 0], [1, 2]].map(([layer, head]) => ({layer, head, position: null}));
   const {rows, columns, places} = tableOf(cells, 'head');
   equal([rows, columns], [['0', '1'], [0, 1, 2]]);
@@ -10,7 +10,7 @@ test('cells of heads stand by layer and head', () => {
   equal(carryOf(cells[3], 'z'), {part: '1.2', from: null, to: null});
 });
 
-test('cells of tokens stand by layer, or by head, and token', () => {
+test('cells of tokens are arranged by layer or head and by token', () => {
   const byLayer = [[0, 3], [0, 4], [1, 3], [1, 4]].map(([layer, position]) => ({layer, head: null, position}));
   equal(tableOf(byLayer, 'position').rows, ['0', '1']);
   equal(tableOf(byLayer, 'position').columns, [3, 4]);
@@ -23,7 +23,7 @@ test('the share that is recovered', () => {
         [0.5, 0, 1, null]);
 });
 
-test('what was carried is told with its tokens', () => {
+test('the result of a carried activation names its tokens', () => {
   equal(carryName({part: 'resid_post.1', from: 1, to: 0}, ['a', ' key'], [' hat']), 'stream after layer 1: 1 ·key → 0 ·hat');
   equal(carryName({part: '0.1', from: null, to: null}, [], []), 'head 0.1');
 });

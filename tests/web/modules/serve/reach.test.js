@@ -19,7 +19,7 @@ function press(key) {
   return document.activeElement.textContent;
 }
 
-test('arrows lead through rows, and Tab to where they have led', () => {
+test('arrows move through rows, and Tab returns to the last cell', () => {
   const {box, nodes} = openBox();
   nodes[0].focus();
   equal(['ArrowRight', 'ArrowDown', 'ArrowLeft', 'ArrowUp', 'ArrowUp'].map(press), ['b', 'e', 'd', 'a', 'a']);
@@ -28,7 +28,7 @@ test('arrows lead through rows, and Tab to where they have led', () => {
   box.remove();
 });
 
-test('what has the keyboard tells what the pointer is told', async () => {
+test('a cell with keyboard focus shows the same tip as under the pointer', async () => {
   const {box, nodes} = openBox();
   listenForTip(nodes[0], () => ['small', 'more']);
   nodes[0].focus();

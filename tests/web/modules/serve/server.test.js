@@ -3,7 +3,7 @@ import {equal, test} from '../harness.js';
 
 const kStream = 'data: {"a":1}\n\n: a comment\n\ndata: {"b":"x y"}\n\ndata: [DONE]\n\n';
 
-test('events are whole wherever a stream is cut', () => {
+test('events are complete wherever a stream is split', () => {
   for (const size of [1, 2, 7, 15, 16, 17, kStream.length]) {
     const read = eventReader();
     const events = [];
@@ -25,7 +25,7 @@ test('an error in a stream is thrown', () => {
   equal(message, 'no room');
 });
 
-test('questions that are refused side by side ask for one key', async () => {
+test('several refused requests ask for the key only once', async () => {
   const real = window.fetch;
   let enter = null;
   let logins = 0;

@@ -7,12 +7,12 @@ const read = (query) => {
   return session;
 };
 
-test('what is usual does not stand in the address', () => {
+test('default settings are left out of the address', () => {
   equal(queryOf(newSession()), '');
   equal(queryOf({...newSession(), models: [{id: 'toy'}], model: 'toy'}), '');
 });
 
-test('what is worked on stands in the address, and comes back from there', () => {
+test('the current work is written to the address and restored from it', () => {
   const session = {...newSession(), model: 'b', models: [{id: 'a'}, {id: 'b'}], part: 'pair', text: 'One & "two"; 셋\n',
                    frozen: 'x', scored: 'y', clean: 'c', corrupt: 'd', answer: ' key', wrong: '#', carried: 'mlp_out',
                    carry: {part: 'mlp_out.1', from: 3, to: 5}};
@@ -29,22 +29,22 @@ test('what is worked on stands in the address, and comes back from there', () =>
   equal(back.changes.get('mlp.3').by, 0.5);
 });
 
-test('a part that is carried at all tokens has no places', () => {
+test('a part that is carried at all tokens has no positions', () => {
   const session = {...newSession(), carry: {part: '0.1', from: null, to: null}};
   equal(read(queryOf(session)).carry, session.carry);
 });
 
-test('an address says nothing that the page does not know', () => {
+test('unknown values in an address are ignored', () => {
   const session = read('part=lost&changes=0.1:burn,;2.0:off,nonsense,1.1:off&carry=<script>&temperature=99&seed=x');
   equal([session.part, session.carry, session.settings], ['write', null, newSession().settings]);
   equal([...session.changes.keys()], ['1.1']);
 });
 
-test('what others keep in the address stays', () => {
+test('other parameters of the address are kept', () => {
   equal(queryOf({...newSession(), text: 'a'}, 'lang=ko&text=b'), 'lang=ko&text=a');
 });
 
-test('a change is told also when the browser refuses the address', () => {
+test('a change is reported also when the browser refuses the address', () => {
   let told = 0;
   listen(['frozen'], () => { ++told; });
   history.replaceState = () => { throw new DOMException('too many calls', 'SecurityError'); };

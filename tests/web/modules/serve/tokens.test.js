@@ -7,13 +7,13 @@ test('blanks, line ends and bytes can be seen', () => {
   equal(['a b', '\n', '\t', '', 'bytes:\\xe2\\x80'].map(shownToken), ['a·b', '⏎', '⇥', '∅', '⟨E2 80⟩']);
 });
 
-test('a character of several tokens stands at the first of them', () => {
+test('a character of several tokens is shown at the first of them', () => {
   const tokens = named('a', 'bytes:\\xea\\xb3', 'bytes:\\xa0', ' b');
   equal(shownTexts(tokens), ['a', '고', '', ' b'].map((text) => text === '고' ? '\uace0' : text));
   equal(shownTexts(named('a', 'bytes:\\xea'))[1], '\uFFFD', 'what has no end yet:');
 });
 
-test('special tokens are known by their names', () => {
+test('special tokens are recognised by their names', () => {
   const names = ['<|endoftext|>', '<s>', '</s>', '<bos>', '<end_of_turn>', '[INST]', 'a', '<', '<b>', 'a <s>', '[1]'];
   equal(names.filter(isSpecial), names.slice(0, 6));
 });
@@ -25,6 +25,6 @@ test('tokens of an answer have their numbers, probabilities and what else was li
   near([second.probability, second.likely[0].probability], [0.25, 0.5]);
 });
 
-test('probabilities are told as exactly as they can be read', () => {
+test('probabilities are shown with a readable number of digits', () => {
   equal([1, 0.456, 0.0456, 0.00456, 0.0001].map(percent), ['100 %', '46 %', '4.6 %', '0.5 %', '< 0.1 %']);
 });

@@ -1,7 +1,7 @@
 import {kWords} from '../../../../src/serve/page/words.js';
 import {equal, test} from '../harness.js';
 
-test('Korean says all that English says, with the same places to fill', () => {
+test('Korean has all texts of English with the same placeholders', () => {
   equal(Object.keys(kWords.ko).sort(), Object.keys(kWords.en).sort());
   const places = (text) => (text.match(/\{\w+\}/g) ?? []).sort();
   for (const [key, said] of Object.entries(kWords.en)) {

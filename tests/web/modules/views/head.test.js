@@ -17,7 +17,7 @@ function openLines() {
   render();
 }
 
-test('rows in sight have the links that their tokens give', () => {
+test('visible rows have the links of their tokens', () => {
   openSample();
   view.hidden = new Set(['0.0', '0.2']);
   equal(links(0, 2), [[0, 0, 1], [1, 0, 1], [1, 1, 1]]);
@@ -25,7 +25,7 @@ test('rows in sight have the links that their tokens give', () => {
   equal(links(0, 1), [[0, 0, 1], [1, 0, 1]]);
 });
 
-test('a chosen token has its links alone, of all heads that are not hidden', () => {
+test('a chosen token shows only its own links, for all heads that are not hidden', () => {
   openSample();
   view.token = 3;
   equal(links(0, 5), [[3, 1, 2], [3, 2, 1], [3, 3, 0], [3, 3, 1], [3, 3, 2]]);
@@ -50,7 +50,7 @@ test('chips hide heads; a double click leaves one', () => {
   equal([...view.hidden], ['0.0', '0.1']);
 });
 
-test('a click on a token tells its links by head', () => {
+test('a click on a token lists its links by head', () => {
   openLines();
   stage.querySelector('.tokens.left [data-token="2"]').click();
   equal(stage.querySelector('caption').textContent, 'What ·sat at 2 attends to, by head');

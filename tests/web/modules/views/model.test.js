@@ -19,7 +19,7 @@ test('the model view has the thumbnails of both documents', () => {
   equal(document.getElementById('tools').hidden, true);
 });
 
-test('an open head stands beside the text, with its links', () => {
+test('an open head is shown beside the text with its links', () => {
   openModel({...sampleData(), beside: -1}, {open: true, head: '0.1', token: 2});
   equal([stage.querySelectorAll('.heat').length, stage.querySelectorAll('.thumbnails').length],
         [1, 0]);
@@ -38,7 +38,7 @@ test('a click on the map chooses its query', () => {
   equal(view.token, 1);
 });
 
-test('a document without the head says so', () => {
+test('a document without the head shows a note', () => {
   const data = sampleData();
   data.documents[1].layers.pop();
   openModel(data, {open: true, head: '1.1'});

@@ -26,7 +26,7 @@ test('the steps lead from the vectors to the weights', () => {
   near([...keys[2].product], [2, 0], 1e-3);
 });
 
-test('a number has a colour by its sign and an opacity by its size', () => {
+test('the sign of a number sets its colour and its size the opacity', () => {
   const {data} = numberPixels([1, -2, 0], 2);
   equal([3, 7, 11].map((at) => data[at]), [128, 255, 0]);
   equal([data[2] > data[0], data[4] > data[6]], [true, true], 'blue above 0, orange below:');
@@ -41,7 +41,7 @@ test('the table has a row for each key that the query sees', () => {
   equal(stage.querySelector('.difference').textContent.startsWith('at most 0.'), true);
 });
 
-test('a head without vectors says how to get them', () => {
+test('a head without vectors shows how to record them', () => {
   openNeurons('0.1');
   equal(stage.querySelector('.missing').textContent.includes('--neurons'), true);
 });

@@ -23,7 +23,7 @@ test('every head has a thumbnail at its layer and number, with its class', () =>
   equal(buttons[1].getAttribute('aria-label'), 'Layer 0 · Head 1, previous token, score 0.75');
 });
 
-test('the keyboard enters at the current head', () => {
+test('Tab focuses the current head', () => {
   const buttons = openGrid();
   view.head = '1.0';
   markCurrent();
@@ -33,7 +33,7 @@ test('the keyboard enters at the current head', () => {
   equal([document.activeElement === buttons[2], buttons[2].tabIndex], [true, 0]);
 });
 
-test('thumbnails are drawn when they are in sight', async () => {
+test('thumbnails are drawn when they become visible', async () => {
   const [button] = openGrid();
   const canvas = button.querySelector('canvas');
   const isDrawn = () => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)

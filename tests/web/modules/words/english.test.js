@@ -1,7 +1,7 @@
 import {english} from '../../../../src/views/page/words/english.js';
 import {equal, test} from '../harness.js';
 
-test('one is no plural', () => {
+test('one has no plural form', () => {
   equal(english.counts(1, 1, 1), 'Attention of 1 head in 1 layer over 1 token');
   equal(english.counts(0, 2, 3), 'Attention of 0 heads in 2 layers over 3 tokens');
 });

@@ -2,7 +2,7 @@ import {english} from '../../../../src/views/page/words/english.js';
 import {korean} from '../../../../src/views/page/words/korean.js';
 import {equal, test} from '../harness.js';
 
-test('Korean says what English says, with the same values', () => {
+test('Korean has the texts of English with the same values', () => {
   equal(Object.keys(korean).sort(), Object.keys(english).sort());
   for (const [key, said] of Object.entries(english)) {
     equal([typeof korean[key], korean[key].length > 0], [typeof said, true], key);
