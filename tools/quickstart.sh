@@ -25,7 +25,7 @@ say "3/4  A story that the model makes up"
 $headlight generate "$run" --prompt "One day" --temperature 0.5 --seed 2
 
 say "4/4  What its attention heads look at"
-text='One day, Nora lost her red kite. She asked Ben, "Have you seen my red kite?" "No, but I will help you look," said Ben.'
+text='One day, Nora lost her red kite. She looked in the tall grass, but it was not there. "Here it is," said Ben (he was very happy).'
 $headlight attention "$run" --text "$text" --out "$run/attention"
 
 say "Done. Open $run/attention/attention.html in a browser."
