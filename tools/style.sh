@@ -36,7 +36,7 @@ if [ -n "$changed" ]; then
   CXX=clang++ cmake -S . -B build/style -G Ninja -DHEADLIGHT_PRECOMPILED=OFF >/dev/null
   # Only files that this build compiles; tests/consumer, for one, is a project of its own.
   while read -r file; do
-    grep -qF "\"$PWD/$file\"" build/style/compile_commands.json && echo "$file"
+    ! grep -qF "\"$PWD/$file\"" build/style/compile_commands.json || echo "$file"
   done <<<"$changed" | shuf -n "$count" | sort |
     xargs -r -P "$(nproc)" -n 1 clang-tidy -quiet -p build/style 2> >(grep -v 'warnings generated' >&2 || true)
 fi
