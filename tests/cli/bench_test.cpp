@@ -178,7 +178,8 @@ TEST_CASE("bench prints text for people by default", "[cli]") {
 TEST_CASE("bench refuses settings that it cannot measure", "[cli]") {
   CHECK(refusal_of({"trian"}).find("'trian'") != std::string::npos);
   CHECK(refusal_of({"train", "--steps", "0"}).find("--steps") != std::string::npos);
-  CHECK(refusal_of({"generate", "--new_tokens", "9"}).find("block of 8") != std::string::npos);
+  CHECK(refusal_of({"generate", "--new_tokens", "9"}).find("context length, 8") !=
+        std::string::npos);
   CHECK(refusal_of({"attention", "--lengths", "0"}).find("--lengths") != std::string::npos);
   CHECK(refusal_of({"attention", "--lengths", ""}).find("--lengths") != std::string::npos);
   CHECK(

@@ -130,7 +130,7 @@ TEST_CASE("generate warns when the model cannot see the whole prompt", "[cli]") 
   REQUIRE(!result.messages().empty());
   CHECK(result.messages()[0] ==
         "warning: the prompt has 33 tokens, more than the context length of 32: the model reads "
-        "the last 16");
+        "only the last 16");
 }
 
 TEST_CASE("generate refuses options out of range by name", "[cli]") {

@@ -172,7 +172,7 @@ TEST_CASE("a configuration that asks for more than its weights hold takes no mem
   std::string large = config;
   large.replace(config.find(key), key.size(), "\"n_embd\": 1000000,");
   write_bytes(victim.directory() / "config.json", large);
-  check_refused(victim, victim.generate(), "as config.json says");
+  check_refused(victim, victim.generate(), "according to config.json");
 }
 
 TEST_CASE("a configuration of more heads than any model has is refused in half a gigabyte",

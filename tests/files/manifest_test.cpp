@@ -75,7 +75,7 @@ TEST_CASE("verifying names the first file that is missing, resized or changed") 
   }
   SECTION("resized") {
     write_bytes(folder / "a.txt", "abcd");
-    CHECK(verify_error(folder.path()) == a + ": 4 bytes, " + manifest + " says 3");
+    CHECK(verify_error(folder.path()) == a + ": 4 bytes, but " + manifest + " lists 3");
   }
   SECTION("changed") {
     write_bytes(folder / "a.txt", "abd");

@@ -236,7 +236,7 @@ TEST_CASE("shards are read only if they match their manifest", "[io]") {
                  "shard_000000.bin: its ids were made with another tokenizer"));
   fs::resize_file(first, 1000);
   CHECK(contains(error_of([&] { open_token_file(first, ByteTokenizer()); }),
-                 "shard_000000.bin: expected the "));
+                 "shard_000000.bin: expected "));
   fs::remove(folder / "out" / "shard_000000.idx");
   CHECK(contains(error_of([&] { open_token_file(first, ByteTokenizer()); }),
                  "shard_000000.bin: has 500 tokens, "));

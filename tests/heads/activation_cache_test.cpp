@@ -265,7 +265,7 @@ TEST_CASE("invalid cache options are refused in one line", "[activations]") {
   const ActivationContexts contexts(many, kBlock);
   CHECK(contains(
       error_of([&] { cache_activations(model(), contexts, {.points = points({"pattern.0"})}); }),
-      "expected up to 64 sequences, got 65"));
+      "expected at most 64 sequences, got 65"));
   CHECK(error_of([&] {
           cache_activations(model(), contexts, {.points = points({"embed"}), .batch_size = 0});
         }) == "batch_size: expected at least 1, got 0");

@@ -145,7 +145,7 @@ TEST_CASE("an index that is damaged or belongs to another file is refused", "[io
   CHECK(contains(shard.error_with(9, number(2, 8)), "a.idx: version 2 is not supported"));
   CHECK(contains(shard.error_with(17, number(7, 1)), "a.idx: expected ids of type 8 (uint16)"));
   for (const Index count : {Index{0}, Index{3}, Index{-1}, Index{1} << 60}) {
-    CHECK(contains(shard.error_with(18, number(count, 8)), "a.idx: claims "));
+    CHECK(contains(shard.error_with(18, number(count, 8)), "a.idx: is damaged: it lists "));
   }
   CHECK(
       contains(shard.error_with(26, number(2, 8)),

@@ -58,8 +58,10 @@ std::vector<HostileFile> bad_starts() {
     files.push_back({text + " tensors", gguf_start(count, 0) + counts, text + " tensors, at most"});
     files.push_back({text + " keys", gguf_start(0, count) + counts, text + " keys of metadata"});
   }
-  files.push_back({"tensors that are not there", gguf_start(65536, 0), "tensor 0: 8 times 1"});
-  files.push_back({"keys that are not there", gguf_start(0, 65536), "metadata 0: 8 times 1"});
+  files.push_back({"tensors that are not there", gguf_start(65536, 0),
+                   "tensor 0: is damaged or cut off: expected 8 x 1"});
+  files.push_back({"keys that are not there", gguf_start(0, 65536),
+                   "metadata 0: is damaged or cut off: expected 8 x 1"});
   return files;
 }
 
@@ -73,7 +75,8 @@ std::vector<HostileFile> bad_keys() {
       {"no UTF-8", named("a\xFF"), "invalid UTF-8 at byte 1"},
       {"a key twice", gguf_start(0, 2) + uint32_entry("a", 1) + uint32_entry("a", 2),
        "metadata 'a': the key appears twice"},
-      {"keys without values", gguf_start(0, 1) + gguf_text("a"), "metadata 'a': 4 times 1"},
+      {"keys without values", gguf_start(0, 1) + gguf_text("a"),
+       "metadata 'a': is damaged or cut off: expected 4 x 1"},
   };
   for (const std::uint64_t length : {kMost, kMost - 1, kMost - 7, std::uint64_t{1} << 63}) {
     const std::string text = std::to_string(length);
@@ -124,7 +127,7 @@ std::vector<HostileFile> bad_values() {
           std::uint64_t{1} << 62, std::uint64_t{1} << 63, kMost}) {
       const std::string text = std::to_string(count);
       files.push_back({text + " of type " + std::to_string(type),
-                       one_entry(list_entry(type, count)), text + " times"});
+                       one_entry(list_entry(type, count)), "expected " + text + " x "});
     }
   }
   return files;

@@ -417,9 +417,9 @@ TEST_CASE("invalid metadata of a GGUF model is refused with its key") {
         "llama.final_logit_softcapping: 30 is not supported");
   CHECK(error_with("llama.attention.sliding_window", number(4)) ==
         "llama.attention.sliding_window: expected 0 or at least the context of 12, got 4");
-  CHECK(
-      contains(error_with("llama.feed_forward_length", number(1U << 24)),
-               "tensor blk.0.ffn_up.weight: expected shape [16777216, 32], as its metadata says"));
+  CHECK(contains(
+      error_with("llama.feed_forward_length", number(1U << 24)),
+      "tensor blk.0.ffn_up.weight: expected shape [16777216, 32] according to its metadata"));
   CHECK(contains(error_with("llama.attention.head_count", number(1U << 24)),
                  "llama.attention.head_count: "));
   CHECK(error_with("llama.attention.layer_norm_rms_epsilon", 2.0F) ==
