@@ -105,9 +105,6 @@ AddedTokenMatcher::Match AddedTokenMatcher::match_at(std::string_view text,
                                                      std::size_t begin) const {
   const std::string_view rest = text.substr(begin, longest_);
   const auto [first, end] = first_bytes_[first_byte(text.substr(begin))];
-  if (first == end) {
-    return {};
-  }
   const auto next = std::upper_bound(
       tokens_.begin() + static_cast<std::ptrdiff_t>(first),
       tokens_.begin() + static_cast<std::ptrdiff_t>(end), rest,
@@ -132,6 +129,11 @@ std::vector<TextSegment> AddedTokenMatcher::split(std::string_view text, bool re
   std::size_t done = 0;
   std::size_t spaces_end = 0;  // end of the white space after the last rstrip token
   for (std::size_t i = 0; i < text.size();) {
+    const FirstByte& candidates = first_bytes_[static_cast<std::uint8_t>(text[i])];
+    if (candidates.begin == candidates.end) {  // most bytes begin no token
+      ++i;
+      continue;
+    }
     const Match match = match_at(text, i);
     if (match.token == nullptr) {
       ++i;
