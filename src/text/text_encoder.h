@@ -15,12 +15,27 @@ class TextEncoder {
  public:
   // The tokenizer must outlive the encoder. Without `with_special`, names are plain text.
   TextEncoder(const Tokenizer& tokenizer, bool with_special)
-      : tokenizer_(tokenizer), with_special_(with_special) {}
+      : tokenizer_(tokenizer),
+        with_special_(with_special),
+        specials_(with_special ? special_tokens_of(tokenizer) : std::vector<AddedToken>()) {}
 
   // Returns the ids of a text; byte-level BPE uses all threads. Byte-level BPE and byte tokenizers
   // accept any bytes. Other tokenizers throw Error for bytes that are not UTF-8.
   std::vector<std::int32_t> encode(std::string_view text) const {
-    return tokenizer_.encode_bytes(text, {.read_special = with_special_, .parallel = true});
+    if (!with_special_ || tokenizer_.kind() == "bpe") {
+      return tokenizer_.encode_bytes(text, {.read_special = with_special_, .parallel = true});
+    }
+    // Searches with specials_, since other kinds list their special tokens again for every text.
+    std::vector<std::int32_t> ids;
+    for (const TextSegment& segment : specials_.split(text, true)) {
+      if (segment.id >= 0) {
+        ids.push_back(segment.id);
+        continue;
+      }
+      const std::vector<std::int32_t> more = tokenizer_.encode_bytes(segment.text);
+      ids.insert(ids.end(), more.begin(), more.end());
+    }
+    return ids;
   }
   // Returns encode(text) with the first token that Tokenizer::encode_prompt() adds.
   std::vector<std::int32_t> encode_prompt(std::string_view text) const {
@@ -39,6 +54,7 @@ class TextEncoder {
  private:
   const Tokenizer& tokenizer_;
   bool with_special_;
+  AddedTokenMatcher specials_;
 };
 
 }  // namespace headlight
