@@ -1,7 +1,6 @@
-#include <spdlog/fmt/fmt.h>
-
 #include <algorithm>
 
+#include "base/split.h"
 #include "cli/terminal/command_help.h"
 
 // Each script compares the words between the program's name and the cursor with a pattern for each
@@ -56,10 +55,6 @@ end
 complete -c headlight -f
 )";
 
-std::string joined(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(words, " "));
-}
-
 // Returns the first clause of an option's help, up to "; ", " [" or " (", for lists of completions.
 std::string clause_of(const OptionInfo& option) {
   std::size_t end = option.help.size();
@@ -81,7 +76,7 @@ std::string bash_part(const CommandInfo& info, const std::vector<OptionInfo>& op
     const std::string name = "--" + option.name;
     all += name + " ";
     if (!option.choices.empty() || option.is_path) {
-      text += "        " + name + ") words='" + joined(option.choices) + "'" +
+      text += "        " + name + ") words='" + joined(option.choices, " ") + "'" +
               (option.is_path ? " paths=1" : "") + " ;;\n";
     } else if (option.takes != Takes::nothing) {
       none += (none.empty() ? "" : "|") + name;
@@ -90,7 +85,7 @@ std::string bash_part(const CommandInfo& info, const std::vector<OptionInfo>& op
   const bool is_table = options.empty();
   return "    '" + info.name + " '" + (is_table ? "" : "*") + ")\n      case $before in\n" + text +
          (none.empty() ? "" : "        " + none + ") ;;\n") + "        *) options='" + all +
-         "' words='" + joined(info.positional_choices) + "'" +
+         "' words='" + joined(info.positional_choices, " ") + "'" +
          (takes_positional(info) ? " paths=1" : "") + " ;;\n      esac ;;\n";
 }
 
@@ -122,7 +117,7 @@ std::string zsh_spec(const OptionInfo& option) {
     spec += std::string(is_optional ? "::" : ":") + "value:" +
             (option.is_path           ? "_files"
              : option.choices.empty() ? " "
-                                      : "(" + joined(option.choices) + ")");
+                                      : "(" + joined(option.choices, " ") + ")");
   }
   return "      '" + spec + "'\n";
 }
@@ -135,7 +130,7 @@ std::string zsh_part(const CommandInfo& info, const std::vector<OptionInfo>& opt
   if (takes_positional(info)) {
     text += "      '*:argument:_files'\n";
   } else if (!info.positional.empty()) {
-    text += "      '*:argument:(" + joined(info.positional_choices) + ")'\n";
+    text += "      '*:argument:(" + joined(info.positional_choices, " ") + ")'\n";
   }
   return text + "    ) ;;\n";
 }
@@ -152,14 +147,14 @@ std::string fish_part(const CommandInfo& info, const std::vector<OptionInfo>& op
     std::string rest = "-l " + option.name;
     rest += !needs_value ? "" : option.is_path ? " -r" : " -x";
     rest += option.is_path ? " -F" : "";
-    rest += option.choices.empty() ? "" : " -a '" + joined(option.choices) + "'";
+    rest += option.choices.empty() ? "" : " -a '" + joined(option.choices, " ") + "'";
     text +=
         fish_line(info, false, rest + " -d '" + with_backslashes(clause_of(option), "'\\") + "'");
   }
   if (takes_positional(info)) {
     text += fish_line(info, options.empty(), "-F");
   } else if (!info.positional.empty()) {
-    text += fish_line(info, options.empty(), "-a '" + joined(info.positional_choices) + "'");
+    text += fish_line(info, options.empty(), "-a '" + joined(info.positional_choices, " ") + "'");
   }
   return text;
 }
