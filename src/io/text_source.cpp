@@ -191,7 +191,7 @@ std::size_t complete_length(std::string_view text, const TextFormat& format) {
   return length_of_stream(text, format.cut);
 }
 
-// Returns the name of what ends a document, for errors.
+// Returns the mark that ends a document, for errors.
 std::string end_of_document(const DocumentSplitOptions& split) {
   return split.mode == DocumentSplit::line         ? "end of line"
          : split.mode == DocumentSplit::blank_line ? "blank line"

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Index kTogether = 32;  // positions per part
 
-// Adds what the model expected after position `last` of the text.
+// Adds the model's prediction after position `last` of the text.
 void add_prediction(const TokenDistribution& expected, const std::vector<std::int32_t>& text,
                     Index last, const TextScoreOptions& options, TextScores& scores) {
   std::vector<TokenLogProbability> likeliest = expected.likeliest(options.likeliest);

@@ -41,7 +41,7 @@ class CircuitGraph {
   Index head_sender(Index layer) const { return heads_[static_cast<std::size_t>(layer)]; }
   Index mlp_sender(Index layer) const { return head_sender(layer) + model_.heads().count(layer); }
 
-  // Point to change what an MLP reads: ln2 if it has its own norm, otherwise its output, mlp_out.
+  // Point where an MLP is changed: its input ln2 if it has its own norm, else its output mlp_out.
   Point mlp_port() const;
 
  private:

@@ -30,7 +30,7 @@ class AnswerContrast {
 
   // Difference after a text for a Gpt: a scalar, with gradients if they are recorded.
   Tensor after(const Gpt& model, const std::vector<std::int32_t>& text, ForwardHook* hook) const;
-  // The same as a number.
+  // Difference after a text, without gradients.
   double difference(const Gpt& model, const std::vector<std::int32_t>& text,
                     ForwardHook* hook = nullptr) const;
   // Differences [copies] from the hidden states [copies R, C] of a Gpt for batch(text, copies).

@@ -463,7 +463,7 @@ AttributionResult attribute_logit(const Gpt& model, const AttributionTask& task,
   if (model.attached() != nullptr) {
     double own = logits[static_cast<std::size_t>(task.target)];
     own -= task.against ? logits[static_cast<std::size_t>(*task.against)] : 0;
-    // Of an intervention after the last layer: the change that no other part has.
+    // An intervention after the last layer changes the logit without changing another part.
     result.parts.push_back({.name = "ln_f.intervention",
                             .logit = own - (is_stream ? 0 : result.logit),
                             .kind = LogitPartKind::intervention,

@@ -1,7 +1,7 @@
 // Requests to the server.
 import {say} from './words.js';
 
-// What the page does about answers; set by main.js.
+// Actions of the page on answers; set by main.js.
 export const page = {
   login: null,             // asks for the server's key; resolves when the server accepts it
   showWarnings: () => {},  // shows the warnings of the last answer of every path
