@@ -302,9 +302,22 @@ TEST_CASE("lab explains in Korean with aligned columns", "[cli]") {
   CHECK(columns(line_with("4d² + 4d  ")) == columns(line_with("2,362,368  ")));
 }
 
+TEST_CASE("each experiment of the lab has its own options and help", "[cli]") {
+  const std::string help = lab_text({"shapes", "--help"});
+  CHECK(contains(help, "--sequences"));
+  CHECK_FALSE(contains(help, "--iters"));
+  CHECK(lab_text({"--help", "shapes"}) == help);
+  CHECK(contains(lab_text({"heads", "--help"}), "--iters"));
+  CHECK_FALSE(contains(lab_text({"--help"}), "--sequences"));
+  CHECK(contains(lab_text({"--help", "bash"}), "'lab shapes '*"));
+  CHECK(lab_json({"--lang", "ko", "params"})["experiment"] == "params");
+}
+
 TEST_CASE("lab refuses unknown experiments and invalid options in one line", "[cli]") {
   check_lab_refuses({"scalling"}, {"scalling", "did you mean 'scaling'"});
-  check_lab_refuses({"scaling", "masks"}, {"expected one", "2"});
+  check_lab_refuses({"scaling", "masks"}, {"unexpected argument 'masks'"});
+  check_lab_refuses({"masks", "--text", "a"}, {"--text", "'masks'", "'shapes' has one"});
+  check_lab_refuses({"params", "--iters", "3"}, {"--iters", "'params' has no such option"});
   check_lab_refuses({"scaling", "--lang", "fr"}, {"--lang", "en or ko", "fr"});
   check_lab_refuses({"heads", "--iters", "-1"}, {"--iters", "-1"});
   const ScratchFolder folder;
