@@ -11,6 +11,7 @@
 #include "cli/terminal/result_files.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/io/npz.h"
 #include "views/report/json_output.h"
 #include "views/report/terminal_text.h"
 
@@ -31,7 +32,8 @@ constexpr const char* kLabDetails =
 
 constexpr const char* kExperimentDetails =
     "JSON keys: experiment, seed, full, values{...} by experiment, claims[{id, holds, text}]. "
-    "--out DIR writes the same object as results.json, and the figures as SVG.";
+    "--out DIR writes the same object as results.json, the figures as SVG, and with attention and "
+    "shapes all arrays as .npz.";
 
 std::vector<std::string> experiment_names() {
   return transformed(lab::kExperiments,
@@ -116,6 +118,10 @@ std::vector<std::string> write_results(const std::filesystem::path& directory, c
   for (const auto& [name, svg] : report.figures()) {
     files.push_back((directory / name).string());
     write_file(files.back(), svg);
+  }
+  for (const auto& [name, tensors] : report.arrays()) {
+    files.push_back((directory / name).string());
+    write_npz(files.back(), tensors);
   }
   files.push_back((directory / "results.json").string());
   write_file(files.back(), results + "\n");

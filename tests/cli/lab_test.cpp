@@ -42,18 +42,18 @@ std::vector<double> twice(std::vector<double> values) {
 
 }  // namespace
 
-TEST_CASE("lab alone lists all ten experiments in both languages", "[cli]") {
+TEST_CASE("lab alone lists all eleven experiments in both languages", "[cli]") {
   const std::string english = lab_text({});
   const std::string korean = lab_text({"--lang", "ko"});
-  CHECK(std::count(english.begin(), english.end(), '\n') == 10);
-  for (const char* name : {"scaling", "masks", "worked-example", "shapes", "norms", "pre-post-ln",
+  CHECK(std::count(english.begin(), english.end(), '\n') == 11);
+  for (const char* name : {"scaling", "masks", "worked-example", "attention", "shapes", "norms", "pre-post-ln",
                            "heads", "single-vs-multi", "induction", "params"}) {
     CHECK(contains(english, name));
     CHECK(contains(korean, name));
   }
   CHECK(contains(english, "Every number of a small attention layer"));
   CHECK(contains(korean, "모든 숫자를 한 단계씩"));
-  CHECK(lab_json({})["experiments"].size() == 10);
+  CHECK(lab_json({})["experiments"].size() == 11);
 }
 
 TEST_CASE("lab worked-example computes the numbers that the notes print", "[cli]") {
@@ -129,22 +129,21 @@ TEST_CASE("lab shapes prints the shapes of the notes' padded batch at every step
     shapes.push_back(step["shape"]);
   }
   const std::vector<Index> wide{10, 20, 512};
-  CHECK(shapes == std::vector<std::vector<Index>>{{10, 20},
-                                                  wide,
-                                                  wide,
-                                                  wide,
-                                                  wide,
-                                                  {10, 20, 8, 64},
-                                                  {10, 8, 20, 64},
-                                                  {10, 8, 20, 20},
-                                                  {10, 8, 20, 20},
-                                                  {10, 8, 20, 64},
-                                                  {10, 20, 8, 64},
-                                                  wide,
-                                                  wide});
+  const std::vector<Index> split{10, 8, 20, 64};
+  const std::vector<Index> square{10, 8, 20, 20};
+  const std::vector<Index> joined{10, 20, 8, 64};
+  CHECK(shapes == std::vector<std::vector<Index>>{wide, wide, wide, wide, joined, split,
+                                                  {10, 8, 64, 20}, square, square, square, split,
+                                                  joined, joined, wide, wide});
+  CHECK(values["steps"][5]["strides"] == Json({10240, 64, 512, 1}));
+  CHECK(values["steps"][5]["contiguous"] == false);
+  CHECK(values["steps"][11]["strides"] == Json({10240, 64, 1280, 1}));
+  CHECK(values["steps"][11]["contiguous"] == false);
+  CHECK(values["steps"][12]["contiguous"] == true);
+  CHECK(values["mask"]["hidden"].size() == 200);
   CHECK(values["pads"][0]["weight_on_each_pad"].get<double>() == Approx(0.05).margin(0.005));
   CHECK(values["pads"][1]["weight_on_pads"] == 0);
-  check_claims(results, {"pads_attract_attention", "pad_rows_are_equal"});
+  check_claims(results, {"pads_attract_attention", "pad_rows_are_equal", "steps_equal_module"});
 }
 
 TEST_CASE("lab norms computes the numbers that the notes print for both norms", "[cli]") {

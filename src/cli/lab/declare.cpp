@@ -59,7 +59,7 @@ void declare_shapes(Options& options) {
                   "word"),
        "512", "8")
       .value("pad_id", "Id of <pad>", "0")
-      .value("mask", "Hide pads, later tokens, or both: none, padding, causal or both", "padding");
+      .choice("mask", "Hide pads, later tokens or both", kChoiceNames<MaskKind>, "padding");
   options.paths({"file", "sequences", "tokenizer"});
 }
 

@@ -25,6 +25,9 @@ struct Settings {
   }
 };
 
+// Masks of `lab shapes`.
+enum class MaskKind { none, padding, causal, both };
+
 struct Experiment {
   std::string_view name;  // of its text, too
   // Runs the experiment and adds its results to the report.
@@ -61,6 +64,7 @@ inline constexpr Experiment kExperiments[]{
     {"scaling", run_scaling, declare_scaling, "--d_k 8,64,512"},
     {"masks", run_masks, declare_masks, "--tokens I,love,deep,learning --keep \"1,1,1,0\""},
     {"worked-example", run_worked_example, declare_worked_example, "--input my.json"},
+    {"attention", run_attention, declare_attention, "--tokens I,love,deep,learning --causal"},
     {"shapes", run_shapes, declare_shapes, "--text \"I love you\" --text \"Hi\" --mask padding"},
     {"norms", run_norms, declare_norms, "--x \"1,2,3;1,1,1\""},
     {"pre-post-ln", run_pre_post_ln, declare_training, "--full"},
@@ -70,3 +74,14 @@ inline constexpr Experiment kExperiments[]{
     {"params", run_params, declare_params, "--width 64 --heads 8"}};
 
 }  // namespace headlight::cli::lab
+
+namespace headlight {
+
+template <>
+inline constexpr auto kChoices<cli::lab::MaskKind> =
+    std::to_array<Choice<cli::lab::MaskKind>>({{"none", cli::lab::MaskKind::none},
+                                               {"padding", cli::lab::MaskKind::padding},
+                                               {"causal", cli::lab::MaskKind::causal},
+                                               {"both", cli::lab::MaskKind::both}});
+
+}  // namespace headlight
