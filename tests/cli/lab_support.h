@@ -35,6 +35,16 @@ inline nlohmann::json claims_of(const nlohmann::json& results) {
   return claims;
 }
 
+// Text of a claim; empty if there is none.
+inline std::string claim_text(const nlohmann::json& results, const std::string& id) {
+  for (const nlohmann::json& claim : results["claims"]) {
+    if (claim["id"] == id) {
+      return claim["text"];
+    }
+  }
+  return "";
+}
+
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

@@ -46,8 +46,8 @@ TEST_CASE("lab alone lists all eleven experiments in both languages", "[cli]") {
   const std::string english = lab_text({});
   const std::string korean = lab_text({"--lang", "ko"});
   CHECK(std::count(english.begin(), english.end(), '\n') == 11);
-  for (const char* name : {"scaling", "masks", "worked-example", "attention", "shapes", "norms", "pre-post-ln",
-                           "heads", "single-vs-multi", "induction", "params"}) {
+  for (const char* name : {"scaling", "masks", "worked-example", "attention", "shapes", "norms",
+                           "pre-post-ln", "heads", "single-vs-multi", "induction", "params"}) {
     CHECK(contains(english, name));
     CHECK(contains(korean, name));
   }
@@ -132,9 +132,21 @@ TEST_CASE("lab shapes prints the shapes of the notes' padded batch at every step
   const std::vector<Index> split{10, 8, 20, 64};
   const std::vector<Index> square{10, 8, 20, 20};
   const std::vector<Index> joined{10, 20, 8, 64};
-  CHECK(shapes == std::vector<std::vector<Index>>{wide, wide, wide, wide, joined, split,
-                                                  {10, 8, 64, 20}, square, square, square, split,
-                                                  joined, joined, wide, wide});
+  CHECK(shapes == std::vector<std::vector<Index>>{wide,
+                                                  wide,
+                                                  wide,
+                                                  wide,
+                                                  joined,
+                                                  split,
+                                                  {10, 8, 64, 20},
+                                                  square,
+                                                  square,
+                                                  square,
+                                                  split,
+                                                  joined,
+                                                  joined,
+                                                  wide,
+                                                  wide});
   CHECK(values["steps"][5]["strides"] == Json({10240, 64, 512, 1}));
   CHECK(values["steps"][5]["contiguous"] == false);
   CHECK(values["steps"][11]["strides"] == Json({10240, 64, 1280, 1}));
@@ -234,51 +246,67 @@ TEST_CASE("lab pre-post-ln finds post-LN gradients that grow towards the output"
 }
 
 TEST_CASE("lab heads sweeps the number of heads at equal parameters", "[cli][experiment]") {
-  const Json results = lab_json({"heads", "--iters", "350"});
-  const Json& sweep = results["values"]["sweep"];
-  REQUIRE(sweep.size() == 7);
-  CHECK(sweep[0]["distance"].is_null());
-  for (std::size_t i = 0; i < sweep.size(); ++i) {
-    CHECK(sweep[i]["heads"] == Index{1} << i);
-    CHECK(sweep[i]["head_width"] == 64 >> i);
-    CHECK(sweep[i]["parameters"] == sweep[0]["parameters"]);
-    CHECK(sweep[i]["losses"].size() == 3);
-    CHECK((i == 0 || (sweep[i]["distance"] > 0 && sweep[i]["distance"] < 1)));
+  const Json results = lab_json({"heads", "--iters", "350", "--heads", "64,1,4"});
+  for (const char* task : {"lookup", "copy"}) {
+    INFO(task);
+    const Json& sweep = results["values"][task];
+    REQUIRE(sweep.size() == 3);
+    CHECK(sweep[0]["distance"].is_null());
+    for (std::size_t i = 0; i < sweep.size(); ++i) {
+      CHECK(sweep[i]["heads"] == Index{1} << (2 * i + (i == 2 ? 2 : 0)));
+      CHECK(sweep[i]["head_width"].get<Index>() * sweep[i]["heads"].get<Index>() == 64);
+      CHECK(sweep[i]["parameters"] == sweep[0]["parameters"]);
+      CHECK(sweep[i]["losses"].size() == 3);
+      CHECK((i == 0 || (sweep[i]["distance"] > 0 && sweep[i]["distance"] < 1)));
+    }
   }
-  check_claims(results, {"too_few_heads", "many_heads_repeat"});
+  check_claims(results, {"lookup_too_few_heads", "lookup_too_many_heads", "copy_too_few_heads",
+                         "many_heads_repeat"});
 }
 
 TEST_CASE("lab single-vs-multi reaches a lower loss with many heads than with one",
           "[cli][experiment]") {
-  const Json results = lab_json({"single-vs-multi", "--iters", "400"});
-  const Json& models = results["values"]["models"];
-  REQUIRE(models.size() == 2);
-  CHECK(models[0]["parameters"] == models[1]["parameters"]);
-  CHECK(models[0]["ablated"].size() == 1);
-  CHECK(models[1]["ablated"].size() == 8);
-  CHECK(models[1]["loss"].get<double>() < models[0]["loss"].get<double>());
-  check_claims(results, {"many_heads_learn_more", "a_lost_head_is_survived"});
+  const Json results = lab_json({"single-vs-multi", "--iters", "1500", "--starts", "2"});
+  const Json& pairs = results["values"]["pairs"];
+  REQUIRE(pairs.size() == 2);
+  for (const Json& pair : pairs) {
+    CHECK(pair["one"]["parameters"] == pair["many"]["parameters"]);
+    CHECK(pair["one"]["ablated"].size() == 1);
+    CHECK(pair["many"]["ablated"].size() == 8);
+    CHECK(pair["many"]["alone"].size() == 8);
+    CHECK(pair["many"]["loss"].get<double>() < pair["one"]["loss"].get<double>());
+    CHECK(std::abs(pair["many"]["error_correlation"].get<double>()) < 1);
+  }
+  const Json& last = results["values"]["by_step"].back();
+  CHECK(last["step"] == 1500);
+  CHECK(last["one"]["mean"].get<double>() ==
+        Approx((pairs[0]["one"]["loss"].get<double>() + pairs[1]["one"]["loss"].get<double>()) / 2)
+            .epsilon(1e-4));
+  CHECK(contains(claim_text(results, "many_heads_learn_more"),
+                 "held in " + std::to_string(last["held"].get<Index>()) + " of 2 starts"));
+  check_claims(results, {"equal_parameters", "whole_beats_mean"});
 }
 
 TEST_CASE("lab writes its figures and the results that it prints as JSON", "[cli]") {
   const ScratchFolder folder;
   const std::string out = folder.at("new/results");
-  const Json printed = lab_json({"heads", "--iters", "2", "--out", out});
+  const Json printed = lab_json({"heads", "--iters", "2", "--heads", "1,4", "--out", out});
   CHECK(Json::parse(file_contents(out + "/results.json")) == printed);
   CHECK(printed["experiment"] == "heads");
   CHECK(printed["values"]["starts"] == 3);
-  CHECK(claims_of(printed)["too_few_heads"] == false);
-  CHECK(contains(printed["claims"][0]["text"], "The difference is clear in 0/3 starts"));
-  CHECK(contains(file_contents(out + "/loss.svg"), "</svg>"));
-  CHECK(contains(file_contents(out + "/distance.svg"), "</svg>"));
+  CHECK(claims_of(printed)["lookup_too_few_heads"] == false);
+  CHECK(contains(printed["claims"][0]["text"], "The difference is clear in 0/3 starts only"));
+  for (const char* file : {"lookup_loss", "lookup_distance", "copy_loss", "copy_distance"}) {
+    CHECK(contains(file_contents(out + "/" + file + ".svg"), "</svg>"));
+  }
   const std::string text = lab_text({"scaling", "--out", out});
-  CHECK(contains(text, "wrote " + out + "/d_k_512.svg"));
+  CHECK(contains(text, "wrote " + out + "/weights.svg"));
 }
 
 TEST_CASE("lab gives the same numbers whatever the number of threads", "[cli]") {
-  const Json one = lab_json({"single-vs-multi", "--iters", "3", "--threads", "1"});
-  CHECK(one == lab_json({"single_vs_multi", "--iters", "3", "--threads", "2"}));
-  CHECK(one != lab_json({"single-vs-multi", "--iters", "3", "--seed", "5"}));
+  const Json one = lab_json({"single-vs-multi", "--iters", "3", "--starts", "1", "--threads", "1"});
+  CHECK(one == lab_json({"single_vs_multi", "--iters", "3", "--starts", "1", "--threads", "2"}));
+  CHECK(one != lab_json({"single-vs-multi", "--iters", "3", "--starts", "1", "--seed", "5"}));
 }
 
 TEST_CASE("lab explains in Korean with aligned columns", "[cli]") {

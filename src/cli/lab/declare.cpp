@@ -82,7 +82,7 @@ void declare_heads(Options& options) {
 
 void declare_single_vs_multi(Options& options) {
   declare_training(options);
-  options.value("starts", "Train this number of pairs of models, each from its own seed", "1");
+  options.value("starts", "Train this number of pairs of models, each from its own seed", "5");
 }
 
 void declare_induction(Options& options) {

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "cli/lab/lab.h"
+#include "cli/lab/lookup_task.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/training.h"
 #include "headlight/heads/redundancy.h"
@@ -10,10 +12,11 @@
 namespace headlight::cli::lab {
 namespace {
 
-constexpr Index kWidth = kTaskWidth;
+constexpr Index kWidestSweep = 512;  // C; keeps trainings short
 
 struct Point {
   Index heads = 0;
+  Index head_width = 0;
   Index parameters = 0;
   double loss = 0;      // mean over starts
   double distance = 0;  // mean over starts; NaN for a single head
@@ -22,7 +25,7 @@ struct Point {
 
   Json json() const {
     return {
-        {"heads", heads},           {"head_width", kWidth / heads},
+        {"heads", heads},           {"head_width", head_width},
         {"parameters", parameters}, {"loss", loss},
         {"losses", losses},         {"distance", std::isfinite(distance) ? Json(distance) : Json()},
         {"distances", distances}};
@@ -37,35 +40,46 @@ double mean_distance(const Gpt& model, const std::vector<std::vector<std::int32_
          static_cast<double>(heads * (heads - 1));
 }
 
-// Trains from `starts` initial weights. Returns the means.
-Point train_with(Index heads, Index iterations, Index starts, const Settings& settings,
-                 const CopyTask& task) {
-  Point point{.heads = heads};
-  for (Index start = 0; start < starts; ++start) {
-    TrainConfig config = lab_training(settings, iterations, 3e-3, 1, heads);
-    config.seed += start;
-    const std::unique_ptr<Gpt> model = make_model(config);
-    const Curve curve = train(*model, task, config, 1);
-    point.parameters = model->parameter_count();
-    point.losses.push_back(curve.last());
-    point.distances.push_back(mean_distance(*model, task.sample));
-    point.loss += point.losses.back() / static_cast<double>(starts);
-    point.distance += point.distances.back() / static_cast<double>(starts);
+struct Outcome {
+  std::unique_ptr<Gpt> model;
+  double loss = 0;
+};
+
+// A task with its trainings, all of one width.
+struct Sweep {
+  const char* name;  // of its values, section and figure
+  Index width = 0;
+  Index starts = 0;
+  std::vector<Index> heads = {};
+  std::function<Outcome(Index heads, std::uint64_t start)> train = {};
+  std::vector<std::vector<std::int32_t>> sample = {};  // sequences for the distance of heads
+};
+
+// Trains from several initial weights. Computes the means.
+Point train_with(Index heads, const Sweep& sweep) {
+  Point point{.heads = heads, .head_width = sweep.width / heads};
+  for (Index start = 0; start < sweep.starts; ++start) {
+    const Outcome outcome = sweep.train(heads, static_cast<std::uint64_t>(start));
+    point.parameters = outcome.model->parameter_count();
+    point.losses.push_back(outcome.loss);
+    point.distances.push_back(mean_distance(*outcome.model, sweep.sample));
+    point.loss += point.losses.back() / static_cast<double>(sweep.starts);
+    point.distance += point.distances.back() / static_cast<double>(sweep.starts);
   }
   return point;
 }
 
-void show_sweep(const std::vector<Point>& points, Report& report) {
+void show_sweep(const Sweep& sweep, const std::vector<Point>& points, Report& report) {
   Json rows = Json::array();
   std::vector<Bar> losses;
-  PlotSeries loss;
+  PlotSeries loss{.name = report.entry("loss.svg", "mean")};
   PlotSeries distance;
   for (const Point& point : points) {
     Json row = point.json();
-    report.values()["sweep"].push_back(row);
+    report.values()[sweep.name].push_back(row);
     row["lowest"] = std::ranges::min(point.losses);
     row["highest"] = std::ranges::max(point.losses);
-    row["is_guideline"] = kWidth / point.heads >= 32;
+    row["is_guideline"] = point.head_width >= 32;
     rows.push_back(row);
     losses.push_back(
         {report.entry("words", "heads") + " " + std::to_string(point.heads), point.loss});
@@ -74,9 +88,31 @@ void show_sweep(const std::vector<Point>& points, Report& report) {
     distance.y.push_back(point.distance);
   }
   distance.x = loss.x;
-  report.section("sweep", {{"sweep", rows}, {"bars", bars(losses, 4)}});
-  draw_curves({.file = "loss.svg", .series = {loss}, .points = true}, report);
-  draw_curves({.file = "distance.svg", .series = {distance}, .points = true}, report);
+  std::vector<PlotSeries> curves;
+  for (std::size_t start = 0; start < points.front().losses.size(); ++start) {
+    curves.push_back({.x = loss.x, .faint = true});
+    for (const Point& point : points) {
+      curves.back().y.push_back(point.losses[start]);
+    }
+  }
+  curves.push_back(loss);
+  report.section(sweep.name, {{"sweep", rows}, {"bars", bars(losses, 4)}});
+  const std::string task = report.entry("words", sweep.name);
+  const Json shown{{"width", sweep.width}, {"task", task}};
+  draw_curves({.file = concat_text(sweep.name, "_loss.svg"),
+               .series = curves,
+               .points = true,
+               .words = "loss.svg",
+               .shown = shown},
+              report);
+  if (points.size() > 1 || points.front().heads > 1) {
+    draw_curves({.file = concat_text(sweep.name, "_distance.svg"),
+                 .series = {distance},
+                 .points = true,
+                 .words = "distance.svg",
+                 .shown = shown},
+                report);
+  }
 }
 
 // Number of starts that show a finding. It holds if most starts show it: one may be chance.
@@ -107,41 +143,119 @@ const Point& best_of(std::span<const Point> points) {
   return *std::ranges::min_element(points, {}, &Point::loss);
 }
 
-void claim_findings(const std::vector<Point>& points, Report& report) {
-  // Each end of the sweep is compared with the best of the others, never with itself.
-  const Point& one = points.front();
+// Compares each end of the sweep with the best of the others, never with itself.
+void claim_ends(const Sweep& sweep, const std::vector<Point>& points, Report& report) {
+  const std::string task = report.entry("words", sweep.name);
+  const Point& fewest = points.front();
   const Point& above = best_of(std::span(points).subspan(1));
-  const Count few = count_starts(one.losses, above.losses, is_worse);
-  report.claim("too_few_heads", few.is_most(),
-               {{"one", one.json()}, {"best", above.json()}, {"clear", few.text()}});
+  const Count few = count_starts(fewest.losses, above.losses, is_worse);
+  report.claim(
+      concat_text(sweep.name, "_too_few_heads"), few.is_most(),
+      {{"fewest", fewest.json()}, {"best", above.json()}, {"clear", few.text()}, {"task", task}},
+      "too_few_heads");
   const Point& most = points.back();
   const Point& below = best_of(std::span(points).first(points.size() - 1));
   const Count many = count_starts(most.losses, below.losses, is_worse);
-  report.claim("too_many_heads", many.is_most(),
-               {{"most", most.json()}, {"best", below.json()}, {"clear", many.text()}});
-  const Point& four = points[2];
-  const Count alike = count_starts(most.distances, four.distances, is_closer);
+  report.claim(
+      concat_text(sweep.name, "_too_many_heads"), many.is_most(),
+      {{"most", most.json()}, {"best", below.json()}, {"clear", many.text()}, {"task", task}},
+      "too_many_heads");
+}
+
+// Claims of the copy task about repetition, and of the lookup task about the guideline.
+void claim_repetition(const std::vector<Point>& points, Report& report) {
+  const auto several =
+      std::ranges::find_if(points, [](const Point& one) { return one.heads >= 4; });
+  if (several == points.end() || several->heads == points.back().heads) {
+    return;
+  }
+  const Point& most = points.back();
+  const Count alike = count_starts(most.distances, several->distances, is_closer);
   report.claim("many_heads_repeat", alike.is_most(),
-               {{"most", most.json()}, {"four", four.json()}, {"closer", alike.text()}});
-  const Point& best = best_of(points);
-  report.claim("guideline_width_is_best", kWidth / best.heads >= 32, {{"best", best.json()}});
+               {{"most", most.json()}, {"several", several->json()}, {"closer", alike.text()}});
+}
+
+std::vector<Point> run_sweep(const Sweep& sweep, Report& report) {
+  std::vector<Point> points;
+  for (const Index heads : sweep.heads) {
+    points.push_back(train_with(heads, sweep));
+  }
+  show_sweep(sweep, points, report);
+  return points;
+}
+
+Sweep copy_sweep(const Sweep& common, const CopyTask& task, Index steps, const Settings& settings) {
+  Sweep sweep = common;
+  sweep.name = "copy";
+  sweep.sample = task.sample;
+  sweep.train = [&settings, &task, steps, width = common.width](Index heads, std::uint64_t start) {
+    TrainConfig config = lab_training(settings, steps, 3e-3, 1, heads);
+    config.n_embd = width;
+    config.seed += static_cast<Index>(start);
+    Outcome outcome{make_model(config)};
+    outcome.loss = train(*outcome.model, task, config, 1).last();
+    return outcome;
+  };
+  return sweep;
+}
+
+Sweep lookup_sweep(const Sweep& common, const LookupTask& task, Index steps,
+                   const Settings& settings) {
+  Sweep sweep = common;
+  sweep.name = "lookup";
+  sweep.sample = task.sample();
+  sweep.train = [&settings, &task, steps, width = common.width](Index heads, std::uint64_t start) {
+    Outcome outcome{task.make_model(width, heads, settings.seed + start)};
+    outcome.loss = task.train(*outcome.model, steps, settings.seed + start);
+    return outcome;
+  };
+  return sweep;
+}
+
+// Numbers of heads to compare, rising: --heads, else powers of two that divide the width.
+std::vector<Index> heads_to_compare(const Options& options, Index width) {
+  std::vector<Index> heads = options.integers("heads");
+  if (!options.given("heads")) {
+    std::erase_if(heads, [&](Index one) { return width % one != 0; });
+  }
+  std::ranges::sort(heads);
+  heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
+  for (const Index one : heads) {
+    require(one >= 1 && width % one == 0, "--heads: expected divisors of the width ", width,
+            ", got ", one);
+  }
+  require(heads.size() > 1, "--heads: expected at least two numbers of heads to compare, got ",
+          heads.size());
+  return heads;
 }
 
 }  // namespace
 
 void run_heads(const Settings& settings, Report& report) {
-  const Index iterations = settings.updates(600, 2000);
-  const Index starts = settings.full ? 5 : 3;
-  report.values() = {{"updates", iterations}, {"starts", starts}};
-  report.section("introduction");
-  const CopyTask task = make_copy_task(4096, settings.seed);
-  std::vector<Point> points;
-  for (Index heads = 1; heads <= kWidth; heads *= 2) {
-    points.push_back(train_with(heads, iterations, starts, settings, task));
-  }
-  show_sweep(points, report);
+  const Index width = count_option(settings.options, "width", 2, kWidestSweep);
+  const Sweep common{.name = "",
+                     .width = width,
+                     .starts = settings.full ? 5 : 3,
+                     .heads = heads_to_compare(settings.options, width)};
+  const Index copy_steps = settings.updates(600, 2000);
+  const Index lookup_steps = settings.updates(400, 1500);
+  report.values() = {{"width", width},
+                     {"starts", common.starts},
+                     {"copy_steps", copy_steps},
+                     {"lookup_steps", lookup_steps}};
+  report.section("introduction", {{"facts", kFacts}, {"reads", kReads}, {"questions", kQuestions}});
+  const LookupTask lookup_task(settings.seed);
+  const Sweep lookup = lookup_sweep(common, lookup_task, lookup_steps, settings);
+  const std::vector<Point> lookup_points = run_sweep(lookup, report);
+  const CopyTask copy_task = make_copy_task(4096, settings.seed);
+  const Sweep copy = copy_sweep(common, copy_task, copy_steps, settings);
+  const std::vector<Point> copy_points = run_sweep(copy, report);
   report.section("known_models");
-  claim_findings(points, report);
+  claim_ends(lookup, lookup_points, report);
+  claim_ends(copy, copy_points, report);
+  claim_repetition(copy_points, report);
+  const Point& best = best_of(lookup_points);
+  report.claim("guideline_width_is_best", best.head_width >= 32, {{"best", best.json()}});
 }
 
 }  // namespace headlight::cli::lab

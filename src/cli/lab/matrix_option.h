@@ -7,11 +7,11 @@
 
 namespace headlight::cli::lab {
 
-// Returns the matrix that an option gives as "1,2,3;4,5,6" or "[[1,2,3],[4,5,6]]": [R, K] float64.
-// Throws Error naming the option unless all rows have the same number of finite numbers, and for
-// more than kMostCells cells.
-Tensor matrix_option(const Options& options, const std::string& name);
-
 inline constexpr Index kMostCells = 4096;
+
+// Returns the matrix that an option gives as "1,2,3;4,5,6" or "[[1,2,3],[4,5,6]]": [R, K] float64.
+// Throws Error naming the option unless all rows have the same number of numbers up to 1e100, and
+// for more than kMostCells cells.
+Tensor matrix_option(const Options& options, const std::string& name);
 
 }  // namespace headlight::cli::lab

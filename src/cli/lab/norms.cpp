@@ -1,6 +1,6 @@
-
 #include "base/split.h"
 #include "cli/lab/lab.h"
+#include "cli/lab/matrix_option.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/tensor_text.h"
 #include "headlight/ops/elementwise.h"
@@ -14,21 +14,51 @@ namespace {
 
 Tensor matrix(std::initializer_list<double> values) { return Tensor::from(values, {2, 3}); }
 
-Tensor gain() { return Tensor::ones({3}, DType::float64); }
-Tensor shift() { return Tensor::zeros({3}, DType::float64); }
-
-struct BothNorms {
-  Tensor layer;
-  Tensor batch;
-  RunningStatistics running{Tensor::zeros({3}, DType::float64), Tensor::ones({3}, DType::float64)};
+// x [R, K] with the gain and the shift [K] of both norms.
+struct Given {
+  Tensor x;
+  Tensor gamma;
+  Tensor beta;
 };
 
-BothNorms normalized(const Tensor& x) {
-  BothNorms result;
-  result.layer = layer_norm(x, gain(), shift());
-  result.batch = batch_norm(x, gain(), shift(), result.running);
+// Returns gamma or beta: the option, else `fallback` for every feature.
+Tensor per_feature(const Options& options, const std::string& name, double fallback,
+                   Index features) {
+  if (!options.given(name)) {
+    return Tensor::ones({features}, DType::float64) * fallback;
+  }
+  const Tensor row = matrix_option(options, name);
+  require(row.size(0) == 1 && row.size(1) == features, "--", name, ": expected ", features,
+          " numbers, one for each column of x, got ", row.numel());
+  return reshape(row, {features});
+}
+
+Given read_input(const Options& options) {
+  Given given;
+  given.x = options.given("x") ? matrix_option(options, "x") : matrix({1, 2, 3, 1, 1, 1});
+  require(given.x.size(0) > 1,
+          "--x: expected at least 2 rows, because BatchNorm normalises each column, got 1");
+  given.gamma = per_feature(options, "gamma", 1, given.x.size(1));
+  given.beta = per_feature(options, "beta", 0, given.x.size(1));
+  return given;
+}
+
+struct BothNorms {
+  Tensor layer = {};
+  Tensor batch = {};
+  RunningStatistics running = {};
+};
+
+BothNorms normalized(const Tensor& x, const Tensor& gamma, const Tensor& beta) {
+  const Index features = x.size(1);
+  BothNorms result{.running = {Tensor::zeros({features}, DType::float64),
+                               Tensor::ones({features}, DType::float64)}};
+  result.layer = layer_norm(x, gamma, beta);
+  result.batch = batch_norm(x, gamma, beta, result.running);
   return result;
 }
+
+BothNorms normalized(const Given& given) { return normalized(given.x, given.gamma, given.beta); }
 
 std::string list_of(const Tensor& x) {
   return joined(transformed(x.to_vector(), [](double value) { return fixed_number(value, 4); }),
@@ -36,41 +66,51 @@ std::string list_of(const Tensor& x) {
 }
 
 // Measures one norm, over `axis`. Returns the means and deviations as text.
-Json measure(const char* name, const Tensor& x, const Tensor& output, Index axis, Report& report) {
+Json measure(const char* name, const Given& given, const Tensor& plain, const Tensor& output,
+             Index axis, Report& report) {
   const ReduceOptions over{.axes = {axis}, .keepdim = true};
-  const Tensor means = mean(x, over);
-  const Tensor deviations = sqrt(var(x, over, 0));
-  const Tensor by_hand = div(sub(x, means), deviations + 1e-7);
+  const Tensor means = mean(given.x, over);
+  const Tensor biased = sqrt(var(given.x, over, 0));
+  const bool has_unbiased = given.x.size(axis) > 1;
+  const Tensor unbiased = has_unbiased ? sqrt(var(given.x, over, 1)) : Tensor();
+  const Tensor by_hand = div(sub(given.x, means), biased + 1e-7);
   report.values()[name] = {{"mean", means.to_vector()},
-                           {"std", deviations.to_vector()},
+                           {"std", biased.to_vector()},
+                           {"unbiased_std", has_unbiased ? Json(unbiased.to_vector()) : Json()},
+                           {"normalized", plain.to_vector()},
                            {"output", output.to_vector()},
-                           {"distance_by_hand", largest_difference(output, by_hand)}};
+                           {"distance_by_hand", largest_difference(plain, by_hand)}};
   return {{concat_text(name, "_means"), list_of(means)},
-          {concat_text(name, "_deviations"), list_of(deviations)}};
+          {concat_text(name, "_deviations"), list_of(biased)},
+          {concat_text(name, "_unbiased"), has_unbiased ? list_of(unbiased) : "-"}};
 }
 
 void draw(const std::string& file, const Tensor& x, Report& report) {
-  draw_matrix(file, {.rows = {"0", "1"}, .columns = {"0", "1", "2"}, .values = x.to_vector()},
+  const auto numbers = [](Index count) {
+    std::vector<std::string> names;
+    for (Index i = 0; i < count; ++i) {
+      names.push_back(std::to_string(i));
+    }
+    return names;
+  };
+  draw_matrix(file,
+              {.rows = numbers(x.size(0)), .columns = numbers(x.size(1)), .values = x.to_vector()},
               report);
 }
 
-}  // namespace
+// The same first sample in another batch: [7, -2, 0] below the default, else the other rows
+// negated and moved by 7.
+Given in_other_batch(const Given& given, bool is_own) {
+  Given other = given;
+  other.x = is_own
+                ? concat({slice(given.x, 0, 0, 1), -slice(given.x, 0, 1, given.x.size(0)) + 7}, 0)
+                : matrix({1, 2, 3, 7, -2, 0});
+  return other;
+}
 
-void run_norms(const Settings& /*settings*/, Report& report) {
-  report.section("introduction");
-  const Tensor x = matrix({1, 2, 3, 1, 1, 1});
-  BothNorms norms = normalized(x);
-  Json moments = measure("layer", x, norms.layer, 1, report);
-  moments.update(measure("batch", x, norms.batch, 0, report));
-  report.section("moments", moments);
-  report.section("both", {{"input_text", tensor_text("input", x)},
-                          {"layer_text", tensor_text("LayerNorm", norms.layer)},
-                          {"batch_text", tensor_text("BatchNorm", norms.batch)}});
-  draw("input.svg", x, report);
-  draw("layer_norm.svg", norms.layer, report);
-  draw("batch_norm.svg", norms.batch, report);
-
-  const BothNorms other = normalized(matrix({1, 2, 3, 7, -2, 0}));
+void compare_batches(const Given& given, const BothNorms& norms, bool is_own, Report& report) {
+  const Given changed = in_other_batch(given, is_own);
+  const BothNorms other = normalized(changed);
   const auto change_of_first_row = [](const Tensor& a, const Tensor& b) {
     return largest_difference(slice(a, 0, 0, 1), slice(b, 0, 0, 1));
   };
@@ -78,12 +118,45 @@ void run_norms(const Settings& /*settings*/, Report& report) {
   const double batch = change_of_first_row(norms.batch, other.batch);
   report.values()["layer"]["change_in_other_batch"] = layer;
   report.values()["batch"]["change_in_other_batch"] = batch;
-  const Tensor fallback = batch_norm(x, gain(), shift(), norms.running, {.training = false});
+  RunningStatistics running = norms.running;
+  const Tensor fallback =
+      batch_norm(given.x, given.gamma, given.beta, running, {.training = false});
   report.values()["batch"]["output_outside_training"] = fallback.to_vector();
-  report.section("other_batch", {{"layer_text", tensor_text("LayerNorm", other.layer)},
+  report.section("other_batch", {{"input_text", tensor_text("input", changed.x)},
+                                 {"layer_text", tensor_text("LayerNorm", other.layer)},
                                  {"batch_text", tensor_text("BatchNorm", other.batch)},
                                  {"fallback", tensor_text("BatchNorm.eval()", fallback)}});
   report.claim("layer_norm_ignores_the_batch", layer == 0 && batch > 0);
+}
+
+}  // namespace
+
+void run_norms(const Settings& settings, Report& report) {
+  const bool is_own = settings.options.given("x");
+  const Given given = read_input(settings.options);
+  report.values() = {{"x", given.x.to_vector()},
+                     {"gamma", given.gamma.to_vector()},
+                     {"beta", given.beta.to_vector()}};
+  report.section("introduction", {{"gamma_text", tensor_text("gamma", given.gamma)},
+                                  {"beta_text", tensor_text("beta", given.beta)}});
+  const BothNorms plain = normalized(given.x, Tensor(), Tensor());
+  const BothNorms norms = normalized(given);
+  Json moments = measure("layer", given, plain.layer, norms.layer, 1, report);
+  moments.update(measure("batch", given, plain.batch, norms.batch, 0, report));
+  report.section("moments", moments);
+  report.section("both", {{"input_text", tensor_text("input", given.x)},
+                          {"layer_plain", tensor_text("x_hat (LayerNorm)", plain.layer)},
+                          {"batch_plain", tensor_text("x_hat (BatchNorm)", plain.batch)},
+                          {"layer_text", tensor_text("LayerNorm", norms.layer)},
+                          {"batch_text", tensor_text("BatchNorm", norms.batch)}});
+  if (!is_own) {
+    report.section("constant");
+  }
+  report.section("by_hand");
+  draw("input.svg", given.x, report);
+  draw("layer_norm.svg", norms.layer, report);
+  draw("batch_norm.svg", norms.batch, report);
+  compare_batches(given, norms, is_own, report);
 }
 
 }  // namespace headlight::cli::lab

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"
@@ -23,6 +24,19 @@ Json count_layer(Index width, Index heads) {
           {"separate", MultiHeadAttention({.width = width, .heads = heads}).parameter_count()},
           {"without_biases",
            counted({.width = width, .plan = {.heads = heads}, .bias = false, .zeros = true})}};
+}
+
+constexpr Index kWidest = 4096;  // C; its layers take 256 MiB each
+
+// The layer of --width and --heads; none without them.
+std::optional<Json> own_layer(const Options& options) {
+  if (!options.given("width") && !options.given("heads")) {
+    return {};
+  }
+  const Index width = options.given("width") ? count_option(options, "width", 1, kWidest) : 64;
+  const Index heads = options.given("heads") ? count_option(options, "heads", 1, kWidest) : 1;
+  require(width % heads == 0, "--heads: expected a divisor of the width ", width, ", got ", heads);
+  return count_layer(width, heads);
 }
 
 // Counts layers of width 64 by heads, and wider layers with heads of width 64.
@@ -69,15 +83,25 @@ Json count_models() {
 
 }  // namespace
 
-void run_params(const Settings& /*settings*/, Report& report) {
+void run_params(const Settings& settings, Report& report) {
+  const std::optional<Json> own = own_layer(settings.options);
   report.section("introduction");
-  const Json counts = all_counts();
+  const Json standard = all_counts();
+  Json counts = standard;
+  if (own) {
+    const Index width = (*own)["width"].integer();
+    Json shown = *own;
+    shown.update({{"square", width * width}, {"biases", 4 * width}});
+    report.section("own", shown);
+    report.values()["own"] = *own;
+    counts.push_back(*own);  // the last row
+  }
   report.values()["layers"] = counts;
   const Json layers = transformed(counts, [](Json count) {
     count["head_width"] = count["width"].integer() / count["heads"].integer();
     return count;
   });
-  report.section("layers", {{"layers", layers}, {"bars", draw(counts, report)}});
+  report.section("layers", {{"layers", layers}, {"bars", draw(standard, report)}});
   const Json models = count_models();
   report.values()["models"] = models;
   report.section("models", {{"models", transformed(models, [](Json model) {

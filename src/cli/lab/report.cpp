@@ -26,9 +26,10 @@ std::string Report::entry(std::string_view section, std::string_view name,
   return prose_.entry(section, name, with_values(shown));
 }
 
-void Report::claim(std::string_view id, bool holds, const Json& shown) {
-  claims_.push_back(
-      {{"id", id}, {"holds", holds}, {"text", entry(id, holds ? "yes" : "no", shown)}});
+void Report::claim(std::string_view id, bool holds, const Json& shown, std::string_view words) {
+  claims_.push_back({{"id", id},
+                     {"holds", holds},
+                     {"text", entry(words.empty() ? id : words, holds ? "yes" : "no", shown)}});
 }
 
 std::string Report::text() const {

@@ -34,8 +34,10 @@ class Report {
   void figure(const std::string& file, std::string svg) { figures_[file] = std::move(svg); }
   // Adds an .npz file for --out.
   void arrays(const std::string& file, NamedTensors tensors) { arrays_[file] = std::move(tensors); }
-  // Adds a statement and whether this run confirms it. Section `id` holds its text, "yes" or "no".
-  void claim(std::string_view id, bool holds, const Json& shown = Json::object());
+  // Adds a statement and whether this run confirms it. Section `words`, or `id` if it is empty,
+  // holds its text, "yes" or "no".
+  void claim(std::string_view id, bool holds, const Json& shown = Json::object(),
+             std::string_view words = "");
 
   // All measurements, under names that the experiment chooses.
   Json& values() { return values_; }

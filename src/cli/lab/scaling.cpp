@@ -17,6 +17,9 @@ namespace {
 
 constexpr Index kTokens = 4;
 constexpr std::size_t kBins = 20;
+constexpr std::size_t kMostWidths = 8;
+constexpr Index kWidest = 4096;
+constexpr Index kMostNumbers = Index{1} << 24;  // of all queries; bounds the memory
 
 struct Distribution {
   Json measured;                  // a row of "cases"
@@ -93,7 +96,7 @@ std::string chart_of(const Distribution& distribution, double highest) {
                      .high = highest});
 }
 
-// Draws the pairs without and with scaling. Returns them as charts.
+// Draws the pairs without and with scaling, one panel for each d_k. Returns them as charts.
 std::string draw(const std::vector<Distribution>& all, Report& report) {
   const std::string without = report.entry("words", "without");
   const std::string with = report.entry("words", "with");
@@ -101,19 +104,21 @@ std::string draw(const std::vector<Distribution>& all, Report& report) {
                            return std::ranges::max(one.histogram);
                          }));
   std::string charts;
+  std::vector<LinePlot> panels;
   for (std::size_t i = 0; i < all.size(); i += 2) {
     const std::string d_k = std::to_string(all[i].measured["d_k"].integer());
     const std::string name = "d_k = " + d_k;
     charts +=
         (i > 0 ? "\n" : "") + side_by_side({{name + ", " + without, chart_of(all[i], highest)},
                                             {name + ", " + with, chart_of(all[i + 1], highest)}});
-    draw_curves(
-        {.file = "d_k_" + d_k + ".svg",
+    panels.push_back(
+        {.title = report.entry("weights.svg", "title", {{"name", name}}),
+         .x_label = report.entry("weights.svg", "x"),
+         .y_label = report.entry("weights.svg", "y"),
          .series = {outline(without, all[i].histogram), outline(with, all[i + 1].histogram)},
-         .words = "weights.svg",
-         .shown = {{"name", name}}},
-        report);
+         .y_from_zero = true});
   }
+  report.figure("weights.svg", line_panels_svg(panels, true));
   return charts;
 }
 
@@ -135,14 +140,30 @@ void claim_findings(const std::vector<Distribution>& all, Report& report) {
                shown);
 }
 
+// Widths of --d_k, rising.
+std::vector<Index> widths_of(const Options& options) {
+  std::vector<Index> widths = options.integers("d_k");
+  std::ranges::sort(widths);
+  widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
+  require(widths.size() > 1 && widths.size() <= kMostWidths, "--d_k: expected 2 to ", kMostWidths,
+          " different widths, got ", widths.size());
+  for (const Index d_k : widths) {
+    require(d_k >= 1 && d_k <= kWidest, "--d_k: expected widths from 1 to ", kWidest, ", got ",
+            d_k);
+  }
+  return widths;
+}
+
 }  // namespace
 
 void run_scaling(const Settings& settings, Report& report) {
-  const Index draws = settings.full ? 8192 : 1024;
+  const std::vector<Index> widths = widths_of(settings.options);
+  const Index draws =
+      std::min<Index>(settings.full ? 8192 : 1024, kMostNumbers / (kTokens * widths.back()));
   report.values()["draws"] = draws;
   report.section("introduction");
   std::vector<Distribution> all;
-  for (const Index d_k : {8, 64, 512}) {
+  for (const Index d_k : widths) {
     for (const bool scaled : {false, true}) {
       all.push_back(measure(d_k, scaled, draws, settings.seed));
       report.values()["cases"].push_back(all.back().measured);

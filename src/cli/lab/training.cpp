@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "cli/lab/pictures.h"
 #include "headlight/autograd/autograd.h"
@@ -61,6 +62,39 @@ double held_out_loss(const Gpt& model, const CopyTask& task) {
   return model.loss(task.held_out).item();
 }
 
+// Trains while `continues` is true for the curve so far, which has a value every `stride` steps.
+Curve train_while(Gpt& model, const CopyTask& task, const TrainConfig& config, Index stride,
+                  bool (*continues)(const Curve& curve)) {
+  Trainer trainer(config, model, task.training);
+  Curve curve{.updates = {0}, .loss = {held_out_loss(model, task)}};
+  try {
+    for (Index i = 1; i <= config.max_iters; ++i) {
+      trainer.step();
+      if (i % stride == 0 || i == config.max_iters) {
+        curve.updates.push_back(static_cast<double>(i));
+        curve.loss.push_back(held_out_loss(model, task));
+        if (!continues(curve)) {
+          break;
+        }
+      }
+    }
+  } catch (const Error&) {  // the trainer throws if the loss is not finite
+    curve.diverged = true;
+  }
+  return curve;
+}
+
+bool is_settled(const Curve& curve) {
+  const double early = curve.updates.back() - 1500;
+  double before = std::numeric_limits<double>::infinity();
+  double lowest = before;
+  for (std::size_t i = 0; i < curve.loss.size(); ++i) {
+    lowest = std::min(lowest, curve.loss[i]);
+    before = curve.updates[i] <= early ? lowest : before;
+  }
+  return curve.last() < 0.005 || (early > 0 && lowest > 0.98 * before);
+}
+
 }  // namespace
 
 CopyTask make_copy_task(Index sequences_to_learn, std::uint64_t seed) {
@@ -100,22 +134,19 @@ std::unique_ptr<Gpt> make_model(const TrainConfig& config) {
                                static_cast<std::uint64_t>(config.seed));
 }
 
+double Curve::at(double step) const {
+  const auto after = std::ranges::upper_bound(updates, step);
+  return loss[static_cast<std::size_t>(after - updates.begin()) - 1];
+}
+
 Curve train(Gpt& model, const CopyTask& task, const TrainConfig& config, Index points) {
-  Trainer trainer(config, model, task.training);
-  Curve curve{.updates = {0}, .loss = {held_out_loss(model, task)}};
   const Index stride = std::max<Index>(1, config.max_iters / points);
-  try {
-    for (Index i = 1; i <= config.max_iters; ++i) {
-      trainer.step();
-      if (i % stride == 0 || i == config.max_iters) {
-        curve.updates.push_back(static_cast<double>(i));
-        curve.loss.push_back(held_out_loss(model, task));
-      }
-    }
-  } catch (const Error&) {  // the trainer throws if the loss is not finite
-    curve.diverged = true;
-  }
-  return curve;
+  return train_while(model, task, config, stride, [](const Curve&) { return true; });
+}
+
+Curve train_until_settled(Gpt& model, const CopyTask& task, const TrainConfig& config) {
+  return train_while(model, task, config, 50,
+                     [](const Curve& curve) { return !is_settled(curve); });
 }
 
 PlotSeries series_of(const std::string& name, const Curve& curve) {
