@@ -25,7 +25,7 @@ HeadScoreOptions quick() {
   return options;
 }
 
-const ScoredHead& head_of(const HeadScores& scores, const std::string& name) {
+const ScoredHead& head_of(const HeadScores& scores, std::string_view name) {
   for (const ScoredHead& head : scores.heads) {
     if (head_name(head.head) == name) {
       return head;

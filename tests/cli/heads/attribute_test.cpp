@@ -136,7 +136,7 @@ TEST_CASE("attribute writes a page with every way to split a logit and names the
     CHECK(texts[0].first == "part");
     REQUIRE(texts[0].second.size() == report["parts"].size());
     for (std::size_t i = 0; i < texts[0].second.size(); ++i) {
-      CHECK(texts[0].second[i] == report["parts"][i]["part"]);
+      CHECK(report["parts"][i]["part"].get<std::string>() == texts[0].second[i]);
     }
   }
 }
