@@ -40,9 +40,6 @@ class CausalSelfAttention : public Module {
   const AttentionPlan& plan() const { return plan_; }
 
  private:
-  // Returns each head's contribution to the output, [N, H, C], from the heads' outputs z [N, H, D],
-  // without the bias of c_proj.
-  Tensor results(const Tensor& z) const;
   Tensor parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
                        ForwardHook* hook) const;
   Tensor queries_and_keys_turned(const Tensor& qkv, const std::vector<Index>& offsets,

@@ -2,7 +2,7 @@
 #include "base/split.h"
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"
-#include "cli/lab/tensor_text.h"
+#include "cli/lab/tensors.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/normalization.h"
@@ -63,9 +63,9 @@ void run_norms(const Settings& /*settings*/, Report& report) {
   Json moments = measure("layer", x, norms.layer, 1, report);
   moments.update(measure("batch", x, norms.batch, 0, report));
   report.section("moments", moments);
-  report.section("both", {{"input_text", tensor_text("input", x)},
-                          {"layer_text", tensor_text("LayerNorm", norms.layer)},
-                          {"batch_text", tensor_text("BatchNorm", norms.batch)}});
+  report.section("both", {{"input_text", named_tensor_text("input", x)},
+                          {"layer_text", named_tensor_text("LayerNorm", norms.layer)},
+                          {"batch_text", named_tensor_text("BatchNorm", norms.batch)}});
   draw("input.svg", x, report);
   draw("layer_norm.svg", norms.layer, report);
   draw("batch_norm.svg", norms.batch, report);
@@ -80,9 +80,9 @@ void run_norms(const Settings& /*settings*/, Report& report) {
   report.values()["batch"]["change_in_other_batch"] = batch;
   const Tensor fallback = batch_norm(x, gain(), shift(), norms.running, {.training = false});
   report.values()["batch"]["output_outside_training"] = fallback.to_vector();
-  report.section("other_batch", {{"layer_text", tensor_text("LayerNorm", other.layer)},
-                                 {"batch_text", tensor_text("BatchNorm", other.batch)},
-                                 {"fallback", tensor_text("BatchNorm.eval()", fallback)}});
+  report.section("other_batch", {{"layer_text", named_tensor_text("LayerNorm", other.layer)},
+                                 {"batch_text", named_tensor_text("BatchNorm", other.batch)},
+                                 {"fallback", named_tensor_text("BatchNorm.eval()", fallback)}});
   report.claim("layer_norm_ignores_the_batch", layer == 0 && batch > 0);
 }
 

@@ -6,7 +6,7 @@
 
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"
-#include "cli/lab/tensor_text.h"
+#include "cli/lab/tensors.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/batch.h"
 #include "headlight/nn/layers.h"
@@ -163,7 +163,7 @@ void show_batch(const PaddedBatch& batch, Report& report) {
 
 // The first sequence's values.
 std::string first_of(const char* name, const Tensor& x) {
-  return tensor_text(name, reshape(slice(x, 0, 0, 1), {x.size(-2), x.size(-1)}));
+  return named_tensor_text(name, reshape(slice(x, 0, 0, 1), {x.size(-2), x.size(-1)}));
 }
 
 // Draws the first head of sequence 1. Returns its rows of real tokens and one pad.

@@ -4,7 +4,7 @@
 
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"
-#include "cli/lab/tensor_text.h"
+#include "cli/lab/tensors.h"
 #include "headlight/ops/attention.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
@@ -37,7 +37,7 @@ class Steps {
 
   // Keeps only the text.
   Tensor show(const std::string& name, const Tensor& tensor) {
-    texts_[name] = tensor_text(name, tensor, scientific_);
+    texts_[name] = named_tensor_text(name, tensor, scientific_);
     return tensor;
   }
 
