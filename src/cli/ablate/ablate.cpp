@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iostream>
 #include <limits>
+#include <utility>
 
 #include "base/transformed.h"
 #include "cli/ablate/parts.h"
@@ -191,8 +192,12 @@ TokenDataset read_data(const Options& options, const LoadedModel& loaded) {
   if (!gives_text(options)) {
     return read_model_data(options, loaded);
   }
-  TokenDataset data =
-      whole_sequences(stream_dataset(text_tokens(options, "text", *loaded.tokenizer)), loaded);
+  TokenDataset data = stream_dataset(text_tokens(options, "text", *loaded.tokenizer));
+  if (options.given("ids")) {
+    data.documents = !loaded.model->config().causal;  // read whole, without more tokens
+  } else {
+    data = whole_sequences(std::move(data), loaded);
+  }
   require(has_targets(data), options.given("ids") ? "--ids" : "--text",
           ": expected at least two tokens, got ", data.token_count);
   return data;

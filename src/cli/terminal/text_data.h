@@ -53,7 +53,7 @@ void add_window_option(Options& options);
 // Value of --bos; auto for commands without it.
 BeginToken begin_option(const Options& options);
 // Loads a model with a context length of at most --window. Time and memory grow with its square,
-// and longer contexts show little more about a head. Accepts any attention, also bidirectional.
+// and longer contexts show little more about a head. Throws Error for a model that is not accepted.
 LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options,
                                 Attention attention = Attention::causal);
 

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 8> kEndNames{kEndOfTextName, "</s>",     
                                                     "<eos>",        "<|im_end|>", "<|eot_id|>",
                                                     "[EOS]",        "<|end|>"};
 
-constexpr std::uint64_t kLongestWord = 10000;  // characters; the time grows with the square
+constexpr std::uint64_t kLongestWord = 1000;  // characters; the time grows with the square
 
 // Builds the PipelineParts of a tokenizer.json, key by key.
 class PipelineReader {

@@ -69,6 +69,8 @@ TEST_CASE("commands for heads read a bidirectional model with its first and last
   const Json ablation =
       report_of({"ablate", given.bert, "--data", given.text, "--documents", "line"});
   CHECK(ablation["tokens"] == 2);
+  CHECK(report_of({"ablate", given.bert, "--text", "the cat"})["tokens"] == 1);
+  CHECK(report_of({"ablate", given.bert, "--ids", "5,6,7"})["tokens"] == 1);
 }
 
 TEST_CASE("lens and patch of a bidirectional model read the mask token in texts", "[cli]") {
