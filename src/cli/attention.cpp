@@ -24,7 +24,8 @@ constexpr const char* kAttentionDetails =
     "Runs the model once over a text and writes its attention patterns.\n\n"
     "  attention.npz    blocks.0.attn.hook_pattern, blocks.1. ...: float32 [B, H, T, T],\n"
     "                   the weight of key s for query t in head h and document b. Rows\n"
-    "                   sum to 1, and weights of later tokens are 0.\n"
+    "                   sum to 1; weights of later tokens are 0 unless the model is\n"
+    "                   bidirectional (BERT), whose [CLS] and [SEP] are kept.\n"
     "                   blocks.0.attn.heads ... (int32 [H]): the numbers of the heads.\n"
     "                   With --neurons also hook_q and hook_k [B, T, H, D], or\n"
     "                   hook_rot_q and hook_rot_k if the model rotates or normalises\n"
@@ -222,7 +223,7 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
     return options.given("compare_text") ? static_cast<Index>(documents.size()) - 1 : -1;
   }
   const std::string path = options.text("compare");
-  const LoadedModel other = load_windowed_model(path, options);
+  const LoadedModel other = load_windowed_model(path, options, Attention::any);
   recording.heads = heads_option(options, other.model->heads());
   const bool alike = title_of(path) == title_of(options.positional());
   for (AttentionMaps& maps : documents) {
@@ -318,7 +319,7 @@ void attention_command(const Options& options) {
   }
   wanted.page.page_files = page_files_option(options);
   const std::vector<std::string> texts = read_documents(options);
-  const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
   recording.heads = heads_option(options, loaded.model->heads());
   intervene(options, loaded);
   warn_about_special_names(texts, *loaded.tokenizer, "text");

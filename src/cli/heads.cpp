@@ -30,7 +30,11 @@ constexpr const char* kIntroduction =
     "--text and --data, all scores are measured on repeated random tokens.\n\n"
     "'induction' is always measured on repeated random tokens. 'copying' and 'k_composition' "
     "come from the weight matrices alone, without norms, biases and MLPs. mul.* and abs.* are "
-    "the numbers of TransformerLens's head_detector on the text.\n";
+    "the numbers of TransformerLens's head_detector on the text.\n\n"
+    "Bidirectional models (BERT) need a text. Queries then see both sides: entropy, spread, "
+    "mean_distance (to either side), confidence and sparsity are over all keys. Scores that "
+    "have a meaning only with a causal mask are null: offset_share, induction, copying, "
+    "k_composition, near, phrase, every score ending in _ahead, and the detector.\n";
 
 constexpr const char* kEvidence =
     "A verdict is settled if the 95 % interval of its score ('by' in the table) is on one side "
@@ -138,7 +142,9 @@ struct HeadsText {
   std::vector<SequencePairs> annotations;
 };
 
-HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index window) {
+HeadsText read_text(const Options& options, const LoadedModel& loaded) {
+  const Tokenizer& tokenizer = *loaded.tokenizer;
+  const Index window = loaded.model->block_size();
   const bool of_text = gives_text(options);
   require(!of_text || !options.given("data"), "expected either --text or --data");
   if (of_text) {
@@ -154,8 +160,11 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index wi
   const std::int32_t window_begin = data.window_begin;
   const DocumentEnds ends = document_ends(tokenizer, begin_option(options));
   const bool has_begin = of_documents ? ends.begin.has_value() : window_begin >= 0;
+  if (!loaded.model->config().causal && !options.given("annotations")) {
+    return {token_ids(whole_sequences(std::move(data), loaded)), {}};
+  }
   HeadsText text{token_ids(std::move(data)), {}};
-  if (of_documents) {
+  if (of_documents && loaded.model->config().causal) {
     for (std::vector<std::int32_t>& sequence : text.sequences) {
       sequence.pop_back();  // the model predicts the end token but never reads it
     }
@@ -213,9 +222,14 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
           "--cluster_below: expected a distance from 0 to 1, got ", redundancy.threshold);
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
   report.random_tokens = !gives_text(options) && !options.given("data");
+  if (!loaded.model->config().causal) {
+    require(!report.random_tokens, "--text: expected a text, or --data: repeated random tokens ",
+            "measure causal models only");
+    scoring.repeats.sequences = 0;
+  }
   HeadsText text = report.random_tokens
                        ? HeadsText{repeated_sequences(scoring.repeats, loaded.model->config()), {}}
-                       : read_text(options, *loaded.tokenizer, loaded.model->block_size());
+                       : read_text(options, loaded);
   scoring.annotations = std::move(text.annotations);
   scoring.progress = progress_bar("scoring heads");
   report.scores = score_heads(*loaded.model, text.sequences, scoring);
@@ -275,7 +289,7 @@ void heads_command(const Options& options) {
   parse_columns(options.given("columns") ? options.text("columns") : "head");
   chosen_heads(options, {});
   const HeadScoreOptions scoring = score_options(options);
-  const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
   intervene(options, loaded);
   const HeadsReport report = make_report(options, scoring, loaded);
   if (!scoring.processes->leads()) {

@@ -15,6 +15,7 @@ struct SequenceFacts {
   std::vector<Index> earlier_equal;  // [T] last earlier position of the same token; -1: none
   Index repeat_begin = 0;            // first token of the second copy, for repeated random tokens
   SequencePairs pairs;
+  bool causal = true;  // false: queries also see later keys
 
   Index length() const { return static_cast<Index>(tokens.size()); }
 };
@@ -32,12 +33,15 @@ class HeadMap {
 
   const SequenceFacts& facts() const { return facts_; }
   Index length() const { return facts_.length(); }
-  // Weights of a query, [T]; 0 for keys after the query.
+  // Number of keys that a query sees: those up to its own, or all.
+  Index keys(Index query) const { return facts_.causal ? query + 1 : length(); }
+  // Weights of a query, [T]; 0 for keys that it does not see.
   const float* row(Index query) const { return weights_ + query * length(); }
   double weight(Index query, Index key) const { return row(query)[key]; }
   // Weight on the keys begin ... end - 1.
   double span_weight(Index query, Index begin, Index end) const;
-  // Sums over keys; `below` counts weights of less than kSmallPart of a uniform weight.
+  // Sums over keys, with distances to both sides; `below` counts weights of less than kSmallPart of
+  // a uniform weight.
   const kernels::WeightRowSums& sums(Index query) const {
     if (sums_.empty()) {
       measure();

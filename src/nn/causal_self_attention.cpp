@@ -148,6 +148,7 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
                                 .key_heads = plan_.key_heads,
                                 .key_ends = plan_.key_ends,
                                 .window = plan_.window,
+                                .causal = plan_.causal,
                                 .offsets = offsets,
                                 .scale = plan_.scale,
                                 .dropout = dropout_of(context),
@@ -202,7 +203,7 @@ Tensor CausalSelfAttention::attend_openly(const Tensor& qkv, const std::vector<I
     };
     const AttentionResult result =
         scaled_dot_product_attention(part(0), keys, values,
-                                     {.causal = true,
+                                     {.causal = plan_.causal,
                                       .window = plan_.window,
                                       .enable_gqa = plan_.key_heads < plan_.heads,
                                       .scale = plan_.scale,

@@ -132,12 +132,15 @@ std::string Tokenizer::token_label(std::int32_t id) const {
 }
 
 std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text) const {
-  return with_begin_token(encode(text));
+  return with_prompt_ends(encode(text));
 }
 
-std::vector<std::int32_t> Tokenizer::with_begin_token(std::vector<std::int32_t> ids) const {
+std::vector<std::int32_t> Tokenizer::with_prompt_ends(std::vector<std::int32_t> ids) const {
   if (prepends_begin_token_) {
     ids.insert(ids.begin(), begin_of_text());
+    if (closing_token_) {
+      ids.push_back(*closing_token_);
+    }
   }
   return ids;
 }

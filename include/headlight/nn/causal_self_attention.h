@@ -18,7 +18,8 @@ struct CausalSelfAttentionOptions {
   bool zeros = false;  // as in LinearOptions
 };
 
-// The attention of a Block: each token attends to itself and the tokens before it in its sequence.
+// The attention of a Block: each token attends to itself and the tokens before it in its sequence,
+// or to all of them if the plan is not causal.
 // MultiHeadAttention is the general module, with any queries, keys, values and masks.
 //
 // Parameters, as in GPT-2: c_attn (rows: query, key, value, each head-major) and c_proj; with

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "heads/layer_maps.h"
 #include "heads/scores/detector.h"
@@ -34,6 +35,9 @@ GroupSums empty_sums(ScoreSource source, std::size_t groups) {
 void add_scores(const HeadMap& map, std::size_t group, GroupSums& sums) {
   for (std::size_t score = 0; score < sums.size(); ++score) {
     if (!sums[score].empty()) {
+      if (score_definitions()[score].needs_causal && !map.facts().causal) {
+        continue;
+      }
       const DocumentSum sum = score_definitions()[score].measure(map);
       sums[score][group].sum += sum.sum;
       sums[score][group].weight += sum.weight;
@@ -122,7 +126,7 @@ class ScoreSums {
  private:
   void add_map(const HeadMap& map, std::size_t group, HeadSums& head) const {
     add_scores(map, group, head.scores);
-    if (options_.source != ScoreSource::text || map.length() < 2) {
+    if (options_.source != ScoreSource::text || map.length() < 2 || !map.facts().causal) {
       return;
     }
     for (Index query = 1; query < map.length(); ++query) {
@@ -169,8 +173,8 @@ class EvenScores {
     std::vector<float> weights(length * length);
     for (std::size_t query = 0; query < length; ++query) {
       const auto row = weights.begin() + static_cast<std::ptrdiff_t>(query * length);
-      std::fill(row, row + static_cast<std::ptrdiff_t>(query) + 1,
-                1.0F / static_cast<float>(query + 1));
+      const std::size_t keys = facts.causal ? query + 1 : length;
+      std::fill(row, row + static_cast<std::ptrdiff_t>(keys), 1.0F / static_cast<float>(keys));
     }
     add_scores(HeadMap(weights.data(), facts), 0, sums_);
   }
@@ -196,6 +200,7 @@ class HeadScoring {
         options_(options),
         processes_(options.processes == nullptr ? alone() : *options.processes),
         layout_(heads_of(model)),
+        causal_(is_causal(model)),
         heads_(options.heads.or_all(layout_)),
         pieces_(cut_sequences(sequences, model.block_size(), options.max_tokens)) {
     for (const SequencePiece& piece : pieces_) {
@@ -211,9 +216,12 @@ class HeadScoring {
       result.heads.back().scores.resize(score_list().size());
     }
     measure_text(result);
-    measure_repeats(result);
+    result.causal = causal_;
+    if (causal_) {
+      measure_repeats(result);
+    }
     const auto* gpt = dynamic_cast<const Gpt*>(&model_);
-    if (gpt != nullptr && options_.weight_scores) {
+    if (gpt != nullptr && causal_ && options_.weight_scores) {
       measure_weights(*gpt, result);
     }
     for (ScoredHead& head : result.heads) {
@@ -298,6 +306,7 @@ class HeadScoring {
   SequenceFacts facts_of(const SequencePiece& piece) const {
     const auto begin = sequences_[piece.sequence].begin() + piece.begin;
     SequenceFacts facts = sequence_facts({begin, begin + piece.length});
+    facts.causal = causal_;
     if (!options_.annotations.empty()) {
       facts.pairs = pairs_within(options_.annotations[piece.sequence], piece);
     }
@@ -384,10 +393,14 @@ class HeadScoring {
           std::max_element(own.offsets.begin(), own.offsets.end()) - own.offsets.begin();
       const auto best = static_cast<std::size_t>(head.best_offset);
       const double share = head.offset_share[best];
-      head.scores[score_index("offset_share")] = {{share, share, share}, queries[best], false};
+      head.scores[score_index("offset_share")] = {
+          {share, share, share}, causal_ ? queries[best] : 0, false};
       DetectorNumbers detector = own.detector;
       for (double& number : detector) {
         number *= own.detected > 0 ? 1 / own.detected : 0;
+      }
+      if (!causal_) {
+        detector.fill(std::numeric_limits<double>::quiet_NaN());
       }
       head.mul = {detector[0], detector[1], detector[2]};
       head.abs = {detector[3], detector[4], detector[5]};
@@ -420,6 +433,7 @@ class HeadScoring {
   const HeadScoreOptions& options_;
   Processes& processes_;
   HeadLayout layout_;
+  bool causal_;
   HeadSet heads_;
   std::vector<SequencePiece> pieces_;
   Index tokens_ = 0;

@@ -1,6 +1,7 @@
 #include "heads/scores/score_definitions.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "headlight/base/nearest_name.h"
@@ -125,7 +126,7 @@ DocumentSum phrase(const HeadMap& map) {
 
 DocumentSum spread(const HeadMap& map) {
   return over_queries(map, 1, [&](Index query) {
-    return map.sums(query).entropy / std::log(static_cast<double>(query + 1));
+    return map.sums(query).entropy / std::log(static_cast<double>(map.keys(query)));
   });
 }
 
@@ -137,7 +138,7 @@ DocumentSum near(const HeadMap& map) {
 
 DocumentSum sparsity(const HeadMap& map) {
   return over_queries(map, 1, [&](Index query) {
-    return static_cast<double>(map.sums(query).below) / static_cast<double>(query + 1);
+    return static_cast<double>(map.sums(query).below) / static_cast<double>(map.keys(query));
   });
 }
 
@@ -149,14 +150,18 @@ ScoreDefinition make_score(std::string_view group, std::string_view name, std::s
   return {{name, title, group, meaning, low, high, usual, korean_title}, source, measure};
 }
 
-}  // namespace
+// Scores that also have a meaning if queries see later keys.
+constexpr std::array<std::string_view, 14> kOfBothSides{
+    "previous_token", "second_previous", "first_token", "same_token", "duplicate_token",
+    "quote",          "bracket",         "agreement",   "name",       "entropy",
+    "spread",         "mean_distance",   "confidence",  "sparsity"};
 
-const std::vector<ScoreDefinition>& score_definitions() {
+std::vector<ScoreDefinition> make_definitions() {
   constexpr std::string_view kPositional = "positional";
   constexpr std::string_view kContent = "content";
   constexpr std::string_view kStructure = "structure";
   constexpr std::string_view kShape = "shape";
-  static const std::vector<ScoreDefinition> kDefinitions{
+  std::vector<ScoreDefinition> definitions{
       make_score(kPositional, "previous_token", "prev", "앞", true, "weight on the token before",
                  at_offset<1>),
       make_score(kPositional, "second_previous", "prev2", "앞2", false,
@@ -218,6 +223,16 @@ const std::vector<ScoreDefinition>& score_definitions() {
                  over_rows<&kernels::WeightRowSums::largest>),
       make_score(kShape, "sparsity", "sparse", "희소", false,
                  "share of visible tokens with less than a tenth of a uniform weight", sparsity)};
+  for (ScoreDefinition& definition : definitions) {
+    definition.needs_causal = std::ranges::count(kOfBothSides, definition.info.name) == 0;
+  }
+  return definitions;
+}
+
+}  // namespace
+
+const std::vector<ScoreDefinition>& score_definitions() {
+  static const std::vector<ScoreDefinition> kDefinitions = make_definitions();
   return kDefinitions;
 }
 

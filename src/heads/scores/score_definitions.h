@@ -20,6 +20,7 @@ struct ScoreDefinition {
   ScoreSource source = ScoreSource::text;
   // Sum and number of the queries with this score in a map. nullptr for `offsets` and `weights`.
   DocumentSum (*measure)(const HeadMap& map) = nullptr;
+  bool needs_causal = true;  // not measured on maps without a causal mask
 };
 
 // All scores. Add new scores here only.

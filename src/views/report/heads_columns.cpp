@@ -104,8 +104,11 @@ std::vector<HeadColumn> all_columns() {
   for (std::size_t place = 0; place < score_list().size(); ++place) {
     columns.push_back(score_column(place));
     if (score_list()[place].name == "offset_share") {
-      columns.push_back(number_column("best_offset", "back", "몇 칸", 0,
-                                      [](const ScoredHead& head) { return head.best_offset; }));
+      columns.push_back(
+          number_column("best_offset", "back", "몇 칸", 0, [](const ScoredHead& head) {
+            return head.score("offset_share").measured() ? static_cast<double>(head.best_offset)
+                                                         : kNothing;
+          }));
     } else if (score_list()[place].name == "k_composition") {
       columns.push_back({.name = "k_source", .title = "with", .korean_title = "상대"});
       columns.back().text = [](const ScoredHead& head) {

@@ -37,10 +37,12 @@ Json json_of(const ScoredHead& head, Language language) {
       intervals[name] = {{"low", score.value.low}, {"high", score.value.high}};
     }
   }
-  json["best_offset"] = head.best_offset;
+  const bool has_offsets = head.score("offset_share").measured();
+  json["best_offset"] = has_offsets ? Json(head.best_offset) : Json();
   json["k_source"] = head.k_source ? Json(head_name(*head.k_source)) : Json(nullptr);
   json["intervals"] = std::move(intervals);
-  json["detector"] = {{"mul", json_of(head.mul)}, {"abs", json_of(head.abs)}};
+  json["detector"] =
+      has_offsets ? Json{{"mul", json_of(head.mul)}, {"abs", json_of(head.abs)}} : Json();
   return json;
 }
 
@@ -140,8 +142,10 @@ NamedTensors arrays_of(const HeadsReport& report) {
     arrays.emplace_back(std::string(score_list()[place].name) + ".interval",
                         Tensor::from(intervals, {std::ssize(heads), 2}));
   }
-  const Index width = std::ssize(offsets) / std::ssize(heads);
-  arrays.emplace_back("offset_shares", Tensor::from(offsets, {std::ssize(heads), width}));
+  if (scores.causal) {
+    const Index width = std::ssize(offsets) / std::ssize(heads);
+    arrays.emplace_back("offset_shares", Tensor::from(offsets, {std::ssize(heads), width}));
+  }
   if (report.distances) {
     arrays.emplace_back("js_distance",
                         square_tensor(report.distances->distance, report.distances->heads.size()));

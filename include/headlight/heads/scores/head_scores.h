@@ -106,6 +106,9 @@ struct HeadScores {
   std::vector<ScoredHead> heads;  // sorted by HeadId
   Index sequences = 0;            // after cutting at the context length
   Index tokens = 0;
+  // False for a bidirectional model: scores that need a causal mask, offsets, detector and weight
+  // scores are then not measured.
+  bool causal = true;
   std::optional<WeightScores> weights = {};  // of all heads of the model, if requested
   // XXH3-128 of the model's weights in 32 hexadecimal digits. Empty: not requested.
   std::string model_fingerprint = {};
