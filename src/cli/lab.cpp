@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <iostream>
 
@@ -10,6 +11,7 @@
 #include "cli/terminal/result_files.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/io/npz.h"
 #include "views/report/json_output.h"
 #include "views/report/terminal_text.h"
 
@@ -20,38 +22,67 @@ using lab::Experiment;
 using lab::Report;
 
 constexpr const char* kLabDetails =
-    "Each experiment computes something about attention, without reading any file, and "
-    "explains the results with tables and pictures. Each claim below them is marked by whether "
-    "the numbers of this run support it. headlight lab alone lists the experiments. The same "
-    "seed gives the same numbers with any number of threads.\n\n"
-    "--out DIR writes the figures as SVG and all measurements as results.json; --json prints "
-    "the same object. induction inspects your own model with --model. Without it, induction "
-    "trains two models (--full: five), which takes about a minute.\n\n"
-    "JSON keys: experiment, seed, full, values{...} by experiment, claims[{id, holds, text}].";
+    "Each experiment computes something about attention and explains the results with tables and "
+    "pictures. headlight lab EXPERIMENT --help shows its options, with which most accept your own "
+    "input. Each claim below the results is marked by whether the numbers of this run support it. "
+    "headlight lab alone lists the experiments. The same seed gives the same numbers with any "
+    "number of threads.\n\n"
+    "induction trains two models (--full: five), which takes about a minute.\n\n"
+    "JSON keys: experiments[{name, summary}] without EXPERIMENT.";
+
+constexpr const char* kExperimentDetails =
+    "JSON keys: experiment, seed, full, values{...} by experiment, claims[{id, holds, text}]. "
+    "--out DIR writes the same object as results.json, the figures as SVG, and with attention and "
+    "shapes all arrays as .npz.";
 
 std::vector<std::string> experiment_names() {
   return transformed(lab::kExperiments,
                      [](const Experiment& one) { return std::string(one.name); });
 }
 
-Options lab_options() {
-  Options options({.name = "lab",
-                   .summary = "Run experiments that show how attention works.",
-                   .positional = "[EXPERIMENT]",
-                   .details = kLabDetails,
-                   .examples = {"headlight lab", "headlight lab worked-example",
-                                "headlight lab heads --out runs/lab_heads",
-                                "headlight lab pre-post-ln --lang ko --full",
-                                "headlight lab induction --model runs/induction --out story"},
-                   .positional_choices = experiment_names()});
-  options.flag("full", "Run the long version, with more steps and repeats")
-      .value("iters", "Train for this number of steps; 0: the experiment's own number", "0")
-      .alias("max_iters", "iters")
-      .value("seed", "Seed of all random numbers", "1337")
-      .value("model", "induction: inspect this model instead of training one")
-      .choice("lang", "Language of the explanations", kChoiceNames<Language>, "en")
-      .value("out", "Write the figures and results.json to this directory");
-  options.paths({"model", "out"});
+Options& choose_language(Options& options) {
+  return options.choice("lang", "Language of the explanations", kChoiceNames<Language>, "en");
+}
+
+Options list_options() {
+  Options options(
+      {.name = "lab",
+       .summary = "Run experiments that show how attention works.",
+       .positional = "[EXPERIMENT]",
+       .details = kLabDetails,
+       .examples = {"headlight lab", "headlight lab worked-example",
+                    "headlight lab heads --out runs/lab_heads",
+                    "headlight lab pre-post-ln --lang ko --full", "headlight lab shapes --help"},
+       .positional_choices = experiment_names()});
+  return choose_language(options);
+}
+
+// Options of an experiment: its own and those of all.
+Options own_options(const Experiment& experiment) {
+  const std::string command = concat_text("headlight lab ", experiment.name);
+  Options options({.name = concat_text("lab ", experiment.name),
+                   .summary = lab::prose(experiment.name, Language::english).title() + ".",
+                   .positional = "",
+                   .details = kExperimentDetails,
+                   .examples = {command, command + " " + experiment.example,
+                                command + " --lang ko --out runs/lab"}});
+  experiment.declare(options);
+  options.value("seed", "Seed of all random numbers", "1337");
+  choose_language(options).value("out", "Write the figures and results.json to this directory");
+  options.paths({"out"});
+  return options;
+}
+
+// Options of an experiment, which refuses those of the others with their names.
+Options options_of(const Experiment& experiment) {
+  Options options = own_options(experiment);
+  for (const Experiment& other : lab::kExperiments) {
+    for (const std::string& name : own_options(other).names()) {
+      options.refused(
+          name, concat_text("experiment '", experiment.name, "' has no such option; '", other.name,
+                            "' has one (see headlight lab ", experiment.name, " --help)"));
+    }
+  }
   return options;
 }
 
@@ -88,25 +119,29 @@ std::vector<std::string> write_results(const std::filesystem::path& directory, c
     files.push_back((directory / name).string());
     write_file(files.back(), svg);
   }
+  for (const auto& [name, tensors] : report.arrays()) {
+    files.push_back((directory / name).string());
+    write_npz(files.back(), tensors);
+  }
   files.push_back((directory / "results.json").string());
   write_file(files.back(), results + "\n");
   return files;
 }
 
-lab::Settings settings_of(const Options& options, const Experiment& experiment) {
-  const Index iterations = count_option(options, "iters", 0);
-  require(!options.given("model") || experiment.takes_model, "--model: '", experiment.name,
-          "' makes its own models; only induction accepts a model");
-  require(!options.given("model") || iterations == 0,
+lab::Settings settings_of(const Options& options) {
+  const Index iterations = options.has("iters") ? count_option(options, "iters", 0) : 0;
+  const std::string model = options.has("model") ? options.text("model") : "";
+  require(model.empty() || iterations == 0,
           "--iters: cannot be combined with --model, which is not trained");
-  return {.full = options.given("full"),
+  return {.options = options,
+          .full = options.given("full"),
           .iterations = iterations,
           .seed = seed_option(options),
-          .model = options.text("model")};
+          .model = model};
 }
 
 void run_experiment(const Experiment& experiment, const Options& options) {
-  const lab::Settings settings = settings_of(options, experiment);
+  const lab::Settings settings = settings_of(options);
   Report report(experiment.name, options.chosen<Language>("lang"));
   experiment.run(settings, report);
   Json results{{"experiment", experiment.name}, {"seed", settings.seed}, {"full", settings.full}};
@@ -122,16 +157,50 @@ void run_experiment(const Experiment& experiment, const Options& options) {
   std::cout << report.text() << (files.empty() ? "" : "\n") << written_text(files);
 }
 
-void lab_command(const Options& options) {
-  if (options.positionals().empty()) {
-    print_list(options);
-  } else {
-    run_experiment(find_experiment(options.positional()), options);
+// Returns the place of the experiment's name: the first word that is one and no option's value.
+Words::const_iterator find_name(const Words& words) {
+  constexpr std::array kFlags{"--full", "--json", "--causal", "--help"};
+  const auto takes_next = [&](const std::string& word) {
+    return word.starts_with("--") && word.find('=') == word.npos &&
+           std::ranges::find(kFlags, word) == kFlags.end();
+  };
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    if (!word->starts_with("-") && (word == words.begin() || !takes_next(word[-1]))) {
+      return word;
+    }
   }
+  return words.end();
+}
+
+// Prints the completions of every experiment, whose patterns come before that of "lab".
+void print_completions(const Words& words) {
+  for (const Experiment& experiment : lab::kExperiments) {
+    run(own_options(experiment), words, {});
+  }
+}
+
+bool asks_for_completions(const Words& words) {
+  return words.size() == 2 && words[0] == "--help" &&
+         (words[1] == "bash" || words[1] == "zsh" || words[1] == "fish");
 }
 
 }  // namespace
 
-int run_lab(const Words& words) { return run(lab_options(), words, lab_command); }
+int run_lab(const Words& words) {
+  if (asks_for_completions(words)) {
+    print_completions(words);
+    return run(list_options(), words, print_list);
+  }
+  const auto name = find_name(words);
+  const bool is_form = name != words.begin() && name != words.end() && name[-1] == "--help";
+  if (name == words.end() || (is_form && help_form(*name))) {
+    return run(list_options(), words, print_list);
+  }
+  const Experiment& experiment = find_experiment(*name);
+  Words rest(words.begin(), name);
+  rest.insert(rest.end(), name + 1, words.end());
+  return run(options_of(experiment), rest,
+             [&](const Options& options) { run_experiment(experiment, options); });
+}
 
 }  // namespace headlight::cli

@@ -42,18 +42,18 @@ std::vector<double> twice(std::vector<double> values) {
 
 }  // namespace
 
-TEST_CASE("lab alone lists all ten experiments in both languages", "[cli]") {
+TEST_CASE("lab alone lists all eleven experiments in both languages", "[cli]") {
   const std::string english = lab_text({});
   const std::string korean = lab_text({"--lang", "ko"});
-  CHECK(std::count(english.begin(), english.end(), '\n') == 10);
-  for (const char* name : {"scaling", "masks", "worked-example", "shapes", "norms", "pre-post-ln",
+  CHECK(std::count(english.begin(), english.end(), '\n') == 11);
+  for (const char* name : {"scaling", "masks", "worked-example", "attention", "shapes", "norms", "pre-post-ln",
                            "heads", "single-vs-multi", "induction", "params"}) {
     CHECK(contains(english, name));
     CHECK(contains(korean, name));
   }
   CHECK(contains(english, "Every number of a small attention layer"));
   CHECK(contains(korean, "모든 숫자를 한 단계씩"));
-  CHECK(lab_json({})["experiments"].size() == 10);
+  CHECK(lab_json({})["experiments"].size() == 11);
 }
 
 TEST_CASE("lab worked-example computes the numbers that the notes print", "[cli]") {
@@ -129,22 +129,21 @@ TEST_CASE("lab shapes prints the shapes of the notes' padded batch at every step
     shapes.push_back(step["shape"]);
   }
   const std::vector<Index> wide{10, 20, 512};
-  CHECK(shapes == std::vector<std::vector<Index>>{{10, 20},
-                                                  wide,
-                                                  wide,
-                                                  wide,
-                                                  wide,
-                                                  {10, 20, 8, 64},
-                                                  {10, 8, 20, 64},
-                                                  {10, 8, 20, 20},
-                                                  {10, 8, 20, 20},
-                                                  {10, 8, 20, 64},
-                                                  {10, 20, 8, 64},
-                                                  wide,
-                                                  wide});
+  const std::vector<Index> split{10, 8, 20, 64};
+  const std::vector<Index> square{10, 8, 20, 20};
+  const std::vector<Index> joined{10, 20, 8, 64};
+  CHECK(shapes == std::vector<std::vector<Index>>{wide, wide, wide, wide, joined, split,
+                                                  {10, 8, 64, 20}, square, square, square, split,
+                                                  joined, joined, wide, wide});
+  CHECK(values["steps"][5]["strides"] == Json({10240, 64, 512, 1}));
+  CHECK(values["steps"][5]["contiguous"] == false);
+  CHECK(values["steps"][11]["strides"] == Json({10240, 64, 1280, 1}));
+  CHECK(values["steps"][11]["contiguous"] == false);
+  CHECK(values["steps"][12]["contiguous"] == true);
+  CHECK(values["mask"]["hidden"].size() == 200);
   CHECK(values["pads"][0]["weight_on_each_pad"].get<double>() == Approx(0.05).margin(0.005));
   CHECK(values["pads"][1]["weight_on_pads"] == 0);
-  check_claims(results, {"pads_attract_attention", "pad_rows_are_equal"});
+  check_claims(results, {"pads_attract_attention", "pad_rows_are_equal", "steps_equal_module"});
 }
 
 TEST_CASE("lab norms computes the numbers that the notes print for both norms", "[cli]") {
@@ -302,9 +301,22 @@ TEST_CASE("lab explains in Korean with aligned columns", "[cli]") {
   CHECK(columns(line_with("4d² + 4d  ")) == columns(line_with("2,362,368  ")));
 }
 
+TEST_CASE("each experiment of the lab has its own options and help", "[cli]") {
+  const std::string help = lab_text({"shapes", "--help"});
+  CHECK(contains(help, "--sequences"));
+  CHECK_FALSE(contains(help, "--iters"));
+  CHECK(lab_text({"--help", "shapes"}) == help);
+  CHECK(contains(lab_text({"heads", "--help"}), "--iters"));
+  CHECK_FALSE(contains(lab_text({"--help"}), "--sequences"));
+  CHECK(contains(lab_text({"--help", "bash"}), "'lab shapes '*"));
+  CHECK(lab_json({"--lang", "ko", "params"})["experiment"] == "params");
+}
+
 TEST_CASE("lab refuses unknown experiments and invalid options in one line", "[cli]") {
   check_lab_refuses({"scalling"}, {"scalling", "did you mean 'scaling'"});
-  check_lab_refuses({"scaling", "masks"}, {"expected one", "2"});
+  check_lab_refuses({"scaling", "masks"}, {"unexpected argument 'masks'"});
+  check_lab_refuses({"masks", "--text", "a"}, {"--text", "'masks'", "'shapes' has one"});
+  check_lab_refuses({"params", "--iters", "3"}, {"--iters", "'params' has no such option"});
   check_lab_refuses({"scaling", "--lang", "fr"}, {"--lang", "en or ko", "fr"});
   check_lab_refuses({"heads", "--iters", "-1"}, {"--iters", "-1"});
   const ScratchFolder folder;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/terminal/options.h"
 #include "headlight/tensor/shape.h"
 
 // Experiments on attention with fixed seeds. Each experiment answers one question.
@@ -12,6 +13,7 @@ namespace headlight::cli::lab {
 class Report;
 
 struct Settings {
+  const Options& options;     // includes those that the experiment declares
   bool full = false;          // the long version
   Index iterations = 0;       // steps of every training; 0: the experiment's default
   std::uint64_t seed = 1337;  // of all random numbers
@@ -23,16 +25,21 @@ struct Settings {
   }
 };
 
+// Masks of `lab shapes`.
+enum class MaskKind { none, padding, causal, both };
+
 struct Experiment {
   std::string_view name;  // of its text, too
   // Runs the experiment and adds its results to the report.
   void (*run)(const Settings& settings, Report& report);
-  bool takes_model = false;  // uses Settings::model
+  void (*declare)(Options& options);  // adds the options of this experiment
+  const char* example = "";           // arguments after the name, for the help
 };
 
 void run_scaling(const Settings& settings, Report& report);
 void run_masks(const Settings& settings, Report& report);
 void run_worked_example(const Settings& settings, Report& report);
+void run_attention(const Settings& settings, Report& report);
 void run_shapes(const Settings& settings, Report& report);
 void run_norms(const Settings& settings, Report& report);
 void run_pre_post_ln(const Settings& settings, Report& report);
@@ -41,15 +48,40 @@ void run_single_vs_multi(const Settings& settings, Report& report);
 void run_induction(const Settings& settings, Report& report);
 void run_params(const Settings& settings, Report& report);
 
-inline constexpr Experiment kExperiments[]{{"scaling", run_scaling},
-                                           {"masks", run_masks},
-                                           {"worked-example", run_worked_example},
-                                           {"shapes", run_shapes},
-                                           {"norms", run_norms},
-                                           {"pre-post-ln", run_pre_post_ln},
-                                           {"heads", run_heads},
-                                           {"single-vs-multi", run_single_vs_multi},
-                                           {"induction", run_induction, true},
-                                           {"params", run_params}};
+void declare_scaling(Options& options);
+void declare_masks(Options& options);
+void declare_worked_example(Options& options);
+void declare_attention(Options& options);
+void declare_shapes(Options& options);
+void declare_norms(Options& options);
+void declare_training(Options& options);  // of experiments that only train
+void declare_heads(Options& options);
+void declare_single_vs_multi(Options& options);
+void declare_induction(Options& options);
+void declare_params(Options& options);
+
+inline constexpr Experiment kExperiments[]{
+    {"scaling", run_scaling, declare_scaling, "--d_k 8,64,512"},
+    {"masks", run_masks, declare_masks, "--tokens I,love,deep,learning --keep \"1,1,1,0\""},
+    {"worked-example", run_worked_example, declare_worked_example, "--input my.json"},
+    {"attention", run_attention, declare_attention, "--tokens I,love,deep,learning --causal"},
+    {"shapes", run_shapes, declare_shapes, "--text \"I love you\" --text \"Hi\" --mask padding"},
+    {"norms", run_norms, declare_norms, "--x \"1,2,3;1,1,1\""},
+    {"pre-post-ln", run_pre_post_ln, declare_training, "--full"},
+    {"heads", run_heads, declare_heads, "--heads 1,4,16"},
+    {"single-vs-multi", run_single_vs_multi, declare_single_vs_multi, "--starts 5"},
+    {"induction", run_induction, declare_induction, "--model runs/induction --out story"},
+    {"params", run_params, declare_params, "--width 64 --heads 8"}};
 
 }  // namespace headlight::cli::lab
+
+namespace headlight {
+
+template <>
+inline constexpr auto kChoices<cli::lab::MaskKind> =
+    std::to_array<Choice<cli::lab::MaskKind>>({{"none", cli::lab::MaskKind::none},
+                                               {"padding", cli::lab::MaskKind::padding},
+                                               {"causal", cli::lab::MaskKind::causal},
+                                               {"both", cli::lab::MaskKind::both}});
+
+}  // namespace headlight

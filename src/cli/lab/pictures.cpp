@@ -79,14 +79,37 @@ std::string side_by_side(const std::vector<std::pair<std::string, std::string>>&
   return text;
 }
 
+std::string head_shades(const std::string& head, const Tensor& weights,
+                        const std::vector<std::string>& row_labels) {
+  const Index room = static_cast<Index>(kColumns);
+  const Index wide = widest(row_labels) + 1 + 2 * weights.size(2);
+  if (wide > room) {
+    return "";
+  }
+  const Index beside = (room + kGap) / (std::max(wide, widest({head}) + 4) + kGap);
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> line;
+  for (Index h = 0; h < weights.size(0); ++h) {
+    const Tensor one = reshape(slice(weights, 0, h, h + 1), {weights.size(1), weights.size(2)});
+    line.emplace_back(concat_text(head, " ", h), shades(one, row_labels));
+    if (std::ssize(line) == beside || h + 1 == weights.size(0)) {
+      text += (text.empty() ? "" : "\n") + side_by_side(line);
+      line.clear();
+    }
+  }
+  return text;
+}
+
 std::string weights_svg(const std::string& title, const std::vector<std::string>& tokens,
-                        const Tensor& weights) {
+                        const Tensor& weights, Language language) {
   LayerAttention layer;
   const Index side = weights.size(-1);
   layer.weights = convert(reshape(weights.detach(), {-1, side, side}), DType::float32);
   layer.heads.resize(static_cast<std::size_t>(layer.weights.size(0)));
   std::iota(layer.heads.begin(), layer.heads.end(), 0);
-  return attention_svg({.title = title, .tokens = tokens, .layers = {}}, layer);
+  return attention_svg(
+      {.title = title, .tokens = tokens, .layers = {}}, layer,
+      {.language = language, .names_layer = false, .names_heads = weights.rank() == 3});
 }
 
 void draw_curves(const Curves& curves, Report& report) {

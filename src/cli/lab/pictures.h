@@ -28,9 +28,14 @@ std::string shades(const Tensor& weights, const std::vector<std::string>& row_la
 // Blocks of lines side by side, each under its title.
 std::string side_by_side(const std::vector<std::pair<std::string, std::string>>& titled_blocks);
 
+// The weights of every head [H, T, T] as shades under "HEAD 0" ..., as many side by side as fit a
+// line; empty if not even one fits.
+std::string head_shades(const std::string& head, const Tensor& weights,
+                        const std::vector<std::string>& row_labels);
+
 // The attention weights of heads, [T, T] or [H, T, T], as SVG.
 std::string weights_svg(const std::string& title, const std::vector<std::string>& tokens,
-                        const Tensor& weights);
+                        const Tensor& weights, Language language = Language::english);
 
 // Adds curves over one axis that starts at 0, with a mark at each value if `points`. Section
 // `words` has the entries "title", "x" and "y".

@@ -8,13 +8,15 @@
 #include "base/transformed.h"
 #include "cli/lab/prose.h"
 #include "headlight/heads/head_verdict.h"
+#include "headlight/tensor/named_tensors.h"
 
 namespace headlight::cli::lab {
 
 // Returns the text NAME.md in a language.
 Prose prose(std::string_view name, Language language);
 
-// Results of an experiment: text in display order, SVG figures, all numbers as JSON. Placeholders
+// Results of an experiment: text in display order, SVG figures, arrays, all numbers as
+// JSON. Placeholders
 // show the measurements in values() and the values that a call passes.
 class Report {
  public:
@@ -30,6 +32,8 @@ class Report {
                     const Json& shown = Json::object()) const;
   // Adds an SVG figure for --out.
   void figure(const std::string& file, std::string svg) { figures_[file] = std::move(svg); }
+  // Adds an .npz file for --out.
+  void arrays(const std::string& file, NamedTensors tensors) { arrays_[file] = std::move(tensors); }
   // Adds a statement and whether this run confirms it. Section `id` holds its text, "yes" or "no".
   void claim(std::string_view id, bool holds, const Json& shown = Json::object());
 
@@ -41,6 +45,7 @@ class Report {
   // {"values": ..., "claims": [{"id", "holds", "text"}]}
   Json json() const { return {{"values", values_}, {"claims", claims_}}; }
   const std::map<std::string, std::string>& figures() const { return figures_; }
+  const std::map<std::string, NamedTensors>& arrays() const { return arrays_; }
 
  private:
   // The measurements and the values of a call, which come first.
@@ -51,6 +56,7 @@ class Report {
   std::string body_;
   Json claims_ = Json::array();
   std::map<std::string, std::string> figures_;
+  std::map<std::string, NamedTensors> arrays_;
   Json values_ = Json::object();
 };
 

@@ -1,228 +1,387 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
+#include <limits>
 #include <numeric>
-#include <vector>
 
+#include "base/display_text.h"
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"
+#include "cli/lab/steps.h"
 #include "cli/lab/tensors.h"
+#include "cli/lab/text_batch.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/batch.h"
-#include "headlight/nn/layers.h"
-#include "headlight/ops/attention.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
-#include "headlight/ops/matmul.h"
 #include "headlight/ops/reduce.h"
-#include "headlight/ops/softmax.h"
-#include "headlight/tensor/tensor.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
 
 namespace headlight::cli::lab {
 namespace {
 
-// Mean weight of real queries, over rows with pads: on all pads of a row together, and on one pad.
-struct PadShare {
-  double together = 0;
-  double each = 0;
+// PyTorch's code for the two conventions of a mask. PAD stands for the id of <pad>.
+struct MaskCode {
+  const char* hidden;      // makes a mask, true = hidden
+  const char* use_hidden;  // applies it
+  const char* keep;        // makes a mask, 1 = keep
+  const char* use_keep;
 };
 
-// weights [B, H, L, L]; `lengths` [B]: real tokens of each sequence.
-PadShare share_of_pads(const Tensor& weights, const std::vector<Index>& lengths) {
-  const std::vector<double> values = weights.to_vector();
-  const Index side = weights.size(-1);
-  double sum = 0;
-  double pads = 0;
-  Index rows = 0;
-  for (Index row = 0; row < weights.numel() / side; ++row) {
-    const Index length = lengths[static_cast<std::size_t>(row / (side * weights.size(1)))];
-    if (row % side >= length || length == side) {
-      continue;
-    }
-    for (Index s = length; s < side; ++s) {
-      sum += values[static_cast<std::size_t>(row * side + s)];
-      ++pads;
-    }
-    ++rows;
+constexpr MaskCode kPaddingCode{"mask = batch == PAD",
+                                "scores.masked_fill(mask[:, None, None, :], float(\"-inf\"))",
+                                "keep = (batch != PAD).int()",
+                                "scores.masked_fill(keep[:, None, None, :] == 0, float(\"-inf\"))"};
+constexpr MaskCode kCausalCode{
+    "mask = torch.ones(L, L).triu(1).bool()", "scores.masked_fill(mask, float(\"-inf\"))",
+    "keep = torch.ones(L, L).tril().int()", "scores.masked_fill(keep == 0, float(\"-inf\"))"};
+constexpr MaskCode kBothCode{
+    "mask = (batch == PAD)[:, None, :] | torch.ones(L, L).triu(1).bool()",
+    "scores.masked_fill(mask[:, None], float(\"-inf\"))",
+    "keep = ((batch != PAD)[:, None, :] & torch.ones(L, L).tril().bool()).int()",
+    "scores.masked_fill(keep[:, None] == 0, float(\"-inf\"))"};
+
+// A batch with and without a mask.
+struct Case {
+  TextBatch texts;
+  PaddedBatch padded;
+  std::int32_t pad_id = 0;
+  MaskKind mask = MaskKind::padding;  // that of the second result, never `none`
+  bool is_masked = true;              // the user asks for the mask
+  Tensor shown_mask;                  // [B, T], [T, T] or [B, T, T]
+  Tensor hidden;                      // the same for scores: [B, 1, 1, T], [T, T] or [B, 1, T, T]
+  AttentionSteps plain;
+  AttentionSteps masked;
+
+  const AttentionSteps& main() const { return is_masked ? masked : plain; }
+  Index length() const { return padded.tokens.size(1); }
+  Index count() const { return padded.tokens.size(0); }
+  Index length_of(Index sequence) const {
+    return padded.lengths[static_cast<std::size_t>(sequence)];
   }
-  return {sum / static_cast<double>(rows), sum / pads};
+  bool has_pads() const {
+    return std::ranges::any_of(padded.lengths, [&](Index one) { return one < length(); });
+  }
+  std::vector<std::string> labels(Index sequence) const {
+    std::vector<std::string> all = texts.labels[static_cast<std::size_t>(sequence)];
+    all.resize(static_cast<std::size_t>(length()), "<pad>");
+    return all;
+  }
+};
+
+void make_masks(Case& shown) {
+  const Index batch = shown.count();
+  const Index length = shown.length();
+  const Tensor padding = reshape(shown.padded.padding_mask, {batch, 1, 1, length});
+  if (shown.mask == MaskKind::padding) {
+    shown.shown_mask = shown.padded.padding_mask;
+    shown.hidden = padding;
+  } else if (shown.mask == MaskKind::causal) {
+    shown.shown_mask = shown.hidden = causal_mask(length);
+  } else {
+    shown.hidden = combine_masks(causal_mask(length), padding);
+    shown.shown_mask = reshape(shown.hidden, {batch, length, length});
+  }
 }
 
-// Largest difference between the rows of two pads of sequence 1, which has `length` real tokens.
-double spread_of_pad_rows(const Tensor& weights, Index length) {
+Tensor tensor_of(const std::vector<Index>& lengths) {
+  const std::vector<std::int32_t> values =
+      transformed(lengths, [](Index length) { return static_cast<std::int32_t>(length); });
+  return Tensor::from(values, {std::ssize(values)});
+}
+
+// 1 where a mask is false.
+Tensor keep_of(const Tensor& hidden) {
+  return convert(where(hidden, Tensor::zeros({1}), Tensor::ones({1})), DType::int32);
+}
+
+// Weights of real queries on pads: `row` sums the weights of one query.
+struct PadShare {
+  double sum = 0;
+  Index rows = 0;
+  Index places = 0;
+
+  double together() const { return rows > 0 ? sum / static_cast<double>(rows) : 0; }
+  double each() const { return places > 0 ? sum / static_cast<double>(places) : 0; }
+};
+
+// Adds the rows of one sequence's real queries. weights [B, H, T, T].
+void add_share(const Tensor& weights, Index sequence, Index length, PadShare& share) {
   const Index side = weights.size(-1);
-  const Tensor rows = slice(slice(weights, 0, 1, 2), 2, length, side);
+  if (length == side) {
+    return;
+  }
+  const Tensor rows = slice(slice(weights, 0, sequence, sequence + 1), 2, 0, length);
+  share.sum += sum(slice(rows, 3, length, side)).item();
+  share.rows += weights.size(1) * length;
+  share.places += weights.size(1) * length * (side - length);
+}
+
+// Largest difference between the rows of a sequence's pads.
+double spread_of_pad_rows(const Tensor& weights, Index sequence, Index length) {
+  const Index side = weights.size(-1);
+  const Tensor rows = slice(slice(weights, 0, sequence, sequence + 1), 2, length, side);
   const Tensor last = slice(rows, 2, side - length - 1, side - length);
   return max(sqrt(pow(sub(rows, last), 2))).item();
 }
 
-constexpr Index kVocabulary = 100;
-constexpr Index kModelWidth = 512;
-constexpr Index kHeads = 8;
-constexpr Index kHeadWidth = kModelWidth / kHeads;
-constexpr double kDarkest = 0.2;  // weight of the darkest shade
-
-std::vector<std::vector<std::int32_t>> sequences() {
-  return {{62, 13, 47, 39, 78, 33, 56, 13, 39, 29, 44, 86, 71, 36, 18, 75},
-          {60, 96, 51, 32, 90},
-          {35, 45, 48, 65, 91, 99, 92, 10, 3, 21, 54},
-          {75, 51},
-          {66, 88, 98, 47},
-          {21, 39, 10, 64, 21},
-          {98},
-          {77, 65, 51, 77, 19, 15, 35, 19, 23, 97, 50, 46, 53, 42, 45, 91, 66, 3, 43, 10},
-          {70, 64, 98, 25, 99, 53, 4, 13, 69, 62, 66, 76, 15, 75, 45, 34},
-          {20, 64, 81, 35, 76, 85, 1, 62, 8, 45, 99, 77, 19, 43}};
-}
-
-// Rows of the table of shapes.
-class Steps {
- public:
-  Tensor keep(const char* name, const char* axes, const Tensor& value) {
-    const Shape& shape = value.shape();
-    measured_.push_back(
-        {{"step", name}, {"shape", std::vector<Index>(shape.begin(), shape.end())}});
-    shown_.push_back({{"step", name}, {"shape", concat_text(shape)}, {"axes", axes}});
-    return value;
+// Grid of ids, whose pads are dots; as PyTorch prints it if it is too wide.
+std::string grid_of(const Case& shown) {
+  const std::vector<double> ids = shown.padded.tokens.to_vector();
+  const std::vector<double> pads = shown.padded.padding_mask.to_vector();
+  const double largest = *std::ranges::max_element(ids);
+  const Index cell = std::ssize(fixed_number(largest, 0)) + 1;
+  if (cell * shown.length() > static_cast<Index>(kColumns)) {
+    return named_tensor_text("batch", shown.padded.tokens);
   }
-
-  const Json& measured() const { return measured_; }
-  const Json& shown() const { return shown_; }
-
- private:
-  Json measured_;
-  Json shown_;
-};
-
-Linear square_layer(const RandomStream& random) {
-  return Linear({.inputs = kModelWidth, .outputs = kModelWidth}, random);
-}
-
-// Query, key and value of all heads, [B, H, L, d_k].
-struct Heads {
-  Tensor query;
-  Tensor key;
-  Tensor value;
-};
-
-Heads split_into_heads(const Tensor& embedded, const RandomStream& random, Steps& steps) {
-  const auto project = [&](const char* name, std::uint64_t stream) {
-    return reshape(
-        steps.keep(name, "B, L, d_model", square_layer(random.fork(stream)).forward(embedded)),
-        {embedded.size(0), -1, kHeads, kHeadWidth});
-  };
-  const Tensor q = project("w_q(batch_emb)", 1);
-  const Tensor k = project("w_k(batch_emb)", 2);
-  const Tensor v = project("w_v(batch_emb)", 3);
-  steps.keep("q, k, v .view", "B, L, heads, d_k", q);
-  return {steps.keep("q, k, v .transpose(1, 2)", "B, heads, L, d_k", transpose(q, 1, 2)),
-          transpose(k, 1, 2), transpose(v, 1, 2)};
-}
-
-// Computes the weights and the layer output from the heads.
-std::pair<Tensor, Tensor> attend(const Heads& heads, const RandomStream& random, Steps& steps) {
-  const Tensor scores =
-      steps.keep("attn_scores = q k^T / sqrt(d_k)", "B, heads, L, L",
-                 matmul(heads.query, transpose(heads.key)) / std::sqrt(double{kHeadWidth}));
-  const Tensor weights = steps.keep("attn_dists = softmax", "B, heads, L, L", softmax(scores));
-  const Tensor values =
-      steps.keep("attn_values = attn_dists v", "B, heads, L, d_k", matmul(weights, heads.value));
-  const Tensor turned =
-      steps.keep("attn_values.transpose(1, 2)", "B, L, heads, d_k", transpose(values, 1, 2));
-  const Tensor joined = steps.keep("contiguous().view", "B, L, d_model",
-                                   reshape(turned, {turned.size(0), -1, kModelWidth}));
-  return {weights, steps.keep("w_0(attn_values)", "B, L, d_model",
-                              square_layer(random.fork(4)).forward(joined))};
-}
-
-// Grid of ids. Pads are dots.
-std::string grid_of(const PaddedBatch& batch) {
-  const std::vector<double> ids = batch.tokens.to_vector();
-  const std::vector<double> pads = batch.padding_mask.to_vector();
-  const auto width = static_cast<std::size_t>(batch.tokens.size(1));
   std::string grid;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    grid += pads[i] != 0 ? "  ·" : pad_left(fixed_number(ids[i], 0), 3);
-    grid += (i + 1) % width == 0 ? "\n" : "";
+    grid += pad_left(pads[i] != 0 ? "·" : fixed_number(ids[i], 0), cell);
+    grid += (i + 1) % static_cast<std::size_t>(shown.length()) == 0 ? "\n" : "";
   }
   return grid;
 }
 
-void show_batch(const PaddedBatch& batch, Report& report) {
-  const Index real = std::accumulate(batch.lengths.begin(), batch.lengths.end(), Index{0});
-  const Index places = batch.tokens.numel();
-  report.values() = {{"longest", batch.tokens.size(1)},
-                     {"real_tokens", real},
-                     {"places", places},
-                     {"batch", batch.tokens.to_vector()}};
-  report.section("batch", {{"grid", grid_of(batch)}, {"percent", 100 * real / places}});
-}
-
-// The first sequence's values.
-std::string first_of(const char* name, const Tensor& x) {
-  return named_tensor_text(name, reshape(slice(x, 0, 0, 1), {x.size(-2), x.size(-1)}));
-}
-
-// Draws the first head of sequence 1. Returns its rows of real tokens and one pad.
-std::string draw_weights(const std::string& name, const Tensor& weights, const PaddedBatch& batch,
-                         Report& report) {
-  const Index side = weights.size(-1);
-  const Index rows = batch.lengths[1] + 1;
-  const Tensor head = reshape(slice(slice(weights, 0, 1, 2), 1, 0, 1), {side, side});
-  const std::vector<std::string> tokens = transformed(
-      slice(batch.tokens, 0, 1, 2).to_vector(), [](double id) { return fixed_number(id, 0); });
-  report.figure(name + ".svg", weights_svg(report.entry("words", name), tokens, head));
-  return shades(slice(head, 0, 0, rows), {tokens.begin(), tokens.begin() + rows}, kDarkest);
-}
-
-void show_pads(const Tensor& unmasked, const Tensor& masked, const PaddedBatch& batch,
-               Report& report) {
-  const std::array<PadShare, 2> shares{share_of_pads(unmasked, batch.lengths),
-                                       share_of_pads(masked, batch.lengths)};
-  std::vector<std::pair<std::string, std::string>> pictures;
-  for (const bool with : {false, true}) {
-    const std::string name = with ? "padding_mask" : "no_mask";
-    report.values()["pads"].push_back({{"masked", with},
-                                       {"weight_on_pads", shares[with].together},
-                                       {"weight_on_each_pad", shares[with].each}});
-    pictures.emplace_back(report.entry("words", name),
-                          draw_weights(name, with ? masked : unmasked, batch, report));
+// "0  나는=1 밥을=2": a line for each sequence.
+std::string sentences_of(const TextBatch& texts) {
+  std::string text;
+  for (std::size_t i = 0; i < texts.ids.size(); ++i) {
+    std::string line = std::to_string(i) + " ";
+    for (std::size_t t = 0; t < texts.ids[i].size(); ++t) {
+      line += concat_text(" ", display_label(texts.labels[i][t]), "=", texts.ids[i][t]);
+    }
+    text += wrapped(line, kColumns, 3);
   }
-  report.section(
-      "pads",
-      {{"tokens", batch.lengths[1]}, {"darkest", kDarkest}, {"pictures", side_by_side(pictures)}});
-  report.claim("pads_attract_attention", shares[0].together > 0.1 && shares[1].together == 0);
-  const double spread = spread_of_pad_rows(unmasked, batch.lengths[1]);
-  report.claim("pad_rows_are_equal", spread < 1e-6, {{"spread", spread}});
+  return text;
+}
+
+void show_batch(const Case& shown, Report& report) {
+  const std::vector<Index>& lengths = shown.padded.lengths;
+  const Index real = std::accumulate(lengths.begin(), lengths.end(), Index{0});
+  const Index places = shown.padded.tokens.numel();
+  report.values().update({{"longest", *std::ranges::max_element(lengths)},
+                          {"shortest", *std::ranges::min_element(lengths)},
+                          {"count", shown.count()},
+                          {"pad_id", shown.pad_id},
+                          {"real_tokens", real},
+                          {"places", places},
+                          {"batch", shown.padded.tokens.to_vector()},
+                          {"lengths", lengths},
+                          {"labels", shown.texts.labels}});
+  report.section("introduction");
+  if (shown.texts.has_texts) {
+    report.section("sentences", {{"sentences", sentences_of(shown.texts)}});
+  }
+  report.section("batch", {{"grid", grid_of(shown)},
+                           {"lengths", named_tensor_text("lengths", tensor_of(lengths))},
+                           {"percent", 100 * real / places}});
+}
+
+// The code with the id of <pad>.
+std::string code_of(const char* code, const Case& shown) {
+  std::string text = code;
+  const std::size_t place = text.find("PAD");
+  return place == text.npos ? text : text.replace(place, 3, std::to_string(shown.pad_id));
+}
+
+void show_mask(const Case& shown, Report& report) {
+  const MaskCode& code = shown.mask == MaskKind::padding  ? kPaddingCode
+                         : shown.mask == MaskKind::causal ? kCausalCode
+                                                          : kBothCode;
+  report.values()["mask"] = {{"kind", name_of(shown.mask)},
+                             {"applied", shown.is_masked},
+                             {"hidden", shown.shown_mask.to_vector()}};
+  report.section(shown.is_masked ? "mask_applied" : "mask_compared");
+  report.section("mask", {{"hidden", named_tensor_text("mask", shown.shown_mask)},
+                          {"keep", named_tensor_text("keep", keep_of(shown.shown_mask))},
+                          {"make_hidden", code_of(code.hidden, shown)},
+                          {"use_hidden", code.use_hidden},
+                          {"make_keep", code_of(code.keep, shown)},
+                          {"use_keep", code.use_keep}});
+}
+
+void show_steps(const Case& shown, Report& report) {
+  const AttentionSteps& steps = shown.main();
+  const auto turned = std::ranges::find(steps.steps, "attn_values.transpose(1, 2)", &Step::name);
+  report.values().update(
+      {{"steps", steps_json(steps.steps)}, {"largest_difference", steps.difference}});
+  report.section("steps", {{"steps", shown_steps(steps.steps)}});
+  report.section(turned->value.is_contiguous() ? "view_without_copy" : "view_needs_copy",
+                 {{"strides", concat_text(turned->value.strides())}});
+  report.section("values", {{"embedded", named_tensor_text("batch_emb", steps.steps.front().value)},
+                            {"q", named_tensor_text("q", steps.query)},
+                            {"k", named_tensor_text("k", steps.key)},
+                            {"v", named_tensor_text("v", steps.value)},
+                            {"scores", steps.masked.defined()
+                                           ? named_tensor_text("masked_scores", steps.masked)
+                                           : named_tensor_text("attn_scores", steps.scores)},
+                            {"dists", named_tensor_text("attn_dists", steps.weights)},
+                            {"output", named_tensor_text("outputs", steps.output)}});
+}
+
+// Largest change of a sequence's outputs, at its real tokens.
+double change_by_mask(const Case& shown, Index sequence) {
+  const auto real = [&](const AttentionSteps& steps) {
+    return slice(slice(steps.output, 0, sequence, sequence + 1), 1, 0, shown.length_of(sequence));
+  };
+  return largest_difference(real(shown.plain), real(shown.masked));
+}
+
+// Rows {sequence, tokens, pads, without, with, change} for every sequence.
+Json compare_sequences(const Case& shown) {
+  Json rows = Json::array();
+  for (Index b = 0; b < shown.count(); ++b) {
+    PadShare without;
+    PadShare with;
+    add_share(shown.plain.weights, b, shown.length_of(b), without);
+    add_share(shown.masked.weights, b, shown.length_of(b), with);
+    rows.push_back({{"sequence", b},
+                    {"tokens", shown.length_of(b)},
+                    {"pads", shown.length() - shown.length_of(b)},
+                    {"without", without.together()},
+                    {"with", with.together()},
+                    {"change", change_by_mask(shown, b)}});
+  }
+  return rows;
+}
+
+// Sequence to draw in the terminal: the first with as many pads as tokens, else the first.
+Index drawn_sequence(const Case& shown) {
+  const auto found = std::ranges::find_if(shown.padded.lengths,
+                                          [&](Index one) { return 2 * one <= shown.length(); });
+  return found == shown.padded.lengths.end() ? 0 : found - shown.padded.lengths.begin();
+}
+
+// Head 0 of a sequence without and with the mask, its tokens and its first pad as rows.
+std::string draw_pair(const Case& shown, Index sequence, const Report& report) {
+  const Index side = shown.length();
+  const Index rows = std::min(shown.length_of(sequence) + 1, side);
+  std::vector<std::string> labels = shown.labels(sequence);
+  labels.resize(static_cast<std::size_t>(rows));
+  std::vector<std::pair<std::string, std::string>> pictures;
+  for (const AttentionSteps* steps : {&shown.plain, &shown.masked}) {
+    const Tensor head = slice(slice(steps->weights, 0, sequence, sequence + 1), 1, 0, 1);
+    pictures.emplace_back(
+        report.entry("words", steps == &shown.plain ? "none" : name_of(shown.mask)),
+        shades(slice(reshape(head, {side, side}), 0, 0, rows), transformed(labels, display_label)));
+  }
+  const Index wide = widest(transformed(labels, display_label)) + 1 + 2 * side;
+  const bool fits = 2 * wide + 4 <= static_cast<Index>(kColumns);
+  return fits ? side_by_side(pictures)
+              : side_by_side({pictures[0]}) + "\n" + side_by_side({pictures[1]});
+}
+
+// Adds a figure of every sequence, without and with the mask.
+void draw_sequences(const Case& shown, Report& report) {
+  const Index side = shown.length();
+  for (Index b = 0; b < shown.count(); ++b) {
+    for (const AttentionSteps* steps : {&shown.plain, &shown.masked}) {
+      const std::string_view mask = steps == &shown.plain ? "none" : name_of(shown.mask);
+      const Tensor heads = slice(steps->weights, 0, b, b + 1);
+      report.figure(
+          concat_text("sequence_", b, "_mask_", mask, ".svg"),
+          weights_svg(report.entry("titles", "sequence",
+                                   {{"sequence", b}, {"mask", report.entry("words", mask)}}),
+                      shown.labels(b), reshape(heads, {-1, side, side}), report.language()));
+    }
+  }
+}
+
+// Compares the results without and with the mask.
+void show_effect(const Case& shown, Report& report) {
+  std::array<PadShare, 2> shares;
+  for (Index b = 0; b < shown.count(); ++b) {
+    add_share(shown.plain.weights, b, shown.length_of(b), shares[0]);
+    add_share(shown.masked.weights, b, shown.length_of(b), shares[1]);
+  }
+  for (const bool with : {false, true}) {
+    report.values()["pads"].push_back({{"masked", with},
+                                       {"weight_on_pads", shares[with].together()},
+                                       {"weight_on_each_pad", shares[with].each()}});
+  }
+  const Json rows = compare_sequences(shown);
+  report.values()["sequences"] = rows;
+  const Index drawn = drawn_sequence(shown);
+  report.section("effect", {{"rows", rows},
+                            {"plain", named_tensor_text("outputs_no_mask", shown.plain.output)},
+                            {"masked", named_tensor_text("outputs_masked", shown.masked.output)},
+                            {"sequence", drawn},
+                            {"pictures", draw_pair(shown, drawn, report)}});
+  if (shown.has_pads()) {
+    report.section("pads");
+    report.claim("pads_attract_attention", shares[0].together() > 0 && shares[1].together() == 0);
+  }
+}
+
+void claim_equal_pads(const Case& shown, Report& report) {
+  double spread = 0;
+  bool is_comparable = false;
+  for (Index b = 0; b < shown.count(); ++b) {
+    if (shown.length_of(b) + 2 <= shown.length()) {
+      is_comparable = true;
+      spread = std::max(spread, spread_of_pad_rows(shown.plain.weights, b, shown.length_of(b)));
+    }
+  }
+  if (is_comparable) {
+    report.claim("pad_rows_are_equal", spread < 1e-6, {{"spread", spread}});
+  }
+}
+
+NamedTensors all_arrays(const MultiHeadAttention& layer, const Case& shown) {
+  NamedTensors arrays = step_arrays(layer, shown.main().steps.front().value, shown.main());
+  arrays.emplace_back("batch", shown.padded.tokens);
+  arrays.emplace_back("lengths", tensor_of(shown.padded.lengths));
+  arrays.emplace_back("mask", shown.shown_mask);
+  arrays.emplace_back("keep", keep_of(shown.shown_mask));
+  arrays.emplace_back("attn_dists_no_mask", shown.plain.weights);
+  arrays.emplace_back("output_no_mask", shown.plain.output);
+  return arrays;
+}
+
+Case make_case(const Options& options) {
+  Case shown;
+  shown.pad_id = static_cast<std::int32_t>(
+      count_option(options, "pad_id", 0, std::numeric_limits<std::int32_t>::max()));
+  shown.mask = options.chosen<MaskKind>("mask");
+  shown.is_masked = shown.mask != MaskKind::none;
+  shown.mask = shown.is_masked ? shown.mask : MaskKind::padding;
+  shown.texts = read_text_batch(options, shown.pad_id);
+  shown.padded = pad_sequences(shown.texts.ids, shown.pad_id);
+  make_masks(shown);
+  return shown;
 }
 
 }  // namespace
 
 void run_shapes(const Settings& settings, Report& report) {
   const NoGrad no_grad;
-  report.section("introduction");
-  const PaddedBatch batch = pad_sequences(sequences(), 0);
-  show_batch(batch, report);
+  const Options& options = settings.options;
+  Case shown = make_case(options);
+  const Index width = options.integer("width");
+  const Index heads = options.integer("heads");
+  check_sizes({.source = shown.texts.source,
+               .batch = shown.count(),
+               .tokens = shown.length(),
+               .width = width,
+               .heads = heads});
+  report.values().update({{"width", width}, {"heads", heads}, {"head_width", width / heads}});
   const RandomStream random{settings.seed, 0};
-  Steps steps;
-  steps.keep("batch", "B, L", batch.tokens);
-  const Embedding embedding({.count = kVocabulary, .width = kModelWidth}, random.fork(0));
-  const Tensor embedded =
-      steps.keep("embedding(batch)", "B, L, d_model", embedding.forward(batch.tokens));
-  const Heads heads = split_into_heads(embedded, random, steps);
-  const auto [weights, output] = attend(heads, random, steps);
-  report.values()["steps"] = steps.measured();
-  report.section("steps", {{"steps", steps.shown()},
-                           {"embedded", first_of("emb[0]", embedded)},
-                           {"output", first_of("out[0]", output)}});
-  const Tensor hidden =
-      reshape(batch.padding_mask, {batch.tokens.size(0), 1, 1, batch.tokens.size(1)});
-  const Tensor masked =
-      scaled_dot_product_attention(heads.query, heads.key, heads.value, {.mask = hidden}).weights;
-  show_pads(weights, masked, batch, report);
+  const MultiHeadAttention layer({.width = width, .heads = heads}, random.fork(1));
+  const Tensor embedded = reshape(embed(shown.padded.tokens, width, random.fork(0)),
+                                  {shown.count(), shown.length(), width});
+  shown.plain = attention_steps(layer, embedded, {}, "batch_emb");
+  shown.masked = attention_steps(layer, embedded, shown.hidden, "batch_emb");
+  show_batch(shown, report);
+  show_mask(shown, report);
+  show_steps(shown, report);
+  show_effect(shown, report);
+  draw_sequences(shown, report);
+  claim_equal_pads(shown, report);
+  const double difference = std::max(shown.plain.difference, shown.masked.difference);
+  report.claim("steps_equal_module", difference < 1e-5, {{"difference", difference}});
+  report.arrays("shapes.npz", all_arrays(layer, shown));
 }
 
 }  // namespace headlight::cli::lab

@@ -98,6 +98,10 @@ Options& Options::mark(std::initializer_list<std::string_view> names, bool Optio
   return *this;
 }
 
+std::vector<std::string> Options::names() const {
+  return transformed(declared_, &OptionInfo::name);
+}
+
 const OptionInfo* Options::find(std::string_view name) const {
   const auto found = std::ranges::find(declared_, name, &OptionInfo::name);
   return found == declared_.end() ? nullptr : &*found;
@@ -116,7 +120,10 @@ std::string Options::known_name(const std::string& given) const {
     name = alias->second;
   }
   if (find(name) == nullptr && std::ranges::find(ignored_, name) == ignored_.end()) {
-    const std::string near = nearest_name(name, transformed(declared_, &OptionInfo::name));
+    const auto refused = refused_.find(name);
+    require(refused == refused_.end(), "--", name, ": ",
+            refused == refused_.end() ? "" : refused->second);
+    const std::string near = nearest_name(name, names());
     fail("unknown option --", given, near.empty() ? "" : "; did you mean --" + near + "?",
          " (see headlight ", info_.name, " --help)");
   }

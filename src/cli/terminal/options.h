@@ -69,6 +69,15 @@ class Options {
     return *this;
   }
 
+  // Rejects an option of another command with a reason, unless it is declared here.
+  Options& refused(const std::string& name, const std::string& why) {
+    refused_.try_emplace(name, why);
+    return *this;
+  }
+
+  // Names of the declared options.
+  std::vector<std::string> names() const;
+
   // Help, manual page or part of a completion script.
   std::string help(HelpForm form) const;
 
@@ -127,6 +136,7 @@ class Options {
   HelpForm form_ = HelpForm::usual;             // requested by --help
   std::map<std::string, std::string> aliases_;  // alias -> name
   std::vector<std::string> ignored_;
+  std::map<std::string, std::string> refused_;  // name -> reason
   std::vector<std::string> positionals_;
 };
 

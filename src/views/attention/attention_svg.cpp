@@ -20,6 +20,40 @@ namespace {
 // Steps of the colour scale: fewer show bands, more only enlarge the file.
 constexpr Index kColourLevels = 32;
 
+// Words of a figure in one language.
+struct FigureWords {
+  const char* attention;  // title of maps without one
+  const char* every_head;
+  const char* layer;
+  const char* head;
+  const char* weight;
+  const char* root_weight;
+  const char* query;
+  const char* key;
+  const char* query_position;
+  const char* key_position;
+};
+
+constexpr FigureWords kEnglish{"Attention",
+                               "attention weights of every head",
+                               "Layer ",
+                               "Head ",
+                               "Attention weight",
+                               "Attention weight (square-root scale)",
+                               "Query",
+                               "Key",
+                               "Query position",
+                               "Key position"};
+constexpr FigureWords kKorean{"어텐션",        "모든 헤드의 어텐션 가중치",
+                              "층 ",           "헤드 ",
+                              "어텐션 가중치", "어텐션 가중치(제곱근 눈금)",
+                              "쿼리",          "키",
+                              "쿼리 위치",     "키 위치"};
+
+const FigureWords& words_of(const AttentionFigure& options) {
+  return options.language == Language::korean ? kKorean : kEnglish;
+}
+
 // Orientation of the key labels below their columns.
 enum class KeyLabels { flat, slanted, upright };
 
@@ -159,7 +193,7 @@ PanelLayout layout_panels(const std::vector<std::string>& tokens) {
 
 // Returns frame, labels and axis titles of a panel, with the heat map's upper left corner at the
 // origin. All panels of a figure share them.
-std::string panel_axes(const PanelLayout& layout) {
+std::string panel_axes(const PanelLayout& layout, const FigureWords& words) {
   const std::string side = svg_number(layout.side);
   const std::string centred =
       "text-anchor=\"middle\" font-size=\"11\" fill=\"" + std::string(kMutedInk) + "\"";
@@ -168,9 +202,9 @@ std::string panel_axes(const PanelLayout& layout) {
   out += "<path fill=\"none\" stroke=\"#c9cad3\" d=\"M0 0V" + side + "H" + side + "\"/>\n";
   const double x = -layout.left + 10.0;
   out += svg_text(x, layout.side / 2.0, centred + turned(-90.0, x, layout.side / 2.0),
-                  labelled ? "Query" : "Query position");
+                  labelled ? words.query : words.query_position);
   out += svg_text(layout.side / 2.0, layout.side + layout.bottom - 4.0, centred,
-                  labelled ? "Key" : "Key position");
+                  labelled ? words.key : words.key_position);
   return out;
 }
 
@@ -314,6 +348,7 @@ constexpr double kMargin = 24.0;
 constexpr double kHeader = 76.0;      // title, subtitle and legend
 constexpr double kPanelTitle = 24.0;  // above each heat map
 constexpr double kGap = 30.0;         // between panels
+constexpr double kTitleSize = 18.0;
 constexpr double kLegendWidth = 190.0;
 constexpr double kSmallestWidth = 560.0;  // holds a title beside the legend
 
@@ -338,7 +373,12 @@ Index column_count(Index heads) {
   return best;
 }
 
-Figure layout_figure(const AttentionMaps& maps, Index heads) {
+// Title of a figure without a layer's number.
+std::string whole_title(const AttentionMaps& maps, const FigureWords& words) {
+  return printable_text(maps.title.empty() ? words.attention : maps.title);
+}
+
+Figure layout_figure(const AttentionMaps& maps, Index heads, const AttentionFigure& options) {
   Figure figure;
   figure.panel = layout_panels(maps.tokens);
   figure.columns = column_count(heads);
@@ -350,41 +390,56 @@ Figure layout_figure(const AttentionMaps& maps, Index heads) {
   const auto rows = static_cast<double>(figure.rows);
   figure.width = std::max(2.0 * kMargin + columns * figure.slot_width + (columns - 1.0) * kGap,
                           kSmallestWidth);
+  if (!options.names_layer) {
+    const double title = text_width(whole_title(maps, words_of(options))) * kTitleSize;
+    figure.width = std::max(figure.width, 2.0 * kMargin + title + kGap + kLegendWidth);
+  }
   figure.height = kMargin + kHeader + rows * figure.slot_height + (rows - 1.0) * kGap + kMargin;
   return figure;
 }
 
-std::string subtitle(const PanelLayout& panel, Index heads) {
-  std::string text = counted(heads, "head") + ", " + counted(panel.tokens, "token");
+std::string subtitle(const PanelLayout& panel, Index heads, const AttentionFigure& options) {
+  const bool is_korean = options.language == Language::korean;
+  const auto count = [&](Index number, const char* english, const char* korean) {
+    return is_korean ? concat_text(korean, " ", grouped(number), "개") : counted(number, english);
+  };
+  std::string text = options.names_heads ? count(heads, "head", "헤드") + ", " : "";
+  text += count(panel.tokens, "token", "토큰");
   if (panel.block > 1) {
-    const std::string block = std::to_string(panel.block);
-    text += "; each cell the maximum of " + block + " × " + block;
+    const std::string block = concat_text(panel.block, " × ", panel.block);
+    text +=
+        is_korean ? "; 칸마다 " + block + " 가운데 최댓값" : "; each cell the maximum of " + block;
   }
   return text;
 }
 
-std::string header(const AttentionMaps& maps, const LayerAttention& layer, const Figure& figure) {
+std::string header(const AttentionMaps& maps, const LayerAttention& layer, const Figure& figure,
+                   const AttentionFigure& options) {
+  const FigureWords& words = words_of(options);
   const double room = figure.width - 2.0 * kMargin - kLegendWidth - kGap;
-  const std::string number = " · Layer " + std::to_string(layer.layer);
-  const std::string model = printable_text(maps.title.empty() ? "Attention" : maps.title);
-  const std::string title = shorten_text(model, room / 17.0 - text_width(number)) + number;
+  std::string title = whole_title(maps, words);
+  if (options.names_layer) {
+    const std::string number = concat_text(" · ", words.layer, layer.layer);
+    title = shorten_text(title, room / 17.0 - text_width(number)) + number;
+  }
   const std::string small = shorten_text(
-      subtitle(figure.panel, static_cast<Index>(layer.heads.size())), room / 12.0 * 1.15);
-  return svg_text(kMargin, kMargin + 16.0, "font-size=\"18\" font-weight=\"600\" fill=\"#1d2030\"",
-                  title) +
+      subtitle(figure.panel, static_cast<Index>(layer.heads.size()), options), room / 12.0 * 1.15);
+  return svg_text(
+             kMargin, kMargin + 16.0,
+             "font-size=\"" + svg_number(kTitleSize) + "\" font-weight=\"600\" fill=\"#1d2030\"",
+             title) +
          svg_text(kMargin, kMargin + 37.0, "font-size=\"12\" fill=\"#6b6f80\"", small);
 }
 
 // Returns the colour bar with ticks at round weights.
-std::string legend(const Figure& figure) {
+std::string legend(const Figure& figure, const FigureWords& words) {
   const std::string small = "font-size=\"10\" fill=\"#6b6f80\" text-anchor=\"";
   const double step = kLegendWidth / static_cast<double>(kColourLevels);
   std::string out = "<g class=\"legend\" transform=\"translate(" +
                     svg_number(figure.width - kMargin - kLegendWidth) + " " + svg_number(kMargin) +
                     ")\">\n";
-  out += svg_text(
-      0.0, 9.0, small + "start\"",
-      figure.panel.square_root ? "Attention weight (square-root scale)" : "Attention weight");
+  out += svg_text(0.0, 9.0, small + "start\"",
+                  figure.panel.square_root ? words.root_weight : words.weight);
   for (Index level = 0; level < kColourLevels; ++level) {
     out += "<rect shape-rendering=\"crispEdges\" x=\"" +
            svg_number(static_cast<double>(level) * step) + "\" y=\"16\" width=\"" +
@@ -415,19 +470,25 @@ std::string panel(const Figure& figure, Index place, const std::string& name,
 
 }  // namespace
 
-std::string attention_svg(const AttentionMaps& maps, const LayerAttention& layer) {
+std::string attention_svg(const AttentionMaps& maps, const LayerAttention& layer,
+                          const AttentionFigure& options) {
   const LayerWeights weights("attention_svg", maps, layer);
-  const Figure figure = layout_figure(maps, weights.heads());
+  const FigureWords& words = words_of(options);
+  const Figure figure = layout_figure(maps, weights.heads(), options);
   const std::string number = std::to_string(layer.layer);
+  const std::string of_layer = concat_text(words.layer, number);
   std::string out =
       svg_start(figure.width, figure.height,
-                maps.title + " · Layer " + number + ": attention weights of every head");
-  out += header(maps, layer, figure) + legend(figure);
-  const std::string axes = panel_axes(figure.panel);
+                (options.names_layer ? maps.title + " · " + of_layer : whole_title(maps, words)) +
+                    (options.names_heads ? concat_text(": ", words.every_head) : ""));
+  out += header(maps, layer, figure, options) + legend(figure, words);
+  const std::string axes = panel_axes(figure.panel, words);
   for (Index h = 0; h < weights.heads(); ++h) {
     const std::string head = std::to_string(layer.heads[static_cast<std::size_t>(h)]);
-    out += panel(figure, h, number + "." + head, "Layer " + number + " · Head " + head,
-                 panel_cells(weights, h, figure.panel) + axes);
+    const std::string title = (options.names_layer ? of_layer + " · " : "") +
+                              (options.names_heads ? words.head + head : "");
+    out +=
+        panel(figure, h, number + "." + head, title, panel_cells(weights, h, figure.panel) + axes);
   }
   return out + "</svg>\n";
 }
