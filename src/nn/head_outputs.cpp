@@ -1,5 +1,7 @@
 #include "nn/head_outputs.h"
 
+#include "headlight/nn/forward_hook.h"
+#include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "headlight/ops/reduce.h"

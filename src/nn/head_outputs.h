@@ -1,6 +1,6 @@
 #pragma once
 
-#include "headlight/nn/layers.h"
+#include "headlight/nn/linear.h"
 
 namespace headlight {
 

@@ -4,10 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "headlight/ops/compare.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
-#include "headlight/ops/mask.h"
 #include "ops/common.h"
 
 namespace headlight {
@@ -151,10 +149,14 @@ Tensor var(const Tensor& x, const ReduceOptions& options, Index correction) {
 
 Tensor stddev(const Tensor& x, const ReduceOptions& options, Index correction) {
   const Tensor squared = variance("stddev", x, options, correction);
-  return record_with_output("std", sqrt(squared.detach()), squared,
-                            [](const Tensor& y, const Tensor& grad) {
-                              return masked_fill(div(grad, y * 2.0), equal(y, 0), 0);
-                            });
+  return record_with_output(
+      "std", sqrt(squared.detach()), squared, [](const Tensor& y, const Tensor& grad) {
+        return dispatch_floating(y.dtype(), "stddev", [&](auto zero) {
+          using T = decltype(zero);
+          return map_pairs<T, T>(grad, y,
+                                 [](T g, T root) { return root == 0 ? T{0} : g / (2 * root); });
+        });
+      });
 }
 
 Tensor max(const Tensor& x, const ReduceOptions& options) {
