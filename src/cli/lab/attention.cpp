@@ -237,7 +237,7 @@ void run_attention(const Settings& settings, Report& report) {
   const Tensor x = vectors_of(tokens, made.width, RandomStream{settings.seed, 0}.fork(0));
   const Tensor hidden = mask_of(count, pads, causal);
   const AttentionSteps steps = attention_steps(layer, x, hidden, "x");
-  require_finite({{"output", steps.output}}, "[lab attention]");
+  require_finite({{"output", steps.output}}, options.text("weights") + ":");
   report.values() = {
       {"tokens", tokens},
       {"width", made.width},
