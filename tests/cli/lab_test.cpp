@@ -46,8 +46,8 @@ TEST_CASE("lab alone lists all eleven experiments in both languages", "[cli]") {
   const std::string english = lab_text({});
   const std::string korean = lab_text({"--lang", "ko"});
   CHECK(std::count(english.begin(), english.end(), '\n') == 11);
-  for (const char* name : {"scaling", "masks", "worked-example", "attention", "shapes", "norms", "pre-post-ln",
-                           "heads", "single-vs-multi", "induction", "params"}) {
+  for (const char* name : {"scaling", "masks", "worked-example", "attention", "shapes", "norms",
+                           "pre-post-ln", "heads", "single-vs-multi", "induction", "params"}) {
     CHECK(contains(english, name));
     CHECK(contains(korean, name));
   }
@@ -132,9 +132,21 @@ TEST_CASE("lab shapes prints the shapes of the notes' padded batch at every step
   const std::vector<Index> split{10, 8, 20, 64};
   const std::vector<Index> square{10, 8, 20, 20};
   const std::vector<Index> joined{10, 20, 8, 64};
-  CHECK(shapes == std::vector<std::vector<Index>>{wide, wide, wide, wide, joined, split,
-                                                  {10, 8, 64, 20}, square, square, square, split,
-                                                  joined, joined, wide, wide});
+  CHECK(shapes == std::vector<std::vector<Index>>{wide,
+                                                  wide,
+                                                  wide,
+                                                  wide,
+                                                  joined,
+                                                  split,
+                                                  {10, 8, 64, 20},
+                                                  square,
+                                                  square,
+                                                  square,
+                                                  split,
+                                                  joined,
+                                                  joined,
+                                                  wide,
+                                                  wide});
   CHECK(values["steps"][5]["strides"] == Json({10240, 64, 512, 1}));
   CHECK(values["steps"][5]["contiguous"] == false);
   CHECK(values["steps"][11]["strides"] == Json({10240, 64, 1280, 1}));

@@ -248,4 +248,23 @@ TEST_CASE("The page refuses more weights than a browser can hold") {
           "page, got 133");
 }
 
+TEST_CASE("an attention figure outside a model names no layer and shows its whole title") {
+  AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0.5, 0.5});
+  maps.title = "A title that is much longer than the panel of two tokens below it, but still whole";
+  const auto figure = [&](const AttentionFigure& options) {
+    return attention_svg(maps, maps.layers.front(), options);
+  };
+  const std::string plain = figure({.names_layer = false, .names_heads = false});
+  CHECK(occurrences(plain, ">" + maps.title + "<") == 2);  // also in <title>
+  CHECK(occurrences(plain, "Layer") + occurrences(plain, "Head") == 0);
+  CHECK(occurrences(plain, ">2 tokens<") == 1);
+  CHECK(occurrences(figure({}), maps.title + "<") == 0);
+  const std::string korean = figure({.language = Language::korean, .names_layer = false});
+  for (const char* text :
+       {">헤드 0<", ">헤드 1개, 토큰 2개<", ">쿼리<", ">키<", ">어텐션 가중치<"}) {
+    INFO(text);
+    CHECK(occurrences(korean, text) == 1);
+  }
+}
+
 }  // namespace attention_views_test
