@@ -3,6 +3,7 @@
 #include <string>
 
 #include "headlight/heads/attention_maps.h"
+#include "headlight/views/attention/attention_style.h"
 
 namespace headlight {
 
@@ -15,6 +16,7 @@ namespace headlight {
 //
 // Throws Error if `layer` does not fit maps.tokens, holds no head, holds a head twice, or has
 // weights that are not float32 in [0, 1].
-std::string attention_svg(const AttentionMaps& maps, const LayerAttention& layer);
+std::string attention_svg(const AttentionMaps& maps, const LayerAttention& layer,
+                          const AttentionStyle& style = {});
 
 }  // namespace headlight
