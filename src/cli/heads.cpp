@@ -49,7 +49,8 @@ constexpr const char* kFiles =
     "output only. Intervals are of 95 % (bootstrap over documents, or the blocks of one "
     "document).\n\n"
     "--annotations takes a file such as data/toy.annotations.jsonl, with the positions of "
-    "quotes, brackets, subjects, names and phrases in the documents.\n\n"
+    "quotes, brackets, subjects, names and phrases in the documents. Pairs of any other name, "
+    "as \"modifier\": [[0, 3, 4, 7]], become the scores NAME and NAME_ahead.\n\n"
     "JSON keys: model_fingerprint, sequences, tokens, random_tokens, caution (null: all "
     "verdicts are settled), heads[{head, layer, index, verdict, verdict_score, "
     "verdict_measure, verdict_interval{low, high}, verdict_places, settled, sentence, every "
@@ -111,6 +112,8 @@ Options heads_options() {
   options
       .value("annotations",
              "JSON Lines file with known pairs of positions in the documents of --data")
+      .choice("by", "Score the text by tokens, or merge their weights to characters or words",
+              kChoiceNames<TextUnit>, "token")
       .value("heads", "Heads to score, e.g. 0.1,2.3 (default: all)")
       .value("max_tokens", "Use only the first N tokens of each document; 0: all", "0")
       .value("columns", "Columns to show, separated by commas: head, verdict, any score ...")
@@ -203,8 +206,28 @@ HeadScoreOptions score_options(const Options& options) {
   result.exclude_current_token = options.given("exclude_current_token");
   result.bootstrap.resamples = count_option(options, "resamples", 0, kMostSamples);
   result.bootstrap.seed = seed_option(options);
+  result.unit = options.chosen<TextUnit>("by");
   result.processes = &all_processes();
   return result;
+}
+
+std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& scores) {
+  const HeadColumns columns = head_columns(scores.list);
+  std::vector<ScoredHead> heads = scores.heads;
+  if (options.given("filter")) {
+    filter_heads(columns, options.text("filter"), heads);
+  }
+  if (options.given("sort")) {
+    sort_heads(columns, options.text("sort"), options.given("ascending"), heads);
+  }
+  return heads;
+}
+
+// Throws Error for unknown columns, and for filters and orders that do not fit them.
+void check_columns(const Options& options, const std::vector<SequencePairs>& annotations) {
+  const std::vector<ScoreInfo> list = score_list_with(annotations);
+  parse_columns(head_columns(list), options.given("columns") ? options.text("columns") : "head");
+  chosen_heads(options, {.heads = {}, .list = list});
 }
 
 HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
@@ -230,7 +253,9 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
   HeadsText text = report.random_tokens
                        ? HeadsText{repeated_sequences(scoring.repeats, loaded.model->config()), {}}
                        : read_text(options, loaded);
+  check_columns(options, text.annotations);
   scoring.annotations = std::move(text.annotations);
+  scoring.tokenizer = loaded.tokenizer.get();
   scoring.progress = progress_bar("scoring heads");
   report.scores = score_heads(*loaded.model, text.sequences, scoring);
   scoring.progress = {};
@@ -246,8 +271,9 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
 
 HeadsTextOptions text_options(const Options& options, const HeadScores& scores) {
   HeadsTextOptions result;
-  result.columns =
-      options.given("columns") ? parse_columns(options.text("columns")) : usual_columns(scores);
+  result.columns = options.given("columns")
+                       ? parse_columns(head_columns(scores.list), options.text("columns"))
+                       : usual_columns(scores);
   result.legend = !options.given("columns");
   if (is_terminal(Stream::output)) {
     result.width = options.given("columns") ? 0 : columns_of(Stream::output);
@@ -256,21 +282,13 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
   return result;
 }
 
-std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& scores) {
-  std::vector<ScoredHead> heads = scores.heads;
-  if (options.given("filter")) {
-    filter_heads(options.text("filter"), heads);
-  }
-  if (options.given("sort")) {
-    sort_heads(options.text("sort"), options.given("ascending"), heads);
-  }
-  return heads;
-}
-
 // Throws Error for options that need --data.
 void check_text_options(const Options& options) {
   if (!options.given("data")) {
     refuse_options(options, {"annotations", "documents"}, "needs --data");
+  }
+  if (!gives_text(options) && !options.given("data")) {
+    refuse_options(options, {"by"}, "needs --text or --data");
   }
   // Annotations count characters, and a special token replaces the characters of its name.
   require(!options.given("annotations") || !special_tokens_option(options),
@@ -279,15 +297,15 @@ void check_text_options(const Options& options) {
 
 void heads_command(const Options& options) {
   if (options.given("over_time")) {
-    refuse_options(options, {"text", "ids", "data", "heads", "filter", "sort", "intervene"},
+    refuse_options(options, {"text", "ids", "data", "heads", "by", "filter", "sort", "intervene"},
                    "cannot be combined with --over_time");
     show_heads_over_time(options);
     return;
   }
   check_text_options(options);
-  // Rejects invalid columns, filters and orders before the computation.
-  parse_columns(options.given("columns") ? options.text("columns") : "head");
-  chosen_heads(options, {});
+  if (!options.given("annotations")) {  // else their relations are columns, too
+    check_columns(options, {});
+  }
   const HeadScoreOptions scoring = score_options(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
   intervene(options, loaded);

@@ -4,23 +4,31 @@
 #include <vector>
 
 #include "headlight/heads/head_annotations.h"
+#include "headlight/heads/token_cells.h"
 #include "headlight/tensor/tensor.h"
 #include "kernels/attention/weight_rows.h"
 
 namespace headlight {
 
-// Facts about a sequence that do not depend on the model.
+// Facts about a sequence that do not depend on the model. With cells, positions count them instead
+// of tokens: `tokens` then holds a number for each distinct label.
 struct SequenceFacts {
   std::vector<std::int32_t> tokens;  // [T]
   std::vector<Index> earlier_equal;  // [T] last earlier position of the same token; -1: none
   Index repeat_begin = 0;            // first token of the second copy, for repeated random tokens
   SequencePairs pairs;
   bool causal = true;  // false: queries also see later keys
+  std::vector<TokenCell> cells;  // [T], for their classes; empty: unknown
+  bool merged = false;           // cells hold several tokens, so weights need merged_weights()
 
   Index length() const { return static_cast<Index>(tokens.size()); }
 };
 
 SequenceFacts sequence_facts(std::vector<std::int32_t> tokens);
+
+// Returns the facts of the cells of a sequence; `pairs` are those of its tokens. A pair that shares
+// a cell is left out.
+SequenceFacts cell_facts(std::vector<TokenCell> cells, const SequencePairs& pairs);
 
 // Attention weights of one head on one sequence, with per-query sums shared by several scores.
 class HeadMap {

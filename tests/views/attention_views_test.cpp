@@ -45,9 +45,9 @@ TEST_CASE("The figure of a map with weights on later tokens shows them") {
 TEST_CASE("Neighbouring cells of one colour are one run of a path in that colour") {
   const AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0.5F, 0.5F});
   const std::string svg = svg_of(maps);
-  const std::string darkest = hex_digits(attention_colour(1.0, Background::light));
+  const std::string darkest = hex_digits(map_colour(1.0, Background::light));
   // A weight of 0.5 has level 16 of 0 ... 31.
-  const std::string middle = hex_digits(attention_colour(16.0 / 31.0, Background::light));
+  const std::string middle = hex_digits(map_colour(16.0 / 31.0, Background::light));
   REQUIRE(contains(svg, "<path stroke=\"#" + darkest + "\" d=\"M0 0h1\"/>"));
   REQUIRE(contains(svg, "<path stroke=\"#" + middle + "\" d=\"M0 1h2\"/>"));
 }
@@ -251,7 +251,7 @@ TEST_CASE("The page refuses more weights than a browser can hold") {
 TEST_CASE("an attention figure outside a model names no layer and shows its whole title") {
   AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0.5, 0.5});
   maps.title = "A title that is much longer than the panel of two tokens below it, but still whole";
-  const auto figure = [&](const AttentionFigure& options) {
+  const auto figure = [&](const AttentionStyle& options) {
     return attention_svg(maps, maps.layers.front(), options);
   };
   const std::string plain = figure({.names_layer = false, .names_heads = false});

@@ -33,6 +33,9 @@ struct EncodeOptions {
   bool parallel = false;      // use all threads, if the kind is "bpe"
 };
 
+// Returns bytes as text for display: bytes that are no whole character as <0xEA>.
+std::string bytes_label(std::string_view bytes);
+
 // Converts text to token ids 0 ... V - 1 and back. Every tokenizer has an end-of-text token,
 // usually <|endoftext|>, which separates documents. Names of special tokens in a text are read as
 // tokens only if reads_special(). Encoding and decoding are const, so several threads may share one

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/transformed.h"
 #include "heads/layer_maps.h"
 #include "heads/scores/detector.h"
 #include "heads/scores/repeated_tokens.h"
@@ -16,29 +17,33 @@ namespace {
 
 // A sequence and the bootstrap group of its sums.
 struct MeasuredSequence {
-  SequenceFacts facts;
+  std::vector<std::int32_t> tokens;
+  SequenceFacts facts;  // of the tokens, or of their cells
   std::size_t group = 0;
 };
 
 // Sums of the scores of one head, [scores] of [groups]; empty for scores of other sources.
 using GroupSums = std::vector<std::vector<DocumentSum>>;
 
-GroupSums empty_sums(ScoreSource source, std::size_t groups) {
+using Definitions = std::vector<ScoreDefinition>;
+
+GroupSums empty_sums(const Definitions& definitions, ScoreSource source, std::size_t groups) {
   GroupSums sums;
-  for (const ScoreDefinition& definition : score_definitions()) {
+  for (const ScoreDefinition& definition : definitions) {
     const bool wanted = definition.measure != nullptr && definition.source == source;
     sums.emplace_back(wanted ? groups : 0);
   }
   return sums;
 }
 
-void add_scores(const HeadMap& map, std::size_t group, GroupSums& sums) {
+void add_scores(const Definitions& definitions, const HeadMap& map, std::size_t group,
+                GroupSums& sums) {
   for (std::size_t score = 0; score < sums.size(); ++score) {
     if (!sums[score].empty()) {
-      if (score_definitions()[score].needs_causal && !map.facts().causal) {
+      if (definitions[score].needs_causal && !map.facts().causal) {
         continue;
       }
-      const DocumentSum sum = score_definitions()[score].measure(map);
+      const DocumentSum sum = definitions[score].measure(map);
       sums[score][group].sum += sum.sum;
       sums[score][group].weight += sum.weight;
     }
@@ -77,15 +82,16 @@ class ScoreSums {
     Index longest = 0;  // tokens of a sequence
   };
 
-  ScoreSums(HeadLayout layout, const HeadSet& heads, const HeadScoreOptions& scoring,
-            const Options& options)
+  ScoreSums(HeadLayout layout, const HeadSet& heads, const Definitions& definitions,
+            const HeadScoreOptions& scoring, const Options& options)
       : layout_(std::move(layout)),
         heads_(heads),
+        definitions_(definitions),
         scoring_(scoring),
         options_(options),
         sums_(heads.size()) {
     for (HeadSums& head : sums_) {
-      head.scores = empty_sums(options.source, options.groups);
+      head.scores = empty_sums(definitions, options.source, options.groups);
       head.offsets.resize(static_cast<std::size_t>(options.longest));
     }
   }
@@ -101,9 +107,11 @@ class ScoreSums {
       }
       const Index place = place_of(heads_[head], layout_);
       for (std::size_t i = 0; i < batch.size(); ++i) {
-        const Index length = batch[i].facts.length();
-        const HeadMap map(weights[i].data<float>() + place * length * length, batch[i].facts);
-        add_map(map, batch[i].group, sums_[head]);
+        const Index length = weights[i].size(1);
+        Tensor own =
+            weights[i].strided_view({1, length, length}, {0, length, 1}, place * length * length);
+        own = batch[i].facts.merged ? merged_weights(own, batch[i].facts.cells) : own;
+        add_map(HeadMap(own.data<float>(), batch[i].facts), batch[i].group, sums_[head]);
       }
     });
   }
@@ -125,7 +133,7 @@ class ScoreSums {
 
  private:
   void add_map(const HeadMap& map, std::size_t group, HeadSums& head) const {
-    add_scores(map, group, head.scores);
+    add_scores(definitions_, map, group, head.scores);
     if (options_.source != ScoreSource::text || map.length() < 2 || !map.facts().causal) {
       return;
     }
@@ -141,6 +149,7 @@ class ScoreSums {
 
   HeadLayout layout_;
   const HeadSet& heads_;
+  const Definitions& definitions_;
   const HeadScoreOptions& scoring_;
   Options options_;
   std::vector<HeadSums> sums_;  // [heads]
@@ -153,12 +162,12 @@ constexpr std::size_t kMaxGroups = 1024;  // groups of documents in the bootstra
 // Pairs entirely inside a piece, with positions relative to it.
 SequencePairs pairs_within(const SequencePairs& pairs, const SequencePiece& piece) {
   SequencePairs result;
-  for (std::size_t kind = 0; kind < kPairKinds; ++kind) {
-    for (const TokenPair& pair : pairs.kinds[kind]) {
+  for (const auto& [relation, all] : pairs) {
+    for (const TokenPair& pair : all) {
       if (pair.earlier_begin >= piece.begin && pair.later_end <= piece.begin + piece.length) {
-        result.kinds[kind].push_back(
-            {pair.earlier_begin - piece.begin, pair.earlier_end - piece.begin,
-             pair.later_begin - piece.begin, pair.later_end - piece.begin});
+        result[relation].push_back({pair.earlier_begin - piece.begin,
+                                    pair.earlier_end - piece.begin, pair.later_begin - piece.begin,
+                                    pair.later_end - piece.begin});
       }
     }
   }
@@ -168,6 +177,9 @@ SequencePairs pairs_within(const SequencePairs& pairs, const SequencePiece& piec
 // Scores of a head with uniform attention over all visible tokens.
 class EvenScores {
  public:
+  explicit EvenScores(const Definitions& definitions)
+      : definitions_(definitions), sums_(empty_sums(definitions, ScoreSource::text, 1)) {}
+
   void add(const SequenceFacts& facts) {
     const auto length = static_cast<std::size_t>(facts.length());
     std::vector<float> weights(length * length);
@@ -176,7 +188,7 @@ class EvenScores {
       const std::size_t keys = facts.causal ? query + 1 : length;
       std::fill(row, row + static_cast<std::ptrdiff_t>(keys), 1.0F / static_cast<float>(keys));
     }
-    add_scores(HeadMap(weights.data(), facts), 0, sums_);
+    add_scores(definitions_, HeadMap(weights.data(), facts), 0, sums_);
   }
 
   void keep(ScoredHead& head) const {
@@ -188,7 +200,8 @@ class EvenScores {
   }
 
  private:
-  GroupSums sums_ = empty_sums(ScoreSource::text, 1);
+  const Definitions& definitions_;
+  GroupSums sums_;
 };
 
 class HeadScoring {
@@ -202,6 +215,7 @@ class HeadScoring {
         layout_(heads_of(model)),
         causal_(is_causal(model)),
         heads_(options.heads.or_all(layout_)),
+        definitions_(definitions_with(options.annotations)),
         pieces_(cut_sequences(sequences, model.block_size(), options.max_tokens)) {
     for (const SequencePiece& piece : pieces_) {
       tokens_ += piece.length;
@@ -210,10 +224,13 @@ class HeadScoring {
   }
 
   HeadScores run() {
-    HeadScores result{{}, static_cast<Index>(pieces_.size()), tokens_};
+    HeadScores result{.heads = {},
+                      .list = transformed(definitions_, &ScoreDefinition::info),
+                      .sequences = static_cast<Index>(pieces_.size()),
+                      .tokens = tokens_};
     for (const HeadId& head : heads_) {
       result.heads.emplace_back().head = head;
-      result.heads.back().scores.resize(score_list().size());
+      result.heads.back().scores.resize(definitions_.size());
     }
     measure_text(result);
     result.causal = causal_;
@@ -241,14 +258,17 @@ class HeadScoring {
       longest = std::max(longest, piece.length);
     }
     ScoreSums sums(
-        layout_, heads_, options_,
+        layout_, heads_, definitions_, options_,
         {.source = ScoreSource::text, .groups = std::min(units, kMaxGroups), .longest = longest});
-    EvenScores even;
+    EvenScores even(definitions_);
     const auto end_of = [&](std::size_t begin) { return batch_end(begin); };
     measure(sums, pieces_.size(), end_of, result, [&](std::size_t i) {
       const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
-      MeasuredSequence sequence{facts_of(pieces_[i]), unit % kMaxGroups};
+      const auto begin = sequences_[pieces_[i].sequence].begin() + pieces_[i].begin;
+      MeasuredSequence sequence{{begin, begin + pieces_[i].length}, {}, unit % kMaxGroups};
+      sequence.facts = facts_of(sequence.tokens, pieces_[i]);
       even.add(sequence.facts);
+      lengths_.push_back(sequence.facts.length());
       return sequence;
     });
     keep_offsets(sums, result);
@@ -269,8 +289,8 @@ class HeadScoring {
       Sequences tokens;
       for (; begin < end; ++begin) {
         batch.push_back(sequence_at(begin));
-        tokens.push_back(batch.back().facts.tokens);
-        done_ += batch.back().facts.length();
+        tokens.push_back(batch.back().tokens);
+        done_ += std::ssize(tokens.back());
       }
       if (number % processes_.count() == processes_.rank()) {
         visit_layer_maps(model_, tokens, [&](Index layer, const std::vector<Tensor>& weights) {
@@ -303,13 +323,23 @@ class HeadScoring {
     return end;
   }
 
-  SequenceFacts facts_of(const SequencePiece& piece) const {
-    const auto begin = sequences_[piece.sequence].begin() + piece.begin;
-    SequenceFacts facts = sequence_facts({begin, begin + piece.length});
-    facts.causal = causal_;
+  SequenceFacts facts_of(const std::vector<std::int32_t>& tokens,
+                         const SequencePiece& piece) const {
+    SequencePairs pairs;
     if (!options_.annotations.empty()) {
-      facts.pairs = pairs_within(options_.annotations[piece.sequence], piece);
+      pairs = pairs_within(options_.annotations[piece.sequence], piece);
     }
+    std::vector<TokenCell> cells;
+    if (options_.tokenizer != nullptr) {
+      cells = token_cells(*options_.tokenizer, tokens, options_.unit);
+    }
+    const bool merges = options_.unit != TextUnit::token;
+    SequenceFacts facts = merges ? cell_facts(std::move(cells), pairs) : sequence_facts(tokens);
+    if (!merges) {
+      facts.pairs = std::move(pairs);
+      facts.cells = std::move(cells);
+    }
+    facts.causal = causal_;
     return facts;
   }
 
@@ -325,7 +355,7 @@ class HeadScoring {
     if (repeats.sequences == 0 || length < 1) {
       return;
     }
-    ScoreSums sums(layout_, heads_, options_,
+    ScoreSums sums(layout_, heads_, definitions_, options_,
                    {.source = ScoreSource::repeats,
                     .groups = static_cast<std::size_t>(repeats.sequences),
                     .longest = repeat_tokens(repeats, model_.block_size())});
@@ -336,9 +366,9 @@ class HeadScoring {
     measure(sums, count, end_of, result, [&](std::size_t i) {
       RepeatedTokens sequence =
           repeated_tokens(repeats, model_.vocab_size(), length, static_cast<Index>(i));
-      SequenceFacts facts = sequence_facts(std::move(sequence.tokens));
+      SequenceFacts facts = sequence_facts(sequence.tokens);
       facts.repeat_begin = sequence.repeat_begin;
-      return MeasuredSequence{std::move(facts), i};
+      return MeasuredSequence{std::move(sequence.tokens), std::move(facts), i};
     });
   }
 
@@ -348,7 +378,7 @@ class HeadScoring {
     std::vector<ScoreValue*> values;
     const bool resampled = options_.bootstrap.resamples > 0;
     for (std::size_t head = 0; head < heads_.size(); ++head) {
-      for (std::size_t score = 0; score < score_list().size(); ++score) {
+      for (std::size_t score = 0; score < definitions_.size(); ++score) {
         double count = 0;
         Index groups = 0;  // that have a query
         for (const DocumentSum& group : sums.of(head).scores[score]) {
@@ -376,10 +406,10 @@ class HeadScoring {
   void keep_offsets(const ScoreSums& sums, HeadScores& result) const {
     const std::size_t offsets = sums.of(0).offsets.size();
     std::vector<double> queries(offsets);  // queries that have a token at each offset
-    for (const SequencePiece& piece : pieces_) {
-      for (Index offset = 0; offset < piece.length; ++offset) {
+    for (const Index length : lengths_) {
+      for (Index offset = 0; offset < length; ++offset) {
         queries[static_cast<std::size_t>(offset)] +=
-            static_cast<double>(piece.length - std::max<Index>(offset, 1));
+            static_cast<double>(length - std::max<Index>(offset, 1));
       }
     }
     for (std::size_t i = 0; i < heads_.size(); ++i) {
@@ -435,7 +465,9 @@ class HeadScoring {
   HeadLayout layout_;
   bool causal_;
   HeadSet heads_;
+  Definitions definitions_;
   std::vector<SequencePiece> pieces_;
+  std::vector<Index> lengths_;  // positions of each piece measured so far
   Index tokens_ = 0;
   Index done_ = 0;  // tokens measured so far, including repeated sequences
 };
@@ -455,6 +487,8 @@ HeadScores score_heads(const LanguageModel& model,
   require(options.annotations.empty() || options.annotations.size() == sequences.size(),
           "[score_heads] expected annotations of ", sequences.size(), " sequences, got ",
           options.annotations.size());
+  require(options.unit == TextUnit::token || options.tokenizer != nullptr, "[score_heads] unit ",
+          name_of(options.unit), " needs a tokenizer");
   return HeadScoring(model, sequences, options).run();
 }
 
