@@ -48,7 +48,7 @@ Tensor joined_mask(const AttentionMasks& masks, const Shape& scores) {
 }
 
 // Returns a function that shows maps [B, H, T, S] to the hook, one sequence [H, T, S] after the
-// other; none if the hook does not want the point.
+// other. Empty without a hook for the point.
 std::function<Tensor(const Tensor&)> map_change(Point point, Index layer, ForwardHook* hook) {
   if (!wants_any(hook, {point}, layer)) {
     return {};

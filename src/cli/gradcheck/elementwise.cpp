@@ -43,6 +43,28 @@ void binary(GradientCases& to, const std::string& op, DrawRange range, Tensor (*
       range);
 }
 
+void number_cases(GradientCases& to) {
+  add(to, "add", [](In x) { return 2.0 + x; }, {{"a number on the left", {{2, 3}}}});
+  add(to, "sub", [](In x) { return 2.0 - x; }, {{"a number on the left", {{2, 3}}}});
+  add(to, "div", [](In x) { return 2.0 / x; },
+      {{"a number on the left", {within({0.5, 2}, {2, 3})}}});
+  const auto summed = [](In a, In b) {
+    Tensor sum = a;
+    sum += b;
+    return sum += 1.0;
+  };
+  add(to, "+=", summed,
+      {{"one shape", {{2, 3}, {2, 3}}},
+       {"a row", {{2, 3}, {3}}},
+       {"an input used twice", {{2, 3}}, [=](In x) { return summed(x, x) * x; }}});
+  const auto clamped = [](In x) { return clamp(x, -0.5, 0.7); };
+  add(to, "clamp", clamped,
+      {{"both limits", {distinct({4, 5})}},
+       {"no upper limit", {distinct({7})}, [](In x) { return clamp(x, 0.05, kInfinity); }},
+       {"no elements", {{0, 3}}},
+       {"a transposed input", {distinct({3, 4})}, [=](In x) { return clamped(transpose(x)); }}});
+}
+
 // No input has ties, because of max.
 void reduction(GradientCases& to, const std::string& op, Tensor (*f)(In, const ReduceOptions&)) {
   const Shape wide{3, 4};
@@ -96,25 +118,7 @@ void elementwise_cases(GradientCases& to) {
   add(to, "div", [](In x) { return x / 4.0; },
       {{"a negative divisor", {{2, 3}, within({-2, -0.5}, {3})}, [](In a, In b) { return a / b; }},
        {"a number", {{2, 3}}}});
-  add(to, "add", [](In x) { return 2.0 + x; }, {{"a number on the left", {{2, 3}}}});
-  add(to, "sub", [](In x) { return 2.0 - x; }, {{"a number on the left", {{2, 3}}}});
-  add(to, "div", [](In x) { return 2.0 / x; },
-      {{"a number on the left", {within({0.5, 2}, {2, 3})}}});
-  const auto summed = [](In a, In b) {
-    Tensor sum = a;
-    sum += b;
-    return sum += 1.0;
-  };
-  add(to, "+=", summed,
-      {{"one shape", {{2, 3}, {2, 3}}},
-       {"a row", {{2, 3}, {3}}},
-       {"an input used twice", {{2, 3}}, [=](In x) { return summed(x, x) * x; }}});
-  const auto clamped = [](In x) { return clamp(x, -0.5, 0.7); };
-  add(to, "clamp", clamped,
-      {{"both limits", {distinct({4, 5})}},
-       {"no upper limit", {distinct({7})}, [](In x) { return clamp(x, 0.05, kInfinity); }},
-       {"no elements", {{0, 3}}},
-       {"a transposed input", {distinct({3, 4})}, [=](In x) { return clamped(transpose(x)); }}});
+  number_cases(to);
   unary(to, "neg", {}, neg);
   unary(to, "pow", {0.5, 2}, [](In x) { return pow(x, -1.5); });
   add(to, "pow", [](In x) { return pow(x, 3); },
