@@ -33,7 +33,9 @@ Json normalized_message(const Json& message) {
 
 Json variables_of(const ChatTemplateInput& input) {
   const Json messages = parse_json(input.messages, "messages");
-  require_value(messages.is_array(), "messages", "expected a list, got a ", messages.type_name());
+  require_value(messages.is_array() && !messages.empty(), "messages",
+                "expected a list of messages, got ",
+                messages.empty() ? "none" : messages.type_name());
   Json variables = Json::object();
   variables.add("messages", json_list(messages, normalized_message));
   variables.add("tools", input.tools.empty() ? Json() : parse_json(input.tools, "tools"));

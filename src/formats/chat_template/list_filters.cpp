@@ -213,6 +213,11 @@ Arguments rest_of(const Arguments& all, std::size_t from) {
           all.named};
 }
 
+// Returns the elements of the input. Filters that map or choose take any false value as empty.
+Values input_elements(const Call& call) {
+  return call.self.is_true() ? elements(call.budget(), call.self) : Values();
+}
+
 // list | map(attribute=PATH, default=VALUE) or list | map(FILTER, arguments).
 Value map(const Call& call) {
   Values results;
@@ -223,7 +228,7 @@ Value map(const Call& call) {
   };
   const Value* path = call.all.values.empty() ? named("attribute") : nullptr;
   require(path != nullptr || !call.all.values.empty(), "map: expected a filter or attribute=");
-  for (const Value& value : elements(call.budget(), call.self)) {
+  for (const Value& value : input_elements(call)) {
     Value result = path != nullptr ? by_path(call.runtime, value, *path)
                                    : apply_filter(call.runtime, call.all.values[0].text(), value,
                                                   rest_of(call.all, 1));
@@ -239,7 +244,7 @@ Value choose(const Call& call) {
   const std::size_t test = kAttribute ? 1 : 0;
   require(call.all.values.size() >= test, "expected the name of an attribute");
   Values chosen;
-  for (const Value& value : elements(call.budget(), call.self)) {
+  for (const Value& value : input_elements(call)) {
     const Value tested = kAttribute ? by_path(call.runtime, value, call.all.values[0]) : value;
     const bool holds = call.all.values.size() > test
                            ? apply_test(call.runtime, call.all.values[test].text(), tested,

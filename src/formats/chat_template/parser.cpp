@@ -57,9 +57,8 @@ class Parser {
     return tokens_[next_++].text;
   }
   [[noreturn]] void unexpected(std::string_view wanted) const {
-    const std::string got = token().kind == TokenKind::end
-                                ? std::string("the end of the template")
-                                : "'" + token().text.substr(0, 40) + "'";
+    const std::string got = token().kind == TokenKind::end ? std::string("the end of the template")
+                                                           : "'" + token().text.substr(0, 40) + "'";
     fail_at(token().line, concat_text("expected ", wanted, ", got ", got));
   }
 

@@ -84,8 +84,8 @@ std::string_view character_at(std::string_view text, std::int64_t place) {
 }
 
 Value missing_attribute(const Value& object, std::string_view name) {
-  return undefined(concat_text("a value of type ", object.type_name(), " has no '",
-                               name.substr(0, 80), "'"));
+  return undefined(
+      concat_text("a value of type ", object.type_name(), " has no '", name.substr(0, 80), "'"));
 }
 
 // Returns object[key] without methods; nothing if there is none.
