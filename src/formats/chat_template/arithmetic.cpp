@@ -87,10 +87,20 @@ Value repeated(Runtime& runtime, const Value& value, std::int64_t count) {
   return runtime.list(std::move(all), value.list().kind);
 }
 
+// Joins the texts of two values. If one is safe, HTML in the other is escaped.
+Value joined_texts(Runtime& runtime, const Value& left, const Value& right) {
+  Budget& budget = runtime.budget();
+  const bool is_safe = left.is_safe_text() || right.is_safe_text();
+  const auto part = [&](const Value& value) {
+    const bool is_escaped = is_safe && !value.is_safe_text();
+    return is_escaped ? html_text(budget, printed(budget, value)) : printed(budget, value);
+  };
+  return Value::text(budget, part(left) + part(right), is_safe);
+}
+
 Value joined_values(Runtime& runtime, const Value& left, const Value& right) {
   if (left.is_text() && right.is_text()) {
-    runtime.budget().spend(left.text().size() + right.text().size());
-    return runtime.text(left.text() + right.text());
+    return joined_texts(runtime, left, right);
   }
   Values all = elements(runtime.budget(), left);
   const Values more = elements(runtime.budget(), right);
@@ -190,7 +200,7 @@ std::string percent_format(Runtime& runtime, std::string_view pattern, const Arg
 
 Value arithmetic(Runtime& runtime, std::string_view sign, const Value& left, const Value& right) {
   if (sign == "~") {
-    return runtime.text(printed(runtime.budget(), left) + printed(runtime.budget(), right));
+    return joined_texts(runtime, left, right);
   }
   left.defined();
   right.defined();

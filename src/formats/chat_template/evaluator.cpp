@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <optional>
 
 #include "formats/chat_template/print.h"
 #include "formats/chat_template/runtime.h"
@@ -236,37 +235,25 @@ class Loop : public Object {
     require(!choices.empty(), "cycle: expected values");
     return choices[static_cast<std::size_t>(index_) % choices.size()];
   }
-  // Returns whether the values differ from those of the call before.
-  Value changed(Budget& budget, const Values& now) {
-    const bool is_same =
-        last_ && last_->size() == now.size() &&
-        std::equal(now.begin(), now.end(), last_->begin(),
-                   [&](const Value& a, const Value& b) { return equal(budget, a, b); });
-    last_ = now;
-    return Value(!is_same);
-  }
 
  private:
   Place place_;
   Values values_;
   std::int64_t index_ = 0;
-  std::optional<Values> last_ = {};
 };
 
-// loop.cycle or loop.changed.
-class LoopMethod : public Object {
+// loop.cycle
+class LoopCycle : public Object {
  public:
-  LoopMethod(Loop& loop, bool is_cycle) : loop_(loop), is_cycle_(is_cycle) {}
+  explicit LoopCycle(const Loop& loop) : loop_(loop) {}
   const char* type_name() const override { return "function"; }
   bool is_callable() const override { return true; }
-  Value call(Runtime& runtime, const Arguments& arguments) override {
-    return is_cycle_ ? loop_.cycle(arguments.values)
-                     : loop_.changed(runtime.budget(), arguments.values);
+  Value call(Runtime&, const Arguments& arguments) override {
+    return loop_.cycle(arguments.values);
   }
 
  private:
-  Loop& loop_;
-  bool is_cycle_;
+  const Loop& loop_;
 };
 
 Value Loop::attribute(Runtime& runtime, const std::string& name) {
@@ -291,9 +278,7 @@ Value Loop::attribute(Runtime& runtime, const std::string& name) {
     return other >= 0 && other < count ? values_[static_cast<std::size_t>(other)]
                                        : undefined("there is no such item of the loop");
   }
-  return name == "cycle" || name == "changed"
-             ? Value(&runtime.make<LoopMethod>(*this, name == "cycle"))
-             : Value();
+  return name == "cycle" ? Value(&runtime.make<LoopCycle>(*this)) : Value();
 }
 
 // --- Statements ---------------------------------------------------------------------------------

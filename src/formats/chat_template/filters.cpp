@@ -145,34 +145,16 @@ Value round_filter(const Call& call) {
                factor);
 }
 
-Value escape_html(const Call& call) {
-  std::string out;
-  for (const char c : input_text(call)) {
-    call.budget().spend(5);
-    out += c == '&'    ? "&amp;"
-           : c == '<'  ? "&lt;"
-           : c == '>'  ? "&gt;"
-           : c == '"'  ? "&#34;"
-           : c == '\'' ? "&#39;"
-                       : std::string(1, c);
-  }
-  return call.runtime.text(std::move(out));
+Value safe(const Call& call) { return Value::text(call.budget(), input_text(call), true); }
+
+Value escape(const Call& call) {
+  return call.self.is_safe_text()
+             ? call.self
+             : Value::text(call.budget(), html_text(call.budget(), input_text(call)), true);
 }
 
 Value format_filter(const Call& call) {
   return call.runtime.text(percent_format(call.runtime, input_text(call), call.all));
-}
-
-Value word_count(const Call& call) {
-  const std::string text = input_text(call);
-  std::int64_t words = 0;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view word =
-        stripped_of(rest, Side::left, [](char32_t code) { return !is_word_character(code); });
-    words += word.empty() ? 0 : 1;
-    rest = stripped_of(word, Side::left, is_word_character);
-  }
-  return Value(words);
 }
 
 }  // namespace
@@ -190,19 +172,14 @@ std::span<const Function> filters() {
       {"tojson", "ensure_ascii indent separators sort_keys", 0, to_json},
       {"indent", "width first blank", 0, indent},
       {"string", "", 0, [](const Call& call) { return call.runtime.text(input_text(call)); }},
-      {"safe", "", 0, [](const Call& call) { return call.runtime.text(input_text(call)); }},
-      {"escape", "", 0, escape_html},
-      {"e", "", 0, escape_html},
+      {"safe", "", 0, safe},
+      {"escape", "", 0, escape},
+      {"e", "", 0, escape},
       {"int", "default base", 0, to_int},
       {"float", "default", 0, to_float},
       {"abs", "", 0, absolute},
       {"round", "precision method", 0, round_filter},
       {"format", "*", 0, format_filter},
-      {"wordcount", "", 0, word_count},
-      {"attr", "name", 1,
-       [](const Call& call) {
-         return call.self.is_dict() ? Value() : attribute(call.runtime, call.self, call.text(0));
-       }},
   };
   return kFilters;
 }

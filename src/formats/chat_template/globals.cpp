@@ -86,25 +86,6 @@ Value strftime_now(const Call& call) {
   return call.runtime.text(std::string(text.data(), size));
 }
 
-// Object of joiner(), which returns its separator from the second call.
-class Joiner : public Object {
- public:
-  explicit Joiner(Value separator) : separator_(std::move(separator)) {}
-  const char* type_name() const override { return "joiner"; }
-  bool is_callable() const override { return true; }
-  Value call(Runtime& runtime, const Arguments&) override {
-    return std::exchange(is_used_, true) ? separator_ : runtime.text("");
-  }
-
- private:
-  Value separator_;
-  bool is_used_ = false;
-};
-
-Value make_joiner(const Call& call) {
-  return Value(&call.runtime.make<Joiner>(call.value_or(0, call.runtime.text(", "))));
-}
-
 }  // namespace
 
 std::span<const Function> globals() {
@@ -114,7 +95,6 @@ std::span<const Function> globals() {
       {"range", "start stop step", 1, range},
       {"raise_exception", "message", 1, raise_exception},
       {"strftime_now", "format", 1, strftime_now},
-      {"joiner", "sep", 0, make_joiner},
   };
   return kGlobals;
 }

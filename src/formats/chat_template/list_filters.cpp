@@ -106,28 +106,6 @@ Value extreme(const Call& call) {
                             : found->second;
 }
 
-Value group_by(const Call& call) {
-  std::vector<Keyed> all = keyed(call, 0, call.flag_or(2, false));
-  if (call.given(1)) {
-    for (Keyed& one : all) {
-      one.first = one.first.is_undefined() ? call.value(1) : one.first;
-    }
-  }
-  sort_keyed(call, all, false);
-  Values groups;
-  for (std::size_t start = 0, end = 0; start < all.size(); start = end) {
-    Values members;
-    for (; end < all.size() && equal(call.budget(), all[start].first, all[end].first); ++end) {
-      members.push_back(all[end].second);
-    }
-    require(end > start, "groupby: a key does not equal itself");
-    groups.push_back(call.runtime.list({by_path(call.runtime, all[start].second, call.value(0)),
-                                        call.runtime.list(std::move(members))},
-                                       ListKind::tuple));
-  }
-  return call.runtime.list(std::move(groups));
-}
-
 Value join_filter(const Call& call) {
   const std::string between = call.given(0) ? printed(call.budget(), call.value(0)) : "";
   std::string out;
@@ -185,26 +163,6 @@ Value items(const Call& call) {
         call.runtime.list({key, *call.self.dict().find(call.budget(), key)}, ListKind::tuple));
   }
   return call.runtime.list(std::move(pairs), ListKind::generator);
-}
-
-// Splits the elements into lists of `linecount`, the last filled up.
-Value batch(const Call& call) {
-  const std::int64_t size = call.value(0).whole();
-  require(size > 0, "batch: expected a size from 1, got ", size);
-  Values all = elements(call.budget(), call.self);
-  Values batches;
-  for (std::int64_t start = 0; start < std::ssize(all);
-       start += std::min(size, std::ssize(all) - start)) {
-    const std::int64_t end = std::min<std::int64_t>(std::ssize(all) - start, size) + start;
-    Values one(all.begin() + start, all.begin() + end);
-    if (call.given(1) && !call.value(1).is_none()) {
-      const auto missing = static_cast<std::size_t>(size - (end - start));
-      call.budget().spend(missing, sizeof(Value));
-      one.insert(one.end(), missing, call.value(1));
-    }
-    batches.push_back(call.runtime.list(std::move(one)));
-  }
-  return call.runtime.list(std::move(batches), ListKind::generator);
 }
 
 // Returns the arguments from `from`.
@@ -275,8 +233,6 @@ std::span<const Function> list_filters() {
       {"min", "case_sensitive attribute", 0, extreme<false>},
       {"max", "case_sensitive attribute", 0, extreme<true>},
       {"sum", "attribute start", 0, sum},
-      {"groupby", "attribute default case_sensitive", 1, group_by},
-      {"batch", "linecount fill_with", 1, batch},
       {"map", "*", 0, map},
       {"select", "*", 0, choose<true, false>},
       {"reject", "*", 0, choose<false, false>},

@@ -276,6 +276,20 @@ std::string printed(Budget& budget, const Value& value) {
   return quoted(budget, value);
 }
 
+std::string html_text(Budget& budget, std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    budget.spend(5);
+    out += c == '&'    ? "&amp;"
+           : c == '<'  ? "&lt;"
+           : c == '>'  ? "&gt;"
+           : c == '"'  ? "&#34;"
+           : c == '\'' ? "&#39;"
+                       : std::string(1, c);
+  }
+  return out;
+}
+
 std::string quoted(Budget& budget, const Value& value) {
   PythonWriter writer(budget);
   writer.write(value);

@@ -21,6 +21,8 @@ struct JsonStyle {
 std::string printed(Budget& budget, const Value& value);
 std::string quoted(Budget& budget, const Value& value);
 std::string json_text(Budget& budget, const Value& value, const JsonStyle& style);
+// Returns the text with the five special characters of HTML escaped.
+std::string html_text(Budget& budget, std::string_view text);
 // Returns a number as repr() of Python does: 1.0, 1e+16, inf.
 std::string float_text(double number);
 

@@ -174,21 +174,6 @@ Value index(const Call& call) {
   return Value(place);
 }
 
-Value rfind(const Call& call) {
-  std::int64_t place = -1;
-  for (std::size_t at = 0;
-       (at = find_text(call.budget(), call.self.text(), call.text(0), at)) != std::string::npos;
-       ++at) {
-    call.budget().spend(call.text(0).size() + 1);
-    place = static_cast<std::int64_t>(at);
-  }
-  return Value(
-      place < 0
-          ? place
-          : std::int64_t{character_count(
-                std::string_view(call.self.text()).substr(0, static_cast<std::size_t>(place)))});
-}
-
 Value count(const Call& call) {
   const std::size_t size = call.text(0).size();
   require(size > 0, "count: expected a text that is not empty");
@@ -209,17 +194,6 @@ Value remove_suffix(const Call& call) {
   const std::string& text = call.self.text();
   const bool has_it = text.ends_with(call.text(0));
   return call.runtime.text(text.substr(0, text.size() - (has_it ? call.text(0).size() : 0)));
-}
-
-// Splits a text at the first separator into what is before, the separator, and what is after.
-Value partition(const Call& call) {
-  const std::string& text = call.self.text();
-  const std::size_t place = find_text(call.budget(), text, call.text(0));
-  const std::size_t end = place == std::string::npos ? text.size() : place + call.text(0).size();
-  return call.runtime.list({call.runtime.text(text.substr(0, place)),
-                            call.runtime.text(place == std::string::npos ? "" : call.text(0)),
-                            call.runtime.text(text.substr(end))},
-                           ListKind::tuple);
 }
 
 // Replaces {}, {0} and {name}. Other fields are refused.
@@ -262,20 +236,15 @@ std::span<const Function> text_methods() {
       {"format", "*", 0, format},
       {"upper", "", 0, change_case<upper_text>},
       {"lower", "", 0, change_case<lower_text>},
-      {"casefold", "", 0, change_case<lower_text>},
       {"title", "", 0, change_case<title_text>},
       {"capitalize", "", 0, change_case<capitalized_text>},
       {"find", "sub", 1, find},
-      {"rfind", "sub", 1, rfind},
       {"index", "sub", 1, index},
       {"count", "sub", 1, count},
       {"removeprefix", "prefix", 1, remove_prefix},
       {"removesuffix", "suffix", 1, remove_suffix},
-      {"partition", "sep", 1, partition},
       {"isspace", "", 0, all_are<is_space>},
       {"isdigit", "", 0, all_are<is_number_character>},
-      {"isdecimal", "", 0, all_are<is_number_character>},
-      {"isnumeric", "", 0, all_are<is_number_character>},
       {"isalpha", "", 0, all_are<is_letter>},
       {"isalnum", "", 0, all_are<is_letter_or_number>},
       {"isupper", "", 0, text_is<is_upper_text>},

@@ -36,10 +36,10 @@ Value undefined(const std::string& reason) {
   return Undefined{std::make_shared<const std::string>(reason)};
 }
 
-Value Value::text(Budget& budget, std::string text) {
+Value Value::text(Budget& budget, std::string text, bool is_safe) {
   budget.spend(text.size() + kShare);
   Value value;
-  value.held_ = std::make_shared<const std::string>(std::move(text));
+  value.held_ = std::make_shared<const Text>(Text{std::move(text), is_safe});
   return value;
 }
 
@@ -111,7 +111,7 @@ double Value::number() const {
   return is_whole() ? static_cast<double>(whole()) : get<double>("number");
 }
 
-const std::string& Value::text() const { return *get<std::shared_ptr<const std::string>>("text"); }
+const std::string& Value::text() const { return get<std::shared_ptr<const Text>>("text")->text; }
 const List& Value::list() const { return *get<std::shared_ptr<const List>>("list"); }
 const Dict& Value::dict() const { return *get<std::shared_ptr<const Dict>>("dictionary"); }
 Object& Value::object() const { return *get<Object*>("function or namespace"); }

@@ -28,12 +28,18 @@ struct Undefined {
   std::shared_ptr<const std::string> reason;  // "'x' is undefined"; null: no reason
 };
 
+// A text; `is_safe` after the filter `safe`: then + and ~ escape HTML in the other text.
+struct Text {
+  std::string text;
+  bool is_safe = false;
+};
+
 using Values = std::vector<Value>;
 
 class Value {
  public:
   using Held =
-      std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const std::string>,
+      std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const Text>,
                    std::shared_ptr<const List>, std::shared_ptr<const Dict>, Object*>;
 
   Value() = default;
@@ -44,7 +50,7 @@ class Value {
   explicit Value(double value) : held_(value) {}
   explicit Value(Object* object) : held_(object) {}
   // Count their bytes, and for lists and dictionaries check the depth.
-  static Value text(Budget& budget, std::string text);
+  static Value text(Budget& budget, std::string text, bool is_safe = false);
   static Value list(Budget& budget, List list);
   static Value dict(Budget& budget, Dict dict);
 
@@ -53,7 +59,10 @@ class Value {
   bool is_boolean() const { return holds<bool>(); }
   bool is_integer() const { return holds<std::int64_t>(); }
   bool is_float() const { return holds<double>(); }
-  bool is_text() const { return holds<std::shared_ptr<const std::string>>(); }
+  bool is_text() const { return holds<std::shared_ptr<const Text>>(); }
+  bool is_safe_text() const {
+    return is_text() && std::get<std::shared_ptr<const Text>>(held_)->is_safe;
+  }
   bool is_list() const { return holds<std::shared_ptr<const List>>(); }
   bool is_dict() const { return holds<std::shared_ptr<const Dict>>(); }
   bool is_object() const { return holds<Object*>(); }
