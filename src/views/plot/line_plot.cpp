@@ -268,15 +268,21 @@ std::string panel(const LinePlot& plot, const Frame& frame) {
 
 }  // namespace
 
-std::string line_panels_svg(const std::vector<LinePlot>& plots) {
+std::string line_panels_svg(const std::vector<LinePlot>& plots, bool same_y) {
   require(!plots.empty(), "[line_panels_svg] expected at least one plot");
   Bounds across;
+  Bounds all;
   std::vector<Axis> up;
   for (const LinePlot& plot : plots) {
     const Span span = span_of(plot);
     across.include(span.across.low);
     across.include(span.across.high);
+    all.include(span.up.low);
+    all.include(span.up.high);
     up.push_back(axis_for(span.up));
+  }
+  if (same_y) {
+    std::ranges::fill(up, axis_for(all));
   }
   const Axis x = axis_for(across);
   double left = kLeft;

@@ -34,8 +34,8 @@ struct LinePlot {
 // y of a series differ in length, or no series holds a finite value.
 std::string line_plot_svg(const LinePlot& plot);
 
-// Returns several line plots as one SVG figure, one below the other with the same x range. Throws
-// Error as line_plot_svg does, and if `plots` is empty.
-std::string line_panels_svg(const std::vector<LinePlot>& plots);
+// Returns several line plots as one SVG figure, one below the other with the same x range; with
+// `same_y` also the same y range. Throws Error as line_plot_svg does, and if `plots` is empty.
+std::string line_panels_svg(const std::vector<LinePlot>& plots, bool same_y = false);
 
 }  // namespace headlight
