@@ -278,6 +278,10 @@ NoGrad::NoGrad() : previous_(recording_enabled) { recording_enabled = false; }
 
 NoGrad::~NoGrad() { recording_enabled = previous_; }
 
+std::string_view Tensor::grad_op() const {
+  return node_ == nullptr || node_->is_leaf() ? std::string_view() : node_->op;
+}
+
 Tensor& Tensor::set_requires_grad(bool value) {
   require(!value || is_floating(dtype_), "[set_requires_grad] expected a floating type, got ",
           dtype_);

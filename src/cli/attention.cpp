@@ -24,18 +24,26 @@ constexpr const char* kAttentionDetails =
     "Runs the model once over a text and writes its attention patterns.\n\n"
     "  attention.npz    blocks.0.attn.hook_pattern, blocks.1. ...: float32 [B, H, T, T],\n"
     "                   the weight of key s for query t in head h and document b. Rows\n"
-    "                   sum to 1, and weights of later tokens are 0.\n"
+    "                   sum to 1; weights of later tokens are 0 unless the model is\n"
+    "                   bidirectional (BERT), whose [CLS] and [SEP] are kept.\n"
     "                   blocks.0.attn.heads ... (int32 [H]): the numbers of the heads.\n"
     "                   With --neurons also hook_q and hook_k [B, T, H, D], or\n"
     "                   hook_rot_q and hook_rot_k if the model rotates or normalises\n"
     "                   them; heads that share keys have equal hook_k. With several\n"
     "                   documents also lengths [B] and tokens [B, T] (int32); padding\n"
     "                   has weight 0 and the token <|endoftext|>.\n"
-    "  tokens.json      ids, token labels and text of every document; layers and heads\n"
+    "                   token_labels are the labels of the rows (token_labels.0 ... of\n"
+    "                   several documents); with --by char or word, cells [T] is the row of\n"
+    "                   each token.\n"
+    "  tokens.json      ids, token labels and text of every document; layers and heads;\n"
+    "                   with --by also begins, the first token of each row\n"
     "  layer_0.svg ...  a figure of every layer (first document); --format png writes\n"
     "                   layer_0.png ...\n"
     "  attention.html   an interactive page of every head and document, for a browser\n"
     "  bertviz.json     on request: parameters of BertViz' head view\n\n"
+    "--by word merges the tokens of a word, and --by char those of a character, to one row and "
+    "column: the mean over its queries of the sum over its keys. A token of several characters "
+    "is never split.\n\n"
     "--view terminal (or --format text) prints the patterns instead; name one or a few "
     "--heads. With --out it also writes them, without colours, to attention.txt.\n\n"
     "Higher weights have more contrast: darker on the light background of figures and pages, "
@@ -90,6 +98,13 @@ Options attention_options() {
       .choice("view", "View in which the page opens, or terminal to print text", views, "model")
       .value("page_files", "Take the page's own files from this folder, to develop the page")
       .flag("neurons", "Record queries and keys for the neuron view (implied by --view neuron)")
+      .choice("by", "Show a row and column for each token, character or word",
+              kChoiceNames<TextUnit>, "token")
+      .choice("colours", "Colour map of figures, pages and the terminal", kChoiceNames<ColourMap>,
+              "headlight")
+      .value("title", "Title of figures and pages, instead of the model's name")
+      .value("number_format", "Format of the weights in cells: .0f to .4f, or .0% to .4%", ".2f")
+      .choice("lang", "Language of figures and pages", kChoiceNames<Language>, "en")
       .choice("ground", "Choose colours for a dark or light terminal background", kGrounds, "auto")
       .value("format", "Formats to write, separated by commas, of " + listed(kFormats),
              "npz,json,svg,html")
@@ -97,8 +112,8 @@ Options attention_options() {
       .value("out", "Write to this directory", "attention");
   add_intervene_options(options);
   options.paths({"file", "compare", "scores", "page_files", "out"})
-      .basic(
-          {"text", "file", "layers", "heads", "compare_text", "compare", "view", "format", "out"});
+      .basic({"text", "file", "layers", "heads", "by", "compare_text", "compare", "view", "format",
+              "out"});
   return options;
 }
 
@@ -222,11 +237,11 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
     return options.given("compare_text") ? static_cast<Index>(documents.size()) - 1 : -1;
   }
   const std::string path = options.text("compare");
-  const LoadedModel other = load_windowed_model(path, options);
+  const LoadedModel other = load_windowed_model(path, options, Attention::any);
   recording.heads = heads_option(options, other.model->heads());
   const bool alike = title_of(path) == title_of(options.positional());
   for (AttentionMaps& maps : documents) {
-    maps.title = alike ? options.positional() : maps.title;
+    maps.title = alike && !options.given("title") ? options.positional() : maps.title;
   }
   const auto beside = static_cast<Index>(documents.size());
   for (AttentionMaps& maps :
@@ -252,12 +267,19 @@ Json json_of(const std::vector<std::string>& files, const RecordedAttention& rec
           {"directory", directory}};
 }
 
-void print_maps(const Options& options, const std::vector<AttentionMaps>& documents) {
+void print_maps(const Options& options, const std::vector<AttentionMaps>& documents,
+                AttentionTextOptions text) {
   const std::string ground = options.text("ground");
-  const bool is_light = ground == "auto" ? has_light_background() : ground == "light";
-  std::cout << attention_maps_text(documents, {.columns = columns_of(Stream::output, kTextColumns),
-                                               .colours = has_colours(Stream::output),
-                                               .light_ground = is_light});
+  text.columns = columns_of(Stream::output, kTextColumns);
+  text.colours = has_colours(Stream::output);
+  text.light_ground = ground == "auto" ? has_light_background() : ground == "light";
+  std::cout << attention_maps_text(documents, text);
+}
+
+AttentionStyle style_option(const Options& options) {
+  return {.colours = options.chosen<ColourMap>("colours"),
+          .numbers = parse_number_format("--number_format", options.text("number_format")),
+          .language = options.chosen<Language>("lang")};
 }
 
 // Removes figures of layers that this call did not write. An earlier call left them, and a reader
@@ -285,16 +307,16 @@ void remove_old_figures(const std::filesystem::path& directory, const std::strin
 }
 
 std::vector<std::string> write_files(
-    const Options& options, const std::set<std::string>& formats, const NamedTensors& arrays,
+    const Options& options, const std::set<std::string>& formats, const ResultArrays& arrays,
     const std::vector<std::pair<std::string, std::string>>& texts) {
   const std::filesystem::path directory = options.text("out");
   std::vector<std::string> files;
-  if (!arrays.empty() || !texts.empty()) {
+  if (!arrays.tensors.empty() || !texts.empty()) {
     make_folder(directory);
   }
-  if (!arrays.empty()) {
+  if (!arrays.tensors.empty()) {
     files.push_back((directory / "attention.npz").string());
-    write_npz(files.back(), arrays);
+    write_npz(files.back(), arrays.tensors, arrays.texts);
   }
   for (const auto& [name, contents] : texts) {
     files.push_back((directory / name).string());
@@ -312,13 +334,18 @@ void attention_command(const Options& options) {
   RecordAttentionOptions recording;
   recording.max_tokens = count_option(options, "max_tokens", 0);
   recording.vectors = options.given("neurons") || options.text("view") == "neuron";
+  recording.unit = options.chosen<TextUnit>("by");
+  require(!recording.vectors || recording.unit == TextUnit::token, "--by ", options.text("by"),
+          ": cannot be combined with --neurons and --view neuron, which show queries and keys of "
+          "single tokens");
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
   if (!is_terminal_view(options)) {
     wanted.page.view = options.chosen<AttentionView>("view");
   }
   wanted.page.page_files = page_files_option(options);
+  wanted.page.style = style_option(options);
   const std::vector<std::string> texts = read_documents(options);
-  const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
   recording.heads = heads_option(options, loaded.model->heads());
   intervene(options, loaded);
   warn_about_special_names(texts, *loaded.tokenizer, "text");
@@ -326,24 +353,29 @@ void attention_command(const Options& options) {
   for (const RecordedDocument& document : recorded.documents) {
     warn_about_unknown(document.ids, *loaded.tokenizer, "text");
   }
-  std::vector<AttentionMaps> documents =
-      maps_of(recorded, title_of(options.positional()), scores_option(options, 0, *loaded.model));
+  std::vector<AttentionMaps> documents = maps_of(
+      recorded, options.given("title") ? options.text("title") : title_of(options.positional()),
+      scores_option(options, 0, *loaded.model));
   wanted.page.beside = add_comparison(options, texts, recording, documents);
   if (wanted.formats.contains("png")) {
-    warn_about_fonts(texts.front());  // PNG figures show the first document only
+    warn_about_fonts(recorded.documents.front().text + documents.front().title +
+                     (wanted.page.style.language == Language::korean
+                          ? "한글"
+                          : ""));  // PNG figures show the first document only
   }
   auto contents = attention_files(recorded, documents, wanted);
+  AttentionTextOptions text{.columns = kTextColumns, .style = wanted.page.style};
+  text.own_numbers = options.given("number_format");
   if (wanted.formats.contains("text") && options.given("out")) {
-    contents.emplace_back("attention.txt",
-                          attention_maps_text(documents, {.columns = kTextColumns}));
+    contents.emplace_back("attention.txt", attention_maps_text(documents, text));
   }
   const bool is_batch = options.text("documents") != "none" || recorded.documents.size() > 1;
-  const NamedTensors arrays = wanted.formats.contains("npz")
+  const ResultArrays arrays = wanted.formats.contains("npz")
                                   ? attention_arrays(recorded, *loaded.tokenizer, is_batch)
-                                  : NamedTensors{};
+                                  : ResultArrays{};
   const std::vector<std::string> files = write_files(options, wanted.formats, arrays, contents);
   if (wanted.formats.contains("text")) {
-    print_maps(options, documents);
+    print_maps(options, documents, text);
   }
   std::cout << (options.json() ? json_line(json_of(files, recorded, options.text("out")))
                                : text_of(files));

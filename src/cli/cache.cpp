@@ -42,7 +42,8 @@ constexpr const char* kCacheDetails =
     "a warning. --layers applies to names without layers. Layers above the last one needed are "
     "not computed.\n\n"
     "--text is read whole. --data is read as by headlight eval: in sequences of at most "
-    "--window tokens, without the last token of a stream or document. More than --shard_rows "
+    "--window tokens, without the last token of a stream or document; bidirectional models "
+    "(BERT) read all tokens, with [CLS] and [SEP] around each sequence. More than --shard_rows "
     "rows are written to OUT-00000.npz, OUT-00001.npz ..., each a complete cache of its "
     "sequences, and OUT.json lists them: model, type, rows, shards[{file, rows}], "
     "arrays[{name, type, shape}]. Files of an earlier call with the same --out are replaced or "
@@ -206,15 +207,17 @@ void cache_command(const Options& options) {
   const bool of_text = gives_text(options);
   require(of_text != options.given("data"), "expected either --text or --data");
   ActivationFileOptions writing = file_options(options);
-  const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
   intervene(options, loaded);
   if (options.given("layers")) {
     set_layers(writing.activations.points, layers_option(options, loaded.model->heads().layers()));
   }
-  const TokenDataset data = of_text ? TokenDataset{} : read_text_data(options, *loaded.tokenizer);
+  TokenDataset data = of_text ? TokenDataset{} : read_model_data(options, loaded);
   const ActivationContexts contexts =
       of_text ? contexts_of_text(options, loaded)
-              : ActivationContexts(data, loaded.model->config().block_size);
+      : loaded.model->config().causal
+          ? ActivationContexts(data, loaded.model->config().block_size)
+          : ActivationContexts(token_ids(std::move(data)), loaded.model->config().block_size);
   writing.on_context = [&, show = progress_bar("cache")](Index done) {
     show(static_cast<double>(done) / static_cast<double>(contexts.count()));
   };

@@ -30,7 +30,11 @@ constexpr const char* kIntroduction =
     "--text and --data, all scores are measured on repeated random tokens.\n\n"
     "'induction' is always measured on repeated random tokens. 'copying' and 'k_composition' "
     "come from the weight matrices alone, without norms, biases and MLPs. mul.* and abs.* are "
-    "the numbers of TransformerLens's head_detector on the text.\n";
+    "the numbers of TransformerLens's head_detector on the text.\n\n"
+    "Bidirectional models (BERT) need a text. Queries then see both sides: entropy, spread, "
+    "mean_distance (to either side), confidence and sparsity are over all keys. Scores that "
+    "have a meaning only with a causal mask are null: offset_share, induction, copying, "
+    "k_composition, near, phrase, every score ending in _ahead, and the detector.\n";
 
 constexpr const char* kEvidence =
     "A verdict is settled if the 95 % interval of its score ('by' in the table) is on one side "
@@ -45,7 +49,8 @@ constexpr const char* kFiles =
     "output only. Intervals are of 95 % (bootstrap over documents, or the blocks of one "
     "document).\n\n"
     "--annotations takes a file such as data/toy.annotations.jsonl, with the positions of "
-    "quotes, brackets, subjects, names and phrases in the documents.\n\n"
+    "quotes, brackets, subjects, names and phrases in the documents. Pairs of any other name, "
+    "as \"modifier\": [[0, 3, 4, 7]], become the scores NAME and NAME_ahead.\n\n"
     "JSON keys: model_fingerprint, sequences, tokens, random_tokens, caution (null: all "
     "verdicts are settled), heads[{head, layer, index, verdict, verdict_score, "
     "verdict_measure, verdict_interval{low, high}, verdict_places, settled, sentence, every "
@@ -107,6 +112,8 @@ Options heads_options() {
   options
       .value("annotations",
              "JSON Lines file with known pairs of positions in the documents of --data")
+      .choice("by", "Score the text by tokens, or merge their weights to characters or words",
+              kChoiceNames<TextUnit>, "token")
       .value("heads", "Heads to score, e.g. 0.1,2.3 (default: all)")
       .value("max_tokens", "Use only the first N tokens of each document; 0: all", "0")
       .value("columns", "Columns to show, separated by commas: head, verdict, any score ...")
@@ -138,7 +145,9 @@ struct HeadsText {
   std::vector<SequencePairs> annotations;
 };
 
-HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index window) {
+HeadsText read_text(const Options& options, const LoadedModel& loaded) {
+  const Tokenizer& tokenizer = *loaded.tokenizer;
+  const Index window = loaded.model->block_size();
   const bool of_text = gives_text(options);
   require(!of_text || !options.given("data"), "expected either --text or --data");
   if (of_text) {
@@ -154,8 +163,11 @@ HeadsText read_text(const Options& options, const Tokenizer& tokenizer, Index wi
   const std::int32_t window_begin = data.window_begin;
   const DocumentEnds ends = document_ends(tokenizer, begin_option(options));
   const bool has_begin = of_documents ? ends.begin.has_value() : window_begin >= 0;
+  if (!loaded.model->config().causal && !options.given("annotations")) {
+    return {token_ids(whole_sequences(std::move(data), loaded)), {}};
+  }
   HeadsText text{token_ids(std::move(data)), {}};
-  if (of_documents) {
+  if (of_documents && loaded.model->config().causal) {
     for (std::vector<std::int32_t>& sequence : text.sequences) {
       sequence.pop_back();  // the model predicts the end token but never reads it
     }
@@ -194,8 +206,28 @@ HeadScoreOptions score_options(const Options& options) {
   result.exclude_current_token = options.given("exclude_current_token");
   result.bootstrap.resamples = count_option(options, "resamples", 0, kMostSamples);
   result.bootstrap.seed = seed_option(options);
+  result.unit = options.chosen<TextUnit>("by");
   result.processes = &all_processes();
   return result;
+}
+
+std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& scores) {
+  const HeadColumns columns = head_columns(scores.list);
+  std::vector<ScoredHead> heads = scores.heads;
+  if (options.given("filter")) {
+    filter_heads(columns, options.text("filter"), heads);
+  }
+  if (options.given("sort")) {
+    sort_heads(columns, options.text("sort"), options.given("ascending"), heads);
+  }
+  return heads;
+}
+
+// Throws Error for unknown columns, and for filters and orders that do not fit them.
+void check_columns(const Options& options, const std::vector<SequencePairs>& annotations) {
+  const std::vector<ScoreInfo> list = score_list_with(annotations);
+  parse_columns(head_columns(list), options.given("columns") ? options.text("columns") : "head");
+  chosen_heads(options, {.heads = {}, .list = list});
 }
 
 HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
@@ -213,10 +245,17 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
           "--cluster_below: expected a distance from 0 to 1, got ", redundancy.threshold);
   scoring.repeats = repeat_options(options, *loaded.tokenizer, loaded.model->config().vocab_size);
   report.random_tokens = !gives_text(options) && !options.given("data");
+  if (!loaded.model->config().causal) {
+    require(!report.random_tokens, "--text: expected a text, or --data: repeated random tokens ",
+            "measure causal models only");
+    scoring.repeats.sequences = 0;
+  }
   HeadsText text = report.random_tokens
                        ? HeadsText{repeated_sequences(scoring.repeats, loaded.model->config()), {}}
-                       : read_text(options, *loaded.tokenizer, loaded.model->block_size());
+                       : read_text(options, loaded);
+  check_columns(options, text.annotations);
   scoring.annotations = std::move(text.annotations);
+  scoring.tokenizer = loaded.tokenizer.get();
   scoring.progress = progress_bar("scoring heads");
   report.scores = score_heads(*loaded.model, text.sequences, scoring);
   scoring.progress = {};
@@ -232,8 +271,9 @@ HeadsReport make_report(const Options& options, HeadScoreOptions scoring,
 
 HeadsTextOptions text_options(const Options& options, const HeadScores& scores) {
   HeadsTextOptions result;
-  result.columns =
-      options.given("columns") ? parse_columns(options.text("columns")) : usual_columns(scores);
+  result.columns = options.given("columns")
+                       ? parse_columns(head_columns(scores.list), options.text("columns"))
+                       : usual_columns(scores);
   result.legend = !options.given("columns");
   if (is_terminal(Stream::output)) {
     result.width = options.given("columns") ? 0 : columns_of(Stream::output);
@@ -242,21 +282,13 @@ HeadsTextOptions text_options(const Options& options, const HeadScores& scores) 
   return result;
 }
 
-std::vector<ScoredHead> chosen_heads(const Options& options, const HeadScores& scores) {
-  std::vector<ScoredHead> heads = scores.heads;
-  if (options.given("filter")) {
-    filter_heads(options.text("filter"), heads);
-  }
-  if (options.given("sort")) {
-    sort_heads(options.text("sort"), options.given("ascending"), heads);
-  }
-  return heads;
-}
-
 // Throws Error for options that need --data.
 void check_text_options(const Options& options) {
   if (!options.given("data")) {
     refuse_options(options, {"annotations", "documents"}, "needs --data");
+  }
+  if (!gives_text(options) && !options.given("data")) {
+    refuse_options(options, {"by"}, "needs --text or --data");
   }
   // Annotations count characters, and a special token replaces the characters of its name.
   require(!options.given("annotations") || !special_tokens_option(options),
@@ -265,17 +297,17 @@ void check_text_options(const Options& options) {
 
 void heads_command(const Options& options) {
   if (options.given("over_time")) {
-    refuse_options(options, {"text", "ids", "data", "heads", "filter", "sort", "intervene"},
+    refuse_options(options, {"text", "ids", "data", "heads", "by", "filter", "sort", "intervene"},
                    "cannot be combined with --over_time");
     show_heads_over_time(options);
     return;
   }
   check_text_options(options);
-  // Rejects invalid columns, filters and orders before the computation.
-  parse_columns(options.given("columns") ? options.text("columns") : "head");
-  chosen_heads(options, {});
+  if (!options.given("annotations")) {  // else their relations are columns, too
+    check_columns(options, {});
+  }
   const HeadScoreOptions scoring = score_options(options);
-  const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
   intervene(options, loaded);
   const HeadsReport report = make_report(options, scoring, loaded);
   if (!scoring.processes->leads()) {

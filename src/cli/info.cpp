@@ -3,15 +3,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <optional>
 
+#include "base/transformed.h"
 #include "cli/bench/tools.h"
 #include "cli/commands.h"
 #include "cli/tensor_list.h"
 #include "cli/terminal/config_options.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/result_files.h"
 #include "headlight/cluster/processes.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/tokenizer_directory.h"
@@ -23,6 +27,9 @@
 #include "headlight/runs/config_source.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/train/memory_plan.h"
+#include "headlight/views/model/model_diagram.h"
+#include "views/model/model_parts.h"
+#include "views/png/png.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
 
@@ -43,19 +50,29 @@ Options info_options() {
            "and generation, and the machine's code for matrix products. Warns about numbers of "
            "heads that rarely work well. The vocabulary of a configuration is --vocab_size, "
            "its vocab_size, or counted from its data.\n\n"
+           "--svg and --png draw the architecture: the shapes on the arrows, the parameters in "
+           "the boxes, and a table of all weights. --diagram prints the same as text.\n\n"
            "For a FILE.safetensors, FILE.npz or FILE.gguf, lists the tensors: name, type and "
            "shape. A GGUF file is also described as a model.\n\n"
            "JSON keys: parameters, layers, heads, heads_of_layers, width, head_width, "
-           "block_size, vocab_size, by_part, memory_bytes (weights, training_state; for a "
+           "block_size, vocab_size, by_part, matrices[{name, shape, parameters, number}], "
+           "memory_bytes (weights, training_state; for a "
            "configuration also training_run), flops_per_token, warnings, machine{cpu, "
            "kernel_variant, threads, products_option, products_by, blas, processes_by}. For a "
            "file: format, tensors (name, dtype, shape), metadata (for lists: length and first "
            "values), elements.",
        .examples = {"headlight info configs/toy.toml", "headlight info runs/toy --json",
                     "headlight info configs/toy.toml --vocab_size 50257",
+                    "headlight info configs/toy.toml --vocab_size 1024 --svg model.svg",
                     "headlight info runs/toy/best/model.safetensors"}});
-  options.value("vocab_size",
-                "Assume this vocabulary size for a configuration, instead of reading its data");
+  options
+      .value("vocab_size",
+             "Assume this vocabulary size for a configuration, instead of reading its data")
+      .value("svg", "Draw the architecture to this .svg file")
+      .value("png", "Draw the architecture to this .png file")
+      .flag("diagram", "Print the architecture and a table of all weights")
+      .choice("lang", "Language of the diagram", kChoiceNames<Language>, "en")
+      .paths({"svg", "png"});
   return options;
 }
 
@@ -218,6 +235,13 @@ std::string heads_text(const GptConfig& config) {
   return text;
 }
 
+Json matrices_json(const GptConfig& config) {
+  return transformed(matrix_rows(config), [](const MatrixRow& row) {
+    return Json{
+        {"name", row.name}, {"shape", row.shape}, {"parameters", row.each}, {"number", row.count}};
+  });
+}
+
 Json json_of(const Subject& subject, const ParameterCounts& counts) {
   const GptConfig& config = subject.model;
   Json parts;
@@ -241,6 +265,7 @@ Json json_of(const Subject& subject, const ParameterCounts& counts) {
           {"block_size", config.block_size},
           {"vocab_size", config.vocab_size},
           {"by_part", parts},
+          {"matrices", matrices_json(config)},
           {"memory_bytes", bytes},
           {"flops_per_token", training_flops_per_token(config)},
           {"warnings", warnings_for(config)},
@@ -299,31 +324,91 @@ std::optional<Subject> model_in_file(const std::filesystem::path& path) {
   }
 }
 
-std::string file_text(const std::filesystem::path& path, bool json) {
+// Files of the diagram. Construct it before the work, to reject invalid names early.
+class DiagramFiles {
+ public:
+  explicit DiagramFiles(const Options& options)
+      : options_(options),
+        diagram_{.title = title_of(options.positional()),
+                 .language = options.chosen<Language>("lang")} {
+    for (const char* name : {"svg", "png"}) {
+      if (options.given(name)) {
+        paths_[name] = output_file(options, name, std::string(".") + name);
+      }
+    }
+  }
+
+  // Throws Error about an option that needs a model.
+  void refuse(const std::string& reason) const {
+    refuse_options(options_, {"svg", "png", "diagram"}, reason);
+  }
+  // Writes the files. Returns their names.
+  std::vector<std::string> write(const GptConfig& config) const {
+    std::vector<std::string> files;
+    for (const auto& [name, path] : paths_) {
+      const std::string figure = model_diagram_svg(config, diagram_);
+      if (name == "png") {
+        warn_about_fonts(figure);
+      }
+      write_file(path, name == "png" ? svg_to_png(figure) : figure);
+      files.push_back(path.string());
+    }
+    return files;
+  }
+  // Returns the diagram as text with --diagram; otherwise "".
+  std::string text(const GptConfig& config) const {
+    return options_.given("diagram") ? model_diagram_text(config, diagram_) + "\n" : "";
+  }
+
+ private:
+  static std::string title_of(const std::string& model) {
+    const std::filesystem::path path = std::filesystem::path(model).lexically_normal();
+    return (path.has_filename() ? path.stem() : path.parent_path().filename()).string();
+  }
+
+  const Options& options_;
+  ModelDiagramOptions diagram_;
+  std::map<std::string, std::filesystem::path> paths_;  // by option
+};
+
+std::string model_report(const Subject& subject, const DiagramFiles& diagram, bool json,
+                         const Json& more = Json::object()) {
+  const ParameterCounts counts = count_parameters(subject.model);
+  const std::vector<std::string> files = diagram.write(subject.model);
+  if (!json) {
+    return diagram.text(subject.model) + text_of(subject, counts) + written_text(files);
+  }
+  Json result = json_of(subject, counts);
+  if (!files.empty()) {
+    result["files"] = files;
+  }
+  for (const auto& [key, value] : more.members()) {
+    result.add(key, value);
+  }
+  return json_line(result);
+}
+
+std::string file_report(const std::filesystem::path& path, const DiagramFiles& diagram, bool json) {
   const Json list = list_tensor_file(path);
   const std::optional<Subject> model = model_in_file(path);
-  const ParameterCounts counts = model ? count_parameters(model->model) : ParameterCounts{};
-  if (!json) {
-    return (model ? text_of(*model, counts) + "\n" : "") + tensor_list_text(list);
+  if (!model) {
+    diagram.refuse("needs a configuration or model");
+    return json ? json_line(list) : tensor_list_text(list);
   }
-  Json report = model ? json_of(*model, counts) : Json::object();
-  for (const auto& [key, value] : list.members()) {
-    report.add(key, value);
-  }
-  return json_line(report);
+  return json ? model_report(*model, diagram, json, list)
+              : model_report(*model, diagram, json) + "\n" + tensor_list_text(list);
 }
 
 void info_command(const Options& options) {
   const std::string& path = options.positional();
+  const DiagramFiles diagram(options);
   if (is_tensor_file(path) && !std::filesystem::is_directory(path)) {
     require(!options.given("vocab_size"), "--vocab_size: needs a configuration, ", path,
             " is a file of tensors");
-    std::cout << file_text(path, options.json());
+    std::cout << file_report(path, diagram, options.json());
     return;
   }
-  const Subject subject = read_subject(options);
-  const ParameterCounts counts = count_parameters(subject.model);
-  std::cout << (options.json() ? json_line(json_of(subject, counts)) : text_of(subject, counts));
+  std::cout << model_report(read_subject(options), diagram, options.json());
 }
 
 }  // namespace

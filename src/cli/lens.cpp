@@ -23,7 +23,11 @@ constexpr const char* kLensDetails =
     "prediction, which is the last layer for resid_post and the row final otherwise. --point "
     "attn_out or mlp_out reads the contribution of each layer to the stream. It is divided by "
     "the last norm's divisor for the final stream, without the norm's shift, so that logits "
-    "add up. Models with norm = post have no lens.\n\n"
+    "add up. Models with norm = post and a causal mask have no lens.\n\n"
+    "Bidirectional models (BERT) predict masked tokens: their head reads the stream, and the "
+    "target of a token is the token itself. Write [MASK] in the text where a token is to be "
+    "predicted; the target there is --target, or the model's most probable token. With --data, "
+    "the tokens at positions 1, 8, 15 ... of each sequence are hidden and predicted.\n\n"
     "The target of a token is the next token of the text. The target of the last token is "
     "--target, or the model's most probable token. Rank 1 is the most probable token. "
     "Entropies, log-probabilities and KL are in nats. KL is the divergence of the row from the "
@@ -54,7 +58,7 @@ Options lens_options() {
               "resid_post")
       .value("layers", "Layers, e.g. 3, 0-5 or 4- (default: all)")
       .value("positions", "Positions in the text, from 0, e.g. 3, 0-5 or last (default: all)")
-      .value("target", "Target of the last token (default: the most probable token)")
+      .value("target", "Target of the last token, or of [MASK] (default: the most probable token)")
       .value("top_k",
              "Report the N most probable tokens; the table shows those for which it has space",
              "5");
@@ -94,6 +98,9 @@ LensTask task_of(const Options& options, const LoadedModel& loaded) {
   LensTask task{.text = block_tokens(options, "text", loaded),
                 .view = view_of(options),
                 .top_k = count_option(options, "top_k", 1, loaded.model->vocab_size())};
+  if (!loaded.model->config().causal) {
+    task.mask = masking_of(*loaded.tokenizer).token;
+  }
   if (options.text("positions") == "last") {
     task.positions.first = std::ssize(task.text) - 1;
   } else if (options.given("positions")) {
@@ -101,7 +108,7 @@ LensTask task_of(const Options& options, const LoadedModel& loaded) {
   }
   if (options.given("target")) {
     const Index last = task.positions.last.value_or(std::ssize(task.text) - 1);
-    require(last + 1 >= std::ssize(task.text),
+    require(task.mask || last + 1 >= std::ssize(task.text),
             "--target: sets the target of the last token, but --positions leaves that token out");
     task.target = token_option(options, "target", *loaded.tokenizer);
   }
@@ -127,11 +134,12 @@ void read_data(const Options& options, const LoadedModel& loaded, const ResultFi
   const LensView view = view_of(options);
   const Index batch_size = count_option(options, "batch_size", 1);
   const Index max_batches = count_option(options, "max_batches", 0);
-  const TokenDataset data = read_text_data(options, *loaded.tokenizer);
+  const TokenDataset data = read_model_data(options, loaded);
   const LensMeansResult result = lens_means(*loaded.model, data,
                                             {.view = view,
                                              .batch_size = batch_size,
                                              .max_batches = max_batches,
+                                             .masking = masking_for(loaded),
                                              .progress = progress_bar("reading layers")});
   const std::vector<ResultGrid> grids = lens_means_grids(result);
   files.write({.svg = [&] { return lens_means_svg(result); },
@@ -148,7 +156,8 @@ void read_data(const Options& options, const LoadedModel& loaded, const ResultFi
 void lens_command(const Options& options) {
   check_source(options);
   const ResultFiles files(options);
-  const LoadedModel loaded = load_windowed_model(options.positional(), options);
+  const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
+  require_head(loaded);
   intervene(options, loaded);
   if (gives_text(options)) {
     read_text(options, loaded, files);

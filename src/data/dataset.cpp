@@ -169,6 +169,33 @@ std::vector<std::vector<std::int32_t>> cut_windows(std::vector<std::vector<std::
   return windows;
 }
 
+TokenDataset closed_windows(TokenDataset dataset, std::optional<std::int32_t> begin,
+                            std::optional<std::int32_t> end, Index window) {
+  const Index room = window - (begin ? 1 : 0) - (end ? 1 : 0);
+  require(room >= 1, "[closed_windows] a window of ", window, " tokens has no room for a token");
+  TokenDataset result;
+  result.documents = true;
+  for (const std::vector<std::int32_t>& ids : token_ids(std::move(dataset))) {
+    auto from = ids.begin() + (!ids.empty() && begin == ids.front() ? 1 : 0);
+    const auto last = ids.end() - (from != ids.end() && end == ids.back() ? 1 : 0);
+    while (from != last) {
+      const auto to = from + std::min<std::ptrdiff_t>(room, last - from);
+      std::vector<std::int32_t> document(from, to);
+      if (begin) {
+        document.insert(document.begin(), *begin);
+      }
+      if (end) {
+        document.push_back(*end);
+      }
+      result.token_count += std::ssize(document);
+      result.sequences.push_back(std::move(document));
+      from = to;
+    }
+  }
+  require(result.token_count > 0, "[closed_windows] expected at least one token, got none");
+  return result;
+}
+
 Index bytes_in_memory(const TokenDataset& dataset) { return dataset.sequences.bytes_in_memory(); }
 
 }  // namespace headlight

@@ -1,14 +1,18 @@
 #include "headlight/data/sequential_batches.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "headlight/base/error.h"
 #include "headlight/data/training_batch.h"
 
 namespace headlight {
 
-SequentialBatches::SequentialBatches(const TokenDataset& dataset, const BatcherOptions& options)
-    : pieces_(dataset, options.block_size), batch_size_(options.batch_size) {
+SequentialBatches::SequentialBatches(const TokenDataset& dataset, const BatcherOptions& options,
+                                     std::optional<Masking> masking)
+    : pieces_(dataset, options.block_size),
+      batch_size_(options.batch_size),
+      masking_(std::move(masking)) {
   require(batch_size_ >= 1, "[SequentialBatches] batch_size must be at least 1, got ", batch_size_);
 }
 
@@ -24,7 +28,7 @@ Batch SequentialBatches::batch(Index index) const {
   for (Index i = begin; i < begin + size; ++i) {
     sequences.push_back(pieces_.tokens(i));
   }
-  return training_batch(sequences);
+  return masking_ ? masked_batch(sequences, *masking_) : training_batch(sequences);
 }
 
 }  // namespace headlight

@@ -33,6 +33,7 @@ ModelConfig read_config(const fs::path& directory) {
 
 // A model on disk: its configuration, and its weights, which are not read yet.
 struct StoredModel {
+  std::string_view type;  // model_type or architecture
   GptConfig config;
   ModelWeights weights;
   std::string unread = {};  // one line about ignored keys of config.json, or ""
@@ -42,14 +43,15 @@ StoredModel open_model(const fs::path& path) {
   if (is_gguf_file(path)) {
     const GgufFile file(path);
     const auto [architecture, config] = read_gguf_model(file);
-    return {config, ModelWeights(gguf_weights(file), architecture->layout)};
+    return {architecture->name, config, ModelWeights(gguf_weights(file), architecture->layout)};
   }
   const ModelConfig read = read_config(path);
   std::string keys;
   for (const std::string& key : read.unread) {
     keys += (keys.empty() ? "" : ", ") + escaped(key);
   }
-  return {read.config, ModelWeights(safetensors_weights(path), read.family->layout),
+  return {read.family->type, read.config,
+          ModelWeights(safetensors_weights(path), read.family->layout),
           keys.empty() ? "" : concat_text(shown(path / "config.json"), ": ignored keys: ", keys)};
 }
 
@@ -170,6 +172,8 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   verify_model_files(directory);
   StoredModel stored = open_model(directory);
   GptConfig& config = stored.config;
+  require(config.causal || options.bidirectional, "this needs a causal model; ", shown(directory),
+          " is bidirectional (", stored.type, ")");
   ModelWeights& weights = stored.weights;
   weights.settle(config);
   // Checks before allocating: a configuration may ask for more memory than the file holds.

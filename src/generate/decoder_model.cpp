@@ -16,6 +16,7 @@ DecoderModel::DecoderModel(const Gpt& model, WeightFormat weight_format)
     : gpt(&model), format(weight_format), width(model.config().n_embd) {
   require(model.dtype() == DType::float32, "[Decoder] expected a float32 model, got ",
           model.dtype());
+  require(model.config().causal, "[Decoder] expected a causal model, got a bidirectional one");
   token_embedding = model.weight(Part::token_embedding);
   position_embedding = model.weight(Part::position_embedding);
   for (Index layer = 0; layer < model.config().n_layer; ++layer) {

@@ -1,16 +1,41 @@
 #include "headlight/heads/head_annotations.h"
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 
 #include "base/json.h"
 #include "headlight/base/error.h"
+#include "headlight/base/nearest_name.h"
 #include "headlight/io/text_source.h"
 
 namespace headlight {
 namespace {
 
-constexpr auto& kNames = kChoiceNames<PairKind>;
+constexpr std::string_view kPhrase = "phrase";
+constexpr std::size_t kLongestName = 64;  // bytes of a relation's name
+
+// Throws Error for keys outside `known`, which a reader would otherwise ignore.
+void require_known(const Json& object, const std::vector<std::string>& known,
+                   const std::string& where) {
+  for (const auto& [key, value] : object.members()) {
+    require(std::find(known.begin(), known.end(), key) != known.end(), where, ": unknown key ",
+            quoted_text(key), did_you_mean(key, known),
+            "; relations belong into the objects \"char\" and \"byte\"");
+  }
+}
+
+// Throws Error for a name that could not be a column, a condition of a filter and an array's name.
+void require_name(const std::string& name, const std::string& where) {
+  const bool fits =
+      !name.empty() && name.size() <= kLongestName &&
+      std::none_of(name.begin(), name.end(), [](char c) {
+        return static_cast<unsigned char>(c) <= ' ' ||
+               std::string_view(",.:<>=!/\\\"'\x7F").find(c) != std::string_view::npos;
+      });
+  require(fits, where, ": expected a relation's name of 1 to ", kLongestName,
+          " bytes without blanks and , . : < > = ! / \\ \" ', got ", quoted_text(name));
+}
 
 // Start of each token of a text, in characters or bytes, and the end of the text.
 class TokenPlaces {
@@ -94,23 +119,24 @@ void add_phrase(const std::array<Index, 4>& ends, const TokenPlaces& places, Ind
 SequencePairs read_pairs(const Json& counted, const TokenPlaces& places, Index leading,
                          const std::string& where) {
   SequencePairs pairs;
-  for (std::size_t kind = 0; kind < kPairKinds; ++kind) {
-    const Json* found = counted.find(kNames[kind]);
-    if (found == nullptr) {
+  for (const auto& [name, list] : counted.members()) {
+    if (name == "start" || name == "length") {
       continue;
     }
-    require(found->is_array(), where, ": ", kNames[kind], ": expected a list");
-    for (const Json& entry : *found) {
-      const std::array<Index, 4> ends =
-          read_pair(entry, places.length(), where + ": " + std::string(kNames[kind]));
-      if (static_cast<PairKind>(kind) == PairKind::phrase) {
-        add_phrase(ends, places, leading, pairs.kinds[kind]);
+    require_name(name, where);
+    const std::string about = concat_text(where, ": ", name);
+    require(list.is_array(), about, ": expected a list");
+    std::vector<TokenPair>& own = pairs[name];
+    for (const Json& entry : list) {
+      const std::array<Index, 4> ends = read_pair(entry, places.length(), about);
+      if (name == kPhrase) {
+        add_phrase(ends, places, leading, own);
         continue;
       }
       const TokenPair pair{leading + places.holding(ends[0]), leading + places.behind(ends[1]),
                            leading + places.holding(ends[2]), leading + places.behind(ends[3])};
       if (pair.earlier_end <= pair.later_begin) {  // else both are in one token
-        pairs.kinds[kind].push_back(pair);
+        own.push_back(pair);
       }
     }
   }
@@ -118,6 +144,12 @@ SequencePairs read_pairs(const Json& counted, const TokenPlaces& places, Index l
 }
 
 }  // namespace
+
+const std::vector<TokenPair>& pairs_of(const SequencePairs& pairs, std::string_view relation) {
+  static const std::vector<TokenPair> kNone;
+  const auto found = pairs.find(relation);
+  return found == pairs.end() ? kNone : found->second;
+}
 
 std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
                                             const std::vector<std::string>& texts,
@@ -135,6 +167,7 @@ std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
     const std::string where = concat_text(path.string(), ":", i + 1);
     const Json object = parse_json(lines[i], where);
     const Json& counted = json_member(object, unit, where);
+    require_known(object, {"id", "lang", "plot", "char", "byte"}, where);
     const Json& length = json_member(counted, "length", where);
     const TokenPlaces places(texts[i], tokenizer);
     require(length.is_integer() && length.integer() == places.length(), where,

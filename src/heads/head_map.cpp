@@ -20,20 +20,53 @@ SequenceFacts sequence_facts(std::vector<std::int32_t> tokens) {
   return facts;
 }
 
+SequenceFacts cell_facts(std::vector<TokenCell> cells, const SequencePairs& pairs) {
+  std::unordered_map<std::string, std::int32_t> numbers;
+  std::vector<std::int32_t> labels;
+  for (const TokenCell& cell : cells) {
+    const auto next = static_cast<std::int32_t>(numbers.size());
+    labels.push_back(numbers.try_emplace(cell.label, next).first->second);
+  }
+  SequenceFacts facts = sequence_facts(std::move(labels));
+  const std::vector<Index> places = cells_of_tokens(cells);
+  const auto cell_at = [&](Index token) { return places[static_cast<std::size_t>(token)]; };
+  for (const auto& [relation, token_pairs] : pairs) {
+    for (const TokenPair& pair : token_pairs) {
+      const TokenPair merged{cell_at(pair.earlier_begin), cell_at(pair.earlier_end - 1) + 1,
+                             cell_at(pair.later_begin), cell_at(pair.later_end - 1) + 1};
+      if (merged.earlier_end <= merged.later_begin) {
+        facts.pairs[relation].push_back(merged);
+      }
+    }
+  }
+  facts.cells = std::move(cells);
+  facts.merged = true;
+  return facts;
+}
+
 void HeadMap::measure() const {
   const auto& loops = kernels::weight_row_loops();
   for (Index query = 0; query < length(); ++query) {
-    const double least = kSmallPart / static_cast<double>(query + 1);
+    const double least = kSmallPart / static_cast<double>(keys(query));
     auto limit = static_cast<float>(least);  // smallest float >= `least`, for the same comparison
     if (static_cast<double>(limit) < least) {
       limit = std::nextafter(limit, std::numeric_limits<float>::infinity());
     }
     sums_.push_back(loops.sums(row(query), query + 1, limit));
+    if (const Index later = keys(query) - query - 1; later > 0) {
+      const kernels::WeightRowSums more = loops.sums(row(query) + query + 1, later, limit);
+      kernels::WeightRowSums& all = sums_.back();
+      all.weight += more.weight;
+      all.distance += more.weight * static_cast<double>(later) - more.distance;
+      all.entropy += more.entropy;
+      all.largest = std::max(all.largest, more.largest);
+      all.below += more.below;
+    }
   }
 }
 
 Index HeadMap::top_key(Index query) const {
-  return std::find(row(query), row(query) + query, sums(query).largest) - row(query);
+  return std::find(row(query), row(query) + keys(query) - 1, sums(query).largest) - row(query);
 }
 
 double HeadMap::span_weight(Index query, Index begin, Index end) const {

@@ -4,22 +4,31 @@
 #include <vector>
 
 #include "headlight/heads/head_annotations.h"
+#include "headlight/heads/token_cells.h"
 #include "headlight/tensor/tensor.h"
 #include "kernels/attention/weight_rows.h"
 
 namespace headlight {
 
-// Facts about a sequence that do not depend on the model.
+// Facts about a sequence that do not depend on the model. With cells, positions count them instead
+// of tokens: `tokens` then holds a number for each distinct label.
 struct SequenceFacts {
   std::vector<std::int32_t> tokens;  // [T]
   std::vector<Index> earlier_equal;  // [T] last earlier position of the same token; -1: none
   Index repeat_begin = 0;            // first token of the second copy, for repeated random tokens
   SequencePairs pairs;
+  bool causal = true;  // false: queries also see later keys
+  std::vector<TokenCell> cells;  // [T], for their classes; empty: unknown
+  bool merged = false;           // cells hold several tokens, so weights need merged_weights()
 
   Index length() const { return static_cast<Index>(tokens.size()); }
 };
 
 SequenceFacts sequence_facts(std::vector<std::int32_t> tokens);
+
+// Returns the facts of the cells of a sequence; `pairs` are those of its tokens. A pair that shares
+// a cell is left out.
+SequenceFacts cell_facts(std::vector<TokenCell> cells, const SequencePairs& pairs);
 
 // Attention weights of one head on one sequence, with per-query sums shared by several scores.
 class HeadMap {
@@ -32,12 +41,15 @@ class HeadMap {
 
   const SequenceFacts& facts() const { return facts_; }
   Index length() const { return facts_.length(); }
-  // Weights of a query, [T]; 0 for keys after the query.
+  // Number of keys that a query sees: those up to its own, or all.
+  Index keys(Index query) const { return facts_.causal ? query + 1 : length(); }
+  // Weights of a query, [T]; 0 for keys that it does not see.
   const float* row(Index query) const { return weights_ + query * length(); }
   double weight(Index query, Index key) const { return row(query)[key]; }
   // Weight on the keys begin ... end - 1.
   double span_weight(Index query, Index begin, Index end) const;
-  // Sums over keys; `below` counts weights of less than kSmallPart of a uniform weight.
+  // Sums over keys, with distances to both sides; `below` counts weights of less than kSmallPart of
+  // a uniform weight.
   const kernels::WeightRowSums& sums(Index query) const {
     if (sums_.empty()) {
       measure();

@@ -63,6 +63,7 @@ void HeadTracker::on_start(const RunPlan& plan) {
   options_.repeats.sequences = kRepeatSequences;
   options_.repeats.length = kRepeatLength;
   options_.bootstrap.resamples = 0;
+  options_.tokenizer = &plan.tokenizer;
   lines_.emplace(plan, kRunHeads, warn_);
   if (plan.first_iteration == 0) {
     lines_->append(measure(0, nullptr));

@@ -62,7 +62,9 @@ bool excludes_patterns(const ScoredHead& head) {
     }
     for (const std::string_view name : rule.scores) {
       const ScoreValue& score = head.score(name);
-      const bool is_positional = score_list()[score_index(name)].group == "positional";
+      // Bidirectional models have no offset_share.
+      const bool is_positional =
+          score_list()[score_index(name)].group == "positional" && name != "offset_share";
       if ((score.measured() || is_positional) && range_of(score).high >= rule.threshold) {
         return false;
       }

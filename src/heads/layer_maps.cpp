@@ -8,6 +8,11 @@
 
 namespace headlight {
 
+bool is_causal(const LanguageModel& model) {
+  const auto* gpt = dynamic_cast<const Gpt*>(&model);
+  return gpt == nullptr || gpt->config().causal;
+}
+
 std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model) {
   std::vector<Tensor>& weights = recorder.sequences(layer);
   require(!weights.empty(), "a model of type '", model.model_type(),

@@ -9,6 +9,9 @@
 
 namespace headlight {
 
+// Returns false for a bidirectional Gpt; other models are causal.
+bool is_causal(const LanguageModel& model);
+
 // Recorded weights of a layer, [H, T, T] for each sequence. Throws Error if there are none: other
 // implementations of LanguageModel may ignore recorders.
 std::vector<Tensor>& recorded_weights(Recorder& recorder, Index layer, const LanguageModel& model);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/transformed.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/nn/forward_hook.h"
@@ -15,12 +16,15 @@
 namespace headlight {
 namespace {
 
-// Truncates documents that have ids and text, and labels their tokens.
+// Truncates documents that have ids and text, and groups their tokens.
 std::vector<RecordedDocument> prepared(std::vector<RecordedDocument> documents,
                                        const LanguageModel& model, const Tokenizer& tokenizer,
-                                       Index max_tokens) {
+                                       const RecordAttentionOptions& options) {
+  const Index max_tokens = options.max_tokens;
   require(!documents.empty(), "[record_attention] expected at least one document, got none");
   require_value(max_tokens >= 0, "max_tokens", "expected a number from 0, got ", max_tokens);
+  require(!options.vectors || options.unit == TextUnit::token,
+          "[record_attention] queries and keys belong to tokens: record them with unit = token");
   const Index block = model.block_size();
   for (std::size_t i = 0; i < documents.size(); ++i) {
     RecordedDocument& document = documents[i];
@@ -28,9 +32,7 @@ std::vector<RecordedDocument> prepared(std::vector<RecordedDocument> documents,
       document.ids.resize(static_cast<std::size_t>(max_tokens));
       document.text = tokenizer.decode(document.ids);
     }
-    for (const std::int32_t id : document.ids) {
-      document.tokens.push_back(tokenizer.token_label(id));
-    }
+    document.cells = token_cells(tokenizer, document.ids, options.unit);
     const Index length = std::ssize(document.ids);
     const std::string name = documents.size() == 1 ? "the text" : concat_text("document ", i + 1);
     require(length > 0, name, " is empty, expected at least one token");
@@ -192,7 +194,8 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
   const HeadLayout layout = heads_of(model);
   const HeadSet chosen = options.heads.or_all(layout);
   RecordedAttention recorded;
-  recorded.documents = prepared(std::move(documents), model, tokenizer, options.max_tokens);
+  recorded.unit = options.unit;
+  recorded.documents = prepared(std::move(documents), model, tokenizer, options);
   require_memory(bytes_needed(model, chosen, recorded, options.vectors), recorded,
                  options.max_bytes);
   KeepVectors hook(chosen);
@@ -206,8 +209,11 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
       places.push_back(place_of(id, layout));
     }
     // Moved out of the recorder, so that only one layer at a time exists twice.
-    const std::vector<Tensor> sequences =
-        std::exchange(recorded_weights(recorder, layer, model), {});
+    std::vector<Tensor> sequences = std::exchange(recorded_weights(recorder, layer, model), {});
+    for (std::size_t i = 0; options.unit != TextUnit::token && i < sequences.size(); ++i) {
+      sequences[i] =
+          merged_weights(convert(sequences[i], DType::float32), recorded.documents[i].cells);
+    }
     recorded.layers.push_back({layer, heads, padded_heads(sequences, places, recorded.longest())});
     require_numbers(recorded.layers.back(), model);
     if (options.vectors) {
@@ -219,10 +225,14 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
 
 }  // namespace
 
+std::vector<std::string> RecordedDocument::labels() const {
+  return transformed(cells, &TokenCell::label);
+}
+
 Index RecordedAttention::longest() const {
   std::size_t longest = 0;
   for (const RecordedDocument& document : documents) {
-    longest = std::max(longest, document.ids.size());
+    longest = std::max(longest, document.cells.size());
   }
   return static_cast<Index>(longest);
 }
@@ -249,8 +259,9 @@ AttentionMaps RecordedAttention::maps(Index document, std::string title) const {
           "[RecordedAttention::maps] expected a document from 0 to ", count - 1, ", got ",
           document);
   const RecordedDocument& one = documents[static_cast<std::size_t>(document)];
-  const auto length = static_cast<Index>(one.ids.size());
-  AttentionMaps maps{std::move(title), one.tokens, {}};
+  const Index length = std::ssize(one.cells);
+  AttentionMaps maps{std::move(title), one.labels(), {}};
+  maps.unit = unit;
   for (const RecordedLayer& layer : layers) {
     const Index width = layer.weights.size(-1);
     const auto heads = static_cast<Index>(layer.heads.size());

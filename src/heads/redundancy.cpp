@@ -30,19 +30,20 @@ std::vector<Tensor> maps_of(const LanguageModel& model, const std::vector<std::i
 }
 
 // Entropy of every query's weights, in nats, for a map [T, T].
-std::vector<double> entropies(const Tensor& map) {
+std::vector<double> entropies(const Tensor& map, bool causal) {
   const Index length = map.size(0);
   std::vector<double> result;
   for (Index query = 0; query < length; ++query) {
     const float* row = map.data<float>() + query * length;
-    result.push_back(kernels::weight_row_loops().middle_entropy(row, row, query + 1));
+    result.push_back(
+        kernels::weight_row_loops().middle_entropy(row, row, causal ? query + 1 : length));
   }
   return result;
 }
 
 // Sum over queries of the distance between two heads, given their entropies.
 double distance_sum(const Tensor& a, const Tensor& b, const std::vector<double>& a_entropy,
-                    const std::vector<double>& b_entropy) {
+                    const std::vector<double>& b_entropy, bool causal) {
   const Index length = a.size(0);
   const auto& loops = kernels::weight_row_loops();
   const float* p = a.data<float>();
@@ -50,24 +51,24 @@ double distance_sum(const Tensor& a, const Tensor& b, const std::vector<double>&
   double sum = 0;
   for (Index query = 1; query < length; ++query) {
     const auto place = static_cast<std::size_t>(query);
-    const double divergence =
-        loops.middle_entropy(p + query * length, q + query * length, query + 1) -
-        (a_entropy[place] + b_entropy[place]) / 2;  // in nats
+    const double divergence = loops.middle_entropy(p + query * length, q + query * length,
+                                                   causal ? query + 1 : length) -
+                              (a_entropy[place] + b_entropy[place]) / 2;  // in nats
     sum += std::sqrt(std::clamp(divergence / std::numbers::ln2, 0.0, 1.0));
   }
   return sum;
 }
 
 // Adds the distances between the heads' maps of one sequence to the upper triangle of `sums`.
-void add_distances(const std::vector<Tensor>& maps, std::vector<double>& sums) {
+void add_distances(const std::vector<Tensor>& maps, bool causal, std::vector<double>& sums) {
   std::vector<std::vector<double>> entropy;
   for (const Tensor& map : maps) {
-    entropy.push_back(entropies(map));
+    entropy.push_back(entropies(map, causal));
   }
   kernels::parallel_for(static_cast<Index>(maps.size()), 1, [&](Index begin, Index) {
     const auto a = static_cast<std::size_t>(begin);
     for (std::size_t b = a + 1; b < maps.size(); ++b) {
-      sums[a * maps.size() + b] += distance_sum(maps[a], maps[b], entropy[a], entropy[b]);
+      sums[a * maps.size() + b] += distance_sum(maps[a], maps[b], entropy[a], entropy[b], causal);
     }
   });
 }
@@ -155,7 +156,8 @@ HeadDistances head_distances(const LanguageModel& model, const Sequences& sequen
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Index length = std::min(pieces[i].length, options.max_tokens);
     const auto begin = sequences[pieces[i].sequence].begin() + pieces[i].begin;
-    add_distances(maps_of(model, {begin, begin + length}, result.heads), result.distance);
+    add_distances(maps_of(model, {begin, begin + length}, result.heads), is_causal(model),
+                  result.distance);
     result.queries += length - 1;
     options.progress(static_cast<double>(i + 1) / static_cast<double>(pieces.size()));
   }

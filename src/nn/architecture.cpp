@@ -21,6 +21,8 @@ struct PartRow {
 constexpr PartRow kParts[] = {
     {"wte", &Counts::token_embedding},
     {"wpe", &Counts::position_embedding},
+    {"wse", &Counts::position_embedding},
+    {"ln_e", &Counts::norms, Start::ones},
     {"ln_1", &Counts::norms, Start::ones},
     {"attn.c_attn", &Counts::attention, Start::normal, HeadAxis::query_key_value},
     {"attn.c_proj", &Counts::attention, Start::residual, HeadAxis::output},
@@ -33,6 +35,8 @@ constexpr PartRow kParts[] = {
     {"mlp.c_proj", &Counts::mlp, Start::residual},
     {"ln_2_out", &Counts::norms, Start::ones},
     {"ln_f", &Counts::norms, Start::ones},
+    {"head_transform", &Counts::head},
+    {"head_norm", &Counts::head, Start::ones},
     {"lm_head", &Counts::head}};
 
 static_assert(std::size(kParts) == kPartCount);
@@ -81,8 +85,8 @@ void add_weights(const std::vector<PartShape>& parts, Index layer, const GptConf
     }
     const PartRow& row = row_of(part);
     const bool is_norm = row.start == Start::ones;
-    const bool is_head =
-        part == Part::head || (part == Part::token_embedding && config.tie_weights);
+    const bool is_head = part == Part::head || part == Part::head_transform ||
+                         (part == Part::token_embedding && config.tie_weights);
     weights.push_back({.name = prefix + row.name + ".weight",
                        .shape = shape,
                        .part = part,
@@ -111,14 +115,18 @@ double elements(const Shape& shape) {
   return count;
 }
 
-// Returns the number of pairs of a query and a key that it sees: its own and those before it, at
-// most `window` (0: all).
-double visible_pairs(double length, Index window) {
-  const double seen = window == 0 ? length : std::min(length, static_cast<double>(window));
+// Returns the number of pairs of a query and a key that it sees: all keys, or with a causal mask
+// its own and those before it, at most `window` (0: all).
+double visible_pairs(double length, const AttentionPlan& plan) {
+  if (!plan.causal) {
+    return length * length;
+  }
+  const double seen =
+      plan.window == 0 ? length : std::min(length, static_cast<double>(plan.window));
   return seen * (seen + 1) / 2 + (length - seen) * seen;
 }
 
-// Returns training_flops() of `tokens` tokens; pairs_of(window) counts a layer's pairs of query and
+// Returns training_flops() of `tokens` tokens; pairs_of(plan) counts a layer's pairs of query and
 // visible key.
 template <class PairsOf>
 double flops_of(const GptConfig& config, double tokens, const PairsOf& pairs_of) {
@@ -128,7 +136,7 @@ double flops_of(const GptConfig& config, double tokens, const PairsOf& pairs_of)
   }
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     const AttentionPlan plan = block_plan(config, layer).attention;
-    flops += 12 * static_cast<double>(plan.inner_width()) * pairs_of(plan.window);
+    flops += 12 * static_cast<double>(plan.inner_width()) * pairs_of(plan);
   }
   return flops;
 }
@@ -151,14 +159,24 @@ std::vector<Weight> weights_of(const GptConfig& config) {
   const bool has_positions = config.position == PositionKind::learned;
   const bool has_final_norm = config.norm == NormPosition::pre;
   std::vector<Weight> weights;
+  if (config.masked_head && config.tie_weights) {  // first: no module holds it
+    weights.push_back({.name = "lm_head.bias",
+                       .shape = {config.vocab_size},
+                       .part = Part::head,
+                       .is_bias = true});
+  }
   add_weights({{Part::token_embedding, true, vocabulary},
-               {Part::position_embedding, has_positions, {config.block_size, width}}},
+               {Part::position_embedding, has_positions, {config.block_size, width}},
+               {Part::segment_embedding, config.n_segment > 0, {config.n_segment, width}},
+               {Part::embedding_norm, config.embedding_norm, {width}, has_shifts(config)}},
               kNoLayer, config, weights);
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     add_weights(parts_of_layer(config, layer), layer, config, weights);
   }
   add_weights({{Part::final_norm, has_final_norm, {width}, has_shifts(config)},
-               {Part::head, !config.tie_weights, vocabulary}},
+               {Part::head_transform, config.masked_head, {width, width}, true},
+               {Part::head_norm, config.masked_head, {width}, has_shifts(config)},
+               {Part::head, !config.tie_weights, vocabulary, config.masked_head}},
               kNoLayer, config, weights);
   return weights;
 }
@@ -200,6 +218,7 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
                     .key_heads = config.n_kv_head > 0 ? config.n_kv_head : config.heads(layer),
                     .head_width = config.elements_of_head(),
                     .window = config.windows.empty() ? 0 : config.windows[place],
+                    .causal = config.causal,
                     .scale = config.attention_scale};
   if (!config.key_groups.empty()) {
     plan.attention.key_heads = std::ssize(config.key_groups[place]);
@@ -234,19 +253,19 @@ ParameterCounts count_parameters(const GptConfig& config) {
 
 double training_flops(const GptConfig& config, const std::vector<Index>& offsets) {
   const auto tokens = static_cast<double>(offsets.empty() ? 0 : offsets.back());
-  return flops_of(config, tokens, [&](Index window) {
+  return flops_of(config, tokens, [&](const AttentionPlan& plan) {
     double pairs = 0;
     for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
-      pairs += visible_pairs(static_cast<double>(offsets[b + 1] - offsets[b]), window);
+      pairs += visible_pairs(static_cast<double>(offsets[b + 1] - offsets[b]), plan);
     }
     return pairs;
   });
 }
 
 double training_flops_per_token(const GptConfig& config) {
-  return flops_of(config, 1, [&](Index window) {
-    return static_cast<double>(window == 0 ? config.block_size
-                                           : std::min(window, config.block_size));
+  return flops_of(config, 1, [&](const AttentionPlan& plan) {
+    return static_cast<double>(plan.window == 0 ? config.block_size
+                                                : std::min(plan.window, config.block_size));
   });
 }
 

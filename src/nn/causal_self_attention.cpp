@@ -7,8 +7,7 @@
 #include "headlight/nn/recorder.h"
 #include "headlight/ops/attention.h"
 #include "headlight/ops/layout.h"
-#include "headlight/ops/matmul.h"
-#include "headlight/ops/reduce.h"
+#include "nn/head_outputs.h"
 
 namespace headlight {
 namespace {
@@ -86,24 +85,8 @@ Tensor CausalSelfAttention::forward(const Tensor& x, const std::vector<Index>& o
     });
   }
   qkv = queries_and_keys_turned(qkv, offsets, context);
-  Tensor output = attend(qkv, offsets, context);  // [N, H D]
-  if (wants_any(context.hook, {Point::z, Point::result}, layer_)) {
-    const Shape heads{output.size(0), plan_.heads, plan_.head_width};
-    const Tensor z = visited(context.hook, {Point::z, layer_}, reshape(output, heads));
-    if (context.hook->wants(Point::result, layer_)) {
-      const Tensor all = visited(context.hook, {Point::result, layer_}, results(z));  // [N, H, C]
-      const Tensor projected = sum(all, {.axes = {1}});
-      return c_proj_.bias.defined() ? projected + c_proj_.bias : projected;
-    }
-    output = reshape(z, output.shape());
-  }
-  return c_proj_.forward(output, context);
-}
-
-Tensor CausalSelfAttention::results(const Tensor& z) const {
-  const Shape by_head{c_proj_.weight.size(0), plan_.heads, plan_.head_width};
-  const Tensor weights = permute(reshape(c_proj_.weight, by_head), {1, 2, 0});  // [H, D, C]
-  return transpose(matmul(transpose(z, 0, 1), weights), 0, 1);
+  const Tensor joined = attend(qkv, offsets, context);  // [N, H D]
+  return projected_heads(joined, plan_.heads, c_proj_, layer_, context);
 }
 
 // Shows queries, keys and values, or the first ones of these, to the hook at `points`.
@@ -165,6 +148,7 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
                                 .key_heads = plan_.key_heads,
                                 .key_ends = plan_.key_ends,
                                 .window = plan_.window,
+                                .causal = plan_.causal,
                                 .offsets = offsets,
                                 .scale = plan_.scale,
                                 .dropout = dropout_of(context),
@@ -219,7 +203,7 @@ Tensor CausalSelfAttention::attend_openly(const Tensor& qkv, const std::vector<I
     };
     const AttentionResult result =
         scaled_dot_product_attention(part(0), keys, values,
-                                     {.causal = true,
+                                     {.causal = plan_.causal,
                                       .window = plan_.window,
                                       .enable_gqa = plan_.key_heads < plan_.heads,
                                       .scale = plan_.scale,

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/ops/activation.h"
 #include "headlight/ops/cross_entropy.h"
+#include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "nn/block_order.h"
 
@@ -36,6 +38,14 @@ Gpt::Gpt(const GptConfig& config, std::optional<std::uint64_t> seed, DType dtype
         .count = config.block_size, .width = config.n_embd, .dtype = dtype, .zeros = true};
     register_module("wpe", wpe_.emplace(options));
   }
+  if (config.n_segment > 0) {
+    const Embedding::Options options{
+        .count = config.n_segment, .width = config.n_embd, .dtype = dtype, .zeros = true};
+    register_module("wse", wse_.emplace(options));
+  }
+  if (config.embedding_norm) {
+    register_module("ln_e", ln_e_.emplace(config.norm_options(config.n_embd, dtype)));
+  }
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     blocks_.push_back(std::make_unique<Block>(config, layer, dtype, RandomStream{}, true));
     register_module("h." + std::to_string(layer), *blocks_.back());
@@ -43,9 +53,16 @@ Gpt::Gpt(const GptConfig& config, std::optional<std::uint64_t> seed, DType dtype
   if (config.norm == NormPosition::pre) {
     register_module("ln_f", ln_f_.emplace(config.norm_options(config.n_embd, dtype)));
   }
+  if (config.masked_head) {
+    const LinearOptions options{config.n_embd, config.n_embd, true, dtype, true};
+    register_module("head_transform", head_transform_.emplace(options));
+    register_module("head_norm", head_norm_.emplace(config.norm_options(config.n_embd, dtype)));
+  }
   if (!config.tie_weights) {
-    const LinearOptions options{config.n_embd, config.vocab_size, false, dtype, true};
+    const LinearOptions options{config.n_embd, config.vocab_size, config.masked_head, dtype, true};
     register_module("lm_head", lm_head_.emplace(options));
+  } else if (config.masked_head) {
+    register_parameter("lm_head.bias", head_bias_ = Tensor::zeros({config.vocab_size}, dtype));
   }
   list_weights();
   if (seed) {
@@ -99,7 +116,9 @@ Tensor Gpt::embed(const Batch& batch, ForwardHook* given) const {
   }
   Tensor x = wte_.forward(batch.tokens);
   x = visited(hook, {Point::embed}, config_.embedding_scale > 0 ? x * config_.embedding_scale : x);
-  return wpe_ ? x + wpe_->forward(batch.positions) : x;
+  x = wpe_ ? x + wpe_->forward(batch.positions) : x;
+  x = wse_ ? x + slice(wse_->weight, 0, 0, 1) : x;
+  return ln_e_ ? ln_e_->forward(x) : x;
 }
 
 Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
@@ -156,7 +175,16 @@ Tensor Gpt::hidden_from(Index layer, const Tensor& residual, const Batch& batch,
                         const ForwardContext& context) const {
   const Tensor x = run_layers(layer, config_.n_layer, residual, batch, context);
   HookPair hooks(attached(), context.hook);
-  return ln_f_ ? ln_f_->forward(x, hooks.get(), kFinalNorm) : x;
+  return finished(x, hooks.get());
+}
+
+Tensor Gpt::finished(const Tensor& residual, ForwardHook* hook) const {
+  if (ln_f_) {
+    return ln_f_->forward(residual, hook, kFinalNorm);
+  }
+  return head_transform_
+             ? head_norm_->forward(activate(head_transform_->forward(residual), config_.activation))
+             : residual;
 }
 
 Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {
@@ -183,13 +211,13 @@ Tensor Gpt::next_logits(const Batch& batch, const ForwardContext& context) const
 Tensor Gpt::logits_of(const Tensor& hidden, const ForwardContext& context) const {
   HookPair hooks(attached(), context.hook);
   return visited(hooks.get(), {Point::logits},
-                 linear(hidden, head_weight(), {}, context.precision));
+                 linear(hidden, head_weight(), head_bias(), context.precision));
 }
 
 Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
   require(batch.targets.defined(), "[Gpt] the batch has no targets");
   HookPair hooks(attached(), context.hook);
-  if (wants_any(hooks.get(), {Point::logits}, 0)) {
+  if (wants_any(hooks.get(), {Point::logits}, 0) || head_bias().defined()) {
     return LanguageModel::loss(batch, context, normalizer);
   }
   return linear_cross_entropy(
@@ -198,6 +226,7 @@ Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normal
 }
 
 void Gpt::check_cache(const KeyValueCache& cache, Index count) const {
+  require(config_.causal, "[Gpt] a bidirectional model has no key/value cache");
   require(cache.layers() == config_.n_layer, "[Gpt] expected a cache of ", config_.n_layer,
           " layers, got ", cache.layers());
   for (Index layer = 0; layer < config_.n_layer; ++layer) {

@@ -220,6 +220,10 @@ void GptConfig::validate() const {
                 "needs norm = pre and MLPs");
   require_value(!shared_norm || parallel_residual, "shared_norm", "needs parallel_residual");
   require_value(!output_norms || norm == NormPosition::pre, "output_norms", "needs norm = pre");
+  require_value(causal || windows.empty(), "windows", "needs causal attention");
+  require_value(!masked_head || (!causal && norm == NormPosition::post), "masked_head",
+                "needs causal = false and norm = post");
+  require_range<Index>("n_segment", n_segment, 0, kLargestSize);
   require_value(!gated_mlp || mlp, "gated_mlp", "needs MLPs");
   require_range("embedding_scale", embedding_scale, 0.0, kLargestScale);
   check_rope(*this);

@@ -1,7 +1,10 @@
 #include "headlight/nn/multi_head_attention.h"
 
+#include "headlight/nn/forward_hook.h"
+#include "headlight/nn/recorder.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
+#include "nn/head_outputs.h"
 
 namespace headlight {
 namespace {
@@ -44,6 +47,21 @@ Tensor joined_mask(const AttentionMasks& masks, const Shape& scores) {
   return masks.mask.defined() ? combine_masks(masks.mask, wide) : wide;
 }
 
+// Returns a function that shows maps [B, H, T, S] to the hook, one sequence [H, T, S] after the
+// other. Empty without a hook for the point.
+std::function<Tensor(const Tensor&)> map_change(Point point, Index layer, ForwardHook* hook) {
+  if (!wants_any(hook, {point}, layer)) {
+    return {};
+  }
+  return [=](const Tensor& maps) {
+    std::vector<Tensor> shown;
+    for (Index b = 0; b < maps.size(0); ++b) {
+      shown.push_back(visited(hook, {point, layer, b}, select(maps, 0, b)));
+    }
+    return shown.empty() ? maps : stack(shown);
+  };
+}
+
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& options,
@@ -66,23 +84,42 @@ AttentionResult MultiHeadAttention::forward(const Tensor& query, const Tensor& k
     require(x.defined() && x.rank() == 3 && x.size(0) == query.size(0),
             "[MultiHeadAttention] expected inputs [B, T, C] of one batch size");
   }
+  require(context.caches.empty(), "[MultiHeadAttention] cannot continue key/value caches; ",
+          "CausalSelfAttention can");
   const Shape scores{query.size(0), options_.heads, query.size(1), key.size(1)};
   check_mask(masks.bias, scores);
-  // [B, T, C] -> [B, H, T, D]
-  const auto by_head = [&](const Linear& projection, const Tensor& x) {
-    const Shape heads{x.size(0), x.size(1), options_.heads, options_.head_width};
-    return transpose(reshape(projection.forward(x, context), heads), 1, 2);
-  };
+  const Index layer = options_.layer;
+  const Tensor q = by_head(q_proj_, Point::q, query, context);
+  const Tensor k = by_head(k_proj_, Point::k, key, context);
+  const Tensor v = by_head(v_proj_, Point::v, value, context);
   const AttentionResult result = scaled_dot_product_attention(
-      by_head(q_proj_, query), by_head(k_proj_, key), by_head(v_proj_, value),
+      q, k, v,
       {.mask = joined_mask(masks, scores),
        .causal = masks.causal,
        .bias = masks.bias,
        .dropout = context.training ? options_.dropout : 0,
-       .random = context.random.fork(options_.dropout_label)});
+       .random = context.random.fork(options_.dropout_label),
+       .on_scores = map_change(Point::attn_scores, layer, context.hook),
+       .on_weights = map_change(Point::pattern, layer, context.hook)});
+  if (context.recorder != nullptr && context.recorder->wants(layer)) {
+    for (Index b = 0; b < query.size(0); ++b) {
+      context.recorder->sequences(layer).push_back(select(result.weights.detach(), 0, b));
+    }
+  }
   const Tensor joined =
-      reshape(transpose(result.output, 1, 2), {query.size(0), query.size(1), inner_width()});
-  return {c_proj_.forward(joined, context), result.weights};
+      reshape(transpose(result.output, 1, 2), {query.size(0) * query.size(1), inner_width()});
+  const Tensor output = projected_heads(joined, options_.heads, c_proj_, layer, context);
+  return {reshape(output, {query.size(0), query.size(1), options_.width}), result.weights};
+}
+
+Tensor MultiHeadAttention::by_head(const Linear& projection, Point point, const Tensor& x,
+                                   const ForwardContext& context) const {
+  const Index batch = x.size(0);
+  const Index length = x.size(1);
+  const Tensor rows = reshape(projection.forward(x, context),
+                              {batch * length, options_.heads, options_.head_width});
+  const Tensor shown = visited(context.hook, {point, options_.layer}, rows);
+  return transpose(reshape(shown, {batch, length, options_.heads, options_.head_width}), 1, 2);
 }
 
 }  // namespace headlight

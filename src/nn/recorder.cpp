@@ -14,17 +14,19 @@ Tensor Recorder::padded(Index layer) const {
           " was not recorded");
   const std::vector<Tensor>& sequences = found->second;
   const Index heads = sequences[0].size(0);
-  Index longest = 0;
+  Index rows = 0;
+  Index columns = 0;
   for (const Tensor& weights : sequences) {
-    longest = std::max(longest, weights.size(1));
+    rows = std::max(rows, weights.size(1));
+    columns = std::max(columns, weights.size(2));
   }
-  Tensor result = Tensor::zeros({static_cast<Index>(sequences.size()), heads, longest, longest},
+  Tensor result = Tensor::zeros({static_cast<Index>(sequences.size()), heads, rows, columns},
                                 sequences[0].dtype());
   for (std::size_t b = 0; b < sequences.size(); ++b) {
-    const Index length = sequences[b].size(1);
+    const Shape& shape = sequences[b].shape();
     result
-        .strided_view({heads, length, length}, {longest * longest, longest, 1},
-                      static_cast<Index>(b) * heads * longest * longest)
+        .strided_view(shape, {rows * columns, columns, 1},
+                      static_cast<Index>(b) * heads * rows * columns)
         .copy_from(sequences[b]);
   }
   return result;

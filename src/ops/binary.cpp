@@ -72,6 +72,13 @@ Tensor div(const Tensor& a, const Tensor& b) {
   });
 }
 
+Tensor& operator+=(Tensor& a, const Tensor& b) {
+  const Tensor sum = add(a, b);
+  require(sum.shape() == a.shape(), "[+=] ", b.shape(), " does not broadcast to ", a.shape(),
+          "; write a = a + b");
+  return a = sum;
+}
+
 Tensor add(const Tensor& a, double b) { return add(a, Tensor::scalar(b, a.dtype())); }
 
 Tensor mul(const Tensor& a, double b) { return mul(a, Tensor::scalar(b, a.dtype())); }

@@ -29,9 +29,18 @@ inline void require_shape(const Tensor& x, const Shape& shape, std::string_view 
           x.shape());
 }
 
+// Throws Error unless the mask is boolean, with the remedy for a mask of numbers.
+inline void require_mask_type(const Tensor& mask, std::string_view where,
+                              std::string_view argument) {
+  require(!mask.defined() || mask.dtype() == DType::boolean, "[", where, "] ", argument,
+          ": expected bool (true hides), got ", mask.dtype(),
+          "; use equal(mask, 0) if 0 hides, or equal(mask, 1) if 1 hides");
+  require_type(mask, DType::boolean, where, argument);
+}
+
 // Throws Error unless the mask is boolean and broadcasts to x.
 inline void require_mask(const Tensor& mask, const Tensor& x, std::string_view where) {
-  require_type(mask, DType::boolean, where, "mask");
+  require_mask_type(mask, where, "mask");
   require(broadcast_shapes(x.shape(), mask.shape(), where) == x.shape(), "[", where, "] mask ",
           mask.shape(), " does not broadcast to ", x.shape());
 }
@@ -109,15 +118,15 @@ Tensor map_with_loop(std::string_view where, Choose choose, const Tensor& x,
   return result;
 }
 
-// Returns a new tensor with f(a, b) for every pair. A and B are the element types; the result has
-// type A. Both operands must be broadcast to one shape already.
-template <class A, class B, class F>
+// Returns a new tensor with f(a, b) for every pair. A, B and R are the element types of both
+// operands and of the result. Both operands must be broadcast to one shape already.
+template <class A, class B, class R = A, class F>
 Tensor map_pairs(const Tensor& a, const Tensor& b, F f) {
-  Tensor result = Tensor::empty(a.shape(), a.dtype());
+  Tensor result = Tensor::empty(a.shape(), dtype_of<R>());
   const StridedRows<3> rows(a.shape(), {result.strides(), a.strides(), b.strides()});
   const A* from_a = a.data<A>();
   const B* from_b = b.data<B>();
-  A* to = result.data<A>();
+  R* to = result.data<R>();
   parallel_rows(rows, [&](const auto& start, Index first, Index last) {
     for (Index i = first; i < last; ++i) {
       to[start[0] + i * rows.step[0]] =

@@ -31,6 +31,24 @@ Shape resolve_shape(const Tensor& x, const Shape& wanted) {
   return shape;
 }
 
+// Records a view of some elements of x. view_of(whole) returns these elements of x or of its
+// gradient, whose strides differ.
+template <class View>
+Tensor record_part(const char* op, const Tensor& x, View view_of) {
+  return record(op, view_of(x), {x}, [view_of](auto inputs, const Tensor& grad) {
+    const Tensor whole = Tensor::zeros(inputs[0].shape(), inputs[0].dtype());
+    view_of(whole).copy_from(grad);
+    return std::vector<Tensor>{whole};
+  });
+}
+
+// Records a view of all elements of x.
+Tensor record_reshaped(const char* op, const Tensor& x, const Shape& shape, const Shape& strides) {
+  return record(op, x.strided_view(shape, strides), {x}, [](auto inputs, const Tensor& grad) {
+    return std::vector<Tensor>{reshape(grad, inputs[0].shape())};
+  });
+}
+
 Index clamp_bound(Index bound, Index size) {
   return std::clamp(bound < 0 ? bound + size : bound, Index{0}, size);
 }
@@ -86,20 +104,53 @@ Tensor slice(const Tensor& x, Index axis_given, Index start, Index end, Index st
   const Index step = std::min(step_given, std::max<Index>(x.shape()[axis], 1));
   const Index first = clamp_bound(start, x.shape()[axis]);
   const Index last = std::max(first, clamp_bound(end, x.shape()[axis]));
+  return record_part("slice", x, [=](const Tensor& whole) {
+    Shape shape = whole.shape();
+    Shape strides = whole.strides();
+    shape[axis] = divided_up(last - first, step);
+    strides[axis] *= step;
+    return whole.strided_view(shape, strides, first * whole.strides()[axis]);
+  });
+}
+
+Tensor select(const Tensor& x, Index axis_given, Index index) {
+  require(x.defined(), "[select] the input is undefined");
+  const Index axis = normalize_axis(axis_given, x.rank(), "select");
+  const Index size = x.shape()[axis];
+  require(index >= -size && index < size, "[select] index ", index, " is out of range for axis ",
+          axis, " of shape ", x.shape());
+  const Index position = index < 0 ? index + size : index;
+  return record_part("select", x, [=](const Tensor& whole) {
+    Shape shape = whole.shape();
+    Shape strides = whole.strides();
+    shape.erase(axis);
+    strides.erase(axis);
+    return whole.strided_view(shape, strides, position * whole.strides()[axis]);
+  });
+}
+
+Tensor unsqueeze(const Tensor& x, Index axis_given) {
+  require(x.defined(), "[unsqueeze] the input is undefined");
+  const Index axis = normalize_axis(axis_given, x.rank() + 1, "unsqueeze");
   Shape shape = x.shape();
   Shape strides = x.strides();
-  shape[axis] = divided_up(last - first, step);
-  const Index offset = first * strides[axis];
-  strides[axis] *= step;
-  return record("slice", x.strided_view(shape, strides, offset), {x},
-                [=](auto inputs, const Tensor& grad) {
-                  Tensor whole = Tensor::zeros(inputs[0].shape(), inputs[0].dtype());
-                  Shape part_strides = whole.strides();
-                  const Index part_offset = first * part_strides[axis];
-                  part_strides[axis] *= step;
-                  whole.strided_view(grad.shape(), part_strides, part_offset).copy_from(grad);
-                  return std::vector<Tensor>{whole};
-                });
+  strides.insert(axis, axis < x.rank() ? shape[axis] * strides[axis] : 1);
+  shape.insert(axis, 1);
+  return record_reshaped("unsqueeze", x, shape, strides);
+}
+
+Tensor squeeze(const Tensor& x, std::optional<Index> axis_given) {
+  require(x.defined(), "[squeeze] the input is undefined");
+  const Index chosen = axis_given ? normalize_axis(*axis_given, x.rank(), "squeeze") : -1;
+  Shape shape;
+  Shape strides;
+  for (Index axis = 0; axis < x.rank(); ++axis) {
+    if (x.shape()[axis] != 1 || (axis_given && axis != chosen)) {
+      shape.push_back(x.shape()[axis]);
+      strides.push_back(x.strides()[axis]);
+    }
+  }
+  return record_reshaped("squeeze", x, shape, strides);
 }
 
 Tensor expand(const Tensor& x, const Shape& shape) {

@@ -1,7 +1,6 @@
 #include "headlight/ops/mask.h"
 
-#include <algorithm>
-
+#include "headlight/ops/compare.h"
 #include "headlight/ops/reduce.h"
 #include "ops/common.h"
 
@@ -21,13 +20,22 @@ Tensor mask_unless(Index rows, Index columns, Keep keep) {
   return mask;
 }
 
+// Returns x, of any type, with 0 where the mask is true.
+Tensor zero_where(const Tensor& x, const Tensor& mask) {
+  return dispatch_any(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    return map_pairs<T, bool>(x, broadcast_view(mask, x.shape()),
+                              [](T kept, bool hidden) { return hidden ? T{} : kept; });
+  });
+}
+
 template <class Keep>
 Tensor keep_triangle(const Tensor& x, const char* where, Keep keep) {
   require(x.defined() && x.rank() >= 2, "[", where, "] expected at least two axes, got shape ",
           x.shape());
   const Tensor mask = mask_unless(x.size(-2), x.size(-1), keep);
-  return record(where, fill_where(x, mask, 0, where), {x}, [mask, where](auto, const Tensor& grad) {
-    return std::vector<Tensor>{fill_where(grad, mask, 0, where)};
+  return record(where, zero_where(x, mask), {x}, [mask](auto, const Tensor& grad) {
+    return std::vector<Tensor>{zero_where(grad, mask)};
   });
 }
 
@@ -106,16 +114,12 @@ Tensor padding_mask(const std::vector<Index>& lengths, Index width) {
 
 Tensor mask_from_keep(const Tensor& keep) {
   require(keep.defined(), "[mask_from_keep] the mask is undefined");
-  const Tensor kept = to_contiguous(convert(keep, DType::boolean));
-  Tensor mask = Tensor::empty(keep.shape(), DType::boolean);
-  std::transform(kept.data<bool>(), kept.data<bool>() + kept.numel(), mask.data<bool>(),
-                 [](bool value) { return !value; });
-  return mask;
+  return logical_not(keep);
 }
 
 Tensor combine_masks(const Tensor& a, const Tensor& b) {
-  require_type(a, DType::boolean, "combine_masks", "a");
-  require_type(b, DType::boolean, "combine_masks", "b");
+  require_mask_type(a, "combine_masks", "a");
+  require_mask_type(b, "combine_masks", "b");
   const Shape shape = broadcast_shapes(a.shape(), b.shape(), "combine_masks");
   return map_pairs<bool, bool>(broadcast_view(a, shape), broadcast_view(b, shape),
                                [](bool x, bool y) { return x || y; });

@@ -35,6 +35,7 @@ kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
           .key_ends = options.key_ends,
           .head_width = plan.head_width,
           .window = options.window,
+          .causal = options.causal,
           .scale = static_cast<T>(options.scale),
           .dropout = {.seed = options.random.seed,
                       .stream = options.random.stream,
@@ -63,7 +64,9 @@ Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
   require(qkv.size(1) % all_heads == 0, "[ragged_attention] a width of ", qkv.size(1),
           " does not divide into queries of ", options.heads, " heads, and keys and values of ",
           key_heads);
-  require(options.window >= 0, "[ragged_attention] expected a window from 0, got ", options.window);
+  require(options.window >= 0 && (options.causal || options.window == 0),
+          "[ragged_attention] expected a window from 0, and 0 without a causal mask, got ",
+          options.window);
   require(options.dropout >= 0 && options.dropout < 1,
           "[ragged_attention] expected a dropout from 0 to below 1, got ", options.dropout);
   require_precision(options.precision);

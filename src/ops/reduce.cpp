@@ -1,6 +1,7 @@
 #include "headlight/ops/reduce.h"
 
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "headlight/ops/elementwise.h"
@@ -101,9 +102,34 @@ Tensor scaled_sum(const char* op, const Tensor& x, const ReduceOptions& options,
                 });
 }
 
+// Returns whole numbers as int32.
+Tensor as_integers(const char* op, const Tensor& numbers) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  for (const double value : numbers.to_vector()) {
+    require(value >= Limits::min() && value <= Limits::max(), "[", op, "] ", value,
+            " does not fit int32; convert the tensor to float64 first");
+  }
+  return convert(numbers, DType::int32);
+}
+
+bool is_whole(const Tensor& x) { return x.defined() && !is_floating(x.dtype()); }
+
+Tensor variance(const char* op, const Tensor& x, const ReduceOptions& options, Index correction) {
+  const Reduction axes = plan(x, options, op);
+  const Index degrees = axes.group_size() - correction;
+  require(degrees > 0 || numel(axes.kept) == 0, "[", op, "] expected more than ", correction,
+          " elements to reduce, got ", axes.group_size());
+  const Tensor centred =
+      sub(x, mean(x, {.axes = options.axes, .keepdim = true}));  // composed of ops, for autograd
+  return mul(sum(mul(centred, centred), options), 1.0 / static_cast<double>(degrees));
+}
+
 }  // namespace
 
 Tensor sum(const Tensor& x, const ReduceOptions& options) {
+  if (is_whole(x)) {
+    return as_integers("sum", sum(convert(x, DType::float64), options));
+  }
   return scaled_sum("sum", x, options, false);
 }
 
@@ -111,17 +137,26 @@ Tensor mean(const Tensor& x, const ReduceOptions& options) {
   const Reduction axes = plan(x, options, "mean");
   require(axes.group_size() > 0 || numel(axes.kept) == 0, "[mean] nothing to average: shape ",
           x.shape());
+  if (is_whole(x)) {
+    return convert(mean(convert(x, DType::float64), options), DType::float32);
+  }
   return scaled_sum("mean", x, options, true);
 }
 
 Tensor var(const Tensor& x, const ReduceOptions& options, Index correction) {
-  const Reduction axes = plan(x, options, "var");
-  const Index degrees = axes.group_size() - correction;
-  require(degrees > 0 || numel(axes.kept) == 0, "[var] expected more than ", correction,
-          " elements to reduce, got ", axes.group_size());
-  const Tensor centred =
-      sub(x, mean(x, {.axes = options.axes, .keepdim = true}));  // composed of ops, for autograd
-  return mul(sum(mul(centred, centred), options), 1.0 / static_cast<double>(degrees));
+  return variance("var", x, options, correction);
+}
+
+Tensor stddev(const Tensor& x, const ReduceOptions& options, Index correction) {
+  const Tensor squared = variance("stddev", x, options, correction);
+  return record_with_output(
+      "std", sqrt(squared.detach()), squared, [](const Tensor& y, const Tensor& grad) {
+        return dispatch_floating(y.dtype(), "stddev", [&](auto zero) {
+          using T = decltype(zero);
+          return map_pairs<T, T>(grad, y,
+                                 [](T g, T root) { return root == 0 ? T{0} : g / (2 * root); });
+        });
+      });
 }
 
 Tensor max(const Tensor& x, const ReduceOptions& options) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "headlight/ops/elementwise.h"
@@ -84,6 +85,20 @@ Tensor sigmoid(const Tensor& x) {
   const Tensor value = elementwise(x, "sigmoid", [](auto v) { return logistic(v); });
   return record_with_output("sigmoid", value, x, [](const Tensor& y, const Tensor& grad) {
     return chain(y, grad, [](auto s) { return s * (1 - s); });
+  });
+}
+
+Tensor clamp(const Tensor& x, double low, double high) {
+  require(low <= high, "[clamp] expected low <= high, got ", low, " and ", high);
+  const Tensor value = elementwise(x, "clamp", [=](auto v) {
+    using T = decltype(v);
+    return std::clamp(v, static_cast<T>(low), static_cast<T>(high));
+  });
+  return record("clamp", value, {x}, [=](auto inputs, const Tensor& grad) {
+    return std::vector<Tensor>{chain(inputs[0], grad, [=](auto v) {
+      using T = decltype(v);
+      return static_cast<T>(v >= static_cast<T>(low) && v <= static_cast<T>(high) ? 1 : 0);
+    })};
   });
 }
 

@@ -94,10 +94,11 @@ bool are_of_other_optimizers(const NamedTensors& saved, const NamedTensors& stat
 
 // Throws Error for moments that no optimizer produces, which would make weights infinite or NaN.
 void require_sound(const NamedTensors& moments, const std::string& where) {
-  for (const auto& [name, tensor] : moments) {
+  for (const auto& moment : moments) {
+    const std::string& name = moment.first;
     const bool is_square = name.starts_with("exp_avg_sq.");
-    const Tensor elements = to_contiguous(tensor);
-    dispatch_floating(elements.dtype(), "require_sound", [&, &name = name](auto zero) {
+    const Tensor elements = to_contiguous(moment.second);
+    dispatch_floating(elements.dtype(), "require_sound", [&](auto zero) {
       const auto* values = elements.data<decltype(zero)>();
       const auto* end = values + elements.numel();
       const auto* bad = std::find_if(values, end, [&](auto value) {

@@ -138,6 +138,7 @@ std::string attention(InspectionRequest& question) {
   RecordAttentionOptions options;
   options.vectors = fields.boolean("vectors", false);
   options.max_bytes = Index{512} << 20;
+  options.unit = parse_name<TextUnit>("by", fields.text("by", "token"));
   if (const std::string heads = fields.text("heads", ""); !heads.empty()) {
     options.heads = HeadSet::parse(heads);
   }
@@ -186,6 +187,8 @@ std::string scores(InspectionRequest& question) {
   options.repeats.length = std::min(options.repeats.length, question.gpt().block_size() / 2);
   options.weight_scores = fields.boolean("weight_scores", false);
   options.batch_size = 1;
+  options.tokenizer = &question.tokenizer();
+  options.unit = parse_name<TextUnit>("by", fields.text("by", "token"));
   options.bootstrap.resamples = fields.integer("resamples", options.bootstrap.resamples, 0, 1000);
   options.progress = question.progress();
   question.begin(token_count(sequences) +

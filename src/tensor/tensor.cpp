@@ -96,6 +96,12 @@ Tensor Tensor::full(const Shape& shape, double value, DType dtype) {
 
 Tensor Tensor::scalar(double value, DType dtype) { return full({}, value, dtype); }
 
+Tensor Tensor::eye(Index size, DType dtype) {
+  Tensor result = zeros({size, size}, dtype);
+  result.strided_view({size}, {size + 1}).fill(1);
+  return result;
+}
+
 Tensor Tensor::arange(Index count, DType dtype) {
   Tensor result = empty({count}, dtype);
   dispatch_any(dtype, [&](auto zero) {

@@ -22,7 +22,7 @@ class TextEncoder {
   // Returns the ids of a text; byte-level BPE uses all threads. Byte-level BPE and byte tokenizers
   // accept any bytes. Other tokenizers throw Error for bytes that are not UTF-8.
   std::vector<std::int32_t> encode(std::string_view text) const {
-    if (!with_special_ || tokenizer_.kind() == "bpe") {
+    if (!with_special_ || tokenizer_.kind() == "bpe" || tokenizer_.kind() == "wordpiece") {
       return tokenizer_.encode_bytes(text, {.read_special = with_special_, .parallel = true});
     }
     // Searches with specials_, since other kinds list their special tokens again for every text.
@@ -37,9 +37,9 @@ class TextEncoder {
     }
     return ids;
   }
-  // Returns encode(text) with the first token that Tokenizer::encode_prompt() adds.
+  // Returns encode(text) with the tokens that Tokenizer::encode_prompt() adds.
   std::vector<std::int32_t> encode_prompt(std::string_view text) const {
-    return tokenizer_.with_begin_token(encode(text));
+    return tokenizer_.with_prompt_ends(encode(text));
   }
 
   // True if a text may be cut at blanks and encoded in parts: no special token contains a blank.

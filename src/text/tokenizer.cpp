@@ -21,6 +21,21 @@ void append_hexadecimal(std::string_view bytes, std::string& label) {
 
 }  // namespace
 
+std::string bytes_label(std::string_view bytes) {
+  std::string label;
+  while (!bytes.empty()) {
+    const Utf8Character character = first_character(bytes);
+    const std::string_view taken = bytes.substr(0, static_cast<std::size_t>(character.length));
+    if (character.valid) {
+      label += taken;
+    } else {
+      append_hexadecimal(taken, label);
+    }
+    bytes.remove_prefix(taken.size());
+  }
+  return label;
+}
+
 std::vector<std::int32_t> Tokenizer::encode(std::string_view text) const {
   require_utf8(text, "[encode] text");
   return encode_bytes(text, {.read_special = reads_special()});
@@ -115,29 +130,19 @@ std::string Tokenizer::token_label(std::int32_t id) const {
   if (!special.empty()) {
     return std::string(special);
   }
-  const std::string bytes = token_bytes(id);
-  std::string label;
-  std::string_view rest = bytes;
-  while (!rest.empty()) {
-    const Utf8Character character = first_character(rest);
-    const std::string_view taken = rest.substr(0, static_cast<std::size_t>(character.length));
-    if (character.valid) {
-      label += taken;
-    } else {
-      append_hexadecimal(taken, label);
-    }
-    rest.remove_prefix(taken.size());
-  }
-  return label;
+  return bytes_label(token_bytes(id));
 }
 
 std::vector<std::int32_t> Tokenizer::encode_prompt(std::string_view text) const {
-  return with_begin_token(encode(text));
+  return with_prompt_ends(encode(text));
 }
 
-std::vector<std::int32_t> Tokenizer::with_begin_token(std::vector<std::int32_t> ids) const {
+std::vector<std::int32_t> Tokenizer::with_prompt_ends(std::vector<std::int32_t> ids) const {
   if (prepends_begin_token_) {
     ids.insert(ids.begin(), begin_of_text());
+    if (closing_token_) {
+      ids.push_back(*closing_token_);
+    }
   }
   return ids;
 }

@@ -24,7 +24,7 @@ std::vector<std::string> listed_commands(const std::string& help) {
   return names;
 }
 
-// Arguments that call each command, with each subcommand of tokenizer.
+// Arguments that call each command, with each subcommand of tokenizer and each experiment of lab.
 std::vector<std::vector<std::string>> all_commands() {
   std::vector<std::vector<std::string>> commands;
   for (const std::string& name : listed_commands(run_headlight({"--help"}).out)) {
@@ -34,6 +34,10 @@ std::vector<std::vector<std::string>> all_commands() {
   }
   for (const std::string& name : listed_commands(run_headlight({"tokenizer", "--help"}).out)) {
     commands.push_back({"tokenizer", name});
+  }
+  std::istringstream experiments(run_headlight({"lab"}).out);
+  for (std::string line; std::getline(experiments, line);) {
+    commands.push_back({"lab", line.substr(0, line.find(' '))});
   }
   return commands;
 }
@@ -63,7 +67,7 @@ std::ptrdiff_t options_in(const std::string& help) {
 
 TEST_CASE("The full help of every command has JSON keys and exit codes and an example") {
   const std::vector<std::vector<std::string>> commands = all_commands();
-  REQUIRE(commands.size() == 25);
+  REQUIRE(commands.size() == 36);
   for (const std::vector<std::string>& command : commands) {
     const ProgramResult result = run_headlight(joined(command, {"--help", "all"}));
     INFO("headlight " << command[0]);

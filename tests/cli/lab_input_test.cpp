@@ -12,7 +12,6 @@ using namespace headlight;
 using namespace headlight::test;
 using lab_support::Arguments;
 using lab_support::check_lab_refuses;
-using lab_support::claims_of;
 using lab_support::contains;
 using lab_support::lab_json;
 using lab_support::lab_text;
@@ -31,9 +30,9 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 // Checks that every claim of the results holds.
 void check_all_claims(const Json& results) {
   CHECK(!results["claims"].empty());
-  for (const auto& [id, holds] : claims_of(results).items()) {
-    INFO(id);
-    CHECK(holds == true);
+  for (const Json& claim : results["claims"]) {
+    INFO(claim["text"]);
+    CHECK(claim["holds"] == true);
   }
 }
 
@@ -91,12 +90,38 @@ TEST_CASE("lab attention counts and draws eight heads of the user's words", "[cl
   CHECK(contains(figure, ">Multi-head attention weights<"));
   CHECK_FALSE(contains(figure, "Layer"));
   const std::string text = lab_text({"attention"});
-  for (const char* line :
-       {"[1, 8, 4, 8]", "W_q     64 x 64            4,096", "biases  4 x 64               256",
-        "total   4 d^2 + 4 d       16,640"}) {
+  for (const char* line : {"[1, 8, 4, 8]", "W_q     64 x 64           4,096",
+                           "biases  4 x 64              256", "total   4 d^2 + 4 d      16,640"}) {
     INFO(line);
     CHECK(contains(text, line));
   }
+}
+
+TEST_CASE("lab attention with PyTorch's weights gives the numbers of nn.MultiheadAttention",
+          "[cli]") {
+  const ScratchFolder folder;
+  const Json results = lab_json({"attention", "--tokens", "a,b,a", "--heads", "2", "--seed", "42",
+                                 "--weights", torch_weights(folder)});
+  const Json& values = results["values"];
+  CHECK(values["width"] == 4);
+  CHECK(values["parameters"] == 80);
+  // Printed by PyTorch for the same x and weights.
+  const std::vector<double> output{0.788551, -3.652679, 1.696743, 0.767336,  0.792312, -3.600554,
+                                   1.624840, 0.809208,  0.788551, -3.652679, 1.696743, 0.767336};
+  const std::vector<double> weights{0.481938, 0.036125, 0.481938, 0.497569, 0.004862, 0.497569,
+                                    0.481938, 0.036125, 0.481938, 0.297160, 0.405680, 0.297160,
+                                    0.344828, 0.310344, 0.344828, 0.297160, 0.405680, 0.297160};
+  const std::vector<double> outputs = values["output"];
+  const std::vector<double> attention = values["attn_weights"];
+  REQUIRE(outputs.size() == output.size());
+  REQUIRE(attention.size() == weights.size());
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    CHECK(outputs[i] == Approx(output[i]).margin(2e-6));
+  }
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    CHECK(attention[i] == Approx(weights[i]).margin(2e-6));
+  }
+  check_all_claims(results);
 }
 
 TEST_CASE("lab attention hides pads and later words", "[cli]") {
@@ -188,9 +213,10 @@ TEST_CASE("lab explains own input and its figures in Korean alone", "[cli]") {
   for (auto [arguments, figure] : cases) {
     INFO(figure);
     arguments.insert(arguments.end(), {"--lang", "ko", "--out", folder.at("out")});
-    const std::string all = lab_text(arguments) + file_contents(folder.at("out/" + figure));
-    for (const char* word : {" the ", " of ", "Head", "Query", "Key", "Layer", "Attention weight",
-                             " head", " token", "attention weights"}) {
+    const std::string text = lab_text(arguments);
+    const std::string all = text + file_contents(folder.at("out/" + figure));
+    for (const char* word : {" the ", " of ", "Head ", "Query", "Key", "Layer", "Attention weight",
+                             " tokens", "attention weights"}) {
       INFO(word);
       CHECK_FALSE(contains(all, word));
     }
@@ -221,7 +247,8 @@ TEST_CASE("lab refuses own input that does not fit", "[cli]") {
       {{"attention", "--weights", weights, "--heads", "2", "--width", "8"}, {"--width", "4", "8"}},
       {{"attention", "--weights", folder.at("none")}, {"none"}},
       {{"worked-example", "--input", uneven}, {uneven, "x", "row 1", "row 0, 2, got 1"}},
-      {{"worked-example", "--input", wrong}, {wrong, "W_Q", "as many rows as x has columns, 1", "got 2"}},
+      {{"worked-example", "--input", wrong},
+       {wrong, "W_Q", "as many rows as x has columns, 1", "got 2"}},
       {{"worked-example", "--input", named}, {named, "W_q", "did you mean 'W_Q'"}},
       {{"worked-example", "--input", large}, {"--input", "not finite"}},
       {{"worked-example", "--input", fine, "--heads", "2"}, {"--heads", "W_V", "2"}},

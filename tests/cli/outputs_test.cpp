@@ -89,6 +89,32 @@ TEST_CASE("info describes the loaded model and not its configuration file", "[cl
   CHECK(report_of({"info", given.model})["parameters"] == before["parameters"]);
 }
 
+TEST_CASE("info draws the architecture of a configuration and of a model", "[cli]") {
+  const Given given;
+  const std::string svg = given.folder.at("model.svg");
+  const std::string config =
+      given.folder.write("a.toml", "n_layer = 2\nn_head = 2\nn_embd = 8\nvocab_size = 20\n");
+  for (const std::string& subject : {config, given.model}) {
+    const std::string text = output_of({"info", subject, "--svg", svg, "--diagram"});
+    CHECK(text.find("wrote " + svg) != std::string::npos);
+    CHECK(text.find("h.*.attn.c_attn.weight") != std::string::npos);
+    CHECK(file_contents(svg).find("</svg>") != std::string::npos);
+  }
+  const std::string korean = output_of({"info", config, "--diagram", "--lang", "ko"});
+  CHECK(korean.find("토큰 임베딩") != std::string::npos);
+  const nlohmann::json report = report_of({"info", config, "--svg", svg});
+  CHECK(report["files"] == nlohmann::json({svg}));
+  nlohmann::json::number_integer_t sum = 0;
+  for (const nlohmann::json& row : report["matrices"]) {
+    sum += row["parameters"].get<long>() * row["number"].get<long>();
+  }
+  CHECK(sum == report["parameters"]);
+  const ProgramResult refused =
+      run_headlight({"info", given.model + "/model.safetensors", "--svg", svg});
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("needs a configuration or model") != std::string::npos);
+}
+
 TEST_CASE("the FLOPs of a huge batch are not wrapped around", "[cli]") {
   const ScratchFolder folder;
   const std::string config =

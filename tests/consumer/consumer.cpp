@@ -1,11 +1,5 @@
 // Trains a tiny model with nothing but the installed library: an example of docs/library.md.
-#include <headlight/autograd/autograd.h>
-#include <headlight/data/batcher.h>
-#include <headlight/generate/generator.h>
-#include <headlight/nn/gpt.h>
-#include <headlight/optim/adamw.h>
-#include <headlight/optim/clip.h>
-#include <headlight/text/char_tokenizer.h>
+#include <headlight/headlight.h>
 
 #include <iostream>
 

@@ -21,6 +21,7 @@ void options(std::string_view input);
 void meta_pkl(std::string_view input);
 void texts(std::string_view input);
 void serve(std::string_view input);
+void chat_template(std::string_view input);
 
 struct Target {
   std::string_view name;
@@ -39,6 +40,7 @@ inline constexpr std::array kTargets{Target{"safetensors", safetensors},
                                      Target{"options", options},
                                      Target{"meta_pkl", meta_pkl},
                                      Target{"texts", texts},
-                                     Target{"serve", serve}};
+                                     Target{"serve", serve},
+                                     Target{"chat_template", chat_template}};
 
 }  // namespace headlight::fuzz

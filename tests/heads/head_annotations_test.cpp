@@ -53,13 +53,13 @@ BpeTokenizer bpe_of(const std::vector<std::array<std::string, 2>>& merges) {
 }
 
 // Pairs of one kind in a text, each as its four ends.
-std::vector<std::array<Index, 4>> pairs_of(const std::string& text, PairKind kind,
-                                           const std::string& spans, const Tokenizer& tokenizer) {
+std::vector<std::array<Index, 4>> ends_of(const std::string& text, const std::string& relation,
+                                          const std::string& spans, const Tokenizer& tokenizer) {
   const std::string line = R"({"byte":{"length":)" + std::to_string(text.size()) + ",\"" +
-                           std::string(name_of(kind)) + "\":[" + spans + "]}}";
+                           relation + "\":[" + spans + "]}}";
   std::vector<std::array<Index, 4>> result;
   const std::vector<SequencePairs> all = read(line, {text}, tokenizer);
-  for (const TokenPair& pair : all[0].of(kind)) {
+  for (const TokenPair& pair : pairs_of(all[0], relation)) {
     result.push_back({pair.earlier_begin, pair.earlier_end, pair.later_begin, pair.later_end});
   }
   return result;
@@ -75,20 +75,20 @@ TEST_CASE("spans include tokens of several characters that they overlap", "[head
   // Tokens: " a _key ." _( key ) _a _key, with _ for a blank.
   const std::string text = "\"a key.\" (key) a key";
   REQUIRE(words.encode(text).size() == 9);
-  CHECK(pairs_of(text, PairKind::quote, "[0,1,7,8]", words) == Ends{{0, 1, 3, 4}});
-  CHECK(pairs_of(text, PairKind::bracket, "[9,10,13,14]", words) == Ends{{4, 5, 6, 7}});
-  CHECK(pairs_of(text, PairKind::name, "[3,6,10,13],[10,13,17,20]", words) ==
+  CHECK(ends_of(text, "quote", "[0,1,7,8]", words) == Ends{{0, 1, 3, 4}});
+  CHECK(ends_of(text, "bracket", "[9,10,13,14]", words) == Ends{{4, 5, 6, 7}});
+  CHECK(ends_of(text, "name", "[3,6,10,13],[10,13,17,20]", words) ==
         Ends{{2, 3, 5, 6}, {5, 6, 8, 9}});
-  CHECK(pairs_of(text, PairKind::quote, "[6,7,7,8]", words).empty());  // both in one token
+  CHECK(ends_of(text, "quote", "[6,7,7,8]", words).empty());  // both in one token
 }
 
 TEST_CASE("spans include every token that shares bytes with a syllable", "[heads]") {
   const std::string text = "가나가";
-  CHECK(pairs_of(text, PairKind::name, "[0,3,6,9]", bpe_of({})) == Ends{{0, 3, 6, 9}});
+  CHECK(ends_of(text, "name", "[0,3,6,9]", bpe_of({})) == Ends{{0, 3, 6, 9}});
   // The last byte of 가 and the first of 나 are one token.
   const BpeTokenizer halves = bpe_of({{"\x80", "\xEB"}});
   REQUIRE(halves.encode(text).size() == 8);
-  CHECK(pairs_of(text, PairKind::name, "[0,3,6,9]", halves) == Ends{{0, 3, 5, 8}});
+  CHECK(ends_of(text, "name", "[0,3,6,9]", halves) == Ends{{0, 3, 5, 8}});
 }
 
 TEST_CASE("a repeated phrase is aligned where the ends of its tokens match", "[heads]") {
@@ -97,24 +97,35 @@ TEST_CASE("a repeated phrase is aligned where the ends of its tokens match", "[h
   // earlier.
   const std::string text = "key a. key a";
   REQUIRE(words.encode(text).size() == 7);
-  CHECK(pairs_of(text, PairKind::phrase, "[0,5,7,12]", words) == Ends{{2, 4, 5, 7}});
+  CHECK(ends_of(text, "phrase", "[0,5,7,12]", words) == Ends{{2, 4, 5, 7}});
   // With equal tokens, one run covers the whole phrase, as with characters.
-  CHECK(pairs_of("xyz.xyz", PairKind::phrase, "[0,3,4,7]", words) == Ends{{0, 3, 4, 7}});
-  CHECK(pairs_of("x.x", PairKind::phrase, "[0,1,2,3]", words).empty());  // no next token
+  CHECK(ends_of("xyz.xyz", "phrase", "[0,3,4,7]", words) == Ends{{0, 3, 4, 7}});
+  CHECK(ends_of("x.x", "phrase", "[0,1,2,3]", words).empty());  // no next token
 }
 
 TEST_CASE("positions of annotations may count characters or bytes", "[heads]") {
   const std::string text = "'a\xC3\xA9'b";  // the third character takes two bytes
   const auto bytes = read(kLine + "\n", {text}, ByteTokenizer());
   REQUIRE(bytes.size() == 1);
-  REQUIRE(bytes[0].of(PairKind::quote).size() == 1);
-  CHECK(bytes[0].of(PairKind::quote)[0].earlier_begin == 0);
-  CHECK(bytes[0].of(PairKind::quote)[0].later_begin == 4);
-  CHECK(bytes[0].of(PairKind::quote)[0].later_end == 5);
-  CHECK(bytes[0].of(PairKind::name).empty());
+  REQUIRE(pairs_of(bytes[0], "quote").size() == 1);
+  CHECK(pairs_of(bytes[0], "quote")[0].earlier_begin == 0);
+  CHECK(pairs_of(bytes[0], "quote")[0].later_begin == 4);
+  CHECK(pairs_of(bytes[0], "quote")[0].later_end == 5);
+  CHECK(pairs_of(bytes[0], "name").empty());
   const auto characters = read(kLine, {text}, CharTokenizer({U'\'', U'a', U'\u00E9', U'b'}), 1);
-  CHECK(characters[0].of(PairKind::quote)[0].earlier_begin == 1);
-  CHECK(characters[0].of(PairKind::quote)[0].later_begin == 4);
+  CHECK(pairs_of(characters[0], "quote")[0].earlier_begin == 1);
+  CHECK(pairs_of(characters[0], "quote")[0].later_begin == 4);
+}
+
+TEST_CASE("annotations may contain relations of any name", "[heads]") {
+  const std::string text = "red key";
+  const std::string line = R"({"byte":{"start":9,"length":7,"modifier":[[0,3,4,7]],"수식":[]}})";
+  const std::vector<SequencePairs> all = read(line, {text}, ByteTokenizer(), 1);
+  REQUIRE(all[0].size() == 2);  // "start" and "length" are no relations
+  REQUIRE(pairs_of(all[0], "modifier").size() == 1);
+  CHECK(pairs_of(all[0], "modifier")[0].earlier_begin == 1);
+  CHECK(pairs_of(all[0], "modifier")[0].later_end == 8);
+  CHECK(pairs_of(all[0], "수식").empty());
 }
 
 TEST_CASE("the pairs of the toy corpus lie on the delimiters they name", "[heads]") {
@@ -126,7 +137,7 @@ TEST_CASE("the pairs of the toy corpus lie on the delimiters they name", "[heads
   std::size_t brackets = 0;
   bool all_match = true;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    for (const TokenPair& pair : pairs[i].of(PairKind::bracket)) {
+    for (const TokenPair& pair : pairs_of(pairs[i], "bracket")) {
       all_match = all_match && texts[i][static_cast<std::size_t>(pair.earlier_begin)] == '(' &&
                   texts[i][static_cast<std::size_t>(pair.later_begin)] == ')';
       ++brackets;
@@ -148,6 +159,12 @@ TEST_CASE("annotations that contradict the documents are refused in one line", "
                    {"quote", spans}));
   }
   CHECK(mentions(refusal(R"({"byte":{"length":3,"quote":7}})"), {"quote", "list"}));
+  CHECK(mentions(refusal(R"({"byte":{"length":3},"modifier":[]})"), {":1", "modifier", "byte"}));
+  CHECK(mentions(refusal(R"({"byte":{"length":3},"lnag":"en"})"), {"lnag", "lang"}));
+  for (const char* name : {"", "a b", "a,b", "a>b", "mul.x"}) {
+    CHECK(mentions(refusal(R"({"byte":{"length":3,")" + std::string(name) + "\":[]}}"),
+                   {":1", "name", name}));
+  }
 }
 
 }  // namespace head_annotations_test

@@ -25,7 +25,7 @@ HeadScoreOptions quick() {
   return options;
 }
 
-const ScoredHead& head_of(const HeadScores& scores, const std::string& name) {
+const ScoredHead& head_of(const HeadScores& scores, std::string_view name) {
   for (const ScoredHead& head : scores.heads) {
     if (head_name(head.head) == name) {
       return head;
@@ -164,9 +164,9 @@ TEST_CASE("annotated pairs are scored from the later span and from the token bef
   const Ids tokens{3, 5, 1, 2, 7, 5, 4, 6};
   HeadScoreOptions options = quick();
   options.annotations.resize(1);
-  options.annotations[0].of(PairKind::quote) = {{1, 2, 5, 6}};
-  options.annotations[0].of(PairKind::name) = {{0, 2, 5, 7}};
-  options.annotations[0].of(PairKind::phrase) = {{0, 3, 4, 7}};
+  options.annotations[0]["quote"] = {{1, 2, 5, 6}};
+  options.annotations[0]["name"] = {{0, 2, 5, 7}};
+  options.annotations[0]["phrase"] = {{0, 3, 4, 7}};
   const HeadScores scores = score_heads(*model, {tokens}, options);
   const auto maps = maps_of(*model, tokens);
   for (const ScoredHead& head : scores.heads) {
@@ -184,7 +184,7 @@ TEST_CASE("annotated pairs are scored from the later span and from the token bef
     CHECK_FALSE(head.score("bracket").measured());
   }
   // With a second name, the token before either sees all mentions of both, each counted once.
-  options.annotations[0].of(PairKind::name) = {{0, 1, 4, 5}, {2, 3, 6, 7}, {4, 5, 7, 8}};
+  options.annotations[0]["name"] = {{0, 1, 4, 5}, {2, 3, 6, 7}, {4, 5, 7, 8}};
   const HeadScores two = score_heads(*model, {tokens}, options);
   for (const ScoredHead& head : two.heads) {
     const auto weight = [&](std::size_t query, std::size_t key) {
@@ -365,7 +365,7 @@ TEST_CASE("every score comes with the score of uniform attention", "[heads]") {
   const auto model = random_gpt(three_layers());
   HeadScoreOptions options = quick();
   options.annotations.resize(1);
-  options.annotations[0].of(PairKind::name) = {{0, 2, 5, 6}};
+  options.annotations[0]["name"] = {{0, 2, 5, 6}};
   const HeadScores scores = score_heads(*model, {{3, 5, 1, 2, 7, 5}}, options);
   const ScoredHead& head = scores.heads.front();
   CHECK(head.score("previous_token").even ==

@@ -99,6 +99,20 @@ TEST_CASE("a GPT with its own head width and pruned layers agrees with the formu
   check_against_reference(config);
 }
 
+TEST_CASE("a bidirectional GPT with a head for masked tokens agrees with the formulas") {
+  GptConfig config = small_config();
+  config.n_embd = 12;
+  config.norm = NormPosition::post;
+  config.activation = Activation::gelu_erf;
+  config.causal = false;
+  config.embedding_norm = true;
+  config.n_segment = 2;
+  config.masked_head = true;
+  check_against_reference(config);
+  config.tie_weights = false;
+  check_against_reference(config);
+}
+
 TEST_CASE(
     "a new GPT predicts almost uniformly so that its loss is the log of the vocabulary size") {
   for (const NormPosition position : {NormPosition::pre, NormPosition::post}) {

@@ -1,8 +1,12 @@
 #include "headlight/nn/multi_head_attention.h"
 
 #include <cstdio>
+#include <map>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/nn/forward_hook.h"
+#include "headlight/nn/recorder.h"
+#include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
 #include "io/temporary_folder.h"
@@ -108,6 +112,32 @@ void check_against_reference(const MultiHeadAttention& attention, const std::vec
     }
   }
 }
+
+// Records the values at all points of attention.
+class Visits : public ForwardHook {
+ public:
+  bool wants(Point, Index) const override { return true; }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    const std::string name = concat_text(point_name(place.point, place.layer), " ", place.sequence);
+    seen.push_back(concat_text(name, " ", value.shape()));
+    values.emplace(name, value);
+    return value;
+  }
+
+  std::vector<std::string> seen;
+  std::map<std::string, Tensor> values;
+};
+
+// Doubles the values at one point.
+class Doubles : public ForwardHook {
+ public:
+  explicit Doubles(Point point) : point_(point) {}
+  bool wants(Point point, Index) const override { return point == point_; }
+  Tensor visit(const Place&, const Tensor& value) override { return value * 2.0; }
+
+ private:
+  Point point_;
+};
 
 Tensor draw(const Shape& shape, std::uint64_t stream, DType dtype = kDouble) {
   return random_uniform(shape, {7, stream}, -1, 1, dtype);
@@ -293,6 +323,87 @@ TEST_CASE("linear layers of attention start uniform within 1/sqrt(inputs)") {
     CHECK(*high <= 0.125);
     CHECK(*high > 0.11);
   }
+}
+
+TEST_CASE("a hook and a recorder see the values of MultiHeadAttention and change nothing") {
+  const MultiHeadAttention attention(
+      {.width = 6, .heads = 2, .key_width = 5, .value_width = 4, .layer = 3, .dtype = kDouble});
+  randomize(attention, 5);
+  const std::vector<Tensor> inputs{draw({2, 3, 6}, 1), draw({2, 4, 5}, 2), draw({2, 4, 4}, 3)};
+  const auto run = [&](const ForwardContext& context) {
+    return attention.forward(inputs[0], inputs[1], inputs[2], {.causal = true}, context);
+  };
+  const AttentionResult plain = run({});
+  Visits visits;
+  Recorder recorder({3});
+  const AttentionResult watched = run({.recorder = &recorder, .hook = &visits});
+  CHECK(visits.seen == std::vector<std::string>{
+                           "blocks.3.attn.hook_q 0 [6, 2, 3]",
+                           "blocks.3.attn.hook_k 0 [8, 2, 3]",
+                           "blocks.3.attn.hook_v 0 [8, 2, 3]",
+                           "blocks.3.attn.hook_attn_scores 0 [2, 3, 4]",
+                           "blocks.3.attn.hook_attn_scores 1 [2, 3, 4]",
+                           "blocks.3.attn.hook_pattern 0 [2, 3, 4]",
+                           "blocks.3.attn.hook_pattern 1 [2, 3, 4]",
+                           "blocks.3.attn.hook_z 0 [6, 2, 3]",
+                           "blocks.3.attn.hook_result 0 [6, 2, 6]",
+                       });
+  check_close(watched.output, plain.output, 1e-14);
+  CHECK(same_bits(watched.weights, plain.weights));
+  CHECK(same_bits(recorder.padded(3), plain.weights));
+  check_close(select(visits.values.at("blocks.3.attn.hook_pattern 1"), 0, 0),
+              select(select(plain.weights, 0, 1), 0, 0), 0);
+  Recorder other({2});
+  run({.recorder = &other});
+  CHECK(other.layers().empty());
+}
+
+TEST_CASE("a hook changes what MultiHeadAttention computes") {
+  const auto attention = worked_example();
+  const Tensor x = tensor_of(kInput).strided_view({1, 3, 4}, {12, 4, 1});
+  for (const Point point : {Point::q, Point::k, Point::v, Point::attn_scores, Point::pattern,
+                            Point::z, Point::result}) {
+    Doubles hook(point);
+    const AttentionResult changed = attention->forward(x, x, x, {}, {.hook = &hook});
+    const AttentionResult plain = attention->forward(x, x, x);
+    INFO(point_name(point, 0));
+    // Nothing after the softmax changes its weights; the biases are 0, so the output doubles.
+    const bool after = point > Point::attn_scores || point == Point::v;
+    CHECK(same_bits(changed.weights, plain.weights) == (after && point != Point::pattern));
+    if (after) {
+      check_close(changed.output, plain.output * 2.0, 1e-12);
+    }
+  }
+}
+
+TEST_CASE("a recorder of MultiHeadAttention in the layers of CausalSelfAttention agrees with it") {
+  const CausalSelfAttention causal({.width = 6, .plan = {.heads = 2}, .dtype = kDouble});
+  const MultiHeadAttention general({.width = 6, .heads = 2, .dtype = kDouble});
+  randomize(causal, 4);
+  copy_projections(causal, general);
+  const Tensor x = draw({5, 6}, 9);
+  Visits of_causal;
+  Visits of_general;
+  const Tensor expected = causal.forward(x, {0, 5}, {.hook = &of_causal});
+  const Tensor wide = unsqueeze(x, 0);
+  const AttentionResult result =
+      general.forward(wide, wide, wide, {.causal = true}, {.hook = &of_general});
+  check_close(squeeze(result.output, 0), expected, 1e-13);
+  CHECK(of_general.seen == of_causal.seen);
+  for (const auto& [name, value] : of_causal.values) {
+    INFO(name);
+    check_close(of_general.values.at(name), value, 1e-13);
+  }
+}
+
+TEST_CASE("MultiHeadAttention refuses key/value caches") {
+  const MultiHeadAttention attention({.width = 8, .heads = 2});
+  const Tensor x = Tensor::ones({1, 3, 8});
+  KeyValueCache* const none = nullptr;
+  CHECK(mentions(error_of([&] {
+                   attention.forward(x, x, x, {}, {.caches = {&none, 1}});
+                 }),
+                 {"[MultiHeadAttention]", "caches", "CausalSelfAttention"}));
 }
 
 }  // namespace multi_head_attention_test

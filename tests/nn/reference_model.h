@@ -155,13 +155,18 @@ inline double reference_activation(double x, Activation activation) {
   return x / (1 + std::exp(-x));
 }
 
-inline Matrix reference_mlp(const Matrix& x, const Gpt& gpt, const std::string& block) {
-  Matrix inner = reference_linear(x, gpt, block + "mlp.c_fc");
-  for (Row& row : inner) {
+inline Matrix reference_activations(Matrix rows, Activation activation) {
+  for (Row& row : rows) {
     for (double& value : row) {
-      value = reference_activation(value, gpt.config().activation);
+      value = reference_activation(value, activation);
     }
   }
+  return rows;
+}
+
+inline Matrix reference_mlp(const Matrix& x, const Gpt& gpt, const std::string& block) {
+  const Matrix inner =
+      reference_activations(reference_linear(x, gpt, block + "mlp.c_fc"), gpt.config().activation);
   return reference_linear(inner, gpt, block + "mlp.c_proj");
 }
 
@@ -172,7 +177,7 @@ inline Matrix reference_self_attention(const Matrix& x, const Gpt& gpt, Index la
   const ReferenceAttention attention = reference_attention(
       columns(qkv, 0, inner), columns(qkv, inner, inner), columns(qkv, 2 * inner, inner),
       static_cast<std::size_t>(gpt.config().heads(layer)),
-      [](std::size_t, std::size_t t, std::size_t s) { return s > t; });
+      [&](std::size_t, std::size_t t, std::size_t s) { return gpt.config().causal && s > t; });
   return reference_linear(attention.joined, gpt, part + ".c_proj");
 }
 
@@ -183,6 +188,13 @@ inline Matrix reference_logits(const Gpt& gpt, const Ids& tokens) {
   Matrix x;
   for (std::size_t t = 0; t < tokens.size(); ++t) {
     x.push_back(sum_of({wte[static_cast<std::size_t>(tokens[t])]}, {wpe[t]})[0]);
+  }
+  if (gpt.config().n_segment > 0) {
+    const Row segment = matrix_of(parameter_of(gpt, "wse.weight"))[0];
+    x = sum_of(x, Matrix(x.size(), segment));
+  }
+  if (gpt.config().embedding_norm) {
+    x = reference_layer_norm(x, gpt, "ln_e");
   }
   const bool pre = gpt.config().norm == NormPosition::pre;
   for (Index layer = 0; layer < gpt.config().n_layer; ++layer) {
@@ -200,13 +212,19 @@ inline Matrix reference_logits(const Gpt& gpt, const Ids& tokens) {
   if (pre) {
     x = reference_layer_norm(x, gpt, "ln_f");
   }
+  Row bias(static_cast<std::size_t>(gpt.config().vocab_size), 0.0);
+  if (gpt.config().masked_head) {
+    x = reference_activations(reference_linear(x, gpt, "head_transform"), gpt.config().activation);
+    x = reference_layer_norm(x, gpt, "head_norm");
+    bias = parameter_of(gpt, "lm_head.bias").to_vector();
+  }
   const Matrix head =
       gpt.config().tie_weights ? wte : matrix_of(parameter_of(gpt, "lm_head.weight"));
   Matrix logits;
   for (const Row& row : x) {
     Row& out = logits.emplace_back();
     for (const Row& token : head) {
-      out.push_back(dot(row, token));
+      out.push_back(dot(row, token) + bias[out.size()]);
     }
   }
   return logits;

@@ -226,4 +226,39 @@ TEST_CASE("cast refuses types that are not floating") {
   CHECK(mentions(error_of([] { cast(Tensor(), DType::float32); }), {"[cast]"}));
 }
 
+TEST_CASE("a number may be on the left of an operator") {
+  const Tensor x = doubles({1, 4}, {2});
+  check_values(1.0 - x, {0, -3});
+  check_values(1.0 + x, {2, 5});
+  check_values(2.0 / x, {2, 0.5});
+  CHECK((1.0 - convert(x, DType::float32)).dtype() == DType::float32);
+}
+
+TEST_CASE("+= replaces a tensor by the sum and leaves other handles alone") {
+  const Tensor x = leaf(doubles({1, 2}, {2}));
+  Tensor y = x;
+  y += doubles({10}, {1});
+  y += 0.5;
+  check_values(y, {11.5, 12.5});
+  check_values(x, {1, 2});
+  backward(sum(y));
+  check_values(x.grad(), {1, 1});
+  Tensor row = doubles({1, 2}, {2});
+  CHECK(mentions(error_of([&] {
+                   row += Tensor::zeros({3, 2}, DType::float64);
+                 }),
+                 {"[+=]", "[3, 2]", "[2]", "a = a + b"}));
+  check_values(row, {1, 2});
+}
+
+TEST_CASE("clamp limits numbers and keeps NaN") {
+  const Tensor x = doubles({-3, 0.5, 3, kNaN, kInfinity}, {5});
+  check_values(clamp(x, -1, 2), {-1, 0.5, 2, kNaN, 2});
+  check_values(clamp(x, -kInfinity, 0), {-3, 0, 0, kNaN, 0});
+  check_values(clamp(x, 1, 1), {1, 1, 1, kNaN, 1});
+  CHECK(mentions(error_of([&] { clamp(x, 2, 1); }), {"[clamp]", "low <= high", "2 and 1"}));
+  CHECK(mentions(error_of([&] { clamp(x, kNaN, 1); }), {"[clamp]", "low <= high"}));
+  CHECK(mentions(error_of([] { clamp(ints({1}, {1}), 0, 1); }), {"[clamp]", "int32"}));
+}
+
 }  // namespace elementwise_test

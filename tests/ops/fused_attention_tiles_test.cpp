@@ -27,6 +27,7 @@ struct Heads {
   std::vector<Index> lengths = {};  // of each sequence
   double dropout = 0;
   double spread = 1;  // standard deviation of queries, keys and values
+  bool causal = true;
 
   std::vector<Index> offsets() const {
     std::vector<Index> result{0};
@@ -84,7 +85,7 @@ Outcome plain(const Tensor& qkv, const Heads& heads) {
     const Tensor rows = leaf(slice(qkv, 0, offsets[b], offsets[b + 1]).clone());
     const Tensor value = heads_of(rows, heads, 2);
     const AttentionResult attention = scaled_dot_product_attention(
-        heads_of(rows, heads, 0), heads_of(rows, heads, 1), value, {.causal = true});
+        heads_of(rows, heads, 0), heads_of(rows, heads, 1), value, {.causal = heads.causal});
     const Tensor weights =
         heads.dropout > 0
             ? mul(attention.weights, dropout_factors(heads, offsets[b], heads.lengths[b]))
@@ -114,6 +115,7 @@ Outcome fused(const Tensor& qkv_given, const Heads& heads, DType dtype) {
   const Tensor qkv = leaf(convert(qkv_given, dtype));
   Outcome result;
   result.output = ragged_attention(qkv, {.heads = heads.count,
+                                         .causal = heads.causal,
                                          .offsets = heads.offsets(),
                                          .dropout = heads.dropout,
                                          .random = kDropoutStream,
@@ -179,6 +181,12 @@ void check_every_variant(const Heads& heads) {
 TEST_CASE("fused attention equals plain attention on every instruction set for any head width") {
   for (const Index width : {1, 5, 8, 32, 33, 64}) {
     check_every_variant({.count = 1, .width = width, .lengths = kLengths});
+  }
+}
+
+TEST_CASE("fused attention without a causal mask equals plain attention on every instruction set") {
+  for (const Index width : {5, 32}) {
+    check_every_variant({.count = 2, .width = width, .lengths = kLengths, .causal = false});
   }
 }
 

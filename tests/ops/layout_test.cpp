@@ -218,4 +218,37 @@ TEST_CASE("views can be written through") {
   check_values(x, {0, -1, 2, 3, -1, 5});
 }
 
+TEST_CASE("select and unsqueeze and squeeze are views") {
+  const Tensor x = counting({2, 3, 1});
+  check_values(select(x, 0, 1), {3, 4, 5});
+  CHECK(select(x, 0, 1).shape() == Shape{3, 1});
+  check_values(select(transpose(x, 0, 1), 0, -1), {2, 5});
+  check_values(select(ints({4, 5}, {2}), 0, 1), {5});
+  CHECK(unsqueeze(x, 0).shape() == Shape{1, 2, 3, 1});
+  CHECK(unsqueeze(x, -1).shape() == Shape{2, 3, 1, 1});
+  check_values(unsqueeze(transpose(x, 0, 1), 1), {0, 3, 1, 4, 2, 5});
+  CHECK(squeeze(counting({1, 3, 1})).shape() == Shape{3});
+  CHECK(squeeze(counting({1, 3, 1}), 0).shape() == Shape{3, 1});
+  CHECK(squeeze(x, 0).shape() == Shape{2, 3, 1});
+  CHECK(squeeze(counting({1, 1})).rank() == 0);
+  for (const Tensor& view : {select(x, 0, 0), unsqueeze(x, 1), squeeze(x)}) {
+    CHECK(shares_elements(x, view));
+  }
+}
+
+TEST_CASE("select and unsqueeze and squeeze name axes and indices out of range") {
+  const Tensor x = counting({2, 3});
+  CHECK(mentions(error_of([&] { select(x, 1, 3); }), {"[select]", "index 3", "axis 1", "[2, 3]"}));
+  CHECK(mentions(error_of([&] { select(x, 1, -4); }), {"[select]", "index -4"}));
+  CHECK(mentions(error_of([&] { select(x, 2, 0); }), {"[select]", "axis 2"}));
+  CHECK(mentions(error_of([] { select(Tensor::zeros({0}), 0, 0); }), {"[select]", "[0]"}));
+  CHECK(mentions(error_of([&] { unsqueeze(x, 3); }), {"[unsqueeze]", "axis 3"}));
+  CHECK(mentions(error_of([&] { squeeze(x, -3); }), {"[squeeze]", "axis -3"}));
+  for (Tensor (*op)(const Tensor&, Index) :
+       {+[](const Tensor&y, Index i) { return select(y, i, i); },
+        +[](const Tensor&y, Index i) { return squeeze(y, i); }, unsqueeze}) {
+    CHECK(mentions(error_of([&] { op(Tensor(), 0); }), {"undefined"}));
+  }
+}
+
 }  // namespace layout_test

@@ -1,6 +1,7 @@
 #include "headlight/ops/activation.h"
 #include "headlight/ops/elementwise.h"
 
+#include "headlight/ops/compare.h"
 #include "headlight/ops/dropout.h"
 #include "parity/runners.h"
 
@@ -22,6 +23,12 @@ Runner binary(OfTensors of_tensors, OfNumber of_number) {
   };
 }
 
+using Comparison = Tensor (*)(const Tensor&, const Tensor&);
+using NumberComparison = Tensor (*)(const Tensor&, double);
+Runner compare(Comparison of_tensors, NumberComparison of_number) {
+  return binary(of_tensors, of_number);
+}
+
 Tensor run_gelu(Run& run) {
   return gelu(run.input("x"),
               run.attribute<std::string>("form", "tanh") == "erf" ? GeluForm::erf : GeluForm::tanh);
@@ -33,13 +40,12 @@ Tensor run_dropout(Run& run) {
       {run.attribute<std::uint64_t>("seed", 0), run.attribute<std::uint64_t>("stream", 0)});
 }
 
-// Also covers the separate operator number * tensor.
-Tensor times(const Tensor& a, double b) { return b * (a * b); }
 Tensor minus(Run& run) {
   const Tensor a = run.input("a");
   const Tensor b = run.input("b");
   if (run.attributes().contains("b")) {
-    return a - run.attribute("b", 0.0);
+    const double number = run.attribute("b", 0.0);
+    return number - (a - number);
   }
   return b.defined() ? a - b : -a;
 }
@@ -57,10 +63,30 @@ Runners elementwise_runners() {
       {"mul", mul_both},
       {"sub", [](Run& run) { run.output("y", sub(run.input("a"), run.input("b"))); }},
       {"div", [](Run& run) { run.output("y", div(run.input("a"), run.input("b"))); }},
-      {"operator+", binary([](T a, T b) { return a + b; }, [](T a, double b) { return a + b; })},
+      // Numbers are on the right, then on the left.
+      {"operator+",
+       binary([](T a, T b) { return a + b; }, [](T a, double b) { return b + (a + b); })},
       {"operator-", [](Run& run) { run.output("y", minus(run)); }},
-      {"operator*", binary([](T a, T b) { return a * b; }, times)},
-      {"operator/", binary([](T a, T b) { return a / b; }, [](T a, double b) { return a / b; })},
+      {"operator*",
+       binary([](T a, T b) { return a * b; }, [](T a, double b) { return b * (a * b); })},
+      {"operator/",
+       binary([](T a, T b) { return a / b; }, [](T a, double b) { return b / (a / b); })},
+      {"equal", compare(equal, equal)},
+      {"not_equal", compare(not_equal, not_equal)},
+      {"less", compare(less, less)},
+      {"less_equal", compare(less_equal, less_equal)},
+      {"greater", compare(greater, greater)},
+      {"greater_equal", compare(greater_equal, greater_equal)},
+      {"logical_and", binary(logical_and, [](T a, double) { return a; })},
+      {"logical_or", binary(logical_or, [](T a, double) { return a; })},
+      {"logical_not", unary(logical_not)},
+      {"clamp",
+       [](Run& run) {
+         const auto limit = [&](const char* name) {
+           return std::stod(run.attribute<std::string>(name, "0"));
+         };
+         run.output("y", clamp(run.input("x"), limit("low"), limit("high")));
+       }},
       {"neg", unary(neg)},
       {"exp", unary(headlight::exp)},
       {"log", unary(headlight::log)},

@@ -1,11 +1,16 @@
 #include "headlight/ops/layout.h"
 
+#include "headlight/ops/indexing.h"
 #include "parity/runners.h"
 
 namespace headlight::parity {
 namespace {
 
 Index number(const Run& run, const std::string& name) { return run.attribute(name, Index{0}); }
+
+std::optional<Index> some_axis(const Run& run) {
+  return run.attributes().contains("axis") ? std::optional(number(run, "axis")) : std::nullopt;
+}
 
 // Returns the inputs x0, x1, ...
 std::vector<Tensor> parts_of(const Run& run) {
@@ -46,6 +51,27 @@ Runners layout_runners() {
        }},
       {"slice", run_slice},
       {"split", run_split},
+      {"select",
+       [](Run& run) {
+         run.output("y", select(run.input("x"), number(run, "axis"), number(run, "index")));
+       }},
+      {"unsqueeze",
+       [](Run& run) { run.output("y", unsqueeze(run.input("x"), number(run, "axis"))); }},
+      {"squeeze", [](Run& run) { run.output("y", squeeze(run.input("x"), some_axis(run))); }},
+      {"gather",
+       [](Run& run) {
+         run.output("y", gather(run.input("x"), number(run, "axis"), run.input("indices")));
+       }},
+      {"argmax",
+       [](Run& run) {
+         run.output("y", argmax(run.input("x"), some_axis(run), run.attribute("keepdim", false)));
+       }},
+      {"topk",
+       [](Run& run) {
+         const TopK found = topk(run.input("x"), number(run, "k"), number(run, "axis"));
+         run.output("values", found.values);
+         run.output("indices", found.indices);
+       }},
       {"contiguous", [](Run& run) { run.output("y", contiguous(run.input("x"))); }},
       {"concat", [](Run& run) { run.output("y", concat(parts_of(run), number(run, "axis"))); }},
       {"stack", [](Run& run) { run.output("y", stack(parts_of(run), number(run, "axis"))); }},

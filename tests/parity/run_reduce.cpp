@@ -14,8 +14,10 @@ Runner reduction(Tensor (*op)(const Tensor&, const ReduceOptions&)) {
   return [op](Run& run) { run.output("y", op(run.input("x"), options_of(run))); };
 }
 
-void run_var(Run& run) {
-  run.output("y", var(run.input("x"), options_of(run), run.attribute("correction", Index{1})));
+Runner spread(Tensor (*op)(const Tensor&, const ReduceOptions&, Index)) {
+  return [op](Run& run) {
+    run.output("y", op(run.input("x"), options_of(run), run.attribute("correction", Index{1})));
+  };
 }
 
 }  // namespace
@@ -24,7 +26,8 @@ Runners reduce_runners() {
   return {{"sum", reduction(sum)},
           {"mean", reduction(mean)},
           {"max", reduction(max)},
-          {"var", run_var},
+          {"var", spread(var)},
+          {"stddev", spread(stddev)},
           {"sum_to_shape", [](Run& run) {
              run.output("y", sum_to_shape(run.input("x"), shape_attribute(run, "shape")));
            }}};

@@ -186,9 +186,9 @@ TEST_CASE("the page exchanges the API key for a cookie", "[serve]") {
 TEST_CASE("a host address reachable by others requires an API key", "[serve]") {
   ServeOptions options;
   options.host = "0.0.0.0";
-  CHECK_THROWS_WITH(options.validate(), Catch::Matchers::Contains("--host 0.0.0.0"));
+  CHECK_THROWS_WITH(options.validate(), contains_text("--host 0.0.0.0"));
   options.api_key = "short";
-  CHECK_THROWS_WITH(options.validate(), Catch::Matchers::Contains("at least 16"));
+  CHECK_THROWS_WITH(options.validate(), contains_text("at least 16"));
   options.api_key = kKey;
   CHECK_NOTHROW(options.validate());
 }

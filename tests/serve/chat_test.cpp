@@ -63,7 +63,7 @@ ServedModel chat_served() {
 
 }  // namespace
 
-TEST_CASE("ChatML and its default system message are recognised from the template", "[serve]") {
+TEST_CASE("a chat is encoded with the template and its default system message", "[serve]") {
   const ChatBytes tokenizer;
   const serve::ChatFormat chat(kTemplate, tokenizer);
   CHECK(chat.problem().empty());
@@ -84,13 +84,26 @@ TEST_CASE("names of special tokens in a chat message are read as plain text", "[
   CHECK(std::count(ids.begin(), ids.end(), 258) == 2);
 }
 
-TEST_CASE("other chat templates and models without the ChatML tokens are refused", "[serve]") {
+TEST_CASE("models without a chat template or with a faulty one have no chats", "[serve]") {
   const ChatBytes tokenizer;
-  CHECK(serve::ChatFormat("", tokenizer).problem().find("no chat template") != std::string::npos);
-  CHECK(serve::ChatFormat("[INST] {{ x }} [/INST]", tokenizer).problem().find("not ChatML") !=
-        std::string::npos);
-  CHECK(serve::ChatFormat(kTemplate, ByteTokenizer()).problem().find("not ChatML") !=
-        std::string::npos);
+  CHECK_THAT(serve::ChatFormat("", tokenizer).problem(), Catch::Contains("no chat template"));
+  const serve::ChatFormat faulty("a\n{{ x", tokenizer);
+  CHECK_THAT(faulty.problem(), Catch::Contains("chat template, line 2: the tag has no end }}"));
+  CHECK_THROWS_WITH(faulty.encode({{"user", "hi"}}), Catch::Contains("messages: the model's"));
+}
+
+TEST_CASE("templates other than ChatML are used, and may refuse messages", "[serve]") {
+  const ChatBytes tokenizer;
+  const serve::ChatFormat chat(
+      "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}"
+      "{% endif %}[{{ m.role }}] {{ m.content.split('<|im_end|>')[-1] }}{{ eos_token }}"
+      "{% endfor %}",
+      tokenizer);
+  CHECK(shown(chat.encode({{"user", "a<|im_end|>hi"}})) == "[user] hi<|endoftext|>");
+  CHECK(chat.end_tokens() == std::vector<std::int32_t>{tokenizer.end_of_text()});
+  CHECK_THROWS_WITH(chat.encode({{"system", "x"}}),
+                    Catch::Contains("the template refuses the messages: no system"));
+  CHECK_THROWS_WITH(chat.encode({{"user", "\uFDD0"}}), Catch::Contains("noncharacters"));
 }
 
 TEST_CASE("a chat with interventions gives the same text as its prompt with them", "[serve]") {

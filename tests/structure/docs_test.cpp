@@ -77,6 +77,10 @@ Names known_options() {
   for (const std::string& command : matches(add_help({"tokenizer"}), kCommand)) {
     add_help({"tokenizer", command});
   }
+  static const std::regex kExperiment("\n([a-z-]+) ");
+  for (const std::string& experiment : matches("\n" + run_headlight({"lab"}).out, kExperiment)) {
+    add_help({"lab", experiment});
+  }
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -15,12 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Rank of each folder. A folder may include only folders of a smaller rank.
+// Rank of each folder, and of the header that includes all others of the core. A folder may include
+// only folders of a smaller rank.
 const std::map<std::string, int> kRank{
-    {"base", 0},    {"files", 1},  {"tensor", 1}, {"kernels", 2},  {"autograd", 3},
-    {"ops", 4},     {"nn", 5},     {"optim", 6},  {"text", 6},     {"data", 6},
-    {"cluster", 6}, {"io", 7},     {"train", 8},  {"generate", 8}, {"formats", 9},
-    {"runs", 10},   {"heads", 11}, {"views", 12}, {"serve", 13},   {"cli", 14}};
+    {"base", 0},     {"files", 1}, {"tensor", 1}, {"kernels", 2},  {"autograd", 3},
+    {"ops", 4},      {"nn", 5},    {"optim", 6},  {"text", 6},     {"data", 6},
+    {"cluster", 6},  {"io", 7},    {"train", 8},  {"generate", 8}, {"headlight.h", 9},
+    {"formats", 10}, {"runs", 11}, {"heads", 12}, {"views", 13},   {"serve", 14},
+    {"cli", 15}};
 
 struct Include {
   std::string file;    // including file, relative to the project's root
@@ -123,6 +126,24 @@ TEST_CASE("a library includes only libraries to its left", "[structure]") {
       CHECK(library_of(folder) <= library_of(include.folder));
     }
   }
+}
+
+TEST_CASE("headlight.h includes every public header of the core", "[structure]") {
+  const fs::path headers = fs::path(HEADLIGHT_SOURCE_DIR) / "include";
+  std::set<std::string> expected;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(headers)) {
+    const std::string header = fs::relative(entry.path(), headers).string();
+    if (entry.path().extension() == ".h" && kRank.at(room_of(header)) < kRank.at("headlight.h")) {
+      expected.insert(header);
+    }
+  }
+  std::set<std::string> included;
+  for (const Include& include : all_includes()) {
+    if (include.file == "include/headlight/headlight.h") {
+      included.insert(include.target);
+    }
+  }
+  CHECK(included == expected);
 }
 
 TEST_CASE("a public header has the path of its source", "[structure]") {

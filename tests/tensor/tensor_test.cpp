@@ -219,4 +219,11 @@ TEST_CASE("to_vector gives all elements of a view in row-major order") {
   CHECK(Tensor::zeros({0}).to_vector().empty());
 }
 
+TEST_CASE("eye is the identity matrix") {
+  check_values(Tensor::eye(2), {1, 0, 0, 1});
+  CHECK(Tensor::eye(3, DType::boolean).dtype() == DType::boolean);
+  CHECK(Tensor::eye(0).shape() == Shape{0, 0});
+  CHECK_THROWS_AS(Tensor::eye(-1), Error);
+}
+
 }  // namespace tensor_test

@@ -45,9 +45,9 @@ TEST_CASE("The figure of a map with weights on later tokens shows them") {
 TEST_CASE("Neighbouring cells of one colour are one run of a path in that colour") {
   const AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0.5F, 0.5F});
   const std::string svg = svg_of(maps);
-  const std::string darkest = hex_digits(attention_colour(1.0, Background::light));
+  const std::string darkest = hex_digits(map_colour(1.0, Background::light));
   // A weight of 0.5 has level 16 of 0 ... 31.
-  const std::string middle = hex_digits(attention_colour(16.0 / 31.0, Background::light));
+  const std::string middle = hex_digits(map_colour(16.0 / 31.0, Background::light));
   REQUIRE(contains(svg, "<path stroke=\"#" + darkest + "\" d=\"M0 0h1\"/>"));
   REQUIRE(contains(svg, "<path stroke=\"#" + middle + "\" d=\"M0 1h2\"/>"));
 }
@@ -246,6 +246,25 @@ TEST_CASE("The page refuses more weights than a browser can hold") {
   REQUIRE(error_of([&] { attention_html(maps); }) ==
           "[attention_html] 25 heads over 2048 tokens: expected at most 128 MiB of weights in the "
           "page, got 133");
+}
+
+TEST_CASE("an attention figure outside a model names no layer and shows its whole title") {
+  AttentionMaps maps = one_layer({"a", "b"}, 0, {0}, {1, 0, 0.5, 0.5});
+  maps.title = "A title that is much longer than the panel of two tokens below it, but still whole";
+  const auto figure = [&](const AttentionStyle& options) {
+    return attention_svg(maps, maps.layers.front(), options);
+  };
+  const std::string plain = figure({.names_layer = false, .names_heads = false});
+  CHECK(occurrences(plain, ">" + maps.title + "<") == 2);  // also in <title>
+  CHECK(occurrences(plain, "Layer") + occurrences(plain, "Head") == 0);
+  CHECK(occurrences(plain, ">2 tokens<") == 1);
+  CHECK(occurrences(figure({}), maps.title + "<") == 0);
+  const std::string korean = figure({.language = Language::korean, .names_layer = false});
+  for (const char* text :
+       {">헤드 0<", ">헤드 1개, 토큰 2개<", ">쿼리<", ">키<", ">어텐션 가중치<"}) {
+    INFO(text);
+    CHECK(occurrences(korean, text) == 1);
+  }
 }
 
 }  // namespace attention_views_test

@@ -50,7 +50,7 @@ test_page() {
     done
     echo "document.documentElement.dataset.results = JSON.stringify(await runTests());"
   } >"$work/tests.js"
-  sed -e '/Content-Security-Policy/d' -e 's/{{\(title\|counts\|data\)}}//' \
+  sed -e '/Content-Security-Policy/d' -e 's/{{\(title\|counts\|data\|language\)}}//' \
     -e "s,<head>,<head><script type=\"importmap\">{\"imports\": {\"/views/\": \"file://$page/\"}}</script>," \
     -e "s,{{style}},@import 'file://$page/style.css';," -e "s,{{script}},import './tests.js';," \
     "$page/index.html" >"$work/tests.html"

@@ -86,6 +86,39 @@ def positive(case: Case, shape: str) -> torch.Tensor:
     return case.uniform(shape, 0.1, 9.0)
 
 
+def comparison_cases(file: CaseFile) -> None:
+    """Of equal and of different numbers, of two tensors and of a tensor and a number."""
+    comparisons = {"equal": torch.eq, "not_equal": torch.ne, "less": torch.lt,
+                   "less_equal": torch.le, "greater": torch.gt, "greater_equal": torch.ge,
+                   "logical_and": torch.logical_and, "logical_or": torch.logical_or}
+    for op, function in comparisons.items():
+        for what, a_shape, b_shape, a_view, b_view in PAIRS:
+
+            def build(case: Case) -> None:
+                a = case.input("a", case.normal(a_shape).round(), a_view, gradient=False)
+                b = case.input("b", case.normal(b_shape).round(), b_view, gradient=False)
+                case.output("y", function(a, b))
+
+            file.both(op, what, build, frozen=a_view == "contiguous" or b_view == "sliced")
+        if op.startswith("logical"):
+            continue
+        for number in (0.0, 1.0):
+
+            def beside(case: Case) -> None:
+                values = torch.tensor([0.0, 1.0, -2.0, 1.5, float("nan"), float("inf")])
+                a = case.input("a", values.to(case.dtype), gradient=False)
+                case.output("y", function(a, number))
+
+            file.both(op, f"the number {number}", beside, attributes={"b": number})
+    for what, shape, view in SINGLE:
+
+        def build(case: Case) -> None:
+            x = case.input("x", case.normal(shape).round(), view, gradient=False)
+            case.output("y", torch.logical_not(x))
+
+        file.both("logical_not", what, build)
+
+
 def cast_cases(file: CaseFile) -> None:
     for what, shape, view in SINGLE:
         for to in DTYPES:
@@ -122,9 +155,8 @@ def build(file: CaseFile) -> None:
     number_cases(file, "add", operator.add)
     number_cases(file, "mul", operator.mul)
     for sign, function in operators.items():
-        # Headlight's runner multiplies by b twice: a * b, then b * (a * b).
-        number_cases(file, f"operator{sign}",
-                     (lambda a, b: b * (a * b)) if sign == "*" else function)
+        # Headlight's runner has the number on the right, then on the left: b - (a - b).
+        number_cases(file, f"operator{sign}", lambda a, b, f=function: f(b, f(a, b)))
     for op, function, draw in (("neg", operator.neg, any_values), ("exp", torch.exp, any_values),
                                ("log", torch.log, positive), ("sqrt", torch.sqrt, positive),
                                ("tanh", torch.tanh, any_values), ("relu", F.relu, any_values),
@@ -145,5 +177,12 @@ def build(file: CaseFile) -> None:
         single_cases(file, "gelu", function, any_values, {"form": form}, f"{form}, ")
         special_cases(file, "gelu", function, [0.0, 1e-9, -1e-4, 6.0, -6.0, 12.0, -12.0],
                       {"form": form}, f"{form}, ")
+    for low, high in ((-0.5, 1.25), (-infinity, 0.0)):
+        limits = {"low": str(low), "high": str(high)}
+        function = lambda x, low=low, high=high: torch.clamp(x, low, high)
+        single_cases(file, "clamp", function, any_values, limits, f"{low} to {high}, ")
+        special_cases(file, "clamp", function, [0.0, -0.5, 1.25, infinity, -infinity, nan], limits,
+                      f"{low} to {high}, ")
+    comparison_cases(file)
     cast_cases(file)
     dropout_cases(file)

@@ -5,8 +5,8 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
-from transformers import AutoModelForCausalLM
-from transformers import (Gemma3TextConfig, GPT2Config, GPTNeoConfig, GPTNeoXConfig, LlamaConfig,
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
+from transformers import (BertConfig, Gemma3TextConfig, GPT2Config, GPTNeoConfig, GPTNeoXConfig, LlamaConfig,
                           MistralConfig, Qwen2Config, Qwen3Config)
 
 from case_file import Case, CaseFile
@@ -53,6 +53,12 @@ class Sizes:
                     num_layers=self.layers, num_heads=self.heads,
                     attention_types=[[(["global", "local"] * self.layers)[:self.layers], 1]],
                     resid_dropout=0.0, embed_dropout=0.0, attention_dropout=0.0) | options
+
+    def bert(self, **options) -> dict:
+        values = self.llama(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+                            pad_token_id=None, **options)
+        del values["num_key_value_heads"]
+        return values
 
     def gpt2(self, **options) -> dict:
         return dict(vocab_size=self.vocabulary, n_positions=self.block, n_inner=self.inner,
@@ -102,6 +108,13 @@ MODELS = [
         tie_word_embeddings=False))),
 ]
 
+# Bidirectional models, which have no steps and no points of a final norm.
+MASKED_MODELS = [
+    ("bert", {}, lambda s: BertConfig(**s.bert())),
+    ("bert, untied, relu, one segment", {"heads": 4}, lambda s: BertConfig(**s.bert(
+        tie_word_embeddings=False, hidden_act="relu", type_vocab_size=1, layer_norm_eps=1e-5))),
+]
+
 
 def start_values(case: Case, name: str, parameter: torch.Tensor, plus_one: bool) -> torch.Tensor:
     """Much larger than a model's first weights: attention far from even, biases that matter.
@@ -116,7 +129,8 @@ def start_values(case: Case, name: str, parameter: torch.Tensor, plus_one: bool)
 def make_model(case: Case, config) -> torch.nn.Module:
     config._attn_implementation = "eager"
     config.use_cache = False
-    model = AutoModelForCausalLM.from_config(config).to(case.dtype).eval()
+    family = AutoModelForMaskedLM if config.model_type == "bert" else AutoModelForCausalLM
+    model = family.from_config(config).to(case.dtype).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             parameter.copy_(start_values(case, name, parameter, config.model_type == "gemma3_text"))
@@ -160,14 +174,17 @@ def build_model(case: Case, sizes: Sizes, config, stirred: bool) -> None:
     loss.backward()
     for name in case.outputs:
         case.scales[name] = LIMITS[name.split(".")[0]], 1.0
-    for own_name, parameter in model.named_parameters():
-        name = name_in_files(config, own_name)
-        case.gradient(name, parameter.grad)
-        case.scales[name] = LIMITS["gradient"], float(parameter.grad.abs().max())
+    gradients = {name_in_files(config, name): parameter.grad
+                 for name, parameter in model.named_parameters() if parameter.grad is not None}
+    for name, gradient in gradients.items():
+        case.gradient(name, gradient)
+        # The bias of BERT's keys shifts all scores of a query equally: its gradient is 0.
+        scale = gradients[name.replace("self.key.bias", "self.query.bias")]
+        case.scales[name] = LIMITS["gradient"], float(scale.abs().max())
 
 
 def build(file: CaseFile) -> None:
-    for what, heads, configure in MODELS:
+    for what, heads, configure in MODELS + MASKED_MODELS:
 
         def make(dtype_name: str, attempt: int, stirred: bool = False) -> Case:
             case = Case("family", what, dtype_name, f"models of other families, {dtype_name}",

@@ -73,6 +73,38 @@ def split_cases(file: CaseFile) -> None:
                       attributes={"size": size, "axis": axis})
 
 
+def indexing_cases(file: CaseFile) -> None:
+    for axis in (0, 1, -1):
+        for view in VIEWS:
+
+            def gather(case: Case) -> None:
+                x = case.input("x", case.normal("a3 b4 c2"), view)
+                indices = case.integers("d2 b4 c2" if axis == 0 else "a3 d5 c2" if axis == 1 else
+                                        "a3 b4 d3", x.shape[axis])
+                case.output("y", torch.gather(x, axis, case.input("indices", indices)))
+
+            def argmax(case: Case) -> None:
+                x = case.input("x", case.normal("a3 b4 c2"), view, gradient=False)
+                case.output("y", torch.argmax(x, axis, keepdim=axis == 0))
+
+            def topk(case: Case) -> None:
+                x = case.input("x", case.normal("a3 b4 c2"), view)
+                case.attributes["k"] = case.integer(0, x.shape[axis])
+                values, indices = torch.topk(x, case.attributes["k"], axis)
+                case.output("values", values)
+                case.output("indices", indices)
+
+            attributes = {"axis": axis, "keepdim": axis == 0}
+            for op, function in (("gather", gather), ("argmax", argmax), ("topk", topk)):
+                file.both(op, f"axis {axis}, {view}", function, attributes=attributes)
+
+    def flat_argmax(case: Case) -> None:
+        x = case.input("x", case.normal("a3 b4").round(), gradient=False)
+        case.output("y", torch.argmax(x))
+
+    file.both("argmax", "all elements, equal ones", flat_argmax)
+
+
 def build(file: CaseFile) -> None:
     file.rung = "layout"
     for what, shape, to in RESHAPES:
@@ -89,6 +121,18 @@ def build(file: CaseFile) -> None:
                   x[span] if axis == 0 else x[:, span],
                   {"axis": axis, "start": start, "end": end, "step": step})
     one_input(file, "contiguous", "three axes", "a2 b3 c4", lambda x: x.contiguous(), {})
+    for axis, index in ((0, 1), (1, -1), (-1, 0)):
+        one_input(file, "select", f"{index} of axis {axis}", [2, 3, 4],
+                  lambda x, axis=axis, index=index: x.select(axis, index),
+                  {"axis": axis, "index": index})
+    for axis in (0, 1, -1):
+        one_input(file, "unsqueeze", f"axis {axis}", "a2 b3",
+                  lambda x, axis=axis: x.unsqueeze(axis), {"axis": axis})
+    one_input(file, "squeeze", "all axes", [1, 3, 1, 2], lambda x: x.squeeze(), {})
+    for axis in (0, -1):
+        one_input(file, "squeeze", f"axis {axis}", [1, 3, 2],
+                  lambda x, axis=axis: x.squeeze(axis), {"axis": axis})
+    indexing_cases(file)
     expand_cases(file)
     join_cases(file)
     split_cases(file)

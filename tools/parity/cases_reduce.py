@@ -31,8 +31,9 @@ TO_SHAPE = [
 
 def reduced(op: str, x: torch.Tensor, axes: list[int], keepdim: bool, correction: int):
     dim = axes or list(range(x.dim()))
-    if op == "var":
-        return torch.var(x, dim, correction=correction, keepdim=keepdim)
+    if op in ("var", "stddev"):
+        function = torch.var if op == "var" else torch.std
+        return function(x, dim, correction=correction, keepdim=keepdim)
     function = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}[op]
     return function(x, dim, keepdim=keepdim)
 
@@ -47,14 +48,15 @@ def reduce_case(file: CaseFile, op: str, correction: int, row: tuple) -> None:
         x = case.input("x", values, "contiguous" if view == "equal" else view)
         case.output("y", reduced(op, x, axes, keepdim, correction))
 
-    name = f"{what}, correction {correction}" if op == "var" else what
+    name = f"{what}, correction {correction}" if op in ("var", "stddev") else what
     file.both(op, name, build,
               attributes={"axes": axes, "keepdim": keepdim, "correction": correction})
 
 
 def build(file: CaseFile) -> None:
     file.rung = "sum, mean, var, max"
-    for op, correction in (("sum", 0), ("mean", 0), ("max", 0), ("var", 0), ("var", 1)):
+    for op, correction in (("sum", 0), ("mean", 0), ("max", 0), ("var", 0), ("var", 1),
+                           ("stddev", 0), ("stddev", 1)):
         for row in SHAPES:
             if not (correction == 1 and "size 1" in row[0]):  # 0 / 0
                 reduce_case(file, op, correction, row)

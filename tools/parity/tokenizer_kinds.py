@@ -227,6 +227,28 @@ def gemma3(corpus):
     return tokenizer
 
 
+def bert(lowercase: bool):
+    def make(corpus):
+        tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        tokenizer.decoder = decoders.WordPiece()
+        special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+        trainer = trainers.WordPieceTrainer(
+            vocab_size=VOCABULARY, special_tokens=special, show_progress=False)
+        tokenizer.train_from_iterator(
+            corpus.splitlines() + ["e\u00e9 \ud55c\uae00 \u4e16\u754c naive"], trainer)
+        if lowercase:
+            tokenizer.post_processor = processors.TemplateProcessing(
+                single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+                special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+        else:
+            tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+        return tokenizer
+
+    return make
+
+
 KINDS = {
     "GPT-NeoX": neox,
     "blank first": prefixed,
@@ -246,4 +268,6 @@ KINDS = {
     "contiguous": behaviors("contiguous", False),
     "Mistral Nemo": pcre2(CASES),
     "DeepSeek": pcre2(DEEPSEEK),
+    "BERT": bert(True),
+    "BERT, cased": bert(False),
 }

@@ -93,6 +93,12 @@ std::vector<std::vector<std::int32_t>> token_ids(TokenDataset dataset);
 std::vector<std::vector<std::int32_t>> cut_windows(std::vector<std::vector<std::int32_t>> sequences,
                                                    std::int32_t begin, Index window);
 
+// Cuts every sequence, without the ends that it may have, into documents of at most `window` tokens
+// with these ends (null: none): the sequences of a bidirectional model, which also reads its end
+// token. Throws Error if no token is left, or for windows too small for a token.
+TokenDataset closed_windows(TokenDataset dataset, std::optional<std::int32_t> begin,
+                            std::optional<std::int32_t> end, Index window);
+
 // Memory of the dataset's ids in bytes. Ids left in files take none.
 Index bytes_in_memory(const TokenDataset& dataset);
 

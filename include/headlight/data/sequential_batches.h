@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "headlight/data/batcher.h"
+#include "headlight/data/masking.h"
 #include "headlight/data/sequence_pieces.h"
 
 namespace headlight {
@@ -9,10 +12,13 @@ namespace headlight {
 // stream, or one document after another. Every target occurs exactly once.
 class SequentialBatches {
  public:
-  // Uses batch_size and block_size of the options. The dataset must outlive the batches.
+  // Uses batch_size and block_size of the options. The dataset must outlive the batches. With
+  // `masking`, batches are masked_batch() of whole documents of at most block_size tokens.
   // Throws Error if an option is out of range or the dataset has no target.
-  SequentialBatches(const TokenDataset& dataset, const BatcherOptions& options);
-  SequentialBatches(TokenDataset&& dataset, const BatcherOptions& options) = delete;
+  SequentialBatches(const TokenDataset& dataset, const BatcherOptions& options,
+                    std::optional<Masking> masking = {});
+  SequentialBatches(TokenDataset&& dataset, const BatcherOptions& options,
+                    std::optional<Masking> masking = {}) = delete;
 
   Index count() const;
   // Returns batch `index`, at most [B * T] inputs. Throws Error unless 0 <= index < count().
@@ -25,6 +31,7 @@ class SequentialBatches {
  private:
   SequencePieces pieces_;
   Index batch_size_;
+  std::optional<Masking> masking_;
 };
 
 }  // namespace headlight

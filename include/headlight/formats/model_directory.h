@@ -27,6 +27,9 @@ struct LoadOptions {
   DType dtype = DType::float32;  // type of the parameters, whatever the file holds
   // Changes the configuration before the model is created: dropout, or fewer positions.
   std::function<void(GptConfig&)> adjust = {};
+  // Accepts models with causal = false, such as BERT. Callers that predict the next token keep
+  // false.
+  bool bidirectional = false;
   WarningSink warn = {};
 };
 
@@ -35,8 +38,8 @@ struct LoadOptions {
 // model.safetensors, or shards with an index, of float32, float64, float16 or bfloat16; the name
 // prefix "transformer." is optional. A GGUF file has the architecture llama, qwen2, qwen3, gemma3,
 // gpt2 or gptneox. Converts weights to `dtype`.
-// Throws Error, naming the file and the problem, if a file is missing or damaged, or if the
-// parameters do not fit in memory.
+// Throws Error, naming the file and the problem, if a file is missing or damaged, if the parameters
+// do not fit in memory, or for a bidirectional model unless options.bidirectional is set.
 LoadedModel load_model(const std::filesystem::path& path, const LoadOptions& options);
 LoadedModel load_model(const std::filesystem::path& path, DType dtype = DType::float32);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headlight/heads/head_id.h"
+#include "headlight/heads/token_cells.h"
 #include "headlight/tensor/tensor.h"
 
 namespace headlight {
@@ -35,6 +36,7 @@ struct AttentionMaps {
   std::vector<std::string> tokens;  // [T] the tokens as text (UTF-8; may hold a lone blank or '\n')
   std::vector<LayerAttention> layers;
   std::map<HeadId, HeadScore> scores = {};  // shown next to the heads; some may be missing
+  TextUnit unit = TextUnit::token;  // each of `tokens` is a token, or tokens merged to this unit
 };
 
 }  // namespace headlight

@@ -1,25 +1,15 @@
 #pragma once
 
-#include <array>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "headlight/base/choices.h"
 #include "headlight/text/tokenizer.h"
 
 namespace headlight {
-
-// Relation between two spans of a text; see data/README.md.
-enum class PairKind { quote, bracket, agreement, name, phrase };
-template <>
-inline constexpr auto kChoices<PairKind> =
-    std::to_array<Choice<PairKind>>({{"quote", PairKind::quote},
-                                     {"bracket", PairKind::bracket},
-                                     {"agreement", PairKind::agreement},
-                                     {"name", PairKind::name},
-                                     {"phrase", PairKind::phrase}});
-inline constexpr std::size_t kPairKinds = kChoices<PairKind>.size();
 
 // A pair of token spans: the later one refers to the earlier one. Ends are exclusive.
 struct TokenPair {
@@ -29,15 +19,12 @@ struct TokenPair {
   Index later_end = 0;
 };
 
-// The known pairs of one sequence, by kind.
-struct SequencePairs {
-  std::array<std::vector<TokenPair>, kPairKinds> kinds;
+// The annotated pairs of one sequence, by the name of their relation: "quote", "bracket",
+// "agreement", "name" and "phrase" of data/README.md, and any other name.
+using SequencePairs = std::map<std::string, std::vector<TokenPair>, std::less<>>;
 
-  std::vector<TokenPair>& of(PairKind kind) { return kinds[static_cast<std::size_t>(kind)]; }
-  const std::vector<TokenPair>& of(PairKind kind) const {
-    return kinds[static_cast<std::size_t>(kind)];
-  }
-};
+// Returns the pairs of a relation; none if the sequence has no such relation.
+const std::vector<TokenPair>& pairs_of(const SequencePairs& pairs, std::string_view relation);
 
 // Reads a file in the format of data/toy.annotations.jsonl and converts its spans to tokens.
 // Document texts[i] is encoded by `tokenizer`, with `leading` tokens before each document. A span
@@ -45,8 +32,9 @@ struct SequencePairs {
 // differently, so its pairs are runs of tokens with equal ends: token i of both spans ends at the
 // same place of the phrase. Each span includes the token after the run.
 //
-// Throws Error, naming file and line, for other formats and if the documents differ from the file's
-// in number or length.
+// Every key beside "start" and "length" is the name of a relation. Throws Error, naming file and
+// line, for other formats, for names and keys that are not allowed, and if the documents differ
+// from the file's in number or length.
 std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
                                             const std::vector<std::string>& texts,
                                             const Tokenizer& tokenizer, Index leading);

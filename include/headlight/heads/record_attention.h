@@ -6,6 +6,7 @@
 
 #include "headlight/heads/attention_maps.h"
 #include "headlight/heads/head_set.h"
+#include "headlight/heads/token_cells.h"
 #include "headlight/nn/language_model.h"
 #include "headlight/text/tokenizer.h"
 
@@ -13,16 +14,19 @@ namespace headlight {
 
 struct RecordAttentionOptions {
   HeadSet heads = {};                // heads to record; empty: all
-  bool vectors = false;              // record queries and keys as well
+  bool vectors = false;              // record queries and keys as well; needs unit = token
+  TextUnit unit = TextUnit::token;   // a cell of the maps covers a token, character or word
   Index max_tokens = 0;              // cut documents to their first tokens; 0: no limit
   Index max_bytes = Index{4} << 30;  // limit for all maps together
 };
 
 // One document as read by the model.
 struct RecordedDocument {
-  std::vector<std::int32_t> ids;    // [T]
-  std::vector<std::string> tokens;  // [T], see Tokenizer::token_label
+  std::vector<std::int32_t> ids;  // of the tokens
+  std::vector<TokenCell> cells;   // [T], see token_cells(); without units, one for each token
   std::string text;
+
+  std::vector<std::string> labels() const;  // [T] of the cells
 };
 
 // Recorded heads of one layer over a batch of documents.
@@ -43,8 +47,9 @@ struct RecordedLayer {
 struct RecordedAttention {
   std::vector<RecordedDocument> documents;  // [B]
   std::vector<RecordedLayer> layers;        // ascending
+  TextUnit unit = TextUnit::token;
 
-  Index longest() const;      // T: tokens of the longest document
+  Index longest() const;      // T: cells of the longest document
   Index token_count() const;  // N: tokens of all documents
   Index head_count() const;   // in all layers
   // Maps of one document, without padding.
@@ -53,7 +58,8 @@ struct RecordedAttention {
 
 // Runs the model once over the documents and records its attention weights. weights[query][key] of
 // a head sum to 1 over the keys; future keys have exactly 0. Documents are encoded by
-// Tokenizer::encode_prompt.
+// Tokenizer::encode_prompt. With `unit`, T counts cells of token_cells(), and weights are merged as
+// merged_weights() does.
 //
 // Throws Error for no documents; for a document that is empty, not UTF-8 or longer than the model's
 // context; for heads that do not exist; for maps larger than max_bytes; and for weights that are

@@ -15,6 +15,8 @@ namespace headlight {
 enum class Part {
   token_embedding,
   position_embedding,
+  segment_embedding,  // n_segment only
+  embedding_norm,     // embedding_norm only
   attention_norm,
   query_key_value,
   attention_output,
@@ -27,6 +29,8 @@ enum class Part {
   mlp_out,
   mlp_output_norm,  // output_norms only
   final_norm,
+  head_transform,  // head_transform and head_norm: masked_head only
+  head_norm,
   head,  // untied only; otherwise the token embedding is used
 };
 
@@ -88,6 +92,7 @@ struct AttentionPlan {
   Index key_heads = 0;                   // G, heads of keys and values
   Index head_width = 0;                  // D
   Index window = 0;                      // maximum keys a query sees, including its own; 0: all
+  bool causal = true;                    // GptConfig::causal
   double scale = 0;                      // factor of the scores; 0: 1 / sqrt(D)
   std::optional<RopeOptions> rope = {};  // rotation of queries and keys by position
   // [G], rising: key head g serves the heads from key_ends[g - 1] to key_ends[g] - 1. Empty: H / G

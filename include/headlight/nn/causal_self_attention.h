@@ -18,7 +18,8 @@ struct CausalSelfAttentionOptions {
   bool zeros = false;  // as in LinearOptions
 };
 
-// The attention of a Block: each token attends to itself and the tokens before it in its sequence.
+// The attention of a Block: each token attends to itself and the tokens before it in its sequence,
+// or to all of them if the plan is not causal.
 // MultiHeadAttention is the general module, with any queries, keys, values and masks.
 //
 // Parameters, as in GPT-2: c_attn (rows: query, key, value, each head-major) and c_proj; with
@@ -40,9 +41,6 @@ class CausalSelfAttention : public Module {
   const AttentionPlan& plan() const { return plan_; }
 
  private:
-  // Returns each head's contribution to the output, [N, H, C], from the heads' outputs z [N, H, D],
-  // without the bias of c_proj.
-  Tensor results(const Tensor& z) const;
   Tensor parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
                        ForwardHook* hook) const;
   Tensor queries_and_keys_turned(const Tensor& qkv, const std::vector<Index>& offsets,

@@ -1,9 +1,11 @@
 #pragma once
 
-#include "headlight/nn/batch.h"
 #include "headlight/nn/point.h"
+#include "headlight/tensor/tensor.h"
 
 namespace headlight {
+
+struct Batch;
 
 struct Place {
   Point point = Point::resid_pre;

@@ -61,9 +61,10 @@ struct ModelWeight {
   Tensor tensor;
 };
 
-// A decoder-only transformer: by default GPT-2 (Radford et al., "Language Models are Unsupervised
-// Multitask Learners", 2019); other keys of GptConfig give later families. Parameters have the
-// names of Hugging Face's GPT-2 without the "transformer." prefix.
+// A transformer of one stack, decoder-only unless config.causal is false: by default GPT-2 (Radford
+// et al., "Language Models are Unsupervised Multitask Learners", 2019); other keys of GptConfig give
+// later families. Parameters have the names of Hugging Face's GPT-2 without the "transformer."
+// prefix.
 class Gpt : public LanguageModel {
  public:
   // Initialises weights like GPT-2: N(0, 0.02), projections onto the residual stream N(0, 0.02 /
@@ -77,9 +78,10 @@ class Gpt : public LanguageModel {
     return std::make_unique<Gpt>(config, std::nullopt, dtype);
   }
 
-  // Returns the residual stream after the final norm, [N, C]. With context.caches the batch
-  // continues sequences, and its positions must match; see continue_sequences(). Throws Error for a
-  // sequence longer than block_size, ids outside the vocabulary, and caches of another model.
+  // Returns the residual stream after the final norm or the transform of config.masked_head, [N,
+  // C]. With context.caches the batch continues sequences, and its positions must match; see
+  // continue_sequences(). Throws Error for a sequence longer than block_size, ids outside the
+  // vocabulary, and caches of another model.
   Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const;
   // Returns the residual stream at the input of block `layer`, [N, C]; n_layer: after the last one.
   // Throws as hidden() does, and for a layer that does not exist.
@@ -91,6 +93,9 @@ class Gpt : public LanguageModel {
   // Runs layers `first` to `last` - 1 on the stream [N, C] before `first`; returns the result.
   Tensor run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
                     const ForwardContext& context = {}) const;
+  // Returns hidden() of a residual stream [n, C] after any layer, as if no layers followed. The
+  // hook may be null.
+  Tensor finished(const Tensor& residual, ForwardHook* hook = nullptr) const;
   // Returns logits [N, V] of hidden states [N, C].
   Tensor logits_of(const Tensor& hidden, const ForwardContext& context = {}) const;
   Tensor logits(const Batch& batch, const ForwardContext& context = {}) const override;
@@ -131,6 +136,8 @@ class Gpt : public LanguageModel {
   const Block& block(Index layer) const { return *blocks_[static_cast<std::size_t>(layer)]; }
   // Returns the head matrix [V, C]; the token embedding when tied.
   const Tensor& head_weight() const { return lm_head_ ? lm_head_->weight : wte_.weight; }
+  // Returns the bias of the head [V]; undefined without config.masked_head.
+  const Tensor& head_bias() const { return lm_head_ ? lm_head_->bias : head_bias_; }
 
  private:
   void list_weights();
@@ -143,10 +150,15 @@ class Gpt : public LanguageModel {
   DType dtype_;
   Embedding wte_;                 // [V, C]
   std::optional<Embedding> wpe_;  // [block_size, C], learned positions only
+  std::optional<Embedding> wse_;  // [n_segment, C]
+  std::optional<LayerNorm> ln_e_;
   Dropout dropout_;
   std::vector<std::unique_ptr<Block>> blocks_;
-  std::optional<LayerNorm> ln_f_;  // pre-norm only
+  std::optional<LayerNorm> ln_f_;         // pre-norm only
+  std::optional<Linear> head_transform_;  // masked_head only, like head_norm_
+  std::optional<LayerNorm> head_norm_;
   std::optional<Linear> lm_head_;  // untied only
+  Tensor head_bias_;               // [V], tied and masked_head only
   std::vector<ModelWeight> weights_;
   std::shared_ptr<ForwardHook> attached_;  // may be null
   std::function<void(Index rows)> after_layer_;

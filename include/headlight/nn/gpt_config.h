@@ -84,6 +84,14 @@ struct GptConfig {
   std::vector<Index> windows = {};
   double attention_scale = 0;  // factor of the scores; 0: 1 / sqrt(D)
   bool qk_norm = false;        // queries and keys are normalised head by head, before rotation
+  // True: a token attends to itself and the tokens before it. False: to all tokens of its sequence,
+  // as in BERT (Devlin et al., arXiv 1810.04805).
+  bool causal = true;
+  Index n_segment = 0;          // rows of the segment embedding; every token gets row 0; 0: none
+  bool embedding_norm = false;  // a norm after the sum of the embeddings
+  // The head predicts masked tokens: head weight * norm(activation(dense x)) + bias. Needs causal =
+  // false and norm = post. A model without causal and masked_head has no head.
+  bool masked_head = false;
   // Original numbers of the heads of each layer of a pruned model, rising. Empty: 0, 1, 2 ... in
   // every layer.
   std::vector<std::vector<Index>> head_numbers = {};
@@ -97,6 +105,8 @@ struct GptConfig {
   HeadLayout head_layout() const;
   // Returns the options of norms over vectors of this width.
   NormOptions norm_options(Index width, DType dtype) const;
+  // True if logits have a meaning: false for the body of a bidirectional model.
+  bool has_head() const { return causal || masked_head; }
   // Returns the configuration without redundant values, which is equal for equal models.
   GptConfig canonical() const;
   // Throws Error for sizes that are out of range or do not divide.

@@ -16,7 +16,7 @@ class LanguageModel : public Module {
   virtual Index vocab_size() const = 0;  // V: ids from 0 to V - 1
   virtual Index block_size() const = 0;  // maximum sequence length
   // Returns logits [N, V] of the token after each token of the batch. They may depend only on that
-  // token and those before it in its sequence.
+  // token and those before it in its sequence, except in a Gpt with causal = false.
   virtual Tensor logits(const Batch& batch, const ForwardContext& context = {}) const = 0;
 
   // Returns the mean cross-entropy over the batch's targets, or their sum divided by `normalizer`

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "headlight/nn/linear.h"
+#include "headlight/nn/point.h"
 #include "headlight/ops/attention.h"
 
 namespace headlight {
@@ -14,6 +15,7 @@ struct MultiHeadAttentionOptions {
   bool bias = true;       // of all four projections
   double dropout = 0;     // on the attention weights
   std::uint64_t dropout_label = 0;
+  Index layer = 0;  // layer number reported to a Recorder or ForwardHook
   DType dtype = DType::float32;
 };
 
@@ -39,6 +41,10 @@ class MultiHeadAttention : public Module {
   // Takes query [B, T, C], key [B, S, Ck], value [B, S, Cv]. Returns the output [B, T, C] and the
   // weights of every head [B, H, T, S], before dropout and not averaged. A query without visible
   // keys gets zeros before c_proj.
+  //
+  // A hook of the context sees q [B T, H, D], k and v [B S, H, D] (rows of the padded batch, one
+  // sequence after the other), attn_scores and pattern [H, T, S] of each sequence, z [B T, H, D]
+  // and result [B T, H, C]. A recorder gets the pattern. Throws Error for a context with caches.
   AttentionResult forward(const Tensor& query, const Tensor& key, const Tensor& value,
                           const AttentionMasks& masks = {},
                           const ForwardContext& context = {}) const;
@@ -48,6 +54,10 @@ class MultiHeadAttention : public Module {
   Index inner_width() const { return options_.heads * options_.head_width; }  // H D
 
  private:
+  // Projects x [B, T, C] and shows the rows to the hook. Returns [B, H, T, D].
+  Tensor by_head(const Linear& projection, Point point, const Tensor& x,
+                 const ForwardContext& context) const;
+
   MultiHeadAttentionOptions options_;
   Linear q_proj_;
   Linear k_proj_;

@@ -46,6 +46,7 @@ struct RaggedAttentionOptions {
   // each key head serves H / G consecutive query heads; G must divide H.
   std::vector<Index> key_ends{};
   Index window = 0;              // maximum visible keys of a query, its own included; 0: all
+  bool causal = true;            // false: a query sees all keys of its sequence; needs window 0
   std::vector<Index> offsets{};  // [B + 1]: sequence b is rows offsets[b] ... offsets[b + 1] - 1
   double scale = 0;              // factor of the scores; 0: 1 / sqrt(D)
   double dropout = 0;
@@ -58,11 +59,11 @@ struct RaggedAttentionOptions {
   Precision precision = Precision::float32;
 };
 
-// Causal self-attention of B concatenated sequences. qkv is [N, (H + 2 G) D]: query, key and value
-// side by side, head-major. Returns [N, H D]. H / G consecutive query heads share a head of keys
-// and values (Ainslie et al., arXiv 2305.13245). Memory is linear in the sequence lengths: scores
-// are computed in tiles with an online softmax (Dao et al., arXiv 2205.14135), and recomputed in
-// backward.
+// Self-attention of B concatenated sequences, causal unless options.causal is false. qkv is [N, (H
+// + 2 G) D]: query, key and value side by side, head-major. Returns [N, H D]. H / G consecutive
+// query heads share a head of keys and values (Ainslie et al., arXiv 2305.13245). Memory is linear
+// in the sequence lengths: scores are computed in tiles with an online softmax (Dao et al., arXiv
+// 2205.14135), and recomputed in backward.
 Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options);
 
 struct CachedAttentionOptions {

@@ -23,6 +23,14 @@ inline Tensor operator-(const Tensor& a, double b) { return add(a, -b); }
 inline Tensor operator*(const Tensor& a, double b) { return mul(a, b); }
 inline Tensor operator/(const Tensor& a, double b) { return mul(a, 1.0 / b); }
 inline Tensor operator*(double a, const Tensor& b) { return mul(b, a); }
+inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
+inline Tensor operator-(double a, const Tensor& b) { return sub(Tensor::scalar(a, b.dtype()), b); }
+inline Tensor operator/(double a, const Tensor& b) { return div(Tensor::scalar(a, b.dtype()), b); }
+
+// Makes `a` the sum, with its gradient history; the elements that `a` had before stay unchanged for
+// other handles. Throws Error if the sum has another shape than `a`.
+Tensor& operator+=(Tensor& a, const Tensor& b);
+inline Tensor& operator+=(Tensor& a, double b) { return a = a + b; }
 
 Tensor neg(const Tensor& x);
 inline Tensor operator-(const Tensor& x) { return neg(x); }
@@ -35,6 +43,10 @@ Tensor tanh(const Tensor& x);
 
 // 1 / (1 + exp(-x))
 Tensor sigmoid(const Tensor& x);
+
+// The nearest number from `low` to `high` for each element; infinity for no limit. The gradient is
+// 0 outside. NaN stays NaN. Throws Error unless low <= high.
+Tensor clamp(const Tensor& x, double low, double high);
 
 // Converts the elements to another floating type; backward converts the gradient back.
 Tensor cast(const Tensor& x, DType dtype);

@@ -12,7 +12,8 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
 // Returns a where the condition is true, else b; all three broadcast.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 // Returns the lower (upper) triangle of the last two axes: elements on and below (above) a
-// diagonal; the rest is 0. Diagonal 0 is the main one; positive diagonals are above it.
+// diagonal; the rest is 0 (false). Diagonal 0 is the main one; positive diagonals are above it. All
+// types; throws Error for fewer than two axes.
 Tensor tril(const Tensor& x, Index diagonal = 0);
 Tensor triu(const Tensor& x, Index diagonal = 0);
 

@@ -13,11 +13,16 @@ struct ReduceOptions {
 
 // Reductions accumulate in float64, in an order that depends on the shape alone. All throw Error
 // for an axis that is out of range or repeated.
+
+// The sum of int32 and bool is int32. Throws Error if it does not fit.
 Tensor sum(const Tensor& x, const ReduceOptions& options = {});
-// Throws Error for a mean of no elements.
+// The mean of int32 and bool is float32. Throws Error for a mean of no elements.
 Tensor mean(const Tensor& x, const ReduceOptions& options = {});
 // Divides by the number of elements minus `correction`: 1 for a sample, 0 for a population.
 Tensor var(const Tensor& x, const ReduceOptions& options = {}, Index correction = 1);
+// Standard deviation: the square root of var(), with gradient 0 where it is 0. PyTorch's torch.std;
+// a function cannot be named std.
+Tensor stddev(const Tensor& x, const ReduceOptions& options = {}, Index correction = 1);
 // Equal maxima share the gradient evenly. Throws Error for a maximum of no elements.
 Tensor max(const Tensor& x, const ReduceOptions& options = {});
 

@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "headlight/tensor/dtype.h"
@@ -29,6 +30,8 @@ class Tensor {
   static Tensor full(const Shape& shape, double value, DType dtype = DType::float32);
   // A tensor without axes, with one value.
   static Tensor scalar(double value, DType dtype = DType::float32);
+  // The identity matrix [size, size].
+  static Tensor eye(Index size, DType dtype = DType::float32);
   // 0, 1, ..., count - 1.
   static Tensor arange(Index count, DType dtype = DType::int32);
   // Copies row-major values. Throws Error if their number does not match the shape.
@@ -95,6 +98,9 @@ class Tensor {
 
   // Gradients; declared here for the syntax p.grad(), defined by autograd/.
   bool requires_grad() const { return node_ != nullptr; }
+  // Returns the name of the op that computed the tensor, such as "mul". Empty for a leaf and for a
+  // tensor without gradient history.
+  std::string_view grad_op() const;
   // Makes this handle and its later copies, not earlier ones, a leaf that collects gradients. False
   // drops the gradient history instead. Throws Error for types that are not floating-point.
   Tensor& set_requires_grad(bool value = true);

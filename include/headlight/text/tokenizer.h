@@ -33,6 +33,9 @@ struct EncodeOptions {
   bool parallel = false;      // use all threads, if the kind is "bpe"
 };
 
+// Returns bytes as text for display: bytes that are no whole character as <0xEA>.
+std::string bytes_label(std::string_view bytes);
+
 // Converts text to token ids 0 ... V - 1 and back. Every tokenizer has an end-of-text token,
 // usually <|endoftext|>, which separates documents. Names of special tokens in a text are read as
 // tokens only if reads_special(). Encoding and decoding are const, so several threads may share one
@@ -41,7 +44,7 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  // "char", "byte" or "bpe".
+  // "char", "byte", "bpe" or "wordpiece".
   virtual std::string_view kind() const = 0;
   // V: number of ids, special tokens included.
   virtual Index vocab_size() const = 0;
@@ -103,6 +106,12 @@ class Tokenizer {
   // <|endoftext|>; prompts then must begin with it, too. Kept in the tokenizer file.
   bool prepends_begin_token() const { return prepends_begin_token_; }
   void set_prepends_begin_token(bool value) { prepends_begin_token_ = value; }
+  // Token at the end of prompts that begin with begin_of_text(), such as BERT's [SEP]; null: none.
+  std::optional<std::int32_t> closing_token() const { return closing_token_; }
+  void set_closing_token(std::optional<std::int32_t> id) { closing_token_ = id; }
+  // Token that stands for a hidden token, such as BERT's [MASK]; null: none.
+  std::optional<std::int32_t> mask_token() const { return mask_token_; }
+  void set_mask_token(std::optional<std::int32_t> id) { mask_token_ = id; }
   // Chat template of the model, in Jinja; "": none.
   const std::string& chat_template() const { return chat_template_; }
   void set_chat_template(std::string text) { chat_template_ = std::move(text); }
@@ -114,10 +123,11 @@ class Tokenizer {
   // kept in any file.
   bool reads_special() const { return reads_special_; }
   void set_reads_special(bool value) { reads_special_ = value; }
-  // Returns encode(text), after begin_of_text() if prepends_begin_token().
+  // Returns encode(text); if prepends_begin_token(), after begin_of_text() and before the
+  // closing_token(), if there is one.
   std::vector<std::int32_t> encode_prompt(std::string_view text) const;
-  // Returns `ids` with the first token that encode_prompt() adds.
-  std::vector<std::int32_t> with_begin_token(std::vector<std::int32_t> ids) const;
+  // Returns `ids` with the tokens that encode_prompt() adds.
+  std::vector<std::int32_t> with_prompt_ends(std::vector<std::int32_t> ids) const;
 
  protected:
   explicit Tokenizer(std::optional<std::int32_t> end_of_text) {
@@ -136,6 +146,8 @@ class Tokenizer {
   std::vector<std::int32_t> stop_tokens_;
   std::optional<std::int32_t> begin_of_text_ = {};
   std::optional<std::int32_t> padding_ = {};
+  std::optional<std::int32_t> closing_token_ = {};
+  std::optional<std::int32_t> mask_token_ = {};
   bool prepends_begin_token_ = false;
   bool reads_special_ = false;
   std::string chat_template_;

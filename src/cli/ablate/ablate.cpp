@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iostream>
 #include <limits>
+#include <utility>
 
 #include "base/transformed.h"
 #include "cli/ablate/parts.h"
@@ -29,6 +30,9 @@ constexpr const char* kAblateDetails =
     "Intervals come from a bootstrap over documents, or over the blocks of one document. "
     "Intervals over fewer than 10 sequences are too narrow: the first line says so, and "
     "figures are marked ?.\n\n"
+    "Bidirectional models (BERT) predict masked tokens: in each sequence the tokens at positions "
+    "1, 8, 15 ... (about 15 %, none special) become [MASK], and the loss is that of these "
+    "tokens, all predicted in one pass.\n\n"
     "--pairs K also ablates all pairs among the K most important heads. 'beyond' is the rise "
     "of a pair minus the rises of its heads. Above 0, each head compensates for the loss of "
     "the other.\n\n"
@@ -184,11 +188,16 @@ std::vector<ResultGrid> grids_of(const AblationResult& result) {
   return grids;
 }
 
-TokenDataset read_data(const Options& options, const Tokenizer& tokenizer) {
+TokenDataset read_data(const Options& options, const LoadedModel& loaded) {
   if (!gives_text(options)) {
-    return read_text_data(options, tokenizer);
+    return read_model_data(options, loaded);
   }
-  TokenDataset data = stream_dataset(text_tokens(options, "text", tokenizer));
+  TokenDataset data = stream_dataset(text_tokens(options, "text", *loaded.tokenizer));
+  if (options.given("ids")) {
+    data.documents = !loaded.model->config().causal;  // read whole, without more tokens
+  } else {
+    data = whole_sequences(std::move(data), loaded);
+  }
   require(has_targets(data), options.given("ids") ? "--ids" : "--text",
           ": expected at least two tokens, got ", data.token_count);
   return data;
@@ -249,12 +258,13 @@ void show_heads(const Options& options, const LoadedModel& loaded, const TokenDa
 }
 
 void ablate_command(const Options& options) {
-  const AblationOptions ablation = ablation_options(options);
+  AblationOptions ablation = ablation_options(options);
   const bool of_parts = asks_for_parts(options);
   check_text_options(options);
   const ResultFiles files(options);
-  const LoadedModel loaded = load_windowed_model(options.positional(), options);
-  const TokenDataset data = read_data(options, *loaded.tokenizer);
+  const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
+  ablation.masking = masking_for(loaded);
+  const TokenDataset data = read_data(options, loaded);
   (of_parts ? show_parts : show_heads)(options, loaded, data, ablation, files);
 }
 

@@ -89,6 +89,7 @@ PartsReport ablate_parts_of(const Options& options, const LoadedModel& loaded,
                                {.mode = ablation.mode,
                                 .batch_size = ablation.batch_size,
                                 .bootstrap = ablation.bootstrap,
+                                .masking = ablation.masking,
                                 .processes = ablation.processes,
                                 .progress = progress_bar("ablating")});
   return report;

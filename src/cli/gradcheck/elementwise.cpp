@@ -1,6 +1,8 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/activation.h"
 
+#include <limits>
+
 #include "cli/gradcheck/cases.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
@@ -8,6 +10,8 @@
 
 namespace headlight::cli {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void unary(GradientCases& to, const std::string& op, DrawRange range, Tensor (*f)(In)) {
   const Shape wide{2, 3, 4};
@@ -37,6 +41,28 @@ void binary(GradientCases& to, const std::string& op, DrawRange range, Tensor (*
         [f](In a, In b) { return f(a, slice(b, 1, 0, 8, 2)); }},
        {"one tensor on both sides", {{3, 3}}, [f](In x) { return f(x, transpose(x)); }}},
       range);
+}
+
+void number_cases(GradientCases& to) {
+  add(to, "add", [](In x) { return 2.0 + x; }, {{"a number on the left", {{2, 3}}}});
+  add(to, "sub", [](In x) { return 2.0 - x; }, {{"a number on the left", {{2, 3}}}});
+  add(to, "div", [](In x) { return 2.0 / x; },
+      {{"a number on the left", {within({0.5, 2}, {2, 3})}}});
+  const auto summed = [](In a, In b) {
+    Tensor sum = a;
+    sum += b;
+    return sum += 1.0;
+  };
+  add(to, "+=", summed,
+      {{"one shape", {{2, 3}, {2, 3}}},
+       {"a row", {{2, 3}, {3}}},
+       {"an input used twice", {{2, 3}}, [=](In x) { return summed(x, x) * x; }}});
+  const auto clamped = [](In x) { return clamp(x, -0.5, 0.7); };
+  add(to, "clamp", clamped,
+      {{"both limits", {distinct({4, 5})}},
+       {"no upper limit", {distinct({7})}, [](In x) { return clamp(x, 0.05, kInfinity); }},
+       {"no elements", {{0, 3}}},
+       {"a transposed input", {distinct({3, 4})}, [=](In x) { return clamped(transpose(x)); }}});
 }
 
 // No input has ties, because of max.
@@ -92,6 +118,7 @@ void elementwise_cases(GradientCases& to) {
   add(to, "div", [](In x) { return x / 4.0; },
       {{"a negative divisor", {{2, 3}, within({-2, -0.5}, {3})}, [](In a, In b) { return a / b; }},
        {"a number", {{2, 3}}}});
+  number_cases(to);
   unary(to, "neg", {}, neg);
   unary(to, "pow", {0.5, 2}, [](In x) { return pow(x, -1.5); });
   add(to, "pow", [](In x) { return pow(x, 3); },
@@ -118,6 +145,7 @@ void reduce_cases(GradientCases& to) {
   reduction(to, "sum", sum);
   reduction(to, "mean", mean);
   reduction(to, "var", [](In x, const ReduceOptions& options) { return var(x, options); });
+  reduction(to, "stddev", [](In x, const ReduceOptions& options) { return stddev(x, options); });
   reduction(to, "max", max);
   const auto spread_out = [](In x) { return expand(x, {3, 4}); };
   add(to, "sum", [](In x) { return sum(x); },

@@ -2,6 +2,7 @@
 
 #include "cli/gradcheck/cases.h"
 #include "headlight/ops/elementwise.h"
+#include "headlight/ops/indexing.h"
 
 namespace headlight::cli {
 namespace {
@@ -47,6 +48,53 @@ void slice_cases(GradientCases& to) {
        {"nothing", {{3, 2}}, sliced(0, 2, 1)},
        {"a transposed input", {transposed({4, 3})}, sliced(0, 0, 4, 2)},
        {"overlapping parts", {{5}}, [](In x) { return slice(x, 0, 0, 4) * slice(x, 0, 1, 5); }}});
+}
+
+void axis_cases(GradientCases& to) {
+  const auto selected = [](Index axis, Index index) {
+    return [=](In x) { return select(x, axis, index); };
+  };
+  add(to, "select", selected(0, 1),
+      {{"a row", {{3, 4}}},
+       {"the last column", {{3, 4}}, selected(-1, -1)},
+       {"a vector to a scalar", {{3}}},
+       {"no elements", {{2, 0}}},
+       {"a transposed input", {transposed({3, 4})}},
+       {"an input used twice", {{3, 4}}, [](In x) { return select(x, 0, 0) * select(x, 0, 2); }}});
+  const auto widened = [](Index axis) { return [=](In x) { return unsqueeze(x, axis); }; };
+  add(to, "unsqueeze", widened(0),
+      {{"in front", {{2, 3}}},
+       {"at the end", {{2, 3}}, widened(-1)},
+       {"in the middle of a transposed input", {transposed({2, 3})}, widened(1)},
+       {"a scalar", {{}}},
+       {"no elements", {{0, 3}}}});
+  add(to, "squeeze", [](In x) { return squeeze(x); },
+      {{"all axes of size 1", {{1, 3, 1, 2}}},
+       {"one axis", {{1, 3, 1}}, [](In x) { return squeeze(x, 0); }},
+       {"an axis that stays", {{2, 3}}, [](In x) { return squeeze(x, -1); }},
+       {"one element to a scalar", {{1, 1}}},
+       {"no elements", {{0, 1}}}});
+}
+
+void indexing_cases(GradientCases& to) {
+  const auto gathered = [](Index axis, const Tensor& indices) {
+    return [=](In x) { return gather(x, axis, indices); };
+  };
+  const Tensor rows = Tensor::from({0, 2, 2, 1, 0, 0}, {2, 3});
+  add(to, "gather", gathered(0, rows),
+      {{"rows, some of them twice", {{3, 4}}},
+       {"columns", {{2, 3}}, gathered(1, rows)},
+       {"a transposed input", {transposed({3, 3})}, gathered(-1, rows)},
+       {"transposed indices", {{3, 3}}, gathered(1, transpose(rows))},
+       {"no indices", {{2, 3}}, gathered(0, Tensor::zeros({0, 3}, DType::int32))}});
+  const auto largest = [](Index k, Index axis) {
+    return [=](In x) { return topk(x, k, axis).values; };
+  };
+  add(to, "topk", largest(2, -1),
+      {{"of each row", {distinct({3, 5})}},
+       {"of each column", {distinct({4, 2, 3})}, largest(3, 0)},
+       {"all", {distinct({4})}, largest(4, 0)},
+       {"none", {distinct({2, 3})}, largest(0, 1)}});
 }
 
 void expand_cases(GradientCases& to) {
@@ -102,6 +150,8 @@ void layout_cases(GradientCases& to) {
   reshape_cases(to);
   permute_cases(to);
   slice_cases(to);
+  axis_cases(to);
+  indexing_cases(to);
   expand_cases(to);
   join_cases(to);
 }

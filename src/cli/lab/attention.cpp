@@ -5,7 +5,7 @@
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/steps.h"
-#include "cli/lab/tensor_text.h"
+#include "cli/lab/tensors.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/utf8.h"
 #include "headlight/io/safetensors.h"
@@ -137,10 +137,14 @@ Json parameter_rows(const MultiHeadAttention& layer, Report& report) {
   return rows;
 }
 
-// Query, key and value from one matrix, as nn.MultiheadAttention holds them. Returns the largest
-// difference from three matrices.
-double joint_projection(const MultiHeadAttention& layer, const Tensor& x,
-                        const AttentionSteps& separate, Report& report) {
+// True if a difference is small beside the largest element of x.
+bool is_small(double difference, const Tensor& x) {
+  return difference < 1e-5 * std::max(1.0, max(sqrt(pow(x, 2))).item());
+}
+
+// Shows query, key and value from one matrix, as nn.MultiheadAttention holds them.
+void show_joint_projection(const MultiHeadAttention& layer, const Tensor& x,
+                           const AttentionSteps& separate, Report& report) {
   std::vector<Tensor> weights;
   std::vector<Tensor> biases;
   for (const auto& [name, tensor] : layer.parameters()) {
@@ -163,7 +167,10 @@ double joint_projection(const MultiHeadAttention& layer, const Tensor& x,
       keep(".permute(2, 0, 3, 1, 4)", "3, B, heads, L, d_k", permute(parts, {2, 0, 3, 1, 4}));
   report.values()["joint_steps"] = steps_json(steps);
   report.section("joint", {{"steps", shown_steps(steps)}});
-  return largest_difference(turned, stack({separate.query, separate.key, separate.value}));
+  const Tensor expected = stack({separate.query, separate.key, separate.value});
+  const double difference = largest_difference(turned, expected);
+  report.claim("one_matrix_is_enough", is_small(difference, expected),
+               {{"difference", difference}});
 }
 
 void show_weights(const AttentionSteps& steps, const std::vector<std::string>& tokens, bool causal,
@@ -173,8 +180,8 @@ void show_weights(const AttentionSteps& steps, const std::vector<std::string>& t
   const Tensor sums = sum(heads, {.axes = {2}});
   std::string printed;
   for (Index h = 0; h < std::min(heads.size(0), kPrintedHeads); ++h) {
-    printed += tensor_text(concat_text("attn_weights[0, ", h, "]"),
-                           reshape(slice(heads, 0, h, h + 1), {side, side})) +
+    printed += named_tensor_text(concat_text("attn_weights[0, ", h, "]"),
+                                 reshape(slice(heads, 0, h, h + 1), {side, side})) +
                "\n";
   }
   report.values().update({{"attn_weights", heads.to_vector()},
@@ -182,9 +189,9 @@ void show_weights(const AttentionSteps& steps, const std::vector<std::string>& t
                           {"output", steps.output.to_vector()}});
   report.section("weights",
                  {{"weights", printed},
-                  {"sums", tensor_text("attn_weights[0].sum(dim=-1)", sums)},
+                  {"sums", named_tensor_text("attn_weights[0].sum(dim=-1)", sums)},
                   {"pictures", head_shades(report.entry("words", "head"), heads, tokens)},
-                  {"output", tensor_text("output", steps.output)}});
+                  {"output", named_tensor_text("output", steps.output)}});
   report.figure("attention.svg", weights_svg(report.entry("titles", causal ? "causal" : "all"),
                                              tokens, heads, report.language()));
   const double deviation = largest_difference(sums, Tensor::ones(sums.shape()));
@@ -223,6 +230,29 @@ struct Layer {
   std::unique_ptr<MultiHeadAttention> attention;
 };
 
+Json values_of(const Options& options, const std::vector<std::string>& tokens,
+               const MultiHeadAttention& layer, const AttentionSteps& steps) {
+  return {{"tokens", tokens},
+          {"width", layer.inner_width()},
+          {"heads", layer.heads()},
+          {"head_width", layer.head_width()},
+          {"causal", options.given("causal")},
+          {"pads", options.integer("pad")},
+          {"weights_file", options.given("weights") ? Json(options.text("weights")) : Json()},
+          {"parameters", layer.parameter_count()},
+          {"steps", steps_json(steps.steps)},
+          {"largest_difference", steps.difference}};
+}
+
+// Shows the mask [T, T] and claims that it works.
+void show_mask(const Tensor& hidden, const Tensor& weights, Report& report) {
+  const Index side = weights.size(-1);
+  const Tensor square = reshape(expand(hidden, {1, 1, side, side}), {side, side});
+  report.section("mask", {{"mask", named_tensor_text("mask", square)}});
+  const double most = largest_hidden(weights, hidden);
+  report.claim("hidden_keys_get_nothing", most == 0, {{"most", most}});
+}
+
 }  // namespace
 
 void run_attention(const Settings& settings, Report& report) {
@@ -232,43 +262,24 @@ void run_attention(const Settings& settings, Report& report) {
   const auto count = static_cast<Index>(tokens.size());
   const Layer made(settings, count);
   const MultiHeadAttention& layer = *made.attention;
-  const Index pads = options.integer("pad");
   const bool causal = options.given("causal");
   const Tensor x = vectors_of(tokens, made.width, RandomStream{settings.seed, 0}.fork(0));
-  const Tensor hidden = mask_of(count, pads, causal);
+  const Tensor hidden = mask_of(count, options.integer("pad"), causal);
   const AttentionSteps steps = attention_steps(layer, x, hidden, "x");
-  require_finite({{"output", steps.output}}, "[lab attention]");
-  report.values() = {
-      {"tokens", tokens},
-      {"width", made.width},
-      {"heads", made.heads},
-      {"head_width", layer.head_width()},
-      {"causal", causal},
-      {"pads", pads},
-      {"weights_file", options.given("weights") ? Json(options.text("weights")) : Json()},
-      {"parameters", layer.parameter_count()},
-      {"steps", steps_json(steps.steps)},
-      {"largest_difference", steps.difference}};
+  require_finite({{"output", steps.output}}, options.text("weights") + ":");
+  report.values() = values_of(options, tokens, layer, steps);
   report.section("introduction", {{"count", count}});
   report.section(options.given("weights") ? "given_weights" : "random_weights",
                  {{"seed", settings.seed}});
   report.section("steps", {{"steps", shown_steps(steps.steps)}});
-  const double joint = joint_projection(layer, x, steps, report);
+  show_joint_projection(layer, x, steps, report);
   if (hidden.defined()) {
-    report.section("mask",
-                   {{"mask", tensor_text("mask", reshape(expand(hidden, {1, 1, count, count}),
-                                                         {count, count}))}});
+    show_mask(hidden, steps.weights, report);
   }
   show_weights(steps, tokens, causal, report);
   report.section("parameters", {{"rows", parameter_rows(layer, report)}});
+  report.claim("steps_equal_module", is_small(steps.difference, steps.output));
   report.arrays("attention.npz", step_arrays(layer, x, steps));
-  const double size = std::max(1.0, max(sqrt(pow(steps.output, 2))).item());
-  report.claim("steps_equal_module", steps.difference < 1e-5 * size);
-  report.claim("one_matrix_is_enough", joint < 1e-5 * size, {{"difference", joint}});
-  if (hidden.defined()) {
-    const double most = largest_hidden(steps.weights, hidden);
-    report.claim("hidden_keys_get_nothing", most == 0, {{"most", most}});
-  }
 }
 
 }  // namespace headlight::cli::lab

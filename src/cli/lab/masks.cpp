@@ -7,7 +7,7 @@
 #include "cli/lab/lab.h"
 #include "cli/lab/matrix_option.h"
 #include "cli/lab/pictures.h"
-#include "cli/lab/tensor_text.h"
+#include "cli/lab/tensors.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/utf8.h"
 #include "headlight/ops/attention.h"
@@ -87,8 +87,8 @@ Tensor show(const Case& shown, const Projections& given, const Words& tokens, Re
                                {"row_sums", sums.to_vector()},
                                {"output", output.to_vector()}};
   report.section(shown.id, {{"picture", shades(weights, tokens)},
-                            {"weights", tensor_text("weights", weights)},
-                            {"sums", tensor_text("weights.sum(-1)", sums)}});
+                            {"weights", named_tensor_text("weights", weights)},
+                            {"sums", named_tensor_text("weights.sum(-1)", sums)}});
   report.figure(std::string(shown.id) + ".svg",
                 weights_svg(report.entry("titles", shown.id), tokens, weights, report.language()));
   return weights;
@@ -146,7 +146,7 @@ void run_all_masks(const Projections& given, const Words& words, Report& report)
   }
   const Tensor empty_row = cases.back().mask;
   const Tensor row = reshape(slice(careless_softmax(given, empty_row), 0, 1, 2), {tokens});
-  report.section("by_hand", {{"row", tensor_text("weights[1]", row)}});
+  report.section("by_hand", {{"row", named_tensor_text("weights[1]", row)}});
   report.values()["careless_row"] = row.to_vector();
   const double deviation = largest_deviation(weights[0], weights[1], cases[1].mask);
   report.claim("causal_renormalises", deviation < 1e-12, {{"deviation", deviation}});

@@ -2,7 +2,7 @@
 #include "cli/lab/lab.h"
 #include "cli/lab/matrix_option.h"
 #include "cli/lab/pictures.h"
-#include "cli/lab/tensor_text.h"
+#include "cli/lab/tensors.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/normalization.h"
@@ -122,10 +122,10 @@ void compare_batches(const Given& given, const BothNorms& norms, bool is_own, Re
   const Tensor fallback =
       batch_norm(given.x, given.gamma, given.beta, running, {.training = false});
   report.values()["batch"]["output_outside_training"] = fallback.to_vector();
-  report.section("other_batch", {{"input_text", tensor_text("input", changed.x)},
-                                 {"layer_text", tensor_text("LayerNorm", other.layer)},
-                                 {"batch_text", tensor_text("BatchNorm", other.batch)},
-                                 {"fallback", tensor_text("BatchNorm.eval()", fallback)}});
+  report.section("other_batch", {{"input_text", named_tensor_text("input", changed.x)},
+                                 {"layer_text", named_tensor_text("LayerNorm", other.layer)},
+                                 {"batch_text", named_tensor_text("BatchNorm", other.batch)},
+                                 {"fallback", named_tensor_text("BatchNorm.eval()", fallback)}});
   report.claim("layer_norm_ignores_the_batch", layer == 0 && batch > 0);
 }
 
@@ -137,18 +137,18 @@ void run_norms(const Settings& settings, Report& report) {
   report.values() = {{"x", given.x.to_vector()},
                      {"gamma", given.gamma.to_vector()},
                      {"beta", given.beta.to_vector()}};
-  report.section("introduction", {{"gamma_text", tensor_text("gamma", given.gamma)},
-                                  {"beta_text", tensor_text("beta", given.beta)}});
+  report.section("introduction", {{"gamma_text", named_tensor_text("gamma", given.gamma)},
+                                  {"beta_text", named_tensor_text("beta", given.beta)}});
   const BothNorms plain = normalized(given.x, Tensor(), Tensor());
   const BothNorms norms = normalized(given);
   Json moments = measure("layer", given, plain.layer, norms.layer, 1, report);
   moments.update(measure("batch", given, plain.batch, norms.batch, 0, report));
   report.section("moments", moments);
-  report.section("both", {{"input_text", tensor_text("input", given.x)},
-                          {"layer_plain", tensor_text("x_hat (LayerNorm)", plain.layer)},
-                          {"batch_plain", tensor_text("x_hat (BatchNorm)", plain.batch)},
-                          {"layer_text", tensor_text("LayerNorm", norms.layer)},
-                          {"batch_text", tensor_text("BatchNorm", norms.batch)}});
+  report.section("both", {{"input_text", named_tensor_text("input", given.x)},
+                          {"layer_plain", named_tensor_text("x_hat (LayerNorm)", plain.layer)},
+                          {"batch_plain", named_tensor_text("x_hat (BatchNorm)", plain.batch)},
+                          {"layer_text", named_tensor_text("LayerNorm", norms.layer)},
+                          {"batch_text", named_tensor_text("BatchNorm", norms.batch)}});
   if (!is_own) {
     report.section("constant");
   }

@@ -8,7 +8,7 @@
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/steps.h"
-#include "cli/lab/tensor_text.h"
+#include "cli/lab/tensors.h"
 #include "cli/lab/text_batch.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/batch.h"
@@ -134,7 +134,7 @@ std::string grid_of(const Case& shown) {
   const double largest = *std::ranges::max_element(ids);
   const Index cell = std::ssize(fixed_number(largest, 0)) + 1;
   if (cell * shown.length() > static_cast<Index>(kColumns)) {
-    return tensor_text("batch", shown.padded.tokens);
+    return named_tensor_text("batch", shown.padded.tokens);
   }
   std::string grid;
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -175,7 +175,7 @@ void show_batch(const Case& shown, Report& report) {
     report.section("sentences", {{"sentences", sentences_of(shown.texts)}});
   }
   report.section("batch", {{"grid", grid_of(shown)},
-                           {"lengths", tensor_text("lengths", tensor_of(lengths))},
+                           {"lengths", named_tensor_text("lengths", tensor_of(lengths))},
                            {"percent", 100 * real / places}});
 }
 
@@ -194,8 +194,8 @@ void show_mask(const Case& shown, Report& report) {
                              {"applied", shown.is_masked},
                              {"hidden", shown.shown_mask.to_vector()}};
   report.section(shown.is_masked ? "mask_applied" : "mask_compared");
-  report.section("mask", {{"hidden", tensor_text("mask", shown.shown_mask)},
-                          {"keep", tensor_text("keep", keep_of(shown.shown_mask))},
+  report.section("mask", {{"hidden", named_tensor_text("mask", shown.shown_mask)},
+                          {"keep", named_tensor_text("keep", keep_of(shown.shown_mask))},
                           {"make_hidden", code_of(code.hidden, shown)},
                           {"use_hidden", code.use_hidden},
                           {"make_keep", code_of(code.keep, shown)},
@@ -210,15 +210,15 @@ void show_steps(const Case& shown, Report& report) {
   report.section("steps", {{"steps", shown_steps(steps.steps)}});
   report.section(turned->value.is_contiguous() ? "view_without_copy" : "view_needs_copy",
                  {{"strides", concat_text(turned->value.strides())}});
-  report.section("values",
-                 {{"embedded", tensor_text("batch_emb", steps.steps.front().value)},
-                  {"q", tensor_text("q", steps.query)},
-                  {"k", tensor_text("k", steps.key)},
-                  {"v", tensor_text("v", steps.value)},
-                  {"scores", steps.masked.defined() ? tensor_text("masked_scores", steps.masked)
-                                                    : tensor_text("attn_scores", steps.scores)},
-                  {"dists", tensor_text("attn_dists", steps.weights)},
-                  {"output", tensor_text("outputs", steps.output)}});
+  report.section("values", {{"embedded", named_tensor_text("batch_emb", steps.steps.front().value)},
+                            {"q", named_tensor_text("q", steps.query)},
+                            {"k", named_tensor_text("k", steps.key)},
+                            {"v", named_tensor_text("v", steps.value)},
+                            {"scores", steps.masked.defined()
+                                           ? named_tensor_text("masked_scores", steps.masked)
+                                           : named_tensor_text("attn_scores", steps.scores)},
+                            {"dists", named_tensor_text("attn_dists", steps.weights)},
+                            {"output", named_tensor_text("outputs", steps.output)}});
 }
 
 // Largest change of a sequence's outputs, at its real tokens.
@@ -305,8 +305,8 @@ void show_effect(const Case& shown, Report& report) {
   report.values()["sequences"] = rows;
   const Index drawn = drawn_sequence(shown);
   report.section("effect", {{"rows", rows},
-                            {"plain", tensor_text("outputs_no_mask", shown.plain.output)},
-                            {"masked", tensor_text("outputs_masked", shown.masked.output)},
+                            {"plain", named_tensor_text("outputs_no_mask", shown.plain.output)},
+                            {"masked", named_tensor_text("outputs_masked", shown.masked.output)},
                             {"sequence", drawn},
                             {"pictures", draw_pair(shown, drawn, report)}});
   if (shown.has_pads()) {

@@ -1,11 +1,12 @@
 #include "cli/lab/steps.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "base/transformed.h"
-#include "cli/lab/tensor_text.h"
+#include "cli/lab/tensors.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
@@ -42,6 +43,47 @@ class StepList {
   std::vector<Step>& steps_;
   std::map<std::string, Tensor> weights_;
 };
+
+// Projects x and splits the columns into heads.
+void split_heads(const MultiHeadAttention& layer, const Tensor& x, const std::string& input,
+                 StepList& list, AttentionSteps& result) {
+  const Shape heads{x.size(0), -1, layer.heads(), layer.head_width()};
+  const Tensor q = reshape(list.project("w_q(" + input + ")", "q_proj", x), heads);
+  const Tensor k = reshape(list.project("w_k(" + input + ")", "k_proj", x), heads);
+  const Tensor v = reshape(list.project("w_v(" + input + ")", "v_proj", x), heads);
+  list.keep("q.view(B, L, heads, d_k)", "B, L, heads, d_k", q);
+  result.query = list.keep("q.transpose(1, 2)", "B, heads, L, d_k", transpose(q, 1, 2));
+  result.key = transpose(k, 1, 2);
+  result.value = transpose(v, 1, 2);
+  list.keep("k.transpose(-2, -1)", "B, heads, d_k, L", transpose(result.key));
+}
+
+// Computes the scores and the weights.
+void attend(const Tensor& hidden, Index head_width, StepList& list, AttentionSteps& result) {
+  const char* axes = "B, heads, L, L";
+  const double root = std::sqrt(static_cast<double>(head_width));
+  result.scores =
+      list.keep("q @ k^T / sqrt(d_k)", axes, matmul(result.query, transpose(result.key)) / root);
+  if (hidden.defined()) {
+    result.masked =
+        list.keep("masked_fill(mask, -inf)", axes,
+                  masked_fill(result.scores, hidden, -std::numeric_limits<double>::infinity()));
+  }
+  result.weights =
+      list.keep("softmax(dim=-1)", axes, softmax(hidden.defined() ? result.masked : result.scores));
+}
+
+// Computes the outputs of the heads, joins and projects them.
+void join_heads(const MultiHeadAttention& layer, StepList& list, AttentionSteps& result) {
+  const Tensor values =
+      list.keep("attn_dists @ v", "B, heads, L, d_k", matmul(result.weights, result.value));
+  const Tensor turned =
+      list.keep("attn_values.transpose(1, 2)", "B, L, heads, d_k", transpose(values, 1, 2));
+  const Tensor copied = list.keep(".contiguous()", "B, L, heads, d_k", contiguous(turned));
+  const Tensor joined = list.keep(".view(B, L, d_model)", "B, L, d_model",
+                                  reshape(copied, {copied.size(0), -1, layer.inner_width()}));
+  result.output = list.project("w_0(attn_values)", "c_proj", joined);
+}
 
 }  // namespace
 
@@ -83,40 +125,13 @@ AttentionSteps attention_steps(const MultiHeadAttention& layer, const Tensor& x,
                                const Tensor& hidden, const std::string& input) {
   AttentionSteps result;
   StepList list(layer, result.steps);
-  const auto keep = [&](const char* name, const char* axes, const Tensor& value) {
-    return list.keep(name, axes, value);
-  };
   list.keep(input, "B, L, d_model", x);
-  const Shape heads{x.size(0), -1, layer.heads(), layer.head_width()};
-  const Tensor q = reshape(list.project("w_q(" + input + ")", "q_proj", x), heads);
-  const Tensor k = reshape(list.project("w_k(" + input + ")", "k_proj", x), heads);
-  const Tensor v = reshape(list.project("w_v(" + input + ")", "v_proj", x), heads);
-  keep("q.view(B, L, heads, d_k)", "B, L, heads, d_k", q);
-  result.query = keep("q.transpose(1, 2)", "B, heads, L, d_k", transpose(q, 1, 2));
-  result.key = transpose(k, 1, 2);
-  result.value = transpose(v, 1, 2);
-  keep("k.transpose(-2, -1)", "B, heads, d_k, L", transpose(result.key));
-  const double root = std::sqrt(static_cast<double>(layer.head_width()));
-  result.scores = keep("q @ k^T / sqrt(d_k)", "B, heads, L, L",
-                       matmul(result.query, transpose(result.key)) / root);
-  if (hidden.defined()) {
-    result.masked =
-        keep("masked_fill(mask, -inf)", "B, heads, L, L",
-             masked_fill(result.scores, hidden, -std::numeric_limits<double>::infinity()));
-  }
-  result.weights = keep("softmax(dim=-1)", "B, heads, L, L",
-                        softmax(hidden.defined() ? result.masked : result.scores));
-  const Tensor values =
-      keep("attn_dists @ v", "B, heads, L, d_k", matmul(result.weights, result.value));
-  const Tensor turned =
-      keep("attn_values.transpose(1, 2)", "B, L, heads, d_k", transpose(values, 1, 2));
-  const Tensor copied = keep(".contiguous()", "B, L, heads, d_k", contiguous(turned));
-  const Tensor joined = keep(".view(B, L, d_model)", "B, L, d_model",
-                             reshape(copied, {x.size(0), -1, layer.inner_width()}));
-  result.output = list.project("w_0(attn_values)", "c_proj", joined);
-  result.difference = std::max(
-      largest_difference(result.output, layer.forward(x, x, x, {.mask = hidden}).output),
-      largest_difference(result.weights, layer.forward(x, x, x, {.mask = hidden}).weights));
+  split_heads(layer, x, input, list, result);
+  attend(hidden, layer.head_width(), list, result);
+  join_heads(layer, list, result);
+  const auto [output, weights] = layer.forward(x, x, x, {.mask = hidden});
+  result.difference = std::max(largest_difference(result.output, output),
+                               largest_difference(result.weights, weights));
   return result;
 }
 

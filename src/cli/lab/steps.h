@@ -14,7 +14,7 @@ namespace headlight::cli::lab {
 // Limits that keep output and memory small.
 inline constexpr Index kMostTokens = 512;        // T
 inline constexpr Index kWidest = 4096;           // C
-inline constexpr Index kMostWeights = 1 << 22;   // B H T T
+inline constexpr Index kMostWeights = 1 << 21;   // B H T T
 inline constexpr Index kMostFeatures = 1 << 23;  // B T C
 
 // Sizes of a layer and its input.

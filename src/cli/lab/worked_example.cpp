@@ -6,7 +6,7 @@
 #include "cli/lab/lab.h"
 #include "cli/lab/pictures.h"
 #include "cli/lab/steps.h"
-#include "cli/lab/tensor_text.h"
+#include "cli/lab/tensors.h"
 #include "files/input_file.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/ops/attention.h"
@@ -38,7 +38,7 @@ class Steps {
     values[name] = tensor.to_vector();
     const Shape& shape = tensor.shape();
     values["shapes"][name] = std::vector<Index>(shape.begin(), shape.end());
-    texts_[name] = tensor_text(label.empty() ? name : label, tensor, scientific_);
+    texts_[name] = named_tensor_text(label.empty() ? name : label, tensor, scientific_);
     return tensor;
   }
 
@@ -67,12 +67,10 @@ class Steps {
   Json texts_ = Json::object();
 };
 
-// Largest difference between two outputs, relative to the largest output. Throws Error if an output
-// is not finite.
+// Largest difference between two outputs, relative to the largest output.
 double relative_difference(const Tensor& a, const Tensor& b) {
   double largest = 0;
   for (const double value : a.to_vector()) {
-    require(std::isfinite(value), "--input: the numbers are too large, the output is not finite");
     largest = std::max(largest, std::abs(value));
   }
   return largest_difference(a, b) / (largest > 0 ? largest : 1);
@@ -249,6 +247,9 @@ Tensor in_one_call(const Example& example, const Heads& heads, bool causal) {
 // from a single call, relative to the largest output.
 double finish(const Example& example, const Heads& heads, const Tensor& scores, bool causal,
               Steps& steps) {
+  const Tensor expected = in_one_call(example, heads, causal);
+  require(std::ranges::all_of(expected.to_vector(), [](double x) { return std::isfinite(x); }),
+          "--input: the numbers are too large, the output is not finite");
   const double root = std::sqrt(static_cast<double>(heads.query.size(2)));
   const Tensor weights = steps.keep_weights("attn", softmax(scores / root));
   const Tensor outputs = steps.keep("out_heads", einsum("hts,shd->thd", weights, heads.value));
@@ -258,7 +259,7 @@ double finish(const Example& example, const Heads& heads, const Tensor& scores, 
     out = steps.keep("out", matmul(out, example.w_o));
     steps.print("output");
   }
-  return relative_difference(out, in_one_call(example, heads, causal));
+  return relative_difference(out, expected);
 }
 
 Tensor show_mask(const Tensor& scores, Steps& steps) {

@@ -23,6 +23,8 @@ constexpr const char* kPatchDetails =
     "Activation patching: the model reads the corrupt text, and the output of one head is "
     "replaced at every position by its output on the clean text. 'recovered' is the change of "
     "the metric, from 0 (corrupt text) to 1 (clean text).\n\n"
+    "Bidirectional models (BERT) predict a masked token: write one [MASK] at the same place of "
+    "both texts. The answers are single tokens in its place.\n\n"
     "The shares are meaningful only if the model does the task: it must prefer the answer "
     "after the clean text and the wrong answer after the corrupt text, clearly so from a ratio "
     "of 2 on (task: none, weak or clear). Otherwise the first line says so, and the shares are "
@@ -170,7 +172,8 @@ std::string text_of(PatchingResult result, const PatchingTask& task, const Token
                signed_number(patch.recovered, 3) + (caution.empty() ? "" : " ?")});
   }
   return (caution.empty() ? "" : wrapped(caution, kCautionColumns) + "\n") +
-         differences_text(result, task, tokenizer) + "\nlikeliest next token: clean " +
+         differences_text(result, task, tokenizer) +
+         (task.mask ? "\nlikeliest masked token: clean " : "\nlikeliest next token: clean ") +
          next_text(result.clean_next, tokenizer) + ", corrupt " +
          next_text(result.corrupt_next, tokenizer) + "\n\n" + table.text();
 }
@@ -192,7 +195,9 @@ void show_heads(const Options& options, const LoadedModel& loaded, const Patchin
 void patch_command(const Options& options) {
   const bool is_grid = asks_for_grid(options);
   const ResultFiles files(options);  // rejects invalid file names before the model is read
-  const LoadedModel loaded = load_text_model(options.positional(), options);
+  const LoadedModel loaded =
+      load_text_model(options.positional(), options, {.bidirectional = true});
+  require_head(loaded);
   intervene(options, loaded);
   if (is_grid) {
     patch_and_show_grid(options, loaded, files);

@@ -166,7 +166,27 @@ void add_groups_of_line(const Json& line, const std::vector<std::string>& groups
   }
 }
 
-PatchingTask pair_of(const Json& line, const Tokenizer& tokenizer, const std::string& place) {
+// Sets the position of the masked token that both texts of a bidirectional model have.
+void set_mask(PatchingTask& task, const LoadedModel& loaded) {
+  if (loaded.model->config().causal) {
+    return;
+  }
+  const std::int32_t mask = masking_of(*loaded.tokenizer).token;
+  for (const auto& [name, text] : {std::pair{"clean", task.clean}, {"corrupt", task.corrupt}}) {
+    const auto found = std::ranges::find(text, mask);
+    const Index place = found - text.begin();
+    require(std::ranges::count(text, mask) == 1, name, ": expected one ",
+            loaded.tokenizer->special_name(mask), ", which the answers replace, got ",
+            std::ranges::count(text, mask));
+    require(!task.mask || *task.mask == place, name, ": expected ",
+            loaded.tokenizer->special_name(mask), " at position ", task.mask.value_or(0),
+            " as in the clean text, got ", place);
+    task.mask = place;
+  }
+}
+
+PatchingTask pair_of(const Json& line, const LoadedModel& loaded, const std::string& place) {
+  const Tokenizer& tokenizer = *loaded.tokenizer;
   const auto text = [&](const char* key) {
     const Json* value = line.find(key);
     require(value != nullptr && value->is_string(), "key \"", key, "\": expected a text");
@@ -175,10 +195,12 @@ PatchingTask pair_of(const Json& line, const Tokenizer& tokenizer, const std::st
   const auto answer = [&](const char* key) {
     return tokens_of(text(key), concat_text("key \"", key, "\""), tokenizer, place);
   };
-  return {.clean = tokenizer.encode_prompt(text("clean")),
-          .corrupt = tokenizer.encode_prompt(text("corrupt")),
-          .answer = answer("answer"),
-          .wrong = answer("wrong")};
+  PatchingTask task{.clean = tokenizer.encode_prompt(text("clean")),
+                    .corrupt = tokenizer.encode_prompt(text("corrupt")),
+                    .answer = answer("answer"),
+                    .wrong = answer("wrong")};
+  set_mask(task, loaded);
+  return task;
 }
 
 std::vector<std::string> groups_option(const Options& options) {
@@ -228,10 +250,11 @@ PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
                     .corrupt = block_tokens(options, "corrupt", loaded),
                     .answer = {},
                     .wrong = {}};
+  set_mask(task, loaded);
   const auto answer = [&](const std::string& name, const std::vector<std::int32_t>& text) {
     warn_about_special_names({options.text(name)}, tokenizer, "--" + name);
     return options.given(name) ? tokens_of(options.text(name), "--" + name, tokenizer)
-                               : std::vector{likeliest_next(*loaded.model, text)};
+                               : std::vector{likeliest_next(*loaded.model, text, task.mask)};
   };
   task.answer = answer("answer", task.clean);
   task.wrong = answer("wrong", task.corrupt);
@@ -255,7 +278,7 @@ std::vector<PatchingTask> read_pairs(const Options& options, const LoadedModel& 
       const std::string place = concat_text(path.string(), ": line ", number);
       const Json json = parse_json(line, place);
       in_place(place + ": ", [&] {
-        pairs.push_back(pair_of(json, *loaded.tokenizer, place + ": "));
+        pairs.push_back(pair_of(json, loaded, place + ": "));
         if (with_groups) {
           add_groups_of_line(json, groups, pairs.back(), *loaded.tokenizer);
         }

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/printable.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "headlight/base/error.h"
@@ -61,7 +62,8 @@ std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& pat
 
 void add_special_tokens_option(Options& options, const std::string& fallback) {
   options.choice("special_tokens",
-                 "Read names of special tokens in a text, such as <|im_start|>, as those tokens",
+                 "Read names of special tokens in a text, such as <|im_start|>, as those tokens; "
+                 "the default for bidirectional models is on",
                  kOnOff, fallback);
 }
 
@@ -73,7 +75,8 @@ LoadedModel load_text_model(const std::filesystem::path& path, const Options& op
                             const LoadOptions& loading) {
   const bool reads_special = special_tokens_option(options);
   LoadedModel loaded = load_model_with_warnings(path, loading);
-  loaded.tokenizer->set_reads_special(reads_special);
+  const bool is_open = !loaded.model->config().causal && !options.given("special_tokens");
+  loaded.tokenizer->set_reads_special(reads_special || is_open);
   return loaded;
 }
 
@@ -87,18 +90,34 @@ void add_window_option(Options& options) {
               kChoiceNames<BeginToken>, "auto");
 }
 
-LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options) {
+LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options,
+                                Attention attention) {
   const Index window = options.integer("window");
   require_value(window >= 0, "window", "expected at least 0, got ", window);
   const BeginToken begin = begin_option(options);
-  LoadedModel loaded = load_text_model(
-      path, options, {.adjust = [&](GptConfig& config) {
-        config.block_size = window == 0 ? config.block_size : std::min(config.block_size, window);
-      }});
+  LoadedModel loaded = load_text_model(path, options,
+                                       {.adjust =
+                                            [&](GptConfig& config) {
+                                              config.block_size =
+                                                  window == 0 ? config.block_size
+                                                              : std::min(config.block_size, window);
+                                            },
+                                        .bidirectional = attention == Attention::any});
   if (begin != BeginToken::automatic) {
     loaded.tokenizer->set_prepends_begin_token(begin == BeginToken::on);
   }
   return loaded;
+}
+
+void require_head(const LoadedModel& loaded) {
+  require(loaded.model->config().has_head(), shown(loaded.directory),
+          ": has no head that predicts masked tokens, which this needs");
+}
+
+std::optional<Masking> masking_for(const LoadedModel& loaded) {
+  require_head(loaded);
+  return loaded.model->config().causal ? std::nullopt
+                                       : std::optional(masking_of(*loaded.tokenizer));
 }
 
 BeginToken begin_option(const Options& options) {
@@ -154,6 +173,21 @@ TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
   require(options.given(name), "--", name, ": expected a text file");
   text_format(options);  // rejects invalid options before it looks for files
   return read_text_data(options, find_texts(options.texts(name), token_file), tokenizer);
+}
+
+TokenDataset whole_sequences(TokenDataset data, const LoadedModel& loaded) {
+  if (loaded.model->config().causal) {
+    return data;
+  }
+  const Tokenizer& tokenizer = *loaded.tokenizer;
+  const bool has_ends = tokenizer.prepends_begin_token();
+  return closed_windows(std::move(data), has_ends ? tokenizer.begin_token() : std::nullopt,
+                        has_ends ? tokenizer.closing_token() : std::nullopt,
+                        loaded.model->block_size());
+}
+
+TokenDataset read_model_data(const Options& options, const LoadedModel& loaded) {
+  return whole_sequences(read_text_data(options, *loaded.tokenizer), loaded);
 }
 
 TokenDataset read_text_data(const Options& options, const std::vector<TextFile>& files,

@@ -2,9 +2,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "cli/terminal/options.h"
 #include "headlight/data/dataset.h"
+#include "headlight/data/masking.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/io/text_source.h"
 #include "headlight/io/token_file.h"
@@ -38,17 +40,28 @@ std::unique_ptr<Tokenizer> open_tokenizer_aloud(const std::filesystem::path& pat
 // Adds --special_tokens, which is off or on.
 void add_special_tokens_option(Options& options, const std::string& fallback = "off");
 bool special_tokens_option(const Options& options);
-// Loads a model whose tokenizer obeys --special_tokens.
+// Loads a model whose tokenizer obeys --special_tokens. Without the option, bidirectional models
+// read special tokens in texts: their [MASK] is written in the text.
 LoadedModel load_text_model(const std::filesystem::path& path, const Options& options,
                             const LoadOptions& loading = {});
+
+// Models that a command accepts.
+enum class Attention { causal, any };
 
 // Adds --window and --bos.
 void add_window_option(Options& options);
 // Value of --bos; auto for commands without it.
 BeginToken begin_option(const Options& options);
 // Loads a model with a context length of at most --window. Time and memory grow with its square,
-// and longer contexts show little more about a head.
-LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options);
+// and longer contexts show little more about a head. Throws Error for a model that is not accepted.
+LoadedModel load_windowed_model(const std::filesystem::path& path, const Options& options,
+                                Attention attention = Attention::causal);
+
+// Throws Error for a bidirectional model without a head for masked tokens.
+void require_head(const LoadedModel& loaded);
+// Returns the masking of a bidirectional model; none for a causal model. Throws Error without a
+// head.
+std::optional<Masking> masking_for(const LoadedModel& loaded);
 
 TextFormat text_format(const Options& options);
 
@@ -67,6 +80,12 @@ inline constexpr const char* kTokenDtypeHelp = "Data type of the ids in .bin fil
 TokenDataset read_text_data(const Options& options, const Tokenizer& tokenizer,
                             const std::string& name = "data",
                             std::string_view token_file = kTrainFile);
+
+// Reads --data for a model. The sequences of a bidirectional model are whole: each has its begin
+// and end token and fits into the context.
+TokenDataset read_model_data(const Options& options, const LoadedModel& loaded);
+// Returns the data as read_model_data() does; a causal model's data stay unchanged.
+TokenDataset whole_sequences(TokenDataset data, const LoadedModel& loaded);
 
 // Passes all parts of the texts to `use`. Logs warnings about files that look like another format.
 // Returns the number of bytes.

@@ -80,9 +80,10 @@ Json json_of(const Tokenizer& tokenizer, const Summary& summary) {
 }
 
 const char* description(std::string_view kind) {
-  return kind == "bpe"    ? "byte-pair encoding"
-         : kind == "byte" ? "one token for each byte"
-                          : "one token for each character";
+  return kind == "bpe"         ? "byte-pair encoding"
+         : kind == "wordpiece" ? "longest pieces of each word"
+         : kind == "byte"      ? "one token for each byte"
+                               : "one token for each character";
 }
 
 std::string text_of(const Tokenizer& tokenizer, const Summary& summary) {

@@ -11,8 +11,8 @@
 namespace headlight {
 namespace {
 
-constexpr std::array kFamilies{&kGpt2,  &kGptNeo, &kGptNeoX, &kLlama,    &kMistral,
-                               &kQwen2, &kQwen3,  &kGemma3,  &kHeadlight};
+constexpr std::array kFamilies{&kGpt2,  &kGptNeo, &kGptNeoX, &kLlama, &kMistral,
+                               &kQwen2, &kQwen3,  &kGemma3,  &kBert,  &kHeadlight};
 
 constexpr const char* kWhole = "full_attention";
 constexpr const char* kSliding = "sliding_attention";
@@ -28,7 +28,10 @@ constexpr std::string_view kIdle =
     "finetuning_task task_specific_params id2label label2id num_labels return_dict output_scores "
     "classifier_dropout summary_type summary_use_proj summary_activation summary_proj_to_labels "
     "summary_first_dropout reorder_and_upcast_attn attention_layers pretraining_tp "
-    "is_llama_config rope_interleaved _sliding_window_pattern";
+    "is_llama_config rope_interleaved _sliding_window_pattern gradient_checkpointing "
+    "pooler_fc_size "
+    "pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type "
+    "directionality";
 
 // Returns keys with values that were not looked up and may have a meaning.
 std::vector<std::string> unread_keys(const Json& json, const AskedKeys& asked) {
@@ -58,8 +61,10 @@ const ModelFamily& family_of_type(std::string_view type) {
 
 const ModelFamily& family_for(const GptConfig& config) {
   const auto found =
-      std::find_if(kFamilies.begin(), kFamilies.end(),
-                   [&](const ModelFamily* family) { return family->refusal(config).empty(); });
+      std::find_if(kFamilies.begin(), kFamilies.end(), [&](const ModelFamily* family) {
+        return family == &kHeadlight ||
+               (family->causal == config.causal && family->refusal(config).empty());
+      });
   return **found;
 }
 

@@ -24,6 +24,7 @@ struct ModelFamily {
   std::string (*refusal)(const GptConfig& config);
   // Returns the keys that are specific to the family.
   Json (*config_json)(const GptConfig& config);
+  bool causal = true;  // value of GptConfig::causal in the family's models
 };
 
 // Reads an activation under `key`; `usual` is its name if the key is missing.
@@ -37,6 +38,7 @@ extern const ModelFamily kMistral;
 extern const ModelFamily kQwen2;
 extern const ModelFamily kQwen3;
 extern const ModelFamily kGemma3;
+extern const ModelFamily kBert;
 // Models that no family can express: GPT-2's names, and keys of Headlight.
 extern const ModelFamily kHeadlight;
 

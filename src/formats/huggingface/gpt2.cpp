@@ -87,6 +87,10 @@ void for_each_field(Config& config, const Field& field) {
   field("head_numbers", config.head_numbers);
   field("key_head_numbers", config.key_head_numbers);
   field("key_groups", config.key_groups);
+  field("causal", config.causal);
+  field("n_segment", config.n_segment);
+  field("embedding_norm", config.embedding_norm);
+  field("masked_head", config.masked_head);
 }
 
 using Lists = std::vector<std::vector<Index>>;

@@ -47,7 +47,9 @@ bool has_one_bias_key(const GptConfig& config) {
 
 // Returns the name in files that use the prefix.
 std::string full_name(const std::string& name, const WeightLayout& layout) {
-  return name == layout.head ? name : std::string(layout.prefix) + name;
+  const bool of_head =
+      name == layout.head || (!layout.head_names.empty() && name.starts_with(layout.head_names));
+  return of_head ? name : std::string(layout.prefix) + name;
 }
 
 // Returns zeros for the biases of GPT-2 that a model without biases lacks.
@@ -93,6 +95,16 @@ Tensor shifted(const Tensor& x, float shift) {
   return result;
 }
 
+// Replaces the old endings of a norm's weights, .gamma and .beta, by the new ones.
+std::string with_new_ending(std::string name) {
+  for (const auto& [old_end, end] : {std::pair{".gamma", ".weight"}, std::pair{".beta", ".bias"}}) {
+    if (name.ends_with(old_end)) {
+      name.replace(name.rfind('.'), std::string::npos, end);
+    }
+  }
+  return name;
+}
+
 // Converts rows of a weight to the layout of the file.
 Tensor as_stored(const StoredTensor& stored, const Tensor& rows) {
   const RowOrder back{stored.order.outer, stored.order.second, stored.order.first};
@@ -130,8 +142,9 @@ ModelWeights::ModelWeights(WeightFiles files, const WeightLayout& layout)
     : files_(std::move(files)), layout_(layout) {
   for (const FileTensor& tensor : files_.tensors) {
     const std::string_view prefix = layout.prefix;
-    const std::string name =
+    std::string name =
         tensor.name.starts_with(prefix) ? tensor.name.substr(prefix.size()) : tensor.name;
+    name = layout.old_norm_names ? with_new_ending(std::move(name)) : name;
     const auto ends_it = [&](std::string_view end) { return name.ends_with(end); };
     if (std::none_of(layout.buffers.begin(), layout.buffers.end(), ends_it)) {
       require(tensors_.emplace(name, &tensor).second, files_.where, ": tensor ",
@@ -141,6 +154,8 @@ ModelWeights::ModelWeights(WeightFiles files, const WeightLayout& layout)
 }
 
 void ModelWeights::settle(GptConfig& config) {
+  config.masked_head =
+      config.masked_head && tensors_.contains(stored_name(Part::head_transform, layout_));
   const auto head = tensors_.find(std::string(layout_.head));
   const std::string embedding = stored_name(Part::token_embedding, layout_);
   if (config.tie_weights && head != tensors_.end() && tensors_.contains(embedding)) {

@@ -30,6 +30,8 @@ struct StoredTensor {
 struct WeightLayout {
   std::string_view prefix = {};  // optional prefix of all names but the head's
   std::string_view head;         // name of the untied head
+  // Beginning of other names without the prefix: all weights of a head of several layers.
+  std::string_view head_names = {};
   // Name endings of tensors that are not weights.
   std::vector<std::string_view> buffers = {};
   // Beginning of names in layers, after the prefix. Unknown tensors outside of layers are ignored
@@ -39,6 +41,8 @@ struct WeightLayout {
   std::vector<StoredTensor> (*tensors_of)(const Weight& weight, const GptConfig& config);
   // True if files hold all biases, as zeros for a model without biases.
   bool has_all_biases = false;
+  // True if norms may have the names of old files: "gamma" and "beta" for weight and bias.
+  bool old_norm_names = false;
 };
 
 }  // namespace headlight

@@ -208,4 +208,30 @@ std::string nfc(std::string_view text) {
   return out;
 }
 
+std::string nfd(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  std::u32string run;  // decomposed characters
+  const auto flush = [&] {
+    reorder(run);
+    for (const char32_t c : run) {
+      append_utf8(c, out);
+    }
+    run.clear();
+  };
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    const auto length = static_cast<std::size_t>(character.length);
+    if (character.valid) {
+      append_decomposed(character.code_point, run);
+    } else {
+      flush();
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+  flush();
+  return out;
+}
+
 }  // namespace headlight

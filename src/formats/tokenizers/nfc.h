@@ -15,6 +15,9 @@ bool is_surely_nfc(std::string_view text);
 // as they are and compose with nothing.
 std::string nfc(std::string_view text);
 
+// Returns `text` in normalisation form D: as nfc(), but not composed.
+std::string nfd(std::string_view text);
+
 // Generated tables: see nfc_table.cpp.
 struct NfcData {
   // The first code point of each run of one canonical combining class, times 256, plus the class.

@@ -16,6 +16,8 @@ std::string applied(const NormalizerStep& step, std::string_view text) {
       return is_surely_nfc(text) ? std::string(text) : nfc(text);
     case NormalizerStep::Kind::prepend:
       return text.empty() ? std::string() : step.to + std::string(text);
+    case NormalizerStep::Kind::bert:
+      return bert_normalized(text, step.bert);
     case NormalizerStep::Kind::replace:
       break;
   }
@@ -28,6 +30,7 @@ bool Normalizer::keeps(std::string_view text) const {
   return std::all_of(steps_.begin(), steps_.end(), [&](const NormalizerStep& step) {
     return step.kind == NormalizerStep::Kind::nfc       ? is_surely_nfc(text)
            : step.kind == NormalizerStep::Kind::prepend ? text.empty()
+           : step.kind == NormalizerStep::Kind::bert    ? false
                                                         : text.find(step.from) == text.npos;
   });
 }

@@ -4,14 +4,17 @@
 #include <string_view>
 #include <vector>
 
+#include "formats/tokenizers/bert_characters.h"
+
 namespace headlight {
 
 // One rewriting step, applied to plain text before it is cut into pieces.
 struct NormalizerStep {
-  enum class Kind { nfc, prepend, replace };
+  enum class Kind { nfc, prepend, replace, bert };
   Kind kind = Kind::nfc;
   std::string from = {};  // replace: the text to find; not empty
   std::string to = {};    // replace and prepend: the new text
+  BertNormalizerSteps bert = {};
 };
 
 class Normalizer {

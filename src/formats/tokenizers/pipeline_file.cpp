@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 8> kEndNames{kEndOfTextName, "</s>",     
                                                     "<eos>",        "<|im_end|>", "<|eot_id|>",
                                                     "[EOS]",        "<|end|>"};
 
+constexpr std::uint64_t kLongestWord = 1000;  // characters; the time grows with the square
+
 // Builds the PipelineParts of a tokenizer.json, key by key.
 class PipelineReader {
  public:
@@ -34,7 +36,11 @@ class PipelineReader {
             steps.byte_level ? "ByteLevel, because pre_tokenizer has it"
                              : "no ByteLevel, because pre_tokenizer has none");
     fill_texts(steps.byte_level);
-    read_model(steps.byte_level);
+    if (is_step(model_, "WordPiece")) {
+      read_word_piece();
+    } else {
+      read_model(steps.byte_level);
+    }
     fill_bytes(decoder);
     read_ends(end_name);
     parts_.file = file;
@@ -184,6 +190,26 @@ class PipelineReader {
     }
   }
 
+  // Words before and after a blank are separate, so the pre-tokenizer must cut at blanks.
+  void read_word_piece() {
+    require(!parts_.pre_tokenizer.empty(), at("pre_tokenizer"),
+            ": expected BertPreTokenizer, because the model is WordPiece");
+    const std::string token = json_string(model_, "unk_token", at("model"));
+    const auto found = ids_.find(token);
+    require(found != ids_.end(), at("model.unk_token"), ": ", quoted_text(token),
+            " is not in the vocabulary");
+    parts_.model.unknown = found->second;
+    const Json& longest = json_member(model_, "max_input_chars_per_word", at("model"));
+    require(longest.is_natural() && longest.natural() <= kLongestWord,
+            at("model.max_input_chars_per_word"), ": expected 0 to ", kLongestWord, ", got ",
+            quoted_text(longest.dump()));
+    parts_.word_piece.emplace(
+        parts_.names,
+        WordPiece::Options{.mark = json_string(model_, "continuing_subword_prefix", at("model")),
+                           .longest_word = static_cast<std::size_t>(longest.natural()),
+                           .unknown = found->second});
+  }
+
   void read_merges(const Json& merges) {
     const std::string key = at("model.merges");
     std::int32_t rank = 0;
@@ -284,17 +310,21 @@ class PipelineReader {
   }
 
   void read_ends(std::string_view end_name) {
+    const std::string key = at("post_processor");
+    const TextEnds ends = read_text_ends(root_.value("post_processor", Json()), key);
+    const auto special = [&](const std::optional<std::string>& token) {
+      const auto id = token ? special_id(*token) : std::nullopt;
+      require(id.has_value() || !token, key, ": ", quoted_text(token.value_or("")),
+              " is not a special token");
+      return id;
+    };
+    parts_.first = special(ends.first);
+    parts_.last = special(ends.last);
     parts_.end_of_text = special_id(end_name);
     for (std::size_t i = 0; !parts_.end_of_text && i < kEndNames.size(); ++i) {
       parts_.end_of_text = special_id(kEndNames[i]);
     }
-    const auto first =
-        read_first_token(root_.value("post_processor", Json()), at("post_processor"));
-    if (first) {
-      parts_.first = special_id(*first);
-      require(parts_.first.has_value(), at("post_processor"), ": ", quoted_text(*first),
-              " is not a special token");
-    }
+    parts_.end_of_text = parts_.end_of_text ? parts_.end_of_text : parts_.last;
   }
 
   const Json& root_;

@@ -71,6 +71,20 @@ NormalizerStep read_normalizer_step(const Json& step, const std::string& where) 
   if (type == "NFC") {
     return {NormalizerStep::Kind::nfc};
   }
+  if (type == "BertNormalizer") {
+    const bool lower = flag(step, "lowercase", true, where);
+    return {.kind = NormalizerStep::Kind::bert,
+            .bert = {.clean = flag(step, "clean_text", true, where),
+                     .ideographs = flag(step, "handle_chinese_chars", true, where),
+                     .accents = is_null(step, "strip_accents")
+                                    ? lower
+                                    : flag(step, "strip_accents", lower, where),
+                     .lower = lower}};
+  }
+  if (type == "Lowercase") {
+    return {.kind = NormalizerStep::Kind::bert,
+            .bert = {.clean = false, .ideographs = false, .accents = false}};
+  }
   if (type == "Prepend") {
     return {NormalizerStep::Kind::prepend, "", short_text(step, "prepend", where)};
   }
@@ -140,6 +154,8 @@ void read_pre_tokenizer_step(const Json& step, const std::string& where,
   } else if (type == "Digits") {
     result.steps.push_back({.kind = PreTokenizerStep::Kind::digits,
                             .individual = flag(step, "individual_digits", false, where)});
+  } else if (type == "BertPreTokenizer") {
+    result.steps.push_back({.kind = PreTokenizerStep::Kind::bert});
   } else if (type == "Metaspace") {
     result.steps.push_back(read_metaspace(step, where));
   } else {
@@ -205,20 +221,60 @@ DecoderSteps read_metaspace_decoder(const Json& json, const std::string& where) 
   return result;
 }
 
-// Returns the special token of the template's "single" sequence, if it has one.
-std::optional<std::string> read_template(const Json& step, const std::string& where) {
-  const Json& single = json_member(step, "single", where);
-  const bool known = single.is_array() && (single.size() == 1 || single.size() == 2) &&
-                     single[single.size() - 1].is_object() &&
-                     single[single.size() - 1].contains("Sequence") &&
-                     single[single.size() - 1]["Sequence"].value("id", Json()) == Json("A");
-  require(known, where, ".single: expected the text, optionally after one special token, got ",
-          quoted_text(single.dump()));
-  if (single.size() == 1) {
-    return std::nullopt;
+// Removes the blank before punctuation and contractions, as transformers' clean_up_tokenization.
+std::string without_blanks_before_marks(std::string text) {
+  for (const std::string_view mark : {".", "?", "!", ",", " ' ", "n't", "'m", "'s", "'ve", "'re"}) {
+    const bool is_apostrophe = mark == " ' ";
+    text =
+        replaced(text, is_apostrophe ? mark : " " + std::string(mark), is_apostrophe ? "'" : mark);
   }
-  return json_string(json_member(single[0], "SpecialToken", where + ".single"), "id",
-                     where + ".single");
+  return replaced(text, " do not", " don't");
+}
+
+// Reads the decoder of WordPiece: continuations lose their mark, other tokens get a blank.
+DecoderSteps read_word_piece_decoder(const Json& json, const std::string& where) {
+  return {.text_start = TextStart::blank_gone,
+          .continuation = short_text(json, "prefix", where),
+          .cleans_up = flag(json, "cleanup", true, where)};
+}
+
+// Returns the special tokens of the template's "single" sequence, if it has any.
+TextEnds read_template(const Json& step, const std::string& where) {
+  const Json& single = json_member(step, "single", where);
+  const auto is_text = [](const Json& item) {
+    return item.is_object() && item.contains("Sequence") &&
+           item["Sequence"].value("id", Json()) == Json("A");
+  };
+  const std::size_t count = single.is_array() ? single.size() : 0;
+  const std::size_t text = count > 1 && !is_text(single[0]) ? 1 : 0;
+  const bool known =
+      count >= 1 && count <= text + 2 && is_text(single[text]) && (text == 1 || count == 1);
+  require(known, where,
+          ".single: expected the text, optionally after one special token and before ",
+          "another, got ", quoted_text(single.dump()));
+  const auto name = [&](std::size_t place) {
+    return json_string(json_member(single[place], "SpecialToken", where + ".single"), "id",
+                       where + ".single");
+  };
+  TextEnds ends;
+  if (text == 1) {
+    ends.first = name(0);
+  }
+  if (count == 3) {
+    ends.last = name(2);
+  }
+  return ends;
+}
+
+// Reads BertProcessing: [TEXT, ID] for the tokens before and after a text.
+TextEnds read_bert_processing(const Json& step, const std::string& where) {
+  const auto name = [&](const char* key) {
+    const Json& pair = json_member(step, key, where);
+    require(pair.is_array() && pair.size() == 2 && pair[0].is_string(), where, ".", key,
+            ": expected [TOKEN, ID], got ", quoted_text(pair.dump()));
+    return pair[0].text();
+  };
+  return {name("cls"), name("sep")};
 }
 
 }  // namespace
@@ -246,6 +302,9 @@ DecoderSteps read_decoder(const Json& json, const std::string& where) {
   if (steps.size() == 1 && type == "Metaspace") {
     return read_metaspace_decoder(*steps.front(), where);
   }
+  if (steps.size() == 1 && type == "WordPiece") {
+    return read_word_piece_decoder(*steps.front(), where);
+  }
   if (steps.size() == 1 && type == "ByteLevel") {
     return {.byte_level = true};
   }
@@ -261,6 +320,11 @@ std::string DecoderSteps::bytes_of(const std::string& name) const {
   if (byte_level) {
     return bytes_of_name(name).value_or(name);
   }
+  if (!continuation.empty()) {
+    const bool continues = name.starts_with(continuation);
+    const std::string word = continues ? name.substr(continuation.size()) : " " + name;
+    return cleans_up ? without_blanks_before_marks(word) : word;
+  }
   std::string text = name;
   for (const NormalizerStep& step : replaced) {
     text = headlight::replaced(text, step.from, step.to);
@@ -271,18 +335,21 @@ std::string DecoderSteps::bytes_of(const std::string& name) const {
   return text;
 }
 
-std::optional<std::string> read_first_token(const Json& json, const std::string& where) {
-  std::optional<std::string> first;
+TextEnds read_text_ends(const Json& json, const std::string& where) {
+  TextEnds ends;
   for (const Json* step : steps_of(json, "processors", where)) {
     const std::string type = json_string(*step, "type", where);
-    if (type == "TemplateProcessing") {
-      require(!first, where, ": expected one template with a special token");
-      first = read_template(*step, where);
-    } else if (type != "ByteLevel") {  // ByteLevel changes only offsets
+    if (type == "ByteLevel") {
+      continue;  // changes only offsets
+    }
+    if (type != "TemplateProcessing" && type != "BertProcessing") {
       fail_step(where, type);
     }
+    require(!ends.first, where, ": expected one template with a special token");
+    ends =
+        type == "BertProcessing" ? read_bert_processing(*step, where) : read_template(*step, where);
   }
-  return first;
+  return ends;
 }
 
 }  // namespace headlight

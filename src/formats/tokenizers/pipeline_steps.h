@@ -30,12 +30,18 @@ struct DecoderSteps {
   bool byte_fallback = false;                 // <0x41> is a byte
   TextStart text_start = TextStart::kept;
   std::string start_mark = {};
+  std::string continuation = {};  // WordPiece's mark, "##"; "": another decoder
+  bool cleans_up = false;         // WordPiece: no blank before punctuation
 
   std::string bytes_of(const std::string& name) const;
 };
 DecoderSteps read_decoder(const Json& json, const std::string& where);
 
-// Returns the name of the special token that begins texts, if any.
-std::optional<std::string> read_first_token(const Json& json, const std::string& where);
+// Names of the special tokens that begin and end texts; `last` only with `first`.
+struct TextEnds {
+  std::optional<std::string> first = {};
+  std::optional<std::string> last = {};
+};
+TextEnds read_text_ends(const Json& json, const std::string& where);
 
 }  // namespace headlight

@@ -62,6 +62,7 @@ std::vector<std::string_view> cut(const PipelineParts& parts, std::string_view t
 void add_items(const PipelineParts& parts, const std::vector<EncodeItem>& items,
                BpeEncoder& encoder) {
   std::deque<std::string> storage;  // texts of pieces, to which the encoder refers
+  std::vector<std::int32_t> ids;    // of a word
   const auto length_of = [&](std::string_view text) { return marked_length(text, parts.mark); };
   for (const EncodeItem& item : items) {
     if (item.id >= 0) {
@@ -69,7 +70,11 @@ void add_items(const PipelineParts& parts, const std::vector<EncodeItem>& items,
       continue;
     }
     for (const TextPiece& piece : parts.pre_tokenizer.split({item.text, item.first}, storage)) {
-      if (parts.pre_tokenizer.last() != nullptr) {
+      if (parts.word_piece) {
+        ids.clear();
+        parts.word_piece->encode(piece.text, ids);
+        std::ranges::for_each(ids, [&](std::int32_t id) { encoder.add_token(id); });
+      } else if (parts.pre_tokenizer.last() != nullptr) {
         encoder.add(piece.text, parts.pre_tokenizer.last());
       } else if (!parts.mark.empty()) {
         encoder.add(piece.text, length_of);
@@ -90,6 +95,7 @@ PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
   if (parts_.first) {
     set_prepends_begin_token(true);
     set_begin_of_text(*parts_.first);
+    set_closing_token(parts_.last);
   }
 }
 

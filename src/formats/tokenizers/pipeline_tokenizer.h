@@ -8,6 +8,7 @@
 
 #include "formats/tokenizers/normalizer.h"
 #include "formats/tokenizers/pre_tokenizer.h"
+#include "formats/tokenizers/word_piece.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "text/added_tokens.h"
 #include "text/bpe_model.h"
@@ -32,21 +33,23 @@ struct PipelineParts {
   std::vector<AddedToken> added;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
-  BpeModel model{0};  // refers to `texts`
-  std::string mark;   // replaces a blank; "": words are not encoded one by one
+  BpeModel model{0};                         // refers to `texts`
+  std::optional<WordPiece> word_piece = {};  // instead of `model`; refers to `names`
+  std::string mark;  // replaces a blank; "": words are not encoded one by one
   TextStart text_start = TextStart::kept;
   std::string start_mark;  // for TextStart::marks_gone
   std::size_t merges = 0;
   std::optional<std::int32_t> end_of_text;
   std::optional<std::int32_t> first;  // the token that begins texts
+  std::optional<std::int32_t> last;   // the token that ends prompts, after `first`
   std::string file;                   // the tokenizer.json
 };
 
 // The tokenizer of a tokenizer.json, with the stages of Hugging Face `tokenizers`. Added tokens are
 // cut out; the normalizer rewrites the text between them; the pre-tokenizer cuts it into pieces;
-// BPE encodes each piece. Byte-level models and models with byte fallback accept any bytes. Two
-// differences: invalid bytes become U+FFFD by the rules of first_character(), and <unk> decodes to
-// U+FFFD.
+// BPE or WordPiece encodes each piece. Byte-level models and models with byte fallback accept any
+// bytes. Two differences: invalid bytes become U+FFFD by the rules of first_character(), and <unk>
+// decodes to U+FFFD.
 class PipelineTokenizer final : public Tokenizer {
  public:
   // The parts must be consistent; see read_pipeline_tokenizer().
@@ -54,7 +57,7 @@ class PipelineTokenizer final : public Tokenizer {
   PipelineTokenizer(const PipelineTokenizer&) = delete;  // the model refers to the texts
   PipelineTokenizer& operator=(const PipelineTokenizer&) = delete;
 
-  std::string_view kind() const override { return "bpe"; }
+  std::string_view kind() const override { return parts_.word_piece ? "wordpiece" : "bpe"; }
   Index vocab_size() const override;
   std::string token_bytes(std::int32_t id) const override;
   std::string first_token_bytes(std::int32_t id) const override;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "formats/tokenizers/bert_characters.h"
 #include "headlight/base/utf8.h"
 #include "text/unicode_class.h"
 
@@ -102,6 +103,28 @@ std::vector<TextSpan> digits_of(std::string_view text) {
   return spans;
 }
 
+// Words and single punctuation characters.
+std::vector<TextSpan> bert_words(std::string_view text) {
+  std::vector<TextSpan> spans;
+  bool in_word = false;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const Utf8Character character = first_character(text.substr(begin));
+    const std::size_t end = begin + static_cast<std::size_t>(character.length);
+    const bool is_space =
+        character.valid && is_among(bert_characters().space, character.code_point);
+    const bool is_mark =
+        character.valid && is_among(bert_characters().punctuation, character.code_point);
+    if (in_word && !is_space && !is_mark) {
+      spans.back().end = end;
+    } else if (!is_space) {
+      spans.push_back({begin, end});
+    }
+    in_word = !is_space && !is_mark;
+    begin = end;
+  }
+  return spans;
+}
+
 void add_spans(const TextPiece& piece, const std::vector<TextSpan>& spans,
                std::vector<TextPiece>& pieces) {
   for (const TextSpan& span : spans) {
@@ -158,6 +181,9 @@ void add_pieces(const PreTokenizerStep& step, const TextPiece& piece,
       break;
     case PreTokenizerStep::Kind::metaspace:
       add_metaspace(step, piece, storage, pieces);
+      break;
+    case PreTokenizerStep::Kind::bert:
+      add_spans(piece, bert_words(piece.text), pieces);
       break;
   }
 }

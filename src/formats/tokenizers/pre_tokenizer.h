@@ -52,6 +52,7 @@ struct PreTokenizerStep {
     digits,     // separates numbers from other text
     prefix,     // adds a blank before text that begins with none
     metaspace,  // replaces blanks by a mark
+    bert,       // cuts at blanks, which are dropped, and around punctuation
   };
   Kind kind = Kind::split;
   SplitPattern pattern = {};

@@ -46,6 +46,7 @@ void AblationWalk::run(std::vector<AblationExperiment>& experiments, const Obser
   for (std::vector<double>* values : measured) {
     add_across(processes_, *values);
   }
+  require(tokens() > 0, "the text has no token to predict");
 }
 
 Index AblationWalk::tokens() const {

@@ -28,7 +28,8 @@ class AblationWalk {
       : model_(model),
         processes_(options.processes == nullptr ? alone() : *options.processes),
         bootstrap_(options.bootstrap),
-        batches_(data, {.batch_size = options.batch_size, .block_size = model.block_size()}) {}
+        batches_(data, {.batch_size = options.batch_size, .block_size = model.block_size()},
+                 options.masking) {}
 
   struct Observer {
     // Called before the experiments of a batch, to prepare replacement values.

@@ -8,6 +8,7 @@
 #include "headlight/base/error.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/elementwise.h"
+#include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 
@@ -34,6 +35,12 @@ void check_task(const PatchingTask& task, const LanguageModel& model) {
                 task.corrupt.size());
   check_answer(task.answer, model, "answer", task.clean.size());
   check_answer(task.wrong, model, "wrong", task.clean.size());
+  const auto length = static_cast<Index>(task.clean.size());
+  require_value(!task.mask || (*task.mask >= 0 && *task.mask < length), "mask", "expected 0 to ",
+                length - 1, ", got ", task.mask.value_or(0));
+  require_value(!task.mask || (task.answer.size() == 1 && task.wrong.size() == 1), "answer",
+                "expected single tokens for a masked token, got ", task.answer.size(), " and ",
+                task.wrong.size());
   const auto [answer, wrong] =
       std::mismatch(task.answer.begin(), task.answer.end(), task.wrong.begin(), task.wrong.end());
   require_value(task.answer != task.wrong, "wrong", "expected a token other than the answer, got ",
@@ -66,6 +73,7 @@ AnswerContrast::AnswerContrast(const LanguageModel& model, const PatchingTask& t
     : answers_{&task.answer, &task.wrong},
       several_(task.answer.size() > 1 || task.wrong.size() > 1),
       length_(std::ssize(task.clean)),
+      answered_at_(task.answered_at()),
       starts_{0} {
   check_task(task, model);
   for (std::size_t i = 0; i < (several_ ? 2 : 1); ++i) {
@@ -152,7 +160,7 @@ double AnswerContrast::of(const ForwardReplay& replay, const Tensor& ends) const
     const std::vector<double> losses = replay.losses_of(ends);
     return losses[1] - losses[0];
   }
-  const std::vector<double> logits = replay.logits_of(ends, rows() - 1).to_vector();
+  const std::vector<double> logits = replay.logits_of(ends, answered_at_).to_vector();
   return logits[static_cast<std::size_t>(answers_[0]->front())] -
          logits[static_cast<std::size_t>(answers_[1]->front())];
 }
@@ -161,7 +169,18 @@ Tensor AnswerContrast::logit_difference(const Gpt& model, const Tensor& hidden,
                                         const Batch& batch) const {
   const auto row = [&](std::int32_t id) { return slice(model.head_weight(), 0, id, id + 1); };
   const Tensor answers = row(answers_[0]->front()) - row(answers_[1]->front());  // [1, C]
-  return reshape(linear(last_rows(hidden, batch), answers), {batch.sequence_count()});
+  if (!model.head_bias().defined()) {
+    return reshape(linear(last_rows(hidden, batch), answers), {batch.sequence_count()});
+  }
+  const auto bias = [&](std::int32_t id) { return slice(model.head_bias(), 0, id, id + 1); };
+  std::vector<std::int32_t> rows;
+  for (Index b = 0; b < batch.sequence_count(); ++b) {
+    rows.push_back(
+        static_cast<std::int32_t>(batch.offsets[static_cast<std::size_t>(b)] + answered_at_));
+  }
+  const Tensor read = embedding(hidden, Tensor::from(rows, {std::ssize(rows)}));
+  return reshape(linear(read, answers, bias(answers_[0]->front()) - bias(answers_[1]->front())),
+                 {batch.sequence_count()});
 }
 
 Tensor AnswerContrast::answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const {

@@ -46,6 +46,7 @@ class AnswerContrast {
   const std::vector<std::int32_t>* answers_[2];  // the answer and the wrong answer
   bool several_;                                 // whether an answer has several tokens
   Index length_;                                 // T, tokens of the text
+  Index answered_at_;                            // position that predicts single-token answers
   std::vector<Index> starts_;
 };
 

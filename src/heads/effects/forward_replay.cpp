@@ -7,6 +7,7 @@
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/token_distribution.h"
 #include "headlight/ops/cross_entropy.h"
+#include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
 #include "heads/point_values.h"
@@ -24,6 +25,31 @@ std::vector<double> losses_of_rows(const Tensor& logits, const Tensor& targets) 
     if (target != kIgnoreTarget) {
       const TokenDistribution expected({rows.data<float>() + row * vocabulary, vocabulary});
       losses[row] = -expected.log_probability(target);
+    }
+  }
+  return losses;
+}
+
+// losses_of_rows() from hidden states [N, C] of a Gpt whose head has a bias. Only rows with a
+// target become logits: all of them may exceed memory.
+std::vector<double> losses_with_bias(const Gpt& model, const Tensor& hidden,
+                                     const Tensor& targets) {
+  std::vector<std::int32_t> rows;
+  std::vector<std::int32_t> wanted;
+  for (Index row = 0; row < targets.numel(); ++row) {
+    if (const std::int32_t target = targets.data<std::int32_t>()[row]; target != kIgnoreTarget) {
+      rows.push_back(static_cast<std::int32_t>(row));
+      wanted.push_back(target);
+    }
+  }
+  std::vector<double> losses(static_cast<std::size_t>(targets.numel()));
+  if (!rows.empty()) {
+    const Shape count{std::ssize(rows)};
+    const Tensor logits = linear(embedding(hidden, Tensor::from(rows, count)), model.head_weight(),
+                                 model.head_bias());
+    const std::vector<double> some = losses_of_rows(logits, Tensor::from(wanted, count));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      losses[static_cast<std::size_t>(rows[i])] = some[i];
     }
   }
   return losses;
@@ -68,15 +94,17 @@ Tensor ForwardReplay::ends(Index layer, ForwardHook& hook) const {
 Tensor ForwardReplay::logits_of(const Tensor& ends, Index place) const {
   const NoGrad no_grad;
   const Tensor row = slice(ends, 0, place, place + 1);
-  return gpt_ == nullptr ? row : linear(row, gpt_->head_weight());
+  return gpt_ == nullptr ? row : linear(row, gpt_->head_weight(), gpt_->head_bias());
 }
 
 std::vector<double> ForwardReplay::losses_of(const Tensor& ends) const {
   const std::vector<double> rows =
       gpt_ == nullptr ? losses_of_rows(ends, batch_.targets)
-                      : linear_cross_entropy_rows(ends, gpt_->head_weight(), batch_.targets,
-                                                  {.ignore_index = kIgnoreTarget})
-                            .to_vector();
+      : gpt_->head_bias().defined()
+          ? losses_with_bias(*gpt_, ends, batch_.targets)
+          : linear_cross_entropy_rows(ends, gpt_->head_weight(), batch_.targets,
+                                      {.ignore_index = kIgnoreTarget})
+                .to_vector();
   std::vector<double> sums;
   for (std::size_t b = 0; b + 1 < batch_.offsets.size(); ++b) {
     sums.push_back(std::accumulate(rows.begin() + batch_.offsets[b],

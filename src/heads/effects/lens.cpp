@@ -29,6 +29,9 @@ void check_point(const GptConfig& config, Point point) {
   }
   require_value(point != Point::mlp_out || config.mlp, "point",
                 "cannot be mlp_out: the layers of this model have no MLP");
+  require_value(!is_part(point) || !config.masked_head, "point",
+                "expected resid_pre, resid_mid or resid_post: the head for masked tokens is not "
+                "linear, so contributions to the stream have no logits of their own");
   require_value(point != Point::resid_mid || !config.parallel_residual, "point",
                 "cannot be resid_mid: attention and MLP of this model's layers read the "
                 "same stream, and there is no point between them");
@@ -43,7 +46,7 @@ std::pair<Index, Index> bounds_of(const char* name, const NumberRange& range, In
 }
 
 std::vector<Source> sources_of(const GptConfig& config, const LensView& view) {
-  require(config.norm == NormPosition::pre,
+  require(config.norm == NormPosition::pre || config.masked_head,
           "the lens needs a model with norm = pre: models with other norms have no final norm to "
           "read the layers with");
   check_point(config, view.point);
@@ -193,7 +196,7 @@ class LensPass {
   Tensor normalized(const Place& point, Index begin, Index end) const {
     const Tensor stream = slice(streams_.values.at({point.point, point.layer}), 0, begin, end);
     if (!in_parts_) {
-      return model_.final_norm()->forward(stream);
+      return model_.finished(stream);
     }
     const Tensor whole = slice(final_stream_, 0, begin, end);
     return FrozenNorm(model_, Part::final_norm, kNoLayer, whole).of(stream);
@@ -234,8 +237,9 @@ LensResult empty_result(const LensTask& task, const std::vector<Source>& sources
     const auto place = static_cast<std::size_t>(position);
     result.positions.push_back(position);
     result.tokens.push_back(task.text[place]);
-    result.targets.push_back(position + 1 < length ? task.text[place + 1]
-                                                   : task.target.value_or(kIgnoreTarget));
+    const bool is_open = task.mask ? task.text[place] == *task.mask : position + 1 == length;
+    result.targets.push_back(is_open ? task.target.value_or(kIgnoreTarget)
+                                     : task.text[place + (task.mask ? 0 : 1)]);
   }
   for (const Source& source : sources) {
     result.rows.push_back({source.place, {}});
@@ -299,8 +303,10 @@ LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
   const NoGrad no_grad;
   const std::vector<Source> sources = sources_of(model.config(), options.view);
   const SequentialBatches batches(
-      data, {.batch_size = sequences_at_once(model, sources.size(), options.batch_size),
-             .block_size = model.block_size()});
+      data,
+      {.batch_size = sequences_at_once(model, sources.size(), options.batch_size),
+       .block_size = model.block_size()},
+      options.masking);
   const Index count =
       options.max_batches > 0 ? std::min(options.max_batches, batches.count()) : batches.count();
   LensMeansResult result;
@@ -314,6 +320,7 @@ LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
     });
     result.tokens += batch.target_count;
   }
+  require(result.tokens > 0, "the text has no token to predict");
   for (LensMeans& means : result.rows) {
     const auto tokens = static_cast<double>(result.tokens);
     for (double* sum : {&means.loss, &means.accuracy, &means.entropy, &means.divergence}) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/ops/layout.h"
 #include "heads/effects/answer_contrast.h"
 #include "heads/effects/forward_replay.h"
 #include "heads/effects/replace_heads.h"
@@ -13,9 +14,8 @@ PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task)
   const AnswerContrast contrast(model, task);
   const ForwardReplay clean(model, contrast.batch(task.clean));
   const ForwardReplay corrupt(model, contrast.batch(task.corrupt));
-  const Index last = std::ssize(task.clean) - 1;
   const auto next_of = [&](const ForwardReplay& replay) {
-    return likeliest_token(replay.logits_of(replay.ends(), last).to_vector());
+    return likeliest_token(replay.logits_of(replay.ends(), task.answered_at()).to_vector());
   };
   PatchingResult result{.clean_difference = contrast.of(clean, clean.ends()),
                         .corrupt_difference = contrast.of(corrupt, corrupt.ends()),
@@ -71,10 +71,14 @@ std::string patching_caution(const PatchingResult& result, const std::string& an
          ", so the shares (marked ?) have no meaning";
 }
 
-std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text) {
+std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text,
+                            std::optional<Index> mask) {
   require_value(!text.empty(), "text", "expected at least one token");
   const NoGrad no_grad;
-  return likeliest_token(model.next_logits(make_batch({text})).to_vector()).id;
+  const Batch batch = make_batch({text});
+  const Tensor logits =
+      mask ? slice(model.logits(batch), 0, *mask, *mask + 1) : model.next_logits(batch);
+  return likeliest_token(logits.to_vector()).id;
 }
 
 }  // namespace headlight

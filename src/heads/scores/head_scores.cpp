@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "base/transformed.h"
 #include "heads/layer_maps.h"
 #include "heads/scores/detector.h"
 #include "heads/scores/repeated_tokens.h"
@@ -15,26 +17,33 @@ namespace {
 
 // A sequence and the bootstrap group of its sums.
 struct MeasuredSequence {
-  SequenceFacts facts;
+  std::vector<std::int32_t> tokens;
+  SequenceFacts facts;  // of the tokens, or of their cells
   std::size_t group = 0;
 };
 
 // Sums of the scores of one head, [scores] of [groups]; empty for scores of other sources.
 using GroupSums = std::vector<std::vector<DocumentSum>>;
 
-GroupSums empty_sums(ScoreSource source, std::size_t groups) {
+using Definitions = std::vector<ScoreDefinition>;
+
+GroupSums empty_sums(const Definitions& definitions, ScoreSource source, std::size_t groups) {
   GroupSums sums;
-  for (const ScoreDefinition& definition : score_definitions()) {
+  for (const ScoreDefinition& definition : definitions) {
     const bool wanted = definition.measure != nullptr && definition.source == source;
     sums.emplace_back(wanted ? groups : 0);
   }
   return sums;
 }
 
-void add_scores(const HeadMap& map, std::size_t group, GroupSums& sums) {
+void add_scores(const Definitions& definitions, const HeadMap& map, std::size_t group,
+                GroupSums& sums) {
   for (std::size_t score = 0; score < sums.size(); ++score) {
     if (!sums[score].empty()) {
-      const DocumentSum sum = score_definitions()[score].measure(map);
+      if (definitions[score].needs_causal && !map.facts().causal) {
+        continue;
+      }
+      const DocumentSum sum = definitions[score].measure(map);
       sums[score][group].sum += sum.sum;
       sums[score][group].weight += sum.weight;
     }
@@ -73,15 +82,16 @@ class ScoreSums {
     Index longest = 0;  // tokens of a sequence
   };
 
-  ScoreSums(HeadLayout layout, const HeadSet& heads, const HeadScoreOptions& scoring,
-            const Options& options)
+  ScoreSums(HeadLayout layout, const HeadSet& heads, const Definitions& definitions,
+            const HeadScoreOptions& scoring, const Options& options)
       : layout_(std::move(layout)),
         heads_(heads),
+        definitions_(definitions),
         scoring_(scoring),
         options_(options),
         sums_(heads.size()) {
     for (HeadSums& head : sums_) {
-      head.scores = empty_sums(options.source, options.groups);
+      head.scores = empty_sums(definitions, options.source, options.groups);
       head.offsets.resize(static_cast<std::size_t>(options.longest));
     }
   }
@@ -97,9 +107,11 @@ class ScoreSums {
       }
       const Index place = place_of(heads_[head], layout_);
       for (std::size_t i = 0; i < batch.size(); ++i) {
-        const Index length = batch[i].facts.length();
-        const HeadMap map(weights[i].data<float>() + place * length * length, batch[i].facts);
-        add_map(map, batch[i].group, sums_[head]);
+        const Index length = weights[i].size(1);
+        Tensor own =
+            weights[i].strided_view({1, length, length}, {0, length, 1}, place * length * length);
+        own = batch[i].facts.merged ? merged_weights(own, batch[i].facts.cells) : own;
+        add_map(HeadMap(own.data<float>(), batch[i].facts), batch[i].group, sums_[head]);
       }
     });
   }
@@ -121,8 +133,8 @@ class ScoreSums {
 
  private:
   void add_map(const HeadMap& map, std::size_t group, HeadSums& head) const {
-    add_scores(map, group, head.scores);
-    if (options_.source != ScoreSource::text || map.length() < 2) {
+    add_scores(definitions_, map, group, head.scores);
+    if (options_.source != ScoreSource::text || map.length() < 2 || !map.facts().causal) {
       return;
     }
     for (Index query = 1; query < map.length(); ++query) {
@@ -137,6 +149,7 @@ class ScoreSums {
 
   HeadLayout layout_;
   const HeadSet& heads_;
+  const Definitions& definitions_;
   const HeadScoreOptions& scoring_;
   Options options_;
   std::vector<HeadSums> sums_;  // [heads]
@@ -149,12 +162,12 @@ constexpr std::size_t kMaxGroups = 1024;  // groups of documents in the bootstra
 // Pairs entirely inside a piece, with positions relative to it.
 SequencePairs pairs_within(const SequencePairs& pairs, const SequencePiece& piece) {
   SequencePairs result;
-  for (std::size_t kind = 0; kind < kPairKinds; ++kind) {
-    for (const TokenPair& pair : pairs.kinds[kind]) {
+  for (const auto& [relation, all] : pairs) {
+    for (const TokenPair& pair : all) {
       if (pair.earlier_begin >= piece.begin && pair.later_end <= piece.begin + piece.length) {
-        result.kinds[kind].push_back(
-            {pair.earlier_begin - piece.begin, pair.earlier_end - piece.begin,
-             pair.later_begin - piece.begin, pair.later_end - piece.begin});
+        result[relation].push_back({pair.earlier_begin - piece.begin,
+                                    pair.earlier_end - piece.begin, pair.later_begin - piece.begin,
+                                    pair.later_end - piece.begin});
       }
     }
   }
@@ -164,15 +177,18 @@ SequencePairs pairs_within(const SequencePairs& pairs, const SequencePiece& piec
 // Scores of a head with uniform attention over all visible tokens.
 class EvenScores {
  public:
+  explicit EvenScores(const Definitions& definitions)
+      : definitions_(definitions), sums_(empty_sums(definitions, ScoreSource::text, 1)) {}
+
   void add(const SequenceFacts& facts) {
     const auto length = static_cast<std::size_t>(facts.length());
     std::vector<float> weights(length * length);
     for (std::size_t query = 0; query < length; ++query) {
       const auto row = weights.begin() + static_cast<std::ptrdiff_t>(query * length);
-      std::fill(row, row + static_cast<std::ptrdiff_t>(query) + 1,
-                1.0F / static_cast<float>(query + 1));
+      const std::size_t keys = facts.causal ? query + 1 : length;
+      std::fill(row, row + static_cast<std::ptrdiff_t>(keys), 1.0F / static_cast<float>(keys));
     }
-    add_scores(HeadMap(weights.data(), facts), 0, sums_);
+    add_scores(definitions_, HeadMap(weights.data(), facts), 0, sums_);
   }
 
   void keep(ScoredHead& head) const {
@@ -184,7 +200,8 @@ class EvenScores {
   }
 
  private:
-  GroupSums sums_ = empty_sums(ScoreSource::text, 1);
+  const Definitions& definitions_;
+  GroupSums sums_;
 };
 
 class HeadScoring {
@@ -196,7 +213,9 @@ class HeadScoring {
         options_(options),
         processes_(options.processes == nullptr ? alone() : *options.processes),
         layout_(heads_of(model)),
+        causal_(is_causal(model)),
         heads_(options.heads.or_all(layout_)),
+        definitions_(definitions_with(options.annotations)),
         pieces_(cut_sequences(sequences, model.block_size(), options.max_tokens)) {
     for (const SequencePiece& piece : pieces_) {
       tokens_ += piece.length;
@@ -205,15 +224,21 @@ class HeadScoring {
   }
 
   HeadScores run() {
-    HeadScores result{{}, static_cast<Index>(pieces_.size()), tokens_};
+    HeadScores result{.heads = {},
+                      .list = transformed(definitions_, &ScoreDefinition::info),
+                      .sequences = static_cast<Index>(pieces_.size()),
+                      .tokens = tokens_};
     for (const HeadId& head : heads_) {
       result.heads.emplace_back().head = head;
-      result.heads.back().scores.resize(score_list().size());
+      result.heads.back().scores.resize(definitions_.size());
     }
     measure_text(result);
-    measure_repeats(result);
+    result.causal = causal_;
+    if (causal_) {
+      measure_repeats(result);
+    }
     const auto* gpt = dynamic_cast<const Gpt*>(&model_);
-    if (gpt != nullptr && options_.weight_scores) {
+    if (gpt != nullptr && causal_ && options_.weight_scores) {
       measure_weights(*gpt, result);
     }
     for (ScoredHead& head : result.heads) {
@@ -233,14 +258,17 @@ class HeadScoring {
       longest = std::max(longest, piece.length);
     }
     ScoreSums sums(
-        layout_, heads_, options_,
+        layout_, heads_, definitions_, options_,
         {.source = ScoreSource::text, .groups = std::min(units, kMaxGroups), .longest = longest});
-    EvenScores even;
+    EvenScores even(definitions_);
     const auto end_of = [&](std::size_t begin) { return batch_end(begin); };
     measure(sums, pieces_.size(), end_of, result, [&](std::size_t i) {
       const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
-      MeasuredSequence sequence{facts_of(pieces_[i]), unit % kMaxGroups};
+      const auto begin = sequences_[pieces_[i].sequence].begin() + pieces_[i].begin;
+      MeasuredSequence sequence{{begin, begin + pieces_[i].length}, {}, unit % kMaxGroups};
+      sequence.facts = facts_of(sequence.tokens, pieces_[i]);
       even.add(sequence.facts);
+      lengths_.push_back(sequence.facts.length());
       return sequence;
     });
     keep_offsets(sums, result);
@@ -261,8 +289,8 @@ class HeadScoring {
       Sequences tokens;
       for (; begin < end; ++begin) {
         batch.push_back(sequence_at(begin));
-        tokens.push_back(batch.back().facts.tokens);
-        done_ += batch.back().facts.length();
+        tokens.push_back(batch.back().tokens);
+        done_ += std::ssize(tokens.back());
       }
       if (number % processes_.count() == processes_.rank()) {
         visit_layer_maps(model_, tokens, [&](Index layer, const std::vector<Tensor>& weights) {
@@ -295,12 +323,23 @@ class HeadScoring {
     return end;
   }
 
-  SequenceFacts facts_of(const SequencePiece& piece) const {
-    const auto begin = sequences_[piece.sequence].begin() + piece.begin;
-    SequenceFacts facts = sequence_facts({begin, begin + piece.length});
+  SequenceFacts facts_of(const std::vector<std::int32_t>& tokens,
+                         const SequencePiece& piece) const {
+    SequencePairs pairs;
     if (!options_.annotations.empty()) {
-      facts.pairs = pairs_within(options_.annotations[piece.sequence], piece);
+      pairs = pairs_within(options_.annotations[piece.sequence], piece);
     }
+    std::vector<TokenCell> cells;
+    if (options_.tokenizer != nullptr) {
+      cells = token_cells(*options_.tokenizer, tokens, options_.unit);
+    }
+    const bool merges = options_.unit != TextUnit::token;
+    SequenceFacts facts = merges ? cell_facts(std::move(cells), pairs) : sequence_facts(tokens);
+    if (!merges) {
+      facts.pairs = std::move(pairs);
+      facts.cells = std::move(cells);
+    }
+    facts.causal = causal_;
     return facts;
   }
 
@@ -316,7 +355,7 @@ class HeadScoring {
     if (repeats.sequences == 0 || length < 1) {
       return;
     }
-    ScoreSums sums(layout_, heads_, options_,
+    ScoreSums sums(layout_, heads_, definitions_, options_,
                    {.source = ScoreSource::repeats,
                     .groups = static_cast<std::size_t>(repeats.sequences),
                     .longest = repeat_tokens(repeats, model_.block_size())});
@@ -327,9 +366,9 @@ class HeadScoring {
     measure(sums, count, end_of, result, [&](std::size_t i) {
       RepeatedTokens sequence =
           repeated_tokens(repeats, model_.vocab_size(), length, static_cast<Index>(i));
-      SequenceFacts facts = sequence_facts(std::move(sequence.tokens));
+      SequenceFacts facts = sequence_facts(sequence.tokens);
       facts.repeat_begin = sequence.repeat_begin;
-      return MeasuredSequence{std::move(facts), i};
+      return MeasuredSequence{std::move(sequence.tokens), std::move(facts), i};
     });
   }
 
@@ -339,7 +378,7 @@ class HeadScoring {
     std::vector<ScoreValue*> values;
     const bool resampled = options_.bootstrap.resamples > 0;
     for (std::size_t head = 0; head < heads_.size(); ++head) {
-      for (std::size_t score = 0; score < score_list().size(); ++score) {
+      for (std::size_t score = 0; score < definitions_.size(); ++score) {
         double count = 0;
         Index groups = 0;  // that have a query
         for (const DocumentSum& group : sums.of(head).scores[score]) {
@@ -367,10 +406,10 @@ class HeadScoring {
   void keep_offsets(const ScoreSums& sums, HeadScores& result) const {
     const std::size_t offsets = sums.of(0).offsets.size();
     std::vector<double> queries(offsets);  // queries that have a token at each offset
-    for (const SequencePiece& piece : pieces_) {
-      for (Index offset = 0; offset < piece.length; ++offset) {
+    for (const Index length : lengths_) {
+      for (Index offset = 0; offset < length; ++offset) {
         queries[static_cast<std::size_t>(offset)] +=
-            static_cast<double>(piece.length - std::max<Index>(offset, 1));
+            static_cast<double>(length - std::max<Index>(offset, 1));
       }
     }
     for (std::size_t i = 0; i < heads_.size(); ++i) {
@@ -384,10 +423,14 @@ class HeadScoring {
           std::max_element(own.offsets.begin(), own.offsets.end()) - own.offsets.begin();
       const auto best = static_cast<std::size_t>(head.best_offset);
       const double share = head.offset_share[best];
-      head.scores[score_index("offset_share")] = {{share, share, share}, queries[best], false};
+      head.scores[score_index("offset_share")] = {
+          {share, share, share}, causal_ ? queries[best] : 0, false};
       DetectorNumbers detector = own.detector;
       for (double& number : detector) {
         number *= own.detected > 0 ? 1 / own.detected : 0;
+      }
+      if (!causal_) {
+        detector.fill(std::numeric_limits<double>::quiet_NaN());
       }
       head.mul = {detector[0], detector[1], detector[2]};
       head.abs = {detector[3], detector[4], detector[5]};
@@ -420,8 +463,11 @@ class HeadScoring {
   const HeadScoreOptions& options_;
   Processes& processes_;
   HeadLayout layout_;
+  bool causal_;
   HeadSet heads_;
+  Definitions definitions_;
   std::vector<SequencePiece> pieces_;
+  std::vector<Index> lengths_;  // positions of each piece measured so far
   Index tokens_ = 0;
   Index done_ = 0;  // tokens measured so far, including repeated sequences
 };
@@ -441,6 +487,8 @@ HeadScores score_heads(const LanguageModel& model,
   require(options.annotations.empty() || options.annotations.size() == sequences.size(),
           "[score_heads] expected annotations of ", sequences.size(), " sequences, got ",
           options.annotations.size());
+  require(options.unit == TextUnit::token || options.tokenizer != nullptr, "[score_heads] unit ",
+          name_of(options.unit), " needs a tokenizer");
   return HeadScoring(model, sequences, options).run();
 }
 

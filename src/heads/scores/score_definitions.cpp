@@ -1,8 +1,11 @@
 #include "heads/scores/score_definitions.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
 
+#include "base/transformed.h"
 #include "headlight/base/nearest_name.h"
 
 namespace headlight {
@@ -59,29 +62,53 @@ DocumentSum induction(const HeadMap& map) {
   return after_earlier_equals(map, map.facts().repeat_begin, 1);
 }
 
+using Measure = std::function<DocumentSum(const HeadMap& map)>;
+
 // Weight from the later span of a pair on the earlier one.
-template <PairKind kKind>
-DocumentSum back_to(const HeadMap& map) {
-  DocumentSum result;
-  for (const TokenPair& pair : map.facts().pairs.of(kKind)) {
-    for (Index query = pair.later_begin; query < pair.later_end; ++query) {
-      result.sum += map.span_weight(query, pair.earlier_begin, pair.earlier_end);
-      result.weight += 1;
+Measure back_to(std::string relation) {
+  return [relation = std::move(relation)](const HeadMap& map) {
+    DocumentSum result;
+    for (const TokenPair& pair : pairs_of(map.facts().pairs, relation)) {
+      for (Index query = pair.later_begin; query < pair.later_end; ++query) {
+        result.sum += map.span_weight(query, pair.earlier_begin, pair.earlier_end);
+        result.weight += 1;
+      }
     }
-  }
-  return result;
+    return result;
+  };
 }
 
 // Weight from the token before the later span, which predicts it, on the earlier span.
-template <PairKind kKind>
-DocumentSum ahead_to(const HeadMap& map) {
-  DocumentSum result;
-  for (const TokenPair& pair : map.facts().pairs.of(kKind)) {
-    const Index query = pair.later_begin - 1;
-    if (query + 1 >= pair.earlier_end) {
-      result.sum += map.span_weight(query, pair.earlier_begin, pair.earlier_end);
-      result.weight += 1;
+Measure ahead_to(std::string relation) {
+  return [relation = std::move(relation)](const HeadMap& map) {
+    DocumentSum result;
+    for (const TokenPair& pair : pairs_of(map.facts().pairs, relation)) {
+      const Index query = pair.later_begin - 1;
+      if (query + 1 >= pair.earlier_end) {
+        result.sum += map.span_weight(query, pair.earlier_begin, pair.earlier_end);
+        result.weight += 1;
+      }
     }
+    return result;
+  };
+}
+
+// Weight on all cells of a class, for queries from the second on that see one.
+template <bool TokenCell::*kClass>
+DocumentSum on_class(const HeadMap& map) {
+  const std::vector<TokenCell>& cells = map.facts().cells;
+  std::vector<Index> places;
+  for (std::size_t place = 0; place < cells.size(); ++place) {
+    if (cells[place].*kClass) {
+      places.push_back(static_cast<Index>(place));
+    }
+  }
+  DocumentSum result;
+  for (Index query = 1; query < map.length() && !places.empty(); ++query) {
+    for (const Index key : places) {
+      result.sum += key < map.keys(query) ? map.weight(query, key) : 0;
+    }
+    result.weight += places.front() < map.keys(query) ? 1 : 0;
   }
   return result;
 }
@@ -89,7 +116,7 @@ DocumentSum ahead_to(const HeadMap& map) {
 // Weight from the token before a later mention of a name on every mention of any repeated name. A
 // head that collects candidate names need not predict the right one yet.
 DocumentSum names_ahead(const HeadMap& map) {
-  const std::vector<TokenPair>& pairs = map.facts().pairs.of(PairKind::name);
+  const std::vector<TokenPair>& pairs = pairs_of(map.facts().pairs, "name");
   std::vector<bool> is_name(static_cast<std::size_t>(map.length()));
   for (const TokenPair& pair : pairs) {
     std::fill(is_name.begin() + pair.earlier_begin, is_name.begin() + pair.earlier_end, true);
@@ -112,7 +139,7 @@ DocumentSum names_ahead(const HeadMap& map) {
 // Weight from each token of a repetition on the token that followed the first time.
 DocumentSum phrase(const HeadMap& map) {
   DocumentSum result;
-  for (const TokenPair& pair : map.facts().pairs.of(PairKind::phrase)) {
+  for (const TokenPair& pair : pairs_of(map.facts().pairs, "phrase")) {
     const Index length =
         std::min(pair.earlier_end - pair.earlier_begin, pair.later_end - pair.later_begin);
     for (Index place = 0; place + 1 < length; ++place) {
@@ -125,7 +152,7 @@ DocumentSum phrase(const HeadMap& map) {
 
 DocumentSum spread(const HeadMap& map) {
   return over_queries(map, 1, [&](Index query) {
-    return map.sums(query).entropy / std::log(static_cast<double>(query + 1));
+    return map.sums(query).entropy / std::log(static_cast<double>(map.keys(query)));
   });
 }
 
@@ -137,26 +164,40 @@ DocumentSum near(const HeadMap& map) {
 
 DocumentSum sparsity(const HeadMap& map) {
   return over_queries(map, 1, [&](Index query) {
-    return static_cast<double>(map.sums(query).below) / static_cast<double>(query + 1);
+    return static_cast<double>(map.sums(query).below) / static_cast<double>(map.keys(query));
   });
 }
 
-ScoreDefinition make_score(std::string_view group, std::string_view name, std::string_view title,
-                           std::string_view korean_title, bool usual, std::string_view meaning,
-                           DocumentSum (*measure)(const HeadMap& map),
-                           ScoreSource source = ScoreSource::text, double low = 0,
-                           double high = 1) {
-  return {{name, title, group, meaning, low, high, usual, korean_title}, source, measure};
+// Returns whether score_definitions() measures a relation.
+bool is_relation(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kKnown{"quote", "bracket", "agreement", "name",
+                                                   "phrase"};
+  return std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end();
 }
 
-}  // namespace
+ScoreDefinition make_score(std::string_view group, std::string name, std::string title,
+                           std::string korean_title, bool usual, std::string meaning,
+                           Measure measure, ScoreSource source = ScoreSource::text, double low = 0,
+                           double high = 1) {
+  return {{std::move(name), std::move(title), group, std::move(meaning), low, high, usual,
+           std::move(korean_title)},
+          source,
+          std::move(measure)};
+}
 
-const std::vector<ScoreDefinition>& score_definitions() {
+// Scores that also have a meaning if queries see later keys.
+constexpr std::array<std::string_view, 17> kOfBothSides{
+    "previous_token", "second_previous", "first_token", "same_token", "duplicate_token",
+    "quote",          "bracket",         "agreement",   "name",       "entropy",
+    "spread",         "mean_distance",   "confidence",  "sparsity",   "special_token",
+    "separator",      "punctuation"};
+
+std::vector<ScoreDefinition> make_definitions() {
   constexpr std::string_view kPositional = "positional";
   constexpr std::string_view kContent = "content";
   constexpr std::string_view kStructure = "structure";
   constexpr std::string_view kShape = "shape";
-  static const std::vector<ScoreDefinition> kDefinitions{
+  std::vector<ScoreDefinition> definitions{
       make_score(kPositional, "previous_token", "prev", "앞", true, "weight on the token before",
                  at_offset<1>),
       make_score(kPositional, "second_previous", "prev2", "앞2", false,
@@ -182,23 +223,30 @@ const std::vector<ScoreDefinition>& score_definitions() {
       make_score(kContent, "k_composition", "k-comp", "K합성", false,
                  "largest K-composition with a head of an earlier layer (Elhage et al. 2021)",
                  nullptr, ScoreSource::weights),
+      make_score(kContent, "special_token", "special", "특수", true,
+                 "weight on special tokens such as <|endoftext|>",
+                 on_class<&TokenCell::is_special>),
+      make_score(kContent, "separator", "sep", "구분", true,
+                 "weight on white space alone, and on special tokens that end an earlier text",
+                 on_class<&TokenCell::is_separator>),
+      make_score(kContent, "punctuation", "punct", "구두점", true,
+                 "weight on tokens of punctuation only", on_class<&TokenCell::is_punctuation>),
       make_score(kStructure, "quote", "quote", "따옴", true, "a closing quote to its opening quote",
-                 back_to<PairKind::quote>),
+                 back_to("quote")),
       make_score(kStructure, "quote_ahead", "quote>", "따옴>", false,
-                 "the token before a closing quote to the opening one", ahead_to<PairKind::quote>),
+                 "the token before a closing quote to the opening one", ahead_to("quote")),
       make_score(kStructure, "bracket", "brack", "괄호", true,
-                 "a closing bracket to its opening bracket", back_to<PairKind::bracket>),
+                 "a closing bracket to its opening bracket", back_to("bracket")),
       make_score(kStructure, "bracket_ahead", "brack>", "괄호>", false,
-                 "the token before a closing bracket to the opening one",
-                 ahead_to<PairKind::bracket>),
+                 "the token before a closing bracket to the opening one", ahead_to("bracket")),
       make_score(kStructure, "agreement", "agree", "일치", true,
-                 "a verb to the subject that it agrees with", back_to<PairKind::agreement>),
+                 "a verb to the subject that it agrees with", back_to("agreement")),
       make_score(kStructure, "agreement_ahead", "agree>", "일치>", false,
-                 "the token before a verb to its subject", ahead_to<PairKind::agreement>),
+                 "the token before a verb to its subject", ahead_to("agreement")),
       make_score(kStructure, "name", "name", "이름", true, "a name to its last mention",
-                 back_to<PairKind::name>),
+                 back_to("name")),
       make_score(kStructure, "name_ahead", "name>", "이름>", false,
-                 "the token before a name to its last mention", ahead_to<PairKind::name>),
+                 "the token before a name to its last mention", ahead_to("name")),
       make_score(kStructure, "names_ahead", "names>", "이름들>", false,
                  "the token before a name to the names mentioned so far", names_ahead),
       make_score(kStructure, "phrase", "phrase", "구절", true,
@@ -218,18 +266,55 @@ const std::vector<ScoreDefinition>& score_definitions() {
                  over_rows<&kernels::WeightRowSums::largest>),
       make_score(kShape, "sparsity", "sparse", "희소", false,
                  "share of visible tokens with less than a tenth of a uniform weight", sparsity)};
+  for (ScoreDefinition& definition : definitions) {
+    definition.needs_causal = std::ranges::count(kOfBothSides, definition.info.name) == 0;
+  }
+  return definitions;
+}
+
+}  // namespace
+
+const std::vector<ScoreDefinition>& score_definitions() {
+  static const std::vector<ScoreDefinition> kDefinitions = make_definitions();
   return kDefinitions;
 }
 
-const std::vector<ScoreInfo>& score_list() {
-  static const std::vector<ScoreInfo> kInfos = [] {
-    std::vector<ScoreInfo> infos;
-    for (const ScoreDefinition& definition : score_definitions()) {
-      infos.push_back(definition.info);
+std::vector<ScoreDefinition> definitions_with(const std::vector<SequencePairs>& annotations) {
+  std::vector<ScoreDefinition> definitions = score_definitions();
+  const auto is_free = [&](const std::string& name) {
+    return std::none_of(definitions.begin(), definitions.end(),
+                        [&](const ScoreDefinition& known) { return known.info.name == name; });
+  };
+  std::set<std::string, std::less<>> own;
+  for (const SequencePairs& pairs : annotations) {
+    for (const auto& [relation, spans] : pairs) {
+      if (!is_relation(relation)) {
+        own.insert(relation);
+      }
     }
-    return infos;
-  }();
+  }
+  for (const std::string& name : own) {
+    const std::string ahead = name + "_ahead";
+    require_value(is_free(name) && is_free(ahead), "annotations", "the relation '", name,
+                  "' has the name of a score: rename it");
+    definitions.push_back(make_score("own", name, name, name, true,
+                                     "the later span of '" + name + "' to the earlier one",
+                                     back_to(name)));
+    definitions.back().needs_causal = false;
+    definitions.push_back(make_score(
+        "own", ahead, name + ">", name + ">", false,
+        "the token before the later span of '" + name + "' to the earlier one", ahead_to(name)));
+  }
+  return definitions;
+}
+
+const std::vector<ScoreInfo>& score_list() {
+  static const std::vector<ScoreInfo> kInfos = score_list_with({});
   return kInfos;
+}
+
+std::vector<ScoreInfo> score_list_with(const std::vector<SequencePairs>& annotations) {
+  return transformed(definitions_with(annotations), &ScoreDefinition::info);
 }
 
 std::size_t score_index(std::string_view name) {

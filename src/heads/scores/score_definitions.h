@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "headlight/heads/scores/head_scores.h"
@@ -18,11 +19,14 @@ enum class ScoreSource {
 struct ScoreDefinition {
   ScoreInfo info;
   ScoreSource source = ScoreSource::text;
-  // Sum and number of the queries with this score in a map. nullptr for `offsets` and `weights`.
-  DocumentSum (*measure)(const HeadMap& map) = nullptr;
+  // Sum and number of the queries with this score in a map. Empty for `offsets` and `weights`.
+  std::function<DocumentSum(const HeadMap& map)> measure = {};
+  bool needs_causal = true;  // not measured on maps without a causal mask
 };
 
-// All scores. Add new scores here only.
+// All scores but those of own relations. Add new scores here only.
 const std::vector<ScoreDefinition>& score_definitions();
+// The definitions of score_list_with().
+std::vector<ScoreDefinition> definitions_with(const std::vector<SequencePairs>& annotations);
 
 }  // namespace headlight

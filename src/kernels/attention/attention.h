@@ -7,9 +7,9 @@
 #include "headlight/tensor/shape.h"
 #include "kernels/loops.h"
 
-// Causal multi-head attention over concatenated sequences. Scores exist in tiles only: an online
-// softmax (Milakov and Gimelshein, arXiv 1805.02867) carries the row maximum and sum between blocks
-// of keys. Backward recomputes the scores (Dao et al., arXiv 2205.14135).
+// Multi-head attention over concatenated sequences, causal or not. Scores exist in tiles only: an
+// online softmax (Milakov and Gimelshein, arXiv 1805.02867) carries the row maximum and sum between
+// blocks of keys. Backward recomputes the scores (Dao et al., arXiv 2205.14135).
 namespace headlight::kernels {
 
 // One sequence. Its queries belong to the last query_count keys.
@@ -17,7 +17,8 @@ struct AttentionSequence {
   Index query_begin = 0;  // row of the first query
   Index query_count = 0;  // T
   Index key_begin = 0;    // row of the first key
-  Index key_count = 0;    // S >= T; query t sees keys 0 ... S - T + t, or the last `window` of them
+  Index key_count = 0;  // S >= T; query t sees keys 0 ... S - T + t, or the last `window` of them;
+                        // without a causal mask all S keys
 };
 
 // Head h of row n starts at query + n * query_stride + h * head_width. The query heads of group g
@@ -36,7 +37,8 @@ struct AttentionOperands {
   // empty: groups of heads / key_heads consecutive heads.
   std::span<const Index> key_ends = {};
   Index head_width = 0;
-  Index window = 0;  // maximum number of keys that a query sees, the most recent ones; 0: all
+  Index window = 0;    // maximum number of keys that a query sees, the most recent ones; 0: all
+  bool causal = true;  // false: every query sees all keys; needs window 0
   T scale = 1;
   DropoutRow dropout;  // seed, stream and probability; the kernels set the position
   std::span<const AttentionSequence> sequences;

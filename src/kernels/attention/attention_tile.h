@@ -35,7 +35,9 @@ struct AttentionHead {
     return sequence.query_begin * output_stride() + head * in.head_width;
   }
   // Query t sees keys [hidden(t), visible(t)).
-  Index visible(Index t) const { return sequence.key_count - sequence.query_count + t + 1; }
+  Index visible(Index t) const {
+    return in.causal ? sequence.key_count - sequence.query_count + t + 1 : sequence.key_count;
+  }
   Index hidden(Index t) const {
     return in.window == 0 ? 0 : std::max<Index>(0, visible(t) - in.window);
   }

@@ -1,82 +1,128 @@
 #include "serve/completions/chat_format.h"
 
+#include <algorithm>
 #include <string_view>
 
+#include "base/json.h"
 #include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+#include "text/special_names.h"
 
 namespace headlight::serve {
 namespace {
 
-constexpr std::string_view kTurnBegin = "<|im_start|>";
-constexpr std::string_view kTurnEnd = "<|im_end|>";
+// Noncharacters of Unicode around names of special tokens in contents. Templates keep them, so that
+// the names can be distinguished from those of the template.
+constexpr std::string_view kNameStart = "\uFDD0";
+constexpr std::string_view kNameEnd = "\uFDD1";
 
-// Replaces the escape \n, which some templates contain, with a newline.
-std::string with_line_ends(std::string text) {
-  for (std::size_t at = 0; (at = text.find("\\n", at)) != std::string::npos;) {
-    text.replace(at, 2, "\n");
+std::string with_marked_names(const AddedTokenMatcher& special, const std::string& content) {
+  std::string marked;
+  for (const TextSegment& segment : special.split(content, true)) {
+    marked += segment.id < 0 ? "" : kNameStart;
+    marked += segment.text;
+    marked += segment.id < 0 ? "" : kNameEnd;
   }
-  return text;
+  return marked;
 }
 
-// Returns TEXT of a literal '<|im_start|>system\nTEXT<|im_end|>...' in the template, or "".
-std::string literal_system(const std::string& source) {
-  const std::string opening = std::string(kTurnBegin) + "system\n";
-  for (std::size_t at = 0; (at = source.find(opening, at)) != std::string::npos;) {
-    at += opening.size();
-    const std::size_t end = source.find(kTurnEnd, at);
-    const std::string text = source.substr(at, end == std::string::npos ? 0 : end - at);
-    if (!text.empty() && text.find_first_of("'\"{}") == std::string::npos) {
-      return text;
+std::string without_marks(std::string text) {
+  for (const std::string_view mark : {kNameStart, kNameEnd}) {
+    for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos;) {
+      text.erase(at, mark.size());
     }
   }
-  return "";
+  return text;
 }
 
 }  // namespace
 
 ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
-    : tokenizer_(tokenizer) {
+    : tokenizer_(tokenizer), special_(special_tokens_of(tokenizer)) {
   if (source.empty()) {
     problem_ = "this model has no chat template: use /v1/completions";
     return;
   }
-  const auto begin = tokenizer.special_id(kTurnBegin);
-  const auto end = tokenizer.special_id(kTurnEnd);
-  const std::string text = with_line_ends(source);
-  const bool has_marks =
-      text.find(kTurnBegin) != std::string::npos && text.find(kTurnEnd) != std::string::npos;
-  if (!has_marks || !begin || !end) {
-    problem_ =
-        "the model's chat template is not ChatML, the only one that this server supports: use "
-        "/v1/completions";
-    return;
+  Json names = Json::object();
+  const auto add_name = [&](const char* key, std::optional<std::int32_t> id) {
+    if (id) {
+      names.add(key, tokenizer.special_name(*id));
+    }
+  };
+  add_name("bos_token", tokenizer.begin_token());
+  add_name("eos_token", tokenizer.end_token());
+  add_name("pad_token", tokenizer.padding());
+  variables_ = names.dump();
+  try {
+    template_.emplace(source);
+    end_tokens_ = turn_end();
+  } catch (const Error& error) {
+    problem_ = concat_text("the model's ", error.what(), ": use /v1/completions");
   }
-  usual_system_ = literal_system(text);
-  turn_begin_ = *begin;
-  turn_end_ = *end;
+}
+
+std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
+                                 bool add_generation_prompt) const {
+  const Json list = json_list(messages, [&](const ChatMessage& message) {
+    return Json{{"role", message.role}, {"content", with_marked_names(special_, message.content)}};
+  });
+  return template_->render({.messages = list.dump(),
+                            .variables = variables_,
+                            .add_generation_prompt = add_generation_prompt});
+}
+
+// Finds the special token after the content of an answer.
+std::vector<std::int32_t> ChatFormat::turn_end() const {
+  constexpr std::string_view kAnswer = "ANSWER";
+  std::string text;
+  try {
+    text = rendered({{"user", "Hi"}, {"assistant", std::string(kAnswer)}}, false);
+  } catch (const Error&) {
+    return {};  // a template that refuses this chat may accept others
+  }
+  const std::size_t place = text.rfind(kAnswer);
+  const std::size_t start = place == std::string::npos ? text.size() : place + kAnswer.size();
+  for (const TextSegment& segment : special_.split(std::string_view(text).substr(start), true)) {
+    if (segment.id >= 0) {
+      return {segment.id};
+    }
+  }
+  return {};
 }
 
 std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages) const {
   require_value(problem_.empty(), "messages", problem_);
-  std::vector<std::int32_t> ids;
-  const auto add_text = [&](const std::string& text) {
-    const std::vector<std::int32_t> more = tokenizer_.encode(text);
-    ids.insert(ids.end(), more.begin(), more.end());
-  };
-  const auto add_turn = [&](const ChatMessage& message) {
-    ids.push_back(turn_begin_);
-    add_text(message.role + "\n" + message.content);
-    ids.push_back(turn_end_);
-    add_text("\n");
-  };
-  if (!usual_system_.empty() && (messages.empty() || messages.front().role != "system")) {
-    add_turn({"system", usual_system_});
-  }
   for (const ChatMessage& message : messages) {
-    add_turn(message);
+    require_utf8_value(message.content, "messages");
+    require_value(without_marks(message.content) == message.content, "messages",
+                  "expected no noncharacters U+FDD0 and U+FDD1");
   }
-  ids.push_back(turn_begin_);
-  add_text("assistant\n");
+  std::string text;
+  try {
+    text = rendered(messages, true);
+  } catch (const Error& error) {
+    fail_value("messages", error.what());
+  }
+  std::vector<std::int32_t> ids;
+  std::string plain;
+  const auto add_plain = [&] {
+    const std::vector<std::int32_t> more = tokenizer_.encode(without_marks(plain));
+    ids.insert(ids.end(), more.begin(), more.end());
+    plain.clear();
+  };
+  const std::vector<TextSegment> segments = special_.split(text, true);
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const bool is_marked = i > 0 && i + 1 < segments.size() &&
+                           segments[i - 1].text.ends_with(kNameStart) &&
+                           segments[i + 1].text.starts_with(kNameEnd);
+    if (segments[i].id < 0 || is_marked) {
+      plain += segments[i].text;
+    } else {
+      add_plain();
+      ids.push_back(segments[i].id);
+    }
+  }
+  add_plain();
   return ids;
 }
 

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "headlight/formats/chat_template/chat_template.h"
 #include "headlight/text/tokenizer.h"
+#include "text/added_tokens.h"
 
 namespace headlight::serve {
 
@@ -13,30 +16,31 @@ struct ChatMessage {
   std::string content;
 };
 
-// Chat template of a model. Only ChatML is supported:
-//
-//   <|im_start|>ROLE\nCONTENT<|im_end|>\n   for every message, then <|im_start|>assistant\n
-//
-// with or without a default system message for chats that have none.
+// Chat template of a model with the model's tokenizer.
 class ChatFormat {
  public:
   // `source`: Jinja template of the model file; see Tokenizer::chat_template().
   ChatFormat(const std::string& source, const Tokenizer& tokenizer);
 
-  // Returns why the template is not supported, in one line; empty: it is.
+  // Returns why the template cannot be used, in one line; empty: it can.
   const std::string& problem() const { return problem_; }
-  // Returns the prompt tokens of a chat. Contents cannot hold special tokens. Throws Error about
-  // "messages" for text that is not UTF-8, and if there is a problem().
+  // Returns the prompt tokens of a chat. Names of special tokens become tokens in the text of the
+  // template, but not in contents. Throws Error about "messages" for text that is not UTF-8, for
+  // messages that the template refuses, and if there is a problem().
   std::vector<std::int32_t> encode(const std::vector<ChatMessage>& messages) const;
-  // Returns the tokens that end an answer.
-  std::vector<std::int32_t> end_tokens() const { return {turn_end_}; }
+  // Returns the token that the template writes after an answer, if there is one.
+  const std::vector<std::int32_t>& end_tokens() const { return end_tokens_; }
 
  private:
+  std::string rendered(const std::vector<ChatMessage>& messages, bool add_generation_prompt) const;
+  std::vector<std::int32_t> turn_end() const;
+
   const Tokenizer& tokenizer_;
+  AddedTokenMatcher special_;
+  std::optional<ChatTemplate> template_;
   std::string problem_;
-  std::string usual_system_;  // default system message; empty: none
-  std::int32_t turn_begin_ = 0;
-  std::int32_t turn_end_ = 0;
+  std::string variables_;  // JSON object with the names of special tokens
+  std::vector<std::int32_t> end_tokens_;
 };
 
 }  // namespace headlight::serve

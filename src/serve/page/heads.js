@@ -94,7 +94,7 @@ async function follow(signal) {
   const question = {model: session.model, text: session.text};
   const intervene = intervention();
   const vectors = needsVectors();
-  const maps = {...question, vectors};
+  const maps = {...question, vectors, by: vectors ? 'token' : byId('by').value};
   const [plain, changed, scores] = await Promise.all([
     ask('/api/attention', maps, signal),
     intervene ? ask('/api/attention', {...maps, intervene}, signal) : null,
@@ -105,7 +105,8 @@ async function follow(signal) {
   showSurprise(scores, intervene !== '');
 }
 
-export const headsCommand = () => commandOf('attention', {text: session.text, out: 'attention'});
+export const headsCommand = () => commandOf('attention', {
+  text: session.text, by: byId('by').value === 'token' ? '' : byId('by').value, out: 'attention'});
 
 export function openHeads() {
   openBoard();
@@ -120,6 +121,7 @@ export function openHeads() {
   };
   listen(['text', 'model', 'changes', 'part'], follows);
   listen(['model'], () => { shown = null; });
+  byId('by').addEventListener('change', follows);
   listen(['classes'], () => {
     showClasses();
     if (shown !== null) {
@@ -128,7 +130,8 @@ export function openHeads() {
   });
   // Clicks, keys and addresses open the neuron view; all of them set data-view.
   new MutationObserver(() => {
-    if (needsVectors() && shown !== null && !shown.vectors) {
+    if (needsVectors() && shown !== null && !shown.vectors ||
+        !needsVectors() && shown?.vectors && byId('by').value !== 'token') {
       follows();
     }
   }).observe(document.body, {attributeFilter: ['data-view']});

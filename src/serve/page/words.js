@@ -51,6 +51,7 @@ export const kWords = {
     views: 'Views', parts: 'Parts of the page', layer: 'layer', head: 'head', token: 'token',
     linear: 'Linear', root: 'Square root', hide_first: 'Hide first token', first_hidden: 'First token hidden.',
     model_view: 'Model view', head_view: 'Head view', neuron_view: 'Neuron view', grid_view: 'Grid', document: 'Document',
+    by: 'By', by_token: 'token', by_char: 'character', by_word: 'word',
     beside: 'Compare with', none: 'none', colours: 'Colour scale of the attention weight, from 0 to 1',
   },
   ko: {
@@ -100,6 +101,7 @@ export const kWords = {
     views: '보기', parts: '페이지의 부분', layer: '층', head: '헤드', token: '토큰',
     linear: '선형', root: '제곱근', hide_first: '첫 토큰 숨기기', first_hidden: '첫 토큰을 숨겼습니다.',
     model_view: '모델 보기', head_view: '헤드 보기', neuron_view: '뉴런 보기', grid_view: '격자', document: '글',
+    by: '단위', by_token: '토큰', by_char: '글자', by_word: '단어',
     beside: '나란히', none: '없음', colours: '어텐션 가중치의 색, 0부터 1까지',
   },
 };

@@ -14,9 +14,13 @@ namespace {
 std::string attention_tokens_json(const RecordedAttention& recorded) {
   Json json;
   for (const RecordedDocument& document : recorded.documents) {
-    json["documents"].push_back(
-        {{"ids", document.ids}, {"tokens", document.tokens}, {"text", document.text}});
+    Json entry{{"ids", document.ids}, {"tokens", document.labels()}, {"text", document.text}};
+    if (recorded.unit != TextUnit::token) {
+      entry["begins"] = transformed(document.cells, &TokenCell::begin);
+    }
+    json["documents"].push_back(std::move(entry));
   }
+  json["unit"] = name_of(recorded.unit);
   for (const RecordedLayer& layer : recorded.layers) {
     json["layers"].push_back({{"layer", layer.layer}, {"heads", layer.heads}});
   }
@@ -25,9 +29,10 @@ std::string attention_tokens_json(const RecordedAttention& recorded) {
 
 }  // namespace
 
-NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer& tokenizer,
+ResultArrays attention_arrays(const RecordedAttention& recorded, const Tokenizer& tokenizer,
                               bool is_batch) {
-  NamedTensors arrays;
+  ResultArrays result;
+  NamedTensors& arrays = result.tensors;
   for (const RecordedLayer& layer : recorded.layers) {
     const std::string prefix = concat_text("blocks.", layer.layer, ".attn.");
     arrays.emplace_back(prefix + "hook_pattern", layer.weights);
@@ -39,14 +44,25 @@ NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer
     const std::vector<std::int32_t> heads(layer.heads.begin(), layer.heads.end());
     arrays.emplace_back(prefix + "heads", Tensor::from(heads, {std::ssize(heads)}));
   }
+  std::vector<std::int32_t> lengths;
+  for (std::size_t d = 0; d < recorded.documents.size(); ++d) {
+    const RecordedDocument& document = recorded.documents[d];
+    lengths.push_back(static_cast<std::int32_t>(document.cells.size()));
+    const std::string number = is_batch ? concat_text(".", d) : "";
+    result.texts.emplace_back("token_labels" + number, document.labels());
+    if (recorded.unit != TextUnit::token) {
+      const std::vector<Index> places = cells_of_tokens(document.cells);
+      const std::vector<std::int32_t> cells(places.begin(), places.end());
+      arrays.emplace_back("cells" + number, Tensor::from(cells, {std::ssize(cells)}));
+    }
+  }
   if (is_batch) {
     const PaddedBatch batch = pad_sequences(transformed(recorded.documents, &RecordedDocument::ids),
                                             tokenizer.end_of_text());
-    const std::vector<std::int32_t> lengths(batch.lengths.begin(), batch.lengths.end());
     arrays.emplace_back("lengths", Tensor::from(lengths, {std::ssize(lengths)}));
     arrays.emplace_back("tokens", batch.tokens);
   }
-  return arrays;
+  return result;
 }
 
 std::vector<std::pair<std::string, std::string>> attention_files(
@@ -62,8 +78,9 @@ std::vector<std::pair<std::string, std::string>> attention_files(
   }
   for (const LayerAttention& layer : documents.front().layers) {
     const std::string name = concat_text("layer_", layer.layer);
-    const std::string figure =
-        wanted("svg") || wanted("png") ? attention_svg(documents.front(), layer) : "";
+    const std::string figure = wanted("svg") || wanted("png")
+                                   ? attention_svg(documents.front(), layer, options.page.style)
+                                   : "";
     if (wanted("svg")) {
       files.emplace_back(name + ".svg", figure);
     }

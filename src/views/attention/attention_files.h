@@ -6,23 +6,24 @@
 #include <vector>
 
 #include "headlight/heads/record_attention.h"
-#include "headlight/io/npz.h"
 #include "headlight/text/tokenizer.h"
 #include "headlight/views/attention/attention_html.h"
 #include "headlight/views/attention/attention_text.h"
+#include "views/result/result.h"
 
 // Output files of `headlight attention`.
 namespace headlight {
 
 // Returns the arrays of attention.npz: blocks.{i}.attn.hook_pattern, hook_q and hook_k if recorded
-// (hook_rot_q and hook_rot_k with rotary positions), and heads, the head numbers [H]. With
-// `is_batch` also lengths and tokens.
-NamedTensors attention_arrays(const RecordedAttention& recorded, const Tokenizer& tokenizer,
+// (hook_rot_q and hook_rot_k with rotary positions), and heads, the head numbers [H]. token_labels
+// [T] are the labels of the rows, and with characters or words `cells` is the row of each token.
+// With `is_batch` also lengths and tokens; token_labels.0 and cells.0 are those of document 0.
+ResultArrays attention_arrays(const RecordedAttention& recorded, const Tokenizer& tokenizer,
                               bool is_batch);
 
 struct AttentionFilesOptions {
   std::set<std::string> formats = {};
-  AttentionPageOptions page = {};
+  AttentionPageOptions page = {};  // its style also applies to figures
 };
 
 // Returns names and contents of the files of `formats`, except attention.npz. tokens.json lists

@@ -4,6 +4,7 @@
 
 #include "base/display_text.h"
 #include "views/attention/attention_page_data.h"
+#include "views/attention/layer_weights.h"
 #include "views/html/filled_page.h"
 #include "views/plot/svg.h"
 #include "views/report/numbers.h"
@@ -11,14 +12,17 @@
 namespace headlight {
 namespace {
 
-std::string counts(const AttentionMaps& maps) {
+std::string counts(const AttentionMaps& maps, Language language) {
   Index heads = 0;
   for (const LayerAttention& layer : maps.layers) {
     heads += std::ssize(layer.heads);
   }
-  return "Attention of " + counted(heads, "head") + " in " +
-         counted(std::ssize(maps.layers), "layer") + " over " +
-         counted(std::ssize(maps.tokens), "token");
+  const Index layers = std::ssize(maps.layers);
+  const std::string cells = counted_cells(std::ssize(maps.tokens), maps.unit, language);
+  return language == Language::korean
+             ? concat_text(layers, "개 층, 헤드 ", heads, "개, ", cells, "의 어텐션")
+             : "Attention of " + counted(heads, "head") + " in " + counted(layers, "layer") +
+                   " over " + cells;
 }
 
 // Returns the distinct titles of the documents: "toy", "toy and other".
@@ -44,7 +48,8 @@ std::string attention_html(const std::vector<AttentionMaps>& documents,
   return filled_page(page_reader(options.page_files), "",
                      {{"data", attention_page_data(documents, options)},
                       {"title", page_title(documents)},
-                      {"counts", counts(documents.front())}});
+                      {"language", std::string(name_of(options.style.language))},
+                      {"counts", counts(documents.front(), options.style.language)}});
 }
 
 std::string attention_html(const AttentionMaps& maps) {

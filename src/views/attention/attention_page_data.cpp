@@ -150,11 +150,11 @@ std::string embedded_vectors(const Tensor& vectors, Index head) {
   return out + "\"}";
 }
 
-Json palette(Background ground) {
+Json palette(Background ground, ColourMap map) {
   std::string colours;
   std::string white_text;
   for (int i = 0; i < kPaletteColours; ++i) {
-    const Colour colour = attention_colour(static_cast<double>(i) / (kPaletteColours - 1), ground);
+    const Colour colour = map_colour(static_cast<double>(i) / (kPaletteColours - 1), ground, map);
     colours += hex_digits(colour);
     white_text += needs_white_text(colour) ? '1' : '0';
   }
@@ -188,16 +188,17 @@ std::string embedded_layer(const CheckedDocument& document, std::size_t l, bool 
   return out + "}";
 }
 
-std::string embedded_document(const CheckedDocument& document, bool coarse,
+std::string embedded_document(const CheckedDocument& document, bool coarse, Language language,
                               const std::function<void()>& pause) {
   const AttentionMaps& maps = *document.maps;
   Json scores = Json::object();
   for (const auto& [id, score] : maps.scores) {
-    scores[head_name(id)] = {score_label(score), score.score};
+    scores[head_name(id)] = {score_label(score, language), score.score};
   }
   std::string out = "{\"title\":" + embedded_json(printable_text(maps.title));
   out += ",\n\"tokens\":" + embedded_json(transformed(maps.tokens, token_text));
-  out += ",\n\"labels\":" + embedded_json(transformed(maps.tokens, display_label));
+  out += ",\n\"labels\":" + embedded_json(cell_labels(maps));
+  out += ",\n\"unit\":" + embedded_json(name_of(maps.unit));
   out += ",\n\"scores\":" + embedded_json(scores);
   out += ",\n\"causal\":" + std::string(document.causal ? "true" : "false") + ",\n\"layers\":[\n";
   for (std::size_t l = 0; l < document.layers.size(); ++l) {
@@ -222,10 +223,15 @@ std::string attention_page_data(const std::vector<AttentionMaps>& documents,
   out += ",\n\"view\":\"" + std::string(name_of(options.view)) + "\"";
   out += concat_text(",\n\"beside\":", options.beside);
   out += concat_text(",\n\"linear_tokens\":", kLinearScaleTokens);
-  out += ",\n\"light\":" + palette(Background::light).dump();
-  out += ",\n\"dark\":" + palette(Background::dark).dump() + ",\n\"documents\":[\n";
+  const AttentionStyle& style = options.style;
+  out += ",\n\"language\":\"" + std::string(name_of(style.language)) + "\"";
+  out += concat_text(",\n\"decimals\":", style.numbers.decimals,
+                     ",\n\"percent\":", style.numbers.percent ? "true" : "false");
+  out += ",\n\"light\":" + palette(Background::light, style.colours).dump();
+  out += ",\n\"dark\":" + palette(Background::dark, style.colours).dump();
+  out += ",\n\"documents\":[\n";
   for (std::size_t d = 0; d < checked.size(); ++d) {
-    out += (d == 0 ? "" : ",\n") + embedded_document(checked[d], coarse, pause);
+    out += (d == 0 ? "" : ",\n") + embedded_document(checked[d], coarse, style.language, pause);
   }
   return out + "]}";
 }

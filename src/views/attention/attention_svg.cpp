@@ -20,40 +20,6 @@ namespace {
 // Steps of the colour scale: fewer show bands, more only enlarge the file.
 constexpr Index kColourLevels = 32;
 
-// Words of a figure in one language.
-struct FigureWords {
-  const char* attention;  // title of maps without one
-  const char* every_head;
-  const char* layer;
-  const char* head;
-  const char* weight;
-  const char* root_weight;
-  const char* query;
-  const char* key;
-  const char* query_position;
-  const char* key_position;
-};
-
-constexpr FigureWords kEnglish{"Attention",
-                               "attention weights of every head",
-                               "Layer ",
-                               "Head ",
-                               "Attention weight",
-                               "Attention weight (square-root scale)",
-                               "Query",
-                               "Key",
-                               "Query position",
-                               "Key position"};
-constexpr FigureWords kKorean{"어텐션",        "모든 헤드의 어텐션 가중치",
-                              "층 ",           "헤드 ",
-                              "어텐션 가중치", "어텐션 가중치(제곱근 눈금)",
-                              "쿼리",          "키",
-                              "쿼리 위치",     "키 위치"};
-
-const FigureWords& words_of(const AttentionFigure& options) {
-  return options.language == Language::korean ? kKorean : kEnglish;
-}
-
 // Orientation of the key labels below their columns.
 enum class KeyLabels { flat, slanted, upright };
 
@@ -69,6 +35,7 @@ struct PanelLayout {
   double label_size = 0.0;   // font size of token labels
   bool square_root = false;  // colour by the square root of the weight
   bool values = false;       // print the weights in the cells
+  AttentionStyle style = {};
   KeyLabels key_labels = KeyLabels::flat;
   std::vector<std::string> labels;  // [T], shortened; empty when they do not fit
 };
@@ -83,6 +50,7 @@ constexpr Index kLabelledTokens = 64;  // above this, labels are too small to re
 constexpr Index kLargestGrid = 256;    // cells per side of a panel
 constexpr double kWeightCell = 36.0;   // fits "0.87"
 constexpr double kSmallestCell = 10.0;
+constexpr double kValueSize = 11.0;   // font size of the weights
 constexpr double kPanelSide = 360.0;  // without labels
 constexpr double kTickSize = 10.0;
 constexpr double kLabelGap = 7.0;
@@ -91,9 +59,9 @@ constexpr double kSlant = 0.7071;  // sine of 45 degrees
 constexpr const char* kMutedInk = "#6b6f80";
 constexpr const char* kInk = "#33364a";
 
-double cell_size(Index tokens) {
+double cell_size(Index tokens, const NumberFormat& numbers) {
   if (tokens <= kLinearScaleTokens) {
-    return kWeightCell;
+    return std::max(kWeightCell, kValueSize * text_width(numbers.text(1)) + 10);
   }
   return std::clamp(std::floor(480.0 / static_cast<double>(tokens)), kSmallestCell, 24.0);
 }
@@ -109,11 +77,11 @@ Index tick_step(Index tokens) {
   }
 }
 
-void measure_labels(const std::vector<std::string>& tokens, PanelLayout& layout) {
+void measure_labels(const AttentionMaps& maps, PanelLayout& layout) {
   layout.label_size = layout.cell >= 16.0 ? 12.0 : layout.cell * 0.85;
   double widest = 0.0;
-  for (const std::string& token : tokens) {
-    layout.labels.push_back(shorten_text(display_label(token), 9.0));
+  for (const std::string& label : cell_labels(maps)) {
+    layout.labels.push_back(shorten_text(label, 9.0));
     widest = std::max(widest, text_width(layout.labels.back()) * layout.label_size);
   }
   layout.key_labels = widest <= layout.cell        ? KeyLabels::flat
@@ -172,16 +140,17 @@ std::string position_ticks(const PanelLayout& layout) {
   return out + "</g>\n<path stroke=\"#c9cad3\" d=\"" + marks + "\"/>\n";
 }
 
-PanelLayout layout_panels(const std::vector<std::string>& tokens) {
+PanelLayout layout_panels(const AttentionMaps& maps, const AttentionStyle& style) {
   PanelLayout layout;
-  layout.tokens = static_cast<Index>(tokens.size());
+  layout.style = style;
+  layout.tokens = static_cast<Index>(maps.tokens.size());
   layout.block = divided_up(layout.tokens, kLargestGrid);
   layout.cells = divided_up(layout.tokens, layout.block);
   layout.values = layout.tokens <= kLinearScaleTokens;
   layout.square_root = layout.tokens > kLinearScaleTokens;
   if (layout.tokens <= kLabelledTokens) {
-    layout.cell = cell_size(layout.tokens);
-    measure_labels(tokens, layout);
+    layout.cell = cell_size(layout.tokens, style.numbers);
+    measure_labels(maps, layout);
   } else {
     layout.cell = std::round(100.0 * kPanelSide / static_cast<double>(layout.cells)) / 100.0;
     layout.left = text_width(std::to_string(layout.tokens)) * kTickSize + kLabelGap + kAxisTitle;
@@ -193,7 +162,7 @@ PanelLayout layout_panels(const std::vector<std::string>& tokens) {
 
 // Returns frame, labels and axis titles of a panel, with the heat map's upper left corner at the
 // origin. All panels of a figure share them.
-std::string panel_axes(const PanelLayout& layout, const FigureWords& words) {
+std::string panel_axes(const PanelLayout& layout) {
   const std::string side = svg_number(layout.side);
   const std::string centred =
       "text-anchor=\"middle\" font-size=\"11\" fill=\"" + std::string(kMutedInk) + "\"";
@@ -202,9 +171,9 @@ std::string panel_axes(const PanelLayout& layout, const FigureWords& words) {
   out += "<path fill=\"none\" stroke=\"#c9cad3\" d=\"M0 0V" + side + "H" + side + "\"/>\n";
   const double x = -layout.left + 10.0;
   out += svg_text(x, layout.side / 2.0, centred + turned(-90.0, x, layout.side / 2.0),
-                  labelled ? words.query : words.query_position);
+                  map_word(labelled ? "query" : "query_position", layout.style.language));
   out += svg_text(layout.side / 2.0, layout.side + layout.bottom - 4.0, centred,
-                  labelled ? words.key : words.key_position);
+                  map_word(labelled ? "key" : "key_position", layout.style.language));
   return out;
 }
 
@@ -244,9 +213,9 @@ Index colour_level(double weight, const PanelLayout& layout) {
   return std::lround(weight_strength(weight, layout) * static_cast<double>(kColourLevels - 1));
 }
 
-Colour level_colour(Index level) {
-  return attention_colour(static_cast<double>(level) / static_cast<double>(kColourLevels - 1),
-                          Background::light);
+Colour level_colour(Index level, ColourMap map) {
+  return map_colour(static_cast<double>(level) / static_cast<double>(kColourLevels - 1),
+                    Background::light, map);
 }
 
 // Returns one path for each colour level except 0, which is the background.
@@ -270,7 +239,8 @@ std::string level_paths(const std::vector<float>& maxima, const PanelLayout& lay
   for (Index level = 1; level < kColourLevels; ++level) {
     const std::string& data = paths[static_cast<std::size_t>(level)].data();
     if (!data.empty()) {
-      out += "<path stroke=\"#" + hex_digits(level_colour(level)) + "\" d=\"" + data + "\"/>\n";
+      out += "<path stroke=\"#" + hex_digits(level_colour(level, layout.style.colours)) +
+             "\" d=\"" + data + "\"/>\n";
     }
   }
   return out;
@@ -317,11 +287,12 @@ std::string cell_values(const float* weights, const PanelLayout& layout) {
       if (key > query && weight == 0.0F) {
         continue;
       }
-      const std::string ink = value_ink(weight, level_colour(colour_level(weight, layout)));
+      const std::string ink =
+          value_ink(weight, level_colour(colour_level(weight, layout), layout.style.colours));
       out += "<text class=\"value\" x=\"" +
              svg_number((static_cast<double>(key) + 0.5) * layout.cell) + "\" y=\"" +
              svg_number((static_cast<double>(query) + 0.5) * layout.cell + 4.0) + "\" fill=\"" +
-             ink + "\">" + fixed_number(weight, 2) + "</text>\n";
+             ink + "\">" + layout.style.numbers.text(weight) + "</text>\n";
     }
   }
   return out + "</g>\n";
@@ -332,8 +303,9 @@ std::string panel_cells(const LayerWeights& weights, Index head, const PanelLayo
   const std::vector<float> maxima = weights.block_maxima(head, layout.block);
   const bool ahead = looks_ahead(maxima, layout.cells);
   const std::string scale = "scale(" + svg_number(layout.cell) + ")";
-  std::string out = "<path transform=\"" + scale + "\" fill=\"#" + hex_digits(level_colour(0)) +
-                    "\" d=\"" + ground_path(layout.cells, ahead) + "\"/>\n";
+  std::string out = "<path transform=\"" + scale + "\" fill=\"#" +
+                    hex_digits(level_colour(0, layout.style.colours)) + "\" d=\"" +
+                    ground_path(layout.cells, ahead) + "\"/>\n";
   // The strokes overlap by 2 %, so that the background does not show between rows.
   out += "<g transform=\"" + scale + "translate(0 .5)\" fill=\"none\" stroke-width=\"1.02\" " +
          "shape-rendering=\"crispEdges\">\n" + level_paths(maxima, layout) + "</g>\n";
@@ -374,13 +346,13 @@ Index column_count(Index heads) {
 }
 
 // Title of a figure without a layer's number.
-std::string whole_title(const AttentionMaps& maps, const FigureWords& words) {
-  return printable_text(maps.title.empty() ? words.attention : maps.title);
+std::string whole_title(const AttentionMaps& maps, Language language) {
+  return printable_text(maps.title.empty() ? map_word("attention", language) : maps.title);
 }
 
-Figure layout_figure(const AttentionMaps& maps, Index heads, const AttentionFigure& options) {
+Figure layout_figure(const AttentionMaps& maps, Index heads, const AttentionStyle& style) {
   Figure figure;
-  figure.panel = layout_panels(maps.tokens);
+  figure.panel = layout_panels(maps, style);
   figure.columns = column_count(heads);
   figure.rows = divided_up(heads, figure.columns);
   const PanelLayout& panel = figure.panel;
@@ -390,40 +362,40 @@ Figure layout_figure(const AttentionMaps& maps, Index heads, const AttentionFigu
   const auto rows = static_cast<double>(figure.rows);
   figure.width = std::max(2.0 * kMargin + columns * figure.slot_width + (columns - 1.0) * kGap,
                           kSmallestWidth);
-  if (!options.names_layer) {
-    const double title = text_width(whole_title(maps, words_of(options))) * kTitleSize;
+  if (!style.names_layer) {
+    const double title = text_width(whole_title(maps, style.language)) * kTitleSize;
     figure.width = std::max(figure.width, 2.0 * kMargin + title + kGap + kLegendWidth);
   }
   figure.height = kMargin + kHeader + rows * figure.slot_height + (rows - 1.0) * kGap + kMargin;
   return figure;
 }
 
-std::string subtitle(const PanelLayout& panel, Index heads, const AttentionFigure& options) {
-  const bool is_korean = options.language == Language::korean;
-  const auto count = [&](Index number, const char* english, const char* korean) {
-    return is_korean ? concat_text(korean, " ", grouped(number), "개") : counted(number, english);
-  };
-  std::string text = options.names_heads ? count(heads, "head", "헤드") + ", " : "";
-  text += count(panel.tokens, "token", "토큰");
+std::string subtitle(const PanelLayout& panel, Index heads, TextUnit unit) {
+  const Language language = panel.style.language;
+  const bool korean = language == Language::korean;
+  std::string text;
+  if (panel.style.names_heads) {
+    text = korean ? concat_text("헤드 ", heads, "개, ") : counted(heads, "head") + ", ";
+  }
+  text += counted_cells(panel.tokens, unit, language);
   if (panel.block > 1) {
-    const std::string block = concat_text(panel.block, " × ", panel.block);
-    text +=
-        is_korean ? "; 칸마다 " + block + " 가운데 최댓값" : "; each cell the maximum of " + block;
+    const std::string block = std::to_string(panel.block);
+    text += korean ? "; 한 칸은 " + block + " × " + block + "의 최댓값"
+                   : "; each cell the maximum of " + block + " × " + block;
   }
   return text;
 }
 
-std::string header(const AttentionMaps& maps, const LayerAttention& layer, const Figure& figure,
-                   const AttentionFigure& options) {
-  const FigureWords& words = words_of(options);
+std::string header(const AttentionMaps& maps, const LayerAttention& layer, const Figure& figure) {
+  const AttentionStyle& style = figure.panel.style;
   const double room = figure.width - 2.0 * kMargin - kLegendWidth - kGap;
-  std::string title = whole_title(maps, words);
-  if (options.names_layer) {
-    const std::string number = concat_text(" · ", words.layer, layer.layer);
+  std::string title = whole_title(maps, style.language);
+  if (style.names_layer) {
+    const std::string number = " · " + layer_name(layer.layer, style.language);
     title = shorten_text(title, room / 17.0 - text_width(number)) + number;
   }
-  const std::string small = shorten_text(
-      subtitle(figure.panel, static_cast<Index>(layer.heads.size()), options), room / 12.0 * 1.15);
+  const std::string small =
+      shorten_text(subtitle(figure.panel, std::ssize(layer.heads), maps.unit), room / 12.0 * 1.15);
   return svg_text(
              kMargin, kMargin + 16.0,
              "font-size=\"" + svg_number(kTitleSize) + "\" font-weight=\"600\" fill=\"#1d2030\"",
@@ -432,19 +404,20 @@ std::string header(const AttentionMaps& maps, const LayerAttention& layer, const
 }
 
 // Returns the colour bar with ticks at round weights.
-std::string legend(const Figure& figure, const FigureWords& words) {
+std::string legend(const Figure& figure) {
   const std::string small = "font-size=\"10\" fill=\"#6b6f80\" text-anchor=\"";
   const double step = kLegendWidth / static_cast<double>(kColourLevels);
   std::string out = "<g class=\"legend\" transform=\"translate(" +
                     svg_number(figure.width - kMargin - kLegendWidth) + " " + svg_number(kMargin) +
                     ")\">\n";
-  out += svg_text(0.0, 9.0, small + "start\"",
-                  figure.panel.square_root ? words.root_weight : words.weight);
+  out += svg_text(
+      0.0, 9.0, small + "start\"",
+      map_word(figure.panel.square_root ? "root_weight" : "weight", figure.panel.style.language));
   for (Index level = 0; level < kColourLevels; ++level) {
     out += "<rect shape-rendering=\"crispEdges\" x=\"" +
            svg_number(static_cast<double>(level) * step) + "\" y=\"16\" width=\"" +
-           svg_number(step) + "\" height=\"10\" fill=\"#" + hex_digits(level_colour(level)) +
-           "\"/>\n";
+           svg_number(step) + "\" height=\"10\" fill=\"#" +
+           hex_digits(level_colour(level, figure.panel.style.colours)) + "\"/>\n";
   }
   const std::array<double, 5> linear = {0.0, 0.25, 0.5, 0.75, 1.0};
   const std::array<double, 5> root = {0.0, 0.05, 0.25, 0.5, 1.0};
@@ -471,22 +444,22 @@ std::string panel(const Figure& figure, Index place, const std::string& name,
 }  // namespace
 
 std::string attention_svg(const AttentionMaps& maps, const LayerAttention& layer,
-                          const AttentionFigure& options) {
+                          const AttentionStyle& style) {
   const LayerWeights weights("attention_svg", maps, layer);
-  const FigureWords& words = words_of(options);
-  const Figure figure = layout_figure(maps, weights.heads(), options);
+  const Figure figure = layout_figure(maps, weights.heads(), style);
   const std::string number = std::to_string(layer.layer);
-  const std::string of_layer = concat_text(words.layer, number);
-  std::string out =
-      svg_start(figure.width, figure.height,
-                (options.names_layer ? maps.title + " · " + of_layer : whole_title(maps, words)) +
-                    (options.names_heads ? concat_text(": ", words.every_head) : ""));
-  out += header(maps, layer, figure, options) + legend(figure, words);
-  const std::string axes = panel_axes(figure.panel, words);
+  const std::string name = layer_name(layer.layer, style.language);
+  std::string out = svg_start(
+      figure.width, figure.height,
+      (style.names_layer ? maps.title + " · " + name : whole_title(maps, style.language)) +
+          (style.names_heads ? concat_text(": ", map_word("figure", style.language)) : ""));
+  out += header(maps, layer, figure) + legend(figure);
+  const std::string axes = panel_axes(figure.panel);
   for (Index h = 0; h < weights.heads(); ++h) {
     const std::string head = std::to_string(layer.heads[static_cast<std::size_t>(h)]);
-    const std::string title = (options.names_layer ? of_layer + " · " : "") +
-                              (options.names_heads ? words.head + head : "");
+    const std::string title =
+        (style.names_layer ? name + " · " : "") +
+        (style.names_heads ? concat_text(map_word("head", style.language), " ", head) : "");
     out +=
         panel(figure, h, number + "." + head, title, panel_cells(weights, h, figure.panel) + axes);
   }

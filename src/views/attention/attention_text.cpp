@@ -7,6 +7,7 @@
 #include "base/display_text.h"
 #include "headlight/base/terminal_width.h"
 #include "views/attention/layer_weights.h"
+#include "views/plot/colour_scale.h"
 #include "views/report/terminal_text.h"
 
 namespace headlight {
@@ -32,6 +33,7 @@ struct Layout {
   Index block = 1;  // tokens in a cell, in each direction
   Index cells = 0;  // cells per side
   Index cell = kPlainCell;
+  bool values = false;                                    // cells show weights
   Index margin = 0;                                       // columns left of the cells
   std::vector<std::vector<std::string>> characters = {};  // of each cell's label, [cells]
   AttentionTextOptions options;
@@ -40,18 +42,18 @@ struct Layout {
 Index digits_of(Index number) { return static_cast<Index>(std::to_string(number).size()); }
 
 // Returns the characters of each cell's label: the labels of its `block` tokens, joined.
-std::vector<std::vector<std::string>> cell_labels(const std::vector<std::string>& tokens,
-                                                  Index block) {
-  std::vector<std::vector<std::string>> labels;
-  for (std::size_t begin = 0; begin < tokens.size(); begin += static_cast<std::size_t>(block)) {
-    const std::size_t end = std::min(tokens.size(), begin + static_cast<std::size_t>(block));
+std::vector<std::vector<std::string>> joined_labels(const std::vector<std::string>& labels,
+                                                    Index block) {
+  std::vector<std::vector<std::string>> joined;
+  for (std::size_t begin = 0; begin < labels.size(); begin += static_cast<std::size_t>(block)) {
+    const std::size_t end = std::min(labels.size(), begin + static_cast<std::size_t>(block));
     std::string label;
     for (std::size_t token = begin; token < end; ++token) {
-      label += display_label(tokens[token]);
+      label += labels[token];
     }
-    labels.push_back(terminal_characters(label));
+    joined.push_back(terminal_characters(label));
   }
-  return labels;
+  return joined;
 }
 
 // Returns the number of tokens in a cell that leaves room for labels of a readable length.
@@ -68,15 +70,18 @@ Layout layout_of(const AttentionMaps& maps, const AttentionTextOptions& options)
   if (numbers + kShortestLabel + 1 + layout.tokens * kPlainCell > options.columns) {
     layout.block = block_for(layout.tokens, options.columns);
   }
-  layout.characters = cell_labels(maps.tokens, layout.block);
+  layout.characters = joined_labels(cell_labels(maps), layout.block);
   layout.cells = static_cast<Index>(layout.characters.size());
   Index longest = 0;
   for (const auto& characters : layout.characters) {
     longest = std::max(longest, terminal_width(terminal_label(characters, kLongestLabel)));
   }
   layout.margin = numbers + longest + 1;
-  if (layout.block == 1 && layout.margin + layout.cells * kValueCell <= options.columns) {
-    layout.cell = kValueCell;
+  const Index value_cell =
+      options.own_numbers ? terminal_width(options.style.numbers.text(1)) + 1 : kValueCell;
+  layout.values = layout.block == 1 && layout.margin + layout.cells * value_cell <= options.columns;
+  if (layout.values) {
+    layout.cell = value_cell;
   } else {  // shorten the labels to the room beside the cells
     layout.margin = std::clamp(options.columns - layout.cells * kPlainCell, numbers, layout.margin);
   }
@@ -84,7 +89,11 @@ Layout layout_of(const AttentionMaps& maps, const AttentionTextOptions& options)
 }
 
 std::string cell_text(float weight, const Layout& layout) {
-  if (layout.cell == kValueCell) {
+  if (layout.values && layout.options.own_numbers) {
+    const std::string number = layout.options.style.numbers.text(static_cast<double>(weight));
+    return pad_left(number, layout.cell - 1) + " ";
+  }
+  if (layout.values) {
     const long percent = std::lround(100.0F * weight);
     return pad_left(percent == 0 ? "." : std::to_string(percent), kValueCell - 1) + " ";
   }
@@ -95,8 +104,22 @@ std::string cell_text(float weight, const Layout& layout) {
   return (tenths == 0 ? std::string(".") : std::to_string(tenths)) + " ";
 }
 
-const std::array<int, kLevels>& ramp_of(const Layout& layout) {
-  return layout.options.light_ground ? kLightRamp : kDarkRamp;
+// Background and text colour of a level on a 256-colour terminal.
+struct LevelColours {
+  int background;
+  bool black_text;
+};
+
+LevelColours level_colours(int level, const AttentionTextOptions& options) {
+  const bool light = options.light_ground;
+  if (options.style.colours == ColourMap::headlight) {
+    return {(light ? kLightRamp : kDarkRamp)[static_cast<std::size_t>(level)],
+            light ? level < kLightLevels : level >= kDarkLevels};
+  }
+  const Colour colour =
+      map_colour(static_cast<double>(level) / (kLevels - 1),
+                 light ? Background::light : Background::dark, options.style.colours);
+  return {terminal_colour(colour), !needs_white_text(colour)};
 }
 
 std::string coloured(const std::string& text, float weight, const Layout& layout) {
@@ -105,10 +128,10 @@ std::string coloured(const std::string& text, float weight, const Layout& layout
   }
   const double value = static_cast<double>(std::min(weight, 1.0F));
   const double strength = layout.tokens <= kLinearScaleTokens ? value : std::sqrt(value);
-  const auto level = static_cast<int>(std::lround(strength * (kLevels - 1)));
-  const bool black_text = layout.options.light_ground ? level < kLightLevels : level >= kDarkLevels;
-  return "\x1b[48;5;" + std::to_string(ramp_of(layout)[static_cast<std::size_t>(level)]) +
-         ";38;5;" + (black_text ? "16" : "255") + "m" + text + "\x1b[0m";
+  const LevelColours colours =
+      level_colours(static_cast<int>(std::lround(strength * (kLevels - 1))), layout.options);
+  return "\x1b[48;5;" + std::to_string(colours.background) + ";38;5;" +
+         (colours.black_text ? "16" : "255") + "m" + text + "\x1b[0m";
 }
 
 std::string margin_of(const Layout& layout, Index cell) {
@@ -162,7 +185,7 @@ std::string header(const Layout& layout) {
       const std::string character = at < 0 ? ""
                                     : cut  ? "…"
                                            : characters[static_cast<std::size_t>(at)];
-      out += pad_right(pad_left(character, layout.cell == kValueCell ? 3 : 1), layout.cell);
+      out += pad_right(pad_left(character, layout.values ? layout.cell - 1 : 1), layout.cell);
     }
     out += "\n";
   }
@@ -170,13 +193,16 @@ std::string header(const Layout& layout) {
 }
 
 std::string note(const Layout& layout) {
-  std::string text =
-      layout.cell == kValueCell ? "rows are queries, columns keys; per cent of the row"
-      : layout.options.colours  ? "rows are queries, columns keys"
-                                : "rows are queries, columns keys; tenths, . is under 0.05";
+  const bool korean = layout.options.style.language == Language::korean;
+  std::string text = korean ? "행은 쿼리, 열은 키" : "rows are queries, columns keys";
+  if (layout.values && !layout.options.own_numbers) {
+    text += korean ? "; 행에서 차지하는 퍼센트" : "; per cent of the row";
+  } else if (!layout.values && !layout.options.colours) {
+    text += korean ? "; 소수 첫째 자리, .은 0.05 미만" : "; tenths, . is under 0.05";
+  }
   if (layout.block > 1) {
-    const std::string block = std::to_string(layout.block);
-    text += "; each cell the largest of " + block + " x " + block;
+    const std::string block = std::to_string(layout.block) + " x " + std::to_string(layout.block);
+    text += korean ? "; 한 칸은 " + block + "의 최댓값" : "; each cell the largest of " + block;
   }
   return text;
 }
@@ -186,10 +212,14 @@ std::string scale(const Layout& layout) {
     return "";
   }
   std::string out = "  0 ";
-  for (const int colour : ramp_of(layout)) {
-    out += "\x1b[48;5;" + std::to_string(colour) + "m  ";
+  for (int level = 0; level < kLevels; ++level) {
+    out += "\x1b[48;5;" + std::to_string(level_colours(level, layout.options).background) + "m  ";
   }
-  return out + "\x1b[0m 1" + (layout.tokens > kLinearScaleTokens ? " (square root)" : "");
+  const bool korean = layout.options.style.language == Language::korean;
+  return out + "\x1b[0m 1" +
+         (layout.tokens <= kLinearScaleTokens ? ""
+          : korean                            ? " (제곱근)"
+                                              : " (square root)");
 }
 
 }  // namespace
@@ -201,12 +231,16 @@ std::string attention_text(const AttentionMaps& maps, const LayerAttention& laye
           weights.heads() - 1, ", got ", row);
   const Layout layout = layout_of(maps, options);
   const HeadId id{layer.layer, layer.heads[static_cast<std::size_t>(row)]};
-  std::string out = token_text(maps.title) + (maps.title.empty() ? "" : " ") + "head " +
-                    head_name(id) + "  " + note(layout) + scale(layout) + "\n";
+  const Language language = options.style.language;
+  const bool korean = language == Language::korean;
+  std::string out = token_text(maps.title) + (maps.title.empty() ? "" : " ") +
+                    (korean ? "헤드 " : "head ") + head_name(id) + "  " + note(layout) +
+                    scale(layout) + "\n";
   const auto score = maps.scores.find(id);
   if (score != maps.scores.end()) {
     const auto percent = static_cast<int>(std::lround(100.0 * score->second.score));
-    out += score_label(score->second) + ", score " + std::to_string(percent) + " %\n";
+    out += score_label(score->second, language) + (korean ? ", 점수 " : ", score ") +
+           std::to_string(percent) + " %\n";
   }
   out += header(layout);
   const std::vector<float> maxima = weights.block_maxima(row, layout.block);

@@ -1,9 +1,12 @@
 #include "views/attention/layer_weights.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/display_text.h"
+#include "base/transformed.h"
+#include "views/report/numbers.h"
 
 namespace headlight {
 namespace {
@@ -65,8 +68,65 @@ void LayerWeights::check_values(std::string_view where, const LayerAttention& la
   }
 }
 
-std::string score_label(const HeadScore& score) {
-  return printable_text(score.name) + (score.settled ? "" : " ?");
+std::string score_label(const HeadScore& score, Language language) {
+  std::string name = score.name;
+  for (const VerdictRule& rule : verdict_rules()) {
+    if (rule.label == name && language == Language::korean) {
+      name = rule.korean_label;
+    }
+  }
+  return printable_text(name) + (score.settled ? "" : " ?");
+}
+
+std::vector<std::string> cell_labels(const AttentionMaps& maps) {
+  return transformed(maps.tokens, [&](const std::string& token) {
+    const std::size_t text = maps.unit == TextUnit::word ? token.find_first_not_of(' ') : 0;
+    return display_label(text == token.npos ? token : token.substr(text));
+  });
+}
+
+std::string counted_cells(Index count, TextUnit unit, Language language) {
+  struct Noun {
+    TextUnit unit;
+    const char* english;
+    const char* korean;
+  };
+  constexpr std::array<Noun, 3> kNouns{{{TextUnit::token, "token", "토큰"},
+                                        {TextUnit::character, "character", "글자"},
+                                        {TextUnit::word, "word", "단어"}}};
+  const Noun& noun = *std::find_if(kNouns.begin(), kNouns.end(),
+                                   [&](const Noun& one) { return one.unit == unit; });
+  return language == Language::korean ? concat_text(noun.korean, " ", count, "개")
+                                      : counted(count, noun.english);
+}
+
+std::string layer_name(Index layer, Language language) {
+  return language == Language::korean ? std::to_string(layer) + "층"
+                                      : "Layer " + std::to_string(layer);
+}
+
+const char* map_word(std::string_view name, Language language) {
+  struct Word {
+    std::string_view name;
+    const char* english;
+    const char* korean;
+  };
+  constexpr std::array<Word, 9> kWords{
+      {{"query", "Query", "쿼리"},
+       {"key", "Key", "키"},
+       {"query_position", "Query position", "쿼리 위치"},
+       {"key_position", "Key position", "키 위치"},
+       {"head", "Head", "헤드"},
+       {"attention", "Attention", "어텐션"},
+       {"weight", "Attention weight", "어텐션 가중치"},
+       {"root_weight", "Attention weight (square-root scale)", "어텐션 가중치 (제곱근 눈금)"},
+       {"figure", "attention weights of every head", "모든 헤드의 어텐션 가중치"}}};
+  for (const Word& word : kWords) {
+    if (word.name == name) {
+      return language == Language::korean ? word.korean : word.english;
+    }
+  }
+  fail("[map_word] no text is called ", name);
 }
 
 }  // namespace headlight

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "headlight/heads/attention_maps.h"
+#include "headlight/heads/head_verdict.h"
 
 // Input checks and head labels shared by the attention views.
 namespace headlight {
@@ -39,6 +40,18 @@ class LayerWeights {
 };
 
 // Returns the class of a head for display, with a question mark if it is not settled.
-std::string score_label(const HeadScore& score);
+std::string score_label(const HeadScore& score, Language language = Language::english);
+
+// Returns the labels of the maps' tokens for display; words without the blanks before them.
+std::vector<std::string> cell_labels(const AttentionMaps& maps);
+
+// Returns "6 words" or "단어 6개" for a number of cells of this unit.
+std::string counted_cells(Index count, TextUnit unit, Language language);
+
+// Returns "Layer 2" or "2층".
+std::string layer_name(Index layer, Language language);
+
+// Returns a text of the figures: "query", "key", "weight" ...
+const char* map_word(std::string_view name, Language language);
 
 }  // namespace headlight

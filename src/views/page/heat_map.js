@@ -2,7 +2,7 @@
 import {drawAxes} from './axes.js';
 import {inkOn, level, palette} from './colours.js';
 import {fontOf, measurePlot, pixelTokens, sizeCanvas} from './heat_map_layout.js';
-import {isBlank, shownWeights} from './weights.js';
+import {isBlank, numberText, shownWeights} from './weights.js';
 
 export function largestWeight(weights, count, [firstQuery, endQuery], [firstKey, endKey]) {
   let largest = 0;
@@ -53,11 +53,12 @@ export function drawThumbnail(canvas, head) {
   }
 }
 
-// Writes the weights into the cells, with two decimals.
+// Writes the weights into the cells.
 function drawValues(context, plot, head) {
   const {count} = head.doc;
   const weights = shownWeights(head);
-  context.font = fontOf(Math.min(14, plot.cell * 0.36));
+  const letters = Math.max(4, numberText(1).length);
+  context.font = fontOf(Math.min(14, plot.cell * 1.44 / letters));
   context.textAlign = 'center';
   context.textBaseline = 'middle';
   for (let query = 0; query < count; ++query) {
@@ -66,7 +67,7 @@ function drawValues(context, plot, head) {
         const weight = weights[query * count + key];
         context.fillStyle = inkOn(level(weight));
         context.globalAlpha = weight < 0.005 ? 0.4 : 1;
-        context.fillText(weight.toFixed(2), plot.left + (key + 0.5) * plot.cell,
+        context.fillText(numberText(weight), plot.left + (key + 0.5) * plot.cell,
                          plot.top + (query + 0.5) * plot.cell + 0.5);
       }
     }
@@ -88,7 +89,7 @@ export function drawPlot(canvas, head, box, room) {
     drawGaps(context, head.doc.count, size, Math.max(1, Math.round(ratio)), left, top);
   }
   context.scale(ratio, ratio);
-  if (plot.cell >= 24) {
+  if (plot.cell >= 6 * Math.max(4, numberText(1).length)) {
     drawValues(context, plot, head);
   }
   drawAxes(context, plot);

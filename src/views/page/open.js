@@ -12,6 +12,7 @@ import {buildHeadView} from './views/head.js';
 import {buildModelView} from './views/model.js';
 import {buildNeuronView} from './views/neuron.js';
 import {setHideFirst} from './weights.js';
+import {say} from './words/words.js';
 
 function fillPickers() {
   byId('pickers').hidden = documents.length === 1;
@@ -65,11 +66,7 @@ export function openPage(data) {
   setViews({model: buildModelView, head: buildHeadView, neuron: buildNeuronView,
             grid: buildGridView});
   byId('hide-first').disabled = longest === 1;
-  byId('precision').textContent = data.bits === 16
-    ? 'Weights are stored as 16-bit integers, in steps of 1/65535: before any rescaling, a shown ' +
-      'weight is within 0.00001 of the model’s.'
-    : 'To keep this page small, weights are stored as 8-bit square roots: before any rescaling, a ' +
-      'shown weight w is within √w/255 of the model’s, 0.004 at most.';
+  byId('precision').textContent = say(data.bits === 16 ? 'precision16' : 'precision8');
   fillPickers();
   setRoot(view.root);
   listenToPickers();

@@ -42,7 +42,7 @@ function showChoices() {
   byId('beside').value = view.beside;
   const doc = documents[view.doc];
   byId('counts').textContent =
-    say('counts', doc.heads.length, doc.layers.length, doc.count);
+    say('counts', doc.heads.length, doc.layers.length, doc.count, doc.unit);
 }
 
 // Builds the view of the chosen tab.

@@ -19,12 +19,14 @@ export const view = {
   hovered: null,             // token under the pointer, which replaces `token`
   direction: 'gives',        // or 'receives'
   kept: 'gives',             // direction to restore when the pointer leaves a column of tokens
+  numbers: {},               // format of the weights in cells: {decimals, percent}
   root: false,               // colour by the square root of the weight
   hideFirst: false,
   hidden: new Set(),         // names of the heads that the head view omits
 };
 
 function readDocuments(data) {
+  view.numbers = {decimals: data.decimals ?? 2, percent: data.percent ?? false};
   documents = data.documents.map((source, index) => readDocument(source, index, data.bits));
   longest = Math.max(...documents.map((doc) => doc.count));
   classNames = [...new Set(documents.flatMap((doc) =>

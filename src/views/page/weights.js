@@ -6,6 +6,10 @@ import {say} from './words/words.js';
 const kDecoded = 40;           // most heads in the cache `decoded`: more than a layer's
 const kSmallestLink = 0.0005;  // prints as 0.001
 
+// Returns a weight in the format of the cells: "0.25" or "25%".
+export const numberText = (weight, {decimals, percent} = view.numbers) =>
+  percent ? `${(100 * weight).toFixed(decimals)}%` : weight.toFixed(decimals);
+
 // Removes the first key from every row and rescales the rest to sum to 1. Rows with a rest below
 // 0.001 become blank: rescaling would only enlarge rounding errors.
 export function withoutFirst(weights, count) {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "headlight/views/plot/colour_map.h"
+
 namespace headlight {
 
 // Background of the colours. Higher weights are darker on a light one, brighter on a dark one.
@@ -14,9 +16,14 @@ struct Colour {
   std::uint8_t blue = 0;
 };
 
-// Returns the colour of a strength in [0, 1]. All have one hue; perceived lightness is linear in
-// the strength (OKLab; Ottosson, "A perceptual color space for image processing", 2020).
-Colour attention_colour(double strength, Background ground);
+// Returns the colour of a strength in [0, 1]. ColourMap::headlight has one hue, and perceived
+// lightness linear in the strength (OKLab; Ottosson, "A perceptual color space for image
+// processing", 2020). The others interpolate between colours of matplotlib's maps of these names.
+Colour map_colour(double strength, Background ground, ColourMap map = ColourMap::headlight);
+
+// Returns the number of the nearest colour of a 256-colour terminal, from its cube (16 to 231) and
+// its greys (232 to 255).
+int terminal_colour(Colour colour);
 
 // Returns the colour as "1f2a6b".
 std::string hex_digits(Colour colour);

@@ -19,6 +19,13 @@ double character_width(char32_t c) {
   return kNarrow.find(c) != std::u32string_view::npos ? 0.36 : 0.62;
 }
 
+// Families in the order of the viewer's choice for each character: Latin, then Korean, Japanese and
+// Chinese of Linux, Windows and macOS. Without them a viewer may show boxes for Hangul.
+constexpr const char* kFontFamilies =
+    "'DejaVu Sans', Verdana, 'Noto Sans CJK KR', 'Noto Sans KR', NanumGothic, 'Malgun Gothic', "
+    "'Apple SD Gothic Neo', 'Noto Sans CJK JP', 'Yu Gothic', 'Hiragino Sans', 'Noto Sans CJK SC', "
+    "'Microsoft YaHei', 'PingFang SC', sans-serif";
+
 }  // namespace
 
 std::string svg_number(double value) {
@@ -73,9 +80,8 @@ std::string shorten_text(std::string_view text, double width) {
 std::string svg_start(double width, double height, const std::string& title) {
   const std::string size = svg_number(width) + " " + svg_number(height);
   return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + svg_number(width) + "\" height=\"" +
-         svg_number(height) + "\" viewBox=\"0 0 " + size +
-         "\" font-family=\"sans-serif\" role=\"img\">\n<title>" +
-         escape_markup(printable_text(title)) +
+         svg_number(height) + "\" viewBox=\"0 0 " + size + "\" font-family=\"" + kFontFamilies +
+         "\" role=\"img\">\n<title>" + escape_markup(printable_text(title)) +
          "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n";
 }
 

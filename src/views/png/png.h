@@ -10,7 +10,8 @@ namespace headlight {
 // 16384 pixels at scale 1.
 std::string svg_to_png(const std::string& svg, double scale = 2.0);
 
-// Returns a warning if `text` has Hangul and no font for it is installed; otherwise "".
+// Returns one line if no installed font has some character of `text`, with the package that has
+// them for Korean, Japanese and Chinese; otherwise "".
 std::string missing_font(std::string_view text);
 
 }  // namespace headlight

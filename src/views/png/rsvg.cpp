@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 
 #include "base/display_text.h"
 #include "base/shared_library.h"
 #include "headlight/base/error.h"
+#include "headlight/base/terminal_width.h"
+#include "headlight/base/utf8.h"
 #include "views/png/png.h"
 
 namespace headlight {
@@ -57,28 +60,46 @@ struct Release {
   void operator()(cairo_t* context) const { rsvg().cairo_destroy(context); }
 };
 
-bool has_hangul(std::string_view text) {
-  return std::ranges::any_of(code_points(text),
-                             [](char32_t c) { return c >= U'\uAC00' && c <= U'\uD7A3'; });
-}
+// Functions of fontconfig, which chooses librsvg's fonts.
+struct Fonts {
+  SharedLibrary library = SharedLibrary("--format png: ", "libfontconfig.so.1");
 
-// Returns true if fontconfig (which chooses librsvg's fonts) has a Hangul font or is missing.
-bool has_hangul_font() {
-  const SharedLibrary library("--format png: ", "libfontconfig.so.1");
-  if (!library.is_loaded()) {
-    return true;
+  template <class Function>
+  Function* find(const char* name) const {
+    return library.find<Function>(name);
   }
-  FcPattern* pattern = library.find<decltype(::FcNameParse)>("FcNameParse")(
-      reinterpret_cast<const FcChar8*>(":charset=ac00"));
-  FcObjectSet* objects = library.find<decltype(::FcObjectSetCreate)>("FcObjectSetCreate")();
-  FcFontSet* fonts = library.find<decltype(::FcFontList)>("FcFontList")(nullptr, pattern, objects);
-  const bool any = fonts == nullptr || fonts->nfont > 0;
+};
+
+// Returns the characters of `text` that no installed font has; none if fontconfig is missing.
+std::set<char32_t> characters_without_font(std::string_view text) {
+  std::set<char32_t> missing;
+  for (const char32_t c : code_points(text)) {
+    if (c >= 0x250 && terminal_width(c) > 0) {  // every font has the letters before
+      missing.insert(c);
+    }
+  }
+  const Fonts lib;
+  if (missing.empty() || !lib.library.is_loaded()) {
+    return {};
+  }
+  const auto get_charset = lib.find<decltype(::FcPatternGetCharSet)>("FcPatternGetCharSet");
+  const auto has_char = lib.find<decltype(::FcCharSetHasChar)>("FcCharSetHasChar");
+  FcPattern* all = lib.find<decltype(::FcPatternCreate)>("FcPatternCreate")();
+  FcObjectSet* objects = lib.find<decltype(::FcObjectSetCreate)>("FcObjectSetCreate")();
+  lib.find<decltype(::FcObjectSetAdd)>("FcObjectSetAdd")(objects, FC_CHARSET);
+  FcFontSet* fonts = lib.find<decltype(::FcFontList)>("FcFontList")(nullptr, all, objects);
+  for (int i = 0; fonts != nullptr && i < fonts->nfont; ++i) {
+    FcCharSet* characters = nullptr;
+    if (get_charset(fonts->fonts[i], FC_CHARSET, 0, &characters) == FcResultMatch) {
+      std::erase_if(missing, [&](char32_t c) { return has_char(characters, c) != FcFalse; });
+    }
+  }
   if (fonts != nullptr) {
-    library.find<decltype(::FcFontSetDestroy)>("FcFontSetDestroy")(fonts);
+    lib.find<decltype(::FcFontSetDestroy)>("FcFontSetDestroy")(fonts);
   }
-  library.find<decltype(::FcObjectSetDestroy)>("FcObjectSetDestroy")(objects);
-  library.find<decltype(::FcPatternDestroy)>("FcPatternDestroy")(pattern);
-  return any;
+  lib.find<decltype(::FcObjectSetDestroy)>("FcObjectSetDestroy")(objects);
+  lib.find<decltype(::FcPatternDestroy)>("FcPatternDestroy")(all);
+  return missing;
 }
 
 cairo_status_t append_bytes(void* out, const unsigned char* data, unsigned int length) {
@@ -116,10 +137,22 @@ std::string svg_to_png(const std::string& svg, double scale) {
 }
 
 std::string missing_font(std::string_view text) {
-  return has_hangul(text) && !has_hangul_font()
-             ? "no font on this machine has Hangul: the PNG has boxes in its place; install a font "
-               "(Debian: fonts-noto-cjk or fonts-nanum)"
-             : "";
+  const std::set<char32_t> missing = characters_without_font(text);
+  if (missing.empty()) {
+    return "";
+  }
+  std::string shown;
+  append_utf8(*missing.begin(), shown);
+  const bool is_cjk = std::any_of(missing.begin(), missing.end(), [](char32_t c) {
+    return (c >= 0x1100 && c <= 0x11FF) || (c >= 0x2E80 && c <= 0xD7FF) ||
+           (c >= 0xF900 && c <= 0xFAFF) || (c >= 0xFF00 && c <= 0xFFEF) ||
+           (c >= 0x20000 && c <= 0x3FFFD);
+  });
+  return concat_text(
+      "no font on this machine has ", shown,
+      missing.size() > 1 ? concat_text(" and ", missing.size() - 1, " other characters") : "",
+      ": the PNG has boxes in their place; install ",
+      is_cjk ? "the package fonts-noto-cjk (Debian, Ubuntu)" : "a font that has them");
 }
 
 }  // namespace headlight

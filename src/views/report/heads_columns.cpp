@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <span>
 
 #include "base/read_number.h"
@@ -28,11 +29,10 @@ HeadColumn number_column(const char* name, const char* title, const char* korean
           .number = std::move(number)};
 }
 
-HeadColumn score_column(std::size_t place) {
-  const ScoreInfo& info = score_list()[place];
-  return {.name = std::string(info.name),
-          .title = std::string(info.title),
-          .korean_title = std::string(info.korean_title),
+HeadColumn score_column(const ScoreInfo& info, std::size_t place) {
+  return {.name = info.name,
+          .title = info.title,
+          .korean_title = info.korean_title,
           .decimals = info.high > info.low || info.name == "entropy" ? 2 : 1,
           .is_share = info.low == 0 && info.high == 1,
           .number = [place](const ScoredHead& head) {
@@ -64,7 +64,7 @@ std::string verdict_text(const ScoredHead& head, Language language) {
 
 std::string measure_title(const ScoredHead& head, Language language) {
   const ScoreInfo& info = score_list()[score_index(head.verdict.measure)];
-  return std::string(language == Language::korean ? info.korean_title : info.title);
+  return language == Language::korean ? info.korean_title : info.title;
 }
 
 // Columns of the head and its verdict: class, deciding score, value, interval, places and settled.
@@ -99,24 +99,6 @@ std::vector<HeadColumn> first_columns() {
                     [](const Head& head) { return head.verdict.settled; })};
 }
 
-std::vector<HeadColumn> all_columns() {
-  std::vector<HeadColumn> columns = first_columns();
-  for (std::size_t place = 0; place < score_list().size(); ++place) {
-    columns.push_back(score_column(place));
-    if (score_list()[place].name == "offset_share") {
-      columns.push_back(number_column("best_offset", "back", "몇 칸", 0,
-                                      [](const ScoredHead& head) { return head.best_offset; }));
-    } else if (score_list()[place].name == "k_composition") {
-      columns.push_back({.name = "k_source", .title = "with", .korean_title = "상대"});
-      columns.back().text = [](const ScoredHead& head) {
-        return head.k_source ? head_name(*head.k_source) : std::string("-");
-      };
-    }
-  }
-  add_detector_columns(columns);
-  return columns;
-}
-
 struct Comparison {
   std::string_view name;
   bool (*holds)(double value, double bound);
@@ -137,13 +119,13 @@ struct Condition {
   double number = 0;  // for others
 };
 
-Condition parse_condition(const std::string& part) {
+Condition parse_condition(const HeadColumns& columns, const std::string& part) {
   const std::size_t begin = part.find_first_of("<>=!");
   const std::size_t end =
       begin == std::string::npos ? begin : part.find_first_not_of("<>=!", begin);
   require_value(begin != std::string::npos && begin > 0 && end != std::string::npos, "filter",
                 "expected a condition like induction>0.5, got '", part, "'");
-  const HeadColumn& column = head_column(part.substr(0, begin), "filter");
+  const HeadColumn& column = head_column(columns, part.substr(0, begin), "filter");
   const std::string comparison = part.substr(begin, end - begin);
   const std::string text = part.substr(end);
   const auto known =
@@ -183,56 +165,78 @@ std::string HeadColumn::cell(const ScoredHead& head, Language language) const {
   return std::isnan(value) ? "-" : fixed_number(value, decimals);
 }
 
-const std::vector<HeadColumn>& head_columns() {
-  static const std::vector<HeadColumn> kColumns = all_columns();
-  return kColumns;
-}
-
-const HeadColumn& head_column(std::string_view name, std::string_view option) {
-  std::vector<std::string> names;
-  for (const HeadColumn& column : head_columns()) {
-    if (column.name == name) {
-      return column;
+HeadColumns head_columns(const std::vector<ScoreInfo>& list) {
+  HeadColumns columns = first_columns();
+  for (std::size_t place = 0; place < list.size(); ++place) {
+    columns.push_back(score_column(list[place], place));
+    if (list[place].name == "offset_share") {
+      columns.push_back(
+          number_column("best_offset", "back", "몇 칸", 0, [](const ScoredHead& head) {
+            return head.score("offset_share").measured() ? static_cast<double>(head.best_offset)
+                                                         : kNothing;
+          }));
+    } else if (list[place].name == "k_composition") {
+      columns.push_back({.name = "k_source", .title = "with", .korean_title = "상대"});
+      columns.back().text = [](const ScoredHead& head) {
+        return head.k_source ? head_name(*head.k_source) : std::string("-");
+      };
     }
-    names.push_back(column.name);
   }
-  fail_value(option, "no column is called '", name, "'", did_you_mean(name, names));
-}
-
-std::vector<HeadColumn> parse_columns(const std::string& names) {
-  const std::vector<HeadColumn> columns = transformed(
-      split_at_commas(names), [](const std::string& name) { return head_column(name); });
-  require_value(!columns.empty(), "columns", "expected names of columns, got none");
+  add_detector_columns(columns);
+  std::set<std::string> names;
+  for (const HeadColumn& column : columns) {
+    require_value(names.insert(column.name).second, "annotations", "the relation '", column.name,
+                  "' has the name of a column: rename it");
+  }
   return columns;
 }
 
-std::vector<HeadColumn> usual_columns(const HeadScores& scores) {
-  std::vector<HeadColumn> columns{head_column("head"), head_column("verdict"),
-                                  head_column("verdict_measure"), head_column("verdict_score")};
+const HeadColumn& head_column(const HeadColumns& columns, std::string_view name,
+                              std::string_view option) {
+  const auto found = std::ranges::find(columns, name, &HeadColumn::name);
+  if (found == columns.end()) {
+    fail_value(option, "no column is called '", name, "'",
+               did_you_mean(name, transformed(columns, &HeadColumn::name)));
+  }
+  return *found;
+}
+
+HeadColumns parse_columns(const HeadColumns& columns, const std::string& names) {
+  const HeadColumns chosen = transformed(
+      split_at_commas(names), [&](const std::string& name) { return head_column(columns, name); });
+  require_value(!chosen.empty(), "columns", "expected names of columns, got none");
+  return chosen;
+}
+
+HeadColumns usual_columns(const HeadScores& scores) {
+  const HeadColumns all = head_columns(scores.list);
+  HeadColumns columns = parse_columns(all, "head,verdict,verdict_measure,verdict_score");
   if (std::any_of(scores.heads.begin(), scores.heads.end(),
                   [](const ScoredHead& head) { return !head.verdict.settled; })) {
-    columns.push_back(head_column("verdict_places"));
+    columns.push_back(head_column(all, "verdict_places"));
   }
-  for (std::size_t place = 0; place < score_list().size(); ++place) {
+  for (std::size_t place = 0; place < scores.list.size(); ++place) {
     const bool measured =
         std::any_of(scores.heads.begin(), scores.heads.end(),
                     [&](const ScoredHead& head) { return head.scores[place].measured(); });
-    if (measured && score_list()[place].usual) {
-      columns.push_back(head_column(score_list()[place].name));
+    if (measured && scores.list[place].usual) {
+      columns.push_back(head_column(all, scores.list[place].name));
     }
   }
   return columns;
 }
 
-void filter_heads(const std::string& conditions, std::vector<ScoredHead>& heads) {
+void filter_heads(const HeadColumns& columns, const std::string& conditions,
+                  std::vector<ScoredHead>& heads) {
   for (const std::string& part : split_at_commas(conditions)) {
-    const Condition condition = parse_condition(part);
+    const Condition condition = parse_condition(columns, part);
     std::erase_if(heads, [&](const ScoredHead& head) { return !meets(head, condition); });
   }
 }
 
-void sort_heads(const std::string& column_name, bool ascending, std::vector<ScoredHead>& heads) {
-  const HeadColumn& column = head_column(column_name, "sort");
+void sort_heads(const HeadColumns& columns, const std::string& column_name, bool ascending,
+                std::vector<ScoredHead>& heads) {
+  const HeadColumn& column = head_column(columns, column_name, "sort");
   const bool by_place = column.name == "head" || column.name == "layer" || column.name == "index";
   const auto before = [&](const ScoredHead& a, const ScoredHead& b) {
     if (column.name == "head") {

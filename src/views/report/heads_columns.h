@@ -30,20 +30,27 @@ struct HeadColumn {
   }
 };
 
-// Returns all columns: head, verdict, the scores of score_list(), and TransformerLens's scores.
-const std::vector<HeadColumn>& head_columns();
+using HeadColumns = std::vector<HeadColumn>;
+
+// Returns all columns: head, verdict, the scores of `list` (HeadScores::list), and
+// TransformerLens's scores. Throws Error "annotations: ..." if a relation has the name of another
+// column.
+HeadColumns head_columns(const std::vector<ScoreInfo>& list);
 // Returns the column called `name`. Throws Error "OPTION: ..." with the nearest name.
-const HeadColumn& head_column(std::string_view name, std::string_view option = "columns");
+const HeadColumn& head_column(const HeadColumns& columns, std::string_view name,
+                              std::string_view option = "columns");
 // Returns the columns called "a,b,c". Throws Error "columns: ..." for an unknown or no name.
-std::vector<HeadColumn> parse_columns(const std::string& names);
+HeadColumns parse_columns(const HeadColumns& columns, const std::string& names);
 // Returns the default columns: head, verdict, and the usual scores that were measured.
-std::vector<HeadColumn> usual_columns(const HeadScores& scores);
+HeadColumns usual_columns(const HeadScores& scores);
 
 // Keeps the heads that meet every condition of "induction>0.5,layer>=2,verdict=induction". Throws
 // Error "filter: ..." for an invalid condition.
-void filter_heads(const std::string& conditions, std::vector<ScoredHead>& heads);
+void filter_heads(const HeadColumns& columns, const std::string& conditions,
+                  std::vector<ScoredHead>& heads);
 // Sorts numbers from the largest down (`ascending`: from the smallest up); head, layer, index and
 // texts always ascend. Unmeasured heads come last. Throws Error "sort: ..." for an unknown column.
-void sort_heads(const std::string& column, bool ascending, std::vector<ScoredHead>& heads);
+void sort_heads(const HeadColumns& columns, const std::string& column, bool ascending,
+                std::vector<ScoredHead>& heads);
 
 }  // namespace headlight

@@ -19,7 +19,7 @@ Json json_of(const DetectorScores& scores) {
           {"induction_head", scores.induction_head}};
 }
 
-Json json_of(const ScoredHead& head, Language language) {
+Json json_of(const ScoredHead& head, const std::vector<ScoreInfo>& list, Language language) {
   Json json = head_json(head.head);
   json["verdict"] = head.verdict.name;
   json["verdict_score"] = head.verdict.score;
@@ -29,18 +29,20 @@ Json json_of(const ScoredHead& head, Language language) {
   json["settled"] = head.verdict.settled;
   json["sentence"] = head_sentence(head, language);
   Json intervals = Json::object();
-  for (std::size_t place = 0; place < score_list().size(); ++place) {
+  for (std::size_t place = 0; place < list.size(); ++place) {
     const ScoreValue& score = head.scores[place];
-    const std::string name(score_list()[place].name);
+    const std::string& name = list[place].name;
     json[name] = score.measured() ? Json(score.value.mean) : Json(nullptr);
     if (score.has_interval) {
       intervals[name] = {{"low", score.value.low}, {"high", score.value.high}};
     }
   }
-  json["best_offset"] = head.best_offset;
+  const bool has_offsets = head.score("offset_share").measured();
+  json["best_offset"] = has_offsets ? Json(head.best_offset) : Json();
   json["k_source"] = head.k_source ? Json(head_name(*head.k_source)) : Json(nullptr);
   json["intervals"] = std::move(intervals);
-  json["detector"] = {{"mul", json_of(head.mul)}, {"abs", json_of(head.abs)}};
+  json["detector"] =
+      has_offsets ? Json{{"mul", json_of(head.mul)}, {"abs", json_of(head.abs)}} : Json();
   return json;
 }
 
@@ -59,9 +61,9 @@ Json layers_json(const HeadScores& scores) {
 // Returns the expected value of each score for a head with uniform attention, where it is known.
 Json even_json(const HeadScores& scores) {
   Json json = Json::object();
-  for (std::size_t place = 0; place < score_list().size(); ++place) {
+  for (std::size_t place = 0; place < scores.list.size(); ++place) {
     if (const double even = scores.heads.front().scores[place].even; std::isfinite(even)) {
-      json[std::string(score_list()[place].name)] = even;
+      json[scores.list[place].name] = even;
     }
   }
   return json;
@@ -77,16 +79,17 @@ std::string shortest_text(double value) {
 }
 
 std::string csv_of(const HeadScores& scores) {
+  const HeadColumns columns = head_columns(scores.list);
   std::string csv;
-  for (const HeadColumn& column : head_columns()) {
+  for (const HeadColumn& column : columns) {
     csv += column.name + ",";
   }
-  for (const ScoreInfo& info : score_list()) {
-    csv += std::string(info.name) + ".low," + std::string(info.name) + ".high,";
+  for (const ScoreInfo& info : scores.list) {
+    csv += info.name + ".low," + info.name + ".high,";
   }
   csv.back() = '\n';
   for (const ScoredHead& head : scores.heads) {
-    for (const HeadColumn& column : head_columns()) {
+    for (const HeadColumn& column : columns) {
       csv += column.is_text() ? column.text(head) : shortest_text(column.number(head));
       csv += ',';
     }
@@ -124,24 +127,26 @@ NamedTensors arrays_of(const HeadsReport& report) {
     offsets.insert(offsets.end(), head.offset_share.begin(), head.offset_share.end());
   }
   NamedTensors arrays{{"heads", heads_tensor(heads)}};
-  for (const HeadColumn& column : head_columns()) {
+  for (const HeadColumn& column : head_columns(scores.list)) {
     if (!column.is_text()) {
       arrays.emplace_back(
           column.name, Tensor::from(transformed(scores.heads, column.number), {std::ssize(heads)}));
     }
   }
-  for (std::size_t place = 0; place < score_list().size(); ++place) {
+  for (std::size_t place = 0; place < scores.list.size(); ++place) {
     std::vector<double> intervals;
     for (const ScoredHead& head : scores.heads) {
       const ScoreValue& score = head.scores[place];
       intervals.push_back(score.measured() ? score.value.low : kNotMeasured);
       intervals.push_back(score.measured() ? score.value.high : kNotMeasured);
     }
-    arrays.emplace_back(std::string(score_list()[place].name) + ".interval",
+    arrays.emplace_back(scores.list[place].name + ".interval",
                         Tensor::from(intervals, {std::ssize(heads), 2}));
   }
-  const Index width = std::ssize(offsets) / std::ssize(heads);
-  arrays.emplace_back("offset_shares", Tensor::from(offsets, {std::ssize(heads), width}));
+  if (scores.causal) {
+    const Index width = std::ssize(offsets) / std::ssize(heads);
+    arrays.emplace_back("offset_shares", Tensor::from(offsets, {std::ssize(heads), width}));
+  }
   if (report.distances) {
     arrays.emplace_back("js_distance",
                         square_tensor(report.distances->distance, report.distances->heads.size()));
@@ -198,8 +203,10 @@ Json report_json(const HeadsReport& report, const std::vector<ScoredHead>& heads
             {"tokens", report.scores.tokens},
             {"random_tokens", report.random_tokens},
             {"caution", text_or_null(verdict_caution(heads, report.language))},
-            {"heads",
-             transformed(heads, [&](const auto& head) { return json_of(head, report.language); })},
+            {"heads", transformed(heads,
+                                  [&](const ScoredHead& head) {
+                                    return json_of(head, report.scores.list, report.language);
+                                  })},
             {"layers", layers_json(report.scores)},
             {"even_weights", even_json(report.scores)},
             {"clusters", Json::array()}};

@@ -132,6 +132,7 @@ TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]")
   CHECK(contains(result.out, "wrote " + given.out + "/attention.txt"));
   const std::string text = file_contents(given.out + "/attention.txt");
   CHECK(text == result.out.substr(0, text.size()));
+  CHECK(contains(given.run({"--view", "terminal", "--number_format", ".1f"}).out, "\n0 a 1.0\n"));
   CHECK_FALSE(
       contains(run_headlight({"attention", given.model, "--text", "ab", "--view", "terminal"}).out,
                "wrote"));
@@ -152,6 +153,37 @@ TEST_CASE("attention deletes layer figures that an earlier run left in its folde
   CHECK_FALSE(std::filesystem::exists(given.out + "/layer_1.svg"));
   CHECK(file_contents(given.out + "/layer_one.svg") == "mine");
   CHECK(file_contents(given.out + "/layer_7.svg.txt") == "mine");
+}
+
+TEST_CASE("attention merges tokens to words in every view", "[cli]") {
+  const Material given;
+  const std::string sentence = "나 너 ab";
+  const ProgramResult result =
+      given.run({"--text", sentence, "--by", "word", "--format", "npz,json,svg,html,bertviz,text",
+                 "--lang", "ko", "--title", "제목", "--colours", "magma"});
+  REQUIRE(result.exit_code == 0);
+  NamedTexts texts;
+  const NamedTensors arrays = read_npz(given.out + "/attention.npz", &texts);
+  CHECK(arrays[0].second.shape() == Shape({1, 2, 3, 3}));
+  CHECK(texts == NamedTexts{{"token_labels", {"나", " 너", " ab"}}});
+  CHECK(arrays.back().first == "cells");
+  CHECK(arrays.back().second.to_vector() == std::vector<double>{0, 0, 0, 1, 1, 1, 1, 2, 2, 2});
+  const Json tokens = Json::parse(file_contents(given.out + "/tokens.json"));
+  CHECK(tokens["unit"] == "word");
+  CHECK(tokens["documents"][0]["begins"] == Json({0, 3, 7}));
+  CHECK(embedded_data(given.page())["labels"] == Json({"나", "너", "ab"}));
+  CHECK(contains(given.page(), "<h1>제목</h1>"));
+  const Json bertviz = Json::parse(file_contents(given.out + "/bertviz.json"));
+  CHECK(bertviz["attention"][0]["left_text"] == Json({"나", " 너", " ab"}));
+  const std::string figure = file_contents(given.out + "/layer_0.svg");
+  CHECK(contains(figure, "단어 3개"));
+  CHECK(contains(figure, "'Noto Sans CJK KR'"));
+  CHECK(contains(result.out, "제목 헤드 0.0"));
+  CHECK(given.refusal({"--by", "word", "--neurons"}) ==
+        "error: --by word: cannot be combined with --neurons and --view neuron, which show queries "
+        "and keys of single tokens");
+  CHECK(contains(given.refusal({"--number_format", "2"}), "--number_format: expected .0f to .4f"));
+  CHECK(contains(given.refusal({"--colours", "jet"}), "--colours: expected headlight, viridis"));
 }
 
 TEST_CASE("attention chooses colours for a dark or light terminal background", "[cli]") {

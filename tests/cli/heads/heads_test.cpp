@@ -150,6 +150,43 @@ TEST_CASE("heads scores annotated pairs and reports heads with duplicated patter
   CHECK(less["heads"][2]["copying"].is_null());
 }
 
+TEST_CASE("heads scores own relations and words", "[cli]") {
+  const Material given;
+  const std::string own =
+      given.folder.write("own.jsonl", R"({"byte":{"length":15,"modifier":[[4,9,10,15]]}})"
+                                      "\n"
+                                      R"({"byte":{"length":17}})"
+                                      "\n"
+                                      R"({"byte":{"length":7,"수식":[[0,3,4,7]]}})"
+                                      "\n");
+  const Arguments more{"--annotations", own, "--by", "word"};
+  const Json report = report_of(given.on_text(more));
+  for (const Json& head : report["heads"]) {
+    CHECK(head["modifier"].get<double>() > 0);
+    CHECK(head["수식_ahead"].get<double>() > 0);
+    CHECK(head["intervals"].contains("modifier") == false);  // of one document
+    CHECK(head["punctuation"].get<double>() > 0);
+    CHECK(head["quote"].is_null());
+  }
+  CHECK(report["even_weights"].contains("modifier"));
+  Arguments table = given.on_text(more);
+  table.insert(table.end(), {"--columns", "head,modifier", "--filter", "modifier>0", "--sort",
+                             "modifier_ahead", "--out", given.folder.at("out")});
+  CHECK(output_of(table).find("modifier") != std::string::npos);
+  CHECK(file_contents(given.folder.at("out/heads.csv")).find(",modifier,modifier_ahead,") !=
+        std::string::npos);
+  const Arguments wrong = given.on_text({"--annotations", own, "--columns", "modifer"});
+  CHECK(run_headlight(wrong).err ==
+        "error: --columns: no column is called 'modifer'; did you mean 'modifier'?\n");
+  const std::string taken = given.folder.write(
+      "taken.jsonl", R"({"byte":{"length":15,"layer":[]}})"
+                     "\n{\"byte\":{\"length\":17}}\n{\"byte\":{\"length\":7}}\n");
+  const ProgramResult refused = run_headlight(given.on_text({"--annotations", taken}));
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("--annotations: the relation 'layer' has the name of a column") !=
+        std::string::npos);
+}
+
 TEST_CASE("heads writes tables, arrays and figures", "[cli]") {
   const Material given;
   const std::string out = given.folder.at("out");

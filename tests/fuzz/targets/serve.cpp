@@ -55,7 +55,10 @@ void demand_good(const serve::CompletionRequest& request, const serve::Completio
 
 void completion(std::string_view body, bool is_chat) {
   static const ChatBytes tokenizer;
-  static const serve::ChatFormat chat("<|im_start|>system\nHelp<|im_end|>", tokenizer);
+  static const serve::ChatFormat chat(
+      "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+      "<|im_start|>assistant\n",
+      tokenizer);
   static const SpecialNameCount names(tokenizer);
   accepted([&] {
     serve::Fields fields(body);

@@ -1,6 +1,6 @@
 import {documents, view} from '../../../src/views/page/state.js';
-import {isBlank, linkWeight, recordedWeights, setHideFirst, shownWeights, strongest, summary,
-        withoutFirst} from '../../../src/views/page/weights.js';
+import {isBlank, linkWeight, numberText, recordedWeights, setHideFirst, shownWeights, strongest,
+        summary, withoutFirst} from '../../../src/views/page/weights.js';
 import {equal, near, test} from './harness.js';
 import {openSample} from './sample.js';
 
@@ -10,6 +10,13 @@ test('without the first key a row sums to 1 again, or is blank', () => {
   near([...withoutFirst(new Float32Array([1, 0, 0, 0.5, 0.5, 0, 0.2, 0.2, 0.6]), 3)],
        [0, 0, 0, 0, 1, 0, 0, 0.25, 0.75]);
   near([...withoutFirst(new Float32Array([1, 0, 0.9995, 0.0005]), 2)], [0, 0, 0, 0]);
+});
+
+test('weights in cells have the format of the data', () => {
+  openSample();
+  equal(numberText(0.256), '0.26');
+  equal([numberText(0.256, {decimals: 0, percent: true}), numberText(0.5, {decimals: 3})],
+        ['26%', '0.500']);
 });
 
 test('hiding the first token changes what is shown, not what is recorded', () => {

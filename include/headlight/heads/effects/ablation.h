@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "headlight/base/choices.h"
 #include "headlight/cluster/processes.h"
 #include "headlight/data/dataset.h"
+#include "headlight/data/masking.h"
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/head_set.h"
 #include "headlight/nn/language_model.h"
@@ -30,7 +32,8 @@ struct AblationOptions {
   Index pair_heads = 0;  // also ablate all pairs among this many of the most important heads
   Index batch_size = 12;
   BootstrapOptions bootstrap = {};
-  Processes* processes = nullptr;  // share the batches: all call it and get the whole result
+  std::optional<Masking> masking = {};  // the loss of hidden tokens, for bidirectional models
+  Processes* processes = nullptr;       // share the batches: all call it and get the whole result
 };
 
 // Rise of the loss when a head is ablated, in nats a token.

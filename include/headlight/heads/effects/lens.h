@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headlight/data/dataset.h"
+#include "headlight/data/masking.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/point.h"
 #include "headlight/nn/token_distribution.h"
@@ -55,8 +56,11 @@ struct LensReading {
 struct LensTask {
   std::vector<std::int32_t> text;  // [T]
   LensView view = {};
-  NumberRange positions = {};               // positions of the text to read, from 0
-  std::optional<std::int32_t> target = {};  // after the text; default: the most likely token
+  NumberRange positions = {};  // positions of the text to read, from 0
+  // Target of the last token, or of masked tokens; default: the most likely token.
+  std::optional<std::int32_t> target = {};
+  // Mask token of a bidirectional model, whose other targets are the tokens themselves.
+  std::optional<std::int32_t> mask = {};
   Index top_k = 5;
   std::function<void(double share)> progress = [](double) {};  // of the work, 0 to 1
 };
@@ -77,15 +81,16 @@ struct LensResult {
 
 // Reads the prediction of every layer for every token of a text. Besides the results, memory holds
 // the streams [L, T, C] and the logits of a few tokens.
-// Throws Error for models without pre-norms, which have no last norm; for points not in kLensPoints
-// or not computed by the layers; for layers, positions and ids out of range; for an empty text and
-// one longer than the context; and if results are not numbers.
+// Throws Error for models with neither a last norm nor a head for masked tokens; for points not in
+// kLensPoints or not computed by the layers; for layers, positions and ids out of range; for an
+// empty text and one longer than the context; and if results are not numbers.
 LensResult logit_lens(const Gpt& model, const LensTask& task);
 
 struct LensMeansOptions {
   LensView view = {};
-  Index batch_size = 12;  // sequences per pass; fewer if streams are large
-  Index max_batches = 0;  // evenly spread over the data; 0: all
+  Index batch_size = 12;                // sequences per pass; fewer if streams are large
+  Index max_batches = 0;                // evenly spread over the data; 0: all
+  std::optional<Masking> masking = {};  // the hidden tokens of bidirectional models
   std::function<void(double share)> progress = [](double) {};
 };
 

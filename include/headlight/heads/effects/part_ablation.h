@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "headlight/cluster/processes.h"
 #include "headlight/data/dataset.h"
+#include "headlight/data/masking.h"
 #include "headlight/heads/bootstrap.h"
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/nn/gpt.h"
@@ -27,7 +29,8 @@ struct PartAblationOptions {
   AblationMode mode = AblationMode::zero;
   Index batch_size = 12;
   BootstrapOptions bootstrap = {};
-  Processes* processes = nullptr;  // share the batches: all call it and get the whole result
+  std::optional<Masking> masking = {};  // the loss of hidden tokens, for bidirectional models
+  Processes* processes = nullptr;       // share the batches: all call it and get the whole result
   std::function<void(double share)> progress = [](double) {};  // share of all batches, 0 to 1
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,12 @@ struct PatchingTask {
   std::vector<std::int32_t> answer;   // continuation of the clean text, one token or more
   std::vector<std::int32_t> wrong;    // continuation of the corrupt text
   std::vector<TokenGroup> groups = {};
+  // Position in both texts of the masked token that the answers, single tokens, replace. Needed for
+  // bidirectional models only.
+  std::optional<Index> mask = {};
+
+  // Returns the position whose logits predict the answers' first tokens.
+  Index answered_at() const { return mask.value_or(static_cast<Index>(clean.size()) - 1); }
 };
 
 struct HeadPatch {
@@ -76,7 +83,9 @@ std::string patching_caution(const PatchingResult& result, const std::string& an
 // Returns the token with the largest of the logits [V] and its softmax. `logits` must not be empty.
 NextToken likeliest_token(const std::vector<double>& logits);
 
-// Returns the most likely next token after a text. Throws Error as patch_heads().
-std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text);
+// Returns the most likely next token after a text, or the most likely token at position `mask` of a
+// bidirectional model. Throws Error as patch_heads().
+std::int32_t likeliest_next(const LanguageModel& model, const std::vector<std::int32_t>& text,
+                            std::optional<Index> mask = {});
 
 }  // namespace headlight

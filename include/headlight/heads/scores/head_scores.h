@@ -13,24 +13,28 @@
 #include "headlight/heads/head_set.h"
 #include "headlight/heads/head_verdict.h"
 #include "headlight/heads/scores/weight_scores.h"
+#include "headlight/heads/token_cells.h"
 #include "headlight/nn/language_model.h"
 
 namespace headlight {
 
 // Description of one score.
 struct ScoreInfo {
-  std::string_view name;     // "previous_token"
-  std::string_view title;    // "prev", for headings
-  std::string_view group;    // positional, content, structure or shape
-  std::string_view meaning;  // one line
-  double low = 0;            // range; equal to `high`: no upper end
+  std::string name;        // "previous_token"
+  std::string title;       // "prev", for headings
+  std::string_view group;  // positional, content, structure, shape or own
+  std::string meaning;     // one line
+  double low = 0;          // range; equal to `high`: no upper end
   double high = 1;
   bool usual = false;  // shown in tables by default
-  std::string_view korean_title = {};
+  std::string korean_title = {};
 };
 
-// All scores, in the order of ScoredHead::scores.
+// All scores that do not depend on annotations' names, in the order of ScoredHead::scores.
 const std::vector<ScoreInfo>& score_list();
+// score_list() and two scores, NAME and NAME_ahead, for every relation of the annotations that it
+// lacks. Throws Error for a relation with the name of another score.
+std::vector<ScoreInfo> score_list_with(const std::vector<SequencePairs>& annotations);
 // Index in score_list(). Throws Error for unknown names, suggesting the nearest.
 std::size_t score_index(std::string_view name);
 
@@ -55,7 +59,7 @@ struct DetectorScores {
 
 struct ScoredHead {
   HeadId head;
-  std::vector<ScoreValue> scores;    // in the order of score_list()
+  std::vector<ScoreValue> scores;    // in the order of HeadScores::list
   Index best_offset = 0;             // for offset_share: distance in tokens
   std::optional<HeadId> k_source;    // for k_composition: the earlier head
   std::vector<double> offset_share;  // [offsets] share of the queries with that offset
@@ -91,10 +95,16 @@ struct HeadScoreOptions {
   RepeatOptions repeats = {};
   bool weight_scores = true;                    // copying and k_composition; needs a Gpt
   std::vector<SequencePairs> annotations = {};  // one entry a sequence; empty: none
-  bool exclude_bos = false;                     // DetectorScores: ignore the first key
-  bool exclude_current_token = false;           // DetectorScores: ignore the query itself
-  BootstrapOptions bootstrap = {};              // resamples 0: no intervals
-  bool fingerprint = false;                     // compute HeadScores::model_fingerprint
+  // Of the sequences, for the scores of punctuation, separators and special tokens; null: those are
+  // not measured. Needed for units.
+  const Tokenizer* tokenizer = nullptr;
+  // Positions of the scores on the text: tokens, or the characters or words of token_cells().
+  // Repeated random tokens stay tokens.
+  TextUnit unit = TextUnit::token;
+  bool exclude_bos = false;            // DetectorScores: ignore the first key
+  bool exclude_current_token = false;  // DetectorScores: ignore the query itself
+  BootstrapOptions bootstrap = {};     // resamples 0: no intervals
+  bool fingerprint = false;            // compute HeadScores::model_fingerprint
   // Called with the finished share after every batch, and repeatedly during work outside batches.
   std::function<void(double share)> progress = [](double) {};
   // Processes that share the batches: every process calls score_heads() and gets the whole result.
@@ -104,8 +114,12 @@ struct HeadScoreOptions {
 
 struct HeadScores {
   std::vector<ScoredHead> heads;  // sorted by HeadId
+  std::vector<ScoreInfo> list;    // the scores of each head
   Index sequences = 0;            // after cutting at the context length
   Index tokens = 0;
+  // False for a bidirectional model: scores that need a causal mask, offsets, detector and weight
+  // scores are then not measured.
+  bool causal = true;
   std::optional<WeightScores> weights = {};  // of all heads of the model, if requested
   // XXH3-128 of the model's weights in 32 hexadecimal digits. Empty: not requested.
   std::string model_fingerprint = {};

@@ -5,6 +5,7 @@
 
 #include "headlight/base/choices.h"
 #include "headlight/heads/attention_maps.h"
+#include "headlight/views/attention/attention_style.h"
 
 namespace headlight {
 
@@ -32,6 +33,7 @@ struct AttentionPageOptions {
   // Folder of the page's files (index.html, style.css, modules: src/views/page). Empty: the files
   // embedded in the library. A folder allows changes to the page without a build.
   std::string page_files = {};
+  AttentionStyle style = {};
 };
 
 // Returns an interactive page of the heads of one or several documents: one file of HTML, CSS and

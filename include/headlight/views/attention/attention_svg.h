@@ -3,17 +3,9 @@
 #include <string>
 
 #include "headlight/heads/attention_maps.h"
-#include "headlight/heads/head_verdict.h"
+#include "headlight/views/attention/attention_style.h"
 
 namespace headlight {
-
-struct AttentionFigure {
-  Language language = Language::english;
-  // Titles contain the layer's number. False for weights outside a model: the figure then is wide
-  // enough for its whole title.
-  bool names_layer = true;
-  bool names_heads = true;  // titles contain the numbers of heads
-};
 
 // Returns one layer as an SVG figure with a panel for each head: rows are queries, columns are
 // keys. Cells show their weights for up to 12 tokens. Tokens label both axes for up to 64 tokens;
@@ -25,6 +17,6 @@ struct AttentionFigure {
 // Throws Error if `layer` does not fit maps.tokens, holds no head, holds a head twice, or has
 // weights that are not float32 in [0, 1].
 std::string attention_svg(const AttentionMaps& maps, const LayerAttention& layer,
-                          const AttentionFigure& options = {});
+                          const AttentionStyle& style = {});
 
 }  // namespace headlight

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "headlight/heads/attention_maps.h"
+#include "headlight/views/attention/attention_style.h"
 
 namespace headlight {
 
@@ -12,6 +13,8 @@ struct AttentionTextOptions {
   // Background of the terminal. A higher weight is brighter on a dark background, darker on a light
   // one, as in figures and pages.
   bool light_ground = false;
+  AttentionStyle style = {};
+  bool own_numbers = false;  // cells show style.numbers instead of per cent without a sign
 };
 
 // Returns the head layer.heads[row] as text for a terminal: rows are queries, columns are keys.

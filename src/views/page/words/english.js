@@ -2,13 +2,41 @@
 const several = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 export const english = {
+  legend: 'Colour scale of the attention weight, from 0 to 1',
+  scale: 'Colour scale',
+  linear: 'Linear',
+  squareRoot: 'Square root',
+  hideFirst: 'Hide first token',
+  hideFirstReason: 'Many heads attend to the first token when there is no better one',
+  firstHidden: 'First token hidden.',
+  firstHiddenRest: 'The other weights of each row are rescaled to sum to 1; rows whose other ' +
+    'weights sum to less than 0.001 stay blank.',
+  views: 'Views',
+  modelView: 'Model view',
+  headView: 'Head view',
+  neuronView: 'Neuron view',
+  gridView: 'Grid',
+  document: 'Document',
+  compareWith: 'Compare with',
+  none: 'none',
+  keysViews: 'switch views',
+  keysHeads: 'move between heads',
+  keysOpen: 'opens one',
+  keysClose: 'closes it',
+  keysText: 'In the text, the arrows choose a token.',
+  precision16: 'Weights are stored as 16-bit integers, in steps of 1/65535: before any rescaling, ' +
+    'a shown weight is within 0.00001 of the model’s.',
+  precision8: 'To keep this page small, weights are stored as 8-bit square roots: before any ' +
+    'rescaling, a shown weight w is within √w/255 of the model’s, 0.004 at most.',
+
   headTitle: (layer, head) => `Layer ${layer} · Head ${head}`,
   headName: (name) => `Head ${name}`,
   layerName: (layer) => `Layer ${layer}`,
   headClass: (title, name, score) => `${title}, ${name}, score ${score}`,
   headsOf: (text) => `Heads of ${text}, layers as rows`,
-  counts: (heads, layers, tokens) => `Attention of ${several(heads, 'head')} in ` +
-    `${several(layers, 'layer')} over ${several(tokens, 'token')}`,
+  counts: (heads, layers, cells, unit) => `Attention of ${several(heads, 'head')} in ` +
+    `${several(layers, 'layer')} over ` +
+    several(cells, {word: 'word', char: 'character'}[unit] ?? 'token'),
   tokensOf: (text) => `Tokens of ${text}`,
   noHead: (name) => `No head ${name} in this document.`,
   heatMap: (name) => `Heat map of head ${name}; the table below holds its strongest links`,

@@ -1,11 +1,39 @@
 // Korean texts of the views.
 export const korean = {
+  legend: '어텐션 가중치의 색, 0부터 1까지',
+  scale: '색 눈금',
+  linear: '선형',
+  squareRoot: '제곱근',
+  hideFirst: '첫 토큰 숨기기',
+  hideFirstReason: '많은 헤드는 볼 곳이 마땅치 않으면 첫 토큰을 봅니다',
+  firstHidden: '첫 토큰을 숨겼습니다.',
+  firstHiddenRest: '행마다 나머지 가중치의 합이 1이 되도록 늘렸습니다. 나머지의 합이 0.001보다 작은 ' +
+    '행은 비워 둡니다.',
+  views: '보기',
+  modelView: '모델 보기',
+  headView: '헤드 보기',
+  neuronView: '뉴런 보기',
+  gridView: '격자',
+  document: '글',
+  compareWith: '나란히',
+  none: '없음',
+  keysViews: '보기 바꾸기',
+  keysHeads: '헤드 옮겨 가기',
+  keysOpen: '열기',
+  keysClose: '닫기',
+  keysText: '글 안에서는 화살표로 토큰을 고릅니다.',
+  precision16: '가중치는 1/65535 단위의 16비트 정수로 저장되어 있습니다. 늘리지 않았다면 모델의 값과 ' +
+    '0.00001 이내로 같습니다.',
+  precision8: '페이지를 작게 하려고 가중치를 8비트 제곱근으로 저장했습니다. 늘리지 않았다면 가중치 w의 ' +
+    '오차는 √w/255 이내, 최대 0.004입니다.',
+
   headTitle: (layer, head) => `${layer}층 · 헤드 ${head}`,
   headName: (name) => `헤드 ${name}`,
   layerName: (layer) => `${layer}층`,
   headClass: (title, name, score) => `${title}, ${name}, 점수 ${score}`,
   headsOf: (text) => `${text}의 헤드, 행은 층`,
-  counts: (heads, layers, tokens) => `${layers}개 층, 헤드 ${heads}개, 토큰 ${tokens}개의 어텐션`,
+  counts: (heads, layers, cells, unit) => `${layers}개 층, 헤드 ${heads}개, ` +
+    `${{word: '단어', char: '글자'}[unit] ?? '토큰'} ${cells}개의 어텐션`,
   tokensOf: (text) => `${text}의 토큰`,
   noHead: (name) => `이 글에 없는 헤드입니다: ${name}`,
   heatMap: (name) => `헤드 ${name}의 히트맵. 가장 강한 연결은 아래 표에 있습니다`,

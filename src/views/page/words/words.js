@@ -10,3 +10,16 @@ export function say(key, ...values) {
   const said = words[key];
   return typeof said === 'function' ? said(...values) : said;
 }
+
+// Fills the elements of index.html that have data-say attributes.
+export function fillTexts(root) {
+  for (const node of root.querySelectorAll('[data-say]')) {
+    node.textContent = say(node.dataset.say);
+  }
+  for (const node of root.querySelectorAll('[data-say-label]')) {
+    node.ariaLabel = say(node.dataset.sayLabel);
+  }
+  for (const node of root.querySelectorAll('[data-say-title]')) {
+    node.title = say(node.dataset.sayTitle);
+  }
+}

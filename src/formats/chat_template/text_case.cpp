@@ -1,0 +1,99 @@
+#include "formats/chat_template/text_case.h"
+
+#include "base/read_number.h"
+
+namespace headlight::jinja {
+
+std::string upper_text(std::string_view text) {
+  std::string upper(text);
+  for (char& letter : upper) {
+    letter = is_lower_letter(letter) ? static_cast<char>(letter - 'a' + 'A') : letter;
+  }
+  return upper;
+}
+
+std::string capitalized_text(std::string_view text) {
+  return upper_text(text.substr(0, 1)) +
+         lower_text(text.substr(std::min<std::size_t>(1, text.size())));
+}
+
+std::string title_text(std::string_view text) {
+  std::string title;
+  bool is_inside = false;
+  while (!text.empty()) {
+    const Utf8Character character = first_character(text);
+    const std::string_view bytes = text.substr(0, static_cast<std::size_t>(character.length));
+    title += is_inside ? lower_text(bytes) : upper_text(bytes);
+    is_inside = is_letter(character.code_point);
+    text.remove_prefix(bytes.size());
+  }
+  return title;
+}
+
+bool is_upper_text(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), is_upper_letter) &&
+         std::none_of(text.begin(), text.end(), is_lower_letter);
+}
+
+bool is_lower_text(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), is_lower_letter) &&
+         std::none_of(text.begin(), text.end(), is_upper_letter);
+}
+
+std::string stripped_by(const Call& call, std::string_view text, Side side) {
+  if (!call.given(0) || call.value(0).is_none()) {
+    return std::string(stripped(text, side));
+  }
+  const std::string& characters = call.text(0);
+  const auto removes = [&](char32_t code) {
+    call.budget().spend(characters.size());
+    for (std::string_view rest = characters; !rest.empty();) {
+      const Utf8Character first = first_character(rest);
+      if (first.code_point == code) {
+        return true;
+      }
+      rest.remove_prefix(static_cast<std::size_t>(first.length));
+    }
+    return false;
+  };
+  return std::string(stripped_of(text, side, removes));
+}
+
+std::string replaced(Budget& budget, std::string_view text, std::string_view old,
+                     std::string_view with, std::int64_t most) {
+  std::string out;
+  budget.spend(text.size());
+  std::size_t start = 0;
+  for (std::size_t from = 0; most != 0; --most) {
+    const std::size_t place = find_text(budget, text, old, from);
+    if (place == std::string::npos) {
+      break;
+    }
+    budget.spend(with.size() + 1);
+    out += text.substr(start, place - start);
+    out += with;
+    start = place + old.size();
+    from = start;
+    if (old.empty()) {  // an empty text is between all characters
+      if (place == text.size()) {
+        break;
+      }
+      from += static_cast<std::size_t>(first_character(text.substr(place)).length);
+    }
+  }
+  return out += text.substr(std::min(start, text.size()));
+}
+
+const Value& field_value(const Call& call, std::string_view field, std::size_t& next) {
+  const auto place = field.empty() ? std::optional(next++) : read_number<std::size_t>(field);
+  if (place) {
+    require(*place < call.all.values.size(), "format: there is no argument ", *place);
+    return call.all.values[*place];
+  }
+  const auto named = std::find_if(call.all.named.begin(), call.all.named.end(),
+                                  [&](const auto& argument) { return argument.first == field; });
+  require(named != call.all.named.end(), "format: a field has no argument");
+  return named->second;
+}
+
+}  // namespace headlight::jinja

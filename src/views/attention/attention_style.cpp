@@ -1,0 +1,19 @@
+#include "headlight/views/attention/attention_style.h"
+
+#include "headlight/base/error.h"
+#include "views/report/numbers.h"
+
+namespace headlight {
+
+std::string NumberFormat::text(double weight) const {
+  return fixed_number(percent ? 100 * weight : weight, decimals) + (percent ? "%" : "");
+}
+
+NumberFormat parse_number_format(std::string_view about, std::string_view text) {
+  const bool fits = text.size() == 3 && text[0] == '.' && text[1] >= '0' && text[1] <= '4' &&
+                    (text[2] == 'f' || text[2] == '%');
+  require(fits, about, ": expected .0f to .4f or .0% to .4%, got '", text, "'");
+  return {.decimals = text[1] - '0', .percent = text[2] == '%'};
+}
+
+}  // namespace headlight

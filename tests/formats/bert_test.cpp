@@ -1,0 +1,150 @@
+#include "support/bert_directory.h"
+
+#include <nlohmann/json.hpp>
+
+#include "headlight/formats/model_directory.h"
+#include "headlight/formats/tokenizers/tokenizer_file.h"
+#include "headlight/io/safetensors.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+#include "support/tensors.h"
+
+namespace bert_test {
+
+// BERT directories as transformers writes them.
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::vector<std::int32_t>> kTexts{{2, 5, 6, 8, 3}, {2, 7, 3}};
+
+// Loads a directory and collects its warnings.
+std::unique_ptr<Gpt> loaded(const fs::path& directory, std::vector<std::string>& warnings) {
+  return load_weights(directory, {.bidirectional = true, .warn = [&](const std::string& line) {
+                                    warnings.push_back(line);
+                                  }});
+}
+
+void change_config(const fs::path& directory, const nlohmann::json& changes) {
+  nlohmann::json config = nlohmann::json::parse(read_bytes(directory / "config.json"));
+  config.update(changes);
+  write_bytes(directory / "config.json", config.dump());
+}
+
+}  // namespace
+
+TEST_CASE("a BERT directory gives the weights back bit by bit", "[io]") {
+  const TemporaryFolder folder;
+  for (const bool masked_head : {true, false}) {
+    const fs::path directory = write_bert(folder / (masked_head ? "head" : "body"), masked_head);
+    std::vector<std::string> warnings;
+    const std::unique_ptr<Gpt> read = loaded(directory, warnings);
+    CHECK(warnings.empty());
+    CHECK(read->config().has_head() == masked_head);
+    const Batch batch = make_batch(kTexts);
+    CHECK(same_bits(read->logits(batch), random_bert(masked_head)->logits(batch)));
+  }
+}
+
+TEST_CASE("BERT files may have old names and no prefix and heads for other tasks", "[io]") {
+  const TemporaryFolder folder;
+  const fs::path directory = write_bert(folder / "bert");
+  const fs::path file = directory / "model.safetensors";
+  NamedTensors tensors = read_safetensors(file);
+  for (auto& [name, tensor] : tensors) {
+    const bool is_norm = name.find("LayerNorm.") != name.npos;
+    if (is_norm) {
+      name.replace(name.rfind('.'), name.npos, name.ends_with("weight") ? ".gamma" : ".beta");
+    }
+    if (name.starts_with("bert.")) {
+      name.erase(0, 5);
+    }
+  }
+  tensors.emplace_back("pooler.dense.weight", Tensor::zeros({8, 8}));
+  write_safetensors(file, tensors);
+  std::vector<std::string> warnings;
+  const std::unique_ptr<Gpt> read = loaded(directory, warnings);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("ignored 'pooler.dense.weight'") != std::string::npos);
+  const Batch batch = make_batch(kTexts);
+  CHECK(same_bits(read->logits(batch), random_bert()->logits(batch)));
+}
+
+TEST_CASE("a bidirectional model is refused unless it is asked for", "[io]") {
+  const TemporaryFolder folder;
+  const fs::path directory = write_bert(folder / "bert");
+  CHECK(error_of([&] { load_model(directory); }) ==
+        "this needs a causal model; " + directory.string() + " is bidirectional (bert)");
+}
+
+TEST_CASE("BERT configurations that contradict the weights are refused by name", "[io]") {
+  const TemporaryFolder folder;
+  const fs::path directory = write_bert(folder / "bert");
+  const std::string original = read_bytes(directory / "config.json");
+  const std::vector<std::pair<nlohmann::json, std::string>> cases{
+      {{{"is_decoder", true}}, "is_decoder"},
+      {{{"position_embedding_type", "relative_key"}}, "position_embedding_type"},
+      {{{"type_vocab_size", 3}}, "token_type_embeddings.weight: expected shape [3, 8]"},
+      {{{"type_vocab_size", 0}}, "type_vocab_size"},
+      {{{"vocab_size", 14}}, "expected shape"},
+      {{{"max_position_embeddings", 1 << 30}}, "max_position_embeddings"},
+      {{{"num_hidden_layers", 3}}, "missing 'bert.encoder.layer.2."},
+      {{{"num_hidden_layers", 1}}, "unexpected 'bert.encoder.layer.1."}};
+  for (const auto& [changes, expected] : cases) {
+    write_bytes(directory / "config.json", original);
+    change_config(directory, changes);
+    INFO(changes);
+    std::vector<std::string> warnings;
+    CHECK(error_of([&] { loaded(directory, warnings); }).find(expected) != std::string::npos);
+  }
+}
+
+TEST_CASE("WordPiece takes the longest pieces and keeps the ends of prompts") {
+  const auto tokenizer = word_piece();
+  using Ids = std::vector<std::int32_t>;
+  const std::vector<std::pair<std::string, Ids>> cases{{"The cats sat.", {5, 6, 11, 8, 12}},
+                                                       {"THE\tm\u00e1t", {5, 10}},
+                                                       {"catdog", {1}},
+                                                       {"catss", {6, 11, 11}},
+                                                       {"dog\u4e16cat", {7, 1, 6}},
+                                                       {"", {}},
+                                                       {"[MASK]", {1, 1, 1}},
+                                                       {std::string(101, 's'), {1}}};
+  for (const auto& [text, ids] : cases) {
+    INFO(text);
+    CHECK(tokenizer->encode(text) == ids);
+  }
+  CHECK(tokenizer->encode_prompt("the dogs.") == Ids{2, 5, 7, 11, 12, 3});
+  CHECK(tokenizer->decode(Ids{2, 5, 7, 11, 12, 3}) == "the dogs.");
+  CHECK(tokenizer->kind() == "wordpiece");
+  tokenizer->set_reads_special(true);
+  CHECK(tokenizer->encode("the [MASK]") == Ids{5, 4});
+}
+
+TEST_CASE("WordPiece files with unsupported parts are refused by name") {
+  const nlohmann::json good = nlohmann::json::parse(to_tokenizer_json(*word_piece()));
+  const std::vector<std::array<std::string, 3>> cases{
+      {"/model/unk_token", R"("none")", "model.unk_token"},
+      {"/model/max_input_chars_per_word", "-1", "max_input_chars_per_word"},
+      {"/model/max_input_chars_per_word", "99999999", "max_input_chars_per_word"},
+      {"/model/continuing_subword_prefix", "3", "continuing_subword_prefix"},
+      {"/model/vocab/cat", "77", "model.vocab"},
+      {"/pre_tokenizer", "null", "pre_tokenizer"},
+      {"/decoder/prefix", R"("#################")", "decoder"},
+      {"/normalizer/lowercase", "1", "normalizer"},
+      {"/post_processor/single/2/SpecialToken/id", R"("[END]")", "post_processor"},
+      {"/post_processor/single/0", R"({"Sequence": {"id": "A"}})", "post_processor"}};
+  for (const auto& [place, value, expected] : cases) {
+    nlohmann::json file = good;
+    file[nlohmann::json::json_pointer(place)] = nlohmann::json::parse(value);
+    INFO(place << " " << value);
+    const std::string error = error_of([&] { parse_tokenizer_json(file.dump(), "t.json"); });
+    CHECK(error.find(expected) != std::string::npos);
+    CHECK(error.find('\n') == std::string::npos);
+  }
+}
+
+}  // namespace bert_test
