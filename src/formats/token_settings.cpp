@@ -172,8 +172,9 @@ void TokenSettings::apply(Tokenizer& tokenizer) const {
   tokenizer.suggest_stop_tokens(special("eos", tokenizer), ids("eos_token_id", tokenizer));
   tokenizer.suggest_begin_of_text(special("bos", tokenizer));
   tokenizer.set_padding(special("pad", tokenizer));
-  const auto mask = special("mask", tokenizer);
-  tokenizer.set_mask_token(mask ? mask : tokenizer.special_id("[MASK]"));
+  if (const auto mask = special("mask", tokenizer)) {
+    tokenizer.set_mask_token(mask);
+  }
   const fs::path file = folder_ / "chat_template.jinja";
   tokenizer.set_chat_template(fs::is_regular_file(file) ? read_whole_file(file, kLargestSettings)
                                                         : template_in(tokenizer_config_));

@@ -100,6 +100,7 @@ void write_tokenizer_config(const fs::path& directory, const Tokenizer& tokenize
   add("bos_token", tokenizer.begin_token());
   add("eos_token", tokenizer.end_token());
   add("pad_token", tokenizer.padding());
+  add("mask_token", tokenizer.mask_token());
   if (context_length) {
     config["model_max_length"] = *context_length;
   }

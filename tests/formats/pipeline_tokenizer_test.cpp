@@ -221,13 +221,13 @@ TEST_CASE("unknown stages of a tokenizer are refused by name") {
   CHECK(refusal(marks, "/decoder", nullptr) ==
         "t.json: decoder: expected a step that joins tokens to text");
   CHECK(refusal(marks, "/decoder/decoders/3/start", 2).starts_with("t.json: decoder: Strip: "));
-  CHECK(refusal(marks, "/post_processor", {{"type", "BertProcessing"}}) ==
-        "t.json: post_processor: type \"BertProcessing\" is not supported");
+  CHECK(refusal(marks, "/post_processor", {{"type", "RobertaProcessing"}}) ==
+        "t.json: post_processor: type \"RobertaProcessing\" is not supported");
   CHECK(refusal(bytes, "/added_tokens/0/content", std::string(1025, 'x')) ==
         "t.json: added_tokens: expected tokens of at most 1024 bytes, got one of 1025");
   CHECK(refusal(marks, "/model/dropout", 0.5) == "t.json: model.dropout: expected null");
   CHECK(refusal(marks, "/model/type", "Unigram") ==
-        "t.json: model.type: expected \"BPE\", got \"Unigram\"");
+        "t.json: model.type: expected \"BPE\" or \"WordPiece\", got \"Unigram\"");
 }
 
 namespace {

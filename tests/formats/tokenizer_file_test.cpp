@@ -267,7 +267,7 @@ TEST_CASE("steps whose ids Headlight would not reproduce are refused, naming the
   const json characters = char_file();
   const json bytes = byte_file();
   CHECK(refusal(characters, "/model/type", "Unigram") ==
-        "t.json: model.type: expected \"BPE\", got \"Unigram\"");
+        "t.json: model.type: expected \"BPE\" or \"WordPiece\", got \"Unigram\"");
   CHECK(refusal(characters, "/normalizer", {{"type", "Lowercase"}}) ==
         "t.json: normalizer: type \"Lowercase\" is not supported");
   CHECK(refusal(characters, "/model/fuse_unk", true) == "t.json: model.fuse_unk: expected false");

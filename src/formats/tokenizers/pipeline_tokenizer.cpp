@@ -97,6 +97,9 @@ PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
     set_begin_of_text(*parts_.first);
     set_closing_token(parts_.last);
   }
+  if (parts_.word_piece) {
+    set_mask_token(special_id("[MASK]"));
+  }
 }
 
 Index PipelineTokenizer::vocab_size() const { return static_cast<Index>(parts_.names.size()); }
