@@ -263,7 +263,7 @@ y)_"},
 )_"},
           {R"_({%- raw -%}  {{ a }} {%- endraw -%} b)_", R"_({{ a }}b)_"},
           {"{{ '<' | e }}{{ 'a'|safe + '<' }}{{ '<'|safe ~ '>' }}{{ '<' + 'a' }}",
-           "&lt;a&lt;<&gt;<a"},
+           "&lt;a&lt;<><a"},
       };
   for (const Row& row : rows) {
     INFO(row.source);
