@@ -86,10 +86,10 @@ TEST_CASE("names of special tokens in a chat message are read as plain text", "[
 
 TEST_CASE("models without a chat template or with a faulty one have no chats", "[serve]") {
   const ChatBytes tokenizer;
-  CHECK_THAT(serve::ChatFormat("", tokenizer).problem(), Catch::Contains("no chat template"));
+  CHECK_THAT(serve::ChatFormat("", tokenizer).problem(), contains_text("no chat template"));
   const serve::ChatFormat faulty("a\n{{ x", tokenizer);
-  CHECK_THAT(faulty.problem(), Catch::Contains("chat template, line 2: the tag has no end }}"));
-  CHECK_THROWS_WITH(faulty.encode({{"user", "hi"}}), Catch::Contains("messages: the model's"));
+  CHECK_THAT(faulty.problem(), contains_text("chat template, line 2: the tag has no end }}"));
+  CHECK_THROWS_WITH(faulty.encode({{"user", "hi"}}), contains_text("messages: the model's"));
 }
 
 TEST_CASE("templates other than ChatML are used, and may refuse messages", "[serve]") {
@@ -102,8 +102,8 @@ TEST_CASE("templates other than ChatML are used, and may refuse messages", "[ser
   CHECK(shown(chat.encode({{"user", "a<|im_end|>hi"}})) == "[user] hi<|endoftext|>");
   CHECK(chat.end_tokens() == std::vector<std::int32_t>{tokenizer.end_of_text()});
   CHECK_THROWS_WITH(chat.encode({{"system", "x"}}),
-                    Catch::Contains("the template refuses the messages: no system"));
-  CHECK_THROWS_WITH(chat.encode({{"user", "\uFDD0"}}), Catch::Contains("noncharacters"));
+                    contains_text("the template refuses the messages: no system"));
+  CHECK_THROWS_WITH(chat.encode({{"user", "\uFDD0"}}), contains_text("noncharacters"));
 }
 
 TEST_CASE("a chat with interventions gives the same text as its prompt with them", "[serve]") {

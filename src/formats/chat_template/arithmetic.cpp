@@ -200,7 +200,7 @@ std::string percent_format(Runtime& runtime, std::string_view pattern, const Arg
 
 Value arithmetic(Runtime& runtime, std::string_view sign, const Value& left, const Value& right) {
   if (sign == "~") {
-    return joined_texts(runtime, left, right);
+    return runtime.text(printed(runtime.budget(), left) + printed(runtime.budget(), right));
   }
   left.defined();
   right.defined();

@@ -24,7 +24,7 @@ std::string title_words(std::string_view text) {
   for (std::string_view rest = text; !rest.empty();) {
     const Utf8Character character = first_character(rest);
     const std::string_view bytes = rest.substr(0, static_cast<std::size_t>(character.length));
-    out += is_start ? upper_text(bytes) : lower_text(bytes);
+    out += is_start ? upper_text(bytes) : lower_case(bytes);
     is_start = is_space(character.code_point) ||
                std::string_view("-({[<").find(bytes) != std::string_view::npos;
     rest.remove_prefix(bytes.size());
@@ -163,7 +163,7 @@ std::span<const Function> filters() {
   static constexpr Function kFilters[] = {
       {"trim", "chars", 0, trim},
       {"upper", "", 0, case_filter<upper_text>},
-      {"lower", "", 0, case_filter<lower_text>},
+      {"lower", "", 0, case_filter<lower_case>},
       {"capitalize", "", 0, case_filter<capitalized_text>},
       {"title", "", 0, case_filter<title_words>},
       {"replace", "old new count", 2, replace_filter},

@@ -35,7 +35,7 @@ Value attribute_or_self(const Call& call, const Value& value, std::size_t slot) 
 Value sort_key(const Call& call, const Value& value, std::size_t attribute_slot,
                bool is_case_sensitive) {
   Value key = attribute_or_self(call, value, attribute_slot);
-  return key.is_text() && !is_case_sensitive ? call.runtime.text(lower_text(key.text())) : key;
+  return key.is_text() && !is_case_sensitive ? call.runtime.text(lower_case(key.text())) : key;
 }
 
 using Keyed = std::pair<Value, Value>;  // key, value
@@ -76,7 +76,7 @@ Value dict_sort(const Call& call) {
   for (const auto& [name, value] : call.self.dict().members) {
     const Value& key = by == "key" ? name : value;
     const bool is_lowered = key.is_text() && !call.flag_or(0, false);
-    all.emplace_back(is_lowered ? call.runtime.text(lower_text(key.text())) : key,
+    all.emplace_back(is_lowered ? call.runtime.text(lower_case(key.text())) : key,
                      call.runtime.list({name, value}, ListKind::tuple));
   }
   sort_keyed(call, all, call.flag_or(2, false));

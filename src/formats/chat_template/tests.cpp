@@ -16,7 +16,7 @@ Value is_bool(const Call& call) {
   return Value(call.self.is_boolean() && call.self.is_true() == kValue);
 }
 
-// The template's name of a comparison has its sign behind the blank of this table.
+// Compares with a sign of one or two characters.
 template <char kFirst, char kSecond>
 Value is_compared(const Call& call) {
   constexpr char kSign[] = {kFirst, kSecond, '\0'};
@@ -33,13 +33,12 @@ Value case_is(const Call& call) {
   return Value(kIs(printed(call.budget(), call.self)));
 }
 
-bool is_same(const Value& a, const Value& b) {
+bool is_same(const Call& call, const Value& a, const Value& b) {
   if (a.is_list() || a.is_dict()) {
     return a.is_list() ? b.is_list() && &a.list() == &b.list()
                        : b.is_dict() && &a.dict() == &b.dict();
   }
-  Budget unlimited;
-  return std::string_view(a.type_name()) == b.type_name() && equal(unlimited, a, b);
+  return std::string_view(a.type_name()) == b.type_name() && equal(call.budget(), a, b);
 }
 
 }  // namespace
@@ -70,7 +69,7 @@ std::span<const Function> tests() {
       {"lower", "", 0, case_is<is_lower_text>},
       {"upper", "", 0, case_is<is_upper_text>},
       {"sameas", "other", 1,
-       [](const Call& call) { return Value(is_same(call.self, call.value(0))); }},
+       [](const Call& call) { return Value(is_same(call, call.self, call.value(0))); }},
       {"in", "seq", 1,
        [](const Call& call) { return Value(contains(call.runtime, call.value(0), call.self)); }},
       {"eq", "other", 1, is_compared<'=', '='>},

@@ -14,7 +14,7 @@ std::string upper_text(std::string_view text) {
 
 std::string capitalized_text(std::string_view text) {
   return upper_text(text.substr(0, 1)) +
-         lower_text(text.substr(std::min<std::size_t>(1, text.size())));
+         lower_case(text.substr(std::min<std::size_t>(1, text.size())));
 }
 
 std::string title_text(std::string_view text) {
@@ -23,7 +23,7 @@ std::string title_text(std::string_view text) {
   while (!text.empty()) {
     const Utf8Character character = first_character(text);
     const std::string_view bytes = text.substr(0, static_cast<std::size_t>(character.length));
-    title += is_inside ? lower_text(bytes) : upper_text(bytes);
+    title += is_inside ? lower_case(bytes) : upper_text(bytes);
     is_inside = is_letter(character.code_point);
     text.remove_prefix(bytes.size());
   }

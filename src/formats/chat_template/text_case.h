@@ -22,7 +22,6 @@ inline bool is_letter_or_number(char32_t code) {
   return is_letter(code) || is_number_character(code);
 }
 
-inline std::string lower_text(std::string_view text) { return lower_case(text); }
 std::string upper_text(std::string_view text);
 // Returns the text with an upper-case letter at the beginning, and lower-case ones behind.
 std::string capitalized_text(std::string_view text);

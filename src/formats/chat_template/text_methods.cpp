@@ -235,7 +235,7 @@ std::span<const Function> text_methods() {
       {"join", "iterable", 1, join},
       {"format", "*", 0, format},
       {"upper", "", 0, change_case<upper_text>},
-      {"lower", "", 0, change_case<lower_text>},
+      {"lower", "", 0, change_case<lower_case>},
       {"title", "", 0, change_case<title_text>},
       {"capitalize", "", 0, change_case<capitalized_text>},
       {"find", "sub", 1, find},

@@ -28,7 +28,7 @@ struct Undefined {
   std::shared_ptr<const std::string> reason;  // "'x' is undefined"; null: no reason
 };
 
-// A text; `is_safe` after the filter `safe`: then + and ~ escape HTML in the other text.
+// A text; `is_safe` after the filter `safe`: then + escapes HTML in the other text.
 struct Text {
   std::string text;
   bool is_safe = false;
