@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every command of the sh blocks of README.md and docs/*.md, in order, as after the quickstart:
+# Runs every command of the sh blocks and tables of README.md and docs/*.md, in order, as after the quickstart:
 # in a scratch folder with configs, data and a model in runs/toy. Shortens training, benchmarks and
 # data; leaves out builds. Ends with 1 at the first failure.
 # usage: check_readme.sh PROGRAM [FILE ...]
@@ -45,9 +45,11 @@ stop_server() {
 
 curl() { command curl --fail-with-body "${@//localhost:8080/$address}"; }
 
-# Prints the commands of the sh blocks of a page, each on one line, without comments and builds.
+# Prints the commands of the sh blocks of a page, each on one line, without comments and builds, and
+# those with arguments in the last column of tables.
 commands_of() {
-  awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on' "$1" |
+  awk '/^```sh$/ {on = 1; next} /^```$/ {on = 0} on
+       match($0, /^\|.*\| `headlight [^`]+ [^`]+` \|$/) {sub(/.*\| `/, ""); sub(/` \|$/, ""); print}' "$1" |
     sed -e ':a' -e '/\\$/{N;s/\\\n *//;ba' -e '}' |
     sed -e 's/--max_iters [0-9]*//' -e '/^\.\/tools\//d' -e '/^cmake /d' -e '/^ctest /d' -e '/^build\//d' -e '/^$/d'
 }
