@@ -8,7 +8,6 @@ namespace lab_own_numbers_test {
 using namespace headlight;
 using namespace lab_support;
 using Json = nlohmann::json;
-using headlight::test::ScratchFolder;
 
 TEST_CASE("lab norms normalises the user's matrix with gain and shift", "[cli]") {
   const Json results =

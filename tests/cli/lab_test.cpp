@@ -8,6 +8,7 @@ namespace lab_test {
 using namespace headlight;
 using namespace headlight::test;
 using lab_support::check_lab_refuses;
+using lab_support::claim_text;
 using lab_support::claims_of;
 using lab_support::contains;
 using lab_support::lab_json;
