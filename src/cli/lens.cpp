@@ -9,6 +9,7 @@
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/heads/effects/lens.h"
+#include "headlight/io/text_dataset.h"
 #include "views/report/json_output.h"
 #include "views/report/lens_report.h"
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "headlight/base/error.h"
-
 namespace headlight {
 namespace {
 
@@ -11,18 +9,6 @@ constexpr Index kStride = 7;  // hides every seventh token
 constexpr Index kFirst = 1;   // the token after the begin token
 
 }  // namespace
-
-Masking masking_of(const Tokenizer& tokenizer) {
-  require(tokenizer.mask_token().has_value(),
-          "the tokenizer has no mask token, which stands for a hidden token");
-  Masking masking{.token = *tokenizer.mask_token()};
-  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    if (!tokenizer.special_name(id).empty()) {
-      masking.kept.push_back(id);
-    }
-  }
-  return masking;
-}
 
 Batch masked_batch(const std::vector<std::vector<std::int32_t>>& sequences,
                    const Masking& masking) {

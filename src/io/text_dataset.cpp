@@ -193,4 +193,16 @@ CharTokenizer learn_characters(const std::vector<TextFile>& files, TextFormat fo
   return characters.finish();
 }
 
+Masking masking_of(const Tokenizer& tokenizer) {
+  require(tokenizer.mask_token().has_value(),
+          "the tokenizer has no mask token, which stands for a hidden token");
+  Masking masking{.token = *tokenizer.mask_token()};
+  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
+    if (!tokenizer.special_name(id).empty()) {
+      masking.kept.push_back(id);
+    }
+  }
+  return masking;
+}
+
 }  // namespace headlight

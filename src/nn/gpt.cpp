@@ -62,7 +62,7 @@ Gpt::Gpt(const GptConfig& config, std::optional<std::uint64_t> seed, DType dtype
     const LinearOptions options{config.n_embd, config.vocab_size, config.masked_head, dtype, true};
     register_module("lm_head", lm_head_.emplace(options));
   } else if (config.masked_head) {
-    register_parameter("lm_head.bias", head_bias_ = Tensor::zeros({config.vocab_size}, dtype));
+    head_bias_ = register_parameter("lm_head.bias", Tensor::zeros({config.vocab_size}, dtype));
   }
   list_weights();
   if (seed) {

@@ -7,6 +7,7 @@
 #include "headlight/heads/effects/patching.h"
 #include "headlight/heads/record_attention.h"
 #include "headlight/heads/scores/head_scores.h"
+#include "headlight/io/text_dataset.h"
 #include "support/bert_directory.h"
 #include "support/catch.h"
 #include "support/tensors.h"

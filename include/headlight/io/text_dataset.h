@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "headlight/data/dataset.h"
+#include "headlight/data/masking.h"
 #include "headlight/io/text_source.h"
 #include "headlight/text/char_tokenizer.h"
 #include "headlight/text/tokenizer.h"
@@ -29,5 +30,9 @@ std::vector<TokenDataset> read_datasets(const std::vector<TextFile>& files,
 
 // Makes a tokenizer of the characters in the texts. Throws Error if there are none.
 CharTokenizer learn_characters(const std::vector<TextFile>& files, TextFormat format);
+
+// Returns the masking by the tokenizer's mask token, which keeps special tokens. Throws Error if
+// the tokenizer has no mask token.
+Masking masking_of(const Tokenizer& tokenizer);
 
 }  // namespace headlight

@@ -9,6 +9,7 @@
 #include "base/printable.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/text_data.h"
+#include "headlight/io/text_dataset.h"
 #include "headlight/io/text_source.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"

@@ -35,11 +35,11 @@ TEST_CASE("commands that need a causal model refuse a bidirectional one in one l
       {"attribute", given.bert, "--text", "the cat"},
       {"circuit", given.bert, "--clean", "the cat", "--corrupt", "the dog"},
       {"prune", given.bert, "--heads", "0.0", "--out", given.out},
-      {"export", given.bert, given.out, "--to", "hf"},
+      {"export", given.bert, "--to", "hf", "--out", given.out},
       {"serve", given.bert, "--port", "0"},
       {"bench", "generate", "--model", given.bert},
       {"lab", "induction", "--model", given.bert},
-      {"train", "--init_from", given.bert, "--data", given.text, "--out", given.out}};
+      {"train", "--init_from", given.bert, "--data", given.text, "--out_dir", given.out}};
   for (const Arguments& command : commands) {
     const ProgramResult result = run_headlight(command);
     INFO(command[0] << ": " << result.err);
@@ -59,13 +59,13 @@ TEST_CASE("commands for heads read a bidirectional model with its first and last
   CHECK(file_contents(given.out + "/attention.html").find("\"causal\":false") != std::string::npos);
   const Json heads = report_of({"heads", given.bert, "--data", given.text, "--documents", "line"});
   CHECK(heads["sequences"] == 2);
-  CHECK(heads["tokens"] == 9 + 6);
+  CHECK(heads["tokens"] == 9 + 7);
   CHECK(heads["heads"][0]["induction"].is_null());
   CHECK(heads["heads"][0]["detector"].is_null());
   CHECK(heads["heads"][0]["entropy"].is_number());
   const Json cache =
       report_of({"cache", given.bert, "--data", given.text, "--out", given.out + "/acts.npz"});
-  CHECK(cache["rows"] == 16);
+  CHECK(cache["rows"] == 14);
   const Json ablation =
       report_of({"ablate", given.bert, "--data", given.text, "--documents", "line"});
   CHECK(ablation["tokens"] == 2);
