@@ -20,6 +20,7 @@
 #include "headlight/data/dataset.h"
 #include "headlight/data/dataset_parts.h"
 #include "headlight/data/documents.h"
+#include "headlight/data/masking.h"
 #include "headlight/data/sequence_pieces.h"
 #include "headlight/data/sequential_batches.h"
 #include "headlight/data/token_dtype.h"

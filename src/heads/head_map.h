@@ -17,7 +17,7 @@ struct SequenceFacts {
   std::vector<Index> earlier_equal;  // [T] last earlier position of the same token; -1: none
   Index repeat_begin = 0;            // first token of the second copy, for repeated random tokens
   SequencePairs pairs;
-  bool causal = true;  // false: queries also see later keys
+  bool causal = true;            // false: queries also see later keys
   std::vector<TokenCell> cells;  // [T], for their classes; empty: unknown
   bool merged = false;           // cells hold several tokens, so weights need merged_weights()
 

@@ -157,7 +157,7 @@ std::vector<TextSegment> AddedTokenMatcher::split(std::string_view text, bool re
     if (done < begin) {
       segments.push_back({text.substr(done, begin - done)});
     }
-    segments.push_back({{}, token.id});
+    segments.push_back({text.substr(begin, end - begin), token.id});
     done = end;
   }
   if (done < text.size()) {

@@ -22,7 +22,7 @@ struct AddedToken {
 // A part of a text: plain text or one added token.
 struct TextSegment {
   std::string_view text;
-  std::int32_t id = -1;  // -1: plain text
+  std::int32_t id = -1;  // -1: plain text, else the token of this text
 };
 
 // Searches for added tokens: the leftmost match wins, then the longest, as in the class

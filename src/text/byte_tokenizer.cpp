@@ -11,6 +11,7 @@ std::vector<std::int32_t> ByteTokenizer::encode_bytes(std::string_view bytes,
   for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
     if (segment.id >= 0) {
       ids.push_back(segment.id);
+      continue;
     }
     for (const char c : segment.text) {
       ids.push_back(static_cast<std::uint8_t>(c));

@@ -42,6 +42,7 @@ std::vector<std::int32_t> CharTokenizer::encode_bytes(std::string_view bytes,
   for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
     if (segment.id >= 0) {
       ids.push_back(segment.id);
+      continue;
     }
     for (std::string_view rest = segment.text; !rest.empty();) {
       const Utf8Character character = first_character(rest);

@@ -47,7 +47,8 @@ TEST_CASE("lab masks applies the user's mask to the user's words", "[cli]") {
   CHECK_FALSE(results.contains("causal"));
   const Json rows = lab_json({"masks", "--tokens", "a,b", "--keep", "0,0;0,1"});
   CHECK(rows["values"]["own"]["weights"] == Json({0, 0, 0, 1}));
-  for (const auto& [id, holds] : claims_of(rows).items()) {
+  const Json claims = claims_of(rows);
+  for (const auto& [id, holds] : claims.items()) {
     INFO(id);
     CHECK(holds == true);
   }

@@ -268,8 +268,8 @@ TEST_CASE("steps whose ids Headlight would not reproduce are refused, naming the
   const json bytes = byte_file();
   CHECK(refusal(characters, "/model/type", "Unigram") ==
         "t.json: model.type: expected \"BPE\" or \"WordPiece\", got \"Unigram\"");
-  CHECK(refusal(characters, "/normalizer", {{"type", "Lowercase"}}) ==
-        "t.json: normalizer: type \"Lowercase\" is not supported");
+  CHECK(refusal(characters, "/normalizer", {{"type", "Nmt"}}) ==
+        "t.json: normalizer: type \"Nmt\" is not supported");
   CHECK(refusal(characters, "/model/fuse_unk", true) == "t.json: model.fuse_unk: expected false");
   CHECK(refusal(characters, "/model/unk_token", "a") ==
         "t.json: model.unk_token: expected \"<|unk|>\"");

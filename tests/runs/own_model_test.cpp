@@ -138,7 +138,7 @@ TEST_CASE("weights of another model are not loaded into a custom model", "[train
   CHECK_THROWS_WITH(
       load_model(folder.path()),
       contains_text("config.json: model_type: expected gpt2, gpt_neo, gpt_neox, llama, mistral, "
-                    "qwen2, qwen3 or gemma3_text, got 'custom'"));
+                    "qwen2, qwen3, gemma3_text or bert, got 'custom'"));
   GptConfig wider = setup.shape;
   wider.n_embd = 16;
   OwnModel other(wider, 1);

@@ -67,7 +67,7 @@ TEST_CASE("Colour maps of other programs interpolate between their colours") {
   // Ends and points of matplotlib's maps; 0.03125 is halfway between two points of 17.
   for (const Case& one : {Case{ColourMap::viridis, Background::light, 0, "440154"},
                           Case{ColourMap::viridis, Background::dark, 1, "fde725"},
-                          Case{ColourMap::viridis, Background::light, 0.03125, "460e5f"},
+                          Case{ColourMap::viridis, Background::light, 0.03125, "460d5f"},
                           Case{ColourMap::magma, Background::light, 0.5, "b73779"},
                           Case{ColourMap::blues, Background::light, 1, "08306b"},
                           Case{ColourMap::blues, Background::dark, 1, "f7fbff"},

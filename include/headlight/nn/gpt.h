@@ -62,8 +62,8 @@ struct ModelWeight {
 };
 
 // A transformer of one stack, decoder-only unless config.causal is false: by default GPT-2 (Radford
-// et al., "Language Models are Unsupervised Multitask Learners", 2019); other keys of GptConfig give
-// later families. Parameters have the names of Hugging Face's GPT-2 without the "transformer."
+// et al., "Language Models are Unsupervised Multitask Learners", 2019); other keys of GptConfig
+// give later families. Parameters have the names of Hugging Face's GPT-2 without the "transformer."
 // prefix.
 class Gpt : public LanguageModel {
  public:

@@ -140,13 +140,8 @@ constexpr std::uint32_t kLower[] = {
 }  // namespace
 
 const BertCharacters& bert_characters() {
-  static const BertCharacters kBertTables{kRemoved,
-                                      kBlank,
-                                      kSpace,
-                                      kPunctuation,
-                                      kMarks,
-                                      kIdeographs,
-                                      kLower};
+  static const BertCharacters kBertTables{kRemoved, kBlank,      kSpace, kPunctuation,
+                                          kMarks,   kIdeographs, kLower};
   return kBertTables;
 }
 

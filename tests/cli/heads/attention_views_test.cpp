@@ -132,7 +132,7 @@ TEST_CASE("attention prints maps in digits where there is no terminal", "[cli]")
   CHECK(contains(result.out, "wrote " + given.out + "/attention.txt"));
   const std::string text = file_contents(given.out + "/attention.txt");
   CHECK(text == result.out.substr(0, text.size()));
-  CHECK(contains(given.run({"--view", "terminal", "--number_format", ".1f"}).out, "\n0 a 1.0\n"));
+  CHECK(contains(given.run({"--view", "terminal", "--number_format", ".1f"}).out, "\n0 a  1.0\n"));
   CHECK_FALSE(
       contains(run_headlight({"attention", given.model, "--text", "ab", "--view", "terminal"}).out,
                "wrote"));
@@ -158,9 +158,9 @@ TEST_CASE("attention deletes layer figures that an earlier run left in its folde
 TEST_CASE("attention merges tokens to words in every view", "[cli]") {
   const Material given;
   const std::string sentence = "나 너 ab";
-  const ProgramResult result =
-      given.run({"--text", sentence, "--by", "word", "--format", "npz,json,svg,html,bertviz,text",
-                 "--lang", "ko", "--title", "제목", "--colours", "magma"});
+  const ProgramResult result = run_headlight(
+      {"attention", given.model, "--out", given.out, "--text", sentence, "--by", "word", "--format",
+       "npz,json,svg,html,bertviz,text", "--lang", "ko", "--title", "제목", "--colours", "magma"});
   REQUIRE(result.exit_code == 0);
   NamedTexts texts;
   const NamedTensors arrays = read_npz(given.out + "/attention.npz", &texts);

@@ -9,9 +9,10 @@ namespace headlight {
 
 // A chat and the variables of one rendering.
 struct ChatTemplateInput {
-  std::string messages = "[]";   // JSON list of objects with "role" and "content"
-  std::string tools = {};        // JSON list of function schemas; empty: none
-  std::string variables = "{}";  // JSON object of further variables: bos_token, enable_thinking, ...
+  std::string messages = "[]";  // JSON list of objects with "role" and "content"
+  std::string tools = {};       // JSON list of function schemas; empty: none
+  std::string variables =
+      "{}";  // JSON object of further variables: bos_token, enable_thinking, ...
   bool add_generation_prompt = true;  // end with the beginning of an answer
   std::optional<std::tm> now = {};    // time for strftime_now; empty: local time
 };
