@@ -19,7 +19,7 @@ namespace {
 
 constexpr Index kHeads = 8;
 constexpr std::size_t kBits = 4;
-constexpr Index kMostSteps = 5000;  // of a training that does not settle
+constexpr Index kMostSteps = 6000;  // of a training that does not settle
 constexpr Index kMostStarts = 20;
 
 // Predictions on the held-out sequences.

@@ -85,7 +85,7 @@ Curve train_while(Gpt& model, const CopyTask& task, const TrainConfig& config, I
 }
 
 bool is_settled(const Curve& curve) {
-  const double early = curve.updates.back() - 1500;
+  const double early = curve.updates.back() - 2500;
   double before = std::numeric_limits<double>::infinity();
   double lowest = before;
   for (std::size_t i = 0; i < curve.loss.size(); ++i) {

@@ -58,7 +58,7 @@ struct Curve {
 Curve train(Gpt& model, const CopyTask& task, const TrainConfig& config, Index points = 30);
 
 // Trains the model until its held-out loss settles: it is below 0.005, or the lowest one has fallen
-// by less than 2 % in the last 1500 steps. Measures every 50 steps, and stops at config.max_iters.
+// by less than 2 % in the last 2500 steps. Measures every 50 steps, and stops at config.max_iters.
 Curve train_until_settled(Gpt& model, const CopyTask& task, const TrainConfig& config);
 
 PlotSeries series_of(const std::string& name, const Curve& curve);
