@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <iostream>
 
@@ -96,6 +95,8 @@ const Experiment& find_experiment(const std::string& name) {
 }
 
 void print_list(const Options& options) {
+  require(options.positionals().empty(),
+          "expected the experiment before its options: headlight lab EXPERIMENT [options]");
   const Language language = options.chosen<Language>("lang");
   Json names = Json::array();
   for (const Experiment& experiment : lab::kExperiments) {
@@ -157,21 +158,6 @@ void run_experiment(const Experiment& experiment, const Options& options) {
   std::cout << report.text() << (files.empty() ? "" : "\n") << written_text(files);
 }
 
-// Returns the place of the experiment's name: the first word that is one and no option's value.
-Words::const_iterator find_name(const Words& words) {
-  constexpr std::array kFlags{"--full", "--json", "--causal", "--help"};
-  const auto takes_next = [&](const std::string& word) {
-    return word.starts_with("--") && word.find('=') == word.npos &&
-           std::ranges::find(kFlags, word) == kFlags.end();
-  };
-  for (auto word = words.begin(); word != words.end(); ++word) {
-    if (!word->starts_with("-") && (word == words.begin() || !takes_next(word[-1]))) {
-      return word;
-    }
-  }
-  return words.end();
-}
-
 // Prints the completions of every experiment, whose patterns come before that of "lab".
 void print_completions(const Words& words) {
   for (const Experiment& experiment : lab::kExperiments) {
@@ -191,15 +177,11 @@ int run_lab(const Words& words) {
     print_completions(words);
     return run(list_options(), words, print_list);
   }
-  const auto name = find_name(words);
-  const bool is_form = name != words.begin() && name != words.end() && name[-1] == "--help";
-  if (name == words.end() || (is_form && help_form(*name))) {
+  if (words.empty() || words.front().starts_with("-")) {
     return run(list_options(), words, print_list);
   }
-  const Experiment& experiment = find_experiment(*name);
-  Words rest(words.begin(), name);
-  rest.insert(rest.end(), name + 1, words.end());
-  return run(options_of(experiment), rest,
+  const Experiment& experiment = find_experiment(words.front());
+  return run(options_of(experiment), Words(words.begin() + 1, words.end()),
              [&](const Options& options) { run_experiment(experiment, options); });
 }
 

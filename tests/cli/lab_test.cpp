@@ -338,7 +338,7 @@ TEST_CASE("each experiment of the lab has its own options and help", "[cli]") {
   CHECK(contains(lab_text({"heads", "--help"}), "--iters"));
   CHECK_FALSE(contains(lab_text({"--help"}), "--sequences"));
   CHECK(contains(lab_text({"--help", "bash"}), "'lab shapes '*"));
-  CHECK(lab_json({"--lang", "ko", "params"})["experiment"] == "params");
+  check_lab_refuses({"--lang", "ko", "heads"}, {"the experiment before its options"});
 }
 
 TEST_CASE("lab refuses unknown experiments and invalid options in one line", "[cli]") {

@@ -149,4 +149,24 @@ TEST_CASE("a diagram shows every head and the shapes on its arrows", "[views]") 
   CHECK(contains(model_diagram_text(many().back()), "3, 5 heads; shown: layer 1"));
 }
 
+TEST_CASE("a diagram of a bidirectional model shows its embeddings and its head", "[views]") {
+  GptConfig bert = gpt2();
+  bert.norm = NormPosition::post;
+  bert.causal = false;
+  bert.n_segment = 2;
+  bert.embedding_norm = true;
+  bert.masked_head = true;
+  const std::string svg = model_diagram_svg(bert);
+  for (const char* part : {"of all tokens", "plus segment 0 of 2", "Head transform", "logits"}) {
+    INFO(part);
+    CHECK(contains(svg, part));
+    CHECK(contains(model_diagram_text(bert), part) == (part != std::string("logits")));
+  }
+  CHECK(occurrences(svg, "LayerNorm") == 4);  // embeddings, two in a layer, head
+  bert.masked_head = false;
+  const std::string body = model_diagram_svg(bert);
+  CHECK(contains(body, "hidden states"));
+  CHECK_FALSE(contains(body, "Output head"));
+}
+
 }  // namespace model_diagram_test

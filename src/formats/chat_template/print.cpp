@@ -60,8 +60,9 @@ std::string quoted_python(std::string_view text) {
   std::string out(1, quote);
   while (!text.empty()) {
     const Utf8Character character = first_character(text);
-    append_quoted_character(out, character.code_point, text.substr(0, character.length), quote);
-    text.remove_prefix(character.length);
+    append_quoted_character(out, character.code_point,
+                            text.substr(0, static_cast<std::size_t>(character.length)), quote);
+    text.remove_prefix(static_cast<std::size_t>(character.length));
   }
   return out + quote;
 }
@@ -86,8 +87,9 @@ std::string quoted_json(std::string_view text, bool ascii) {
   std::string out = "\"";
   while (!text.empty()) {
     const Utf8Character character = first_character(text);
-    append_json_character(out, character.code_point, text.substr(0, character.length), ascii);
-    text.remove_prefix(character.length);
+    append_json_character(out, character.code_point,
+                          text.substr(0, static_cast<std::size_t>(character.length)), ascii);
+    text.remove_prefix(static_cast<std::size_t>(character.length));
   }
   return out + '"';
 }

@@ -229,7 +229,7 @@ Values elements(Budget& budget, const Value& value) {
   Values result;
   if (value.is_text()) {
     for (std::string_view rest = value.text(); !rest.empty();) {
-      const Index size = first_character(rest).length;
+      const auto size = static_cast<std::size_t>(first_character(rest).length);
       result.push_back(Value::text(budget, std::string(rest.substr(0, size))));
       rest.remove_prefix(size);
     }

@@ -255,12 +255,17 @@ class ModelPicture {
     const double layer_bottom = y_ + 16;
     frame_ = frame(layer_top, layer_bottom);
     stream_to(layer_bottom);
-    if (!parts_.final_norm.title.empty()) {
-      stream_box(parts_.final_norm);
+    for (const DiagramBox& box : parts_.after_layers) {
+      stream_box(box);
     }
-    stream_box(parts_.head);
-    stream_arrow("[T, V]");
-    svg_ += svg_text(kStream, y_ + 14, middle(), in_language(language_, "logits", "로짓 (logits)"));
+    const bool has_head = !parts_.head.title.empty();
+    if (has_head) {
+      stream_box(parts_.head);
+    }
+    stream_arrow(has_head ? "[T, V]" : "[T, C]");
+    svg_ += svg_text(kStream, y_ + 14, middle(),
+                     has_head ? in_language(language_, "logits", "로짓 (logits)")
+                              : in_language(language_, "hidden states", "은닉 상태"));
     y_ += 24;
   }
 
@@ -293,6 +298,9 @@ class ModelPicture {
       svg_ +=
           svg_line(kBranch + kStreamBox / 2, top + height, kBranch + kStreamBox / 2, y_, wire());
       into_stream(kBranch + kStreamBox / 2);
+    }
+    for (const DiagramBox& box : parts_.before_layers) {
+      stream_box(box);
     }
     svg_ += shape_svg(kStream, y_ + 22, "[T, C]");
     stream_to(y_ + 26);

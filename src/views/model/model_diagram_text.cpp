@@ -110,11 +110,16 @@ std::string model_diagram_text(const GptConfig& config, const ModelDiagramOption
   if (!parts.position_embedding.title.empty()) {
     text += box_line("", parts.position_embedding, "[T, C]");
   }
+  const auto add_boxes = [&](const std::vector<DiagramBox>& boxes) {
+    for (const DiagramBox& box : boxes) {
+      text += box_line("", box, "[T, C]");
+    }
+  };
+  add_boxes(parts.before_layers);
   text += layer_text(parts, language);
-  if (!parts.final_norm.title.empty()) {
-    text += box_line("", parts.final_norm, "[T, C]");
-  }
-  return text + box_line("", parts.head, "[T, V]") + "\n" + matrices_text(config, language);
+  add_boxes(parts.after_layers);
+  text += parts.head.title.empty() ? "" : box_line("", parts.head, "[T, V]");
+  return text + "\n" + matrices_text(config, language);
 }
 
 }  // namespace headlight

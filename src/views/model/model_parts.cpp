@@ -56,6 +56,15 @@ class PartsBuilder {
       parts.position_embedding = {in("Position embedding", "위치 임베딩"),
                                   product("T × C", config_.block_size, config_.n_embd),
                                   of(Part::position_embedding)};
+      if (config_.n_segment > 0) {
+        parts.position_embedding.note =
+            in(concat_text("plus segment 0 of ", config_.n_segment, " × C"),
+               concat_text(config_.n_segment, " × C 중 세그먼트 0을 더함"));
+        parts.position_embedding.parameters += of(Part::segment_embedding);
+      }
+    }
+    if (config_.embedding_norm) {
+      parts.before_layers = {norm(Part::embedding_norm)};
     }
     parts.layers = layers();
     parts.parallel = plan_.parallel;
@@ -67,17 +76,30 @@ class PartsBuilder {
     if (plan_.norm == NormPosition::post) {
       parts.stream_norms = {norm(Part::attention_norm), norm(Part::mlp_norm)};
     } else {
-      parts.final_norm = norm(Part::final_norm);
+      parts.after_layers = {norm(Part::final_norm)};
     }
-    parts.head = {in("Output head", "출력 헤드"),
-                  product("C × V", config_.n_embd, config_.vocab_size), of(Part::head)};
-    if (config_.tie_weights) {
-      parts.head.note = in("shared with the embedding", "임베딩과 공유");
+    if (config_.masked_head) {
+      parts.after_layers = {
+          {in("Head transform: C × C", "헤드 변환: C × C"),
+           matrix(Part::head_transform, config_.n_embd, config_.n_embd), of(Part::head_transform)},
+          {std::string(name_of(config_.activation))},
+          norm(Part::head_norm)};
+    }
+    if (config_.has_head()) {
+      parts.head = output_head();
     }
     return parts;
   }
 
  private:
+  DiagramBox output_head() const {
+    DiagramBox head{in("Output head", "출력 헤드"),
+                    product("C × V", config_.n_embd, config_.vocab_size), of(Part::head)};
+    if (config_.tie_weights) {
+      head.note = in("shared with the embedding", "임베딩과 공유");
+    }
+    return head;
+  }
   static Index number_of_elements(const Shape& shape) {
     Index count = 1;
     for (const Index size : shape) {
@@ -215,7 +237,9 @@ class PartsBuilder {
                                  concat_text(" (", config_.n_layer, "개 층 중 ", layers, "개)"))
                             : "";
     } else {
-      result.caption += in(", of this token and those before", ", 자기와 앞의 토큰만");
+      result.caption += heads.causal
+                            ? in(", of this token and those before", ", 자기와 앞의 토큰만")
+                            : in(", of all tokens", ", 모든 토큰");
     }
     return result;
   }

@@ -36,9 +36,10 @@ struct DiagramParts {
   bool shared_norm = false;       // parallel: the MLP reads the first row of `attention`
   std::vector<DiagramBox> stream_norms = {};  // after each branch, for norm = post
   DiagramBranch attention;
-  DiagramBranch mlp;      // empty: no MLP
-  DiagramBox final_norm;  // without a title: none
-  DiagramBox head;
+  DiagramBranch mlp;                           // empty: no MLP
+  std::vector<DiagramBox> before_layers = {};  // after the sum of the embeddings
+  std::vector<DiagramBox> after_layers = {};
+  DiagramBox head;  // without a title: none
 };
 
 DiagramParts diagram_parts(const GptConfig& config, Language language);
