@@ -177,11 +177,16 @@ int run_lab(const Words& words) {
     print_completions(words);
     return run(list_options(), words, print_list);
   }
-  if (words.empty() || words.front().starts_with("-")) {
+  // "headlight help lab EXPERIMENT" arrives as "--help EXPERIMENT".
+  const bool asks_help = words.size() > 1 && words[0] == "--help" && !help_form(words[1]);
+  Words rest = words;
+  const auto name = rest.begin() + (asks_help ? 1 : 0);
+  if (name == rest.end() || name->starts_with("-")) {
     return run(list_options(), words, print_list);
   }
-  const Experiment& experiment = find_experiment(words.front());
-  return run(options_of(experiment), Words(words.begin() + 1, words.end()),
+  const Experiment& experiment = find_experiment(*name);
+  rest.erase(name);
+  return run(options_of(experiment), rest,
              [&](const Options& options) { run_experiment(experiment, options); });
 }
 
