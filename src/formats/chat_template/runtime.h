@@ -54,7 +54,7 @@ struct Call {
   // Return an argument. Throw Error for another type.
   const Value& value(std::size_t place) const { return *slots[place]; }
   Value value_or(std::size_t place, Value otherwise) const {
-    return given(place) ? value(place) : std::move(otherwise);
+    return given(place) ? value(place) : otherwise;
   }
   const std::string& text(std::size_t place) const { return value(place).text(); }
   std::string text_or(std::size_t place, std::string_view otherwise) const {

@@ -96,8 +96,8 @@ const NfcTables& tables() {
 void append_decomposed(char32_t c, std::u32string& out) {
   if (within(c, kSyllables, kSyllableCount)) {
     const char32_t place = c - kSyllables;
-    out += kLeading + place / (kVowelCount * kTrailingCount);
-    out += kVowels + place / kTrailingCount % kVowelCount;
+    out.push_back(kLeading + place / (kVowelCount * kTrailingCount));
+    out.push_back(kVowels + place / kTrailingCount % kVowelCount);
     if (place % kTrailingCount != 0) {
       out += kTrailing + place % kTrailingCount;
     }

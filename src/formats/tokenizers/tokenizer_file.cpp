@@ -436,7 +436,7 @@ bool is_headlight_format(const Json& root) {
   if (is_null(root, "pre_tokenizer")) {
     return model["merges"].empty();
   }
-  const Json step = root["pre_tokenizer"];
+  const Json& step = root["pre_tokenizer"];
   const bool byte_level =
       is_step(step, "ByteLevel") && step.value("add_prefix_space", Json()) == Json(false) &&
       (step.value("use_regex", Json(true)) == Json(true) || model["merges"].empty());

@@ -333,9 +333,11 @@ class HeadScoring {
     if (options_.tokenizer != nullptr) {
       cells = token_cells(*options_.tokenizer, tokens, options_.unit);
     }
-    const bool merges = options_.unit != TextUnit::token;
-    SequenceFacts facts = merges ? cell_facts(std::move(cells), pairs) : sequence_facts(tokens);
-    if (!merges) {
+    SequenceFacts facts;
+    if (options_.unit != TextUnit::token) {
+      facts = cell_facts(std::move(cells), pairs);
+    } else {
+      facts = sequence_facts(tokens);
       facts.pairs = std::move(pairs);
       facts.cells = std::move(cells);
     }

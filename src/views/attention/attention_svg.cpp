@@ -432,7 +432,8 @@ std::string legend(const Figure& figure) {
 std::string panel(const Figure& figure, Index place, const std::string& name,
                   const std::string& title, const std::string& content) {
   const auto column = static_cast<double>(place % figure.columns);
-  const auto row = static_cast<double>(place / figure.columns);
+  const Index row_number = place / figure.columns;
+  const auto row = static_cast<double>(row_number);
   const double x = kMargin + figure.panel.left + column * (figure.slot_width + kGap);
   const double y = kMargin + kHeader + kPanelTitle + row * (figure.slot_height + kGap);
   return "<g class=\"head\" data-head=\"" + name + "\" transform=\"translate(" + svg_number(x) +

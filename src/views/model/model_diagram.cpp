@@ -180,7 +180,8 @@ class BranchPicture {
       other = head.note != group ? !other : other;
       group = head.note;
       const double x = left_ + kHeadGap + static_cast<double>(i % columns) * (width + kHeadGap);
-      const double y = y_ + 24 + static_cast<double>(i / columns) * (box + kHeadGap);
+      const auto line = i / columns;
+      const double y = y_ + 24 + static_cast<double>(line) * (box + kHeadGap);
       svg_ += head_box(head, {x, y, width, box}, other ? kOtherHead : kHead);
     }
     if (shown < all) {
