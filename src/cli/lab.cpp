@@ -5,7 +5,7 @@
 #include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/lab/lab.h"
-#include "cli/lab/report.h"
+#include "cli/lab/report/report.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
 #include "headlight/base/nearest_name.h"
@@ -76,7 +76,9 @@ Options own_options(const Experiment& experiment) {
 Options options_of(const Experiment& experiment) {
   Options options = own_options(experiment);
   for (const Experiment& other : lab::kExperiments) {
-    for (const std::string& name : own_options(other).names()) {
+    Options declared{CommandInfo()};
+    other.declare(declared);
+    for (const std::string& name : declared.names()) {
       options.refused(
           name, concat_text("experiment '", experiment.name, "' has no such option; '", other.name,
                             "' has one (see headlight lab ", experiment.name, " --help)"));
@@ -166,8 +168,8 @@ void print_completions(const Words& words) {
 }
 
 bool asks_for_completions(const Words& words) {
-  return words.size() == 2 && words[0] == "--help" &&
-         (words[1] == "bash" || words[1] == "zsh" || words[1] == "fish");
+  const auto form = words.size() == 2 && words[0] == "--help" ? help_form(words[1]) : std::nullopt;
+  return form && *form != HelpForm::all && *form != HelpForm::man;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/transformed.h"
 #include "headlight/base/error.h"
 #include "headlight/base/memory.h"
 #include "headlight/io/token_file.h"
@@ -196,13 +197,8 @@ CharTokenizer learn_characters(const std::vector<TextFile>& files, TextFormat fo
 Masking masking_of(const Tokenizer& tokenizer) {
   require(tokenizer.mask_token().has_value(),
           "the tokenizer has no mask token, which stands for a hidden token");
-  Masking masking{.token = *tokenizer.mask_token()};
-  for (std::int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
-    if (!tokenizer.special_name(id).empty()) {
-      masking.kept.push_back(id);
-    }
-  }
-  return masking;
+  return {.token = *tokenizer.mask_token(),
+          .kept = transformed(special_tokens_of(tokenizer), &AddedToken::id)};
 }
 
 }  // namespace headlight

@@ -1,4 +1,4 @@
-#include "cli/lab/prose.h"
+#include "cli/lab/report/prose.h"
 
 #include <filesystem>
 #include <map>

@@ -3,9 +3,9 @@
 
 #include "base/split.h"
 #include "cli/lab/lab.h"
-#include "cli/lab/pictures.h"
+#include "cli/lab/report/pictures.h"
+#include "cli/lab/report/tensors.h"
 #include "cli/lab/steps.h"
-#include "cli/lab/tensors.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/utf8.h"
 #include "headlight/io/safetensors.h"
@@ -66,13 +66,14 @@ class TorchWeights {
   }
 
  private:
-  bool has(const std::string& name) const {
-    return std::ranges::any_of(given_, [&](const auto& one) { return one.first == name; });
+  NamedTensors::const_iterator find(const std::string& name) const {
+    return std::find_if(given_.begin(), given_.end(),
+                        [&](const auto& one) { return one.first == name; });
   }
+  bool has(const std::string& name) const { return find(name) != given_.end(); }
 
   Tensor take(const std::string& name) {
-    const auto found = std::find_if(given_.begin(), given_.end(),
-                                    [&](const auto& one) { return one.first == name; });
+    const auto found = find(name);
     require(found != given_.end(), path_, ": there is no tensor ", name,
             ", as nn.MultiheadAttention names it");
     const Tensor tensor = found->second;
@@ -139,7 +140,7 @@ Json parameter_rows(const MultiHeadAttention& layer, Report& report) {
 
 // True if a difference is small beside the largest element of x.
 bool is_small(double difference, const Tensor& x) {
-  return difference < 1e-5 * std::max(1.0, max(sqrt(pow(x, 2))).item());
+  return difference < 1e-5 * std::max(1.0, largest_size(x));
 }
 
 // Shows query, key and value from one matrix, as nn.MultiheadAttention holds them.
@@ -180,9 +181,8 @@ void show_weights(const AttentionSteps& steps, const std::vector<std::string>& t
   const Tensor sums = sum(heads, {.axes = {2}});
   std::string printed;
   for (Index h = 0; h < std::min(heads.size(0), kPrintedHeads); ++h) {
-    printed += named_tensor_text(concat_text("attn_weights[0, ", h, "]"),
-                                 reshape(slice(heads, 0, h, h + 1), {side, side})) +
-               "\n";
+    printed +=
+        named_tensor_text(concat_text("attn_weights[0, ", h, "]"), select(heads, 0, h)) + "\n";
   }
   report.values().update({{"attn_weights", heads.to_vector()},
                           {"row_sums", sums.to_vector()},
@@ -254,6 +254,19 @@ void show_mask(const Tensor& hidden, const Tensor& weights, Report& report) {
 }
 
 }  // namespace
+
+void declare_attention(Options& options) {
+  declare_layer(
+      options.value("tokens", "Words of the sequence, separated by commas", "I,love,deep,learning"),
+      "64", "8")
+      .flag("causal", "Hide later tokens")
+      .value("pad", "Add this number of hidden <pad> tokens", "0")
+      .value("weights",
+             "Use the weights of this .safetensors file, under the names of PyTorch's "
+             "nn.MultiheadAttention: in_proj_weight, in_proj_bias, out_proj.weight, "
+             "out_proj.bias");
+  options.paths({"weights"});
+}
 
 void run_attention(const Settings& settings, Report& report) {
   const NoGrad no_grad;

@@ -5,7 +5,7 @@
 
 #include "cli/lab/lab.h"
 #include "cli/lab/lookup_task.h"
-#include "cli/lab/pictures.h"
+#include "cli/lab/report/pictures.h"
 #include "cli/lab/training.h"
 #include "headlight/heads/redundancy.h"
 
@@ -230,6 +230,11 @@ std::vector<Index> heads_to_compare(const Options& options, Index width) {
 }
 
 }  // namespace
+
+void declare_heads(Options& options) {
+  declare_training(options);
+  declare_layer(options, "64", "1,2,4,8,16,32,64");
+}
 
 void run_heads(const Settings& settings, Report& report) {
   const Index width = count_option(settings.options, "width", 2, kWidestSweep);

@@ -25,8 +25,14 @@ struct Settings {
   }
 };
 
-// Masks of `lab shapes`.
-enum class MaskKind { none, padding, causal, both };
+// Add options that several experiments have: --full; --width and --heads of a layer.
+inline Options& declare_length(Options& options) {
+  return options.flag("full", "Run the long version, with more steps and repeats");
+}
+inline Options& declare_layer(Options& options, const char* width, const char* heads) {
+  return options.value("width", "Width of the layer, d_model", width)
+      .value("heads", "Number of heads; divides the width", heads);
+}
 
 struct Experiment {
   std::string_view name;  // of its text, too
@@ -74,14 +80,3 @@ inline constexpr Experiment kExperiments[]{
     {"params", run_params, declare_params, "--width 64 --heads 8"}};
 
 }  // namespace headlight::cli::lab
-
-namespace headlight {
-
-template <>
-inline constexpr auto kChoices<cli::lab::MaskKind> =
-    std::to_array<Choice<cli::lab::MaskKind>>({{"none", cli::lab::MaskKind::none},
-                                               {"padding", cli::lab::MaskKind::padding},
-                                               {"causal", cli::lab::MaskKind::causal},
-                                               {"both", cli::lab::MaskKind::both}});
-
-}  // namespace headlight

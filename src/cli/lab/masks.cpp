@@ -6,8 +6,8 @@
 #include "base/split.h"
 #include "cli/lab/lab.h"
 #include "cli/lab/matrix_option.h"
-#include "cli/lab/pictures.h"
-#include "cli/lab/tensors.h"
+#include "cli/lab/report/pictures.h"
+#include "cli/lab/report/tensors.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/utf8.h"
 #include "headlight/ops/attention.h"
@@ -145,7 +145,7 @@ void run_all_masks(const Projections& given, const Words& words, Report& report)
     weights.push_back(show(shown, given, words, report));
   }
   const Tensor empty_row = cases.back().mask;
-  const Tensor row = reshape(slice(careless_softmax(given, empty_row), 0, 1, 2), {tokens});
+  const Tensor row = select(careless_softmax(given, empty_row), 0, 1);
   report.section("by_hand", {{"row", named_tensor_text("weights[1]", row)}});
   report.values()["careless_row"] = row.to_vector();
   const double deviation = largest_deviation(weights[0], weights[1], cases[1].mask);
@@ -157,6 +157,13 @@ void run_all_masks(const Projections& given, const Words& words, Report& report)
 }
 
 }  // namespace
+
+void declare_masks(Options& options) {
+  options.value("tokens", "Words of the sequence, separated by commas")
+      .value("keep",
+             "Mask of your own: 1 keeps a key and 0 hides it, one number for each key "
+             "(\"1,1,1,0\"), or a row for each query (\"1,0;1,1\")");
+}
 
 void run_masks(const Settings& settings, Report& report) {
   const Words words = read_words(settings.options);

@@ -1,8 +1,8 @@
 #include "base/split.h"
 #include "cli/lab/lab.h"
 #include "cli/lab/matrix_option.h"
-#include "cli/lab/pictures.h"
-#include "cli/lab/tensors.h"
+#include "cli/lab/report/pictures.h"
+#include "cli/lab/report/tensors.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/normalization.h"
@@ -70,9 +70,9 @@ Json measure(const char* name, const Given& given, const Tensor& plain, const Te
              Index axis, Report& report) {
   const ReduceOptions over{.axes = {axis}, .keepdim = true};
   const Tensor means = mean(given.x, over);
-  const Tensor biased = sqrt(var(given.x, over, 0));
+  const Tensor biased = stddev(given.x, over, 0);
   const bool has_unbiased = given.x.size(axis) > 1;
-  const Tensor unbiased = has_unbiased ? sqrt(var(given.x, over, 1)) : Tensor();
+  const Tensor unbiased = has_unbiased ? stddev(given.x, over, 1) : Tensor();
   const Tensor by_hand = div(sub(given.x, means), biased + 1e-7);
   report.values()[name] = {{"mean", means.to_vector()},
                            {"std", biased.to_vector()},
@@ -130,6 +130,12 @@ void compare_batches(const Given& given, const BothNorms& norms, bool is_own, Re
 }
 
 }  // namespace
+
+void declare_norms(Options& options) {
+  options.value("x", "Normalise this matrix, a list of rows: \"[[1,2,3],[1,1,1]]\"")
+      .value("gamma", "Gain of each feature, separated by commas")
+      .value("beta", "Shift of each feature, separated by commas");
+}
 
 void run_norms(const Settings& settings, Report& report) {
   const bool is_own = settings.options.given("x");

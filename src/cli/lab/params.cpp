@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "cli/lab/lab.h"
-#include "cli/lab/pictures.h"
+#include "cli/lab/report/pictures.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/nn/causal_self_attention.h"
 #include "headlight/nn/gpt_config.h"
@@ -82,6 +82,11 @@ Json count_models() {
 }
 
 }  // namespace
+
+void declare_params(Options& options) {
+  options.value("width", "Count a layer of this width, d_model")
+      .value("heads", "Number of heads of that layer; divides the width");
+}
 
 void run_params(const Settings& settings, Report& report) {
   const std::optional<Json> own = own_layer(settings.options);

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cli/lab/lab.h"
-#include "cli/lab/pictures.h"
+#include "cli/lab/report/pictures.h"
 #include "cli/lab/training.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/nn/gpt.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "cli/lab/lab.h"
-#include "cli/lab/pictures.h"
+#include "cli/lab/report/pictures.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
@@ -155,6 +155,10 @@ std::vector<Index> widths_of(const Options& options) {
 }
 
 }  // namespace
+
+void declare_scaling(Options& options) {
+  declare_length(options).value("d_k", "Compare these key widths, separated by commas", "8,64,512");
+}
 
 void run_scaling(const Settings& settings, Report& report) {
   const std::vector<Index> widths = widths_of(settings.options);

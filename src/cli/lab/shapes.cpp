@@ -6,18 +6,35 @@
 
 #include "base/display_text.h"
 #include "cli/lab/lab.h"
-#include "cli/lab/pictures.h"
+#include "cli/lab/report/pictures.h"
+#include "cli/lab/report/tensors.h"
 #include "cli/lab/steps.h"
-#include "cli/lab/tensors.h"
 #include "cli/lab/text_batch.h"
 #include "headlight/autograd/autograd.h"
+#include "headlight/base/choices.h"
 #include "headlight/nn/batch.h"
+#include "headlight/ops/compare.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"
 #include "headlight/ops/reduce.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
+
+namespace headlight {
+
+namespace cli::lab {
+enum class MaskKind { none, padding, causal, both };
+}
+
+template <>
+inline constexpr auto kChoices<cli::lab::MaskKind> =
+    std::to_array<Choice<cli::lab::MaskKind>>({{"none", cli::lab::MaskKind::none},
+                                               {"padding", cli::lab::MaskKind::padding},
+                                               {"causal", cli::lab::MaskKind::causal},
+                                               {"both", cli::lab::MaskKind::both}});
+
+}  // namespace headlight
 
 namespace headlight::cli::lab {
 namespace {
@@ -93,9 +110,7 @@ Tensor tensor_of(const std::vector<Index>& lengths) {
 }
 
 // 1 where a mask is false.
-Tensor keep_of(const Tensor& hidden) {
-  return convert(where(hidden, Tensor::zeros({1}), Tensor::ones({1})), DType::int32);
-}
+Tensor keep_of(const Tensor& hidden) { return convert(logical_not(hidden), DType::int32); }
 
 // Weights of real queries on pads: `row` sums the weights of one query.
 struct PadShare {
@@ -354,6 +369,20 @@ Case make_case(const Options& options) {
 }
 
 }  // namespace
+
+void declare_shapes(Options& options) {
+  declare_layer(options.values("text", "Sentences of the batch, one for each --text")
+                    .value("file", "Read the sentences from the lines of this file")
+                    .value("sequences", "Read token ids from this JSON file, a list of lists")
+                    .value("tokenizer",
+                           "Split sentences into char (characters), word (at blanks), or the "
+                           "tokens of this run directory or tokenizer.json",
+                           "word"),
+                "512", "8")
+      .value("pad_id", "Id of <pad>", "0")
+      .choice("mask", "Hide pads, later tokens or both", kChoiceNames<MaskKind>, "padding");
+  options.paths({"file", "sequences", "tokenizer"});
+}
 
 void run_shapes(const Settings& settings, Report& report) {
   const NoGrad no_grad;

@@ -6,7 +6,7 @@
 
 #include "base/split.h"
 #include "cli/lab/lab.h"
-#include "cli/lab/pictures.h"
+#include "cli/lab/report/pictures.h"
 #include "cli/lab/training.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/heads/interventions/interventions.h"
@@ -368,6 +368,11 @@ void claim_ensemble(const std::vector<Pair>& pairs, Report& report) {
 }
 
 }  // namespace
+
+void declare_single_vs_multi(Options& options) {
+  declare_training(options);
+  options.value("starts", "Train this number of pairs of models, each from its own seed", "5");
+}
 
 void run_single_vs_multi(const Settings& settings, Report& report) {
   const Index starts = count_option(settings.options, "starts", 1, kMostStarts);

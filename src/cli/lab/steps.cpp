@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/transformed.h"
-#include "cli/lab/tensors.h"
+#include "cli/lab/report/tensors.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/mask.h"

@@ -4,7 +4,8 @@
 #include <iterator>
 #include <limits>
 
-#include "cli/lab/pictures.h"
+#include "cli/lab/lab.h"
+#include "cli/lab/report/pictures.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/data/training_batch.h"
 #include "headlight/tensor/random.h"
@@ -161,6 +162,12 @@ std::string loss_charts(const std::vector<std::pair<std::string, Curve>>& titled
   return side_by_side(transformed(titled, [&](const auto& chart) {
     return std::pair(chart.first, line_chart(chart.second.loss, options));
   }));
+}
+
+void declare_training(Options& options) {
+  declare_length(options)
+      .value("iters", "Train for this number of steps; 0: the experiment's own number", "0")
+      .alias("max_iters", "iters");
 }
 
 }  // namespace headlight::cli::lab

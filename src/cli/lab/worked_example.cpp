@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "cli/lab/lab.h"
-#include "cli/lab/pictures.h"
+#include "cli/lab/report/pictures.h"
+#include "cli/lab/report/tensors.h"
 #include "cli/lab/steps.h"
-#include "cli/lab/tensors.h"
 #include "files/input_file.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/ops/attention.h"
@@ -69,10 +69,7 @@ class Steps {
 
 // Largest difference between two outputs, relative to the largest output.
 double relative_difference(const Tensor& a, const Tensor& b) {
-  double largest = 0;
-  for (const double value : a.to_vector()) {
-    largest = std::max(largest, std::abs(value));
-  }
+  const double largest = largest_size(a);
   return largest_difference(a, b) / (largest > 0 ? largest : 1);
 }
 
@@ -221,9 +218,7 @@ Heads split_heads(const Example& example, Steps& steps) {
   Heads heads{steps.keep("Qh", by_head(q)), steps.keep("Kh", by_head(k)),
               steps.keep("Vh", by_head(v))};
   const Index shown = std::min<Index>(example.heads - 1, 1);
-  const auto one = [&](const Tensor& x) {
-    return reshape(slice(x, 1, shown, shown + 1), {x.size(0), x.size(2)});
-  };
+  const auto one = [&](const Tensor& x) { return select(x, 1, shown); };
   const std::string query = concat_text("Qh[:, ", shown, ", :]");
   const std::string key = concat_text("Kh[:, ", shown, ", :].T");
   const Tensor left = steps.keep("head_query", one(heads.query), query);
@@ -314,6 +309,16 @@ double whole_lesson(Report& report) {
 }
 
 }  // namespace
+
+void declare_worked_example(Options& options) {
+  options
+      .value("input",
+             "Compute with the x, W_Q, W_K, W_V and optional W_O of this JSON file, each "
+             "a list of rows")
+      .value("heads", "Number of heads with --input; divides the columns of W_Q and of W_V", "1")
+      .flag("causal", "With --input: hide later tokens");
+  options.paths({"input"});
+}
 
 void run_worked_example(const Settings& settings, Report& report) {
   const Options& options = settings.options;

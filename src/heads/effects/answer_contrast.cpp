@@ -169,18 +169,17 @@ Tensor AnswerContrast::logit_difference(const Gpt& model, const Tensor& hidden,
                                         const Batch& batch) const {
   const auto row = [&](std::int32_t id) { return slice(model.head_weight(), 0, id, id + 1); };
   const Tensor answers = row(answers_[0]->front()) - row(answers_[1]->front());  // [1, C]
-  if (!model.head_bias().defined()) {
-    return reshape(linear(last_rows(hidden, batch), answers), {batch.sequence_count()});
-  }
   const auto bias = [&](std::int32_t id) { return slice(model.head_bias(), 0, id, id + 1); };
+  const Tensor bias_difference = model.head_bias().defined()
+                                     ? bias(answers_[0]->front()) - bias(answers_[1]->front())
+                                     : Tensor();
   std::vector<std::int32_t> rows;
   for (Index b = 0; b < batch.sequence_count(); ++b) {
     rows.push_back(
         static_cast<std::int32_t>(batch.offsets[static_cast<std::size_t>(b)] + answered_at_));
   }
   const Tensor read = embedding(hidden, Tensor::from(rows, {std::ssize(rows)}));
-  return reshape(linear(read, answers, bias(answers_[0]->front()) - bias(answers_[1]->front())),
-                 {batch.sequence_count()});
+  return reshape(linear(read, answers, bias_difference), {batch.sequence_count()});
 }
 
 Tensor AnswerContrast::answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const {

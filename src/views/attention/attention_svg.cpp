@@ -10,6 +10,7 @@
 #include "views/attention/layer_weights.h"
 #include "views/plot/colour_scale.h"
 #include "views/plot/svg.h"
+#include "views/report/in_language.h"
 #include "views/report/numbers.h"
 
 namespace headlight {
@@ -372,16 +373,15 @@ Figure layout_figure(const AttentionMaps& maps, Index heads, const AttentionStyl
 
 std::string subtitle(const PanelLayout& panel, Index heads, TextUnit unit) {
   const Language language = panel.style.language;
-  const bool korean = language == Language::korean;
   std::string text;
   if (panel.style.names_heads) {
-    text = korean ? concat_text("헤드 ", heads, "개, ") : counted(heads, "head") + ", ";
+    text = in_language(language, counted(heads, "head"), concat_text("헤드 ", heads, "개")) + ", ";
   }
   text += counted_cells(panel.tokens, unit, language);
   if (panel.block > 1) {
     const std::string block = std::to_string(panel.block);
-    text += korean ? "; 한 칸은 " + block + " × " + block + "의 최댓값"
-                   : "; each cell the maximum of " + block + " × " + block;
+    text += in_language(language, "; each cell the maximum of " + block + " × " + block,
+                        "; 한 칸은 " + block + " × " + block + "의 최댓값");
   }
   return text;
 }

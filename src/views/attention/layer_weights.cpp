@@ -6,6 +6,7 @@
 
 #include "base/display_text.h"
 #include "base/transformed.h"
+#include "views/report/in_language.h"
 #include "views/report/numbers.h"
 
 namespace headlight {
@@ -96,13 +97,12 @@ std::string counted_cells(Index count, TextUnit unit, Language language) {
                                         {TextUnit::word, "word", "단어"}}};
   const Noun& noun = *std::find_if(kNouns.begin(), kNouns.end(),
                                    [&](const Noun& one) { return one.unit == unit; });
-  return language == Language::korean ? concat_text(noun.korean, " ", count, "개")
-                                      : counted(count, noun.english);
+  return in_language(language, counted(count, noun.english),
+                     concat_text(noun.korean, " ", count, "개"));
 }
 
 std::string layer_name(Index layer, Language language) {
-  return language == Language::korean ? std::to_string(layer) + "층"
-                                      : "Layer " + std::to_string(layer);
+  return in_language(language, concat_text("Layer ", layer), concat_text(layer, "층"));
 }
 
 const char* map_word(std::string_view name, Language language) {

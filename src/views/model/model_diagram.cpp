@@ -5,6 +5,7 @@
 #include "base/display_text.h"
 #include "views/model/model_parts.h"
 #include "views/plot/svg.h"
+#include "views/report/in_language.h"
 #include "views/report/numbers.h"
 
 namespace headlight {
@@ -325,7 +326,7 @@ class ModelPicture {
     draw_stream_box(box);
   }
 
-  // Adds what comes from x to the stream at y_.
+  // Draws a wire from x into an addition on the stream at y_.
   void into_stream(double x) {
     svg_ += svg_line(x, y_, kStream + kPlus + 5, y_, wire());
     svg_ += "<path fill=\"" + std::string(kWire) + "\" d=\"M" + svg_number(kStream + kPlus + 7) +

@@ -2,6 +2,7 @@
 
 #include "headlight/base/terminal_width.h"
 #include "views/model/model_parts.h"
+#include "views/report/in_language.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"

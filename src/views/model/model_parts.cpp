@@ -5,6 +5,7 @@
 #include <map>
 
 #include "headlight/nn/architecture.h"
+#include "views/report/in_language.h"
 #include "views/report/numbers.h"
 
 namespace headlight {
@@ -357,10 +358,6 @@ std::vector<MatrixRow> matrix_rows(const GptConfig& config) {
     rows[i].name = "h." + numbers + rows[i].name;
   }
   return rows;
-}
-
-std::string in_language(Language language, const std::string& english, const std::string& korean) {
-  return language == Language::korean ? korean : english;
 }
 
 }  // namespace headlight

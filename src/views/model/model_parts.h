@@ -55,7 +55,4 @@ struct MatrixRow {
 // Returns all weights of a model in the order of weights_of(). Throws Error as it does.
 std::vector<MatrixRow> matrix_rows(const GptConfig& config);
 
-// Returns "korean" in Korean, else "english".
-std::string in_language(Language language, const std::string& english, const std::string& korean);
-
 }  // namespace headlight

@@ -8,6 +8,7 @@
 
 #include "base/split.h"
 #include "base/transformed.h"
+#include "views/report/in_language.h"
 #include "views/report/numbers.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
@@ -56,10 +57,6 @@ const char* cell_style(const HeadColumn& column, const ScoredHead& head) {
   return value >= 0.5 ? kStrong : (value >= 0.1 ? kPlain : kDim);
 }
 
-const char* in(Language language, const char* english, const char* korean) {
-  return language == Language::korean ? korean : english;
-}
-
 std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOptions& options,
                        Language language) {
   Table table(transformed(options.columns, [&](const HeadColumn& column) {
@@ -77,10 +74,11 @@ std::string table_text(const std::vector<ScoredHead>& heads, const HeadsTextOpti
   if (options.legend) {
     text +=
         painted(
-            in(language,
-               "by: the score behind the verdict; weight in shares, entropy in nats, distance in "
-               "tokens",
-               "근거: 판정의 바탕이 된 점수. 가중치는 비율, 엔트로피는 nat, 거리는 토큰"),
+            in_language(
+                language,
+                "by: the score behind the verdict; weight in shares, entropy in nats, distance in "
+                "tokens",
+                "근거: 판정의 바탕이 된 점수. 가중치는 비율, 엔트로피는 nat, 거리는 토큰"),
             kDim, options.colour) +
         "\n";
   }
@@ -104,10 +102,10 @@ std::string sentences_text(const HeadsReport& report, const std::vector<ScoredHe
     std::string sentence = head_sentence(head, report.language);
     const ScoreValue& score = head.score(head.verdict.measure);
     if (score.has_interval && head.verdict.settled) {
-      sentence +=
-          painted(" (" + fixed_number(score.value.low, 2) + in(report.language, " to ", "~") +
-                      fixed_number(score.value.high, 2) + ")",
-                  kDim, colour);
+      sentence += painted(" (" + fixed_number(score.value.low, 2) +
+                              in_language(report.language, " to ", "~") +
+                              fixed_number(score.value.high, 2) + ")",
+                          kDim, colour);
     }
     sentence += even_weights_text(head, report.language);
     text += painted(name, verdict_style(head.verdict.name), colour) +
@@ -128,9 +126,9 @@ std::string bar_text(double value, const std::map<Index, double>& all) {
 std::string layers_text(const HeadScores& scores, Language language) {
   const std::map<Index, double> entropies = layer_means(scores, "entropy");
   const std::map<Index, double> distances = layer_means(scores, "mean_distance");
-  Table table({{in(language, "layer", "층"), true},
-               {in(language, "entropy (nats)", "엔트로피 (nat)"), true},
-               {in(language, "distance (tokens)", "거리 (토큰)"), true}});
+  Table table({{in_language(language, "layer", "층"), true},
+               {in_language(language, "entropy (nats)", "엔트로피 (nat)"), true},
+               {in_language(language, "distance (tokens)", "거리 (토큰)"), true}});
   for (const auto& [layer, entropy] : entropies) {
     const double distance = distances.at(layer);
     table.add({std::to_string(layer), bar_text(entropy, entropies) + " " + fixed_number(entropy, 2),
@@ -159,9 +157,10 @@ double mean_distance_within(const HeadDistances& distances, const HeadSet& clust
 std::string names_of(const HeadSet& heads, Language language) {
   const std::size_t named = std::min<std::size_t>(heads.size(), 12);
   const std::string names = joined(head_names(std::span(heads).first(named)), " ");
-  return named == heads.size() ? names
-                               : concat_text(names, in(language, " and ", " 외 "),
-                                             heads.size() - named, in(language, " others", "개"));
+  return named == heads.size()
+             ? names
+             : concat_text(names, in_language(language, " and ", " 외 "), heads.size() - named,
+                           in_language(language, " others", "개"));
 }
 
 // Returns the line with the numbers of tokens and sequences that the scores are based on.
@@ -203,7 +202,8 @@ std::string heads_text(const HeadsReport& report, const std::vector<ScoredHead>&
   text += caution.empty() ? "" : painted(caution, kWarning, options.colour) + "\n";
   text += "\n";
   if (heads.empty()) {
-    return text + in(language, "no head meets the filter\n", "조건에 맞는 헤드가 없습니다\n");
+    return text +
+           in_language(language, "no head meets the filter\n", "조건에 맞는 헤드가 없습니다\n");
   }
   text += table_text(heads, options, language) + "\n" +
           sentences_text(report, heads, options.colour) + "\n" +

@@ -95,8 +95,8 @@ struct HeadScoreOptions {
   RepeatOptions repeats = {};
   bool weight_scores = true;                    // copying and k_composition; needs a Gpt
   std::vector<SequencePairs> annotations = {};  // one entry a sequence; empty: none
-  // Of the sequences, for the scores of punctuation, separators and special tokens; null: those are
-  // not measured. Needed for units.
+  // Tokenizer of the sequences, for the scores of punctuation, separators and special tokens, which
+  // are not measured without it. Units other than tokens need it.
   const Tokenizer* tokenizer = nullptr;
   // Positions of the scores on the text: tokens, or the characters or words of token_cells().
   // Repeated random tokens stay tokens.

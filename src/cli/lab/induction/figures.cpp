@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "cli/lab/induction/show.h"
-#include "cli/lab/pictures.h"
+#include "cli/lab/report/pictures.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "headlight/views/plot/circuit_plot.h"
 #include "views/report/json_output.h"

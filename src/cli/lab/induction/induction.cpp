@@ -11,6 +11,12 @@ constexpr Index kStartsFull = 5;
 
 }  // namespace
 
+void declare_induction(Options& options) {
+  declare_training(options);
+  options.value("model", "Inspect this model instead of training one");
+  options.paths({"model"});
+}
+
 void run_induction(const Settings& settings, Report& report) {
   const bool is_given = !settings.model.empty();
   const Index updates = settings.updates(kUpdates, kUpdatesFull);

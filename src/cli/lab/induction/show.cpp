@@ -4,7 +4,7 @@
 
 #include "base/split.h"
 #include "cli/lab/induction/show.h"
-#include "cli/lab/pictures.h"
+#include "cli/lab/report/pictures.h"
 #include "headlight/heads/head_verdict.h"
 #include "views/plot/chart.h"
 #include "views/report/interval_text.h"

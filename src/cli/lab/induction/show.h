@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/lab/induction/findings.h"
-#include "cli/lab/report.h"
+#include "cli/lab/report/report.h"
 
 namespace headlight::cli::lab {
 

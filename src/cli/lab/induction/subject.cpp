@@ -141,8 +141,7 @@ HeadMap map_of(const Subject& subject, const HeadId& head) {
   model.hidden(make_batch({tokens}), {.recorder = &recorder});
   const Tensor maps = recorder.sequences(head.layer).front();
   const Index place = place_of(head, model.heads());
-  return {shown_tokens(tokens, *subject.tokenizer),
-          reshape(slice(maps, 0, place, place + 1), {maps.size(1), maps.size(2)})};
+  return {shown_tokens(tokens, *subject.tokenizer), select(maps, 0, place)};
 }
 
 }  // namespace headlight::cli::lab

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/lab/report.h"
+#include "cli/lab/report/report.h"
 #include "headlight/tensor/tensor.h"
 #include "headlight/views/plot/line_plot.h"
 #include "headlight/views/plot/matrix_plot.h"

@@ -1,6 +1,6 @@
-#include "cli/lab/report.h"
+#include "cli/lab/report/report.h"
 
-#include "cli/lab/text_files.h"
+#include "cli/lab/report/text_files.h"
 #include "headlight/base/error.h"
 #include "views/report/terminal_text.h"
 

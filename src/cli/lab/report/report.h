@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/transformed.h"
-#include "cli/lab/prose.h"
+#include "cli/lab/report/prose.h"
 #include "headlight/heads/head_verdict.h"
 #include "headlight/tensor/named_tensors.h"
 
@@ -15,9 +15,8 @@ namespace headlight::cli::lab {
 // Returns the text NAME.md in a language.
 Prose prose(std::string_view name, Language language);
 
-// Results of an experiment: text in display order, SVG figures, arrays, all numbers as
-// JSON. Placeholders
-// show the measurements in values() and the values that a call passes.
+// Results of an experiment: text in display order, SVG figures, arrays, all numbers as JSON.
+// Placeholders show the measurements in values() and the values that a call passes.
 class Report {
  public:
   Report(std::string_view experiment, Language language)

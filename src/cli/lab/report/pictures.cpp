@@ -1,4 +1,4 @@
-#include "cli/lab/pictures.h"
+#include "cli/lab/report/pictures.h"
 
 #include <algorithm>
 #include <array>
@@ -90,8 +90,7 @@ std::string head_shades(const std::string& head, const Tensor& weights,
   std::string text;
   std::vector<std::pair<std::string, std::string>> line;
   for (Index h = 0; h < weights.size(0); ++h) {
-    const Tensor one = reshape(slice(weights, 0, h, h + 1), {weights.size(1), weights.size(2)});
-    line.emplace_back(concat_text(head, " ", h), shades(one, row_labels));
+    line.emplace_back(concat_text(head, " ", h), shades(select(weights, 0, h), row_labels));
     if (std::ssize(line) == beside || h + 1 == weights.size(0)) {
       text += (text.empty() ? "" : "\n") + side_by_side(line);
       line.clear();

@@ -1,4 +1,4 @@
-#include "cli/lab/tensors.h"
+#include "cli/lab/report/tensors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +14,14 @@ std::string named_tensor_text(const std::string& name, const Tensor& tensor, boo
   }
   const Tensor shown = is_floating(tensor.dtype()) ? convert(tensor, DType::float32) : tensor;
   return name + " = " + tensor_text(shown.detach(), options) + "\n";
+}
+
+double largest_size(const Tensor& x) {
+  double largest = 0;
+  for (const double value : x.to_vector()) {
+    largest = std::max(largest, std::abs(value));
+  }
+  return largest;
 }
 
 double largest_difference(const Tensor& a, const Tensor& b) {

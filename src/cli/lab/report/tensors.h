@@ -12,6 +12,9 @@ namespace headlight::cli::lab {
 std::string named_tensor_text(const std::string& name, const Tensor& tensor,
                               bool scientific = false);
 
+// Largest absolute value of an element.
+double largest_size(const Tensor& x);
+
 // Largest absolute difference between elements of two tensors of the same shape.
 double largest_difference(const Tensor& a, const Tensor& b);
 
