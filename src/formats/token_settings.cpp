@@ -192,8 +192,13 @@ std::vector<std::string> TokenSettings::dropped(const Tokenizer& tokenizer) cons
 
 Json token_id_keys(const Tokenizer& tokenizer) {
   const std::vector<std::int32_t>& ends = tokenizer.stop_tokens();
-  Json keys{{"bos_token_id", tokenizer.begin_of_text()},
-            {"eos_token_id", ends.size() == 1 ? Json(ends.front()) : Json(ends)}};
+  Json keys = Json::object();
+  if (const std::optional<std::int32_t> begin = tokenizer.begin_token()) {
+    keys["bos_token_id"] = *begin;
+  }
+  if (!ends.empty()) {
+    keys["eos_token_id"] = ends.size() == 1 ? Json(ends.front()) : Json(ends);
+  }
   if (tokenizer.padding()) {
     keys["pad_token_id"] = *tokenizer.padding();
   }

@@ -57,17 +57,14 @@ std::optional<std::int32_t> Tokenizer::special_id(std::string_view name) const {
   return std::nullopt;
 }
 
-std::optional<std::int32_t> Tokenizer::end_token() const {
-  return stop_tokens_.empty() ? std::nullopt : std::optional(stop_tokens_.front());
-}
-
 std::optional<std::int32_t> Tokenizer::begin_token() const {
   return begin_of_text_ ? begin_of_text_ : end_token();
 }
 
 std::int32_t Tokenizer::end_of_text() const {
-  require(!stop_tokens_.empty(), "the tokenizer has no end-of-text token: set documents = none");
-  return stop_tokens_.front();
+  require(end_of_text_.has_value(),
+          "the tokenizer has no end-of-text token: set documents = none");
+  return *end_of_text_;
 }
 
 std::int32_t Tokenizer::begin_of_text() const {
@@ -85,8 +82,12 @@ void Tokenizer::set_stop_tokens(const std::vector<std::int32_t>& ids) {
       ends.push_back(id);
     }
   }
-  require(!ends.empty() && !special_name(ends.front()).empty(),
+  const auto is_special = [&](std::int32_t id) { return !special_name(id).empty(); };
+  const auto first_special = std::find_if(ends.begin(), ends.end(), is_special);
+  const bool all_plain = first_special == ends.end() && !end_of_text_;
+  require(!ends.empty() && (first_special == ends.begin() || all_plain),
           "[set_stop_tokens] the first stop token must be a special token");
+  end_of_text_ = all_plain ? std::nullopt : std::optional(ends.front());
   stop_tokens_ = std::move(ends);
 }
 
@@ -94,6 +95,8 @@ void Tokenizer::suggest_stop_tokens(std::optional<std::int32_t> first,
                                     std::vector<std::int32_t> others) {
   if (const auto id = first ? first : end_token()) {
     others.insert(others.begin(), *id);
+  }
+  if (!others.empty()) {
     set_stop_tokens(others);
   }
 }

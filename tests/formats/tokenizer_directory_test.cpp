@@ -241,6 +241,29 @@ TEST_CASE("invalid end-of-text ids are ignored and plain tokens come after speci
   CHECK(tokenizer->begin_of_text() == kTurnEnd);
 }
 
+TEST_CASE("plain tokens end texts where a tokenizer has no special tokens") {
+  const ChatFolder chat(false);
+  nlohmann::json file = chat.json_in("tokenizer.json");
+  for (const auto& token : file["added_tokens"]) {
+    file["model"]["vocab"][token["content"]] = token["id"];
+  }
+  file["added_tokens"] = nlohmann::json::array();
+  chat.write("tokenizer.json", file);
+  chat.write("tokenizer_config.json", nlohmann::json::object());
+  chat.write("generation_config.json", {{"eos_token_id", {'a', kTurnEnd}}});
+  fs::path folder = chat.path();
+  for (const char* next : {"again", "third"}) {
+    const auto tokenizer = load_tokenizer(folder);
+    INFO(folder);
+    CHECK(tokenizer->stop_tokens() == Ids{'a', kTurnEnd});
+    CHECK_FALSE(tokenizer->end_token().has_value());
+    folder = write_folder(chat.at(next), *tokenizer);
+  }
+  chat.write("generation_config.json", {{"eos_token_id", 'a'}});
+  save_tokenizer(chat.at("alone"), *load_tokenizer(chat.path()));
+  CHECK(load_tokenizer(chat.at("alone"))->stop_tokens() == Ids{'a'});
+}
+
 TEST_CASE("generation settings that Headlight does not keep are named") {
   const ChatFolder chat(false);
   chat.write("generation_config.json",

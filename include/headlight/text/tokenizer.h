@@ -80,11 +80,13 @@ class Tokenizer {
 
   // Token that separates documents. Throws Error if the tokenizer has none; see end_token().
   std::int32_t end_of_text() const;
-  // Returns end_of_text(), or null for a tokenizer without special tokens.
-  std::optional<std::int32_t> end_token() const;
-  // All ids that end a generated text, end_of_text() first. Chat turns may have their own.
+  // Returns end_of_text(), or null if no special token ends texts.
+  std::optional<std::int32_t> end_token() const { return end_of_text_; }
+  // All ids that end a generated text, end_of_text() first. Chat turns may have their own. A
+  // tokenizer without special tokens has no end_of_text(), but plain tokens may end its texts.
   const std::vector<std::int32_t>& stop_tokens() const { return stop_tokens_; }
-  // Ignores repeated ids. Throws Error unless all ids are in range and the first is special.
+  // Ignores repeated ids. Throws Error unless all ids are in range and the first is special; without
+  // end_token(), all may be plain.
   void set_stop_tokens(const std::vector<std::int32_t>& ids);
   // Token that begins texts if prepends_begin_token(). Equals end_of_text() unless set. Throws
   // Error if the tokenizer has neither; see begin_token().
@@ -92,7 +94,7 @@ class Tokenizer {
   // Returns begin_of_text(), or null for a tokenizer without special tokens.
   std::optional<std::int32_t> begin_token() const;
   // Sets stop_tokens() as a model's files do: `first`, or end_of_text() if that is null, then
-  // `others`. Without both tokens nothing changes. Throws Error as set_stop_tokens().
+  // `others`. Without any of these tokens nothing changes. Throws Error as set_stop_tokens().
   void suggest_stop_tokens(std::optional<std::int32_t> first, std::vector<std::int32_t> others);
   // Throws Error unless the id is special.
   void set_begin_of_text(std::int32_t id);
@@ -130,7 +132,7 @@ class Tokenizer {
   std::vector<std::int32_t> with_prompt_ends(std::vector<std::int32_t> ids) const;
 
  protected:
-  explicit Tokenizer(std::optional<std::int32_t> end_of_text) {
+  explicit Tokenizer(std::optional<std::int32_t> end_of_text) : end_of_text_(end_of_text) {
     if (end_of_text) {
       stop_tokens_.push_back(*end_of_text);
     }
@@ -143,7 +145,8 @@ class Tokenizer {
   void require_id(std::int32_t id) const;
 
  private:
-  std::vector<std::int32_t> stop_tokens_;
+  std::optional<std::int32_t> end_of_text_;
+  std::vector<std::int32_t> stop_tokens_;  // end_of_text_ first
   std::optional<std::int32_t> begin_of_text_ = {};
   std::optional<std::int32_t> padding_ = {};
   std::optional<std::int32_t> closing_token_ = {};
