@@ -37,7 +37,7 @@ std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const std::stri
   }
   return parse_gpt2_vocabulary(read_whole_file(vocabulary, kLargestFile),
                                read_whole_file(directory / "merges.txt", kLargestFile),
-                               shown(directory));
+                               shown(directory), end_name);
 }
 
 // Loads a tokenizer with the settings beside it.
@@ -84,7 +84,8 @@ void save_tokenizer(const fs::path& directory, const Tokenizer& tokenizer) {
   make_folder(directory);
   write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
   write_tokenizer_config(directory, tokenizer);
-  if (tokenizer.stop_tokens().size() > 1) {
+  const bool is_in_config = tokenizer.end_token() && tokenizer.stop_tokens().size() == 1;
+  if (!is_in_config && !tokenizer.stop_tokens().empty()) {
     write_generation_config(directory, tokenizer);
   }
 }

@@ -444,6 +444,24 @@ bool is_headlight_format(const Json& root) {
          has_own_ids(model.value("vocab", Json()), *added);
 }
 
+// Returns a tokenizer.json with the contents of GPT-2's two files.
+Json byte_level_file(const Json& vocab, std::string_view merges_txt, const Json& added) {
+  Json::List merges;
+  if (merges_txt.starts_with("#version")) {
+    take_line(merges_txt);
+  }
+  while (!merges_txt.empty()) {
+    merges.emplace_back(take_line(merges_txt));
+  }
+  return {{"version", "1.0"},
+          {"added_tokens", added},
+          {"normalizer", nullptr},
+          {"pre_tokenizer", byte_level_json(true)},
+          {"post_processor", nullptr},
+          {"decoder", byte_level_json(true)},
+          {"model", {{"type", "BPE"}, {"vocab", vocab}, {"merges", merges}}}};
+}
+
 // Returns the tokenizer's file, changed if prepends_begin_token() has changed.
 std::string pipeline_json(const PipelineTokenizer& tokenizer) {
   if (tokenizer.prepends_begin_token() == tokenizer.file_prepends()) {
@@ -486,14 +504,18 @@ std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::stri
 }
 
 std::unique_ptr<Tokenizer> parse_gpt2_vocabulary(std::string_view vocab_json,
-                                                 std::string_view merges_txt,
-                                                 std::string_view name) {
+                                                 std::string_view merges_txt, std::string_view name,
+                                                 std::string_view end_name) {
   const std::string vocab_key = at(name, "vocab.json");
   const Json vocab = parse_json(vocab_json, vocab_key);
-  const std::string end(kEndOfTextName);
+  const std::string end(end_name.empty() ? kEndOfTextName : end_name);
   // GPT-2's files have only this special token, and list it with the other tokens.
   const Json added = Json::array(
       {{{"content", end}, {"id", json_member(vocab, end, vocab_key)}, {"special", true}}});
+  if (end != kEndOfTextName || !has_own_ids(vocab, added)) {
+    const Json root = byte_level_file(vocab, merges_txt, added);
+    return read_pipeline_tokenizer(root, root.dump(), end, name);
+  }
   const Vocabulary vocabulary = read_vocabulary(vocab, added, vocab_key, vocab_key);
   BpeVocabularyBuilder builder(vocabulary, vocab_key);
   const std::string merges_key = at(name, "merges.txt");
