@@ -10,6 +10,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
+#include "cli/terminal/sampling_options.h"
 #include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "headlight/base/utf8.h"
@@ -82,21 +83,8 @@ Options generate_options() {
       .value("start", "Same as --prompt; FILE:PATH reads a file (nanoGPT's name of the option)")
       .value("ids", "Continue these token ids, e.g. 1,4093; no token is added");
   add_special_tokens_option(options);
-  options.value("max_new_tokens", "Generate at most this number of tokens", "500")
-      .value("temperature",
-             "Sample with this temperature; 0: always choose the most probable token", "1.0")
-      .value("top_k", "Choose among the N most probable tokens; 0: all", "0")
-      .value("top_p",
-             "Choose among the most probable tokens whose probabilities sum to this; 1: all", "1.0")
-      .value("min_p", "Drop tokens with less than this share of the highest probability; 0: none",
-             "0")
-      .value("repetition_penalty",
-             "Penalise tokens that occur in the prompt or output; 1: off, above 1: fewer repeats",
-             "1.0")
-      .value("repetition_window", "Penalise repeats of the last N tokens only; 0: of all tokens",
-             "0")
-      .value("seed", "Seed of the random choices", "1337")
-      .value("num_samples", "Generate this number of texts at the same time", "1")
+  add_sampling_options(options);
+  options.value("num_samples", "Generate this number of texts at the same time", "1")
       .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
       .value("logprobs",
              "Also print log-probabilities of each token and of the N most probable tokens")
@@ -105,10 +93,6 @@ Options generate_options() {
       .flag("ignore_eos", "Ignore tokens that end texts: generate all of --max_new_tokens")
       .flag("no_cache", "Compute without the key/value cache (slow)");
   add_intervene_options(options);
-  options.alias("temp", "temperature")
-      .alias("n", "max_new_tokens")
-      .alias("predict", "max_new_tokens")
-      .alias("n_predict", "max_new_tokens");
   options.paths({"prompt_file"})
       .basic({"prompt", "prompt_file", "max_new_tokens", "temperature", "top_k", "top_p", "seed",
               "num_samples", "weights", "stop", "stream"});
@@ -135,15 +119,7 @@ std::string read_text(const Options& options) {
 }
 
 GenerateOptions generation_options(const Options& options) {
-  GenerateOptions result;
-  result.max_new_tokens = options.integer("max_new_tokens");
-  result.sampling.temperature = options.number("temperature");
-  result.sampling.top_k = options.integer("top_k");
-  result.sampling.top_p = options.number("top_p");
-  result.sampling.min_p = options.number("min_p");
-  result.sampling.repetition_penalty = options.number("repetition_penalty");
-  result.sampling.repetition_window = options.integer("repetition_window");
-  result.sampling.seed = seed_option(options);
+  GenerateOptions result = sampling_options(options);
   result.stop = options.texts("stop");
   result.ignore_end_of_text = options.given("ignore_eos");
   if (options.given("logprobs")) {

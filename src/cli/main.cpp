@@ -29,6 +29,7 @@ constexpr auto kCommands = std::to_array<Command>({
      run_info},
     {"Make a model", "compare", "Compare runs: settings, losses, speed and a chart", run_compare},
     {"Use it", "generate", "Continue a text", run_generate},
+    {"Use it", "chat", "Talk with a model in the terminal", run_chat},
     {"Use it", "serve", "Serve models over HTTP, with OpenAI's API and a web page", run_serve},
     {"Use it", "eval", "Measure loss, perplexity and bits per byte on a text", run_eval},
     {"Look inside", "attention", "Write and draw the attention patterns of a text", run_attention},

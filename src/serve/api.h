@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/serve/server.h"
 #include "serve/body_reader.h"
-#include "serve/completions/chat_format.h"
 #include "serve/completions/completion_answer.h"
 #include "serve/compute.h"
 #include "serve/http/access.h"

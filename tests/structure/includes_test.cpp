@@ -79,6 +79,7 @@ const std::multimap<std::string, std::string> kHomes{{"cblas.h", "src/kernels/ge
                                                      {"omp.h", "src/kernels/openmp"},
                                                      {"boost/", "src/serve/http/"},
                                                      {"cxxopts", "src/cli/"},
+                                                     {"histedit.h", "src/cli/chat/line_editor/"},
                                                      {"spdlog", "src/cli/"},
                                                      {"toml++", "src/files/config_file"},
                                                      {"nlohmann", "src/base/json"},

@@ -12,7 +12,15 @@ namespace headlight::cli {
 namespace {
 
 int descriptor_of(Stream stream) {
-  return stream == Stream::output ? STDOUT_FILENO : STDERR_FILENO;
+  switch (stream) {
+    case Stream::input:
+      return STDIN_FILENO;
+    case Stream::output:
+      return STDOUT_FILENO;
+    case Stream::errors:
+      return STDERR_FILENO;
+  }
+  return STDERR_FILENO;
 }
 
 // True if the terminal supports escape codes. TERM=dumb, as in editor shells, does not.

@@ -3,7 +3,7 @@
 // Capabilities of the terminal behind a stream.
 namespace headlight::cli {
 
-enum class Stream { output, errors };  // stdout, stderr
+enum class Stream { input, output, errors };
 
 bool is_terminal(Stream stream);
 

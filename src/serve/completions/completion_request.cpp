@@ -239,6 +239,8 @@ CompletionRequest read_chat(const CompletionModel& model, std::uint64_t fresh_se
   read_common(model, fresh_seed, request);
   refuse_features(fields);
   const std::vector<ChatMessage> messages = read_messages(fields);
+  require_value(model.chat.problem().empty(), "messages", model.chat.problem(),
+                ": use /v1/completions");
   request.prompts.push_back(model.chat.encode(messages));
   check_prompt(request.prompts.front(), "messages", model.block_size);
   request.options.end_tokens = model.chat.end_tokens();

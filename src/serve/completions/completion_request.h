@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/generate/engine.h"
-#include "serve/completions/chat_format.h"
 #include "serve/request/model_changes.h"
 #include "serve/request/request_texts.h"
 

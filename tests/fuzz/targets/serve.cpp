@@ -55,7 +55,7 @@ void demand_good(const serve::CompletionRequest& request, const serve::Completio
 
 void completion(std::string_view body, bool is_chat) {
   static const ChatBytes tokenizer;
-  static const serve::ChatFormat chat(
+  static const ChatFormat chat(
       "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
       "<|im_start|>assistant\n",
       tokenizer);

@@ -1,4 +1,4 @@
-#include "serve/completions/chat_format.h"
+#include "headlight/formats/chat_template/chat_format.h"
 
 #include <algorithm>
 #include <string_view>
@@ -6,9 +6,10 @@
 #include "base/json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
+#include "text/added_tokens.h"
 #include "text/special_names.h"
 
-namespace headlight::serve {
+namespace headlight {
 namespace {
 
 // Noncharacters of Unicode around names of special tokens in contents. Templates keep them, so that
@@ -38,9 +39,10 @@ std::string without_marks(std::string text) {
 }  // namespace
 
 ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
-    : tokenizer_(tokenizer), special_(special_tokens_of(tokenizer)) {
+    : tokenizer_(tokenizer),
+      special_(std::make_shared<AddedTokenMatcher>(special_tokens_of(tokenizer))) {
   if (source.empty()) {
-    problem_ = "this model has no chat template: use /v1/completions";
+    problem_ = "this model has no chat template";
     return;
   }
   Json names = Json::object();
@@ -57,14 +59,14 @@ ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
     template_.emplace(source);
     end_tokens_ = turn_end();
   } catch (const Error& error) {
-    problem_ = concat_text("the model's ", error.what(), ": use /v1/completions");
+    problem_ = concat_text("the model's ", error.what());
   }
 }
 
 std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
                                  bool add_generation_prompt) const {
   const Json list = json_list(messages, [&](const ChatMessage& message) {
-    return Json{{"role", message.role}, {"content", with_marked_names(special_, message.content)}};
+    return Json{{"role", message.role}, {"content", with_marked_names(*special_, message.content)}};
   });
   return template_->render({.messages = list.dump(),
                             .variables = variables_,
@@ -82,7 +84,7 @@ std::vector<std::int32_t> ChatFormat::turn_end() const {
   }
   const std::size_t place = text.rfind(kAnswer);
   const std::size_t start = place == std::string::npos ? text.size() : place + kAnswer.size();
-  for (const TextSegment& segment : special_.split(std::string_view(text).substr(start), true)) {
+  for (const TextSegment& segment : special_->split(std::string_view(text).substr(start), true)) {
     if (segment.id >= 0) {
       return {segment.id};
     }
@@ -110,7 +112,7 @@ std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& mes
     ids.insert(ids.end(), more.begin(), more.end());
     plain.clear();
   };
-  const std::vector<TextSegment> segments = special_.split(text, true);
+  const std::vector<TextSegment> segments = special_->split(text, true);
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const bool is_marked = i > 0 && i + 1 < segments.size() &&
                            segments[i - 1].text.ends_with(kNameStart) &&
@@ -126,4 +128,4 @@ std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& mes
   return ids;
 }
 
-}  // namespace headlight::serve
+}  // namespace headlight

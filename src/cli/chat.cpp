@@ -1,0 +1,229 @@
+#include <spdlog/fmt/fmt.h>
+
+#include <atomic>
+#include <csignal>
+#include <iostream>
+
+#include "base/display_text.h"
+#include "base/json.h"
+#include "cli/chat/chat_commands.h"
+#include "cli/chat/line_input.h"
+#include "cli/commands.h"
+#include "cli/terminal/interventions.h"
+#include "cli/terminal/log.h"
+#include "cli/terminal/options.h"
+#include "cli/terminal/sampling_options.h"
+#include "cli/terminal/terminal.h"
+#include "cli/terminal/text_data.h"
+#include "headlight/base/utf8.h"
+#include "headlight/generate/weights.h"
+#include "headlight/io/text_source.h"
+#include "views/report/json_output.h"
+
+namespace headlight::cli {
+namespace {
+
+constexpr const char* kChatDetails =
+    "Turns the conversation into a prompt with the model's chat template, and prints the answer "
+    "while it is generated. Each answer reads only what is new since the last one. If the "
+    "conversation outgrows the context, the oldest questions and answers are left out.\n\n"
+    "In the terminal, /help lists commands such as /retry, /save and /set, and /off 1.1 switches "
+    "off a head in the following answers. Ctrl-C stops an answer; Ctrl-D ends the chat. A line "
+    "that ends with \\ continues in the next line; lines between \"\"\" are one message.\n\n"
+    "With --prompt, the program prints one answer and ends. Without a terminal, each line of "
+    "standard input is a message or a command.\n\n"
+    "Names of special tokens in messages are plain text.\n\n"
+    "JSON keys, one object in a line for each answer: role, content, tokens, tokens_per_second, "
+    "finish_reason (length, end_of_text, stop or cancelled), prompt_tokens, prompt_tokens_reused, "
+    "seconds_to_first_token, left_out (oldest messages that did not fit in the context), context "
+    "(tokens of prompt and answer).";
+
+// llama.cpp's defaults.
+GenerateOptions chat_defaults() {
+  return {.max_new_tokens = 1024,
+          .sampling = {.temperature = 0.8, .top_k = 40, .top_p = 0.95, .min_p = 0.05}};
+}
+
+Options chat_options() {
+  Options options({.name = "chat",
+                   .summary = "Talk with a model in the terminal.",
+                   .positional = "MODEL",
+                   .details = kChatDetails,
+                   .examples = {"headlight chat SmolLM2-135M-Instruct",
+                                "headlight chat model.gguf --system \"Answer in one sentence.\"",
+                                "headlight chat model.gguf --prompt \"What is attention?\"",
+                                "headlight chat model.gguf --intervene \"off 5.1\" --weights int8",
+                                "headlight chat base.gguf --chat_template chatml.jinja"}});
+  options.value("system", "Begin the conversation with this system message")
+      .value("prompt", "Print the answer to this message and end")
+      .value("chat_template", "Use the Jinja template of this file instead of the model's");
+  add_sampling_options(options, chat_defaults());
+  options
+      .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
+      .values("stop", "End an answer before this text, or before the first of several");
+  add_intervene_options(options);
+  options.paths({"chat_template"})
+      .basic({"system", "prompt", "chat_template", "max_new_tokens", "temperature", "top_k",
+              "top_p", "seed", "weights", "intervene"});
+  return options;
+}
+
+std::atomic<bool> is_interrupted = false;
+
+// Ctrl-C stops an answer while this exists.
+class StopsAnswers {
+ public:
+  explicit StopsAnswers(bool active) : active_(active) {
+    is_interrupted = false;
+    if (active_) {
+      before_ = std::signal(SIGINT, [](int) { is_interrupted = true; });
+    }
+  }
+  ~StopsAnswers() {
+    if (active_) {
+      std::signal(SIGINT, before_);
+    }
+  }
+  StopsAnswers(const StopsAnswers&) = delete;
+  StopsAnswers& operator=(const StopsAnswers&) = delete;
+
+ private:
+  bool active_;
+  void (*before_)(int) = SIG_DFL;
+};
+
+Json json_of(const ChatReply& reply) {
+  const GenerateResult& result = reply.result;
+  return {{"role", "assistant"},
+          {"content", result.text},
+          {"tokens", result.tokens.size()},
+          {"tokens_per_second", result.tokens_per_second()},
+          {"finish_reason", name_of(result.finish_reason)},
+          {"prompt_tokens", result.prompt_tokens},
+          {"prompt_tokens_reused", result.prompt_tokens_reused},
+          {"seconds_to_first_token", result.seconds_to_first_token},
+          {"left_out", reply.left_out},
+          {"context", reply.context}};
+}
+
+// One line below an answer in the terminal.
+std::string status_line(const ChatReply& reply, Index block_size) {
+  const GenerateResult& result = reply.result;
+  std::string text =
+      fmt::format("{} tokens, {:.1f} tokens/s, context {} of {}", result.tokens.size(),
+                  result.tokens_per_second(), reply.context, block_size);
+  if (reply.left_out > 0) {
+    text += fmt::format(", without the {} oldest messages", reply.left_out);
+  }
+  if (result.finish_reason == FinishReason::length) {
+    text += reply.context >= block_size ? ": the context is full" : ": cut by max_new_tokens";
+  } else if (result.finish_reason == FinishReason::cancelled) {
+    text += ": stopped";
+  }
+  return has_colours(Stream::output) ? "\033[2m" + text + "\033[0m\n" : text + "\n";
+}
+
+// Who reads the answers.
+enum class Reader { terminal, program, json };
+
+void answer(TerminalChat& chat, ChatSession& session, Reader reader, Index block_size) {
+  const StopsAnswers stops(reader == Reader::terminal);
+  const auto print = [&](std::string_view piece) {
+    if (reader != Reader::json) {
+      std::cout << (reader == Reader::terminal ? printable_text(piece) : std::string(piece))
+                << std::flush;
+    }
+  };
+  const ChatReply reply = session.reply(
+      chat.generation(), {.on_text = print, .should_stop = [] { return is_interrupted.load(); }},
+      chat.hook());
+  if (reader == Reader::json) {
+    std::cout << json_of(reply).dump() << std::endl;
+    return;
+  }
+  std::cout << "\n"
+            << (reader == Reader::terminal ? status_line(reply, block_size) : "") << std::flush;
+  if (reply.left_out > 0 && reader == Reader::program) {
+    log_warning(concat_text("the context is full: the model did not read the ", reply.left_out,
+                            " oldest messages"));
+  }
+}
+
+// Errors of a message or command end the program only without a terminal.
+void converse(TerminalChat& chat, ChatSession& session, Reader reader, Index block_size) {
+  LineInput input;
+  const bool keeps_running = input.is_typed();
+  while (!chat.is_over()) {
+    const std::size_t known = session.messages().size();
+    try {
+      const std::optional<std::string> text = input.next();
+      if (!text) {
+        break;
+      }
+      if (text->starts_with('/')) {
+        const std::string result = chat.obey(*text);
+        (reader == Reader::json ? std::cerr : std::cout) << result << std::flush;
+      } else if (!text->empty()) {
+        session.messages().push_back({"user", *text});
+      }
+      const bool asks = !text->empty() && (text->front() != '/' || text->starts_with("/retry"));
+      if (asks && chat.waits_for_answer()) {
+        answer(chat, session, reader, block_size);
+      }
+    } catch (const Error& error) {
+      if (!keeps_running) {
+        throw;
+      }
+      if (session.messages().size() > known) {
+        session.messages().pop_back();  // the message that failed
+      }
+      log_error(error.what());
+    }
+  }
+}
+
+std::string chat_template(const Options& options, const Tokenizer& tokenizer) {
+  return options.given("chat_template") ? read_text_file(options.text("chat_template"))
+                                        : tokenizer.chat_template();
+}
+
+void chat_command(const Options& options) {
+  TerminalChat::Settings settings{.generation = sampling_options(options)};
+  settings.generation.stop = options.texts("stop");
+  settings.generation.validate();
+  for (const char* name : {"system", "prompt"}) {
+    require_utf8(options.text(name), concat_text("--", name));
+  }
+  const auto format = options.chosen<WeightFormat>("weights");
+  const LoadedModel loaded = load_model_with_warnings(
+      options.positional(),
+      {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, format); }});
+  settings.scores = scores_option(options, *loaded.model);
+  round_weights(*loaded.model, format);
+  Decoder decoder(*loaded.model, format);
+  ChatSession session(decoder, *loaded.tokenizer, chat_template(options, *loaded.tokenizer));
+  TerminalChat chat(loaded, session, settings);
+  if (options.given("intervene")) {
+    chat.change(options.text("intervene"));
+  }
+  chat.set_system(options.text("system"));
+  const Index block_size = loaded.model->block_size();
+  const Reader reader = options.json()               ? Reader::json
+                        : can_redraw(Stream::output) ? Reader::terminal
+                                                     : Reader::program;
+  if (options.given("prompt")) {
+    session.messages().push_back({"user", options.text("prompt")});
+    answer(chat, session, reader, block_size);
+    return;
+  }
+  if (reader == Reader::terminal && is_terminal(Stream::input)) {
+    std::cout << "/help lists commands, Ctrl-D ends the chat\n";
+  }
+  converse(chat, session, reader, block_size);
+}
+
+}  // namespace
+
+int run_chat(const Words& words) { return run(chat_options(), words, chat_command); }
+
+}  // namespace headlight::cli
