@@ -16,8 +16,8 @@
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/base/utf8.h"
+#include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/generate/weights.h"
-#include "headlight/io/text_source.h"
 #include "views/report/json_output.h"
 
 namespace headlight::cli {
@@ -53,10 +53,13 @@ Options chat_options() {
                                 "headlight chat model.gguf --system \"Answer in one sentence.\"",
                                 "headlight chat model.gguf --prompt \"What is attention?\"",
                                 "headlight chat model.gguf --intervene \"off 5.1\" --weights int8",
-                                "headlight chat base.gguf --chat_template chatml.jinja"}});
+                                "headlight chat base.gguf --chat_template chatml"}});
   options.value("system", "Begin the conversation with this system message")
       .value("prompt", "Print the answer to this message and end")
-      .value("chat_template", "Use the Jinja template of this file instead of the model's");
+      .value(
+          "chat_template",
+          "Use this chat template instead of the model's: chatml, gemma, llama2, llama3, mistral, "
+          "phi3, zephyr, or a file in Jinja");
   add_sampling_options(options, chat_defaults());
   options
       .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
@@ -183,7 +186,7 @@ void converse(TerminalChat& chat, ChatSession& session, Reader reader, Index blo
 }
 
 std::string chat_template(const Options& options, const Tokenizer& tokenizer) {
-  return options.given("chat_template") ? read_text_file(options.text("chat_template"))
+  return options.given("chat_template") ? read_chat_template(options.text("chat_template"))
                                         : tokenizer.chat_template();
 }
 

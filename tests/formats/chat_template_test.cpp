@@ -1,9 +1,11 @@
 #include "headlight/formats/chat_template/chat_template.h"
 
 #include <filesystem>
+#include <map>
 
 #include "base/json.h"
 #include "headlight/base/error.h"
+#include "headlight/formats/chat_template/known_templates.h"
 #include "support/catch.h"
 #include "support/program.h"
 
@@ -329,6 +331,43 @@ TEST_CASE("hostile chat templates end with an error", "[chat]") {
     INFO(row.source.substr(0, 120));
     CHECK_THAT(error_of(row.source), contains_text(row.expected));
   }
+}
+
+TEST_CASE("templates with names write the formats of their models") {
+  const std::string chat =
+      R"([{"role": "system", "content": "S"}, {"role": "user", "content": "a"},
+          {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}])";
+  const std::map<std::string, std::string> expected{
+      {"chatml",
+       "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\na<|im_end|>\n"
+       "<|im_start|>assistant\nb<|im_end|>\n<|im_start|>user\nc<|im_end|>\n<|im_start|>"
+       "assistant\n"},
+      {"gemma",
+       "<bos><start_of_turn>user\nS\n\na<end_of_turn>\n<start_of_turn>model\nb<end_of_turn>\n"
+       "<start_of_turn>user\nc<end_of_turn>\n<start_of_turn>model\n"},
+      {"llama2", "<bos>[INST] <<SYS>>\nS\n<</SYS>>\n\na [/INST] b <eos><bos>[INST] c [/INST]"},
+      {"llama3",
+       "<bos><|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|>"
+       "<|start_header_id|>user<|end_header_id|>\n\na<|eot_id|>"
+       "<|start_header_id|>assistant<|end_header_id|>\n\nb<|eot_id|>"
+       "<|start_header_id|>user<|end_header_id|>\n\nc<|eot_id|>"
+       "<|start_header_id|>assistant<|end_header_id|>\n\n"},
+      {"mistral", "<bos>[INST] a[/INST] b<eos>[INST] S\n\nc[/INST]"},
+      {"phi3",
+       "<|system|>\nS<|end|>\n<|user|>\na<|end|>\n<|assistant|>\nb<|end|>\n<|user|>\nc<|end|>\n"
+       "<|assistant|>\n"},
+      {"zephyr",
+       "<|system|>\nS<eos>\n<|user|>\na<eos>\n<|assistant|>\nb<eos>\n<|user|>\nc<eos>\n"
+       "<|assistant|>\n"}};
+  CHECK(chat_template_names().size() == expected.size());
+  for (const auto& [name, text] : expected) {
+    INFO(name);
+    CHECK(rendered(read_chat_template(name), R"({"bos_token": "<bos>", "eos_token": "<eos>"})",
+                   chat) == text);
+  }
+  CHECK_THROWS_WITH(read_chat_template("chatlm"),
+                    "chat_template: expected a file, chatml, gemma, llama2, llama3, mistral, phi3, "
+                    "zephyr, got 'chatlm'; did you mean 'chatml'?");
 }
 
 }  // namespace chat_template_test

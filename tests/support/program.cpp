@@ -1,7 +1,9 @@
 #include "support/program.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pty.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -82,37 +84,97 @@ ProgramResult run_headlight_within(long kilobytes, const std::vector<std::string
   return run(command);
 }
 
-ProgramResult run_headlight_on_terminal(int columns, const std::vector<std::string>& arguments,
-                                        const std::vector<std::string>& more) {
+namespace {
+
+// Program in a terminal, with only stderr or with all streams on it.
+struct TerminalProgram {
+  pid_t child = 0;
+  int terminal = -1;
+
+  TerminalProgram(int columns, const std::vector<std::string>& command, bool only_errors) {
+    const std::vector<char*> argv = pointers_to(command);
+    winsize size{};
+    size.ws_row = 24;
+    size.ws_col = static_cast<unsigned short>(columns);
+    child = forkpty(&terminal, nullptr, nullptr, &size);
+    if (child == 0) {
+      if (only_errors) {
+        const int nothing = open("/dev/null", O_RDWR);
+        dup2(nothing, 0);
+        dup2(nothing, 1);
+      }
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+    if (child < 0) {
+      throw std::runtime_error("cannot open a terminal");
+    }
+  }
+
+  // Appends what the program prints next; false at its end.
+  bool read_more(std::string& text) const {
+    std::array<char, 4096> bytes;
+    const ssize_t count = read(terminal, bytes.data(), bytes.size());
+    text.append(bytes.data(), static_cast<std::size_t>(count > 0 ? count : 0));
+    return count > 0;
+  }
+
+  int exit_code() const {
+    close(terminal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+};
+
+std::vector<std::string> terminal_command(const std::vector<std::string>& arguments,
+                                          const std::vector<std::string>& more) {
   std::vector<std::string> command{"/usr/bin/env", "-u", "NO_COLOR", "TERM=xterm"};
   command.insert(command.end(), more.begin(), more.end());
   command.push_back(HEADLIGHT_PROGRAM);
   command.insert(command.end(), arguments.begin(), arguments.end());
-  const std::vector<char*> argv = pointers_to(command);
-  winsize size{};
-  size.ws_row = 24;
-  size.ws_col = static_cast<unsigned short>(columns);
-  int terminal = -1;
-  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
-  if (child == 0) {
-    const int nothing = open("/dev/null", O_RDWR);
-    dup2(nothing, 0);
-    dup2(nothing, 1);
-    execv(argv[0], argv.data());
-    _exit(127);
-  }
-  if (child < 0) {
-    throw std::runtime_error("cannot open a terminal");
-  }
+  return command;
+}
+
+}  // namespace
+
+ProgramResult run_headlight_on_terminal(int columns, const std::vector<std::string>& arguments,
+                                        const std::vector<std::string>& more) {
+  const TerminalProgram program(columns, terminal_command(arguments, more), true);
   ProgramResult result;
-  std::array<char, 4096> bytes;
-  for (ssize_t count = 0; (count = read(terminal, bytes.data(), bytes.size())) > 0;) {
-    result.err.append(bytes.data(), static_cast<std::size_t>(count));
+  while (program.read_more(result.err)) {
   }
-  close(terminal);
-  int status = 0;
-  waitpid(child, &status, 0);
-  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.exit_code = program.exit_code();
+  return result;
+}
+
+ProgramResult run_headlight_typing(const std::vector<TypedKeys>& keys,
+                                   const std::vector<std::string>& arguments) {
+  const TerminalProgram program(80, terminal_command(arguments, {}), false);
+  ProgramResult result;
+  std::size_t seen = 0;
+  auto next = keys.begin();
+  while (true) {
+    while (next != keys.end()) {
+      const std::size_t place = result.out.find(next->after, seen);
+      if (place == std::string::npos) {
+        break;
+      }
+      seen = place + next->after.size();
+      if (write(program.terminal, next->keys.data(), next->keys.size()) < 0) {
+        break;
+      }
+      ++next;
+    }
+    pollfd waiting{.fd = program.terminal, .events = POLLIN, .revents = 0};
+    if (poll(&waiting, 1, 30'000) == 0) {
+      kill(program.child, SIGKILL);
+    }
+    if (!program.read_more(result.out)) {
+      break;
+    }
+  }
+  result.exit_code = program.exit_code();
   return result;
 }
 

@@ -30,6 +30,17 @@ ProgramResult run_headlight_within(long kilobytes, const std::vector<std::string
 ProgramResult run_headlight_on_terminal(int columns, const std::vector<std::string>& arguments,
                                         const std::vector<std::string>& more = {});
 
+// Keys that a user types once the program has printed `after` (since the keys before).
+struct TypedKeys {
+  std::string after;
+  std::string keys;
+};
+
+// Runs the program in a terminal of 80 columns with a user who types these keys. `out` is the
+// terminal's input. Ends the program if it prints nothing for 30 seconds.
+ProgramResult run_headlight_typing(const std::vector<TypedKeys>& keys,
+                                   const std::vector<std::string>& arguments);
+
 // True when tests and program are built with AddressSanitizer or ThreadSanitizer.
 bool has_sanitizer();
 

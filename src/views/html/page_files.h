@@ -5,14 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/embedded_file.h"
+
 // Files of src/views/page: index.html, style.css and the modules of each page.
 namespace headlight {
-
-// A file embedded in the program. `name` is its path from src/views/page.
-struct EmbeddedFile {
-  std::string_view name;
-  std::string_view contents;
-};
 
 // Returns all embedded files.
 std::span<const EmbeddedFile> page_files();
