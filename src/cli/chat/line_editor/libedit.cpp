@@ -1,6 +1,7 @@
 #include <histedit.h>
 
 #include <clocale>
+#include <csignal>
 #include <cstdio>
 
 #include "cli/chat/line_editor/line_editor.h"
@@ -22,9 +23,11 @@ class Libedit final : public LineEditor {
     el_set(edit_, EL_HIST, history, history_);
     el_set(edit_, EL_SIGNAL, 1);  // restores the terminal when a signal ends the program
     el_set(edit_, EL_ADDFN, "drop-line", "Drop the line", &Libedit::drop);
-    // The terminal sends Ctrl-C as a key while a line is edited.
-    el_set(edit_, EL_SETTY, "-d", "intr=", nullptr);
+    el_set(edit_, EL_ADDFN, "suspend", "Suspend the program", &Libedit::suspend);
+    // The terminal sends Ctrl-C and Ctrl-Z as keys while a line is edited.
+    el_set(edit_, EL_SETTY, "-d", "-isig", nullptr);
     el_set(edit_, EL_BIND, "^C", "drop-line", nullptr);
+    el_set(edit_, EL_BIND, "^Z", "suspend", nullptr);
     el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     el_set(edit_, EL_BIND, "\033[3~", "ed-delete-next-char", nullptr);
   }
@@ -64,6 +67,12 @@ class Libedit final : public LineEditor {
   static unsigned char drop(EditLine* edit, int) {
     of(edit).is_dropped_ = true;
     return CC_NEWLINE;
+  }
+  static unsigned char suspend(EditLine* edit, int) {
+    el_set(edit, EL_PREP_TERM, 0);
+    std::raise(SIGTSTP);
+    el_set(edit, EL_PREP_TERM, 1);
+    return CC_REDISPLAY;
   }
 
   EditLine* edit_;
