@@ -161,6 +161,7 @@ TEST_CASE("in a terminal chat edits lines, survives errors and shows the context
   const Arguments chat = chat_arguments(folder, greeting_model(folder));
   const ProgramResult result =
       run_headlight_typing({{"/help lists", ""},
+                            {"> ", "\x03"},
                             {"> ", "ab\x03"},    // Ctrl-C drops the line
                             {"> ", "?x\x7F\r"},  // backspace
                             {"context 3 of 16", ""},

@@ -43,14 +43,17 @@ class Libedit final : public LineEditor {
     is_dropped_ = false;
     int count = 0;
     const char* typed = el_gets(edit_, &count);
+    if (is_dropped_) {
+      return TypedLine{.text = "", .is_dropped = true};
+    }
     if (typed == nullptr || count <= 0) {
       return std::nullopt;
     }
-    TypedLine result{.text = {typed, static_cast<std::size_t>(count)}, .is_dropped = is_dropped_};
+    TypedLine result{.text = {typed, static_cast<std::size_t>(count)}};
     while (!result.text.empty() && (result.text.back() == '\n' || result.text.back() == '\r')) {
       result.text.pop_back();
     }
-    if (!is_dropped_ && !result.text.empty()) {
+    if (!result.text.empty()) {
       HistEvent event;
       history(history_, &event, H_ENTER, result.text.c_str());
     }
