@@ -155,12 +155,12 @@ void answer(TerminalChat& chat, ChatSession& session, Reader reader, Index block
 // Errors of a message or command end the program only without a terminal.
 void converse(TerminalChat& chat, ChatSession& session, Reader reader, Index block_size) {
   LineInput input;
-  const bool keeps_running = input.is_typed();
   while (!chat.is_over()) {
     const std::size_t known = session.messages().size();
     try {
       const std::optional<std::string> text = input.next();
       if (!text) {
+        std::cout << (input.is_typed() ? "\n" : "");
         break;
       }
       if (text->starts_with('/')) {
@@ -174,7 +174,7 @@ void converse(TerminalChat& chat, ChatSession& session, Reader reader, Index blo
         answer(chat, session, reader, block_size);
       }
     } catch (const Error& error) {
-      if (!keeps_running) {
+      if (!input.is_typed()) {
         throw;
       }
       if (session.messages().size() > known) {

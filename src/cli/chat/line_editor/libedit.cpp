@@ -44,6 +44,7 @@ class Libedit final : public LineEditor {
     int count = 0;
     const char* typed = el_gets(edit_, &count);
     if (is_dropped_) {
+      std::fputs("^C\n", stdout);
       return TypedLine{.text = "", .is_dropped = true};
     }
     if (typed == nullptr || count <= 0) {
