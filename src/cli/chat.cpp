@@ -9,6 +9,7 @@
 #include "cli/chat/chat_commands.h"
 #include "cli/chat/line_input.h"
 #include "cli/commands.h"
+#include "cli/terminal/chat_template_option.h"
 #include "cli/terminal/interventions.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
@@ -16,7 +17,6 @@
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/base/utf8.h"
-#include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/generate/weights.h"
 #include "views/report/json_output.h"
 
@@ -55,19 +55,15 @@ Options chat_options() {
                                 "headlight chat model.gguf --intervene \"off 5.1\" --weights int8",
                                 "headlight chat base.gguf --chat_template chatml"}});
   options.value("system", "Begin the conversation with this system message")
-      .value("prompt", "Print the answer to this message and end")
-      .value(
-          "chat_template",
-          "Use this chat template instead of the model's: chatml, gemma, llama2, llama3, mistral, "
-          "phi3, zephyr, or a file in Jinja");
+      .value("prompt", "Print the answer to this message and end");
+  add_chat_template_option(options);
   add_sampling_options(options, chat_defaults());
   options
       .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
       .values("stop", "End an answer before this text, or before the first of several");
   add_intervene_options(options);
-  options.paths({"chat_template"})
-      .basic({"system", "prompt", "chat_template", "max_new_tokens", "temperature", "top_k",
-              "top_p", "seed", "weights", "intervene"});
+  options.basic({"system", "prompt", "chat_template", "max_new_tokens", "temperature", "top_k",
+                 "top_p", "seed", "weights", "intervene"});
   return options;
 }
 
@@ -185,11 +181,6 @@ void converse(TerminalChat& chat, ChatSession& session, Reader reader, Index blo
   }
 }
 
-std::string chat_template(const Options& options, const Tokenizer& tokenizer) {
-  return options.given("chat_template") ? read_chat_template(options.text("chat_template"))
-                                        : tokenizer.chat_template();
-}
-
 void chat_command(const Options& options) {
   TerminalChat::Settings settings{.generation = sampling_options(options)};
   settings.generation.stop = options.texts("stop");
@@ -204,7 +195,7 @@ void chat_command(const Options& options) {
   settings.scores = scores_option(options, *loaded.model);
   round_weights(*loaded.model, format);
   Decoder decoder(*loaded.model, format);
-  ChatSession session(decoder, *loaded.tokenizer, chat_template(options, *loaded.tokenizer));
+  ChatSession session(decoder, *loaded.tokenizer, chat_template_option(options, *loaded.tokenizer));
   TerminalChat chat(loaded, session, settings);
   if (options.given("intervene")) {
     chat.change(options.text("intervene"));

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "cli/commands.h"
+#include "cli/terminal/chat_template_option.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/text_data.h"
@@ -54,6 +55,7 @@ Options serve_options() {
              "131072")
       .value("max_tokens", "Largest number of tokens in a chat answer, if the request gives none",
              "512");
+  add_chat_template_option(options);
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
   options.paths({"api_key_file", "runs"});
   return options;
@@ -102,7 +104,7 @@ ServeOptions serve_options(const Options& options) {
 }
 
 // Opens NAME=MODEL, or MODEL, named after its file or folder.
-ServedModel open_model(const std::string& argument, WeightFormat weights) {
+ServedModel open_model(const std::string& argument, WeightFormat weights, const Options& options) {
   namespace fs = std::filesystem;
   const std::size_t sign = argument.find('=');
   const bool has_name = sign != std::string::npos && !fs::exists(argument);
@@ -117,7 +119,7 @@ ServedModel open_model(const std::string& argument, WeightFormat weights) {
           {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, weights); },
            .warn = log_warning}),
       .source = path.string()};
-  model.chat_template = model.loaded.tokenizer->chat_template();
+  model.chat_template = chat_template_option(options, *model.loaded.tokenizer);
   round_weights(*model.loaded.model, weights);
   return model;
 }
@@ -128,7 +130,7 @@ void serve_command(const Options& options) {
   std::vector<ServedModel> models;
   Json names = Json::array();
   for (const std::string& argument : options.positionals()) {
-    models.push_back(open_model(argument, serve.weights));
+    models.push_back(open_model(argument, serve.weights, options));
     names.push_back(models.back().name);
   }
   Server server(std::move(models), serve);

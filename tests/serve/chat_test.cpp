@@ -84,6 +84,29 @@ TEST_CASE("names of special tokens in a chat message are read as plain text", "[
   CHECK(std::count(ids.begin(), ids.end(), 258) == 2);
 }
 
+TEST_CASE("the last message of a chat can be continued") {
+  const ChatBytes tokenizer;
+  const ChatFormat chat(kTemplate, tokenizer);
+  const auto continued = [&](const std::string& answer) {
+    return shown(chat.encode({{"system", "s"}, {"user", "Hi Hi"}, {"assistant", answer}},
+                             ChatPrompt::last_answer));
+  };
+  const std::string before =
+      "<|im_start|>system\ns<|im_end|>\n<|im_start|>user\nHi Hi<|im_end|>\n"
+      "<|im_start|>assistant\n";
+  CHECK(continued("Hi") == before + "Hi");
+  CHECK(continued("Hi, I am ") == before + "Hi, I am ");
+  CHECK_THROWS_WITH(continued(" \n"), contains_text("expected a last message with text"));
+  CHECK_THROWS_WITH(chat.encode({}, ChatPrompt::last_answer), contains_text("messages: "));
+  const ChatFormat trims("{% for m in messages %}[{{ m.content | trim }}]{% endfor %}", tokenizer);
+  CHECK(shown(trims.encode({{"assistant", " Hi "}}, ChatPrompt::last_answer)) == "[Hi");
+  const ChatFormat drops("{{ messages[0].content }}", tokenizer);
+  CHECK_THROWS_WITH(drops.encode({{"user", "a"}, {"assistant", "b"}}, ChatPrompt::last_answer),
+                    contains_text("leaves out the last message"));
+  CHECK(ChatFormat("{{ '<|im_start|>' }}<|sep|>[x]<a b>< >{{ '<|sep|>' }}", tokenizer)
+            .missing_names() == std::vector<std::string>{"<|sep|>"});
+}
+
 TEST_CASE("models without a chat template or with a faulty one have no chats", "[serve]") {
   const ChatBytes tokenizer;
   CHECK_THAT(ChatFormat("", tokenizer).problem(), contains_text("no chat template"));
@@ -125,6 +148,25 @@ TEST_CASE("a chat with interventions gives the same text as its prompt with them
       {{"prompt", Json(prompt)}, {"max_tokens", 20}, {"seed", 3}, {"intervene", "off 0.1, mlp.1"}});
   CHECK(answer("off 0.1, mlp.1") == same["choices"][0]["text"].text());
   CHECK(answer("") != answer("off 0.1, mlp.1"));
+}
+
+TEST_CASE("an answer of a chat is continued where it ends", "[serve]") {
+  const RunningServer server({}, chat_served());
+  const ChatBytes tokenizer;
+  const std::vector<std::int32_t> prompt =
+      ChatFormat(kTemplate, tokenizer)
+          .encode({{"user", "hi"}, {"assistant", "I am"}}, ChatPrompt::last_answer);
+  const Json same =
+      server.asked("/v1/completions", {{"prompt", Json(prompt)}, {"max_tokens", 20}, {"seed", 3}});
+  const Json answer =
+      server.asked("/v1/chat/completions",
+                   {{"messages", Json::array({{{"role", "user"}, {"content", "hi"}},
+                                              {{"role", "assistant"}, {"content", "I am"}}})},
+                    {"max_completion_tokens", 20},
+                    {"seed", 3},
+                    {"add_generation_prompt", false},
+                    {"continue_final_message", true}});
+  CHECK(answer["choices"][0]["message"]["content"] == same["choices"][0]["text"]);
 }
 
 TEST_CASE("chats are answered as a whole and as a stream", "[serve]") {
@@ -175,6 +217,7 @@ TEST_CASE("unsupported and invalid members of a chat request are refused by name
     CHECK(parse_json(answer.body, "answer")["error"]["param"].text() == param);
   };
   refused(R"("tools": [{"type": "function"}])", "tools");
+  refused(R"("add_generation_prompt": false)", "add_generation_prompt");
   refused(R"("response_format": {"type": "json_object"})", "response_format");
   refused(R"("top_logprobs": 3)", "top_logprobs");
   refused(R"("logprobs": 3)", "logprobs");

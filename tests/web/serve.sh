@@ -44,6 +44,7 @@ open_part() {
 }
 
 start_server() {
+  echo '{% for message in messages %}{{ message.content }} {% endfor %}' >"$work/chat.jinja"
   head -c 20000 "$here/../../data/toy.txt" >"$work/text.txt"
   "$headlight" train --data "$work/text.txt" --out_dir "$work/runs/small" --n_layer 2 --n_head 2 --n_embd 16 --block_size 64 \
     --batch_size 4 --max_iters 12 --eval_interval 6 --eval_iters 1 --log_level error >/dev/null
@@ -53,7 +54,7 @@ start_server() {
 serve_model() { # RUN [PORT]
   stop_server
   : >"$work/server.json"
-  "$headlight" serve "$1" --runs "$(dirname "$1")" --port "${2:-0}" --json >"$work/server.json" 2>"$work/server.log" &
+  "$headlight" serve "$1" --chat_template "$work/chat.jinja" --runs "$(dirname "$1")" --port "${2:-0}" --json >"$work/server.json" 2>"$work/server.log" &
   server_pid=$!
   site=http://127.0.0.1:$(port_in "$work/server.json" '.*127\.0\.0\.1:\([0-9]*\).*')
 }
@@ -125,6 +126,48 @@ writes() {
   press enter
   wait_for "$(count_of .piece) > 12 && document.getElementById('go').hidden === false"
   expect 'the keyboard focus stays on the button that starts and stops' "document.activeElement.id" go
+}
+
+set_change() { js "(() => { const box = document.getElementById('$1'); box.value = '$2'; box.dispatchEvent(new Event('change')); })()" >/dev/null; }
+
+chats() {
+  local answered="!document.getElementById('send').hidden && $(count_of .message)"
+  open_site '?part=chat&max_tokens=8'
+  expect 'the chat has no text box of the other parts' "$(hidden '#text-box')" true
+  set_text question 'Hi'
+  click '#send'
+  wait_for "$answered === 2"
+  expect 'the question is shown' "$(text_of '.message.user .content')" 'Hi'
+  expect 'the length and the speed of an answer are shown' "/^8 tokens, [0-9.]+ tokens\\/s, cut/.test($(text_of '#chat-speed'))" true
+  local first
+  first=$(js "$(text_of '.message.assistant .content')")
+  click '#chat-retry'
+  wait_for "$answered === 2 && $(text_of '.message.assistant .content').length > 0"
+  expect 'a new answer has other random choices' "$(text_of '.message.assistant .content') === $(jq -n --arg t "$first" '$t')" false
+  set_change chat-changes 'off 0.1'
+  expect 'switches of the chat are listed' "$(text_of '#chat-switches')" 'Switches for generation: off 0.1'
+  js "document.getElementById('question').focus()" >/dev/null
+  set_text question 'And?'
+  press enter
+  wait_for "$answered === 4"
+  click '#chat-undo'
+  expect 'a question is removed with its answer' "$(count_of .message)" 2
+  set_change chat-changes 'off 9.1'
+  click '#chat-retry'
+  wait_for "$(text_of '#chat-problem') !== ''"
+  expect 'an invalid switch is reported' "$(text_of '#chat-problem').includes('intervene')" true
+  click '#chat-clear'
+  expect 'a click on Clear removes the conversation' "$(count_of .message)" 0
+  open_site '?part=chat&max_tokens=50'
+  set_text question 'Hi'
+  click '#send'
+  wait_for "$(text_of '.message.assistant .content')?.length > 0"
+  first=$(js "(() => { const box = document.getElementById('chat-changes'); const before = $(text_of '.message.assistant .content');
+    box.value = 'off layer.0'; box.dispatchEvent(new Event('change')); return before; })()")
+  wait_for "$answered === 2"
+  expect 'an answer goes on after switches change in its middle' \
+    "$(text_of '.message.assistant .content').startsWith($(jq -n --arg t "$first" '$t')) && $(text_of '#chat-problem') === ''" true
+  check_access 'chat'
 }
 
 refuses_numbers() {
@@ -490,7 +533,7 @@ takes_pictures() {
     stop_browser
     start_browser $shape
     for language in en ko; do
-      for part in write heads layers pair train; do
+      for part in write chat heads layers pair train; do
         open_site "?part=$part&lang=$language&changes=$([ $part = pair ] || echo 0.1:off)&carried=resid_post&carry=resid_post.1:6%3E6"
         [ $part != write ] || click '#go'
         sleep 2
@@ -509,6 +552,7 @@ start_browser 1280 900 light
 opens
 writes
 writes_with_switches
+chats
 leaves_boxes
 keeps_text
 refuses_numbers

@@ -36,6 +36,20 @@ std::string without_marks(std::string text) {
   return text;
 }
 
+// Returns the end of the last message's content in a rendered chat. Templates may trim it.
+std::size_t end_of(std::string_view content, std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\n\r\f\v";
+  const std::size_t begin = std::min(content.find_first_not_of(kBlanks), content.size());
+  const std::string_view untrimmed = content.substr(begin);
+  const std::string_view trimmed = untrimmed.substr(0, untrimmed.find_last_not_of(kBlanks) + 1);
+  require_value(!trimmed.empty(), "messages", "expected a last message with text to continue");
+  const std::size_t place = text.rfind(trimmed);
+  require_value(place != std::string_view::npos, "messages",
+                "the chat template leaves out the last message: it cannot be continued");
+  const bool keeps_blanks = text.substr(place).starts_with(untrimmed);
+  return place + (keeps_blanks ? untrimmed : trimmed).size();
+}
+
 }  // namespace
 
 ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
@@ -73,6 +87,29 @@ std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
                             .add_generation_prompt = add_generation_prompt});
 }
 
+std::vector<std::string> ChatFormat::missing_names() const {
+  std::vector<std::string> names;
+  std::string text;
+  try {
+    text = template_ ? rendered({{"user", "Hi"}, {"assistant", "Hi"}}, true) : "";
+  } catch (const Error&) {
+    return {};  // a template that refuses this chat may accept others
+  }
+  for (const TextSegment& segment : special_->split(text, true)) {
+    std::string_view rest = segment.id < 0 ? segment.text : "";
+    for (std::size_t begin = 0; (begin = rest.find('<')) != std::string_view::npos;) {
+      rest.remove_prefix(begin);
+      const std::size_t end = std::min(rest.find_first_of("> \n\t"), rest.size() - 1) + 1;
+      const std::string name(rest.substr(0, end));
+      if (name.size() > 2 && name.ends_with('>') && std::ranges::find(names, name) == names.end()) {
+        names.push_back(name);
+      }
+      rest.remove_prefix(end);
+    }
+  }
+  return names;
+}
+
 // Finds the special token after the content of an answer.
 std::vector<std::int32_t> ChatFormat::turn_end() const {
   constexpr std::string_view kAnswer = "ANSWER";
@@ -92,7 +129,8 @@ std::vector<std::int32_t> ChatFormat::turn_end() const {
   return {};
 }
 
-std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages) const {
+std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages,
+                                             ChatPrompt end) const {
   require_value(problem_.empty(), "messages", problem_);
   for (const ChatMessage& message : messages) {
     require_utf8_value(message.content, "messages");
@@ -101,9 +139,13 @@ std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& mes
   }
   std::string text;
   try {
-    text = rendered(messages, true);
+    text = rendered(messages, end == ChatPrompt::new_answer);
   } catch (const Error& error) {
     fail_value("messages", error.what());
+  }
+  if (end == ChatPrompt::last_answer) {
+    require_value(!messages.empty(), "messages", "expected a message to continue, got none");
+    text.resize(end_of(with_marked_names(*special_, messages.back().content), text));
   }
   std::vector<std::int32_t> ids;
   std::string plain;

@@ -170,6 +170,15 @@ std::vector<ChatMessage> read_messages(Fields& fields) {
   return messages;
 }
 
+// Names of the members as in vLLM and transformers.
+ChatPrompt read_prompt_end(Fields& fields) {
+  const bool continues = fields.boolean("continue_final_message", false);
+  const bool begins = fields.boolean("add_generation_prompt", !continues);
+  require_value(begins != continues, "add_generation_prompt",
+                "expected the opposite of continue_final_message");
+  return continues ? ChatPrompt::last_answer : ChatPrompt::new_answer;
+}
+
 // Throws Error about members for unsupported features, unless their value is empty.
 void refuse_features(Fields& fields) {
   for (const char* name : {"tools", "functions", "tool_choice", "function_call", "audio",
@@ -241,7 +250,7 @@ CompletionRequest read_chat(const CompletionModel& model, std::uint64_t fresh_se
   const std::vector<ChatMessage> messages = read_messages(fields);
   require_value(model.chat.problem().empty(), "messages", model.chat.problem(),
                 ": use /v1/completions");
-  request.prompts.push_back(model.chat.encode(messages));
+  request.prompts.push_back(model.chat.encode(messages, read_prompt_end(fields)));
   check_prompt(request.prompts.front(), "messages", model.block_size);
   request.options.end_tokens = model.chat.end_tokens();
   const Index older_name = read_length(fields, "max_tokens", model.default_tokens, 1);

@@ -3,6 +3,7 @@ import {byId, element, option} from '/views/dom.js';
 import {korean} from '/views/words/korean.js';
 import {setWords} from '/views/words/words.js';
 import {release} from './board.js';
+import {chatCommand, openChat} from './chat.js';
 import {openClasses} from './classes.js';
 import {headsCommand, openHeads} from './heads.js';
 import {layersCommand, openLayers} from './layers.js';
@@ -11,10 +12,11 @@ import {openPair, pairCommand} from './pair.js';
 import {openRuns} from './runs.js';
 import {ask, clearWarnings, page} from './server.js';
 import {changed, kParts, readAddress, session} from './session.js';
+import {openSettings} from './settings.js';
 import {fillWords, language, say} from './words.js';
 import {openWriting, writeCommand} from './write.js';
 
-const kCommands = {write: writeCommand, heads: headsCommand, layers: layersCommand, pair: pairCommand};
+const kCommands = {write: writeCommand, chat: chatCommand, heads: headsCommand, layers: layersCommand, pair: pairCommand};
 
 function showPart() {
   for (const part of kParts) {
@@ -23,7 +25,8 @@ function showPart() {
     tab.ariaSelected = String(part === session.part);
     tab.tabIndex = part === session.part ? 0 : -1;
   }
-  byId('text-box').hidden = ['pair', 'train'].includes(session.part);
+  byId('text-box').hidden = ['chat', 'pair', 'train'].includes(session.part);
+  byId('settings').hidden = !['chat', 'write'].includes(session.part);
   byId('copy').hidden = !(session.part in kCommands);
 }
 
@@ -141,7 +144,9 @@ async function open() {
   listenToText();
   listenToParts();
   listenToCopies();
+  openSettings();
   openWriting(useText, release);
+  openChat();
   openHeads();
   openLayers();
   openPair();

@@ -1,6 +1,6 @@
 // State of the page, kept in the address so that a link restores it.
 
-export const kParts = ['write', 'heads', 'layers', 'pair', 'train'];
+export const kParts = ['write', 'chat', 'heads', 'layers', 'pair', 'train'];
 
 export const kSettings = [  // sampling options: name, default, minimum, maximum, step
   ['temperature', 0.8, 0, 2, 0.05], ['top_k', 0, 0, 1000, 1], ['top_p', 1, 0.01, 1, 0.01],
@@ -12,6 +12,8 @@ export const newSession = () => ({
   model: '',
   part: 'write',
   text: '',
+  system: '',              // first message of a chat
+  chat_changes: '',        // changes of a chat, in the language of --intervene
   settings: Object.fromEntries(kSettings.map(([name, value]) => [name, value])),
   // By head "5.1", MLP "mlp.3" or layer "layer.3": {kind: 'off' | 'mean' | 'scale' | 'freeze', by}.
   changes: new Map(),
@@ -30,7 +32,7 @@ export const newSession = () => ({
 
 export const session = newSession();
 
-const kTexts = ['text', 'frozen', 'scored', 'clean', 'corrupt', 'answer', 'wrong'];
+const kTexts = ['text', 'system', 'chat_changes', 'frozen', 'scored', 'clean', 'corrupt', 'answer', 'wrong'];
 
 function writeChanges(changes) {
   return [...changes].map(([part, {kind, by}]) =>
@@ -98,7 +100,7 @@ export function writeAddress() {
   }
 }
 
-// Functions to call on changes: 'text', 'model', 'changes', 'classes', 'scored', 'pair' or 'part'.
+// Functions to call on changes: 'text', 'model', 'changes', 'chat', 'classes', 'scored', 'pair' or 'part'.
 const listeners = [];
 
 export function listen(names, call) {

@@ -2,11 +2,16 @@
 
 export const kWords = {
   en: {
-    model: 'Model', text: 'Text', write: 'Write', heads: 'Heads', layers: 'Layers',
+    model: 'Model', text: 'Text', write: 'Write', heads: 'Heads', layers: 'Layers', chat: 'Chat',
     pair: 'Two texts', train: 'Training', go: 'Continue', stop: 'Stop', clear: 'Clear',
     numbers: 'Probabilities', written: 'Generated text, token by token',
     written_with: 'Generated with:', written_plain: 'Generated without switches.', writes_with: 'Switches for generation:',
     keep: 'Use as text', copy: 'Copy as command', copied: 'Copied', link: 'Copy link',
+    system: 'System message', chat_changes: 'Switches', question: 'Message', send: 'Send', retry: 'Retry', undo: 'Undo',
+    user: 'You', assistant: 'Model', token_count: 'tokens', cut: 'cut: raise Tokens',
+    no_chat: 'This model has no chat template. Use Write, or open a model that was made for chats.',
+    chat_hint: 'Enter sends, Shift+Enter begins a new line, Escape stops. Switches change the model from the next token on, even in ' +
+      'the middle of an answer; those of the Heads tab count, too.',
     temperature: 'Temperature', top_k: 'Top k', top_p: 'Top p', min_p: 'Min p',
     repetition_penalty: 'Repetition penalty', max_tokens: 'Tokens', seed: 'Seed',
     write_hint: 'The number under each token is its probability in percent; darker tokens were less likely. Point at one, or ' +
@@ -55,11 +60,16 @@ export const kWords = {
     beside: 'Compare with', none: 'none', colours: 'Colour scale of the attention weight, from 0 to 1',
   },
   ko: {
-    model: '모델', text: '글', write: '쓰기', heads: '헤드', layers: '층',
+    model: '모델', text: '글', write: '쓰기', heads: '헤드', layers: '층', chat: '대화',
     pair: '두 글', train: '학습', go: '이어 쓰기', stop: '멈춤', clear: '지우기',
     numbers: '확률', written: '쓴 글, 토큰마다',
     written_with: '쓸 때의 스위치:', written_plain: '스위치 없이 쓴 글입니다.', writes_with: '글을 쓸 때의 스위치:',
     keep: '글로 사용', copy: '명령으로 복사', copied: '복사했습니다', link: '링크 복사',
+    system: '시스템 메시지', chat_changes: '스위치', question: '메시지', send: '보내기', retry: '다시', undo: '한 차례 지우기',
+    user: '나', assistant: '모델', token_count: '토큰', cut: '토큰 수가 모자라 끊겼습니다',
+    no_chat: '이 모델에는 채팅 템플릿이 없습니다. 쓰기를 이용하거나 대화용 모델을 여세요.',
+    chat_hint: 'Enter로 보내고 Shift+Enter로 줄을 바꾸며 Esc로 멈춥니다. 스위치는 대답하는 중에도 바로 다음 토큰부터 적용되고, ' +
+      '헤드 탭의 스위치도 함께 적용됩니다.',
     temperature: '온도', top_k: 'Top k', top_p: 'Top p', min_p: 'Min p',
     repetition_penalty: '반복 페널티', max_tokens: '토큰 수', seed: '시드',
     write_hint: '토큰 아래 숫자는 확률(%)이고, 뜻밖일수록 색이 진합니다. 토큰을 가리키거나 Tab과 화살표 키로 옮겨 가면 다른 후보와 ' +

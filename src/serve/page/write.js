@@ -4,7 +4,8 @@ import {commandOf, intervention} from './changes.js';
 import {closeChoices, enterChoices, hideChoices, leaveChoices, listenToChoices, showChoices} from './choices_box.js';
 import {listenToArrows} from './reach.js';
 import {ask, follow} from './server.js';
-import {changed, kSettings, listen, session} from './session.js';
+import {kSettings, listen, session} from './session.js';
+import {refusesNumbers} from './settings.js';
 import {isSpecial, percent, readTokens, shownTexts, shownToken} from './tokens.js';
 import {say} from './words.js';
 
@@ -107,7 +108,7 @@ async function goOn() {
 }
 
 function goOnFrom(i, other) {
-  if (refusesNumbers()) {
+  if (refusesNumbers('write-problem')) {
     return;
   }
   const {likely} = tokens[i];
@@ -145,7 +146,7 @@ function showSwitches() {
 
 // Returns null if a number in a box is invalid.
 export const writeCommand = () => {
-  if (refusesNumbers()) {
+  if (refusesNumbers('write-problem')) {
     return null;
   }
   const {max_tokens: most, ...rest} = session.settings;
@@ -197,42 +198,9 @@ function listenToTokens() {
   });
 }
 
-// Fractions may differ from the steps of their box.
-function isRight(box, step) {
-  const {rangeUnderflow, rangeOverflow, stepMismatch} = box.validity;
-  return box.value !== '' && !rangeUnderflow && !rangeOverflow && (step < 1 || !stepMismatch);
-}
-
-function settingBox([name, , min, max, step]) {
-  const box = element('input', {id: name, type: 'number', min, max, step, value: session.settings[name]});
-  box.addEventListener('input', () => {
-    const right = isRight(box, step);
-    box.ariaInvalid = String(!right);
-    if (right) {
-      byId('write-problem').textContent = '';
-      session.settings[name] = Number(box.value);
-      changed('settings');
-    }
-  });
-  return element('label', {}, `${say(name)} `, box);
-}
-
-// Shows the first invalid number. Returns false if all are valid.
-function refusesNumbers() {
-  const wrong = kSettings.find(([name, , , , step]) => !isRight(byId(name), step));
-  if (wrong === undefined) {
-    return false;
-  }
-  const [name, , least, most, step] = wrong;
-  byId('write-problem').textContent = say(step < 1 ? 'wrong_number' : 'wrong_whole')
-    .replace('{name}', say(name)).replace('{least}', least).replace('{most}', most);
-  byId(name).focus();
-  return true;
-}
-
 // Continues the tokens, or starts anew after changes of the text or the switches.
 function write() {
-  if (refusesNumbers()) {
+  if (refusesNumbers('write-problem')) {
     return;
   }
   if (tokens.length > 0 && (begun !== session.text || written !== intervention())) {
@@ -264,7 +232,6 @@ async function keep(useText) {
 
 // `release` removes all switches.
 export function openWriting(useText, release) {
-  byId('settings').append(...kSettings.map(settingBox));
   byId('go').addEventListener('click', write);
   addEventListener('keydown', onKey);
   byId('stop').addEventListener('click', stop);

@@ -18,6 +18,12 @@ struct ChatMessage {
   std::string content;
 };
 
+// The end of a prompt.
+enum class ChatPrompt {
+  new_answer,   // the beginning of the assistant's next message
+  last_answer,  // the last message, without its end: the model continues it
+};
+
 // Chat template of a model with the model's tokenizer: turns a conversation into prompt tokens.
 class ChatFormat {
  public:
@@ -29,8 +35,13 @@ class ChatFormat {
   const std::string& problem() const { return problem_; }
   // Returns the prompt tokens of a conversation. Names of special tokens become tokens in the text
   // of the template, but not in contents. Throws Error about "messages" for text that is not UTF-8,
-  // for messages that the template refuses, and if there is a problem().
-  std::vector<std::int32_t> encode(const std::vector<ChatMessage>& messages) const;
+  // for messages that the template refuses, if there is a problem(), and for a last_answer that is
+  // empty or left out by the template.
+  std::vector<std::int32_t> encode(const std::vector<ChatMessage>& messages,
+                                   ChatPrompt end = ChatPrompt::new_answer) const;
+  // Returns names in angle brackets, such as <|im_end|>, that the template writes around messages
+  // but the vocabulary lacks: they become plain text.
+  std::vector<std::string> missing_names() const;
   // Returns the token that the template writes after an answer, if there is one.
   const std::vector<std::int32_t>& end_tokens() const { return end_tokens_; }
 

@@ -14,13 +14,13 @@ test('default settings are left out of the address', () => {
 
 test('the current work is written to the address and restored from it', () => {
   const session = {...newSession(), model: 'b', models: [{id: 'a'}, {id: 'b'}], part: 'pair', text: 'One & "two"; 셋\n',
-                   frozen: 'x', scored: 'y', clean: 'c', corrupt: 'd', answer: ' key', wrong: '#', carried: 'mlp_out',
+                   frozen: 'x', scored: 'y', system: 'Be brief.', chat_changes: 'off 1.1, mlp.3', clean: 'c', corrupt: 'd', answer: ' key', wrong: '#', carried: 'mlp_out',
                    carry: {part: 'mlp_out.1', from: 3, to: 5}};
   session.changes = new Map([['0.1', {kind: 'off', by: 2}], ['mlp.3', {kind: 'scale', by: 0.5}],
                              ['1.2', {kind: 'freeze', by: 2}], ['layer.2', {kind: 'mean', by: 2}]]);
   session.settings = {...session.settings, temperature: 0, seed: 7};
   const back = read(queryOf(session));
-  for (const name of ['model', 'part', 'text', 'frozen', 'scored', 'clean', 'corrupt', 'answer', 'wrong', 'carried',
+  for (const name of ['model', 'part', 'text', 'system', 'chat_changes', 'frozen', 'scored', 'clean', 'corrupt', 'answer', 'wrong', 'carried',
                       'carry', 'settings']) {
     equal(back[name], session[name], name);
   }
