@@ -87,14 +87,20 @@ std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
                             .add_generation_prompt = add_generation_prompt});
 }
 
+// Returns a chat of one question and this answer; "" if the template refuses it, since it may accept
+// others.
+std::string ChatFormat::one_turn(const std::string& answer) const {
+  const std::vector<ChatMessage> chat{{"user", "Hi"}, {"assistant", answer}};
+  try {
+    return template_ ? rendered(chat, false) : std::string();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 std::vector<std::string> ChatFormat::missing_names() const {
   std::vector<std::string> names;
-  std::string text;
-  try {
-    text = template_ ? rendered({{"user", "Hi"}, {"assistant", "Hi"}}, true) : "";
-  } catch (const Error&) {
-    return {};  // a template that refuses this chat may accept others
-  }
+  const std::string text = one_turn("Hi");
   for (const TextSegment& segment : special_->split(text, true)) {
     std::string_view rest = segment.id < 0 ? segment.text : "";
     for (std::size_t begin = 0; (begin = rest.find('<')) != std::string_view::npos;) {
@@ -113,12 +119,7 @@ std::vector<std::string> ChatFormat::missing_names() const {
 // Finds the special token after the content of an answer.
 std::vector<std::int32_t> ChatFormat::turn_end() const {
   constexpr std::string_view kAnswer = "ANSWER";
-  std::string text;
-  try {
-    text = rendered({{"user", "Hi"}, {"assistant", std::string(kAnswer)}}, false);
-  } catch (const Error&) {
-    return {};  // a template that refuses this chat may accept others
-  }
+  const std::string text = one_turn(std::string(kAnswer));
   const std::size_t place = text.rfind(kAnswer);
   const std::size_t start = place == std::string::npos ? text.size() : place + kAnswer.size();
   for (const TextSegment& segment : special_->split(std::string_view(text).substr(start), true)) {

@@ -47,6 +47,7 @@ class ChatFormat {
 
  private:
   std::string rendered(const std::vector<ChatMessage>& messages, bool add_generation_prompt) const;
+  std::string one_turn(const std::string& answer) const;
   std::vector<std::int32_t> turn_end() const;
 
   const Tokenizer& tokenizer_;
