@@ -69,27 +69,10 @@ Options chat_options() {
 
 std::atomic<bool> is_interrupted = false;
 
-// Ctrl-C stops an answer while this exists.
-class StopsAnswers {
- public:
-  explicit StopsAnswers(bool active) : active_(active) {
-    is_interrupted = false;
-    if (active_) {
-      before_ = std::signal(SIGINT, [](int) { is_interrupted = true; });
-    }
-  }
-  ~StopsAnswers() {
-    if (active_) {
-      std::signal(SIGINT, before_);
-    }
-  }
-  StopsAnswers(const StopsAnswers&) = delete;
-  StopsAnswers& operator=(const StopsAnswers&) = delete;
-
- private:
-  bool active_;
-  void (*before_)(int) = SIG_DFL;
-};
+// Ctrl-C stops an answer; between answers it does nothing, since it may come just too late.
+void let_interrupts_stop_answers() {
+  std::signal(SIGINT, [](int) { is_interrupted = true; });
+}
 
 Json json_of(const ChatReply& reply) {
   const GenerateResult& result = reply.result;
@@ -126,7 +109,7 @@ std::string status_line(const ChatReply& reply, Index block_size) {
 enum class Reader { terminal, program, json };
 
 void answer(TerminalChat& chat, ChatSession& session, Reader reader, Index block_size) {
-  const StopsAnswers stops(reader == Reader::terminal);
+  is_interrupted = false;
   const auto print = [&](std::string_view piece) {
     if (reader != Reader::json) {
       std::cout << (reader == Reader::terminal ? printable_text(piece) : std::string(piece))
@@ -151,6 +134,9 @@ void answer(TerminalChat& chat, ChatSession& session, Reader reader, Index block
 // Errors of a message or command end the program only without a terminal.
 void converse(TerminalChat& chat, ChatSession& session, Reader reader, Index block_size) {
   LineInput input;
+  if (input.is_typed()) {
+    let_interrupts_stop_answers();
+  }
   while (!chat.is_over()) {
     const std::size_t known = session.messages().size();
     try {

@@ -41,6 +41,7 @@ class Libedit final : public LineEditor {
   std::optional<TypedLine> line(const std::string& prompt) override {
     prompt_ = prompt;
     is_dropped_ = false;
+    el_set(edit_, EL_PREP_TERM, 1);  // before the prompt, so that Ctrl-C is a key from then on
     int count = 0;
     const char* typed = el_gets(edit_, &count);
     if (is_dropped_) {
