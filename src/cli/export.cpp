@@ -10,6 +10,8 @@
 #include "cli/terminal/text_data.h"
 #include "formats/token_settings.h"
 #include "headlight/files/atomic_directory.h"
+#include "headlight/formats/chat_template/chat_model.h"
+#include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
 #include "headlight/formats/nanogpt_checkpoint.h"
@@ -70,11 +72,15 @@ Options export_options() {
        .examples = {"headlight export runs/toy --to hf --out toy_hf",
                     "headlight export runs/toy --to nanogpt --out toy_nanogpt",
                     "headlight export runs/toy --to gguf --type q8_0 --out toy.gguf",
+                    "headlight export base.gguf --to hf --chat_template chatml --out base_chat",
                     "headlight export runs/toy --to npz --out toy.npz",
                     "headlight export weights.npz --to safetensors --out w.safetensors"}});
   options.choice("to", "Format", kExportFormats).value("out", "Write to this directory or file");
   options.choice("type", "gguf: data type of the weight matrices", kGgufTypeNames, "f32");
-  options.paths({"out"}).basic({"to", "out", "type"});
+  options.value("chat_template",
+                "hf, gguf: write this chat template (chatml, gemma, llama2, llama3, mistral, phi3, "
+                "zephyr, or a file in Jinja) and add its special tokens to the vocabulary");
+  options.paths({"out", "chat_template"}).basic({"to", "out", "type", "chat_template"});
   return options;
 }
 
@@ -114,8 +120,27 @@ std::unique_ptr<Gpt> with_zero_heads_and_mlps(std::unique_ptr<Gpt> model) {
   return model->config().mlp ? std::move(model) : with_zero_mlps(*model);
 }
 
-Exported export_hf(const fs::path& model, const fs::path& out) {
+// Gives the model the template of --chat_template, if there is one.
+void apply_chat_template(const Options& options, LoadedModel& loaded) {
+  if (!options.given("chat_template")) {
+    return;
+  }
+  const std::vector<std::string> added =
+      set_chat_template(loaded, read_chat_template(options.text("chat_template")));
+  std::string names;
+  for (const std::string& name : added) {
+    names += (names.empty() ? "" : ", ") + escaped(name);
+  }
+  if (!added.empty()) {
+    log_info(concat_text("added to the vocabulary: ", names,
+                         "; their embeddings are the mean of the others until they are trained"));
+  }
+}
+
+Exported export_hf(const fs::path& model, const Options& options) {
+  const fs::path out = options.text("out");
   LoadedModel loaded = load_model_with_warnings(model, {.adjust = simplify_heads});
+  apply_chat_template(options, loaded);
   loaded.model = with_zero_heads_and_mlps(std::move(loaded.model));
   require_exportable(loaded.model->config());
   AtomicDirectory directory(out);
@@ -198,17 +223,22 @@ GgufMetadata kept_keys(const fs::path& model, bool (*is_kept)(std::string_view k
 
 bool is_of_tokenizer(std::string_view gguf_key) { return gguf_key.starts_with("tokenizer."); }
 
-Exported export_gguf(const fs::path& model, const fs::path& out, GgufType type) {
+Exported export_gguf(const fs::path& model, const Options& options) {
+  const fs::path out = options.text("out");
+  const auto* type = std::ranges::find(kGgufTypeNames, options.text("type"));
   require(out.extension() == ".gguf", "--out: expected the name of a .gguf file, got '",
           out.string(), "'");
   LoadedModel loaded = load_model_with_warnings(model, {.adjust = simplify_heads});
+  apply_chat_template(options, loaded);
   loaded.model = with_zero_heads_and_mlps(std::move(loaded.model));
+  const bool keeps_tokenizer = !options.given("chat_template");
   Exported report{.files = {out.string()}};
-  report.warnings = write_gguf_model(out, *loaded.model, *loaded.tokenizer,
-                                     {.type = type,
-                                      .name = out.stem().string(),
-                                      .tokenizer = kept_keys(loaded.directory, is_of_tokenizer),
-                                      .general = kept_keys(loaded.directory, describes_model)});
+  report.warnings = write_gguf_model(
+      out, *loaded.model, *loaded.tokenizer,
+      {.type = kGgufTypes[static_cast<std::size_t>(type - kGgufTypeNames.begin())],
+       .name = out.stem().string(),
+       .tokenizer = keeps_tokenizer ? kept_keys(loaded.directory, is_of_tokenizer) : GgufMetadata(),
+       .general = kept_keys(loaded.directory, describes_model)});
   if (!is_gguf_file(loaded.directory)) {
     add_line(dropped_settings(loaded.directory, *loaded.tokenizer), report.warnings);
   }
@@ -274,11 +304,9 @@ Exported export_to(const std::string& format, const fs::path& source, const Opti
           "--to: ", format, " needs a model, ", source.string(),
           " is a file of tensors; use --to npz or safetensors");
   if (format == "gguf") {
-    const auto* name = std::ranges::find(kGgufTypeNames, options.text("type"));
-    return export_gguf(source, out,
-                       kGgufTypes[static_cast<std::size_t>(name - kGgufTypeNames.begin())]);
+    return export_gguf(source, options);
   }
-  return format == "hf" ? export_hf(source, out) : export_nanogpt(source, out);
+  return format == "hf" ? export_hf(source, options) : export_nanogpt(source, out);
 }
 
 void print(const Exported& report, const std::string& format, bool json) {
@@ -299,6 +327,8 @@ void export_command(const Options& options) {
   require(options.given("to"), "--to: expected ", listed(kExportFormats));
   const std::string format = options.text("to");
   require(format == "gguf" || !options.given("type"), "--type: only for --to gguf");
+  require(format == "gguf" || format == "hf" || !options.given("chat_template"),
+          "--chat_template: only for --to hf and gguf");
   require(options.given("out") && !options.text("out").empty(),
           "--out: expected the name of the output directory or file");
   print(export_to(format, options.positional(), options), format, options.json());
