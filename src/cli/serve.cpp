@@ -24,7 +24,7 @@ constexpr const char* kServeDetails =
     "--api_key_file, a file with a key of at least 16 characters. Only its owner may be able "
     "to write it. Every request must send the key (Authorization: Bearer KEY).\n\n"
     "SIGTERM and Ctrl-C finish answers for at most 30 seconds. A second signal ends at once. "
-    "--log_level debug writes a line for every request.\n\n"
+    "--log_requests writes a line for every request.\n\n"
     "JSON keys, on one line once the server listens: address, models.";
 
 Options serve_options() {
@@ -55,6 +55,7 @@ Options serve_options() {
              "131072")
       .value("max_tokens", "Largest number of tokens in a chat answer, if the request gives none",
              "512");
+  options.flag("log_requests", "Write a line to stderr for every request");
   add_chat_template_option(options);
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
   options.paths({"api_key_file", "runs"});
@@ -98,7 +99,7 @@ ServeOptions serve_options(const Options& options) {
   result.context_tokens = count_option(options, "ctx_size", 0);
   result.max_work = count_option(options, "max_work", 1);
   result.default_tokens = count_option(options, "max_tokens", 1);
-  result.log = log_debug;
+  result.log = options.given("log_requests") ? log_info : log_debug;
   result.validate();
   return result;
 }

@@ -93,6 +93,7 @@ Api::Route Api::route_of(std::string_view path) {
       {"GET", "/v1/models", &Api::get_models},
       {"POST", "/v1/completions", &Api::post_completion, true},
       {"POST", kChats, &Api::post_completion, true},
+      {"GET", "/tokenizer_info", &Api::get_tokenizer_info},
       {"POST", "/tokenize", &Api::post_tokenize, true},
       {"POST", "/detokenize", &Api::post_detokenize, true},
       {"POST", "/api/login", &Api::post_login},
@@ -242,6 +243,24 @@ void Api::post_login(const HttpRequest& request, const Exchange& exchange) {
   HttpResponse response = response_of({{"status", "ok"}});
   response.headers.emplace_back("Set-Cookie", access_.session_cookie());
   exchange->send(std::move(response));
+}
+
+// Describes the tokenizer of the first model: requests of this kind have no body.
+void Api::get_tokenizer_info(const HttpRequest&, const Exchange& exchange) {
+  const Model& model = models_.front();
+  const Tokenizer& tokenizer = *model.served.loaded.tokenizer;
+  Json info{{"tokenizer_class", tokenizer.kind()},
+            {"vocab_size", tokenizer.vocab_size()},
+            {"add_bos_token", tokenizer.prepends_begin_token()},
+            {"chat_template",
+             model.served.chat_template.empty() ? Json() : Json(model.served.chat_template)}};
+  const auto add = [&](const char* key, std::optional<std::int32_t> id) {
+    info.add(key, id ? Json(tokenizer.special_name(*id)) : Json());
+  };
+  add("bos_token", tokenizer.begin_token());
+  add("eos_token", tokenizer.end_token());
+  add("pad_token", tokenizer.padding());
+  exchange->send(response_of(info));
 }
 
 void Api::post_tokenize(const HttpRequest& request, const Exchange& exchange) {

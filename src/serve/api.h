@@ -67,6 +67,7 @@ class Api {
   void get_metrics(const HttpRequest& request, const Exchange& exchange);
   void get_models(const HttpRequest& request, const Exchange& exchange);
   void post_login(const HttpRequest& request, const Exchange& exchange);
+  void get_tokenizer_info(const HttpRequest& request, const Exchange& exchange);
   void post_tokenize(const HttpRequest& request, const Exchange& exchange);
   void post_detokenize(const HttpRequest& request, const Exchange& exchange);
   void post_completion(const HttpRequest& request, const Exchange& exchange);

@@ -1,9 +1,14 @@
 #include "serve/inspections.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <span>
 
+#include "base/transformed.h"
+#include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
 #include "headlight/heads/effects/lens.h"
 #include "headlight/heads/effects/patch_grid.h"
@@ -63,15 +68,22 @@ class InspectionRequest {
     require_value(value.is_string() && !value.text().empty(), name, "expected a text");
     return texts_.encode_prompt(limited(value.text(), name, most_tokens), name);
   }
+  // Returns the tokens of a value that is a text or a list of token ids.
+  std::vector<std::int32_t> text_or_ids(const Json& value, const std::string& name) {
+    require_value(value.is_string() || value.is_array(), name,
+                  "expected texts or lists of token ids, got ", value.type_name());
+    std::vector<std::int32_t> tokens = value.is_string()
+                                           ? texts_.encode_prompt(limited(value.text(), name), name)
+                                           : token_list(value, name, tokenizer().vocab_size());
+    check_length(tokens, name);
+    return tokens;
+  }
   // Returns the token ids of `tokens` or, without them, the tokens of `text`.
   std::vector<std::int32_t> text_or_tokens() {
     if (fields_.find("tokens") == nullptr) {
       return tokens("text");
     }
-    std::vector<std::int32_t> tokens =
-        token_list(fields_.get("tokens"), "tokens", tokenizer().vocab_size());
-    check_length(tokens, "tokens");
-    return tokens;
+    return text_or_ids(fields_.get("tokens"), "tokens");
   }
   // Returns a token given as an id or as the text of one token.
   std::optional<std::int32_t> token(const std::string& name) {
@@ -317,10 +329,88 @@ std::string lens(InspectionRequest& question) {
   return lens_json(logit_lens(question.gpt(), task), task.view, question.tokenizer()).dump();
 }
 
+// Reads `input`: a text, a list of texts, a list of ids, or a list of lists of ids.
+std::vector<std::vector<std::int32_t>> read_inputs(InspectionRequest& question) {
+  constexpr std::size_t kMostInputs = 256;
+  const Json& input = question.fields().get("input");
+  const bool is_one =
+      input.is_string() || (input.is_array() && !input.empty() && input.front().is_number());
+  const Json list = is_one ? Json::array({input}) : input;
+  require_value(list.is_array() && !list.empty() && list.size() <= kMostInputs, "input",
+                "expected a text, or a list of 1 to ", kMostInputs, " texts");
+  std::vector<std::vector<std::int32_t>> all;
+  for (const Json& one : list) {
+    all.push_back(question.text_or_ids(one, "input"));
+  }
+  return all;
+}
+
+// Returns the mean of the final hidden states of a text as a vector of length 1, [C].
+std::vector<float> text_embedding(const Gpt& model, const std::vector<std::int32_t>& text) {
+  const NoGrad no_grad;
+  const Tensor hidden = to_contiguous(model.hidden(make_batch({text})));  // [T, C]
+  const Index width = hidden.size(1);
+  std::vector<double> sum(static_cast<std::size_t>(width));
+  for (Index i = 0; i < hidden.numel(); ++i) {
+    sum[static_cast<std::size_t>(i % width)] += static_cast<double>(hidden.data<float>()[i]);
+  }
+  const double length = std::sqrt(std::inner_product(sum.begin(), sum.end(), sum.begin(), 0.0));
+  return transformed(
+      sum, [&](double value) { return static_cast<float>(length > 0 ? value / length : 0); });
+}
+
+std::string base64_of(std::span<const std::byte> bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      group =
+          group << 8U | (i + k < bytes.size() ? std::to_integer<std::uint32_t>(bytes[i + k]) : 0);
+    }
+    for (std::size_t k = 0; k < 4; ++k) {
+      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
+    }
+  }
+  return text;
+}
+
+// OpenAI's embeddings. Its Python client asks for base64: little-endian float32.
+std::string embeddings(InspectionRequest& question) {
+  Fields& fields = question.fields();
+  fields.ignore({"user"});
+  const std::string format = fields.text("encoding_format", "float");
+  require_value(format == "float" || format == "base64", "encoding_format",
+                "expected float or base64, got '", escaped(format), "'");
+  const std::vector<std::vector<std::int32_t>> texts = read_inputs(question);
+  const Index tokens = token_count(texts);
+  question.begin(tokens);
+  Json data = Json::array();
+  for (const std::vector<std::int32_t>& text : texts) {
+    const std::vector<float> vector = text_embedding(question.gpt(), text);
+    data.push_back(
+        {{"object", "embedding"},
+         {"index", data.size()},
+         {"embedding",
+          format == "float" ? Json(vector) : Json(base64_of(std::as_bytes(std::span(vector))))}});
+    question.give_way();
+  }
+  return Json{{"object", "list"},
+              {"data", std::move(data)},
+              {"model", question.name()},
+              {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}}
+      .dump();
+}
+
 constexpr Inspection kInspections[] = {
-    {"/api/attention", attention}, {"/api/attribute", attribute},
-    {"/api/ablate", ablate},       {"/api/patch", patch, Urgency::asked},
-    {"/api/lens", lens},           {"/api/scores", scores, Urgency::background},
+    {"/v1/embeddings", embeddings, Urgency::asked},
+    {"/api/attention", attention},
+    {"/api/attribute", attribute},
+    {"/api/ablate", ablate},
+    {"/api/patch", patch, Urgency::asked},
+    {"/api/lens", lens},
+    {"/api/scores", scores, Urgency::background},
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "headlight/formats/chat_template/chat_format.h"
 
+#include <array>
+
 #include "headlight/text/bpe_tokenizer.h"
 #include "serve/running_server.h"
 #include "support/catch.h"
@@ -148,6 +150,34 @@ TEST_CASE("a chat with interventions gives the same text as its prompt with them
       {{"prompt", Json(prompt)}, {"max_tokens", 20}, {"seed", 3}, {"intervene", "off 0.1, mlp.1"}});
   CHECK(answer("off 0.1, mlp.1") == same["choices"][0]["text"].text());
   CHECK(answer("") != answer("off 0.1, mlp.1"));
+}
+
+// The chat's tokenizer with the names of ChatML's marks replaced by others.
+class MiddleBytes final : public ChatBytes {
+ public:
+  Index vocab_size() const override { return 260; }
+  std::string_view special_name(std::int32_t id) const override {
+    constexpr std::array<std::string_view, 3> kNames{"<fim_prefix>", "<fim_suffix>",
+                                                     "<fim_middle>"};
+    return id > 256 && id < 260 ? kNames[static_cast<std::size_t>(id - 257)]
+                                : ChatBytes::special_name(id);
+  }
+};
+
+TEST_CASE("a completion with a suffix fills in the middle", "[serve]") {
+  ServedModel model{.name = "middle", .loaded = {}};
+  model.loaded.model = lively_model(260, 64);
+  model.loaded.tokenizer = std::make_unique<MiddleBytes>();
+  const RunningServer server({}, std::move(model));
+  const Json request{{"prompt", "ab"}, {"suffix", "yz"}, {"max_tokens", 8}, {"seed", 5}};
+  const Json same{
+      {"prompt", Json::array({257, 'a', 'b', 258, 'y', 'z', 259})}, {"max_tokens", 8}, {"seed", 5}};
+  CHECK(server.asked("/v1/completions", request)["choices"][0]["text"] ==
+        server.asked("/v1/completions", same)["choices"][0]["text"]);
+  const RunningServer without;
+  const HttpClient::Answer answer = without.post("/v1/completions", request.dump());
+  CHECK(answer.status == 400);
+  CHECK(parse_json(answer.body, "answer")["error"]["param"].text() == "suffix");
 }
 
 TEST_CASE("an answer of a chat is continued where it ends", "[serve]") {

@@ -46,6 +46,49 @@ TEST_CASE("/api/attention, /api/scores, /api/lens and /api/patch answer", "[serv
   CHECK(patch["answer"]["id"].integer() == 'x');
 }
 
+TEST_CASE("embeddings are mean hidden states of length 1 as numbers or base64", "[serve]") {
+  const RunningServer server;
+  const ServedModel served = lively_served();
+  const auto vectors_of = [&](const Json& input, const std::string& format) {
+    return server.asked("/v1/embeddings", {{"input", input}, {"encoding_format", format}});
+  };
+  const Json one = vectors_of("abc", "float");
+  CHECK(one["usage"]["prompt_tokens"].integer() == 3);
+  const Tensor hidden = served.loaded.model->hidden(make_batch({{'a', 'b', 'c'}}));  // [3, 16]
+  const Json& vector = one["data"][0]["embedding"];
+  REQUIRE(vector.size() == 16);
+  std::vector<double> sums(16);
+  double squares = 0;
+  for (Index i = 0; i < 16; ++i) {
+    for (Index row = 0; row < 3; ++row) {
+      sums[static_cast<std::size_t>(i)] += static_cast<double>(hidden.data<float>()[row * 16 + i]);
+    }
+    squares += sums[static_cast<std::size_t>(i)] * sums[static_cast<std::size_t>(i)];
+  }
+  for (std::size_t i = 0; i < 16; ++i) {
+    CHECK(vector[i].number() == Approx(sums[i] / std::sqrt(squares)).margin(1e-5));
+  }
+  const Json several = vectors_of({{97, 98, 99}, {'x'}}, "float");
+  REQUIRE(several["data"].size() == 2);
+  CHECK(several["data"][0]["embedding"] == vector);
+  CHECK(several["data"][1]["index"].integer() == 1);
+  CHECK(vectors_of({"abc", "x"}, "float")["data"] == several["data"]);
+  const std::string base64 = vectors_of("abc", "base64")["data"][0]["embedding"].text();
+  CHECK(base64.size() == 88);  // 64 bytes
+  CHECK(base64.ends_with("=="));
+  for (const char* input : {"\"\"", "[]", "[[]]", "7", "[true]", "[\"a\", 1]", "[999]"}) {
+    INFO(input);
+    const HttpClient::Answer answer =
+        server.post("/v1/embeddings", std::string(R"({"input": )") + input + "}");
+    CHECK(answer.status == 400);
+    CHECK(parse_json(answer.body, "answer")["error"]["param"] == Json("input"));
+  }
+  const Json info = parse_json(server.get("/tokenizer_info").body, "answer");
+  CHECK(info["vocab_size"].integer() == 257);
+  CHECK(info["eos_token"] == "<|endoftext|>");
+  CHECK(info["chat_template"].is_null());
+}
+
 TEST_CASE("analysis requests do not change texts generated at the same time", "[serve]") {
   const RunningServer server({}, lively_served(2048));
   const Json request{{"prompt", "x"}, {"max_tokens", 600}, {"seed", 4}, {"ignore_eos", true}};

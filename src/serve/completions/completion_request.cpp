@@ -1,6 +1,7 @@
 #include "serve/completions/completion_request.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 
@@ -95,6 +96,46 @@ Index read_length(Fields& fields, const std::string& name, Index otherwise, Inde
   require_value(length == -1 || length >= least, name, "expected a whole number from ", least,
                 ", or -1 (until the context is full), got ", length);
   return length == -1 ? kMany : length;
+}
+
+// Returns the special tokens for filling in the middle: before the prefix, the suffix and the text
+// between. Throws Error about "suffix" for a model without them.
+std::array<std::int32_t, 3> middle_tokens(const Tokenizer& tokenizer) {
+  constexpr std::array<std::array<std::string_view, 3>, 3> kNames{
+      {{"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},  // Qwen 2.5
+       {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},        // StarCoder 2, SmolLM 2
+       {"<fim-prefix>", "<fim-suffix>", "<fim-middle>"}}};      // SantaCoder
+  for (const auto& names : kNames) {
+    const auto prefix = tokenizer.special_id(names[0]);
+    const auto suffix = tokenizer.special_id(names[1]);
+    const auto middle = tokenizer.special_id(names[2]);
+    if (prefix && suffix && middle) {
+      return {*prefix, *suffix, *middle};
+    }
+  }
+  fail_value("suffix", "this model has no special tokens for a text between prompt and suffix");
+}
+
+// Makes prompts that the model continues with the text before "suffix". Bavarian et al., arXiv
+// 2207.14255.
+void add_suffix(const CompletionModel& model, CompletionRequest& request) {
+  const std::string suffix = model.texts.fields().text("suffix", "");
+  if (suffix.empty()) {
+    return;
+  }
+  require_value(!request.echo, "suffix", "expected no echo beside it");
+  const Tokenizer& tokenizer = model.texts.tokenizer();
+  const auto [before_prefix, before_suffix, before_middle] = middle_tokens(tokenizer);
+  const std::vector<std::int32_t> ids = model.texts.encode(suffix, "suffix");
+  for (std::vector<std::int32_t>& prompt : request.prompts) {
+    const bool has_begin =
+        tokenizer.prepends_begin_token() && prompt.front() == tokenizer.begin_of_text();
+    prompt.insert(prompt.begin() + (has_begin ? 1 : 0), before_prefix);
+    prompt.push_back(before_suffix);
+    prompt.insert(prompt.end(), ids.begin(), ids.end());
+    prompt.push_back(before_middle);
+    check_prompt(prompt, "suffix", model.block_size);
+  }
 }
 
 // `prompt`: a text or a list of token ids.
@@ -221,7 +262,6 @@ CompletionRequest read_completion(const CompletionModel& model, std::uint64_t fr
   CompletionRequest request;
   read_common(model, fresh_seed, request);
   read_prompts(model, request);
-  request.warnings = model.texts.warnings();
   request.options.max_new_tokens = read_length(fields, "max_tokens", 16, 0);
   request.echo = fields.boolean("echo", false);
   if (fields.find("logprobs") != nullptr) {
@@ -231,7 +271,8 @@ CompletionRequest read_completion(const CompletionModel& model, std::uint64_t fr
   const Index best_of = fields.integer("best_of", request.samples, 1, kMostChoices);
   require_value(best_of == request.samples, "best_of", "expected as many as n, ", request.samples,
                 ", because all are returned, got ", best_of);
-  require_value(fields.text("suffix", "").empty(), "suffix", "is not supported");
+  add_suffix(model, request);
+  request.warnings = model.texts.warnings();
   require_value(request.choices() <= kMostChoices, "n", "expected at most ", kMostChoices,
                 " choices of all prompts together, got ", request.choices());
   check_logprobs(request, model.block_size);
