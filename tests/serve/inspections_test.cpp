@@ -68,12 +68,12 @@ TEST_CASE("embeddings are mean hidden states of length 1 as numbers or base64", 
   for (std::size_t i = 0; i < 16; ++i) {
     CHECK(vector[i].number() == Approx(sums[i] / std::sqrt(squares)).margin(1e-5));
   }
-  const Json several = vectors_of({{97, 98, 99}, {'x'}}, "float");
+  const Json several = vectors_of({{97, 98, 99}, {120}}, "float");
   REQUIRE(several["data"].size() == 2);
   CHECK(several["data"][0]["embedding"] == vector);
   CHECK(several["data"][1]["index"].integer() == 1);
   CHECK(vectors_of({"abc", "x"}, "float")["data"] == several["data"]);
-  const std::string base64 = vectors_of("abc", "base64")["data"][0]["embedding"].text();
+  const std::string base64 = vectors_of("abc", "base64")["data"].front()["embedding"].text();
   CHECK(base64.size() == 88);  // 64 bytes
   CHECK(base64.ends_with("=="));
   for (const char* input : {"\"\"", "[]", "[[]]", "7", "[true]", "[\"a\", 1]", "[999]"}) {
