@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* kChatDetails =
     "Turns the conversation into a prompt with the model's chat template, and prints the answer "
-    "while it is generated. Each answer reads only what is new since the last one. If the "
+    "while it is generated. An answer reads only the end of the conversation again. If the "
     "conversation outgrows the context, the oldest questions and answers are left out.\n\n"
     "In the terminal, /help lists commands such as /retry, /save and /set, and /off 1.1 switches "
     "off a head in the following answers. Ctrl-C stops an answer; Ctrl-D ends the chat. A line "

@@ -12,6 +12,10 @@
 namespace headlight {
 namespace {
 
+// Tokens that are read at once. Prompts are reused in these chunks: smaller ones leave less to read
+// again, larger ones are read faster.
+constexpr Index kPromptChunk = 128;
+
 // Positions of the key/value cache: a whole context, in whole blocks.
 Index cache_positions(Index block_size) {
   constexpr Index kBlock = KeyValueCache::kBlock;
@@ -25,7 +29,7 @@ struct ChatSession::State {
       : format(chat_template, tokenizer),
         block_size(wanted_decoder.model().block_size()),
         engine(wanted_decoder, tokenizer,
-               {.prompt_chunk = 512, .context_tokens = cache_positions(block_size)}) {}
+               {.prompt_chunk = kPromptChunk, .context_tokens = cache_positions(block_size)}) {}
 
   ChatFormat format;
   Index block_size;

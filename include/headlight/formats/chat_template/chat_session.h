@@ -18,8 +18,8 @@ struct ChatReply {
   Index context = 0;   // tokens of prompt and answer
 };
 
-// A conversation with a model. Each answer reads only the tokens that follow the part of the prompt
-// that an earlier answer read.
+// A conversation with a model. An answer reuses what earlier answers have read of the prompt, in
+// chunks of 128 tokens, and reads the rest: the previous answer and the new question.
 class ChatSession {
  public:
   // Decoder and tokenizer must outlive the session. Throws Error for a `chat_template` that cannot
