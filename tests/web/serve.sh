@@ -132,7 +132,7 @@ set_change() { js "(() => { const box = document.getElementById('$1'); box.value
 
 chats() {
   local answered="!document.getElementById('send').hidden && $(count_of .message)"
-  open_site '?part=chat&max_tokens=8'
+  open_site '?part=chat&answer_tokens=8'
   expect 'the chat has no text box of the other parts' "$(hidden '#text-box')" true
   set_text question 'Hi'
   click '#send'
@@ -158,7 +158,7 @@ chats() {
   expect 'an invalid switch is reported' "$(text_of '#chat-problem').includes('intervene')" true
   click '#chat-clear'
   expect 'a click on Clear removes the conversation' "$(count_of .message)" 0
-  open_site '?part=chat&max_tokens=50'
+  open_site '?part=chat&answer_tokens=50'
   set_text question 'Hi'
   click '#send'
   wait_for "$(text_of '.message.assistant .content')?.length > 0"

@@ -6,8 +6,6 @@ import {changed, kSettings, listen, session} from './session.js';
 import {refusesNumbers} from './settings.js';
 import {say} from './words.js';
 
-const kUsualTokens = kSettings.find(([name]) => name === 'max_tokens')[1];
-
 let messages = [];  // {role, content}, without the system message
 let controller = null;
 let retries = 0;    // each answer to the same question has another seed
@@ -16,10 +14,10 @@ const isAnswer = (message) => message?.role === 'assistant';
 
 const switches = () => [intervention(), session.chat_changes].filter((text) => text !== '').join('; ');
 
-// Settings as members of a request. The usual length for continued texts is too short for answers.
+// Settings as members of a request.
 function settings() {
-  const {max_tokens: most, seed, ...rest} = session.settings;
-  return {...rest, seed: seed + retries, ...most === kUsualTokens ? {} : {max_tokens: most}};
+  const {answer_tokens: most, seed, ...rest} = session.settings;
+  return {...rest, seed: seed + retries, max_tokens: most};
 }
 
 function bubble({role, content}) {
@@ -184,9 +182,8 @@ export function chatCommand() {
   if (refusesNumbers('chat-problem')) {
     return null;
   }
-  const {max_tokens: most, ...rest} = session.settings;
+  const {answer_tokens: most, max_tokens: other, ...rest} = session.settings;
   const unusual = Object.fromEntries(kSettings.filter(([name, usual]) => name in rest && rest[name] !== usual)
     .map(([name]) => [name, rest[name]]));
-  return commandOf('chat', {system: session.system, ...unusual, intervene: switches(),
-                            max_new_tokens: most === kUsualTokens ? '' : most});
+  return commandOf('chat', {system: session.system, ...unusual, intervene: switches(), max_new_tokens: most});
 }

@@ -12,7 +12,7 @@ import {openPair, pairCommand} from './pair.js';
 import {openRuns} from './runs.js';
 import {ask, clearWarnings, page} from './server.js';
 import {changed, kParts, readAddress, session} from './session.js';
-import {openSettings} from './settings.js';
+import {openSettings, showSettings} from './settings.js';
 import {fillWords, language, say} from './words.js';
 import {openWriting, writeCommand} from './write.js';
 
@@ -26,7 +26,7 @@ function showPart() {
     tab.tabIndex = part === session.part ? 0 : -1;
   }
   byId('text-box').hidden = ['chat', 'pair', 'train'].includes(session.part);
-  byId('settings').hidden = !['chat', 'write'].includes(session.part);
+  showSettings(session.part);
   byId('copy').hidden = !(session.part in kCommands);
 }
 

@@ -2,9 +2,9 @@
 
 export const kParts = ['write', 'chat', 'heads', 'layers', 'pair', 'train'];
 
-export const kSettings = [  // sampling options: name, default, minimum, maximum, step
+export const kSettings = [  // sampling options: name, default, minimum, maximum, step. Chats have a length of their own.
   ['temperature', 0.8, 0, 2, 0.05], ['top_k', 0, 0, 1000, 1], ['top_p', 1, 0.01, 1, 0.01],
-  ['min_p', 0, 0, 1, 0.01], ['repetition_penalty', 1, 0.5, 2, 0.05], ['max_tokens', 60, 1, 4096, 1],
+  ['min_p', 0, 0, 1, 0.01], ['repetition_penalty', 1, 0.5, 2, 0.05], ['max_tokens', 60, 1, 4096, 1], ['answer_tokens', 512, 1, 8192, 1],
   ['seed', 1, 0, 2147483647, 1]];
 
 export const newSession = () => ({

@@ -42,3 +42,10 @@ export function refusesNumbers(id) {
 export function openSettings() {
   byId('settings').append(...kSettings.map(settingBox));
 }
+
+// Shows the boxes that a part of the page uses.
+export function showSettings(part) {
+  byId('settings').hidden = !['chat', 'write'].includes(part);
+  byId('max_tokens').parentNode.hidden = part !== 'write';
+  byId('answer_tokens').parentNode.hidden = part !== 'chat';
+}

@@ -13,7 +13,7 @@ export const kWords = {
     chat_hint: 'Enter sends, Shift+Enter begins a new line, Escape stops. Switches change the model from the next token on, even in ' +
       'the middle of an answer; those of the Heads tab count, too.',
     temperature: 'Temperature', top_k: 'Top k', top_p: 'Top p', min_p: 'Min p',
-    repetition_penalty: 'Repetition penalty', max_tokens: 'Tokens', seed: 'Seed',
+    repetition_penalty: 'Repetition penalty', max_tokens: 'Tokens', answer_tokens: 'Tokens', seed: 'Seed',
     write_hint: 'The number under each token is its probability in percent; darker tokens were less likely. Point at one, or ' +
       'move to it with Tab and the arrow keys, to see alternatives and what heads add to its logit; choose one to continue from there. Ctrl+Enter starts, Escape stops.',
     likely: 'Alternatives', adds: 'What heads and MLPs add to its logit', adds_map: 'Heads by layer, MLPs in the last column',
@@ -71,7 +71,7 @@ export const kWords = {
     chat_hint: 'Enter로 보내고 Shift+Enter로 줄을 바꾸며 Esc로 멈춥니다. 스위치는 대답하는 중에도 바로 다음 토큰부터 적용되고, ' +
       '헤드 탭의 스위치도 함께 적용됩니다.',
     temperature: '온도', top_k: 'Top k', top_p: 'Top p', min_p: 'Min p',
-    repetition_penalty: '반복 페널티', max_tokens: '토큰 수', seed: '시드',
+    repetition_penalty: '반복 페널티', max_tokens: '토큰 수', answer_tokens: '토큰 수', seed: '시드',
     write_hint: '토큰 아래 숫자는 확률(%)이고, 뜻밖일수록 색이 진합니다. 토큰을 가리키거나 Tab과 화살표 키로 옮겨 가면 다른 후보와 ' +
       '헤드가 더한 값이 보이고, 다른 후보를 고르면 거기서부터 이어 씁니다. Ctrl+Enter로 쓰고 Esc로 멈춥니다.',
     likely: '다른 후보', adds: '헤드와 MLP가 로짓에 더한 값', adds_map: '층마다 헤드, 마지막 열은 MLP',

@@ -89,13 +89,14 @@ async function goOn() {
   byId('write-problem').textContent = '';
   written = intervention();
   showSwitches();
+  const {answer_tokens: other, ...settings} = session.settings;
   const isNew = tokens.length === 0;
   begun = isNew ? session.text : begun;
   given = isNew ? [...begun].length : 0;
   const known = isNew ? begun : tokens.map(({id}) => id);
   try {
     await follow('/v1/completions', {model: session.model, prompt: known, echo: isNew, stream: true, logprobs: kLikely,
-                                     return_token_ids: true, intervene: written, ...session.settings},
+                                     return_token_ids: true, intervene: written, ...settings},
                  mine.signal, takeEvent);
   } catch (error) {
     if (!mine.signal.aborted) {
@@ -149,7 +150,7 @@ export const writeCommand = () => {
   if (refusesNumbers('write-problem')) {
     return null;
   }
-  const {max_tokens: most, ...rest} = session.settings;
+  const {max_tokens: most, answer_tokens: other, ...rest} = session.settings;
   const unusual = Object.fromEntries(kSettings.filter(([name, usual]) => name in rest &&
     (['seed', 'temperature'].includes(name) || rest[name] !== usual)).map(([name]) => [name, rest[name]]));
   return commandOf('generate', {prompt: session.text, max_new_tokens: most, ...unusual});
