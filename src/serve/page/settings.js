@@ -27,7 +27,7 @@ function settingBox([name, , min, max, step]) {
 
 // Shows the first invalid number in the element with this id. Returns false if all are valid.
 export function refusesNumbers(id) {
-  const wrong = kSettings.find(([name, , , , step]) => !isRight(byId(name), step));
+  const wrong = kSettings.find(([name, , , , step]) => !byId(name).parentNode.hidden && !isRight(byId(name), step));
   if (wrong === undefined) {
     return false;
   }
