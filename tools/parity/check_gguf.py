@@ -27,10 +27,11 @@ from safetensors.numpy import load_file
 
 import table
 
-TYPES = [Type[name] for name in "F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K".split()]
+TYPES = [Type[name] for name in "F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS".split()]
 # Byte offsets of the float16 scales in a block.
 SCALES = {Type.Q8_0: [0], Type.Q4_0: [0], Type.Q4_1: [0, 2], Type.Q5_0: [0], Type.Q5_1: [0, 2],
-          Type.Q2_K: [80, 82], Type.Q3_K: [108], Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208]}
+          Type.Q2_K: [80, 82], Type.Q3_K: [108], Type.Q4_K: [0, 2], Type.Q5_K: [0, 2], Type.Q6_K: [208],
+          Type.IQ4_NL: [0], Type.IQ4_XS: [0]}
 SPECIAL = np.array([0x0000, 0x8000, 0x0001, 0x83FF, 0x0400, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00,
                     0x7D55, 0xFE01], np.uint16)
 ROWS = {}
@@ -207,7 +208,7 @@ def write_fixture(path):
     random = np.random.default_rng(8)
     writer = gguf.GGUFWriter(path, "fixture")
     for kind in TYPES:
-        data = random_blocks(random, kind, 48 if kind in TYPES[:3] else 3 if "_K" in kind.name else 6)
+        data = random_blocks(random, kind, 48 if kind in TYPES[:3] else 3 if gguf.GGML_QUANT_SIZES[kind][0] == 256 else 6)
         data = data.reshape(1, -1)
         add_blocks(writer, kind.name, data, kind)
         writer.add_tensor(f"{kind.name} values", dequantized(data, kind))

@@ -215,6 +215,38 @@ struct Q6K {
   }
 };
 
+// Values of the 4-bit numbers in IQ4_NL and IQ4_XS: denser near 0, where most weights are.
+constexpr float kUneven[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                               1,    13,   25,  38,  53,  69,  89,  113};
+
+// Reads 32 values from 16 bytes.
+void read_uneven(const Byte* block, float scale, float* values) {
+  for (int i = 0; i < 32; ++i) {
+    values[i] = scale * kUneven[nibble(block[i % 16], i / 16)];
+  }
+}
+
+struct Iq4Nl {
+  static constexpr GgufBlock kBlock{32, 18};
+  static void read(const Byte* block, float* values) {
+    read_uneven(block + 2, read_half(block), values);
+  }
+};
+
+// 8 parts of 32 values. The scale of a part has 6 bits: 2 in a word for all parts, then 4.
+struct Iq4Xs {
+  static constexpr GgufBlock kBlock{256, 136};
+  static void read(const Byte* block, float* values) {
+    const float scale = read_half(block);
+    const int high = read_word(block + 2);
+    for (int part = 0; part < 8; ++part) {
+      const int number = nibble(block[4 + part / 2], part % 2) | ((high >> (2 * part)) & 3) << 4;
+      read_uneven(block + 8 + 16 * part, scale * static_cast<float>(number - 32),
+                  values + 32 * part);
+    }
+  }
+};
+
 template <class T>
 concept Writable = requires(const float* values, Byte* block) {
   T::write(values, block);
@@ -222,7 +254,7 @@ concept Writable = requires(const float* values, Byte* block) {
 
 using Format = std::variant<F32, F16, Bf16, Q8_0, SmallBlock<4, false>, SmallBlock<4, true>,
                             SmallBlock<5, false>, SmallBlock<5, true>, Q2K, Q3K, ScaledBlock<4>,
-                            ScaledBlock<5>, Q6K>;
+                            ScaledBlock<5>, Q6K, Iq4Nl, Iq4Xs>;
 
 const std::map<GgufType, Format> kFormats{{GgufType::f32, F32{}},
                                           {GgufType::f16, F16{}},
@@ -236,7 +268,9 @@ const std::map<GgufType, Format> kFormats{{GgufType::f32, F32{}},
                                           {GgufType::q3_k, Q3K{}},
                                           {GgufType::q4_k, ScaledBlock<4>{}},
                                           {GgufType::q5_k, ScaledBlock<5>{}},
-                                          {GgufType::q6_k, Q6K{}}};
+                                          {GgufType::q6_k, Q6K{}},
+                                          {GgufType::iq4_nl, Iq4Nl{}},
+                                          {GgufType::iq4_xs, Iq4Xs{}}};
 
 }  // namespace
 

@@ -172,11 +172,24 @@ void read_metadata(HeaderBytes& bytes, std::uint64_t count, GgufHeader& header) 
 
 // Returns the name of an unsupported ggml type, for messages.
 std::string_view foreign_type_name(std::uint32_t type) {
-  constexpr std::array<Choice<std::uint32_t>, 20> kForeign{
-      {{"Q8_1", 9},   {"Q8_K", 15},   {"IQ2_XXS", 16}, {"IQ2_XS", 17}, {"IQ3_XXS", 18},
-       {"IQ1_S", 19}, {"IQ4_NL", 20}, {"IQ3_S", 21},   {"IQ2_S", 22},  {"IQ4_XS", 23},
-       {"I8", 24},    {"I16", 25},    {"I32", 26},     {"I64", 27},    {"F64", 28},
-       {"IQ1_M", 29}, {"TQ1_0", 34},  {"TQ2_0", 35},   {"MXFP4", 39},  {"NVFP4", 40}}};
+  constexpr std::array<Choice<std::uint32_t>, 18> kForeign{{{"Q8_1", 9},
+                                                            {"Q8_K", 15},
+                                                            {"IQ2_XXS", 16},
+                                                            {"IQ2_XS", 17},
+                                                            {"IQ3_XXS", 18},
+                                                            {"IQ1_S", 19},
+                                                            {"IQ3_S", 21},
+                                                            {"IQ2_S", 22},
+                                                            {"I8", 24},
+                                                            {"I16", 25},
+                                                            {"I32", 26},
+                                                            {"I64", 27},
+                                                            {"F64", 28},
+                                                            {"IQ1_M", 29},
+                                                            {"TQ1_0", 34},
+                                                            {"TQ2_0", 35},
+                                                            {"MXFP4", 39},
+                                                            {"NVFP4", 40}}};
   const auto* found = std::find_if(kForeign.begin(), kForeign.end(),
                                    [&](const auto& foreign) { return foreign.value == type; });
   return found == kForeign.end() ? "unknown" : found->name;

@@ -37,7 +37,7 @@ using GgufValue = std::variant<std::uint8_t, std::int8_t, std::uint16_t, std::in
 using GgufMetadata = std::vector<std::pair<std::string, GgufValue>>;
 
 // Storage types of tensor elements, with ggml's type numbers. From q8_0 on, a block of 32 elements
-// (K types: 256) has common scales.
+// (K types and IQ4_XS: 256) has common scales.
 enum class GgufType : std::uint32_t {
   f32 = 0,
   f16 = 1,
@@ -52,6 +52,8 @@ enum class GgufType : std::uint32_t {
   q4_k = 12,
   q5_k = 13,
   q6_k = 14,
+  iq4_nl = 20,
+  iq4_xs = 23,
 };
 
 template <>
@@ -68,7 +70,9 @@ inline constexpr auto kChoices<GgufType> =
                                      {"Q3_K", GgufType::q3_k},
                                      {"Q4_K", GgufType::q4_k},
                                      {"Q5_K", GgufType::q5_k},
-                                     {"Q6_K", GgufType::q6_k}});
+                                     {"Q6_K", GgufType::q6_k},
+                                     {"IQ4_NL", GgufType::iq4_nl},
+                                     {"IQ4_XS", GgufType::iq4_xs}});
 
 // One entry of the tensor table.
 struct GgufTensor {
