@@ -111,7 +111,7 @@ struct TerminalProgram {
     }
   }
 
-  // Appends what the program prints next; false at its end.
+  // Appends the next output of the program; false at its end.
   bool read_more(std::string& text) const {
     std::array<char, 4096> bytes;
     const ssize_t count = read(terminal, bytes.data(), bytes.size());

@@ -91,7 +91,7 @@ async function answer() {
   }
 }
 
-// Keeps what has been written.
+// Keeps the part of the answer that has been written.
 function stop() {
   controller?.abort();
   controller = null;

@@ -39,12 +39,12 @@ class ChatSession {
     std::function<bool()> should_stop = {};
   };
 
-  // Generates an answer and appends it to messages() with the role "assistant", unless it is
-  // stopped before its first token. If the conversation does not fit in the context with a quarter
-  // of it, or max_new_tokens, left for the answer, the oldest messages after the system message are
-  // left out. `hook` changes activations while the answer is generated; null: none. Throws Error
-  // about "messages" if the last message alone does not fit or the template refuses the messages;
-  // then nothing changes.
+  // Generates an answer and appends it to messages() with the role "assistant", unless it is stopped
+  // before its first token. An answer needs room for max_new_tokens, but at most a quarter of the
+  // context. If the conversation leaves less, the oldest messages after the system message are left
+  // out. `hook` changes activations while the answer is generated; null: none. Throws Error about
+  // "messages" if the last message alone does not fit or the template refuses the messages; then
+  // nothing changes.
   ChatReply reply(GenerateOptions options, const Sinks& sinks, ForwardHook* hook = nullptr);
 
  private:
