@@ -193,7 +193,7 @@ std::vector<HostileFile> bad_tables() {
     files.push_back({"type " + std::to_string(type), shaped({32}, type),
                      "type " + std::to_string(type) + " (unknown)"});
   }
-  files.push_back({"type IQ4_NL", shaped({32}, 20), "type 20 (IQ4_NL) are not supported"});
+  files.push_back({"type IQ3_S", shaped({32}, 21), "type 21 (IQ3_S) are not supported"});
   return files;
 }
 
