@@ -132,7 +132,7 @@ TEST_CASE("the lens of a bidirectional model ends with its prediction of the mas
   CHECK(result.rows.back().readings[2].log_probability ==
         Approx(log_probability(*model, text, 2, 7)).epsilon(1e-5));
   CHECK_THROWS_WITH(logit_lens(*model, {.text = text, .view = {.point = Point::attn_out}}),
-                    Catch::Matchers::Contains("not linear"));
+                    contains_text("not linear"));
 }
 
 TEST_CASE("patching compares answers at the masked token") {
@@ -149,7 +149,7 @@ TEST_CASE("patching compares answers at the masked token") {
   CHECK(result.clean_next.id == likeliest_next(*model, clean, 2));
   CHECK(result.heads.size() == 4);
   task.answer = {6, 7};
-  CHECK_THROWS_WITH(patch_heads(*model, task), Catch::Matchers::Contains("single tokens"));
+  CHECK_THROWS_WITH(patch_heads(*model, task), contains_text("single tokens"));
 }
 
 TEST_CASE("ablation of a bidirectional model measures the loss of masked tokens") {
@@ -165,13 +165,13 @@ TEST_CASE("ablation of a bidirectional model measures the loss of masked tokens"
   CHECK(result.sequences == 2);
   CHECK(result.loss.mean == Approx(-(first + second) / 3).epsilon(1e-5));
   CHECK_THROWS_WITH(ablate_heads(*model, documents({{1, 1}}), {.masking = masking_of(*tokenizer)}),
-                    Catch::Matchers::Contains("no token to predict"));
+                    contains_text("no token to predict"));
 }
 
 TEST_CASE("a bidirectional model has no key value cache") {
   const auto model = random_bert();
   KeyValueCache cache = model->make_cache();
-  CHECK_THROWS_WITH(model->check_cache(cache, 1), Catch::Matchers::Contains("bidirectional"));
+  CHECK_THROWS_WITH(model->check_cache(cache, 1), contains_text("bidirectional"));
 }
 
 }  // namespace bidirectional_test
