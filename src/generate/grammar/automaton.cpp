@@ -7,14 +7,18 @@
 namespace headlight {
 namespace {
 
-constexpr std::size_t kMaxWork = std::size_t{1} << 23U;          // of a step, in positions
+constexpr std::size_t kMaxWork = std::size_t{1} << 21U;          // of a step, in positions
+constexpr std::size_t kMaxPositions = std::size_t{1} << 16U;     // of a state
 constexpr std::size_t kMaxMemory = std::size_t{1} << 25U;        // bytes
 constexpr std::size_t kForgottenMemory = std::size_t{1} << 22U;  // bytes kept between steps
 constexpr std::size_t kMaxVisitedBuckets = 4096;
 
 }  // namespace
 
-GrammarAutomaton::GrammarAutomaton(const GrammarProgram& program) : program_(&program) { forget(); }
+GrammarAutomaton::GrammarAutomaton(const GrammarProgram& program)
+    : program_(&program), forgotten_memory_(kForgottenMemory) {
+  forget();
+}
 
 // Forgets all states except the dead one, which has number 0.
 void GrammarAutomaton::forget() {
@@ -36,7 +40,7 @@ GrammarAutomaton::State GrammarAutomaton::start() {
 
 GrammarAutomaton::State GrammarAutomaton::begin_step(State state) {
   work_left_ = kMaxWork;
-  if (memory() < kForgottenMemory || state == kDead) {
+  if (memory() < forgotten_memory_ || state == kDead) {
     return state;
   }
   StateKey key = *keys_[index(state)];
@@ -56,7 +60,10 @@ GrammarAutomaton::State GrammarAutomaton::begin_step(State state) {
   for (Position& position : key.first) {
     position = position >> 32U << 32U | renumbered[static_cast<Stack>(position)];
   }
-  return state_of(std::move(key));
+  state = state_of(std::move(key));
+  // Deep stacks stay: forgetting at every step would take quadratic time.
+  forgotten_memory_ = std::max(kForgottenMemory, 2 * memory());
+  return state;
 }
 
 GrammarAutomaton::State GrammarAutomaton::compute_next(State state, std::uint8_t byte_class) {
@@ -78,7 +85,7 @@ GrammarAutomaton::State GrammarAutomaton::compute_next(State state, std::uint8_t
 void GrammarAutomaton::reach(std::uint32_t node, Stack stack) {
   const Position position = Position{node} << 32U | stack;
   if (program_->can_finish[node] != 0 && visited_.insert(position).second) {
-    spend(1);
+    spend(visited_.size() <= kMaxPositions ? 1 : kMaxWork + 1);
     pending_.push_back(position);
   }
 }

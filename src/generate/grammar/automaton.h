@@ -76,6 +76,7 @@ class GrammarAutomaton {
   std::vector<StackEntry> stacks_ = {};     // a stack comes after the one below it
   std::unordered_map<std::uint64_t, Stack> stack_numbers_ = {};
   std::size_t kept_positions_ = 0;
+  std::size_t forgotten_memory_;  // begin_step() forgets states beyond this memory
   std::size_t work_left_ = 0;
   // Memory of close().
   std::vector<Position> pending_ = {};
