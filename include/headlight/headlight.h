@@ -34,6 +34,7 @@
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/engine.h"
 #include "headlight/generate/generator.h"
+#include "headlight/generate/grammar.h"
 #include "headlight/generate/sampler.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/nanogpt_vocabulary.h"

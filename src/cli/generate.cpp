@@ -15,6 +15,7 @@
 #include "cli/token_report.h"
 #include "headlight/base/utf8.h"
 #include "headlight/generate/generator.h"
+#include "headlight/generate/grammar.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/text_source.h"
 #include "text/bytes_of_ids.h"
@@ -38,6 +39,10 @@ constexpr const char* kGenerateDetails =
     "N most probable tokens with their log-probabilities; 0: none. The values are the model's "
     "own, before penalty, temperature and filters, so tokens that these exclude have values "
     "too.\n\n"
+    "--grammar FILE restricts the text to a grammar in GBNF, the notation of llama.cpp, and "
+    "--json_schema FILE to JSON that satisfies a schema. Tokens that cannot continue such a text "
+    "have probability 0, and the text ends when it is complete. A text that --max_new_tokens cuts "
+    "is incomplete.\n\n"
     "Names of special tokens in a prompt are plain text. --special_tokens on reads a chat such "
     "as <|im_start|>user ... as tokens. --ids takes token ids.\n\n"
     "JSON keys: text (without the prompt), tokens (number of new tokens), tokens_per_second "
@@ -77,6 +82,7 @@ Options generate_options() {
            "headlight generate runs/toy --num_samples 3 --max_new_tokens 100 --seed 7",
            "headlight generate runs/toy --prompt \"Once\" --max_new_tokens 20 --logprobs 3",
            "headlight generate runs/toy --prompt \"Q: why?\" --stop \"Q:\" --json",
+           "headlight generate runs/toy --prompt \"Answer: \" --json_schema answer.json",
            "headlight generate runs/toy --prompt \"Once\" --intervene \"off 1.0, mlp.0\""}});
   options.value("prompt", "Continue this text")
       .value("prompt_file", "Continue the text of this UTF-8 file; -: standard input")
@@ -89,11 +95,13 @@ Options generate_options() {
       .value("logprobs",
              "Also print log-probabilities of each token and of the N most probable tokens")
       .values("stop", "End before this text, or before the first of several")
+      .value("grammar", "Generate only texts that match the grammar in this file (GBNF)")
+      .value("json_schema", "Generate only JSON that satisfies the JSON schema in this file")
       .flag("stream", "Print the text while it is generated")
       .flag("ignore_eos", "Ignore tokens that end texts: generate all of --max_new_tokens")
       .flag("no_cache", "Compute without the key/value cache (slow)");
   add_intervene_options(options);
-  options.paths({"prompt_file"})
+  options.paths({"prompt_file", "grammar", "json_schema"})
       .basic({"prompt", "prompt_file", "max_new_tokens", "temperature", "top_k", "top_p", "seed",
               "num_samples", "weights", "stop", "stream"});
   return options;
@@ -118,9 +126,27 @@ std::string read_text(const Options& options) {
   return prompt;
 }
 
+// Returns the grammar that the text must match; null: any text.
+std::shared_ptr<const Grammar> read_grammar(const Options& options) {
+  require(!options.given("grammar") || !options.given("json_schema"),
+          "--grammar, --json_schema: expected only one of them");
+  for (const char* name : {"grammar", "json_schema"}) {
+    if (options.given(name)) {
+      const std::string path = options.text(name);
+      const std::string text = read_text_file(path);
+      return in_place(path + ": ", [&] {
+        return std::make_shared<const Grammar>(
+            std::string_view(name) == "grammar" ? text : json_schema_grammar(text));
+      });
+    }
+  }
+  return nullptr;
+}
+
 GenerateOptions generation_options(const Options& options) {
   GenerateOptions result = sampling_options(options);
   result.stop = options.texts("stop");
+  result.grammar = read_grammar(options);
   result.ignore_end_of_text = options.given("ignore_eos");
   if (options.given("logprobs")) {
     result.logprobs = count_option(options, "logprobs", 0);

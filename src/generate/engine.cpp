@@ -63,6 +63,18 @@ struct Engine::State {
            std::ssize(request.prompt) <= decoder.model().block_size();
   }
 
+  // Sets the tokens that the grammar of a request needs. Builds them for the first grammar.
+  void set_tokens(RunningRequest& request) {
+    const auto make = [&](std::shared_ptr<const TokenTrie>& trie, TokenTrie::Place place) {
+      trie = trie ? trie : std::make_shared<const TokenTrie>(tokenizer, place);
+      return trie;
+    };
+    request.tokens = make(tokens, TokenTrie::Place::inside_text);
+    request.first_tokens = has_text(tokenizer, request.request.prompt)
+                               ? request.tokens
+                               : make(first_tokens, TokenTrie::Place::start_of_text);
+  }
+
   Index reserved() const {
     std::set<const RunningRequest*> requests;
     for (const auto& request : waiting) {
@@ -275,6 +287,9 @@ struct Engine::State {
   RequestId last_id = 0;
   std::deque<std::shared_ptr<RunningRequest>> waiting = {};  // with texts that have not started
   std::list<RunningText> texts = {};
+  // All tokens of the vocabulary, if a request had a grammar.
+  std::shared_ptr<const TokenTrie> first_tokens = {};
+  std::shared_ptr<const TokenTrie> tokens = {};
   PrefixCache prefixes{std::max(options.prompt_chunk, KeyValueCache::kBlock)};
   EngineStatus counts = {};
   bool is_turn_of_oldest = false;  // the last turn read the oldest request
@@ -319,6 +334,9 @@ RequestId Engine::begin(Request request) {
     running->next_sample = request.options.sample;
     running->has_hook = request.hook != nullptr || state_->decoder.model().is_changed();
     running->request = std::move(request);
+    if (running->request.options.grammar) {
+      state_->set_tokens(*running);
+    }
     state_->waiting.push_back(std::move(running));
   }
   return id;

@@ -4,14 +4,12 @@
 #include <utility>
 
 namespace headlight {
-namespace {
-
-bool has_text(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
-  return std::any_of(ids.begin(), ids.end(),
-                     [&](std::int32_t id) { return tokenizer.special_name(id).empty(); });
+std::vector<std::int32_t> ending_tokens(const Tokenizer& tokenizer,
+                                        const GenerateOptions& options) {
+  std::vector<std::int32_t> ends = tokenizer.stop_tokens();
+  ends.insert(ends.end(), options.end_tokens.begin(), options.end_tokens.end());
+  return ends;
 }
-
-}  // namespace
 
 std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Tokenizer& tokenizer,
                                           const GenerateOptions& options) {
@@ -20,14 +18,18 @@ std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Toke
     excluded.push_back(*tokenizer.unknown());
   }
   if (options.ignore_end_of_text) {
-    const std::vector<std::int32_t>& ends = tokenizer.stop_tokens();
+    const std::vector<std::int32_t> ends = ending_tokens(tokenizer, options);
     excluded.insert(excluded.end(), ends.begin(), ends.end());
-    excluded.insert(excluded.end(), options.end_tokens.begin(), options.end_tokens.end());
   }
   for (Index id = tokenizer.vocab_size(); id < model.vocab_size(); ++id) {
     excluded.push_back(static_cast<std::int32_t>(id));
   }
   return excluded;
+}
+
+bool has_text(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+  return std::any_of(ids.begin(), ids.end(),
+                     [&](std::int32_t id) { return tokenizer.special_name(id).empty(); });
 }
 
 RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
@@ -41,7 +43,15 @@ RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
       filter_(options().stop) {
   result_.prompt_tokens = std::ssize(history_);
   result_.prompt_tokens_reused = request_->reused_tokens;
-  finished_ = options().max_new_tokens == 0;
+  if (options().grammar) {
+    grammar_.emplace(*options().grammar, options().ignore_end_of_text
+                                             ? std::vector<std::int32_t>()
+                                             : ending_tokens(*request_->tokenizer, options()));
+  }
+  finished_ = options().max_new_tokens == 0 || grammar_is_complete();
+  if (grammar_is_complete()) {
+    result_.finish_reason = FinishReason::end_of_text;
+  }
 }
 
 std::int32_t RunningText::choose(std::span<const float> logits) {
@@ -50,7 +60,12 @@ std::int32_t RunningText::choose(std::span<const float> logits) {
         logits,
         "an intervention may make values too large; try smaller factors, or no intervention");
   }
-  return sampler_.next(logits, history_);
+  if (!grammar_) {
+    return sampler_.next(logits, history_);
+  }
+  const bool is_first = result_.tokens.empty();
+  return sampler_.next(logits, history_,
+                       grammar_->allowed(is_first ? *request_->first_tokens : *request_->tokens));
 }
 
 void RunningText::take(std::span<const float> logits, std::int32_t id) {
@@ -106,6 +121,15 @@ bool RunningText::is_end(std::int32_t id) const {
   return is_in(request_->tokenizer->stop_tokens()) || is_in(options().end_tokens);
 }
 
+void RunningText::advance_grammar(std::int32_t id) {
+  if (grammar_) {
+    const Tokenizer& tokenizer = *request_->tokenizer;
+    const bool starts_text =
+        result_.tokens.size() == 1 && request_->first_tokens != request_->tokens;
+    grammar_->advance(starts_text ? tokenizer.first_token_bytes(id) : tokenizer.token_bytes(id));
+  }
+}
+
 bool RunningText::must_end(std::int32_t id) {
   if (is_end(id)) {
     result_.finish_reason = FinishReason::end_of_text;
@@ -114,6 +138,11 @@ bool RunningText::must_end(std::int32_t id) {
   history_.push_back(id);
   window_.append(id);
   add_text(filter_.push(decoder_.push(id)));
+  advance_grammar(id);
+  if (grammar_is_complete()) {
+    result_.finish_reason = FinishReason::end_of_text;
+    return true;
+  }
   return filter_.found() || std::ssize(result_.tokens) == options().max_new_tokens;
 }
 

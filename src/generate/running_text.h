@@ -8,16 +8,23 @@
 
 #include "base/stopwatch.h"
 #include "generate/context_window.h"
+#include "generate/grammar/grammar_state.h"
 #include "generate/stop_filter.h"
 #include "headlight/generate/engine.h"
 #include "headlight/text/streaming_decoder.h"
 
 namespace headlight {
 
+// Returns all tokens that end a text of a request.
+std::vector<std::int32_t> ending_tokens(const Tokenizer& tokenizer, const GenerateOptions& options);
+
 // Returns the tokens that no text of a request may contain. The model has more ids than the
 // tokenizer if V was rounded up for speed.
 std::vector<std::int32_t> excluded_tokens(const LanguageModel& model, const Tokenizer& tokenizer,
                                           const GenerateOptions& options);
+
+// Returns whether a token is not special.
+bool has_text(const Tokenizer& tokenizer, std::span<const std::int32_t> ids);
 
 enum class RequestStatus { running, cancelled, failed };
 
@@ -27,6 +34,10 @@ struct RunningRequest {
   Request request;
   const Tokenizer* tokenizer = nullptr;
   std::vector<std::int32_t> excluded = {};
+  // Tokens for the first token of a text and for others; null without a grammar. Equal if the
+  // prompt has text.
+  std::shared_ptr<const TokenTrie> first_tokens = {};
+  std::shared_ptr<const TokenTrie> tokens = {};
   bool has_hook = false;  // its own, or attached to the model
   RequestStatus status = RequestStatus::running;
   Index context = 0;  // its part of EngineOptions::context_tokens, from the first chunk on
@@ -68,6 +79,8 @@ class RunningText {
   void tell_choice(std::span<const float> logits, std::int32_t id);
   bool is_end(std::int32_t id) const;
   bool must_end(std::int32_t id);
+  void advance_grammar(std::int32_t id);
+  bool grammar_is_complete() const { return grammar_ && grammar_->is_complete(); }
 
   std::shared_ptr<RunningRequest> request_;
   Index sample_;
@@ -76,6 +89,7 @@ class RunningText {
   ContextWindow window_;
   StreamingDecoder decoder_;  // continues the tokens of the prompt
   StopFilter filter_;
+  std::optional<GrammarState> grammar_ = {};
   Stopwatch watch_;
   GenerateResult result_;
   bool finished_ = false;

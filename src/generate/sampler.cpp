@@ -81,6 +81,12 @@ double total_weight(std::span<const TokenCandidate> candidates) {
   return total;
 }
 
+void keep_allowed(std::span<const char> allowed, std::vector<double>& scores) {
+  for (std::size_t id = 0; !allowed.empty() && id < scores.size(); ++id) {
+    scores[id] = id < allowed.size() && allowed[id] != 0 ? scores[id] : kImpossible;
+  }
+}
+
 // Keeps the lower ids among equal scores. `order` is reused memory.
 void keep_top_k(Index top_k, std::vector<double>& scores, std::vector<double>& order) {
   if (top_k == 0 || top_k >= static_cast<Index>(scores.size())) {
@@ -218,9 +224,10 @@ void Sampler::choose_candidates() {
   std::erase_if(candidates_, [&](const TokenCandidate& c) { return c.weight < options_.min_p; });
 }
 
-void Sampler::compute(std::span<const std::int32_t> history) {
+void Sampler::compute(std::span<const std::int32_t> history, std::span<const char> allowed) {
   check_scores<double>(scores_, "the model's weights may be damaged");
   adjust_scores(history);
+  keep_allowed(allowed, scores_);
   distribution_.clear();
   const std::int32_t best = likeliest(scores_);
   require(scores_[static_cast<std::size_t>(best)] > kImpossible, "[Sampler] none of the ",
@@ -244,9 +251,10 @@ std::vector<TokenProbability> Sampler::distribution(const Tensor& logits,
   return distribution_;
 }
 
-std::int32_t Sampler::next(std::span<const float> logits, std::span<const std::int32_t> history) {
+std::int32_t Sampler::next(std::span<const float> logits, std::span<const std::int32_t> history,
+                           std::span<const char> allowed) {
   scores_.assign(logits.begin(), logits.end());
-  compute(history);
+  compute(history, allowed);
   const std::int32_t id = choose_token(distribution_, random_.uniform(draws_++));
   if (options_.presence_penalty != 0 || options_.frequency_penalty != 0) {
     ++chosen_[id];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "headlight/base/choices.h"
 #include "headlight/generate/decoder.h"
+#include "headlight/generate/grammar.h"
 #include "headlight/generate/sampler.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/token_distribution.h"
@@ -27,10 +29,14 @@ struct TokenChoice {
 struct GenerateOptions {
   Index max_new_tokens = 500;
   SamplingOptions sampling = {};
+  // If set: the text matches this grammar. Tokens that cannot continue it are never chosen, and
+  // tokens that end texts only where it may end. The text ends when nothing may follow.
+  std::shared_ptr<const Grammar> grammar = {};
   std::vector<std::string> stop = {};  // the text ends before the first of these texts
   // Further tokens that end the text, for example the end of a turn in a chat.
   std::vector<std::int32_t> end_tokens = {};
-  // Never choose a token of stop_tokens() or end_tokens, so that the text has max_new_tokens.
+  // Never choose a token of stop_tokens() or end_tokens, so that the text has max_new_tokens, or
+  // ends with its grammar.
   bool ignore_end_of_text = false;
   bool use_cache = true;  // false: compute the whole window for every token; slower
   Index sample = 0;       // number of the text among several with one seed
@@ -44,7 +50,9 @@ struct GenerateOptions {
 
 enum class FinishReason {
   length,       // max_new_tokens were generated
-  end_of_text,  // the model chose one of the tokenizer's stop_tokens() or of end_tokens
+  // The model chose one of the tokenizer's stop_tokens() or of end_tokens, or nothing may follow in
+  // the grammar.
+  end_of_text,
   stop,         // a stop text occurred
   cancelled,    // Engine::cancel() was called
 };

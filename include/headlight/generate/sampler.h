@@ -73,13 +73,15 @@ class Sampler {
   std::vector<TokenProbability> distribution(const Tensor& logits,
                                              std::span<const std::int32_t> history);
 
-  // Draws the next token. Throws the errors of distribution(). Allocates nothing after the first
-  // call.
-  std::int32_t next(std::span<const float> logits, std::span<const std::int32_t> history);
+  // Draws the next token. `allowed`, unless empty, has 1 for each token that may be chosen; it may
+  // be shorter than the logits. Throws the errors of distribution(). Allocates nothing after the
+  // first call.
+  std::int32_t next(std::span<const float> logits, std::span<const std::int32_t> history,
+                    std::span<const char> allowed = {});
 
  private:
   // Computes distribution_ from scores_.
-  void compute(std::span<const std::int32_t> history);
+  void compute(std::span<const std::int32_t> history, std::span<const char> allowed = {});
   void adjust_scores(std::span<const std::int32_t> history);
   void choose_candidates();
 

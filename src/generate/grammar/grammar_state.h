@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "generate/grammar/automaton.h"
+#include "generate/grammar/token_trie.h"
+#include "headlight/generate/grammar.h"
+
+namespace headlight {
+
+// Position of one generated text in a grammar.
+class GrammarState {
+ public:
+  // The grammar must outlive the state. `ends` are the tokens that end a text.
+  explicit GrammarState(const Grammar& grammar, std::vector<std::int32_t> ends = {});
+
+  // Returns [V], 1 for each token that may come next: tokens that continue a text of the grammar,
+  // and `ends` if the text may end. Valid until the next call. Throws Error if there is none.
+  std::span<const char> allowed(const TokenTrie& tokens);
+  // Appends the bytes of a token. Throws Error if no text of the grammar begins like this.
+  void advance(std::string_view bytes);
+
+  // Returns whether the whole text so far matches.
+  bool can_end() const { return automaton_.can_end(state_); }
+  // Returns whether the text matches and no byte may follow.
+  bool is_complete() const { return can_end() && !automaton_.can_continue(state_); }
+
+ private:
+  void mark_tokens(const TokenTrie& tokens);
+
+  GrammarAutomaton automaton_;
+  GrammarAutomaton::State state_;
+  std::vector<std::int32_t> ends_;
+  std::vector<char> allowed_;  // [V], for allowed_state_ and allowed_tokens_
+  GrammarAutomaton::State allowed_state_ = GrammarAutomaton::kDead;
+  const TokenTrie* allowed_tokens_ = nullptr;
+  std::vector<GrammarAutomaton::State> path_;  // memory of mark_tokens()
+};
+
+}  // namespace headlight

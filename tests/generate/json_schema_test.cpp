@@ -1,0 +1,429 @@
+#include "generate/grammar/json_schema.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "generate/test_models.h"
+#include "headlight/base/error.h"
+#include "headlight/base/utf8.h"
+#include "headlight/generate/generator.h"
+#include "support/catch.h"
+
+namespace json_schema_test {
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+bool has_type(const Json& value, const std::string& type) {
+  return type == "integer" ? value.is_number() && std::floor(value.number()) == value.number()
+                           : type == value.type_name();
+}
+
+// Whether a value satisfies a schema: the definition of the keywords, written down once more.
+class Validator {
+ public:
+  explicit Validator(Json root) : root_(std::move(root)) {}
+
+  bool accepts(const Json& value) const { return accepts(root_, value); }
+
+ private:
+  bool accepts(const Json& schema, const Json& value) const {
+    if (schema.is_boolean()) {
+      return schema.boolean();
+    }
+    return accepts_value(schema, value) && accepts_choices(schema, value) &&
+           accepts_members(schema, value) && accepts_items(schema, value);
+  }
+
+  bool accepts_value(const Json& schema, const Json& value) const {
+    const Json types = schema.value("type", Json::array());
+    bool ok = types.empty();
+    for (const Json& type : types.is_array() ? types : Json::array({types})) {
+      ok = ok || has_type(value, type.text());
+    }
+    const auto number = [&](const char* key, double otherwise) {
+      return schema.value(key, otherwise).number();
+    };
+    if (value.is_number()) {
+      ok = ok && value.number() >= number("minimum", -1e300) &&
+           value.number() <= number("maximum", 1e300) &&
+           value.number() > number("exclusiveMinimum", -1e300) &&
+           value.number() < number("exclusiveMaximum", 1e300);
+    }
+    if (value.is_string()) {
+      const auto length = static_cast<double>(character_count(value.text()));
+      ok = ok && length >= number("minLength", 0) && length <= number("maxLength", 1e9);
+    }
+    if (schema.contains("const")) {
+      ok = ok && schema["const"] == value;
+    }
+    return ok;
+  }
+
+  bool accepts_choices(const Json& schema, const Json& value) const {
+    const auto matching = [&](const char* key) {
+      std::size_t count = 0;
+      for (const Json& choice : schema.value(key, Json::array())) {
+        count += accepts(choice, value) ? 1 : 0;
+      }
+      return count;
+    };
+    bool listed = !schema.contains("enum");
+    for (const Json& one : schema.value("enum", Json::array())) {
+      listed = listed || one == value;
+    }
+    return listed && (!schema.contains("anyOf") || matching("anyOf") > 0) &&
+           (!schema.contains("oneOf") || matching("oneOf") == 1) &&
+           matching("allOf") == schema.value("allOf", Json::array()).size() &&
+           (!schema.contains("$ref") || accepts(target(schema["$ref"].text()), value));
+  }
+
+  bool accepts_members(const Json& schema, const Json& value) const {
+    if (!value.is_object()) {
+      return true;
+    }
+    const Json properties = schema.value("properties", Json::object());
+    for (const JsonMember& member : value.members()) {
+      const Json* property = properties.find(member.key);
+      if (!accepts(property != nullptr ? *property : schema.value("additionalProperties", true),
+                   member.value)) {
+        return false;
+      }
+    }
+    const Json required = schema.value("required", Json::array());
+    return std::all_of(required.begin(), required.end(),
+                       [&](const Json& name) { return value.contains(name.text()); });
+  }
+
+  bool accepts_items(const Json& schema, const Json& value) const {
+    if (!value.is_array()) {
+      return true;
+    }
+    const Json first = schema.value("prefixItems", Json::array());
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (!accepts(i < first.size() ? first[i] : schema.value("items", true), value[i])) {
+        return false;
+      }
+    }
+    const auto size = static_cast<Index>(value.size());
+    return size >= schema.value("minItems", 0).integer() &&
+           size <= schema.value("maxItems", 1'000'000).integer();
+  }
+
+  const Json& target(const std::string& pointer) const {
+    return pointer == "#" ? root_ : root_["$defs"][pointer.substr(std::string("#/$defs/").size())];
+  }
+
+  Json root_;
+};
+
+// Draws schemas.
+class Schemas {
+ public:
+  explicit Schemas(unsigned seed) : random_(seed) {}
+
+  Json root() {
+    Json schema = Json::object();
+    schema.add("title", "drawn");
+    schema.add("anyOf", Json::array({any(3), any(2)}));
+    schema.add("$defs", {{"tree", object(1)}, {"leaf", any(0)}});
+    return schema;
+  }
+
+ private:
+  int below(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }
+
+  Json any(int depth) {
+    switch (below(depth > 0 ? 13 : 6)) {
+      case 0:
+        return text();
+      case 1:
+        return number(true);
+      case 2:
+        return number(false);
+      case 3:
+        return {{"type", Json::array({"null", "boolean", "integer"})}, {"minimum", -2}};
+      case 4:
+        return {{"enum", Json::array({"a\"\n\\", 1.5, nullptr, "é", Json::array({1, 2}), -7})}};
+      case 5:
+        return {{"const", below(2) == 0 ? Json("fixed") : Json(12)}};
+      case 6:
+        return {{"anyOf", Json::array({any(depth - 1), any(depth - 1)})}};
+      case 7:
+        return {{"oneOf", Json::array({text(), number(false), {{"type", "boolean"}}})}};
+      case 8:
+        return {{"$ref", below(2) == 0 ? "#/$defs/tree" : "#/$defs/leaf"}};
+      case 9:
+        return all_of(depth);
+      case 10:
+        return list(depth);
+      default:
+        return object(depth);
+    }
+  }
+
+  Json text() {
+    Json schema{{"type", "string"}};
+    const int least = below(4);
+    if (below(2) == 0) {
+      schema.add("minLength", least);
+    }
+    if (below(2) == 0) {
+      schema.add("maxLength", least + below(5));
+    }
+    return schema;
+  }
+
+  Json number(bool integer) {
+    Json schema{{"type", integer ? "integer" : "number"}};
+    const int least = below(3000) - 1500;
+    if (below(2) == 0) {
+      schema.add(integer && below(2) == 0 ? "exclusiveMinimum" : "minimum", least);
+    }
+    if (below(2) == 0) {
+      schema.add(integer && below(2) == 0 ? "exclusiveMaximum" : "maximum",
+                 least + 2 + below(below(2) == 0 ? 20 : 2000));
+    }
+    return schema;
+  }
+
+  Json list(int depth) {
+    Json schema{{"type", "array"}};
+    const int least = below(3);
+    if (below(2) == 0) {
+      schema.add("minItems", least);
+    }
+    if (below(2) == 0) {
+      schema.add("maxItems", least + below(3));
+    }
+    if (below(3) == 0) {
+      schema.add("prefixItems", Json::array({any(depth - 1), any(depth - 1)}));
+    }
+    if (below(3) > 0) {
+      schema.add("items", any(depth - 1));
+    }
+    return schema;
+  }
+
+  Json object(int depth) {
+    Json properties = Json::object();
+    Json required = Json::array();
+    for (const char* name : {"a", "ab", "b\"", "é", ""}) {
+      if (below(2) == 0) {
+        properties.add(name, depth > 0 ? any(depth - 1) : text());
+        if (below(2) == 0) {
+          required.push_back(name);
+        }
+      }
+    }
+    Json schema{{"type", "object"}, {"properties", properties}, {"required", required}};
+    if (below(2) == 0) {
+      schema.add("additionalProperties", below(2) == 0 ? Json(below(2) == 0) : number(true));
+    }
+    return schema;
+  }
+
+  Json all_of(int depth) {
+    const Json left{{"properties", {{"left", any(depth - 1)}}},
+                    {"required", Json::array({"left"})}};
+    const Json right{{"type", "object"}, {"properties", {{"right", any(depth - 1)}}}};
+    return {{"allOf", Json::array({left, right})}, {"type", Json::array({"object", "null"})}};
+  }
+
+  std::mt19937 random_;
+};
+
+bool is_accepted(const Json& schema, const std::string& text) {
+  return Grammar(json_schema_grammar(schema)).matches(text);
+}
+
+std::string refusal(const Json& schema) {
+  try {
+    Grammar{json_schema_grammar(schema)};
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("generated texts satisfy random schemas", "[generate]") {
+  const auto model = lively_model(257, 128, 1);
+  Decoder decoder(*model);
+  GenerateOptions options{.max_new_tokens = 250};
+  for (const char c : {'"', '}', ']'}) {
+    options.sampling.logit_bias.push_back({.token = c, .bias = 4});
+  }
+  int finished = 0;
+  for (unsigned seed = 0; seed < 500; ++seed) {
+    const Json schema = Schemas(seed).root();
+    options.grammar = std::make_shared<const Grammar>(json_schema_grammar(schema));
+    options.sampling.seed = seed;
+    const GenerateResult result = generate(decoder, ByteTokenizer(), "x", options);
+    if (result.finish_reason != FinishReason::end_of_text) {
+      continue;
+    }
+    INFO(schema.dump() << " gives " << result.text);
+    CHECK(options.grammar->matches(result.text));
+    try {
+      CHECK(Validator(schema).accepts(parse_json(result.text, "text")));
+      ++finished;
+    } catch (const Error& error) {  // a grammar cannot compare the names of further properties
+      CHECK_THAT(error.what(), contains_text("duplicate key"));
+    }
+  }
+  CHECK(finished > 300);
+}
+
+TEST_CASE("a schema accepts the values that satisfy it", "[generate]") {
+  struct Case {
+    Json schema;
+    std::vector<std::string> accepted;
+    std::vector<std::string> refused;
+  };
+  const Json date{{"type", "string"}, {"format", "date"}};
+  const Json time{{"format", "time"}};
+  const std::vector<Case> cases{
+      {true,
+       {"1", "[]", R"({"a": [null, "\u00e9\ud83d\ude00"]})", "-1.5e-7"},
+       {"", "01", "'a'", R"("\ud800")", "[1,]", "\"a\n\"", " 1", "1 "}},
+      {{{"type", "object"}}, {"{}", R"({"a":1, "b": {}})", "{\n  \"a\": []\n}"}, {"[]", "{\n\n}"}},
+      {{{"properties", {{"a", true}, {"b", {{"type", "null"}}}}},
+        {"required", Json::array({"b"})}},
+       {R"({"b":null})", R"({"a": 1, "b": null})"},
+       {"{}", R"({"a":1})", R"({"b":null,"a":1})"}},
+      {{{"required", Json::array({"x"})}},
+       {R"({"x":1})", R"({"x":1,"xy":2,"":0})"},
+       {"{}", R"({"x":1,"x":2})", R"({"x":1,"\u0078":2})"}},
+      {{{"type", "array"}, {"items", {{"const", 1}}}, {"minItems", 2}, {"maxItems", 3}},
+       {"[1,1]", "[1, 1, 1]"},
+       {"[]", "[1]", "[1,1,1,1]", "[1,2]"}},
+      {{{"prefixItems", Json::array({{{"const", 1}}, {{"const", 2}}})}, {"items", false}},
+       {"[]", "[1]", "[1,2]"},
+       {"[2]", "[1,2,3]"}},
+      {date,
+       {"\"2024-02-29\"", "\"2000-02-29\"", "\"1999-12-31\""},
+       {"\"2023-02-29\"", "\"1900-02-29\"", "\"2023-04-31\"", "\"2023-13-01\"", "\"2023-1-01\""}},
+      {time, {"\"23:59:59Z\"", "\"00:00:00.5-08:30\""}, {"\"24:00:00Z\"", "\"12:00:00\""}},
+      {{{"type", "integer"}, {"minimum", -12.5}, {"exclusiveMaximum", 305}},
+       {"-12", "-1", "0", "9", "10", "99", "100", "299", "304"},
+       {"-13", "-0", "305", "310", "1000", "1.0", "007"}},
+      {{{"type", "number"}, {"minimum", -2}, {"maximum", 10}},
+       {"-2", "-2.0", "-1.999", "-0.5", "0", "0.1", "9.99", "10.0"},
+       {"-2.1", "10.1", "1e5", "11"}},
+      {{{"enum", Json::array({1, "1", nullptr})}, {"type", "string"}}, {"\"1\""}, {"1", "null"}},
+      {{{"oneOf",
+         Json::array({{{"properties", {{"k", {{"const", "a"}}}, {"x", {{"type", "null"}}}}},
+                       {"required", Json::array({"k", "x"})},
+                       {"type", "object"}},
+                      {{"properties", {{"k", {{"const", "b"}}}}},
+                       {"required", Json::array({"k"})},
+                       {"type", "object"}}})}},
+       {R"({"k":"a","x":null})", R"({"k":"b"})"},
+       {R"({"k":"a"})", R"({"k":"b","x":null})"}},
+      {{{"$ref", "#/$defs/a~1b"},
+        {"description", "a list"},
+        {"$defs",
+         {{"a/b", {{"type", Json::array({"array", "null"})}, {"items", {{"$ref", "#"}}}}}}}},
+       {"null", "[]", "[null,[[]]]"},
+       {"1", "[1]"}},
+      {{{"type", "object"},
+        {"properties", {{"a", {{"type", "null"}}}, {"b", {{"type", "null"}}}}},
+        {"anyOf",
+         Json::array({{{"required", Json::array({"a"})}}, {{"required", Json::array({"b"})}}})}},
+       {R"({"a":null})", R"({"b":null})", R"({"a":null,"b":null})"},
+       {"{}"}},
+  };
+  for (const Case& one : cases) {
+    for (const std::string& text : one.accepted) {
+      INFO(one.schema.dump() << " with " << text);
+      CHECK(is_accepted(one.schema, text));
+    }
+    for (const std::string& text : one.refused) {
+      INFO(one.schema.dump() << " with " << text);
+      CHECK(!is_accepted(one.schema, text));
+    }
+  }
+}
+
+TEST_CASE("what a schema cannot express is refused by name", "[generate]") {
+  const std::vector<std::pair<Json, std::string>> cases{
+      {{{"type", "string"}, {"pattern", "a+"}},
+       "json_schema: #: the keyword 'pattern' is not supported"},
+      {{{"properties", {{"a", {{"multipleOf", 2}}}}}},
+       "json_schema: #/properties/a: the keyword 'multipleOf' is not supported"},
+      {{{"format", "email"}}, "json_schema: #: the format '\"email\"' is not supported"},
+      {{{"type", "any"}},
+       "json_schema: #: type: expected object, array, string, number, integer, "
+       "boolean or null, got '\"any\"'"},
+      {{{"$ref", "#/x"}}, "json_schema: #: $ref: the schema has no '#/x'"},
+      {{{"$ref", "http://x"}},
+       "json_schema: #: $ref: expected a place in the schema that begins with '#', got 'http://x'"},
+      {{{"oneOf", Json::array({{{"type", "integer"}}, {{"type", "number"}}})}},
+       "json_schema: #: oneOf: a value may satisfy both schema 0 and schema 1: use anyOf"},
+      {{{"items", false}, {"minItems", 1}}, "json_schema: #/items: no value is allowed"},
+      {{{"minLength", 3}, {"maxLength", 2}},
+       "json_schema: #: maxLength: expected at least minLength"},
+      {{{"minLength", -1}}, "json_schema: #: minLength: expected a whole number from 0, got '-1'"},
+      {{{"type", "integer"}, {"minimum", 3}, {"maximum", 2}},
+       "json_schema: #: no number is between the bounds"},
+      {{{"type", "number"}, {"minimum", 0.5}},
+       "json_schema: #: minimum: numbers that need not be whole have only whole, inclusive bounds"},
+      {{{"enum", Json::array({1})}, {"minimum", 0}},
+       "json_schema: #: enum or const cannot be combined with 'minimum'"},
+      {{{"allOf", Json::array({{{"type", "string"}}, {{"type", "null"}}})}},
+       "json_schema: #: type: no value satisfies all schemas"},
+      {{{"allOf", Json::array({{{"additionalProperties", false}, {"properties", {{"a", true}}}},
+                               {{"properties", {{"b", true}}}}})}},
+       "json_schema: #: additionalProperties of one schema cannot be combined with the property "
+       "'b' of another"},
+      {{{"required", Json::array({"a"})}, {"additionalProperties", false}},
+       "json_schema: #: required: 'a' is no property"},
+      {false, "json_schema: #: no value is allowed"},
+      {1, "json_schema: #: expected a schema, got number"},
+      {{{"$ref", "#"}},
+       "grammar: the rule 'ref0' may begin with itself (left recursion): let it "
+       "begin with a character"},
+      {{{"allOf", Json::array({{{"$ref", "#"}}})}},
+       "json_schema: #: schemas are combined too deeply"},
+      {{{"properties", {{"a", {{"$ref", "#"}}}}}, {"required", Json::array({"a"})}},
+       "grammar: no text matches the rule 'root'"},
+  };
+  for (const auto& [schema, message] : cases) {
+    INFO(schema.dump());
+    CHECK(refusal(schema) == message);
+  }
+}
+
+TEST_CASE("hostile schemas end soon with one error", "[generate]") {
+  Json doubling = Json::object();
+  Json any_of = Json::object();
+  for (int i = 0; i < 60; ++i) {
+    const Json next{{"$ref", "#/$defs/" + std::to_string(i + 1)}};
+    doubling.add(std::to_string(i), {{"allOf", Json::array({next, next})}});
+    any_of.add(std::to_string(i), {{"minItems", 0}, {"anyOf", Json::array({next, next})}});
+  }
+  doubling.add("60", Json::object());
+  any_of.add("60", Json::object());
+  Json large = Json::array();
+  for (int i = 0; i < 200'000; ++i) {
+    large.push_back("some text " + std::to_string(i));
+  }
+  const std::vector<Json> hostile{
+      {{"$defs", doubling}, {"allOf", Json::array({{{"$ref", "#/$defs/0"}}})}},
+      {{"$defs", any_of}, {"minItems", 0}, {"$ref", "#/$defs/0"}},
+      {{"enum", large}},
+      {{"required", large}},
+  };
+  for (const Json& schema : hostile) {
+    const std::string message = refusal(schema);
+    INFO(schema.dump().substr(0, 100) << " gives " << message);
+    CHECK((message.starts_with("json_schema: ") || message.starts_with("grammar: ")));
+  }
+}
+
+}  // namespace json_schema_test
