@@ -56,7 +56,7 @@ fs::path meta_of_dataset(const fs::path& checkpoint) {
   const std::string dataset = NanoGptFile(checkpoint).dataset();
   const bool is_plain = !dataset.empty() && dataset.find('/') == dataset.npos && dataset != ".." &&
                         dataset.find('\0') == dataset.npos;
-  const fs::path folder = fs::absolute(parent_folder(checkpoint)).lexically_normal();
+  const fs::path folder = fs::absolute(checkpoint).lexically_normal().parent_path();
   return is_plain ? folder.parent_path() / "data" / dataset / "meta.pkl" : fs::path();
 }
 
