@@ -185,7 +185,7 @@ Exported export_nanogpt(const fs::path& model, const fs::path& out) {
   Exported report{.tensors = static_cast<Index>(weights->parameters().size()) + 1};
   AtomicDirectory directory(out);
   write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out));
-  if (is_gguf_file(source) || fs::exists(source / "tokenizer.json")) {
+  if (is_model_file(source) || fs::exists(source / "tokenizer.json")) {
     const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(source);
     if (tokenizer->kind() == "char") {
       write_nanogpt_vocabulary(directory.path() / "meta.pkl", *tokenizer);

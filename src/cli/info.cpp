@@ -115,7 +115,7 @@ struct Subject {
 
 Subject read_subject(const Options& options) {
   const std::filesystem::path path = options.positional();
-  if (std::filesystem::is_directory(path)) {
+  if (std::filesystem::is_directory(path) || is_model_file(path)) {
     require(!options.given("vocab_size"), "--vocab_size: needs a configuration, ", path.string(),
             " is a model");
     return {.model = read_effective_config(find_model_directory(path), log_warning)};

@@ -11,6 +11,7 @@
 #include "formats/gguf/gguf_header.h"
 #include "formats/huggingface/families.h"
 #include "formats/huggingface/model_weights.h"
+#include "formats/nanogpt/nanogpt_file.h"
 #include "headlight/base/memory.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/files/manifest.h"
@@ -44,6 +45,10 @@ StoredModel open_model(const fs::path& path) {
     const GgufFile file(path);
     const auto [architecture, config] = read_gguf_model(file);
     return {architecture->name, config, ModelWeights(gguf_weights(file), architecture->layout)};
+  }
+  if (is_torch_file(path)) {
+    const auto file = std::make_shared<const NanoGptFile>(path);
+    return {"nanogpt", file->config(), ModelWeights(nanogpt_weights(file), kNanoGptLayout)};
   }
   const ModelConfig read = read_config(path);
   std::string keys;
@@ -104,8 +109,7 @@ constexpr std::string_view kPickle =
     "transformers";
 
 bool is_pickle_name(const fs::path& path) {
-  return path.extension() == ".pt" || path.extension() == ".pth" ||
-         path.filename().string().starts_with("pytorch_model");
+  return path.extension() == ".pth" || path.filename().string().starts_with("pytorch_model");
 }
 
 // Error text for a path that is not a directory: its kind, and the path to give instead.
@@ -119,20 +123,23 @@ bool is_pickle_name(const fs::path& path) {
     require(start != kGgufMagic, shown(path), ": is a GGUF file; rename it to ",
             in_quotes(path.filename().string() + ".gguf"));
   }
-  fail(shown(path), ": is not a directory; expected a model directory or a FILE.gguf");
+  fail(shown(path),
+       ": is not a directory; expected a model directory, a FILE.gguf or nanoGPT's "
+       "ckpt.pt");
 }
 
-// Throws Error for a directory without config.json. The message names a GGUF or pickle file found
-// there.
+// Throws Error for a directory without config.json and ckpt.pt. The message names a GGUF or pickle
+// file found there.
 [[noreturn]] void fail_without_model(const fs::path& path) {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
     files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
-  const auto gguf = std::find_if(files.begin(), files.end(), is_gguf_file);
-  if (gguf != files.end()) {
-    fail(shown(path), ": no model here, but a GGUF file; use ", shown(*gguf));
+  const auto model = std::find_if(files.begin(), files.end(), is_model_file);
+  if (model != files.end()) {
+    fail(shown(path), ": no model here, but a ", is_gguf_file(*model) ? "GGUF" : "PyTorch",
+         " file; use ", shown(*model));
   }
   const auto pickle = std::find_if(files.begin(), files.end(), is_pickle_name);
   if (pickle != files.end()) {
@@ -144,20 +151,24 @@ bool is_pickle_name(const fs::path& path) {
 
 }  // namespace
 
+bool is_model_file(const fs::path& path) { return is_gguf_file(path) || is_torch_file(path); }
+
 fs::path find_model_directory(const fs::path& path) {
   require(!path.empty(), "expected a model or a run, got an empty name");
-  if (is_gguf_file(path)) {
+  if (is_model_file(path)) {
     require(fs::exists(path), shown(path), ": no such file");
     return path;
   }
   if (!fs::is_directory(path)) {
     fail_without_directory(path);
   }
-  const std::optional<fs::path> found = model_in(path);
-  if (!found) {
-    fail_without_model(path);
+  if (const std::optional<fs::path> found = model_in(path)) {
+    return *found;
   }
-  return *found;
+  if (fs::exists(path / kNanoGptFile)) {
+    return path / kNanoGptFile;
+  }
+  fail_without_model(path);
 }
 
 GptConfig read_effective_config(const fs::path& path, const WarningSink& warn) {
@@ -218,7 +229,7 @@ LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
                      .tokenizer = load_tokenizer(directory),
                      .directory = directory};
   const Index vocabulary = loaded.model->config().vocab_size;
-  const fs::path file = is_gguf_file(directory) ? directory : directory / "tokenizer.json";
+  const fs::path file = is_model_file(directory) ? directory : directory / "tokenizer.json";
   require(loaded.tokenizer->vocab_size() <= vocabulary, shown(file), ": the tokenizer has ",
           loaded.tokenizer->vocab_size(), " tokens, more than the model's vocabulary of ",
           vocabulary);

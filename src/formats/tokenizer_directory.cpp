@@ -3,7 +3,9 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
+#include "files/posix_file.h"
 #include "formats/gguf/gguf_vocabulary.h"
+#include "formats/nanogpt/nanogpt_file.h"
 #include "formats/token_settings.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
@@ -48,9 +50,40 @@ std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& file) {
   return tokenizer;
 }
 
+// Returns the meta.pkl of nanoGPT's own folder, data/DATASET/meta.pkl beside the checkpoint's
+// folder; an empty path if the name of the data set is not a plain name.
+fs::path meta_of_dataset(const fs::path& checkpoint) {
+  const std::string dataset = NanoGptFile(checkpoint).dataset();
+  const bool is_plain = !dataset.empty() && dataset.find('/') == dataset.npos && dataset != ".." &&
+                        dataset.find('\0') == dataset.npos;
+  const fs::path folder = fs::absolute(checkpoint).lexically_normal().parent_path();
+  return is_plain ? folder.parent_path() / "data" / dataset / "meta.pkl" : fs::path();
+}
+
+// Loads the tokenizer of nanoGPT's checkpoint. nanoGPT's characters come without special tokens.
+std::unique_ptr<Tokenizer> read_nanogpt_tokenizer(const fs::path& checkpoint) {
+  const auto read_characters = [](const fs::path& meta) {
+    return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(meta, SpecialTokens::none));
+  };
+  const fs::path folder = parent_folder(checkpoint);
+  if (fs::exists(folder / "meta.pkl")) {
+    return read_characters(folder / "meta.pkl");
+  }
+  if (fs::exists(folder / "tokenizer.json") || fs::exists(folder / "vocab.json")) {
+    return read_tokenizer(folder / "tokenizer.json");
+  }
+  const fs::path meta = meta_of_dataset(checkpoint);
+  require(!meta.empty() && fs::exists(meta), shown(checkpoint),
+          ": no tokenizer: put the meta.pkl of its data, or GPT-2's tokenizer.json, beside it");
+  return read_characters(meta);
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
+  if (is_torch_file(directory)) {
+    return read_nanogpt_tokenizer(directory);
+  }
   return is_gguf_file(directory) ? read_gguf_vocabulary(GgufFile(directory))
                                  : read_tokenizer(directory / "tokenizer.json");
 }
@@ -61,10 +94,13 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
     return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
   }
   if (!fs::is_directory(path)) {
-    return is_gguf_file(path) ? load_tokenizer(path) : read_tokenizer(path);
+    return is_gguf_file(path) || is_torch_file(path) ? load_tokenizer(path) : read_tokenizer(path);
   }
   if (const std::optional<fs::path> folder = tokenizer_in(path)) {
     return load_tokenizer(*folder);
+  }
+  if (fs::exists(path / kNanoGptFile)) {
+    return load_tokenizer(path / kNanoGptFile);
   }
   if (auto tokenizer = vocabulary_beside(path)) {
     return tokenizer;

@@ -9,7 +9,7 @@
 #include "base/display_text.h"
 #include "base/printable.h"
 #include "files/input_file.h"
-#include "files/zip_archive.h"
+#include "files/zip_member.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
@@ -42,56 +42,6 @@ struct NpyTexts {
   std::string header;
 };
 
-class MemberReader {
- public:
-  MemberReader(const ZipArchive& archive, zip_uint64_t index, std::string where)
-      : where_(std::move(where)), file_(::zip_fopen_index(archive.get(), index, 0)) {
-    archive.check(file_ != nullptr);
-  }
-  ~MemberReader() { ::zip_fclose(file_); }
-  MemberReader(const MemberReader&) = delete;
-  MemberReader& operator=(const MemberReader&) = delete;
-
-  void read(std::span<std::byte> bytes) {
-    while (!bytes.empty()) {
-      const zip_int64_t count = ::zip_fread(file_, bytes.data(), bytes.size());
-      require(count > 0, where_, ": ", count < 0 ? reason() : "is cut off");
-      bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
-  }
-
-  // Reads past the last byte, because the library compares the checksum only at the end.
-  void expect_end() {
-    std::byte beyond{};
-    const zip_int64_t count = ::zip_fread(file_, &beyond, 1);
-    require(count == 0, where_, ": ", count < 0 ? reason() : "is longer than its header states");
-  }
-
- private:
-  std::string reason() const { return ::zip_error_strerror(::zip_file_get_error(file_)); }
-
-  std::string where_;
-  zip_file_t* file_;
-};
-
-// Returns the size of a member in bytes, and subtracts it from `left`, the unused size of the file.
-// Throws Error if the size exceeds `left`, or for a compressed member.
-std::size_t member_bytes(const ZipArchive& archive, zip_uint64_t index, std::uint64_t& left,
-                         const std::string& where) {
-  zip_stat_t status;
-  ::zip_stat_init(&status);
-  archive.check(::zip_stat_index(archive.get(), index, 0, &status) == 0);
-  constexpr zip_uint64_t kNeeded =
-      ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
-  require((status.valid & kNeeded) == kNeeded, where, ": its entry in the archive is incomplete");
-  require(status.comp_method == ZIP_CM_STORE && status.encryption_method == ZIP_EM_NONE, where,
-          ": compressed or encrypted members are not supported; write it with numpy.savez");
-  require(status.size == status.comp_size && status.size <= left, where, ": expected ", status.size,
-          " bytes, more than the file has");
-  left -= status.size;
-  return status.size;
-}
-
 struct Member {
   std::string name;   // without .npy
   std::string where;  // file and member, for errors
@@ -99,7 +49,7 @@ struct Member {
 };
 
 // Reads the header. The elements must fill the rest of the member exactly.
-NpyHeader read_header(MemberReader& reader, const Member& member) {
+NpyHeader read_header(ZipMemberReader& reader, const Member& member) {
   const std::string& where = member.where;
   require(member.bytes >= kNpyPrefixBytes, where, ": ", member.bytes,
           " bytes are too few for a .npy array");
@@ -120,7 +70,7 @@ NpyHeader read_header(MemberReader& reader, const Member& member) {
   return header;
 }
 
-Tensor read_elements(MemberReader& reader, const NpyHeader& header, const std::string& where) {
+Tensor read_elements(ZipMemberReader& reader, const NpyHeader& header, const std::string& where) {
   Tensor tensor = Tensor::empty(header.shape, header.dtype);
   if (header.half) {
     const auto read = [&](Index, std::span<std::byte> bytes) { reader.read(bytes); };
@@ -136,7 +86,7 @@ Tensor read_elements(MemberReader& reader, const NpyHeader& header, const std::s
 }
 
 // Reads a text of `width` code points, without the zeros that pad it.
-std::string read_text(MemberReader& reader, std::size_t width, const std::string& where) {
+std::string read_text(ZipMemberReader& reader, std::size_t width, const std::string& where) {
   std::u32string points(width, U'\0');
   reader.read(std::as_writable_bytes(std::span<char32_t>(points)));
   points.resize(points.find_last_not_of(U'\0') + 1);
@@ -149,7 +99,7 @@ std::string read_text(MemberReader& reader, std::size_t width, const std::string
   return text;
 }
 
-std::vector<std::string> read_texts(MemberReader& reader, const NpyHeader& header,
+std::vector<std::string> read_texts(ZipMemberReader& reader, const NpyHeader& header,
                                     const std::string& where) {
   require(header.shape.rank() == 1, where, ": strings of shape ", header.shape,
           ", expected one axis");
@@ -176,8 +126,8 @@ void for_each_member(const std::filesystem::path& path, const Visit& visit) {
     require(member.name.ends_with(kNpySuffix), member.where, ": its name does not end in .npy");
     member.name.resize(member.name.size() - kNpySuffix.size());
     check_tensor_name(path, member.name);
-    member.bytes = member_bytes(archive, index, left, member.where);
-    MemberReader reader(archive, index, member.where);
+    member.bytes = stored_bytes(archive, index, "numpy.savez", left, member.where);
+    ZipMemberReader reader(archive, index, member.where);
     visit(reader, member);
   }
 }
@@ -269,7 +219,7 @@ void write_npz(const std::filesystem::path& path, const std::vector<ArraySource>
 
 NamedTensors read_npz(const std::filesystem::path& path, NamedTexts* texts) {
   NamedTensors tensors;
-  for_each_member(path, [&](MemberReader& reader, const Member& member) {
+  for_each_member(path, [&](ZipMemberReader& reader, const Member& member) {
     const NpyHeader header = read_header(reader, member);
     if (header.characters == 0) {
       tensors.emplace_back(member.name, read_elements(reader, header, member.where));
@@ -282,7 +232,7 @@ NamedTensors read_npz(const std::filesystem::path& path, NamedTexts* texts) {
 
 std::vector<ArrayInfo> read_npz_header(const std::filesystem::path& path) {
   std::vector<ArrayInfo> arrays;
-  for_each_member(path, [&](MemberReader& reader, const Member& member) {
+  for_each_member(path, [&](ZipMemberReader& reader, const Member& member) {
     const NpyHeader header = read_header(reader, member);
     arrays.push_back({member.name, header.dtype, header.shape, header.characters > 0});
   });

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/printable.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "text/special_names.h"
@@ -11,12 +12,20 @@ namespace {
 
 constexpr std::int32_t kSpecialTokens = 2;
 
+// Returns the id of <|endoftext|> among so many characters.
+std::optional<std::int32_t> end_id(SpecialTokens place, std::size_t characters) {
+  if (place == SpecialTokens::none) {
+    return std::nullopt;
+  }
+  return place == SpecialTokens::first ? 0 : static_cast<std::int32_t>(characters);
+}
+
 }  // namespace
 
 CharTokenizer::CharTokenizer(std::vector<char32_t> characters, SpecialTokens place)
-    : Tokenizer(place == SpecialTokens::first ? 0 : static_cast<std::int32_t>(characters.size())),
+    : Tokenizer(end_id(place, characters.size())),
       first_character_(place == SpecialTokens::first ? kSpecialTokens : 0),
-      first_special_(end_of_text()),
+      first_special_(end_token()),
       characters_(std::move(characters)) {
   ids_.reserve(characters_.size());
   std::string checked;
@@ -30,8 +39,12 @@ CharTokenizer::CharTokenizer(std::vector<char32_t> characters, SpecialTokens pla
   }
 }
 
+std::optional<std::int32_t> CharTokenizer::unknown() const {
+  return first_special_ ? std::optional(*first_special_ + 1) : std::nullopt;
+}
+
 Index CharTokenizer::vocab_size() const {
-  return static_cast<Index>(characters_.size()) + kSpecialTokens;
+  return static_cast<Index>(characters_.size()) + (first_special_ ? kSpecialTokens : 0);
 }
 
 std::vector<std::int32_t> CharTokenizer::encode_bytes(std::string_view bytes,
@@ -47,6 +60,9 @@ std::vector<std::int32_t> CharTokenizer::encode_bytes(std::string_view bytes,
     for (std::string_view rest = segment.text; !rest.empty();) {
       const Utf8Character character = first_character(rest);
       const auto found = ids_.find(character.code_point);
+      require(found != ids_.end() || unknown(), "[encode] character ",
+              in_quotes(rest.substr(0, static_cast<std::size_t>(character.length))),
+              " is not in the vocabulary, which has no ", kUnknownName);
       ids.push_back(found == ids_.end() ? *unknown() : found->second);
       rest.remove_prefix(static_cast<std::size_t>(character.length));
     }

@@ -312,10 +312,13 @@ TEST_CASE("a path without a readable model is an error that says what it is and 
   };
   const std::string place = folder.path().string();
   CHECK(error_at(folder / "none") == place + "/none: no such directory");
-  write_bytes(folder / "ckpt.pt", "PK");
+  write_bytes(folder / "model.pth", "PK");
   CHECK(
-      contains(error_at(folder / "ckpt.pt"), "/ckpt.pt, a Python pickle, is not supported; save"));
-  CHECK(contains(error_at(folder.path()), "/ckpt.pt, a Python pickle, is not supported; save"));
+      contains(error_at(folder / "model.pth"), "/model.pth, a Python pickle, is not supported;"));
+  CHECK(contains(error_at(folder.path()), "/model.pth, a Python pickle, is not supported; save"));
+  write_bytes(folder / "model.pt", "PK");
+  CHECK(error_at(folder.path()) ==
+        place + ": no model here, but a PyTorch file; use " + place + "/model.pt");
   write_bytes(folder / "weights", "GGUF and more");
   CHECK(error_at(folder / "weights") ==
         place + "/weights: is a GGUF file; rename it to 'weights.gguf'");

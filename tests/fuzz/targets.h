@@ -22,6 +22,7 @@ void meta_pkl(std::string_view input);
 void texts(std::string_view input);
 void serve(std::string_view input);
 void chat_template(std::string_view input);
+void nanogpt(std::string_view input);
 
 struct Target {
   std::string_view name;
@@ -41,6 +42,7 @@ inline constexpr std::array kTargets{Target{"safetensors", safetensors},
                                      Target{"meta_pkl", meta_pkl},
                                      Target{"texts", texts},
                                      Target{"serve", serve},
-                                     Target{"chat_template", chat_template}};
+                                     Target{"chat_template", chat_template},
+                                     Target{"nanogpt", nanogpt}};
 
 }  // namespace headlight::fuzz

@@ -94,7 +94,7 @@ TEST_CASE("a pickle that is not nanoGPT's vocabulary is refused in one line") {
   CHECK(contains(refusal("\x80\x06}."), "not a Python pickle"));
   CHECK(contains(refusal("\x80\x02"
                          "cos\nsystem\n(X\x02\0\0\0lstR."),
-                 "meta.pkl: byte 2: pickle operation 99 is not supported"));
+                 "meta.pkl uses os.system: not nanoGPT's meta.pkl"));
   CHECK(contains(refusal(kBegin + kSize + kItos + "u."), "expected vocab_size, itos and stoi"));
   CHECK(contains(refusal(kBegin + kSize + kItos + kItos + "u."), "expected stoi, a dictionary"));
   CHECK(contains(refusal(good + "x"), "1 unexpected bytes after the end of the data"));
@@ -107,7 +107,7 @@ TEST_CASE("a pickle that is not nanoGPT's vocabulary is refused in one line") {
                  "stoi and itos give different ids"));
   CHECK(contains(
       refusal(replaced(good, std::string("\x01\0\0\0a", 5), std::string("\x02\0\0\0ac", 6))),
-      "'ac' is neither a single character nor vocab_size, itos or stoi"));
+      "itos: 'ac' is not a single character"));
   for (std::size_t length = 0; length < good.size(); ++length) {
     CHECK(refusal(good.substr(0, length)) != "no Error");
   }

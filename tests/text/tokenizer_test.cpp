@@ -1,6 +1,7 @@
 #include "headlight/text/tokenizer.h"
 
 #include "headlight/base/error.h"
+#include "headlight/formats/tokenizers/tokenizer_file.h"
 #include "headlight/text/byte_tokenizer.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
@@ -37,6 +38,21 @@ TEST_CASE("every character that the corpus lacks encodes to one unknown token") 
   CHECK(tokenizer.decode(Ids{2, 1, 3}) ==
         "a\xEF\xBF\xBD"
         "b");
+}
+
+TEST_CASE("characters without special tokens have the first ids, and others are refused") {
+  const CharTokenizer tokenizer({U'b', U'a'}, SpecialTokens::none);
+  CHECK(tokenizer.vocab_size() == 2);
+  CHECK(tokenizer.encode("ab") == Ids{1, 0});
+  CHECK_FALSE(tokenizer.end_token().has_value());
+  CHECK_FALSE(tokenizer.unknown().has_value());
+  CHECK(tokenizer.special_name(1).empty());
+  CHECK_THROWS_WITH(tokenizer.encode("abc"),
+                    "[encode] character 'c' is not in the vocabulary, which has no <|unk|>");
+  const auto read = parse_tokenizer_json(to_tokenizer_json(tokenizer), "tokenizer.json");
+  CHECK(read->kind() == "char");
+  CHECK(read->encode("ab") == Ids{1, 0});
+  CHECK(read->vocab_size() == 2);
 }
 
 TEST_CASE("a corpus without characters leaves the special tokens only") {

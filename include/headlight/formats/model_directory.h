@@ -17,7 +17,7 @@ namespace headlight {
 struct LoadedModel {
   std::unique_ptr<Gpt> model;
   std::unique_ptr<Tokenizer> tokenizer;
-  std::filesystem::path directory;  // source directory, or GGUF file
+  std::filesystem::path directory;  // source directory, GGUF file or checkpoint of nanoGPT
 };
 
 // Called with one line for each unused part of a model's files.
@@ -34,10 +34,12 @@ struct LoadOptions {
 };
 
 // Loads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint
-// directory, a model directory of another tool, or a GGUF file. Another tool's directory holds one
+// directory, a model directory of another tool, a GGUF file, or nanoGPT's ckpt.pt or its folder.
+// Another tool's directory holds one
 // model.safetensors, or shards with an index, of float32, float64, float16 or bfloat16; the name
 // prefix "transformer." is optional. A GGUF file has the architecture llama, qwen2, qwen3, gemma3,
-// gpt2 or gptneox. Converts weights to `dtype`.
+// gpt2 or gptneox. nanoGPT's checkpoint has an exact GELU; see load_tokenizer() for its tokenizer.
+// Converts weights to `dtype`.
 // Throws Error, naming the file and the problem, if a file is missing or damaged, if the parameters
 // do not fit in memory, or for a bidirectional model unless options.bidirectional is set.
 LoadedModel load_model(const std::filesystem::path& path, const LoadOptions& options);
@@ -51,8 +53,10 @@ std::unique_ptr<Gpt> load_weights(const std::filesystem::path& path,
 // attention and MLP matrices as [inputs, outputs], zero biases for a model without biases.
 NamedTensors model_tensors(const Gpt& model);
 
-// Returns the directory or GGUF file that load_model reads (see model_in). Throws Error without
-// one.
+// True for a path with the name of a GGUF file or a PyTorch file (NAME.pt), unless it is a folder.
+bool is_model_file(const std::filesystem::path& path);
+
+// Returns the directory or file that load_model reads (see model_in). Throws Error without one.
 std::filesystem::path find_model_directory(const std::filesystem::path& path);
 
 // Writes config.json, generation_config.json, model.safetensors, tokenizer.json and
@@ -67,7 +71,7 @@ void write_model_files(const std::filesystem::path& directory, const LanguageMod
 // with another model type or other tensors.
 void load_parameters(const std::filesystem::path& path, LanguageModel& model);
 
-// Returns the configuration that load_model would use for a model directory or a GGUF file. The
+// Returns the configuration that load_model would use for a model directory or a model file. The
 // weights override config.json or the metadata: a head that differs from the token embedding is not
 // tied, and non-zero biases mean that the model has biases. Throws Error if the weights do not fit
 // the configuration.

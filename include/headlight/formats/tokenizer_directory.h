@@ -8,15 +8,16 @@
 
 namespace headlight {
 
-// Loads the tokenizer of a folder (tokenizer.json, else GPT-2's vocab.json and merges.txt) or of a
-// GGUF file. The other files of the folder, or the keys of the GGUF file, give the tokens that
-// begin, end and pad texts, and the chat template. Throws Error naming the file if there is no
-// tokenizer or Headlight cannot reproduce it.
+// Loads the tokenizer of a folder (tokenizer.json, else GPT-2's vocab.json and merges.txt), of a
+// GGUF file or of nanoGPT's ckpt.pt: meta.pkl beside it, else the files of a folder beside it, else
+// ../data/DATASET/meta.pkl, with the name of its data set. The other files of the folder, or the
+// keys of the GGUF file, give the tokens that begin, end and pad texts, and the chat template.
+// Throws Error naming the file if there is no tokenizer or Headlight cannot reproduce it.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
 // Opens the tokenizer that a user names: a tokenizer.json, nanoGPT's meta.pkl, a folder with one of
 // them or with the files of load_tokenizer(), a run directory (its best checkpoint, else its
-// latest), or a GGUF file. Throws Error naming the path.
+// latest), a GGUF file or nanoGPT's checkpoint. Throws Error naming the path.
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
 // Throws Error if `directory` is a model or a run, whose tokenizer must not change.

@@ -13,13 +13,15 @@ namespace headlight {
 // reader supports only the pickle operations that this dictionary needs (protocols 2 to 5): it
 // cannot call or load anything.
 
-// Reads the tokenizer of a meta.pkl: its characters with their ids, then <|endoftext|> and <|unk|>,
-// which nanoGPT lacks. A file from write_nanogpt_vocabulary() gives the original tokenizer back.
-// Throws Error naming the file for any other content.
-CharTokenizer read_nanogpt_vocabulary(const std::filesystem::path& path);
+// Reads the tokenizer of a meta.pkl: its characters with their ids. `otherwise` is the place of
+// <|endoftext|> and <|unk|>, which nanoGPT lacks. A file from write_nanogpt_vocabulary() gives the
+// original tokenizer back. Throws Error naming the file for any other content.
+CharTokenizer read_nanogpt_vocabulary(const std::filesystem::path& path,
+                                      SpecialTokens otherwise = SpecialTokens::last);
 
 // Parses the bytes of a meta.pkl. `name` begins every error message.
-CharTokenizer parse_nanogpt_vocabulary(std::string_view bytes, std::string_view name);
+CharTokenizer parse_nanogpt_vocabulary(std::string_view bytes, std::string_view name,
+                                       SpecialTokens otherwise = SpecialTokens::last);
 
 // Writes a meta.pkl. Throws Error if the tokenizer is not of kind "char" or the write fails.
 void write_nanogpt_vocabulary(const std::filesystem::path& path, const Tokenizer& tokenizer);

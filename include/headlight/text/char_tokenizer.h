@@ -6,16 +6,18 @@
 
 namespace headlight {
 
-// Position of <|endoftext|> and <|unk|>, in this order: before or after the characters.
-enum class SpecialTokens { first, last };
+// Position of <|endoftext|> and <|unk|>, in this order: before or after the characters, or no such
+// tokens.
+enum class SpecialTokens { first, last, none };
 
 // One token per Unicode code point. <|endoftext|> is 0, <|unk|> is 1, then the characters; or the
 // characters come first, as in other programs' vocabularies. A character outside the vocabulary
-// encodes to <|unk|>, which decodes to U+FFFD.
+// encodes to <|unk|>, which decodes to U+FFFD. Without special tokens, encoding throws Error about
+// the first such character.
 class CharTokenizer final : public Tokenizer {
  public:
-  // Character i gets id i + 2, or i if the special tokens are last. Throws Error if a character is
-  // repeated or is no Unicode character.
+  // Character i gets id i + 2 if the special tokens are first, else i. Throws Error if a character
+  // is repeated or is no Unicode character.
   explicit CharTokenizer(std::vector<char32_t> characters,
                          SpecialTokens place = SpecialTokens::first);
 
@@ -24,13 +26,13 @@ class CharTokenizer final : public Tokenizer {
   std::vector<std::int32_t> encode_bytes(std::string_view bytes,
                                          const EncodeOptions& options = {}) const override;
   std::string token_bytes(std::int32_t id) const override;
-  std::optional<std::int32_t> unknown() const override { return first_special_ + 1; }
+  std::optional<std::int32_t> unknown() const override;
   std::string_view special_name(std::int32_t id) const override;
 
  private:
-  std::int32_t first_character_ = 0;  // id of characters_[0]
-  std::int32_t first_special_ = 0;    // id of <|endoftext|>
-  std::vector<char32_t> characters_;  // [V - 2]
+  std::int32_t first_character_ = 0;           // id of characters_[0]
+  std::optional<std::int32_t> first_special_;  // id of <|endoftext|>
+  std::vector<char32_t> characters_;           // [V - 2], or [V] without special tokens
   std::unordered_map<char32_t, std::int32_t> ids_;
 };
 

@@ -191,26 +191,36 @@ void add_merges(const Json& merges, BpeVocabularyBuilder& builder, std::string_v
   }
 }
 
-std::unique_ptr<Tokenizer> char_tokenizer(const Json& root, const Vocabulary& vocabulary,
-                                          std::string_view name) {
-  const Json& model = root["model"];
-  require(model["merges"].empty(), at(name, "model.merges"),
-          ": byte-pair merges are supported with a ByteLevel pre_tokenizer only");
+// Returns the position of the special tokens of a vocabulary of characters.
+SpecialTokens place_of_specials(const Json& model, const Vocabulary& vocabulary,
+                                std::string_view name) {
+  if (is_null(model, "unk_token") && vocabulary.specials.empty()) {
+    return SpecialTokens::none;
+  }
   require(json_string(model, "unk_token", at(name, "model")) == kUnknownName,
           at(name, "model.unk_token"), ": expected \"", kUnknownName, "\"");
-  require(model.value("fuse_unk", Json(false)) == Json(false), at(name, "model.fuse_unk"),
-          ": expected false");
-  require_step(root, "decoder", "Fuse", name);
   require_specials(vocabulary, {kEndOfTextName, kUnknownName}, name);
-  // The special tokens are before the characters or after them.
   const std::size_t count = vocabulary.tokens.size() - 2;
   const bool last = count > 0 && vocabulary.tokens[count] == kEndOfTextName;
   const std::size_t first_special = last ? count : 0;
   require_token(vocabulary, first_special, kEndOfTextName, name);
   require_token(vocabulary, first_special + 1, kUnknownName, name);
+  return last ? SpecialTokens::last : SpecialTokens::first;
+}
+
+std::unique_ptr<Tokenizer> char_tokenizer(const Json& root, const Vocabulary& vocabulary,
+                                          std::string_view name) {
+  const Json& model = root["model"];
+  require(model["merges"].empty(), at(name, "model.merges"),
+          ": byte-pair merges are supported with a ByteLevel pre_tokenizer only");
+  require(model.value("fuse_unk", Json(false)) == Json(false), at(name, "model.fuse_unk"),
+          ": expected false");
+  require_step(root, "decoder", "Fuse", name);
+  const SpecialTokens place = place_of_specials(model, vocabulary, name);
+  const std::size_t begin = place == SpecialTokens::first ? 2 : 0;
+  const std::size_t end = vocabulary.tokens.size() - (place == SpecialTokens::last ? 2 : 0);
   std::vector<char32_t> characters;
-  const std::size_t begin = last ? 0 : 2;
-  for (std::size_t id = begin; id < begin + count; ++id) {
+  for (std::size_t id = begin; id < end; ++id) {
     const std::string& token = vocabulary.tokens[id];
     const Utf8Character character = first_character(token);
     if (character.length != static_cast<Index>(token.size())) {
@@ -219,8 +229,7 @@ std::unique_ptr<Tokenizer> char_tokenizer(const Json& root, const Vocabulary& vo
     }
     characters.push_back(character.code_point);
   }
-  return std::make_unique<CharTokenizer>(std::move(characters),
-                                         last ? SpecialTokens::last : SpecialTokens::first);
+  return std::make_unique<CharTokenizer>(std::move(characters), place);
 }
 
 std::unique_ptr<Tokenizer> byte_tokenizer(const Vocabulary& vocabulary, std::string_view name) {

@@ -1,0 +1,283 @@
+#include "formats/nanogpt/nanogpt_file.h"
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "files/zip_archive.h"
+#include "headlight/files/file_writer.h"
+#include "headlight/formats/model_directory.h"
+#include "headlight/formats/nanogpt_checkpoint.h"
+#include "headlight/formats/tokenizer_directory.h"
+#include "headlight/io/nanogpt_vocabulary.h"
+#include "io/pickle_writer.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+#include "support/program.h"
+#include "support/tensors.h"
+
+namespace nanogpt_file_test {
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file of torch.save with an optimizer; make_checkpoint.py wrote it.
+const fs::path kFixture = HEADLIGHT_SOURCE_DIR "/tests/formats/nanogpt/ckpt.pt";
+
+// The fields of a tensor in data.pkl.
+struct Fields {
+  std::string storage = "torch FloatStorage";
+  std::string key = "0";
+  Index elements = 6;
+  Index offset = 0;
+  Shape shape{3, 2};
+  Shape strides{2, 1};
+};
+
+void add_global(PickleWriter& pickle, const std::string& words) {
+  const std::size_t blank = words.find(' ');
+  pickle.global(words.substr(0, blank), words.substr(blank + 1));
+}
+
+void add_tensor(PickleWriter& pickle, const Fields& fields) {
+  pickle.global("torch._utils", "_rebuild_tensor_v2");
+  pickle.begin_tuple();
+  pickle.begin_tuple();
+  pickle.text("storage");
+  add_global(pickle, fields.storage);
+  pickle.text(fields.key);
+  pickle.text("cpu");
+  pickle.integer(fields.elements);
+  pickle.end_tuple();
+  pickle.persistent();
+  pickle.integer(fields.offset);
+  pickle.integers(fields.shape);
+  pickle.integers(fields.strides);
+  pickle.boolean(false);
+  pickle.none();
+  pickle.end_tuple();
+  pickle.call();
+}
+
+using Sizes = std::vector<std::pair<std::string, Index>>;
+
+const Sizes kSizes{
+    {"n_layer", 1}, {"n_head", 1}, {"n_embd", 2}, {"block_size", 4}, {"vocab_size", 3}};
+
+// A checkpoint with one tensor, transformer.wte.weight.
+std::string pickle_of(const Fields& fields, const Sizes& sizes = kSizes,
+                      const std::string& dataset = "letters") {
+  PickleWriter pickle;
+  pickle.begin_dictionary();
+  pickle.text("model");
+  pickle.begin_dictionary();
+  pickle.text("transformer.wte.weight");
+  add_tensor(pickle, fields);
+  pickle.end_dictionary();
+  pickle.text("model_args");
+  pickle.begin_dictionary();
+  for (const auto& [key, size] : sizes) {
+    pickle.text(key);
+    pickle.integer(size);
+  }
+  pickle.end_dictionary();
+  pickle.text("config");
+  pickle.begin_dictionary();
+  pickle.text("dataset");
+  pickle.text(dataset);
+  pickle.end_dictionary();
+  pickle.end_dictionary();
+  return pickle.finish();
+}
+
+// Writes an archive of data.pkl, 24 bytes of elements and more members.
+void write_archive(const fs::path& path, const std::string& pickle,
+                   const std::vector<std::pair<std::string, std::string>>& more = {}) {
+  const std::string zeros(24, '\0');
+  const auto bytes = [](const std::string& text) {
+    return std::as_bytes(std::span(text.data(), text.size()));
+  };
+  replace_zip(path, [&](ZipArchive& archive) {
+    archive.add("ckpt/data.pkl", bytes(pickle));
+    archive.add("ckpt/data/0", bytes(zeros));
+    for (const auto& [name, content] : more) {
+      archive.add(name, bytes(content));
+    }
+    archive.close();
+  });
+}
+
+std::string refusal(const std::string& pickle,
+                    const std::vector<std::pair<std::string, std::string>>& more = {}) {
+  const TemporaryFolder folder;
+  write_archive(folder / "ckpt.pt", pickle, more);
+  return error_of([&] { NanoGptFile(folder / "ckpt.pt"); });
+}
+
+std::string tensor_refusal(const Fields& fields) { return refusal(pickle_of(fields)); }
+
+std::unique_ptr<Gpt> random_model(bool bias) {
+  GptConfig config{
+      .vocab_size = 5, .block_size = 6, .n_layer = 2, .n_head = 2, .n_embd = 8, .bias = bias};
+  config.activation = Activation::gelu_erf;
+  auto model = std::make_unique<Gpt>(config);
+  std::uint64_t number = 0;
+  for (auto& [name, parameter] : model->parameters()) {
+    parameter.copy_from(random_normal(parameter.shape(), RandomStream{9, number++}, 0, 1));
+  }
+  return model;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && std::memcmp(a.data<float>(), b.data<float>(),
+                                               4 * static_cast<std::size_t>(a.numel())) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("a written checkpoint of nanoGPT gives the same weights") {
+  for (const bool bias : {true, false}) {
+    const TemporaryFolder folder;
+    const std::unique_ptr<Gpt> model = random_model(bias);
+    write_nanogpt_checkpoint(folder / "ckpt.pt", *model);
+    for (const fs::path& path : {folder / "ckpt.pt", folder.path()}) {
+      const std::unique_ptr<Gpt> read = load_weights(path);
+      CHECK(read->config().bias == bias);
+      CHECK(read->config().tie_weights);
+      CHECK(read->config().activation == Activation::gelu_erf);
+      const NamedTensors expected = model->parameters();
+      const NamedTensors got = read->parameters();
+      REQUIRE(got.size() == expected.size());
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        CAPTURE(got[i].first);
+        CHECK(got[i].first == expected[i].first);
+        CHECK(same_bits(got[i].second, expected[i].second));
+      }
+    }
+  }
+}
+
+TEST_CASE("a file of torch.save gives PyTorch's logits") {
+  const std::unique_ptr<Gpt> model = load_weights(kFixture);
+  const std::vector<double> logits = model->logits(make_batch({{0, 1, 2}})).to_vector();
+  const std::vector<double> expected{1.27622581,  -0.59367204, -2.11012363, 1.38822162, -0.82726282,
+                                     -2.31066847, 0.33703238,  2.15246272,  1.67305112};
+  REQUIRE(logits.size() == expected.size());
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    CHECK(logits[i] == Approx(expected[i]).margin(1e-5));
+  }
+}
+
+TEST_CASE("every cut of a checkpoint is refused in one line") {
+  const TemporaryFolder folder;
+  const std::string bytes = file_contents(kFixture.string());
+  for (std::size_t length = 0; length < bytes.size(); length += 61) {
+    write_file(folder / "ckpt.pt", std::string_view(bytes).substr(0, length));
+    const std::string error = error_of([&] { load_weights(folder / "ckpt.pt"); });
+    CAPTURE(length, error);
+    CHECK(contains(error, "ckpt.pt: "));
+    CHECK_FALSE(contains(error, "\n"));
+  }
+}
+
+TEST_CASE("a changed byte of the elements is refused") {
+  const TemporaryFolder folder;
+  write_nanogpt_checkpoint(folder / "ckpt.pt", *random_model(false));
+  std::string bytes = file_contents((folder / "ckpt.pt").string());
+  const std::size_t place = bytes.find("ckpt/data/1") + 60;
+  bytes[place] = static_cast<char>(bytes[place] ^ 1);
+  write_file(folder / "ckpt.pt", bytes);
+  CHECK(contains(error_of([&] { load_weights(folder / "ckpt.pt"); }),
+                 "member 'ckpt/data/1': CRC error"));
+}
+
+TEST_CASE("a pickle with other names is refused by name, and nothing is called") {
+  CHECK(refusal(pickle_of({})) == "no Error");
+  CHECK(contains(refusal("\x80\x02"
+                         "cos\nsystem\nX\x02\0\0\0ls\x85R."),
+                 "/ckpt.pt: data.pkl uses os.system: not a nanoGPT checkpoint"));
+  CHECK(contains(refusal("\x80\x04\x8c\x02os\x8c\x06system\x93."), "data.pkl uses os.system: not"));
+  CHECK(contains(tensor_refusal({.storage = "torch LongStorage"}),
+                 "data.pkl uses torch.LongStorage: not"));
+  CHECK(contains(refusal("\x80\x02}."), "data.pkl: has no model_args: not a nanoGPT checkpoint"));
+  CHECK(
+      contains(refusal("\x80\x02i."), "pickle operation 105 is not supported; expected a nanoGPT"));
+}
+
+TEST_CASE("a tensor that does not fit its storage is refused") {
+  CHECK(contains(tensor_refusal({.key = "7"}), "'transformer.wte.weight': its storage is missing"));
+  CHECK(contains(tensor_refusal({.elements = 7}),
+                 "its storage has another size than data.pkl states"));
+  CHECK(contains(tensor_refusal({.elements = -6}), "its storage has another size"));
+  CHECK(contains(tensor_refusal({.offset = 1}), "exceeds its storage"));
+  CHECK(contains(tensor_refusal({.offset = -1}), "exceeds its storage"));
+  CHECK(contains(tensor_refusal({.offset = Index{1} << 62}), "exceeds its storage"));
+  CHECK(contains(tensor_refusal({.shape = {4, 2}}), "exceeds its storage"));
+  CHECK(contains(tensor_refusal({.strides = {1, 3}}), "expected contiguous elements"));
+  CHECK(contains(tensor_refusal({.shape = {-3, 2}}), "expected contiguous elements"));
+  CHECK(
+      contains(tensor_refusal({.shape = {Index{1} << 40, Index{1} << 40}}), "expected contiguous"));
+  CHECK(contains(tensor_refusal({.storage = "torch._utils _rebuild_tensor_v2"}),
+                 "expected a tensor"));
+}
+
+TEST_CASE("absurd sizes and other archives are refused before memory is taken") {
+  Sizes sizes = kSizes;
+  sizes[2].second = Index{1} << 40;
+  CHECK(contains(refusal(pickle_of({}, sizes)), "data.pkl: model_args: n_embd: expected 1 to"));
+  sizes.pop_back();
+  CHECK(contains(refusal(pickle_of({}, sizes)), "model_args: vocab_size: is missing"));
+  CHECK(contains(refusal(pickle_of({}), {{"ckpt/byteorder", "big"}}),
+                 "byteorder: expected little, got 'big'"));
+  CHECK(
+      contains(refusal(pickle_of({}), {{"more/data.pkl", "x"}}), "two members are named data.pkl"));
+  const TemporaryFolder folder;
+  sizes = kSizes;
+  sizes[4].second = 16000000;
+  write_archive(folder / "ckpt.pt", pickle_of({}, sizes));
+  CHECK(
+      contains(error_of([&] { load_weights(folder / "ckpt.pt"); }),
+               "wte.weight: expected shape [16000000, 2] according to its model_args, got [3, 2]"));
+  write_file(folder / "old.pt", "\x80\x02\x8a\x0al\xfc");
+  CHECK(
+      contains(error_of([&] { load_weights(folder / "old.pt"); }), "old.pt: is not a zip archive"));
+}
+
+TEST_CASE("the tokenizer of a checkpoint is beside it or in nanoGPT's data folder") {
+  const TemporaryFolder folder;
+  const fs::path checkpoint = folder / "out/ckpt.pt";
+  fs::create_directories(folder / "out");
+  fs::create_directories(folder / "data/letters");
+  fs::copy_file(kFixture, checkpoint);
+  CHECK(contains(error_of([&] { load_model(checkpoint); }),
+                 "ckpt.pt: no tokenizer: put the meta.pkl of its data, or GPT-2's tokenizer.json"));
+  const auto vocabulary = [](const std::u32string& characters) {
+    return CharTokenizer({characters.begin(), characters.end()}, SpecialTokens::none);
+  };
+  write_nanogpt_vocabulary(folder / "data/letters/meta.pkl", vocabulary(U"abc"));
+  CHECK(load_model(checkpoint).tokenizer->encode("cab") == std::vector<std::int32_t>{2, 0, 1});
+  CHECK(open_tokenizer(folder / "out")->vocab_size() == 3);
+  write_nanogpt_vocabulary(folder / "out/meta.pkl", vocabulary(U"cba"));
+  CHECK(load_model(folder / "out").tokenizer->encode("cab") == std::vector<std::int32_t>{0, 2, 1});
+  write_nanogpt_vocabulary(folder / "out/meta.pkl", vocabulary(U"abcd"));
+  CHECK(
+      contains(error_of([&] { load_model(checkpoint); }), "the tokenizer has 4 tokens, more than"));
+}
+
+TEST_CASE("the name of a data set does not lead out of the data folder") {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "out");
+  fs::create_directories(folder / "data");
+  write_nanogpt_vocabulary(folder / "meta.pkl", CharTokenizer({U'a'}, SpecialTokens::none));
+  for (const std::string name : {"..", "../", "../out/..", "/", ""}) {
+    CAPTURE(name);
+    write_archive(folder / "out/ckpt.pt", pickle_of({}, kSizes, name));
+    CHECK(contains(error_of([&] { load_tokenizer(folder / "out/ckpt.pt"); }), "no tokenizer"));
+  }
+}
+
+}  // namespace nanogpt_file_test
