@@ -1,6 +1,7 @@
 #include "headlight/formats/chat_template/chat_format.h"
 
 #include <array>
+#include <map>
 
 #include "headlight/text/bpe_tokenizer.h"
 #include "serve/running_server.h"
@@ -164,6 +165,36 @@ class MiddleBytes final : public ChatBytes {
   }
 };
 
+TEST_CASE("answers match a grammar or a JSON schema", "[serve]") {
+  const RunningServer server({}, chat_served());
+  Json chat{{"messages", Json::array({{{"role", "user"}, {"content", "hi"}}})},
+            {"max_completion_tokens", 200},
+            {"temperature", 0}};
+  const auto content = [&](const char* member, const Json& value) {
+    Json request = chat;
+    request[member] = value;
+    const Json answer = server.asked("/v1/chat/completions", request);
+    CHECK(answer["choices"].front()["finish_reason"] == "stop");
+    return answer["choices"].front()["message"]["content"].text();
+  };
+  const std::string word = content("grammar", R"(root ::= "yes" | "no")");
+  CHECK((word == "yes" || word == "no"));
+  const Json schema = parse_json(
+      R"({"type": "object", "properties": {"age": {"type": "integer", "minimum": 3, "maximum": 9},
+          "kind": {"enum": ["cat", "dog"]}}, "required": ["age", "kind"],
+          "additionalProperties": false})",
+      "schema");
+  const Json format{{"type", "json_schema"},
+                    {"json_schema", {{"name", "pet"}, {"schema", schema}}}};
+  for (const auto& [member, value] :
+       std::map<std::string, Json>{{"response_format", format}, {"json_schema", schema}}) {
+    const Json pet = parse_json(content(member.c_str(), value), "answer");
+    CHECK(pet["age"].integer() >= 3);
+    CHECK(pet["age"].integer() <= 9);
+    CHECK((pet["kind"] == "cat" || pet["kind"] == "dog"));
+  }
+}
+
 TEST_CASE("a completion with a suffix fills in the middle", "[serve]") {
   ServedModel model{.name = "middle", .loaded = {}};
   model.loaded.model = lively_model(260, 64);
@@ -248,7 +279,12 @@ TEST_CASE("unsupported and invalid members of a chat request are refused by name
   };
   refused(R"("tools": [{"type": "function"}])", "tools");
   refused(R"("add_generation_prompt": false)", "add_generation_prompt");
-  refused(R"("response_format": {"type": "json_object"})", "response_format");
+  refused(R"("response_format": {"type": "xml"})", "response_format");
+  refused(R"("response_format": {"type": 7})", "response_format");
+  refused(R"("response_format": {"type": "json_schema"})", "response_format");
+  refused(R"("response_format": {"type": "json_object"}, "grammar": "root ::= \"a\"")", "grammar");
+  refused(R"("json_schema": {"pattern": "a+"})", "json_schema");
+  refused(R"("grammar": "root :: x")", "grammar");
   refused(R"("top_logprobs": 3)", "top_logprobs");
   refused(R"("logprobs": 3)", "logprobs");
   refused(R"("max_tokens": 0)", "max_tokens");

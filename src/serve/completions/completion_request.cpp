@@ -4,8 +4,10 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <memory>
 
 #include "headlight/base/error.h"
+#include "headlight/generate/grammar.h"
 #include "serve/api_error.h"
 
 namespace headlight::serve {
@@ -54,6 +56,37 @@ SamplingOptions read_sampling(Fields& fields, Index vocabulary, std::uint64_t fr
   return sampling;
 }
 
+// Reads "response_format" as OpenAI's API has it, or llama.cpp's "grammar" or "json_schema".
+// Returns the grammar of the text; null: any text.
+std::shared_ptr<const Grammar> read_grammar(Fields& fields) {
+  const Json* format = fields.find("response_format", &Json::is_object, "an object");
+  const Json* schema = fields.find("json_schema");
+  const std::string gbnf = fields.text("grammar", "");
+  const Json kind = format == nullptr ? Json("text") : format->value("type", Json());
+  const std::string type = kind.is_string() ? kind.text() : kind.dump();
+  if (type == "json_schema") {
+    const Json* named = format->find("json_schema");
+    const Json* given = named != nullptr && named->is_object() ? named->find("schema") : nullptr;
+    require_value(given != nullptr && schema == nullptr, "response_format",
+                  "expected {\"type\": \"json_schema\", \"json_schema\": {\"schema\": ...}}");
+    schema = given;
+  }
+  const bool is_object = type == "json_object";
+  require_value(is_object || type == "text" || type == "json_schema", "response_format",
+                "expected the type text, json_object or json_schema, got '", escaped(type), "'");
+  require_value((gbnf.empty() ? 0 : 1) + (schema != nullptr ? 1 : 0) + (is_object ? 1 : 0) <= 1,
+                "grammar", "expected one of grammar, json_schema and response_format");
+  if (!gbnf.empty()) {
+    return std::make_shared<Grammar>(gbnf);
+  }
+  if (schema != nullptr || is_object) {
+    const Json any_object{{"type", "object"}};
+    return std::make_shared<Grammar>(
+        json_schema_grammar((is_object ? any_object : *schema).dump()));
+  }
+  return nullptr;
+}
+
 void read_common(const CompletionModel& model, std::uint64_t fresh_seed,
                  CompletionRequest& request) {
   Fields& fields = model.texts.fields();
@@ -66,6 +99,7 @@ void read_common(const CompletionModel& model, std::uint64_t fresh_seed,
                   kMostStopBytes, " bytes, got ", stop.size());
   }
   request.options.ignore_end_of_text = fields.boolean("ignore_eos", false);
+  request.options.grammar = read_grammar(fields);
   request.changes = read_model_changes(model.texts);
   request.samples = fields.integer("n", 1, 1, kMostChoices);
   request.stream = fields.boolean("stream", false);
@@ -229,11 +263,6 @@ void refuse_features(Fields& fields) {
         value == nullptr || value->empty() ||
         (value->is_string() && (value->text() == "none" || value->text() == "auto"));
     require_value(is_nothing, name, "is not supported");
-  }
-  if (const Json* format = fields.find("response_format")) {
-    const Json* type = format->find("type");
-    require_value(type != nullptr && type->is_string() && type->text() == "text", "response_format",
-                  "expected {\"type\": \"text\"}: nothing else is supported");
   }
   fields.ignore({"parallel_tool_calls", "reasoning_effort", "verbosity"});
 }
