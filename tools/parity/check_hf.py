@@ -440,6 +440,31 @@ class NanoGpt(torch.nn.Module):
         return self.linear(self.norm(x, "transformer.ln_f"), "lm_head")
 
 
+def opened_from_nanogpt(table, program, checkpoint, exported):
+    """Headlight opens files of torch.save with an optimizer and the names of torch.compile."""
+    import collections
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        model = {name: value.to(dtype) for name, value in checkpoint["model"].items()}
+        weights = [value.float().clone().requires_grad_() for name, value in model.items()
+                   if name != "lm_head.weight"]
+        optimizer = torch.optim.AdamW(weights, betas=(0.9, 0.95))
+        sum(weight.sum() for weight in weights).backward()
+        optimizer.step()
+        folder = program.folder / f"{exported.name}_{str(dtype).split('.')[1]}"
+        folder.mkdir()
+        names = collections.OrderedDict(("_orig_mod." + name, value) for name, value in model.items())
+        torch.save({**checkpoint, "model": names, "optimizer": optimizer.state_dict(),
+                    "best_val_loss": torch.tensor(1.5)}, folder / "ckpt.pt")
+        shutil.copy(exported / "meta.pkl", folder)
+        _, arrays = program.evaluate(folder / "ckpt.pt")
+        begin, end = arrays["offsets"][:2]
+        own = NanoGpt({**checkpoint, "model": {name: value.float() for name, value in model.items()}})
+        with torch.no_grad():
+            logits = own(torch.tensor(arrays["tokens"][begin:end]).long())
+        table.add("nanogpt's file: logits",
+                  float((logits - torch.from_numpy(arrays["logits"][begin:end])).abs().max()), LOGIT_LIMIT)
+
+
 def exported_to_nanogpt(table, program):
     import pickle
     sizes = dict(n_layer=2, n_head=3, n_embd=21, block_size=50, activation="gelu")
@@ -461,6 +486,7 @@ def exported_to_nanogpt(table, program):
             logits = NanoGpt(checkpoint)(torch.tensor(arrays["tokens"][begin:end]).long())
         table.add("nanogpt: logits",
                   float((logits - torch.from_numpy(arrays["logits"][begin:end])).abs().max()), LOGIT_LIMIT)
+        opened_from_nanogpt(table, program, checkpoint, out)
         meta = pickle.loads((out / "meta.pkl").read_bytes())
         ids = [meta["stoi"][character] for character in TEXT]
         stream = np.concatenate([arrays["tokens"], arrays["targets"][-1:]])

@@ -23,7 +23,8 @@ CommandTable tokenizer_table() {
                    .positional = "SUBCOMMAND",
                    .details = "A tokenizer is read from a tokenizer.json, from nanoGPT's meta.pkl, "
                               "from a folder with one of these (or with GPT-2's vocab.json and "
-                              "merges.txt), from a run directory or from a GGUF file.\n\n"
+                              "merges.txt), from a run directory, from a GGUF file or from "
+                              "nanoGPT's ckpt.pt.\n\n"
                               "headlight tokenizer SUBCOMMAND --help describes a subcommand.",
                    .examples = {"headlight tokenizer train book.txt --vocab_size 4096 --out "
                                 "runs/bpe",
