@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "generate/test_models.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/formats/gguf/gguf_model.h"
 #include "headlight/formats/model_directory.h"
@@ -263,6 +264,25 @@ TEST_CASE("export writes nanoGPT's checkpoint and vocabulary", "[cli]") {
   CHECK(contains(vocabulary, std::string("X\x01\x00\x00\x00"
                                          "aJ\x03\x00\x00\x00",
                                          11)));
+}
+
+TEST_CASE("commands take nanoGPT's checkpoint as a model", "[cli]") {
+  const ScratchFolder folder;
+  GptConfig config;
+  config.activation = Activation::gelu_erf;
+  const std::string model = model_directory(folder, config, build_char_tokenizer("abc\n"));
+  const std::string nano = folder.at("nano");
+  REQUIRE(run_headlight({"export", model, "--to", "nanogpt", "--out", nano}).exit_code == 0);
+  const auto text = [](const std::string& path) {
+    return run_headlight({"generate", path, "--prompt", "ab", "--max_new_tokens", "5"}).out;
+  };
+  CHECK(text(nano) == text(model));
+  CHECK(text(nano + "/ckpt.pt") == text(model));
+  CHECK(contains(run_headlight({"info", nano + "/ckpt.pt"}).out, "layers"));
+  write_file(nano + "/ckpt.pt", "PK\x03\x04");
+  const ProgramResult refused = run_headlight({"generate", nano, "--prompt", "ab"});
+  CHECK(refused.exit_code == 2);
+  CHECK(contains(refused.err, "/ckpt.pt: "));
 }
 
 TEST_CASE("export names the settings that a format cannot express", "[cli]") {

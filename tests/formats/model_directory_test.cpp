@@ -313,8 +313,7 @@ TEST_CASE("a path without a readable model is an error that says what it is and 
   const std::string place = folder.path().string();
   CHECK(error_at(folder / "none") == place + "/none: no such directory");
   write_bytes(folder / "model.pth", "PK");
-  CHECK(
-      contains(error_at(folder / "model.pth"), "/model.pth, a Python pickle, is not supported;"));
+  CHECK(contains(error_at(folder / "model.pth"), "/model.pth, a Python pickle, is not supported;"));
   CHECK(contains(error_at(folder.path()), "/model.pth, a Python pickle, is not supported; save"));
   write_bytes(folder / "model.pt", "PK");
   CHECK(error_at(folder.path()) ==
