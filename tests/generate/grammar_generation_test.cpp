@@ -2,6 +2,7 @@
 #include <set>
 
 #include "generate/test_models.h"
+#include "generate/word_tokenizer.h"
 #include "headlight/base/error.h"
 #include "headlight/generate/engine.h"
 #include "support/catch.h"
@@ -117,6 +118,19 @@ TEST_CASE("filters choose among the tokens of a grammar", "[generate]") {
   options.stop = {likeliest.substr(3, 2)};
   CHECK(generated(options).text == likeliest.substr(0, likeliest.find(options.stop[0])));
   CHECK(generated(options).finish_reason == FinishReason::stop);
+}
+
+TEST_CASE("the first token of a text continues the grammar without its blank", "[generate]") {
+  const auto model = lively_model(9, 16);
+  GenerateOptions options = with_grammar(R"(root ::= "ab a")");
+  options.sampling.logit_bias = {{.token = 3, .bias = 1000}};  // " ab"
+  const GenerateResult start = generate(*model, WordTokenizer(), "", options);
+  CHECK(start.text == "ab a");
+  CHECK(start.tokens.front() == 3);
+  Decoder decoder(*model);
+  const GenerateResult inside = generate(decoder, WordTokenizer(), {2}, options);
+  CHECK(inside.text == "ab a");
+  CHECK(inside.tokens.front() == 2);
 }
 
 TEST_CASE("a grammar holds beyond the context length", "[generate]") {

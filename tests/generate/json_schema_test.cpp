@@ -292,8 +292,7 @@ TEST_CASE("a schema accepts the values that satisfy it", "[generate]") {
        {"1", "[]", R"({"a": [null, "\u00e9\ud83d\ude00"]})", "-1.5e-7"},
        {"", "01", "'a'", R"("\ud800")", "[1,]", "\"a\n\"", " 1", "1 "}},
       {{{"type", "object"}}, {"{}", R"({"a":1, "b": {}})", "{\n  \"a\": []\n}"}, {"[]", "{\n\n}"}},
-      {{{"properties", {{"a", true}, {"b", {{"type", "null"}}}}},
-        {"required", Json::array({"b"})}},
+      {{{"properties", {{"a", true}, {"b", {{"type", "null"}}}}}, {"required", Json::array({"b"})}},
        {R"({"b":null})", R"({"a": 1, "b": null})"},
        {"{}", R"({"a":1})", R"({"b":null,"a":1})"}},
       {{{"required", Json::array({"x"})}},
@@ -379,6 +378,10 @@ TEST_CASE("what a schema cannot express is refused by name", "[generate]") {
        "json_schema: #: type: no value satisfies all schemas"},
       {{{"allOf", Json::array({{{"additionalProperties", false}, {"properties", {{"a", true}}}},
                                {{"properties", {{"b", true}}}}})}},
+       "json_schema: #: additionalProperties of one schema cannot be combined with the property "
+       "'b' of another"},
+      {{{"allOf",
+         Json::array({{{"properties", {{"b", true}}}}, {{"additionalProperties", true}}})}},
        "json_schema: #: additionalProperties of one schema cannot be combined with the property "
        "'b' of another"},
       {{{"required", Json::array({"a"})}, {"additionalProperties", false}},

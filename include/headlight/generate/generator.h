@@ -49,12 +49,12 @@ struct GenerateOptions {
 };
 
 enum class FinishReason {
-  length,       // max_new_tokens were generated
+  length,  // max_new_tokens were generated
   // The model chose one of the tokenizer's stop_tokens() or of end_tokens, or nothing may follow in
   // the grammar.
   end_of_text,
-  stop,         // a stop text occurred
-  cancelled,    // Engine::cancel() was called
+  stop,       // a stop text occurred
+  cancelled,  // Engine::cancel() was called
 };
 
 template <>

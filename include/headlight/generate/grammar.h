@@ -36,6 +36,9 @@ class Grammar {
 // only if additionalProperties is given. Blanks between values are limited, so that a model cannot
 // repeat them for ever.
 //
+// Limits: maxLength and maxItems above 10,000 act as 10,000. Whole numbers have at most 18 digits.
+// Names of additional properties have no escapes, and a name may occur twice.
+//
 // Throws Error "json_schema: PLACE: ..." for a keyword that is not supported. Supported are type,
 // properties, required, additionalProperties, items, prefixItems, minItems, maxItems, minLength,
 // maxLength, format (date, time, date-time, uuid), minimum, maximum, exclusiveMinimum and

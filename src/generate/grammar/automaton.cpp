@@ -81,7 +81,7 @@ GrammarAutomaton::State GrammarAutomaton::compute_next(State state, std::uint8_t
   return next;
 }
 
-// Adds a position to those that close() follows.
+// Adds a position for close() to follow.
 void GrammarAutomaton::reach(std::uint32_t node, Stack stack) {
   const Position position = Position{node} << 32U | stack;
   if (program_->can_finish[node] != 0 && visited_.insert(position).second) {

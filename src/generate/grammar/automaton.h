@@ -24,6 +24,8 @@ class GrammarAutomaton {
 
   // The program must outlive the automaton.
   explicit GrammarAutomaton(const GrammarProgram& program);
+  GrammarAutomaton(const GrammarAutomaton&) = delete;
+  GrammarAutomaton& operator=(const GrammarAutomaton&) = delete;
 
   State start();
   // Begins a step with a new budget at `state`. May forget all other states and renumber this one:

@@ -12,9 +12,10 @@ GrammarState::GrammarState(const Grammar& grammar, std::vector<std::int32_t> end
 
 std::span<const char> GrammarState::allowed(const TokenTrie& tokens) {
   // Tokens inside a JSON string leave the state unchanged.
-  if (allowed_state_ == state_ && allowed_tokens_ == &tokens) {
+  if (allowed_tokens_ == &tokens) {
     return allowed_;
   }
+  allowed_tokens_ = nullptr;
   state_ = automaton_.begin_step(state_);
   allowed_.assign(tokens.vocab_size(), 0);
   mark_tokens(tokens);
@@ -25,7 +26,6 @@ std::span<const char> GrammarState::allowed(const TokenTrie& tokens) {
   }
   require_value(std::find(allowed_.begin(), allowed_.end(), 1) != allowed_.end(), "grammar",
                 "no token of the vocabulary can continue the text");
-  allowed_state_ = state_;
   allowed_tokens_ = &tokens;
   return allowed_;
 }
@@ -50,13 +50,12 @@ void GrammarState::mark_tokens(const TokenTrie& tokens) {
 }
 
 void GrammarState::advance(std::string_view bytes) {
-  // begin_step() may renumber the states.
-  const bool is_known = allowed_state_ == state_;
   state_ = automaton_.begin_step(state_);
-  allowed_state_ = is_known ? state_ : GrammarAutomaton::kDead;
+  const GrammarAutomaton::State before = state_;
   for (const char c : bytes) {
     state_ = automaton_.next(state_, static_cast<std::uint8_t>(c));
   }
+  allowed_tokens_ = state_ == before ? allowed_tokens_ : nullptr;
   require_value(state_ != GrammarAutomaton::kDead, "grammar",
                 "the text does not match after the last token");
 }

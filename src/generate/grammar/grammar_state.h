@@ -34,9 +34,8 @@ class GrammarState {
   GrammarAutomaton automaton_;
   GrammarAutomaton::State state_;
   std::vector<std::int32_t> ends_;
-  std::vector<char> allowed_;  // [V], for allowed_state_ and allowed_tokens_
-  GrammarAutomaton::State allowed_state_ = GrammarAutomaton::kDead;
-  const TokenTrie* allowed_tokens_ = nullptr;
+  std::vector<char> allowed_;                  // [V], for allowed_tokens_
+  const TokenTrie* allowed_tokens_ = nullptr;  // null: the state has changed
   std::vector<GrammarAutomaton::State> path_;  // memory of mark_tokens()
 };
 

@@ -20,7 +20,7 @@ class SchemaRoot {
   // Returns a schema for the values that satisfy both. Throws Error for keywords that cannot be
   // combined.
   Json merged(Json a, Json b, const std::string& place);
-  // Returns the schema merged with those of its `$ref` and `allOf`.
+  // Returns the schema merged with the schemas that its `$ref` and `allOf` name.
   Json expanded(Json schema, const std::string& place);
   // Returns whether it is certain that no value satisfies both schemas.
   bool are_disjoint(const Json& a, const Json& b, const std::string& place);

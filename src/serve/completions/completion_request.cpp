@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "generate/grammar/json_schema.h"
 #include "headlight/base/error.h"
 #include "headlight/generate/grammar.h"
 #include "serve/api_error.h"
@@ -81,8 +82,7 @@ std::shared_ptr<const Grammar> read_grammar(Fields& fields) {
   }
   if (schema != nullptr || is_object) {
     const Json any_object{{"type", "object"}};
-    return std::make_shared<Grammar>(
-        json_schema_grammar((is_object ? any_object : *schema).dump()));
+    return std::make_shared<Grammar>(json_schema_grammar(is_object ? any_object : *schema));
   }
   return nullptr;
 }
