@@ -35,7 +35,7 @@ struct PickleValue {
   friend bool operator==(const PickleValue&, const PickleValue&) = default;
 };
 
-// What a pickle may contain.
+// Names and limits for one kind of pickle.
 struct PickleRules {
   std::string_view expected;                       // for messages: "nanoGPT's meta.pkl"
   std::size_t most_values = 0;                     // including references and containers

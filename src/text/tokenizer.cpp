@@ -62,8 +62,7 @@ std::optional<std::int32_t> Tokenizer::begin_token() const {
 }
 
 std::int32_t Tokenizer::end_of_text() const {
-  require(end_of_text_.has_value(),
-          "the tokenizer has no end-of-text token: set documents = none");
+  require(end_of_text_.has_value(), "the tokenizer has no end-of-text token: set documents = none");
   return *end_of_text_;
 }
 

@@ -85,8 +85,8 @@ class Tokenizer {
   // All ids that end a generated text, end_of_text() first. Chat turns may have their own. A
   // tokenizer without special tokens has no end_of_text(), but plain tokens may end its texts.
   const std::vector<std::int32_t>& stop_tokens() const { return stop_tokens_; }
-  // Ignores repeated ids. Throws Error unless all ids are in range and the first is special; without
-  // end_token(), all may be plain.
+  // Ignores repeated ids. Throws Error unless all ids are in range and the first is special;
+  // without end_token(), all may be plain.
   void set_stop_tokens(const std::vector<std::int32_t>& ids);
   // Token that begins texts if prepends_begin_token(). Equals end_of_text() unless set. Throws
   // Error if the tokenizer has neither; see begin_token().

@@ -87,8 +87,8 @@ std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
                             .add_generation_prompt = add_generation_prompt});
 }
 
-// Returns a chat of one question and this answer; "" if the template refuses it, since it may accept
-// others.
+// Returns a chat of one question and this answer; "" if the template refuses it, since it may
+// accept others.
 std::string ChatFormat::one_turn(const std::string& answer) const {
   const std::vector<ChatMessage> chat{{"user", "Hi"}, {"assistant", answer}};
   try {

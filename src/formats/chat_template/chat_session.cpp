@@ -58,9 +58,9 @@ ChatSession::Prompt ChatSession::prompt(Index max_new_tokens) const {
   while (static_cast<Index>(result.ids.size()) + room > state_->block_size) {
     const auto first = std::find_if(rest.begin(), rest.end(), is_user);
     const auto next = first == rest.end() ? first : std::find_if(first + 1, rest.end(), is_user);
-    require_value(next != rest.end(), "messages", "the prompt with the last message alone takes ", result.ids.size(),
-                  " tokens, but the context holds ", state_->block_size, ", of which ", room,
-                  " are for the answer: shorten it");
+    require_value(next != rest.end(), "messages", "the prompt with the last message alone takes ",
+                  result.ids.size(), " tokens, but the context holds ", state_->block_size,
+                  ", of which ", room, " are for the answer: shorten it");
     result.left_out += next - first;
     rest.erase(first, next);
     result.ids = state_->format.encode(rest);

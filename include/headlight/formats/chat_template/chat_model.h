@@ -11,8 +11,8 @@ namespace headlight {
 // ChatFormat::missing_names) are added to it. Their embeddings and output rows are the mean of the
 // others, so that training starts from them. The token after an answer ends texts, too. Returns the
 // names of the added tokens.
-// Throws Error for a template that cannot be used and for tokenizers that take no special tokens,
-// such as those of characters; then nothing changes. The weights must be float32.
+// Throws Error for a template that cannot be used, and for a tokenizer without special tokens of
+// its own, as one of characters; then nothing changes. The weights must be float32.
 std::vector<std::string> set_chat_template(LoadedModel& loaded, const std::string& source);
 
 }  // namespace headlight

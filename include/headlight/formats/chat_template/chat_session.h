@@ -18,8 +18,8 @@ struct ChatReply {
   Index context = 0;   // tokens of prompt and answer
 };
 
-// A conversation with a model. An answer reuses what earlier answers have read of the prompt, in
-// chunks of 128 tokens, and reads the rest: the previous answer and the new question.
+// A conversation with a model. The beginning of the prompt that an earlier answer has read is
+// reused, in chunks of 128 tokens; the previous answer and the new question are read.
 class ChatSession {
  public:
   // Decoder and tokenizer must outlive the session. Throws Error for a `chat_template` that cannot
@@ -39,12 +39,12 @@ class ChatSession {
     std::function<bool()> should_stop = {};
   };
 
-  // Generates an answer and appends it to messages() with the role "assistant", unless it is stopped
-  // before its first token. An answer needs room for max_new_tokens, but at most a quarter of the
-  // context. If the conversation leaves less, the oldest messages after the system message are left
-  // out. `hook` changes activations while the answer is generated; null: none. Throws Error about
-  // "messages" if the last message alone does not fit or the template refuses the messages; then
-  // nothing changes.
+  // Generates an answer and appends it to messages() with the role "assistant", unless it is
+  // stopped before its first token. An answer needs room for max_new_tokens, but at most a quarter
+  // of the context. If the conversation leaves less, the oldest messages after the system message
+  // are left out. `hook` changes activations while the answer is generated; null: none. Throws
+  // Error about "messages" if the last message alone does not fit or the template refuses the
+  // messages; then nothing changes.
   ChatReply reply(GenerateOptions options, const Sinks& sinks, ForwardHook* hook = nullptr);
 
  private:

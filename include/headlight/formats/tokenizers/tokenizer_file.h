@@ -25,7 +25,8 @@ std::unique_ptr<Tokenizer> parse_tokenizer_json(std::string_view text, std::stri
 
 // Reads GPT-2's two files. vocab.json holds the ids by token, including the end-of-text token
 // `end_name`; "": <|endoftext|>. merges.txt holds one merge "LEFT RIGHT" per line by rank,
-// optionally after a line "#version: ...". Throws Error, one line that begins with `name`, usually the folder, and names the file.
+// optionally after a line "#version: ...". Throws Error, one line that begins with `name`, usually
+// the folder, and names the file.
 std::unique_ptr<Tokenizer> parse_gpt2_vocabulary(std::string_view vocab_json,
                                                  std::string_view merges_txt, std::string_view name,
                                                  std::string_view end_name = {});
