@@ -81,6 +81,9 @@ struct Refusal {
   std::string text;
 };
 std::string first_refusal(const std::vector<Refusal>& refusals);
+// True if the head has neither a bias nor a scale.
+bool has_plain_head(const GptConfig& config);
+inline constexpr const char* kOtherHead = "head_bias and logit_scale cannot be expressed";
 // Returns tensors with Llama's names. Gemma's names differ only for norms.
 std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config);
 
