@@ -11,8 +11,10 @@
 namespace headlight {
 namespace {
 
-constexpr std::array kFamilies{&kGpt2,  &kGptNeo, &kGptNeoX, &kLlama, &kMistral,
-                               &kQwen2, &kQwen3,  &kGemma3,  &kBert,  &kHeadlight};
+constexpr std::array kFamilies{&kGpt2,  &kGptNeo,  &kGptNeoX,  &kLlama,    &kMistral,    &kQwen2,
+                               &kQwen3, &kGemma3,  &kPhi3,     &kStableLm, &kStarcoder2, &kPhi,
+                               &kGemma, &kGranite, &kSmolLm3,  &kArcee,    &kErnie,      &kHelium,
+                               &kOpt,   &kBert,    &kHeadlight};
 
 constexpr const char* kWhole = "full_attention";
 constexpr const char* kSliding = "sliding_attention";

@@ -38,6 +38,17 @@ extern const ModelFamily kMistral;
 extern const ModelFamily kQwen2;
 extern const ModelFamily kQwen3;
 extern const ModelFamily kGemma3;
+extern const ModelFamily kPhi3;
+extern const ModelFamily kStableLm;
+extern const ModelFamily kStarcoder2;
+extern const ModelFamily kPhi;
+extern const ModelFamily kGemma;
+extern const ModelFamily kGranite;
+extern const ModelFamily kSmolLm3;
+extern const ModelFamily kArcee;
+extern const ModelFamily kErnie;
+extern const ModelFamily kHelium;
+extern const ModelFamily kOpt;
 extern const ModelFamily kBert;
 // Models that no family can express: GPT-2's names, and keys of Headlight.
 extern const ModelFamily kHeadlight;
