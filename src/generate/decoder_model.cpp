@@ -43,7 +43,7 @@ DecoderModel::DecoderModel(const Gpt& model, WeightFormat weight_format)
   if (model.config().norm == NormPosition::pre) {
     ln_f = norm_of(model, Part::final_norm, kNoLayer);
   }
-  head = PackedMatrix(model.head_weight(), Tensor(), format);
+  head = PackedMatrix(model.head_weight(), model.head_bias(), format);
 }
 
 }  // namespace headlight

@@ -292,6 +292,10 @@ void MemberStep::run() const {
   if (pre_norm) {
     normalize(model.ln_f, work.stream, normalized);
   }
+  for (Index b = 0; config.logit_scale > 0 && b < batch; ++b) {
+    kernels::loops<float>().scale(static_cast<float>(config.logit_scale), normalized.of(b),
+                                  model.width);
+  }
   const Index panels = model.head.panels();
   model.head.multiply(me.share_begin(panels), me.share_end(panels), batch, normalized, work.logits);
 }

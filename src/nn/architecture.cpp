@@ -159,7 +159,7 @@ std::vector<Weight> weights_of(const GptConfig& config) {
   const bool has_positions = config.position == PositionKind::learned;
   const bool has_final_norm = config.norm == NormPosition::pre;
   std::vector<Weight> weights;
-  if (config.masked_head && config.tie_weights) {  // first: no module holds it
+  if (config.has_head_bias() && config.tie_weights) {  // first: no module holds it
     weights.push_back({.name = "lm_head.bias",
                        .shape = {config.vocab_size},
                        .part = Part::head,
@@ -176,7 +176,7 @@ std::vector<Weight> weights_of(const GptConfig& config) {
   add_weights({{Part::final_norm, has_final_norm, {width}, has_shifts(config)},
                {Part::head_transform, config.masked_head, {width, width}, true},
                {Part::head_norm, config.masked_head, {width}, has_shifts(config)},
-               {Part::head, !config.tie_weights, vocabulary, config.masked_head}},
+               {Part::head, !config.tie_weights, vocabulary, config.has_head_bias()}},
               kNoLayer, config, weights);
   return weights;
 }
@@ -224,7 +224,7 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
     plan.attention.key_heads = std::ssize(config.key_groups[place]);
     plan.attention.key_ends = ends_of(config.key_groups[place]);
   }
-  if (config.position == PositionKind::rope) {
+  if (config.rotates(layer)) {
     plan.attention.rope = config.rope;
     if (plan.attention.window > 0 && config.rope_local_theta > 0) {
       plan.attention.rope = RopeOptions{

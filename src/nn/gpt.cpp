@@ -59,9 +59,10 @@ Gpt::Gpt(const GptConfig& config, std::optional<std::uint64_t> seed, DType dtype
     register_module("head_norm", head_norm_.emplace(config.norm_options(config.n_embd, dtype)));
   }
   if (!config.tie_weights) {
-    const LinearOptions options{config.n_embd, config.vocab_size, config.masked_head, dtype, true};
+    const LinearOptions options{config.n_embd, config.vocab_size, config.has_head_bias(), dtype,
+                                true};
     register_module("lm_head", lm_head_.emplace(options));
-  } else if (config.masked_head) {
+  } else if (config.has_head_bias()) {
     head_bias_ = register_parameter("lm_head.bias", Tensor::zeros({config.vocab_size}, dtype));
   }
   list_weights();
@@ -179,12 +180,13 @@ Tensor Gpt::hidden_from(Index layer, const Tensor& residual, const Batch& batch,
 }
 
 Tensor Gpt::finished(const Tensor& residual, ForwardHook* hook) const {
+  Tensor x = residual;
   if (ln_f_) {
-    return ln_f_->forward(residual, hook, kFinalNorm);
+    x = ln_f_->forward(residual, hook, kFinalNorm);
+  } else if (head_transform_) {
+    x = head_norm_->forward(activate(head_transform_->forward(residual), config_.activation));
   }
-  return head_transform_
-             ? head_norm_->forward(activate(head_transform_->forward(residual), config_.activation))
-             : residual;
+  return config_.logit_scale > 0 ? x * config_.logit_scale : x;
 }
 
 Tensor Gpt::hidden(const Batch& batch, const ForwardContext& context) const {

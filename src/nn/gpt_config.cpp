@@ -83,6 +83,24 @@ Index even_key_heads(const GptConfig& config) {
   return is_even ? std::ssize(first) : 0;
 }
 
+// Returns the options with default values in the fields that the scaling does not use.
+RopeOptions without_unused_fields(RopeOptions rope) {
+  const RopeOptions usual;
+  if (rope.scaling != RopeScaling::llama3) {
+    rope.low_freq_factor = usual.low_freq_factor;
+    rope.high_freq_factor = usual.high_freq_factor;
+  }
+  if (rope.scaling != RopeScaling::yarn) {
+    rope.beta_fast = usual.beta_fast;
+    rope.beta_slow = usual.beta_slow;
+    rope.truncate = usual.truncate;
+  }
+  if (rope.scaling != RopeScaling::llama3 && rope.scaling != RopeScaling::yarn) {
+    rope.original_max_position_embeddings = usual.original_max_position_embeddings;
+  }
+  return rope;
+}
+
 bool has_keys_of_its_own(const std::vector<Index>& groups) {
   return std::all_of(groups.begin(), groups.end(), [](Index size) { return size == 1; });
 }
@@ -95,7 +113,14 @@ void check_llama3_bounds(const RopeOptions& rope) {
       rope.high_freq_factor > rope.low_freq_factor && rope.high_freq_factor <= kLargestTheta,
       "high_freq_factor", "expected a number above low_freq_factor = ", rope.low_freq_factor,
       " and at most ", kLargestTheta, ", got ", rope.high_freq_factor);
-  require_size("original_max_position_embeddings", rope.original_max_position_embeddings);
+}
+
+void check_yarn_bounds(const RopeOptions& rope) {
+  require_value(
+      rope.beta_slow > 0 && rope.beta_slow <= rope.beta_fast && rope.beta_fast <= kLargestTheta,
+      "beta_fast", "expected a number from beta_slow = ", rope.beta_slow, " to ", kLargestTheta,
+      ", got ", rope.beta_fast);
+  require_value(rope.theta != 1, "rope_theta", "expected another number than 1");
 }
 
 void check_rope(const GptConfig& config) {
@@ -115,12 +140,32 @@ void check_rope(const GptConfig& config) {
   if (rope.scaling == RopeScaling::llama3) {
     check_llama3_bounds(rope);
   }
+  if (rope.scaling == RopeScaling::yarn) {
+    check_yarn_bounds(rope);
+  }
+  if (rope.scaling == RopeScaling::llama3 || rope.scaling == RopeScaling::yarn) {
+    require_size("original_max_position_embeddings", rope.original_max_position_embeddings);
+  }
+}
+
+void check_rotated_layers(const GptConfig& config) {
+  const std::vector<Index>& layers = config.rope_per_layer;
+  require_value(layers.empty() || std::ssize(layers) == config.n_layer, "rope_per_layer",
+                "expected ", config.n_layer, " numbers, got ", layers.size());
+  for (const Index is_rotated : layers) {
+    require_range<Index>("rope_per_layer", is_rotated, 0, 1);
+  }
 }
 
 }  // namespace
 
 Index GptConfig::heads(Index layer) const {
   return heads_per_layer.empty() ? n_head : heads_per_layer[static_cast<std::size_t>(layer)];
+}
+
+bool GptConfig::rotates(Index layer) const {
+  return position == PositionKind::rope &&
+         (rope_per_layer.empty() || rope_per_layer[static_cast<std::size_t>(layer)] != 0);
 }
 
 Index GptConfig::elements_of_head() const { return head_width > 0 ? head_width : n_embd / n_head; }
@@ -172,6 +217,7 @@ GptConfig GptConfig::canonical() const {
   drop(config.n_inner, 4 * n_embd);
   drop(config.head_width, n_head > 0 && n_embd % n_head == 0 ? n_embd / n_head : 0);
   drop(config.embedding_scale, 1.0);
+  drop(config.logit_scale, 1.0);
   // RMS norms have no bias, so that `bias` is redundant.
   config.bias = norm_type == NormKind::rms ? qkv_bias.value_or(bias) : bias;
   for (std::optional<bool>* bias_of_part :
@@ -188,12 +234,10 @@ GptConfig GptConfig::canonical() const {
   if (config.position != PositionKind::rope) {
     config.rope = {};
   }
-  if (config.rope.scaling != RopeScaling::llama3) {
-    const RopeOptions usual;
-    config.rope.low_freq_factor = usual.low_freq_factor;
-    config.rope.high_freq_factor = usual.high_freq_factor;
-    config.rope.original_max_position_embeddings = usual.original_max_position_embeddings;
+  if (config.position != PositionKind::rope || std::ranges::count(rope_per_layer, 0) == 0) {
+    config.rope_per_layer.clear();
   }
+  config.rope = without_unused_fields(config.rope);
   if (config.position != PositionKind::rope || config.windows.empty()) {
     config.rope_local_theta = 0;
   }
@@ -226,7 +270,9 @@ void GptConfig::validate() const {
   require_range<Index>("n_segment", n_segment, 0, kLargestSize);
   require_value(!gated_mlp || mlp, "gated_mlp", "needs MLPs");
   require_range("embedding_scale", embedding_scale, 0.0, kLargestScale);
+  require_range("logit_scale", logit_scale, 0.0, kLargestScale);
   check_rope(*this);
+  check_rotated_layers(*this);
   require_range<Index>("n_inner", n_inner, 0, kLargestSize);
   check_key_heads(*this);
   require_value(windows.empty() || std::ssize(windows) == n_layer, "windows", "expected ", n_layer,

@@ -26,6 +26,8 @@ void check_options(const RopeOptions& options, Index width, Index head_width) {
             "[rope] low_freq_factor and high_freq_factor: expected increasing positive numbers, "
             "got ",
             options.low_freq_factor, " and ", options.high_freq_factor);
+  }
+  if (options.scaling == RopeScaling::llama3 || options.scaling == RopeScaling::yarn) {
     require(options.original_max_position_embeddings > 0,
             "[rope] original_max_position_embeddings: expected a positive number, got ",
             options.original_max_position_embeddings);
@@ -51,6 +53,43 @@ float llama3_frequency(float frequency, const RopeOptions& options) {
   }
   const float smooth = (1.0F / wavelength * original - low) / range;
   return (1.0F - smooth) * frequency / factor + smooth * frequency;
+}
+
+// Returns the pair, as a real number, that turns this many times in the original context.
+double pair_of_turns(double turns, const RopeOptions& options, Index width) {
+  const auto original = static_cast<double>(options.original_max_position_embeddings);
+  return static_cast<double>(width) * std::log(original / (turns * 2 * std::numbers::pi)) /
+         (2 * std::log(options.theta));
+}
+
+// The pairs where YaRN's ramp from kept to scaled frequencies begins and ends.
+struct Ramp {
+  double begin;
+  double end;
+};
+
+Ramp yarn_ramp(const RopeOptions& options, Index width) {
+  require(options.beta_slow > 0 && options.beta_fast >= options.beta_slow && options.theta != 1,
+          "[rope] beta_slow and beta_fast: expected positive numbers, the second not smaller, and "
+          "theta other than 1");
+  double begin = pair_of_turns(options.beta_fast, options, width);
+  double end = pair_of_turns(options.beta_slow, options, width);
+  if (options.truncate) {
+    begin = std::floor(begin);
+    end = std::ceil(end);
+  }
+  begin = std::max(begin, 0.0);
+  end = std::min(end, static_cast<double>(width - 1));
+  return {begin, begin == end ? end + 0.001 : end};  // as in transformers: a ramp has a length
+}
+
+// `power` is theta^(2 i / r) of the pair.
+float yarn_frequency(Index pair, float power, const Ramp& ramp, double factor) {
+  const float place = static_cast<float>(pair) - static_cast<float>(ramp.begin);
+  const float share = std::clamp(place / static_cast<float>(ramp.end - ramp.begin), 0.0F, 1.0F);
+  const float kept = 1.0F - share;
+  const float scaled = 1.0F / (static_cast<float>(factor) * power);
+  return scaled * (1.0F - kept) + 1.0F / power * kept;
 }
 
 Index turned_width(const RopeOptions& options, Index head_width) {
@@ -97,6 +136,8 @@ Tensor turned(const Tensor& x_given, const SavedRotation& saved, bool backward) 
 std::vector<float> inverse_frequencies(const RopeOptions& options, Index head_width) {
   const Index width = turned_width(options, head_width);
   check_options(options, width, head_width);
+  const bool is_yarn = options.scaling == RopeScaling::yarn;
+  const Ramp ramp = is_yarn ? yarn_ramp(options, width) : Ramp{};
   std::vector<float> frequencies;
   for (Index i = 0; i < width; i += 2) {
     const float exponent = static_cast<float>(i) / static_cast<float>(width);
@@ -104,6 +145,10 @@ std::vector<float> inverse_frequencies(const RopeOptions& options, Index head_wi
                                   static_cast<double>(exponent));
     const float frequency = 1.0F / static_cast<float>(power);
     const bool is_linear = options.scaling == RopeScaling::linear;
+    if (is_yarn) {
+      frequencies.push_back(yarn_frequency(i / 2, static_cast<float>(power), ramp, options.factor));
+      continue;
+    }
     frequencies.push_back(options.scaling == RopeScaling::llama3
                               ? llama3_frequency(frequency, options)
                               : frequency /

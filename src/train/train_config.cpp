@@ -215,7 +215,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
      kShare},
     of_model<&C::rope_scaling, kRope<&RopeOptions::scaling>>(
         "rope_scaling",
-        "rope: method to extend the context: none, linear, or llama3 (keeps short wavelengths)"),
+        "rope: method to extend the context: none, linear, llama3 or yarn (these two keep short "
+        "wavelengths)"),
     of_model<&C::rope_factor, kRope<&RopeOptions::factor>>(
         "rope_factor", "rope_scaling: factor by which the context is extended", kNotNegative),
     of_model<&C::low_freq_factor, kRope<&RopeOptions::low_freq_factor>>(
@@ -228,8 +229,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
         kNotNegative),
     of_model<&C::original_max_position_embeddings,
              kRope<&RopeOptions::original_max_position_embeddings>>(
-        "original_max_position_embeddings", "llama3: length of the original context in tokens",
-        kNotNegative),
+        "original_max_position_embeddings",
+        "llama3, yarn: length of the original context in tokens", kNotNegative),
     of_model<&C::attention_scale, &G::attention_scale>(
         "attention_scale", "Multiply attention scores by this number; 0: 1 / sqrt(head_width)",
         kNotNegative),

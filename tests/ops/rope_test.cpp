@@ -1,5 +1,6 @@
 #include "headlight/ops/rope.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -82,6 +83,23 @@ TEST_CASE("rope scaling divides all frequencies or only low ones") {
   }
 }
 
+TEST_CASE("yarn keeps pairs that turn often and divides the frequencies of those that do not") {
+  const RopeOptions yarn{
+      .scaling = RopeScaling::yarn, .factor = 8, .original_max_position_embeddings = 1024};
+  const std::vector<float> plain = inverse_frequencies({}, 64);
+  const std::vector<float> scaled = inverse_frequencies(yarn, 64);
+  // Pairs of 1024 / (2 pi 10000^(i / 32)) = 32 and 1 turns: 5.65 and 17.7.
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const double share = std::clamp((static_cast<double>(i) - 5) / (18 - 5), 0.0, 1.0);
+    const double expected = static_cast<double>(plain[i]) * (1 - share + share / 8);
+    CHECK(static_cast<double>(scaled[i]) == Approx(expected).epsilon(1e-5));
+  }
+  RopeOptions exact = yarn;
+  exact.truncate = false;
+  CHECK(inverse_frequencies(exact, 64)[6] < plain[6]);
+  CHECK(inverse_frequencies(exact, 64)[5] == plain[5]);
+}
+
 TEST_CASE("rope accepts zero rows and zero heads and positions with gaps") {
   CHECK(rope(Tensor::zeros({0, 2, 4}), Tensor::zeros({0}, DType::int32)).shape() == Shape{0, 2, 4});
   CHECK(rope(Tensor::zeros({2, 0, 4}), ints({1, 2}, {2})).shape() == Shape{2, 0, 4});
@@ -118,6 +136,8 @@ TEST_CASE("rope names the argument that it refuses") {
   CHECK(mentions(
       message({.scaling = RopeScaling::llama3, .factor = 8, .original_max_position_embeddings = 0}),
       {"original_max_position_embeddings", "0"}));
+  CHECK(mentions(message({.scaling = RopeScaling::yarn, .factor = 8, .beta_fast = 0.5}),
+                 {"beta_slow", "beta_fast"}));
 }
 
 }  // namespace rope_test

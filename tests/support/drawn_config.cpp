@@ -16,6 +16,9 @@ void draw_rope(std::mt19937& random, GptConfig& config) {
   rope.scaling = kChoices<RopeScaling>[random() % kChoices<RopeScaling>.size()].value;
   rope.factor = rope.scaling == RopeScaling::none ? 1 : 2;
   rope.original_max_position_embeddings = 6;
+  rope.beta_fast = 2;
+  rope.beta_slow = 0.1;
+  rope.truncate = rope.theta == 3;
   rope.width = random() % 2 == 0 ? 0 : 2;
   config.rope_local_theta = random() % 2 == 0 ? 0 : 7;
 }
@@ -64,6 +67,13 @@ GptConfig drawn_config(int number) {
       config.windows.push_back(one_of({0, 1, 3, 20}));
     }
   }
+  config.head_bias = is_so();
+  config.logit_scale = is_so() ? 0 : 0.7;
+  if (config.position == PositionKind::rope && is_so()) {
+    for (Index layer = 0; layer < config.n_layer; ++layer) {
+      config.rope_per_layer.push_back(one_of({0, 1}));
+    }
+  }
   return config;
 }
 
@@ -75,7 +85,8 @@ std::string described(int number, const GptConfig& config) {
       ", position ", name_of(config.position), ", ", name_of(config.norm_type), " norms",
       config.norm_gain_plus_one ? " of 1 + w" : "", config.output_norms ? ", output norms" : "",
       config.qk_norm ? ", qk norm" : "", config.gated_mlp ? ", gated" : "",
-      config.parallel_residual ? ", parallel" : "", config.shared_norm ? ", one norm" : "");
+      config.parallel_residual ? ", parallel" : "", config.shared_norm ? ", one norm" : "",
+      config.head_bias ? ", head bias" : "", ", logit scale ", config.logit_scale);
   for (const Index window : config.windows) {
     text += ", window " + std::to_string(window);
   }

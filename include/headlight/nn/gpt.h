@@ -78,10 +78,10 @@ class Gpt : public LanguageModel {
     return std::make_unique<Gpt>(config, std::nullopt, dtype);
   }
 
-  // Returns the residual stream after the final norm or the transform of config.masked_head, [N,
-  // C]. With context.caches the batch continues sequences, and its positions must match; see
-  // continue_sequences(). Throws Error for a sequence longer than block_size, ids outside the
-  // vocabulary, and caches of another model.
+  // Returns the vectors that the head multiplies, [N, C]: the residual stream after the final norm
+  // or the transform of config.masked_head, times config.logit_scale. With context.caches the batch
+  // continues sequences, and its positions must match; see continue_sequences(). Throws Error for a
+  // sequence longer than block_size, ids outside the vocabulary, and caches of another model.
   Tensor hidden(const Batch& batch, const ForwardContext& context = {}) const;
   // Returns the residual stream at the input of block `layer`, [N, C]; n_layer: after the last one.
   // Throws as hidden() does, and for a layer that does not exist.
@@ -136,7 +136,7 @@ class Gpt : public LanguageModel {
   const Block& block(Index layer) const { return *blocks_[static_cast<std::size_t>(layer)]; }
   // Returns the head matrix [V, C]; the token embedding when tied.
   const Tensor& head_weight() const { return lm_head_ ? lm_head_->weight : wte_.weight; }
-  // Returns the bias of the head [V]; undefined without config.masked_head.
+  // Returns the bias of the head [V]; undefined without config.has_head_bias().
   const Tensor& head_bias() const { return lm_head_ ? lm_head_->bias : head_bias_; }
 
  private:
@@ -158,7 +158,7 @@ class Gpt : public LanguageModel {
   std::optional<Linear> head_transform_;  // masked_head only, like head_norm_
   std::optional<LayerNorm> head_norm_;
   std::optional<Linear> lm_head_;  // untied only
-  Tensor head_bias_;               // [V], tied and masked_head only
+  Tensor head_bias_;               // [V], tied and has_head_bias() only
   std::vector<ModelWeight> weights_;
   std::shared_ptr<ForwardHook> attached_;  // may be null
   std::function<void(Index rows)> after_layer_;

@@ -54,6 +54,8 @@ struct GptConfig {
   std::optional<bool> attention_output_bias = {};
   std::optional<bool> mlp_bias = {};
   bool tie_weights = true;     // the head shares the token embedding
+  bool head_bias = false;      // the head has a bias
+  double logit_scale = 0;      // factor of the logits, before the bias; 0: none
   double embedding_scale = 0;  // factor of token embeddings; 0: none
   NormPosition norm = NormPosition::pre;
   NormKind norm_type = NormKind::layer;
@@ -62,6 +64,9 @@ struct GptConfig {
   PositionKind position = PositionKind::learned;
   RopeOptions rope = {};        // for position = rope
   double rope_local_theta = 0;  // unscaled theta in layers with a window; 0: as in other layers
+  // For each layer, 1 if queries and keys are rotated, else 0; empty: in every layer. For position
+  // = rope.
+  std::vector<Index> rope_per_layer = {};
   // Attention and MLP of a layer read the same residual stream, instead of the MLP reading the sum
   // after attention; needs norm = pre. GPT-NeoX, Black et al., arXiv 2204.06745.
   bool parallel_residual = false;
@@ -107,6 +112,9 @@ struct GptConfig {
   NormOptions norm_options(Index width, DType dtype) const;
   // True if logits have a meaning: false for the body of a bidirectional model.
   bool has_head() const { return causal || masked_head; }
+  bool has_head_bias() const { return head_bias || masked_head; }
+  // Returns whether the queries and keys of a layer are rotated.
+  bool rotates(Index layer) const;
   // Returns the configuration without redundant values, which is equal for equal models.
   GptConfig canonical() const;
   // Throws Error for sizes that are out of range or do not divide.

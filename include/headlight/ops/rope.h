@@ -14,13 +14,15 @@ enum class RopeScaling {
   none,
   linear,  // all frequencies divided by `factor` (Chen et al., arXiv 2306.15595)
   llama3,  // low frequencies divided by `factor`, high ones kept (Llama 3.1)
+  yarn,    // as llama3, with a ramp over pairs (Peng et al., arXiv 2309.00071)
 };
 
 template <>
 inline constexpr auto kChoices<RopeScaling> =
     std::to_array<Choice<RopeScaling>>({{"none", RopeScaling::none},
                                         {"linear", RopeScaling::linear},
-                                        {"llama3", RopeScaling::llama3}});
+                                        {"llama3", RopeScaling::llama3},
+                                        {"yarn", RopeScaling::yarn}});
 
 // Named as Hugging Face's rope_parameters.
 struct RopeOptions {
@@ -29,9 +31,15 @@ struct RopeOptions {
   RotaryStyle style = RotaryStyle::half;
   RopeScaling scaling = RopeScaling::none;
   double factor = 1;
-  double low_freq_factor = 1;   // this and the following fields: llama3 only
-  double high_freq_factor = 4;  // above low_freq_factor
-  Index original_max_position_embeddings = 8192;
+  double low_freq_factor = 1;   // llama3 only
+  double high_freq_factor = 4;  // llama3 only; above low_freq_factor
+  // yarn only: pairs that turn more than beta_fast times in the original context are kept, those
+  // that turn less than beta_slow times are scaled. The factor of the scores is
+  // GptConfig::attention_scale.
+  double beta_fast = 32;
+  double beta_slow = 1;
+  bool truncate = true;                           // the ramp begins and ends at whole pairs
+  Index original_max_position_embeddings = 8192;  // llama3 and yarn
 
   bool operator==(const RopeOptions&) const = default;
 };

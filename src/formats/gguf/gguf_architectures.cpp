@@ -302,6 +302,8 @@ std::string refusal_of(const GgufArchitecture& architecture, const GptConfig& co
        {config.activation != architecture.activation,
         concat_text("activation = ", name_of(config.activation), " cannot be expressed: ",
                     architecture.name, " of llama.cpp has ", name_of(architecture.activation))},
+       {config.rope.scaling == RopeScaling::yarn,
+        "rope_scaling = yarn cannot be expressed in GGUF files that Headlight writes"},
        {lacks_llama3,
         "rope_scaling = llama3 cannot be expressed: in llama.cpp only llama has it"}});
 }

@@ -11,8 +11,10 @@
 namespace headlight {
 namespace {
 
-constexpr std::array kFamilies{&kGpt2,  &kGptNeo, &kGptNeoX, &kLlama, &kMistral,
-                               &kQwen2, &kQwen3,  &kGemma3,  &kBert,  &kHeadlight};
+constexpr std::array kFamilies{&kGpt2,  &kGptNeo,  &kGptNeoX,  &kLlama,    &kMistral,    &kQwen2,
+                               &kQwen3, &kGemma3,  &kPhi3,     &kStableLm, &kStarcoder2, &kPhi,
+                               &kGemma, &kGranite, &kSmolLm3,  &kArcee,    &kErnie,      &kHelium,
+                               &kOpt,   &kBert,    &kHeadlight};
 
 constexpr const char* kWhole = "full_attention";
 constexpr const char* kSliding = "sliding_attention";
@@ -31,7 +33,7 @@ constexpr std::string_view kIdle =
     "is_llama_config rope_interleaved _sliding_window_pattern gradient_checkpointing "
     "pooler_fc_size "
     "pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type "
-    "directionality";
+    "directionality init_std";
 
 // Returns keys with values that were not looked up and may have a meaning.
 std::vector<std::string> unread_keys(const Json& json, const AskedKeys& asked) {
@@ -157,6 +159,10 @@ std::vector<StoredTensor> named_tensors(const Weight& weight, const GptConfig& c
     tensors[part].rows = plan.part_heads(static_cast<Index>(part)) * plan.head_width;
   }
   return tensors;
+}
+
+bool has_plain_head(const GptConfig& config) {
+  return !config.head_bias && config.logit_scale == 0;
 }
 
 std::string first_refusal(const std::vector<Refusal>& refusals) {

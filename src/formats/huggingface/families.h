@@ -38,6 +38,17 @@ extern const ModelFamily kMistral;
 extern const ModelFamily kQwen2;
 extern const ModelFamily kQwen3;
 extern const ModelFamily kGemma3;
+extern const ModelFamily kPhi3;
+extern const ModelFamily kStableLm;
+extern const ModelFamily kStarcoder2;
+extern const ModelFamily kPhi;
+extern const ModelFamily kGemma;
+extern const ModelFamily kGranite;
+extern const ModelFamily kSmolLm3;
+extern const ModelFamily kArcee;
+extern const ModelFamily kErnie;
+extern const ModelFamily kHelium;
+extern const ModelFamily kOpt;
 extern const ModelFamily kBert;
 // Models that no family can express: GPT-2's names, and keys of Headlight.
 extern const ModelFamily kHeadlight;
@@ -81,6 +92,9 @@ struct Refusal {
   std::string text;
 };
 std::string first_refusal(const std::vector<Refusal>& refusals);
+// True if the head has neither a bias nor a scale.
+bool has_plain_head(const GptConfig& config);
+inline constexpr const char* kOtherHead = "head_bias and logit_scale cannot be expressed";
 // Returns tensors with Llama's names. Gemma's names differ only for norms.
 std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config);
 

@@ -1,7 +1,6 @@
-#include <algorithm>
 #include <cmath>
 
-#include "formats/huggingface/families.h"
+#include "formats/huggingface/llama_layers.h"
 #include "formats/huggingface/rope_config.h"
 #include "headlight/base/error.h"
 
@@ -91,10 +90,12 @@ std::string refusal(const GptConfig& config) {
   }
   const bool has_layers = config.mlp && config.gated_mlp && !config.parallel_residual &&
                           config.heads_per_layer.empty() && config.head_numbers.empty() &&
-                          config.residual_dropout == 0 && config.embedding_dropout == 0;
+                          config.residual_dropout == 0 && config.embedding_dropout == 0 &&
+                          has_plain_head(config);
   const bool has_positions =
       config.position == PositionKind::rope && config.rope.width == 0 &&
-      config.rope.style == RotaryStyle::half &&
+      config.rope.style == RotaryStyle::half && config.rope.scaling != RopeScaling::yarn &&
+      config.rope_per_layer.empty() &&
       (config.windows.empty() || (common_window(config) > 0 && config.rope_local_theta > 0));
   const BlockPlan plan = block_plan(config, 0);
   const bool has_biases = plan.qkv_bias == plan.attention_output_bias && !plan.mlp_bias;
@@ -122,9 +123,7 @@ Json config_json(const GptConfig& config) {
       {"num_key_value_heads", plan.key_heads},
       {"head_dim", plan.head_width},
       {"intermediate_size", *block.mlp_width},
-      {"hidden_activation", config.activation == Activation::gelu_tanh
-                                ? "gelu_pytorch_tanh"
-                                : std::string(name_of(config.activation))},
+      {"hidden_activation", activation_name(config.activation)},
       {"rms_norm_eps", config.layer_norm_epsilon},
       {"query_pre_attn_scalar",
        std::abs(scalar - whole) < 1e-9 * scalar ? Json(static_cast<Index>(whole)) : Json(scalar)},
@@ -145,19 +144,13 @@ constexpr Choice<Part> kGemmaNames[] = {{"post_attention_layernorm", Part::atten
                                         {"post_feedforward_layernorm", Part::mlp_output_norm}};
 
 std::vector<StoredTensor> gemma_tensors(const Weight& weight, const GptConfig& config) {
-  const bool is_other = std::ranges::count(kGemmaNames, weight.part, &Choice<Part>::value) > 0;
-  return is_other ? named_tensors(weight, config, "layers.", kGemmaNames)
-                  : llama_tensors(weight, config);
+  return renamed_llama_tensors(weight, config, kGemmaNames);
 }
 
 }  // namespace
 
 const ModelFamily kGemma3{.type = "gemma3_text",
-                          .layout = {.prefix = "model.",
-                                     .head = "lm_head.weight",
-                                     .buffers = {"rotary_emb.inv_freq"},
-                                     .layers = "layers.",
-                                     .tensors_of = gemma_tensors},
+                          .layout = llama_layout(gemma_tensors),
                           .read_config = read_config,
                           .refusal = refusal,
                           .config_json = config_json};

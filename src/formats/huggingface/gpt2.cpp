@@ -59,6 +59,8 @@ void for_each_field(Config& config, const Field& field) {
   field("norm_gain_plus_one", config.norm_gain_plus_one);
   field("output_norms", config.output_norms);
   field("embedding_scale", config.embedding_scale);
+  field("head_bias", config.head_bias);
+  field("logit_scale", config.logit_scale);
   field("qk_norm", config.qk_norm);
   field("gated_mlp", config.gated_mlp);
   field("heads_per_layer", config.heads_per_layer);
@@ -74,7 +76,11 @@ void for_each_field(Config& config, const Field& field) {
     field("rope_factor", config.rope.factor);
     field("rope_low_freq_factor", config.rope.low_freq_factor);
     field("rope_high_freq_factor", config.rope.high_freq_factor);
+    field("rope_beta_fast", config.rope.beta_fast);
+    field("rope_beta_slow", config.rope.beta_slow);
+    field("rope_truncate", config.rope.truncate);
     field("rope_original_block_size", config.rope.original_max_position_embeddings);
+    field("rope_per_layer", config.rope_per_layer);
   }
   field("parallel_residual", config.parallel_residual);
   field("shared_norm", config.shared_norm);
@@ -173,6 +179,7 @@ std::string refusal_of_gpt2(const GptConfig& config) {
                     " cannot be expressed: GPT-2 has learned positions")},
        {!has_norms,
         "these norms cannot be expressed: GPT-2 has layer norms before attention and MLP"},
+       {!has_plain_head(config), kOtherHead},
        {config.embedding_scale > 0, "embedding_scale cannot be expressed: GPT-2 has none"},
        {config.gated_mlp, "gated_mlp cannot be expressed: GPT-2's MLPs have no gate"},
        {config.parallel_residual,

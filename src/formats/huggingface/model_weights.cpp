@@ -36,7 +36,7 @@ std::string first_of(const std::vector<std::string>& names) {
 // Returns the shape in the file of a tensor of a weight with this shape.
 Shape file_shape(const StoredTensor& stored, const Shape& shape) {
   Shape result = shape;
-  result[0] = stored.rows;
+  result[0] = stored.file_rows > 0 ? stored.file_rows : stored.rows;
   return stored.transposed ? Shape{result[1], result[0]} : result;
 }
 
@@ -114,7 +114,27 @@ Tensor as_stored(const StoredTensor& stored, const Tensor& rows) {
 
 // Converts a tensor of the file to rows of a weight.
 Tensor as_ours(const StoredTensor& stored, const Tensor& x) {
-  return shifted(reordered(stored.transposed ? transpose(x) : x, stored.order), -stored.shift);
+  Tensor rows = stored.transposed ? transpose(x) : x;
+  if (stored.file_rows > 0) {
+    rows = to_contiguous(slice(rows, 0, stored.file_begin, stored.file_begin + stored.rows));
+  }
+  return shifted(reordered(rows, stored.order), -stored.shift);
+}
+
+// Adds rows of a weight to the tensors of a file. Tensors of several weights begin as zeros.
+void add_stored(NamedTensors& tensors, const std::string& name, const StoredTensor& stored,
+                const Tensor& rows) {
+  if (stored.file_rows == 0) {
+    tensors.emplace_back(name, as_stored(stored, rows));
+    return;
+  }
+  auto found = std::ranges::find(tensors, name, &NamedTensors::value_type::first);
+  if (found == tensors.end()) {
+    tensors.emplace_back(name, Tensor::zeros(file_shape(stored, rows.shape()), rows.dtype()));
+    found = tensors.end() - 1;
+  }
+  Tensor place = slice(found->second, 0, stored.file_begin, stored.file_begin + stored.rows);
+  place.copy_from(as_stored(stored, rows));
 }
 
 }  // namespace
@@ -125,8 +145,8 @@ NamedTensors stored_tensors(const Gpt& model, const WeightLayout& layout) {
     const Tensor values = tensor.detach();
     Index begin = 0;
     for (const StoredTensor& stored : layout.tensors_of(weight, model.config())) {
-      result.emplace_back(full_name(stored.name, layout),
-                          as_stored(stored, slice(values, 0, begin, begin + stored.rows)));
+      add_stored(result, full_name(stored.name, layout), stored,
+                 slice(values, 0, begin, begin + stored.rows));
       begin += stored.rows;
     }
   }
@@ -220,7 +240,7 @@ void ModelWeights::read_into(Gpt& model) const {
       Tensor rows = slice(parameter, 0, begin, begin + stored.rows);
       begin += stored.rows;
       const bool as_it_lies = !stored.transposed && stored.order.first == 1 && stored.shift == 0 &&
-                              file.shape == rows.shape();
+                              stored.file_rows == 0 && file.shape == rows.shape();
       if (as_it_lies) {
         file.read_into(rows);
       } else {

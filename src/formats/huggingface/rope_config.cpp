@@ -1,6 +1,9 @@
 #include "formats/huggingface/rope_config.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <span>
 
 #include "headlight/base/error.h"
 
@@ -18,16 +21,17 @@ const char* parameters_key(const ConfigReader& reader) {
                                                 : nullptr;
 }
 
-RopeScaling read_scaling(const ConfigReader& parameters) {
+RopeScaling read_scaling(const ConfigReader& parameters, bool has_yarn) {
   const std::string old_type = parameters.text("type", kUnscaled);
   const char* const key = parameters.find("rope_type") != nullptr ? "rope_type" : "type";
   const std::string type = parameters.text("rope_type", old_type);
   if (type == kUnscaled) {
     return RopeScaling::none;
   }
-  constexpr std::array<std::string_view, 3> kTypes{kUnscaled, "linear", "llama3"};
-  if (type != kTypes[1] && type != kTypes[2]) {
-    fail_choice(parameters.name(key), kTypes, type);
+  constexpr std::array<std::string_view, 4> kTypes{kUnscaled, "linear", "llama3", "yarn"};
+  const std::span<const std::string_view> types(kTypes.data(), has_yarn ? 4 : 3);
+  if (std::ranges::count(types, type) == 0) {
+    fail_choice(parameters.name(key), types, type);
   }
   return parse_name<RopeScaling>(key, type);
 }
@@ -42,10 +46,10 @@ Index turned_elements(double share, const std::string& key, Index head_width) {
 }  // namespace
 
 RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptions& usual,
-                                 Index block_size) {
+                                 Index block_size, bool has_yarn) {
   RopeOptions rope = usual;
   rope.theta = parameters.number("rope_theta", usual.theta);
-  rope.scaling = read_scaling(parameters);
+  rope.scaling = read_scaling(parameters, has_yarn);
   if (rope.scaling != RopeScaling::none) {
     require_value(parameters.find("factor") != nullptr, parameters.name("factor"), "is missing");
     rope.factor = parameters.number("factor", 1);
@@ -55,7 +59,31 @@ RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptio
     rope.high_freq_factor = parameters.number("high_freq_factor", usual.high_freq_factor);
     rope.original_max_position_embeddings = parameters.size(kOriginal, block_size);
   }
+  if (rope.scaling == RopeScaling::yarn) {
+    rope.beta_fast = parameters.number("beta_fast", usual.beta_fast);
+    rope.beta_slow = parameters.number("beta_slow", usual.beta_slow);
+    rope.truncate = parameters.boolean("truncate", true);
+    rope.original_max_position_embeddings = parameters.size(kOriginal, block_size);
+  }
   return rope;
+}
+
+double read_attention_factor(const ConfigReader& reader, const RopeOptions& rope) {
+  if (rope.scaling != RopeScaling::yarn) {
+    return 1;
+  }
+  const ConfigReader parameters = reader.inside(parameters_key(reader));
+  const auto grown = [&](double strength) {
+    return rope.factor <= 1 ? 1 : 0.1 * strength * std::log(rope.factor) + 1;
+  };
+  const double strength = parameters.number("mscale", 0);
+  const double divisor = parameters.number("mscale_all_dim", 0);
+  const bool has_both = strength != 0 && divisor != 0;
+  const double factor =
+      parameters.number("attention_factor", has_both ? grown(strength) / grown(divisor) : grown(1));
+  require_value(factor > 0, parameters.name("attention_factor"), "expected a number above 0, got ",
+                factor);
+  return factor;
 }
 
 RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys) {
@@ -64,7 +92,8 @@ RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKe
   if (const char* const key = parameters_key(reader); key != nullptr) {
     const ConfigReader parameters = reader.inside(key);
     share = parameters.number("partial_rotary_factor", share);
-    rope = read_rope_parameters(parameters, rope, reader.size(kOriginal, keys.block_size));
+    rope = read_rope_parameters(parameters, rope, reader.size(kOriginal, keys.block_size),
+                                keys.has_yarn);
   }
   rope.width = turned_elements(share, reader.asked().key_of("rotary_pct"), head_width);
   return rope;
@@ -84,6 +113,12 @@ Json rope_parameters_json(const RopeOptions& rope, Index head_width) {
   if (rope.scaling == RopeScaling::llama3) {
     json["low_freq_factor"] = rope.low_freq_factor;
     json["high_freq_factor"] = rope.high_freq_factor;
+    json[kOriginal] = rope.original_max_position_embeddings;
+  }
+  if (rope.scaling == RopeScaling::yarn) {
+    json["beta_fast"] = rope.beta_fast;
+    json["beta_slow"] = rope.beta_slow;
+    json["truncate"] = rope.truncate;
     json[kOriginal] = rope.original_max_position_embeddings;
   }
   return json;

@@ -25,6 +25,10 @@ struct StoredTensor {
   // The file stores [inputs, outputs] (transformers' Conv1D), the transpose of ours.
   bool transposed = false;
   float shift = 0;  // file element = our element + shift
+  // The tensor of the file has file_rows rows. These are the ones from file_begin on, before any
+  // transposition. 0: exactly these rows.
+  Index file_rows = 0;
+  Index file_begin = 0;
 };
 
 struct WeightLayout {

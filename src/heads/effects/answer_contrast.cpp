@@ -11,6 +11,7 @@
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
+#include "heads/effects/token_losses.h"
 
 namespace headlight {
 namespace {
@@ -114,9 +115,12 @@ Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& 
   Tensor losses[2];  // losses of the answer and of the wrong answer, summed over tokens
   for (std::size_t i = 0; i < 2; ++i) {
     const Tensor targets = Tensor::from(*answers_[i], {std::ssize(*answers_[i])});
+    const Tensor rows = answer_rows(hidden, read, static_cast<Index>(i));
+    const CrossEntropyOptions sum{.ignore_index = kIgnoreTarget, .normalizer = 1};
     losses[i] =
-        linear_cross_entropy(answer_rows(hidden, read, static_cast<Index>(i)), model.head_weight(),
-                             targets, {.ignore_index = kIgnoreTarget, .normalizer = 1});
+        model.head_bias().defined()
+            ? cross_entropy(linear(rows, model.head_weight(), model.head_bias()), targets, sum)
+            : linear_cross_entropy(rows, model.head_weight(), targets, sum);
   }
   return losses[1] - losses[0];
 }
@@ -134,10 +138,7 @@ std::vector<double> AnswerContrast::of_copies(const Gpt& model, const Tensor& hi
     targets.insert(targets.end(), answer.begin(), answer.end());
   }
   const std::vector<double> losses =
-      linear_cross_entropy_rows(concat(rows, 0), model.head_weight(),
-                                Tensor::from(targets, {std::ssize(targets)}),
-                                {.ignore_index = kIgnoreTarget})
-          .to_vector();
+      token_losses(model, concat(rows, 0), Tensor::from(targets, {std::ssize(targets)}));
   std::vector<double> differences(static_cast<std::size_t>(batch.sequence_count() / 2));
   auto next = losses.begin();
   for (double& difference : differences) {

@@ -105,6 +105,16 @@ OutputReadout read_output(const Gpt& model, Branch branch, Index layer, const Te
   return readout;
 }
 
+// Returns the head's bias of the task's logit; 0 without one.
+double head_bias(const Gpt& model, const AttributionTask& task) {
+  if (!model.head_bias().defined()) {
+    return 0;
+  }
+  const Vector bias = model.head_bias().to_vector();
+  const auto of = [&](std::int32_t id) { return bias[static_cast<std::size_t>(id)]; };
+  return of(task.target) - (task.against ? of(*task.against) : 0);
+}
+
 // Decomposition of one logit of one text.
 class Anatomy {
  public:
@@ -118,15 +128,18 @@ class Anatomy {
                  return rows_at(position, place, value);
                }) {
     const Tensor hidden = model.hidden(make_batch({task.text}), {.hook = &watch_});
-    logits_ = linear(row_of(hidden, position), model.head_weight()).to_vector();
+    logits_ = linear(row_of(hidden, position), model.head_weight(), model.head_bias()).to_vector();
     Tensor unembedding = precise(row_of(model.head_weight(), task.target));
     if (task.against) {
       unembedding = unembedding - precise(row_of(model.head_weight(), *task.against));
     }
     const FrozenNorm norm(model, Part::final_norm, kNoLayer,
                           values_at(Point::resid_post, layers_ - 1));
+    if (const double scale = model.config().logit_scale; scale > 0) {
+      unembedding = unembedding * scale;
+    }
     direction_ = norm.pulled_back(unembedding);
-    shift_ = shift_product(norm, unembedding);
+    shift_ = shift_product(norm, unembedding) + head_bias(model, task);
   }
 
   const Vector& logits() const { return logits_; }  // [V], of the model itself

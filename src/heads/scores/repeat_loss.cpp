@@ -1,7 +1,7 @@
 #include "headlight/heads/scores/repeat_loss.h"
 
 #include "headlight/autograd/autograd.h"
-#include "headlight/ops/cross_entropy.h"
+#include "heads/effects/token_losses.h"
 #include "heads/scores/repeated_tokens.h"
 
 namespace headlight {
@@ -17,10 +17,7 @@ std::vector<RepeatLoss> repeat_losses(const Gpt& model, const RepeatOptions& rep
   for (Index number = 0; number < repeats.sequences; ++number) {
     const RepeatedTokens sequence = repeated_tokens(repeats, config.vocab_size, length, number);
     const Batch batch = make_batch({sequence.tokens});
-    const std::vector<double> losses =
-        linear_cross_entropy_rows(model.hidden(batch), model.head_weight(), batch.targets,
-                                  {.ignore_index = kIgnoreTarget})
-            .to_vector();
+    const std::vector<double> losses = token_losses(model, model.hidden(batch), batch.targets);
     // Row i holds the loss of token i + 1.
     RepeatLoss mean;
     for (Index i = 0; i + 1 < length; ++i) {

@@ -1,0 +1,60 @@
+#include "heads/effects/token_losses.h"
+
+#include "headlight/nn/token_distribution.h"
+#include "headlight/ops/cross_entropy.h"
+#include "headlight/ops/embedding.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
+
+namespace headlight {
+namespace {
+
+// Computes logits only for rows with a target: all of them may exceed memory.
+std::vector<double> losses_with_bias(const Gpt& model, const Tensor& hidden,
+                                     const Tensor& targets) {
+  std::vector<std::int32_t> rows;
+  std::vector<std::int32_t> wanted;
+  for (Index row = 0; row < targets.numel(); ++row) {
+    if (const std::int32_t target = targets.data<std::int32_t>()[row]; target != kIgnoreTarget) {
+      rows.push_back(static_cast<std::int32_t>(row));
+      wanted.push_back(target);
+    }
+  }
+  std::vector<double> losses(static_cast<std::size_t>(targets.numel()));
+  if (!rows.empty()) {
+    const Shape count{std::ssize(rows)};
+    const Tensor logits = linear(embedding(hidden, Tensor::from(rows, count)), model.head_weight(),
+                                 model.head_bias());
+    const std::vector<double> some = losses_of_rows(logits, Tensor::from(wanted, count));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      losses[static_cast<std::size_t>(rows[i])] = some[i];
+    }
+  }
+  return losses;
+}
+
+}  // namespace
+
+std::vector<double> losses_of_rows(const Tensor& logits, const Tensor& targets) {
+  const Tensor rows = to_contiguous(convert(logits, DType::float32));
+  const auto vocabulary = static_cast<std::size_t>(rows.size(1));
+  std::vector<double> losses(static_cast<std::size_t>(rows.size(0)));
+  for (std::size_t row = 0; row < losses.size(); ++row) {
+    const std::int32_t target = targets.data<std::int32_t>()[row];
+    if (target != kIgnoreTarget) {
+      const TokenDistribution expected({rows.data<float>() + row * vocabulary, vocabulary});
+      losses[row] = -expected.log_probability(target);
+    }
+  }
+  return losses;
+}
+
+std::vector<double> token_losses(const Gpt& model, const Tensor& hidden, const Tensor& targets) {
+  return model.head_bias().defined()
+             ? losses_with_bias(model, hidden, targets)
+             : linear_cross_entropy_rows(hidden, model.head_weight(), targets,
+                                         {.ignore_index = kIgnoreTarget})
+                   .to_vector();
+}
+
+}  // namespace headlight

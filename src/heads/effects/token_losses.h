@@ -1,0 +1,15 @@
+#pragma once
+
+#include <vector>
+
+#include "headlight/nn/gpt.h"
+
+namespace headlight {
+
+// Returns -log p(target) of each row of logits [N, V], in nats; 0 without a target.
+std::vector<double> losses_of_rows(const Tensor& logits, const Tensor& targets);
+
+// Returns losses_of_rows() from the hidden states [N, C] of a Gpt.
+std::vector<double> token_losses(const Gpt& model, const Tensor& hidden, const Tensor& targets);
+
+}  // namespace headlight
