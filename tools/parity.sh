@@ -50,7 +50,7 @@ live_cases() {
 }
 models_and_files() {
   check 1-cases live_cases
-  for checker in hf files bpe_trainer openai gguf_model; do
+  for checker in hf families files bpe_trainer openai gguf_model; do
     check "2-$checker" "$python" "tools/parity/check_$checker.py" build/release/headlight
   done
   check 4-gguf "$python" tools/parity/check_gguf.py build/release/headlight build/release/tests/parity/headlight_gguf_copy --seed "$seed"

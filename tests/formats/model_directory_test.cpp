@@ -407,7 +407,23 @@ TEST_CASE("keys missing from config.json get the defaults of transformers") {
       {"qwen3", 151936, 32768, 4096, 32, 32, 32, 128, 22016, 1e-6, silu, false, 0, 1e4, 128, 0, 0,
        0},
       {"gemma3_text", 262208, 131072, 2304, 26, 8, 4, 256, 9216, 1e-6, gelu_tanh, true, 0, 1e4, 256,
-       4096, 4096, 0}};
+       4096, 4096, 0},
+      {"phi3", 32064, 4096, 3072, 32, 32, 32, 96, 8192, 1e-5, silu, false, 0, 1e4, 96, 0, 0, 0},
+      {"stablelm", 50304, 4096, 2560, 32, 32, 32, 80, 6912, 1e-5, silu, false, 0, 1e4, 20, 0, 0, 0},
+      {"starcoder2", 49152, 4096, 3072, 30, 24, 2, 128, 12288, 1e-5, gelu_tanh, true, 0, 1e4, 128,
+       0, 0, 0},
+      {"phi", 51200, 2048, 2048, 24, 32, 32, 64, 8192, 1e-5, gelu_tanh, false, 0, 1e4, 32, 0, 0, 0},
+      {"gemma", 256000, 8192, 3072, 28, 16, 16, 256, 24576, 1e-6, gelu_tanh, true, 0, 1e4, 256, 0,
+       0, 0},
+      {"granite", 32000, 2048, 4096, 32, 32, 32, 128, 11008, 1e-6, silu, false, 0, 1e4, 128, 0, 0,
+       0},
+      {"smollm3", 128256, 32768, 2048, 36, 16, 4, 128, 11008, 1e-6, silu, true, 0, 2e6, 128, 0, 0,
+       0},
+      {"arcee", 32000, 4096, 2560, 32, 32, 32, 80, 18432, 1e-5, relu2, false, 0, 1e4, 80, 0, 0, 0},
+      {"ernie4_5", 103424, 131072, 1024, 18, 16, 2, 128, 3072, 1e-5, silu, true, 0, 5e5, 128, 0, 0,
+       0},
+      {"helium", 48000, 4096, 2560, 24, 20, 20, 128, 7040, 1e-8, silu, false, 0, 1e5, 128, 0, 0, 0},
+      {"opt", 50272, 2048, 768, 12, 12, 12, 64, 3072, 1e-5, relu, true, 0, 0, 0, 0, 0, 0}};
   for (const Defaults& usual : families) {
     INFO(usual.type);
     const GptConfig config =
@@ -499,8 +515,9 @@ TEST_CASE("GPT-2 options that Headlight does not compute are refused by name") {
                  "scale_attn_by_inverse_layer_idx: only false"));
   CHECK(contains(error_with(R"("add_cross_attention": true)"), "add_cross_attention: only false"));
   CHECK(error_of([] { parse_model_config(R"({"model_type": "t5"})", "config.json"); }) ==
-        "config.json: model_type: expected gpt2, gpt_neo, gpt_neox, llama, mistral, qwen2, "
-        "qwen3, gemma3_text or bert, got 't5'");
+        "config.json: model_type: expected gpt2, gpt_neo, gpt_neox, llama, mistral, qwen2, qwen3, "
+        "gemma3_text, phi3, stablelm, starcoder2, phi, gemma, granite, smollm3, arcee, ernie4_5, "
+        "helium, opt or bert, got 't5'");
 }
 
 TEST_CASE(
@@ -514,10 +531,14 @@ TEST_CASE(
   CHECK(llama(R"("rope_scaling": {"type": "linear", "factor": 2})") == "no Error");
   CHECK(llama(R"("rope_scaling": {"type": "linear"})") ==
         "config.json: rope_scaling.factor: is missing");
-  CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2})") ==
-        "config.json: rope_scaling.rope_type: expected default, linear or llama3, got 'yarn'");
+  CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2})") == "no Error");
+  CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2, "attention_factor": 0})") ==
+        "config.json: rope_scaling.attention_factor: expected a number above 0, got 0");
+  CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2, "beta_fast": 0.5})") ==
+        "config.json: rope_scaling.beta_fast: expected a number from rope_scaling.beta_slow "
+        "= 1 to 1e+12, got 0.5");
   CHECK(llama(R"("rope_parameters": {"rope_type": "dynamic", "factor": 2})") ==
-        "config.json: rope_parameters.rope_type: expected default, linear or llama3, got "
+        "config.json: rope_parameters.rope_type: expected default, linear, llama3 or yarn, got "
         "'dynamic'");
   CHECK(llama(R"("rope_parameters": 7)") == "config.json: rope_parameters: expected an object");
   CHECK(llama(R"("rope_theta": -1)") ==
@@ -536,6 +557,35 @@ TEST_CASE(
         "config.json: layer_types: expected full_attention, as there is no window, got "
         "'chunked_attention'");
   CHECK(contains(error_with("gpt_neox", R"("rotary_pct": 2)"), "rotary_pct: expected"));
+}
+
+TEST_CASE("options of more families that Headlight does not compute are refused by name") {
+  const auto error_with = [](const std::string& type, const std::string& more) {
+    return error_of([&] {
+      parse_model_config(R"({"model_type": ")" + type + "\", " + more + "}", "config.json");
+    });
+  };
+  CHECK(error_with("phi3", R"("rope_scaling": {"type": "longrope", "short_factor": [1]})") ==
+        "config.json: rope_scaling.type: expected default, linear or llama3, got 'longrope'");
+  CHECK(error_with("smollm3", R"("rope_scaling": {"type": "yarn", "factor": 2})") ==
+        "config.json: rope_scaling.type: expected default, linear or llama3, got 'yarn'");
+  CHECK(error_with("smollm3", R"("no_rope_layers": [1, 0])") ==
+        "config.json: no_rope_layers: expected 36 numbers, got 2");
+  CHECK(contains(error_with("stablelm", R"("qk_layernorm": true)"), "qk_layernorm: only false"));
+  CHECK(error_with("stablelm", R"("head_dim": 64)") ==
+        "config.json: head_dim: expected 80, got 64");
+  CHECK(error_with("stablelm", R"("hidden_dropout": 0.1)") ==
+        "config.json: hidden_dropout: only 0 is supported");
+  CHECK(contains(error_with("gemma", R"("use_bidirectional_attention": true)"),
+                 "use_bidirectional_attention: only false"));
+  CHECK(error_with("granite", R"("residual_multiplier": 0)") ==
+        "config.json: residual_multiplier: expected a number above 0, got 0");
+  CHECK(contains(error_with("opt", R"("do_layer_norm_before": false)"),
+                 "do_layer_norm_before: only true"));
+  CHECK(error_with("opt", R"("word_embed_proj_dim": 512)") ==
+        "config.json: word_embed_proj_dim: only hidden_size is supported");
+  CHECK(contains(error_with("arcee", R"("partial_rotary_factor": 0.5)"),
+                 "partial_rotary_factor: only 1 is supported"));
 }
 
 TEST_CASE("errors name the keys of config.json as the file spells them") {

@@ -37,6 +37,11 @@ TEST_CASE("models of other families agree with transformers", "[parity]") {
   check_all("families", 24);
 }
 
+TEST_CASE("models of the families with Llama's or GPT-2's layers agree with transformers",
+          "[parity]") {
+  check_all("more_families", 25);
+}
+
 TEST_CASE("hook points and the gradients there agree with PyTorch's hooks", "[parity]") {
   check_all("points", 9);
 }

@@ -133,7 +133,7 @@ def make_model(case: Case, config) -> torch.nn.Module:
     model = family.from_config(config).to(case.dtype).eval()
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            parameter.copy_(start_values(case, name, parameter, config.model_type == "gemma3_text"))
+            parameter.copy_(start_values(case, name, parameter, config.model_type in ("gemma", "gemma3_text")))
     return model
 
 
@@ -141,6 +141,14 @@ def name_in_files(config, name: str) -> str:
     """transformers renames this one when it saves."""
     renamed = config.model_type == "gpt_neox" and name == "lm_head.weight"
     return "embed_out.weight" if renamed else name
+
+
+def name_of_scale(config, name: str) -> str:
+    """The parameter whose largest gradient is the scale. Without rotations, the bias of keys shifts all
+    scores of a query equally: its gradient is 0."""
+    key, query = (("k_proj.bias", "q_proj.bias") if config.model_type in ("opt", "smollm3")
+                  else ("self.key.bias", "self.query.bias"))
+    return name.replace(key, query)
 
 
 def start_case(case: Case, sizes: Sizes, config, stirred: bool) -> tuple:
@@ -178,8 +186,7 @@ def build_model(case: Case, sizes: Sizes, config, stirred: bool) -> None:
                  for name, parameter in model.named_parameters() if parameter.grad is not None}
     for name, gradient in gradients.items():
         case.gradient(name, gradient)
-        # The bias of BERT's keys shifts all scores of a query equally: its gradient is 0.
-        scale = gradients[name.replace("self.key.bias", "self.query.bias")]
+        scale = gradients[name_of_scale(config, name)]
         case.scales[name] = LIMITS["gradient"], float(scale.abs().max())
 
 

@@ -21,6 +21,7 @@ GROUPS = {
     "modules": ["cases_modules"],
     "gpt2": ["cases_gpt2"],
     "families": ["cases_families"],
+    "more_families": ["cases_more_families"],
     "points": ["cases_points"],
     "attribution": ["cases_attribution"],
     "training": ["cases_training"],

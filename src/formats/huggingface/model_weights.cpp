@@ -58,7 +58,7 @@ NamedTensors zero_biases(const GptConfig& config, const WeightLayout& layout) {
   with_biases.bias = true;
   NamedTensors biases;
   for (const Weight& weight : weights_of(with_biases)) {
-    if (weight.is_bias) {
+    if (weight.is_bias && weight.part != Part::head) {
       const std::string name = layout.tensors_of(weight, with_biases).front().name;
       biases.emplace_back(full_name(name, layout), Tensor::zeros(weight.shape));
     }
@@ -187,7 +187,9 @@ void ModelWeights::settle(GptConfig& config) {
   if (!layout_.has_all_biases || config.bias || !has_one_bias_key(config)) {
     return;
   }
-  const auto is_bias = [](const auto& item) { return item.first.ends_with(".bias"); };
+  const auto is_bias = [](const auto& item) {
+    return item.first.ends_with(".bias") && item.first != "lm_head.bias";
+  };
   config.bias = std::any_of(tensors_.begin(), tensors_.end(), [&](const auto& item) {
     return is_bias(item) && !is_zero(item.second->read());
   });
