@@ -135,10 +135,7 @@ TEST_CASE("weights of another model are not loaded into a custom model", "[train
   const ScratchFolder folder;
   OwnModel own(setup.shape, 1);
   write_model_files(folder.path(), own, setup.tokenizer);
-  CHECK_THROWS_WITH(
-      load_model(folder.path()),
-      contains_text("config.json: model_type: expected gpt2, gpt_neo, gpt_neox, llama, mistral, "
-                    "qwen2, qwen3, gemma3_text or bert, got 'custom'"));
+  CHECK_THROWS_WITH(load_model(folder.path()), contains_text("or bert, got 'custom'"));
   GptConfig wider = setup.shape;
   wider.n_embd = 16;
   OwnModel other(wider, 1);
