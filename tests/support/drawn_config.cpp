@@ -67,7 +67,7 @@ GptConfig drawn_config(int number) {
       config.windows.push_back(one_of({0, 1, 3, 20}));
     }
   }
-  config.head_bias = !config.tie_weights && is_so();
+  config.head_bias = is_so();
   config.logit_scale = is_so() ? 0 : 0.7;
   if (config.position == PositionKind::rope && is_so()) {
     for (Index layer = 0; layer < config.n_layer; ++layer) {

@@ -92,12 +92,6 @@ std::string refusal_of_qwen3(const GptConfig& config) {
        {true, refusal_of_llama_layers(config)}});
 }
 
-void add_windows(const GptConfig& config, Json& json) {
-  json["use_sliding_window"] = !config.windows.empty();
-  json["sliding_window"] = config.windows.empty() ? Json() : Json(common_window(config));
-  json["layer_types"] = layer_types_json(config);
-}
-
 Json llama_json(const GptConfig& config) {
   Json json = llama_layers_json(config, "llama", "LlamaForCausalLM");
   json["attention_bias"] = block_plan(config, 0).qkv_bias;

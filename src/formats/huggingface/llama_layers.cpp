@@ -148,6 +148,12 @@ std::vector<Index> read_equal_windows(const ConfigReader& reader, Index layers) 
   return std::vector<Index>(static_cast<std::size_t>(layers), read_window(reader, 0));
 }
 
+void add_windows(const GptConfig& config, Json& json) {
+  json["use_sliding_window"] = !config.windows.empty();
+  json["sliding_window"] = config.windows.empty() ? Json() : Json(common_window(config));
+  json["layer_types"] = layer_types_json(config);
+}
+
 void add_rotary_share(const GptConfig& config, Json& json) {
   const double share = config.rope.width == 0 ? 1
                                               : static_cast<double>(config.rope.width) /

@@ -38,6 +38,8 @@ Json llama_layers_json(const GptConfig& config, const char* type, const char* ar
                        const char* epsilon_key = "rms_norm_eps");
 // Returns the name that new families use for an activation.
 std::string activation_name(Activation activation);
+// Adds the keys of windows in some layers.
+void add_windows(const GptConfig& config, Json& json);
 // Adds partial_rotary_factor, also for whole heads.
 void add_rotary_share(const GptConfig& config, Json& json);
 

@@ -5,8 +5,6 @@
 namespace headlight {
 namespace {
 
-constexpr const char* kPhiEpsilon = "layer_norm_eps";
-
 GptConfig read_phi(const ConfigReader& reader) {
   GptConfig config = read_llama_layers(reader, {.vocabulary = 51200,
                                                 .width = 2048,
@@ -16,7 +14,7 @@ GptConfig read_phi(const ConfigReader& reader) {
                                                 .activation = "gelu_new",
                                                 .share = 0.5,
                                                 .has_yarn = false,
-                                                .epsilon_key = kPhiEpsilon});
+                                                .epsilon_key = "layer_norm_eps"});
   config.norm_type = NormKind::layer;
   config.bias = true;
   config.head_bias = true;
@@ -49,7 +47,7 @@ std::string refusal_of_phi(const GptConfig& config) {
 }
 
 Json phi_json(const GptConfig& config) {
-  Json json = llama_layers_json(config, "phi", "PhiForCausalLM", kPhiEpsilon);
+  Json json = llama_layers_json(config, "phi", "PhiForCausalLM", "layer_norm_eps");
   add_rotary_share(config, json);
   json["qk_layernorm"] = config.qk_norm;
   json["resid_pdrop"] = config.residual_dropout;

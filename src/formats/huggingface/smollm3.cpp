@@ -66,9 +66,7 @@ Json smollm3_json(const GptConfig& config) {
     rotated.push_back(config.rotates(layer) ? 1 : 0);
   }
   json["no_rope_layers"] = rotated;
-  json["use_sliding_window"] = !config.windows.empty();
-  json["sliding_window"] = config.windows.empty() ? Json() : Json(common_window(config));
-  json["layer_types"] = layer_types_json(config);
+  add_windows(config, json);
   return json;
 }
 
