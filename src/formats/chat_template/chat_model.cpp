@@ -29,7 +29,7 @@ std::unique_ptr<Tokenizer> with_special_tokens(const Tokenizer& tokenizer,
                      {"normalized", false},
                      {"special", true}});
   }
-  root["added_tokens"] = Json(std::move(added));
+  root["added_tokens"] = added;
   std::unique_ptr<Tokenizer> result = parse_tokenizer_json(
       root.dump(), "tokenizer.json", tokenizer.special_name(tokenizer.end_token().value_or(-1)));
   result->set_prepends_begin_token(tokenizer.prepends_begin_token());
