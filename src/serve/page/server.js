@@ -9,14 +9,19 @@ export const page = {
 
 let pending = null;  // promise of an open login; concurrent requests share it
 const warningsOf = new Map();  // by path
+let era = 0;  // number of texts before the current one; their late answers have no warnings
 
 // Forgets the warnings about an earlier text.
 export function clearWarnings() {
+  ++era;
   warningsOf.clear();
   page.showWarnings([]);
 }
 
-function keepWarnings(path, warnings = []) {
+function keepWarnings(path, asked, warnings = []) {
+  if (asked !== era) {
+    return;
+  }
   if (warnings.length > 0) {
     warningsOf.set(path, warnings);
   } else if (!warningsOf.delete(path)) {
@@ -52,8 +57,9 @@ async function post(path, body, signal) {
 
 // Returns the JSON at a path. Posts `body` if given.
 export async function ask(path, body, signal) {
+  const asked = era;
   const answer = await (await post(path, body, signal)).json();
-  keepWarnings(path, answer.warnings);
+  keepWarnings(path, asked, answer.warnings);
   return answer;
 }
 
@@ -76,12 +82,13 @@ export function eventReader() {
 
 // Calls see(data) for every event of a stream, until it ends.
 export async function follow(path, body, signal, see) {
+  const asked = era;
   const pieces = (await post(path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
   const read = eventReader();
-  keepWarnings(path);
+  keepWarnings(path, asked);
   const take = (event) => {
     if (event.warnings !== undefined) {
-      keepWarnings(path, event.warnings);
+      keepWarnings(path, asked, event.warnings);
     }
     see(event);
   };
