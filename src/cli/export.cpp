@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/split.h"
+#include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/tensor_list.h"
 #include "cli/terminal/log.h"
@@ -77,9 +79,10 @@ Options export_options() {
                     "headlight export weights.npz --to safetensors --out w.safetensors"}});
   options.choice("to", "Format", kExportFormats).value("out", "Write to this directory or file");
   options.choice("type", "gguf: data type of the weight matrices", kGgufTypeNames, "f32");
-  options.value("chat_template",
-                "hf, gguf: write this chat template (chatml, gemma, llama2, llama3, mistral, phi3, "
-                "zephyr, or a file in Jinja) and add its special tokens to the vocabulary");
+  options.value(
+      "chat_template",
+      concat_text("hf, gguf: write this chat template (", joined(chat_template_names(), ", "),
+                  ", or a file in Jinja) and add its special tokens to the vocabulary"));
   options.paths({"out", "chat_template"}).basic({"to", "out", "type", "chat_template"});
   return options;
 }
@@ -127,12 +130,8 @@ void apply_chat_template(const Options& options, LoadedModel& loaded) {
   }
   const std::vector<std::string> added =
       set_chat_template(loaded, read_chat_template(options.text("chat_template")));
-  std::string names;
-  for (const std::string& name : added) {
-    names += (names.empty() ? "" : ", ") + escaped(name);
-  }
   if (!added.empty()) {
-    log_info(concat_text("added to the vocabulary: ", names,
+    log_info(concat_text("added to the vocabulary: ", joined(transformed(added, escaped), ", "),
                          "; their embeddings are the mean of the others until they are trained"));
   }
 }

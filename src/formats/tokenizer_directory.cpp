@@ -9,6 +9,7 @@
 #include "formats/token_settings.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
+#include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
 #include "headlight/io/nanogpt_vocabulary.h"
@@ -94,7 +95,7 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
     return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
   }
   if (!fs::is_directory(path)) {
-    return is_gguf_file(path) || is_torch_file(path) ? load_tokenizer(path) : read_tokenizer(path);
+    return is_model_file(path) ? load_tokenizer(path) : read_tokenizer(path);
   }
   if (const std::optional<fs::path> folder = tokenizer_in(path)) {
     return load_tokenizer(*folder);

@@ -1,5 +1,7 @@
 #include "cli/terminal/chat_template_option.h"
 
+#include "base/split.h"
+#include "base/transformed.h"
 #include "cli/terminal/log.h"
 #include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/formats/chat_template/known_templates.h"
@@ -9,8 +11,8 @@ namespace headlight::cli {
 void add_chat_template_option(Options& options) {
   options
       .value("chat_template",
-             "Use this chat template instead of the model's: chatml, gemma, llama2, llama3, "
-             "mistral, phi3, zephyr, or a file in Jinja")
+             concat_text("Use this chat template instead of the model's: ",
+                         joined(chat_template_names(), ", "), ", or a file in Jinja"))
       .paths({"chat_template"});
 }
 
@@ -19,10 +21,8 @@ std::string chat_template_option(const Options& options, const Tokenizer& tokeni
     return tokenizer.chat_template();
   }
   std::string source = read_chat_template(options.text("chat_template"));
-  std::string names;
-  for (const std::string& name : ChatFormat(source, tokenizer).missing_names()) {
-    names += (names.empty() ? "" : ", ") + escaped(name);
-  }
+  const std::string names =
+      joined(transformed(ChatFormat(source, tokenizer).missing_names(), escaped), ", ");
   if (!names.empty()) {
     log_warning(concat_text("the vocabulary lacks special tokens of the chat template: ", names,
                             ": they are spelled as text"));

@@ -16,12 +16,6 @@ namespace {
 // again, larger ones are read faster.
 constexpr Index kPromptChunk = 128;
 
-// Positions of the key/value cache: a whole context, in whole blocks.
-Index cache_positions(Index block_size) {
-  constexpr Index kBlock = KeyValueCache::kBlock;
-  return (block_size + kBlock - 1) / kBlock * kBlock;
-}
-
 }  // namespace
 
 struct ChatSession::State {
@@ -29,7 +23,8 @@ struct ChatSession::State {
       : format(chat_template, tokenizer),
         block_size(wanted_decoder.model().block_size()),
         engine(wanted_decoder, tokenizer,
-               {.prompt_chunk = kPromptChunk, .context_tokens = cache_positions(block_size)}) {}
+               {.prompt_chunk = kPromptChunk,
+                .context_tokens = rounded_up(block_size, KeyValueCache::kBlock)}) {}
 
   ChatFormat format;
   Index block_size;

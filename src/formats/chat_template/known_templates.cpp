@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/printable.h"
+#include "base/split.h"
 #include "base/transformed.h"
 #include "files/input_file.h"
 #include "formats/chat_template/known_files.h"
@@ -32,12 +33,8 @@ std::string read_chat_template(const std::string& name_or_file) {
   }
   const std::vector<std::string> names = chat_template_names();
   if (!std::filesystem::exists(name_or_file)) {
-    std::string list;
-    for (const std::string& name : names) {
-      list += ", " + name;
-    }
-    fail_value("chat_template", "expected a file", list, ", got ", in_quotes(name_or_file),
-               did_you_mean(name_or_file, names));
+    fail_value("chat_template", "expected a file, ", joined(names, ", "), ", got ",
+               in_quotes(name_or_file), did_you_mean(name_or_file, names));
   }
   return read_whole_file(name_or_file, kLargestTemplate);
 }

@@ -453,15 +453,21 @@ bool is_headlight_format(const Json& root) {
          has_own_ids(model.value("vocab", Json()), *added);
 }
 
-// Returns a tokenizer.json with the contents of GPT-2's two files.
-Json byte_level_file(const Json& vocab, std::string_view merges_txt, const Json& added) {
-  Json::List merges;
+// Returns the merges in GPT-2's merges.txt, one for each line.
+std::vector<std::string_view> merge_lines(std::string_view merges_txt) {
+  std::vector<std::string_view> merges;
   if (merges_txt.starts_with("#version")) {
     take_line(merges_txt);
   }
   while (!merges_txt.empty()) {
-    merges.emplace_back(take_line(merges_txt));
+    merges.push_back(take_line(merges_txt));
   }
+  return merges;
+}
+
+// Returns a tokenizer.json with the contents of GPT-2's two files.
+Json byte_level_file(const Json& vocab, const std::vector<std::string_view>& merges,
+                     const Json& added) {
   return {{"version", "1.0"},
           {"added_tokens", added},
           {"normalizer", nullptr},
@@ -522,17 +528,14 @@ std::unique_ptr<Tokenizer> parse_gpt2_vocabulary(std::string_view vocab_json,
   const Json added = Json::array(
       {{{"content", end}, {"id", json_member(vocab, end, vocab_key)}, {"special", true}}});
   if (end != kEndOfTextName || !has_own_ids(vocab, added)) {
-    const Json root = byte_level_file(vocab, merges_txt, added);
+    const Json root = byte_level_file(vocab, merge_lines(merges_txt), added);
     return read_pipeline_tokenizer(root, root.dump(), end, name);
   }
   const Vocabulary vocabulary = read_vocabulary(vocab, added, vocab_key, vocab_key);
   BpeVocabularyBuilder builder(vocabulary, vocab_key);
   const std::string merges_key = at(name, "merges.txt");
-  if (merges_txt.starts_with("#version")) {
-    take_line(merges_txt);
-  }
-  while (!merges_txt.empty()) {
-    builder.add_merge(take_line(merges_txt), merges_key);
+  for (const std::string_view merge : merge_lines(merges_txt)) {
+    builder.add_merge(merge, merges_key);
   }
   return std::make_unique<BpeTokenizer>(builder.take(), name);
 }
