@@ -91,6 +91,7 @@ struct GradNode {
   AddGradientFunction add_gradient;  // instead of `gradient`
   Tensor grad;                       // for leaves and nodes with retains_grad
   bool retains_grad = false;
+  bool is_frozen = false;  // a leaf that gets no gradients for now
   bool was_freed = false;  // by an earlier backward pass
 };
 
@@ -229,7 +230,7 @@ std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector
     node->inputs.reserve(inputs.size());
     for (Tensor& input : inputs) {
       const auto index = static_cast<Index>(node->inputs.size());
-      node->inputs.emplace_back(op, "input", std::move(input), index);
+      node->inputs.emplace_back(op, "input", input.requires_grad() ? input : input.detach(), index);
     }
   }
   value.set_grad_node(node);
@@ -282,10 +283,16 @@ std::string_view Tensor::grad_op() const {
   return node_ == nullptr || node_->is_leaf() ? std::string_view() : node_->op;
 }
 
+bool Tensor::requires_grad() const { return node_ != nullptr && !node_->is_frozen; }
+
 Tensor& Tensor::set_requires_grad(bool value) {
   require(!value || is_floating(dtype_), "[set_requires_grad] expected a floating type, got ",
           dtype_);
-  node_ = value ? std::make_shared<GradNode>(nullptr, shape_, dtype_) : nullptr;
+  if (node_ != nullptr && node_->is_leaf()) {
+    node_->is_frozen = !value;
+  } else {
+    node_ = value ? std::make_shared<GradNode>(nullptr, shape_, dtype_) : nullptr;
+  }
   return *this;
 }
 

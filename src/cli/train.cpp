@@ -43,9 +43,15 @@ constexpr const char* kTrainDetails =
     "Files of a run: config.toml holds the effective settings, and in comments those derived "
     "from others. metrics.jsonl has a line for each step, evaluation and change of settings. "
     "Checkpoints are Hugging Face model directories. best and latest are links to two of them.\n\n"
-    "--init_from MODEL starts from the weights and tokenizer of a run, a checkpoint, a Hugging "
-    "Face directory, a GGUF file or nanoGPT's ckpt.pt. Sizes come from the model. A smaller "
-    "--block_size drops its last positions.\n\n"
+    "--init_from MODEL fine-tunes: it starts from the weights and tokenizer of a run, a "
+    "checkpoint, "
+    "a Hugging Face directory, a GGUF file or nanoGPT's ckpt.pt. Sizes come from the model. A "
+    "smaller --block_size drops its last learned positions. The log shows the defaults of "
+    "fine-tuning. Data in JSON with messages, prompt and completion, or instruction and output are "
+    "conversations: each is a document, and --learn chooses the learned tokens. --lora_rank 8 "
+    "trains a LoRA adapter: its checkpoints are adapters of Hugging Face's PEFT, which all "
+    "commands "
+    "open together with the base model that they name.\n\n"
     "Ctrl-C (SIGINT) and SIGTERM finish the step, save and exit with 0. A second signal exits "
     "at once with 130 and damages nothing. Checkpoints are written while training continues. "
     "One process at a time may use a run directory.\n\n"
@@ -171,6 +177,15 @@ TrainConfig settings_so_far(const std::string& run) {
   return has_settings || holds_run(run) ? read_run_config(run) : TrainConfig{};
 }
 
+// A number of steps on the command line replaces the epochs of a file or of the run so far.
+void choose_length(const Options& options, TrainConfig& config) {
+  require(!options.given("max_iters") || !options.given("epochs"),
+          "--epochs: sets max_iters; give one of the two");
+  if (options.given("max_iters")) {
+    config.epochs = 0;
+  }
+}
+
 Task task_of(const Options& options) {
   const bool resume_given = options.given("resume") && options.text("resume") != "false";
   const Places places = places_of(options, resume_given);
@@ -189,9 +204,12 @@ Task task_of(const Options& options) {
     copy_keys(asked, given, task.config);
     task.config.out_dir = run;
     task.config.init_from = asked.init_from == kResume ? start : task.config.init_from;
+    choose_length(options, task.config);
   } else {
+    choose_length(options, task.config);
     adopt_architecture(task.config, given);
-    task.note = fit_sizes_to_text(task.config, given);
+    task.note = starts_from_model(task.config) ? fit_to_fine_tuning(task.config, given)
+                                               : fit_sizes_to_text(task.config, given);
   }
   return task;
 }

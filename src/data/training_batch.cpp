@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "headlight/data/learned_tokens.h"
+
 namespace headlight {
 
 Batch training_batch(const std::vector<std::vector<std::int32_t>>& sequences) {
@@ -13,23 +15,26 @@ Batch training_batch(const std::vector<std::vector<std::int32_t>>& sequences) {
       batch.offsets.push_back(batch.offsets.back() + std::ssize(ids) - 1);
     }
   }
-  batch.target_count = batch.offsets.back();
-  require(batch.target_count > 0,
+  require(batch.token_count() > 0,
           "[training_batch] no sequence has two tokens, so there is no target");
   for (Tensor* field : {&batch.tokens, &batch.positions, &batch.targets}) {
-    *field = Tensor::empty({batch.target_count}, DType::int32);
+    *field = Tensor::empty({batch.token_count()}, DType::int32);
   }
   std::int32_t* tokens = batch.tokens.data<std::int32_t>();
   std::int32_t* positions = batch.positions.data<std::int32_t>();
   std::int32_t* targets = batch.targets.data<std::int32_t>();
   for (const auto& ids : sequences) {
     if (ids.size() > 1) {
-      tokens = std::copy(ids.begin(), ids.end() - 1, tokens);
-      targets = std::copy(ids.begin() + 1, ids.end(), targets);
+      tokens = std::transform(ids.begin(), ids.end() - 1, tokens, id_of);
+      targets = std::transform(ids.begin() + 1, ids.end(), targets, [](std::int32_t token) {
+        return is_learned(token) ? token : kIgnoreTarget;
+      });
       std::iota(positions, positions + ids.size() - 1, 0);
       positions += ids.size() - 1;
     }
   }
+  batch.target_count =
+      batch.token_count() - std::count(batch.targets.data<std::int32_t>(), targets, kIgnoreTarget);
   return batch;
 }
 

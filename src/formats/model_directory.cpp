@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/printable.h"
 #include "files/input_file.h"
+#include "formats/adapter.h"
 #include "formats/gguf/gguf_architectures.h"
 #include "formats/gguf/gguf_header.h"
 #include "formats/huggingface/families.h"
@@ -82,7 +83,8 @@ void verify_model_files(const fs::path& directory) {
   }
   std::vector<std::string_view> present;
   std::error_code ignored;
-  std::copy_if(kModelFiles.begin(), kModelFiles.end(), std::back_inserter(present),
+  const auto& files = is_adapter(directory) ? kAdapterFiles : kModelFiles;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(present),
                [&](std::string_view file) { return fs::exists(directory / file, ignored); });
   verify_manifest(directory, present);
 }
@@ -146,7 +148,17 @@ bool is_pickle_name(const fs::path& path) {
     fail(shown(*pickle), ", ", kPickle);
   }
   fail(shown(path),
-       ": no model here: expected config.json, or a run directory with best or latest");
+       ": no model here: expected config.json or adapter_config.json, or a run directory with best "
+       "or latest");
+}
+
+// Returns the base model of an adapter. Throws Error if that is an adapter, too.
+fs::path base_model(const fs::path& directory) {
+  const fs::path base = find_model_directory(base_of_adapter(directory));
+  require(
+      !is_adapter(base), shown(directory), ": its base model, ", shown(base),
+      ", is an adapter itself; make a whole model of that one first (headlight export --to hf)");
+  return base;
 }
 
 }  // namespace
@@ -172,6 +184,9 @@ fs::path find_model_directory(const fs::path& path) {
 }
 
 GptConfig read_effective_config(const fs::path& path, const WarningSink& warn) {
+  if (is_adapter(path)) {
+    return read_effective_config(base_model(path), warn);
+  }
   StoredModel model = open_model(path);
   model.weights.settle(model.config);
   check(model, warn);
@@ -181,6 +196,14 @@ GptConfig read_effective_config(const fs::path& path, const WarningSink& warn) {
 std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& options) {
   const fs::path directory = find_model_directory(path);
   verify_model_files(directory);
+  if (is_adapter(directory)) {
+    const fs::path base = base_model(directory);
+    std::unique_ptr<Gpt> model = load_weights(base, options);
+    if (options.adapter) {
+      merge_adapter(directory, base, *model);
+    }
+    return model;
+  }
   StoredModel stored = open_model(directory);
   GptConfig& config = stored.config;
   require(config.causal || options.bidirectional, "this needs a causal model; ", shown(directory),
@@ -240,6 +263,13 @@ LoadedModel load_model(const fs::path& path, DType dtype) {
   return load_model(path, LoadOptions{.dtype = dtype});
 }
 
+void write_tokenizer_files(const fs::path& directory, const LanguageModel& model,
+                           const Tokenizer& tokenizer) {
+  write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
+  write_tokenizer_config(directory, tokenizer, model.block_size());
+  write_generation_config(directory, tokenizer);
+}
+
 void write_model_files(const fs::path& directory, const LanguageModel& model,
                        const Tokenizer& tokenizer) {
   const auto* gpt = dynamic_cast<const Gpt*>(&model);
@@ -247,9 +277,7 @@ void write_model_files(const fs::path& directory, const LanguageModel& model,
   write_file(
       directory / "config.json",
       gpt == nullptr ? config_json(model) : family_config_json(*family, gpt->config(), tokenizer));
-  write_file(directory / "tokenizer.json", to_tokenizer_json(tokenizer));
-  write_tokenizer_config(directory, tokenizer, model.block_size());
-  write_generation_config(directory, tokenizer);
+  write_tokenizer_files(directory, model, tokenizer);
   write_safetensors(directory / "model.safetensors",
                     gpt == nullptr ? saved_tensors(model) : stored_tensors(*gpt, family->layout));
 }

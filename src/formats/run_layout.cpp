@@ -41,7 +41,7 @@ std::optional<Index> iteration_of_checkpoint(std::string_view name) {
 }
 
 std::optional<fs::path> model_in(const fs::path& path) {
-  return folder_with(path, {"config.json"});
+  return folder_with(path, {"config.json", kAdapterConfig});
 }
 
 std::optional<fs::path> tokenizer_in(const fs::path& path) {

@@ -4,6 +4,7 @@
 #include "base/printable.h"
 #include "files/input_file.h"
 #include "files/posix_file.h"
+#include "formats/adapter.h"
 #include "formats/gguf/gguf_vocabulary.h"
 #include "formats/nanogpt/nanogpt_file.h"
 #include "formats/token_settings.h"
@@ -84,6 +85,9 @@ std::unique_ptr<Tokenizer> read_nanogpt_tokenizer(const fs::path& checkpoint) {
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
   if (is_torch_file(directory)) {
     return read_nanogpt_tokenizer(directory);
+  }
+  if (is_adapter(directory) && !tokenizer_in(directory)) {
+    return open_tokenizer(base_of_adapter(directory));
   }
   return is_gguf_file(directory) ? read_gguf_vocabulary(GgufFile(directory))
                                  : read_tokenizer(directory / "tokenizer.json");

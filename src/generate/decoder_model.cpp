@@ -35,7 +35,8 @@ DecoderModel::DecoderModel(const Gpt& model, WeightFormat weight_format)
     DecoderLayer& layer = layers[static_cast<std::size_t>(weight.layer)];
     const auto part = static_cast<std::size_t>(weight.part);
     if (weight.multiplied) {
-      layer.matrices[part] = PackedMatrix(tensor, model.bias(weight.part, weight.layer), format);
+      layer.matrices[part] = PackedMatrix(model.weight(weight.part, weight.layer),
+                                          model.bias(weight.part, weight.layer), format);
     } else {
       layer.norms[part] = norm_of(model, weight.part, weight.layer);
     }

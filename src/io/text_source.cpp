@@ -275,11 +275,19 @@ bool is_blank(std::string_view line) {
 
 void read_json_lines(const TextFile& file, const TextFormat& format, const UseText& use) {
   const std::string key = format.jsonl.empty() ? "text" : format.jsonl;
+  Index number = 0;
+  read_lines(file, [&](std::string_view line, Index line_number) {
+    const std::string where = concat_text(file.name(), ": line ", line_number);
+    use({text_of_line(line, key, where), number++});
+  });
+}
+
+}  // namespace
+
+void read_lines(const TextFile& file, const UseLine& use) {
   TextBytes bytes(file, false, false);
   std::string text;
   Index line_number = 0;
-  Index number = 0;
-  const auto where = [&] { return concat_text(file.name(), ": line ", line_number + 1); };
   for (bool more = true; more;) {
     more = bytes.append_to(text);
     std::size_t begin = 0;
@@ -289,18 +297,17 @@ void read_json_lines(const TextFile& file, const TextFormat& format, const UseTe
         break;
       }
       const std::string_view line = std::string_view(text).substr(begin, end - begin);
-      if (!is_blank(line)) {
-        use({text_of_line(line, key, where()), number++});
-      }
       ++line_number;
+      if (!is_blank(line)) {
+        use(line, line_number);
+      }
       begin = end == std::string::npos ? text.size() : end + 1;
     }
     text.erase(0, begin);
-    require(text.size() <= kLongestPart, where(), ": longer than ", kLongestPart, " bytes");
+    require(text.size() <= kLongestPart, file.name(), ": line ", line_number + 1,
+            ": longer than ", kLongestPart, " bytes");
   }
 }
-
-}  // namespace
 
 bool TextFormat::is_json_lines(const TextFile& file) const {
   return !jsonl.empty() || is_json_lines_name(file.path);

@@ -100,10 +100,17 @@ void Gpt::initialize(std::uint64_t seed) {
   }
 }
 
+// Returns the matrix of a Linear by the name of its weight.
+Tensor Gpt::matrix_with_updates(const std::string& name) const {
+  const NoGrad no_grad;
+  const auto part = std::string_view(name).substr(0, name.rfind('.'));
+  return dynamic_cast<const Linear&>(*find_part(part)).full_weight().detach();
+}
+
 Tensor Gpt::find(Part part, Index layer, bool is_bias) const {
   for (const auto& [weight, tensor] : weights_) {
     if (weight.part == part && weight.layer == layer && weight.is_bias == is_bias) {
-      return tensor.detach();
+      return is_hidden_matrix(weight) ? matrix_with_updates(weight.name) : tensor.detach();
     }
   }
   return {};

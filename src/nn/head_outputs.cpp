@@ -13,7 +13,7 @@ namespace {
 // without the bias of c_proj.
 Tensor head_results(const Tensor& z, const Linear& c_proj) {
   const Shape by_head{c_proj.weight.size(0), z.size(1), z.size(2)};
-  const Tensor weights = permute(reshape(c_proj.weight, by_head), {1, 2, 0});  // [H, D, C]
+  const Tensor weights = permute(reshape(c_proj.full_weight(), by_head), {1, 2, 0});  // [H, D, C]
   return transpose(matmul(transpose(z, 0, 1), weights), 0, 1);
 }
 

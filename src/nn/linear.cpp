@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "headlight/ops/matmul.h"
 
@@ -30,8 +31,25 @@ Linear::Linear(const LinearOptions& options, const RandomStream& random) {
 }
 
 Tensor Linear::forward(const Tensor& x, const ForwardContext& context) const {
-  return context.products != nullptr ? context.products->multiply(*this, x)
-                                     : linear(x, weight, bias, context.precision);
+  if (context.products != nullptr) {
+    return context.products->multiply(*this, x);
+  }
+  if (updates_.empty()) {
+    return linear(x, weight, bias, context.precision);
+  }
+  return low_rank_linear(x, weight, bias, updates_,
+                         {.probability = context.training ? update_dropout_ : 0,
+                          .random = context.random.fork(update_label_)},
+                         context.precision);
+}
+
+void Linear::add_update(const std::string& name, LowRankUpdate update, double dropout,
+                        std::uint64_t label) {
+  update.a = register_parameter("lora_A." + name, update.a);
+  update.b = register_parameter("lora_B." + name, update.b);
+  updates_.push_back(std::move(update));
+  update_dropout_ = dropout;
+  update_label_ = label;
 }
 
 }  // namespace headlight

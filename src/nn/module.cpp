@@ -1,5 +1,7 @@
 #include "headlight/nn/module.h"
 
+#include <utility>
+
 #include "headlight/base/error.h"
 
 namespace headlight {
@@ -46,6 +48,28 @@ NamedTensors Module::buffers() const {
   NamedTensors result;
   collect("", true, result);
   return result;
+}
+
+NamedTensors Module::trainable_parameters() const {
+  NamedTensors result = parameters();
+  std::erase_if(result, [](const auto& item) { return !item.second.requires_grad(); });
+  return result;
+}
+
+const Module* Module::find_part(std::string_view name) const {
+  for (const auto& [own, part] : parts_) {
+    if (name == own) {
+      return part;
+    }
+    if (name.starts_with(own) && name[own.size()] == '.') {
+      return std::as_const(*part).find_part(name.substr(own.size() + 1));
+    }
+  }
+  return nullptr;
+}
+
+Module* Module::find_part(std::string_view name) {
+  return const_cast<Module*>(std::as_const(*this).find_part(name));
 }
 
 Index Module::parameter_count() const {

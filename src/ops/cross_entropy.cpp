@@ -79,16 +79,17 @@ double loss_scale(Index count, Index normalizer) {
   return divisor == 0 ? 0.0 : 1.0 / static_cast<double>(divisor);
 }
 
-// Multiplies by the gradient of the loss, which is 1 unless the loss was an input of another op.
+// Multiplies a gradient, if defined, by that of the loss, which is 1 unless the loss was an input
+// of another op.
 Tensor chained(const Tensor& gradient, const Tensor& loss_grad) {
-  return loss_grad.item() == 1.0 ? gradient : mul(gradient, loss_grad);
+  return !gradient.defined() || loss_grad.item() == 1.0 ? gradient : mul(gradient, loss_grad);
 }
 
 struct LossAndGradients {
   double scale = 0;            // factor that turns the sum of losses into their mean
   std::vector<double> losses;  // [N]
   Tensor x_grad;               // [N, C]; undefined if no gradient is required
-  Tensor weight_grad;          // [V, C]; undefined if no gradient is required
+  Tensor weight_grad;          // [V, C]; undefined if no gradient is required, or if frozen
 };
 
 // Computes the gradients together with the loss, while a chunk's logits exist.
@@ -101,8 +102,10 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, con
   result.scale = scale;
   result.losses.resize(static_cast<std::size_t>(rows));
   const Rows compared{targets.data<std::int32_t>(), options.ignore_index, result.losses.data()};
-  if (wants_gradient({x, weight})) {
+  if (wants_gradient({x})) {
     result.x_grad = Tensor::empty(x.shape(), x.dtype());
+  }
+  if (wants_gradient({weight})) {
     result.weight_grad = rows > 0 ? Tensor::empty(weight.shape(), weight.dtype())
                                   : Tensor::zeros(weight.shape(), weight.dtype());
   }
@@ -121,10 +124,59 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, con
     if (result.x_grad.defined()) {
       kernels::gemm(product_of<T>(logits, table, matrix_of<T>(result.x_grad).row_range(start, end),
                                   {Transposed::none, options.precision}));
+    }
+    if (result.weight_grad.defined()) {
       auto weight_product = product_of<T>(logits, part, matrix_of<T>(result.weight_grad),
                                           {Transposed::first, options.precision});
       weight_product.beta = start == 0 ? T{0} : T{1};
       kernels::gemm(weight_product);
+    }
+  }
+  return result;
+}
+
+// Numbers of the rows of x that have a target.
+std::vector<Index> rows_with_target(const Tensor& targets, Index ignore_index) {
+  const auto* values = targets.data<std::int32_t>();
+  std::vector<Index> rows;
+  for (Index row = 0; row < targets.numel(); ++row) {
+    if (values[row] != ignore_index) {
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+// As differentiate_chunks(), but computes only the rows with a target: in conversations, most have
+// none.
+template <class T>
+LossAndGradients differentiate_rows_with_target(const Tensor& x, const Tensor& weight,
+                                                const Tensor& targets,
+                                                const CrossEntropyOptions& options, double scale) {
+  const std::vector<Index> kept = rows_with_target(targets, options.ignore_index);
+  const Index width = x.size(1);
+  const Tensor all = to_contiguous(x.detach());
+  Tensor kept_x = Tensor::empty({std::ssize(kept), width}, x.dtype());
+  Tensor kept_targets = Tensor::empty({std::ssize(kept)}, DType::int32);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    std::copy_n(all.data<T>() + kept[i] * width, width,
+                kept_x.data<T>() + static_cast<Index>(i) * width);
+    kept_targets.data<std::int32_t>()[i] = targets.data<std::int32_t>()[kept[i]];
+  }
+  kept_x.set_requires_grad(wants_gradient({x}));
+  LossAndGradients part = differentiate_chunks<T>(kept_x, weight, kept_targets, options, scale);
+  LossAndGradients result{.scale = scale,
+                          .losses = std::vector<double>(static_cast<std::size_t>(x.size(0))),
+                          .x_grad = {},
+                          .weight_grad = part.weight_grad};
+  if (part.x_grad.defined()) {
+    result.x_grad = Tensor::zeros(x.shape(), x.dtype());
+  }
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    result.losses[static_cast<std::size_t>(kept[i])] = part.losses[i];
+    if (part.x_grad.defined()) {
+      std::copy_n(part.x_grad.data<T>() + static_cast<Index>(i) * width, width,
+                  result.x_grad.data<T>() + kept[i] * width);
     }
   }
   return result;
@@ -140,7 +192,10 @@ LossAndGradients differentiate_linear(const Tensor& x, const Tensor& weight, con
           " does not match weight ", weight.shape());
   require_same_type(x, weight, "linear_cross_entropy");
   return dispatch_floating(x.dtype(), "linear_cross_entropy", [&](auto zero) {
-    return differentiate_chunks<decltype(zero)>(x, weight, targets, options, scale);
+    using T = decltype(zero);
+    return count == x.size(0)
+               ? differentiate_chunks<T>(x, weight, targets, options, scale)
+               : differentiate_rows_with_target<T>(x, weight, targets, options, scale);
   });
 }
 

@@ -67,6 +67,13 @@ struct LayerGradients {
   Tensor bias;
 };
 
+// The weights that require a gradient.
+struct WantedWeights {
+  bool up = true;
+  bool down = true;
+  bool gate = true;
+};
+
 struct FeedForwardGradients {
   NormGradients norm;
   LayerGradients activated;
@@ -109,9 +116,10 @@ class FeedForward {
     return value;
   }
 
+  // Of the weights, computes the gradients of `wanted` only.
   template <class T>
-  FeedForwardGradients backward(const Tensor& grad) {
-    FeedForwardGradients result = empty_gradients();
+  FeedForwardGradients backward(const Tensor& grad, const WantedWeights& wanted) {
+    FeedForwardGradients result = empty_gradients(wanted);
     Tensor rows_grad = Tensor::empty(in_.x.shape(), in_.x.dtype());
     for (Index first = 0; first < in_.rows(); first += kRowBlock) {
       const Index last = std::min(in_.rows(), first + kRowBlock);
@@ -165,22 +173,29 @@ class FeedForward {
     return value;
   }
 
-  FeedForwardGradients empty_gradients() const {
+  FeedForwardGradients empty_gradients(const WantedWeights& wanted) const {
     const DType dtype = in_.x.dtype();
-    const auto make = in_.rows() > 0 ? Tensor::empty : Tensor::zeros;
-    const auto into_middle = [&](const Layer& layer) {
-      return LayerGradients{make(layer.weight.shape(), dtype), Tensor::zeros({inner()}, dtype)};
+    const auto weight_gradient = [&](const Layer& layer, bool is_wanted) {
+      const auto make = in_.rows() > 0 ? Tensor::empty : Tensor::zeros;
+      return is_wanted ? make(layer.weight.shape(), dtype) : Tensor();
+    };
+    const auto into_middle = [&](const Layer& layer, bool is_wanted) {
+      return LayerGradients{weight_gradient(layer, is_wanted), Tensor::zeros({inner()}, dtype)};
     };
     return {.norm = {},
-            .activated = into_middle(activated_.layer),
-            .factor = factor_ ? into_middle(factor_->layer) : LayerGradients{},
-            .down = {make(down_.weight.shape(), dtype), Tensor::empty({in_.width()}, dtype)}};
+            .activated = into_middle(activated_.layer, factor_ ? wanted.gate : wanted.up),
+            .factor = factor_ ? into_middle(factor_->layer, wanted.up) : LayerGradients{},
+            .down = {weight_gradient(down_, wanted.down), Tensor::empty({in_.width()}, dtype)}};
   }
 
-  // sum += a^T b for one block of rows; the first block overwrites `sum`.
+  // sum += a^T b for one block of rows; the first block overwrites `sum`. Does nothing without
+  // `sum`.
   template <class T>
   void add_weight_gradient(const Matrix<const T>& a, const Tensor& b, Index first,
                            Tensor& sum) const {
+    if (!sum.defined()) {
+      return;
+    }
     auto product =
         product_of<T>(a, matrix_of<T>(b), matrix_of<T>(sum), {Transposed::first, precision_});
     product.beta = first == 0 ? T{0} : T{1};
@@ -267,9 +282,11 @@ Tensor feed_forward(const Tensor& x, const FeedForwardParameters& p) {
   const std::vector<Tensor> inputs{x,           p.norm.gain,   p.norm.shift,
                                    p.up_weight, p.up_bias,     p.down_weight,
                                    p.down_bias, p.gate_weight, p.gate_bias};
-  return record("feed_forward", value, inputs, [pass](auto, const Tensor& grad) {
+  return record("feed_forward", value, inputs, [pass](auto in, const Tensor& grad) {
+    const WantedWeights wanted{
+        .up = in[3].requires_grad(), .down = in[5].requires_grad(), .gate = in[7].requires_grad()};
     const FeedForwardGradients g = dispatch_floating(grad.dtype(), "feed_forward", [&](auto zero) {
-      return pass->backward<decltype(zero)>(to_contiguous(grad));
+      return pass->backward<decltype(zero)>(to_contiguous(grad), wanted);
     });
     const LayerGradients& up = pass->has_gate() ? g.factor : g.activated;
     const LayerGradients gate = pass->has_gate() ? g.activated : LayerGradients{};

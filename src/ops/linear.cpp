@@ -107,9 +107,14 @@ Tensor norm_linear(const Tensor& x, const NormParameters& norm, const Tensor& we
                       multiply(grad_rows, to_contiguous(in[1]), {Transposed::none, precision});
                   const NormGradients all =
                       norm_gradients(inputs, unflat(rows_grad, inputs.x.shape()), statistics);
-                  return std::vector<Tensor>{
-                      all.x, multiply(grad_rows, rows, {Transposed::first, precision}), all.gain,
-                      all.shift, sum_rows(grad_rows)};
+                  std::vector<Tensor> gradients{all.x, {}, all.gain, all.shift, {}};
+                  if (in[1].requires_grad()) {
+                    gradients[1] = multiply(grad_rows, rows, {Transposed::first, precision});
+                  }
+                  if (in[4].requires_grad()) {
+                    gradients[4] = sum_rows(grad_rows);
+                  }
+                  return gradients;
                 });
 }
 

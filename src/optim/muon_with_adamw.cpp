@@ -14,11 +14,14 @@ MuonWithAdamW::MuonWithAdamW(const LanguageModel& model, const MuonOptions& muon
                                     [&](const auto& item) { return item.first == hidden.name; });
     require_value(found != others.end(), "optimizer", "muon: hidden_matrices() names '",
                   hidden.name, "', which is not a parameter of the model or is named twice");
-    matrices.push_back({hidden.name, found->second, hidden.blocks});
+    if (found->second.requires_grad()) {
+      matrices.push_back({hidden.name, found->second, hidden.blocks});
+    }
     others.erase(found);
   }
+  std::erase_if(others, [](const auto& item) { return !item.second.requires_grad(); });
   require_value(!matrices.empty(), "optimizer", "muon: a model of type '", model.model_type(),
-                "' does not name its hidden matrices");
+                "' names no hidden matrices that are trained");
   muon_.emplace(std::move(matrices), muon, parts);
   adamw_.emplace(std::move(others), adamw, parts);
   state_ = muon_->state();

@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "files/input_file.h"
 #include "files/posix_file.h"
+#include "formats/adapter.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/files/manifest.h"
@@ -36,18 +37,23 @@ fs::path set_aside(const fs::path& target) {
 
 void write_parts(const fs::path& folder, const CheckpointParts& parts) {
   const NamedTensors moments = parts.optimizer.state();
-  require_finite(parts.model.parameters(), "");
+  require_finite(parts.adapter == nullptr ? parts.model.parameters() : parts.updates, "");
   require_finite(moments, "");
   TrainingState state = parts.state;
   state.optimizer_steps = parts.optimizer.step_count();
-  write_model_files(folder, parts.model, parts.tokenizer);
+  if (parts.adapter == nullptr) {
+    write_model_files(folder, parts.model, parts.tokenizer);
+  } else {
+    write_adapter(folder, *parts.adapter, parts.updates);
+    write_tokenizer_files(folder, parts.model, parts.tokenizer);
+  }
   write_safetensors(folder / kCheckpointMoments, moments);
   write_file(folder / kCheckpointState, to_state_json(state));
 }
 
 void require_usable(const Checkpoint& entry) {
   require(has_manifest(entry.path), shown(entry.path), ": MANIFEST.json is missing");
-  verify_manifest(entry.path, kCheckpointFiles);
+  verify_manifest(entry.path, is_adapter(entry.path) ? kAdapterCheckpointFiles : kCheckpointFiles);
   const Index iteration = read_training_state(entry.path).iteration;
   require(iteration == entry.iteration, shown(entry.path), ": its state.json belongs to step ",
           iteration);

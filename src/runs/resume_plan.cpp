@@ -60,7 +60,7 @@ std::string data_note(const BatchingState& before, const BatchingState& now) {
                      before.position.tokens, " tokens before, now ", now.position.tokens);
 }
 
-std::string joined(const std::string& first, const std::string& second) {
+std::string joined_notes(const std::string& first, const std::string& second) {
   return first + (first.empty() || second.empty() ? "" : "; ") + second;
 }
 
@@ -82,9 +82,9 @@ DataPlan next_epoch(const BatchingState& before, const BatchingState& now, Index
   const Index epoch = old.epoch + (old.batch > 0 ? 1 : 0);
   return {
       .start = {.update = update, .batch = epoch * now.position.batches_per_epoch},
-      .note = joined(data_note(before, now),
-                     old.batch == 0
-                         ? ""
+      .note = joined_notes(
+          data_note(before, now),
+          old.batch == 0 ? ""
                          : concat_text("epoch ", old.epoch + 1, " of the data ends after ",
                                        old.batch, " of its ", old.batches_per_epoch,
                                        " batches; epoch ", epoch + 1, " begins in a new order"))};

@@ -97,11 +97,11 @@ class Run {
     together(processes_, [&] { begin_directory(); });
     announce();
     if (processes_.count() == 1) {
-      directory_->prepare(*start_.model, trainer_.optimizer());
+      directory_->prepare(*start_.model, trainer_.optimizer(), adapter());
     }
     RunResult result{.directory = config_.out_dir};
     catch_up(result);
-    while (trainer_.iteration() < config_.max_iters && !result.stopped) {
+    while (trainer_.iteration() < config_.max_iters && !result.stopped && !ran_out_of_patience_) {
       tell_of_saving(false);
       const StepMetrics metrics = trainer_.step();
       if (metrics.outcome == StepOutcome::unusable) {
@@ -236,7 +236,20 @@ class Run {
     }
     result.validation = metrics.validation;
     tell([&](TrainObserver& observer) { observer.on_evaluation(metrics); });
+    ran_out_of_patience_ = is_out_of_patience();
     return metrics.best;
+  }
+
+  // True if `patience` evaluations in a row have not been better than the best.
+  bool is_out_of_patience() {
+    const Index evaluations =
+        (trainer_.iteration() - start_.state.best_iteration) / config_.eval_interval;
+    const bool is_out = config_.patience > 0 && evaluations >= config_.patience;
+    if (is_out) {
+      warn(concat_text("stopping: no better validation loss in ", evaluations,
+                       " evaluations (patience)"));
+    }
+    return is_out;
   }
 
   void save(bool best) {
@@ -255,10 +268,12 @@ class Run {
     OptimizerState whole(trainer_.gather_optimizer_state());
     whole.set_step_count(trainer_.optimizer().step_count());
     if (directory_ != nullptr) {
-      directory_->prepare(*start_.model, whole);
+      directory_->prepare(*start_.model, whole, adapter());
       write(whole, best);
     }
   }
+
+  const Adapter* adapter() const { return start_.adapter ? &*start_.adapter : nullptr; }
 
   void write(const Optimizer& optimizer, bool best) {
     directory_->save({*start_.model, *start_.data.tokenizer, optimizer, start_.state}, best,
@@ -292,8 +307,12 @@ class Run {
     }
     start_.state = std::move(state);
     count_rollback(failed);
-    copy_tensors(load_weights(checkpoint)->parameters(), start_.model->parameters(),
-                 shown(checkpoint));
+    if (start_.adapter) {
+      read_adapter(checkpoint, *start_.adapter, *start_.model);
+    } else {
+      copy_tensors(load_weights(checkpoint)->parameters(), start_.model->parameters(),
+                   shown(checkpoint));
+    }
     UpdateHistory& history = start_.state.history;
     history.data_start = until.data_start;
     history.data_shift = failed.iteration + until.data_shift + 1 - start_.state.iteration;
@@ -342,6 +361,7 @@ class Run {
   std::optional<MetricsLog> log_;
   Index rollbacks_ = 0;  // consecutive rollbacks to step rollback_target_
   Index rollback_target_ = -1;
+  bool ran_out_of_patience_ = false;
   // Best loss at the start. Differs from the checkpoint's if the validation settings changed since.
   const double first_best_ = start_.state.best_validation_loss;
 };

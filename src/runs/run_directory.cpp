@@ -8,6 +8,7 @@
 
 #include "base/printable.h"
 #include "files/posix_file.h"
+#include "formats/adapter.h"
 #include "headlight/files/atomic_directory.h"
 #include "headlight/files/file_writer.h"
 #include "headlight/formats/run_layout.h"
@@ -88,23 +89,37 @@ void copy_all(const NamedTensors& from, const NamedTensors& to) {
 // Copy of model and optimizer, for saving during training. It doubles their memory.
 class RunDirectory::Copy {
  public:
-  Copy(const Gpt& model, const Optimizer& optimizer)
-      : model_(Gpt::blank(model.config(), model.dtype())),
+  Copy(const Gpt& model, const Optimizer& optimizer, const Adapter* adapter)
+      : adapter_(adapter),
+        model_(adapter == nullptr ? Gpt::blank(model.config(), model.dtype()) : nullptr),
+        original_(model),
         optimizer_(empty_like(optimizer.state())) {}
 
   void take(const CheckpointParts& parts) {
-    copy_all(parts.model.parameters(), model_->parameters());
+    if (adapter_ != nullptr) {
+      updates_ = adapter_tensors(*adapter_, original_);
+    } else {
+      copy_all(parts.model.parameters(), model_->parameters());
+    }
     copy_all(parts.optimizer.state(), optimizer_.state());
     optimizer_.set_step_count(parts.optimizer.step_count());
     state_ = parts.state;
   }
 
   CheckpointParts parts(const Tokenizer& tokenizer) const {
-    return {*model_, tokenizer, optimizer_, state_};
+    return {.model = model_ == nullptr ? original_ : *model_,
+            .tokenizer = tokenizer,
+            .optimizer = optimizer_,
+            .state = state_,
+            .adapter = adapter_,
+            .updates = updates_};
   }
 
  private:
-  std::unique_ptr<Gpt> model_;
+  const Adapter* adapter_;      // null: the weights are saved
+  std::unique_ptr<Gpt> model_;  // null with an adapter
+  const Gpt& original_;
+  NamedTensors updates_;  // of the adapter
   OptimizerState optimizer_;
   TrainingState state_;
 };
@@ -174,9 +189,9 @@ std::string RunDirectory::remove_old(Index iteration, const std::vector<Index>& 
   return "";
 }
 
-void RunDirectory::prepare(const Gpt& model, const Optimizer& optimizer) {
+void RunDirectory::prepare(const Gpt& model, const Optimizer& optimizer, const Adapter* adapter) {
   if (copy_ == nullptr) {
-    copy_ = std::make_unique<Copy>(model, optimizer);
+    copy_ = std::make_unique<Copy>(model, optimizer, adapter);
   }
 }
 

@@ -55,8 +55,9 @@ class RunDirectory {
   // be removed, or "".
   std::string go_on_from(const std::filesystem::path& checkpoint, const TrainingState& state);
 
-  // Allocates the copy once. Call before the first save().
-  void prepare(const Gpt& model, const Optimizer& optimizer);
+  // Allocates the copy once. Call before the first save(). With an adapter, which must outlive this
+  // object, checkpoints hold the adapter instead of the model.
+  void prepare(const Gpt& model, const Optimizer& optimizer, const Adapter* adapter = nullptr);
   // Waits for the previous checkpoint, copies the parts and starts writing them. The model must be
   // the one given to prepare(); the tokenizer must outlive the writing. The writing thread first
   // calls `first`; its Error counts as a failure to save. Throws SaveError when saving fails and

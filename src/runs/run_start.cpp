@@ -1,17 +1,23 @@
 #include "runs/run_start.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
 #include <utility>
 
 #include "base/printable.h"
+#include "base/split.h"
 #include "formats/token_settings.h"
 #include "headlight/base/build.h"
 #include "headlight/data/batcher.h"
 #include "headlight/data/sequential_batches.h"
+#include "headlight/formats/chat_template/chat_model.h"
+#include "headlight/formats/chat_template/known_templates.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/kernels/machine.h"
+#include "headlight/nn/trained_parts.h"
 #include "headlight/runs/checkpoint.h"
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/starting_model.h"
@@ -22,6 +28,8 @@ namespace headlight {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::uint64_t kLoraStream = 4;
 
 void append(std::vector<std::string>& lines, const std::vector<std::string>& more) {
   lines.insert(lines.end(), more.begin(), more.end());
@@ -112,20 +120,67 @@ TrainConfig go_on(RunStart& start) {
   return past;
 }
 
+// Gives the starting model the chat template of the settings.
+void use_chat_template(RunStart& start, LoadedModel& loaded) {
+  const std::string& name = start.config.chat_template;
+  const std::vector<std::string> added = set_chat_template(loaded, read_chat_template(name));
+  if (added.empty()) {
+    return;
+  }
+  const std::string names = joined(added, ", ");
+  require_value(start.config.lora_rank == 0, "chat_template", "adds the tokens ", names,
+                " to the model, which an adapter cannot hold; first write a model with them "
+                "(headlight export ",
+                shown(start.config.init_from), " --to hf --chat_template ", shown(name),
+                " --out DIR) and start from it");
+  start.notes.push_back("added the tokens of the chat template: " + names);
+}
+
+// Freezes the parameters that the run does not train, and adds the adapter that it trains.
+void choose_trained(RunStart& start, LoadedModel& loaded) {
+  const TrainConfig& config = start.config;
+  Gpt& model = *loaded.model;
+  if (!config.train_parts.empty()) {
+    train_only(model, config.train_parts);
+  }
+  if (config.lora_rank == 0) {
+    return;
+  }
+  const bool resumes = !start.checkpoint.empty();
+  require_value(resumes || !is_adapter(loaded.directory), "init_from", shown(loaded.directory),
+                " is an adapter; make a whole model of it first (headlight export --to hf)");
+  const fs::path base =
+      find_model_directory(resumes ? base_of_adapter(start.checkpoint) : loaded.directory);
+  start.adapter = plan_adapter(base, model.config(), config.lora(), config.adapted());
+  add_lora(model, start.adapter->places(), config.lora(),
+           {static_cast<std::uint64_t>(config.seed), kLoraStream});
+  if (resumes) {
+    read_adapter(start.checkpoint, *start.adapter, model);
+  }
+}
+
 // Loads the model to resume or to start from; returns an empty LoadedModel for a new run.
 LoadedModel initial_model(RunStart& start, Index processes) {
   const TrainConfig& config = start.config;
   if (start.checkpoint.empty() && !starts_from_model(config)) {
     return {};
   }
-  return load_model(start.checkpoint.empty() ? fs::path(config.init_from) : start.checkpoint,
-                    {.adjust =
-                         [&](GptConfig& model) {
-                           fit_to_run(model, config);
-                           start.memory = plan_memory(config, model, processes);
-                           require_memory(start.memory);
-                         },
-                     .warn = [&](const std::string& line) { start.warnings.push_back(line); }});
+  const fs::path from = start.checkpoint.empty() ? fs::path(config.init_from) : start.checkpoint;
+  const bool resumes_adapter = config.lora_rank > 0 && !start.checkpoint.empty();
+  LoadedModel loaded =
+      load_model(from, {.adjust =
+                            [&](GptConfig& model) {
+                              fit_to_run(model, config);
+                              start.memory = plan_memory(config, model, processes);
+                              require_memory(start.memory);
+                            },
+                        .adapter = !resumes_adapter,
+                        .warn = [&](const std::string& line) { start.warnings.push_back(line); }});
+  if (start.checkpoint.empty() && !config.chat_template.empty()) {
+    use_chat_template(start, loaded);
+  }
+  choose_trained(start, loaded);
+  return loaded;
 }
 
 void require_vocabulary(const TrainConfig& config, Index ids) {
@@ -212,6 +267,19 @@ std::vector<std::pair<std::string, std::string>> identity_of(const RunStart& sta
           {"weights", fingerprint(start.model->parameters())}};
 }
 
+// Sets max_iters from epochs, and an eval_interval that was not given.
+void set_length(RunStart& start) {
+  TrainConfig& config = start.config;
+  if (config.epochs > 0) {
+    const Index batches = Batcher(start.data.train, config.batcher()).batches_per_epoch();
+    const double steps = config.epochs * static_cast<double>(batches) /
+                         static_cast<double>(config.gradient_accumulation_steps);
+    config.max_iters = std::max<Index>(1, static_cast<Index>(std::ceil(steps)));
+    start.notes.push_back(concat_text("epochs ", config.epochs, ": ", config.max_iters, " steps"));
+  }
+  config.eval_interval = config.resolved().eval_interval;
+}
+
 }  // namespace
 
 void require_same_start(Processes& processes, const RunStart& start) {
@@ -254,6 +322,7 @@ RunStart prepare_run(const TrainConfig& config, bool resume, Index processes) {
   }
   const auto data = static_cast<double>(bytes_in_memory(start.data.train) +
                                         bytes_in_memory(start.data.validation));
+  set_length(start);
   const Index ids = start.data.tokenizer->vocab_size();
   require_vocabulary(start.config, ids);
   require_prompt(start.config, *start.data.tokenizer);

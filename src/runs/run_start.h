@@ -2,9 +2,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "formats/adapter.h"
 #include "headlight/cluster/processes.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/train/memory_plan.h"
@@ -18,6 +20,7 @@ namespace headlight {
 struct RunStart {
   TrainConfig config;
   std::unique_ptr<Gpt> model;
+  std::optional<Adapter> adapter;  // what the run trains with lora_rank, instead of the weights
   TrainingData data;
   std::string content;             // fingerprint of the training ids
   std::string validation_content;  // fingerprint of the validation ids

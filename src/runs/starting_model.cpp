@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "base/split.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/tokenizer_directory.h"
+#include "headlight/io/text_files.h"
 #include "headlight/runs/config_source.h"
+#include "runs/conversations.h"
 
 namespace headlight {
 namespace {
@@ -30,6 +33,27 @@ void require_same_model(const TrainConfig& run, const TrainConfig& model, Index 
       require_same(field, once, model.resolved());
     }
   }
+}
+
+// Longest sequence that fine-tuning uses without being asked; models may allow far longer ones.
+constexpr Index kUsualBlock = 1024;
+
+// A default for fine-tuning; nullptr: none.
+struct TuningDefault {
+  std::string_view key;
+  const char* value;
+  std::string_view instead = {};  // key that makes this one unnecessary
+};
+
+bool has_conversations(const TrainConfig& config) {
+  for (const WeightedFiles& source : find_weighted_files(config.data)) {
+    if (std::any_of(source.files.begin(), source.files.end(), [&](const TextFile& file) {
+          return is_conversation_file(file, config.jsonl);
+        })) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path& model) {
@@ -63,6 +87,36 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
   }
   copy_keys(model, adopted, config);
   require_same_model(config, model, of_file.vocab_size);
+}
+
+std::string fit_to_fine_tuning(TrainConfig& config, const std::vector<std::string>& given) {
+  if (!starts_from_model(config)) {
+    return "";
+  }
+  const bool has_lora = config.lora_rank > 0;
+  const bool has_documents = has_conversations(config);
+  const bool is_long = config.block_size > kUsualBlock;
+  const TuningDefault settings[] = {{"learning_rate", has_lora ? "2e-4" : "2e-5"},
+                                    {"weight_decay", "0"},
+                                    {"beta2", "0.999"},
+                                    {"warmup_ratio", "0.03", "warmup_iters"},
+                                    {"epochs", "3", "max_iters"},
+                                    {"batch_size", "8"},
+                                    {"block_size", is_long ? "1024" : nullptr},
+                                    {"batching", has_documents ? "padded" : nullptr},
+                                    {"eval_iters", "0"},
+                                    {"log_interval", "10"}};
+  const auto is_given = [&](std::string_view key) {
+    return std::find(given.begin(), given.end(), key) != given.end();
+  };
+  std::vector<std::string> set;
+  for (const TuningDefault& setting : settings) {
+    if (setting.value != nullptr && !is_given(setting.key) && !is_given(setting.instead)) {
+      set_config_value(config, setting.key, setting.value);
+      set.push_back(concat_text(setting.key, " ", setting.value));
+    }
+  }
+  return set.empty() ? "" : "defaults for fine-tuning: " + joined(set, ", ");
 }
 
 void fit_to_run(GptConfig& model, const TrainConfig& config) {

@@ -10,6 +10,7 @@
 #include "headlight/runs/config_source.h"
 #include "headlight/text/bpe_trainer.h"
 #include "headlight/text/byte_tokenizer.h"
+#include "runs/conversations.h"
 
 namespace headlight {
 namespace {
@@ -124,9 +125,12 @@ void refuse_streams(const TrainConfig& config, const std::vector<TextFile>& file
 
 class SplitReader {
  public:
-  SplitReader(const TrainConfig& config, const Tokenizer& tokenizer,
-              std::vector<std::string>& warnings)
-      : config_(config), tokenizer_(tokenizer), warnings_(warnings) {}
+  // Lines are added to the notes and warnings of `data`, which must outlive the reader.
+  SplitReader(const TrainConfig& config, const Tokenizer& tokenizer, TrainingData& data)
+      : config_(config),
+        tokenizer_(tokenizer),
+        data_(data),
+        chat_format_(tokenizer.chat_template(), tokenizer) {}
 
   // Validates on validation_data, or on each file's last part or the validation file beside it.
   DatasetSplit read(const DataFiles& files) {
@@ -142,7 +146,7 @@ class SplitReader {
     }
     std::vector<TokenDataset> evaluated;
     if (!validation_.empty()) {
-      evaluated = read_datasets(validation_, text_format_of(config_), tokenizer_, warnings_);
+      evaluated = read_all(validation_);
     }
     for (TokenDataset& part : last_parts_) {
       if (evaluated.empty() || !part.sequences.empty()) {
@@ -166,23 +170,52 @@ class SplitReader {
         add_new(file.validation_paths, validation_);
       }
     }
-    const TextFormat format = text_format_of(config_);
     std::vector<TokenDataset> train;
     if (!whole.empty()) {
-      train = read_datasets(whole, format, tokenizer_, warnings_);
+      train = read_all(whole);
     }
     if (!split.empty()) {
-      DatasetSplit parts = split_each(read_datasets(split, format, tokenizer_, warnings_),
-                                      config_.validation_fraction, document_ends(tokenizer_));
+      DatasetSplit parts =
+          split_each(read_all(split), config_.validation_fraction, document_ends(tokenizer_));
       train.push_back(std::move(parts.train));
       last_parts_.push_back(std::move(parts.validation));
     }
     return join_datasets(std::move(train), document_ends(tokenizer_));
   }
 
+  // Returns the datasets of texts and conversations.
+  std::vector<TokenDataset> read_all(const std::vector<TextFile>& files) {
+    std::vector<TextFile> texts;
+    std::vector<TokenDataset> datasets;
+    for (const TextFile& file : files) {
+      if (is_conversation_file(file, config_.jsonl)) {
+        datasets.push_back(read_chat(file));
+      } else {
+        texts.push_back(file);
+      }
+    }
+    if (!texts.empty()) {
+      const std::vector<TokenDataset> more =
+          read_datasets(texts, text_format_of(config_), tokenizer_, data_.warnings);
+      datasets.insert(datasets.end(), more.begin(), more.end());
+    }
+    return datasets;
+  }
+
+  TokenDataset read_chat(const TextFile& file) {
+    require_value(!is_named(config_.batching, Batching::packed), "batching", file.name(),
+                  " contains conversations, which packed would cut; choose padded or bucketed");
+    return read_conversations(file,
+                              {.learn = parse_name<Learn>("learn", config_.learn),
+                               .key = config_.jsonl,
+                               .block_size = config_.block_size},
+                              chat_format_, tokenizer_, data_.notes, data_.warnings);
+  }
+
   const TrainConfig& config_;
   const Tokenizer& tokenizer_;
-  std::vector<std::string>& warnings_;
+  TrainingData& data_;
+  ChatFormat chat_format_;
   std::vector<TextFile> validation_;
   std::vector<TokenDataset> last_parts_;  // of files that were split
 };
@@ -210,7 +243,7 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
     result.warnings.push_back(tokenizer->warning());
   }
   tokenizer->set_reads_special(is_named(config.special_tokens, SpecialNames::on));
-  DatasetSplit split = SplitReader(config, *tokenizer, result.warnings).read(files);
+  DatasetSplit split = SplitReader(config, *tokenizer, result).read(files);
   if (!is_named(config.batching, Batching::packed) && !split.train.documents) {
     refuse_streams(config, files.train);
   }

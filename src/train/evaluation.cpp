@@ -125,6 +125,9 @@ std::vector<TokenEvaluation> score_targets(const LanguageModel& model, const Bat
     const Index grain = kernels::row_grain(vocabulary);
     kernels::parallel_for(logits.size(0), grain, [&](Index begin, Index end) {
       for (Index row = begin; row < end; ++row) {
+        if (targets[first + row] == kIgnoreTarget) {
+          continue;
+        }
         const TokenDistribution expected(
             {start + row * vocabulary, static_cast<std::size_t>(vocabulary)});
         TokenEvaluation& token = scored[static_cast<std::size_t>(first + row)];
@@ -174,7 +177,13 @@ Evaluation evaluate_tokens(const LanguageModel& model, const Tokenizer& tokenize
         token.sequence = sequence;
         token.position = place.begin + i + 1;
         token.context = i + 1;
-        sum -= token.log_probability;
+        if (token.is_predicted()) {
+          sum -= token.log_probability;
+        } else if (i + 2 < place.length) {  // context: only the inputs hold its id
+          token.token = batch.tokens.data<std::int32_t>()[first + i + 1];
+        } else {
+          continue;
+        }
         on_token(token);
       }
     }

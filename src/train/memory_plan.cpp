@@ -11,10 +11,25 @@ namespace {
 
 constexpr double kBytes = 4;  // bytes of a float32
 
+// Returns the number of trained parameters: all, or those of a LoRA adapter of all matrices.
+double trained_parameters(const TrainConfig& config, const GptConfig& model) {
+  if (config.lora_rank == 0) {
+    return static_cast<double>(count_parameters(model).total());
+  }
+  double count = 0;
+  for (const Weight& weight : weights_of(model)) {
+    const double updates = weight.part == Part::query_key_value ? 3 : 1;
+    count += is_hidden_matrix(weight) ? static_cast<double>(weight.shape[0]) +
+                                            updates * static_cast<double>(weight.shape[1])
+                                      : 0;
+  }
+  return count * static_cast<double>(config.lora_rank);
+}
+
 // Returns the bytes of the optimizer's state. Newton-Schulz iteration needs more, but reuses the
 // memory of the activations, which are freed by then.
 double moments_of(const TrainConfig& config, const GptConfig& model) {
-  const auto all = static_cast<double>(count_parameters(model).total());
+  const double all = trained_parameters(config, model);
   const auto kind = parse_name<OptimizerKind>("optimizer", config.optimizer);
   if (kind == OptimizerKind::sgd) {
     return config.resolved().momentum > 0 ? kBytes * all : 0;
@@ -29,11 +44,13 @@ double moments_of(const TrainConfig& config, const GptConfig& model) {
 // Returns the peak number of elements per token, measured with tools/bench/growth.sh. In a layer:
 // its input, normed inputs, queries, keys and values, heads, both halves of the MLP, and the
 // gradients of all these. Outside the layers: the embedding, the final norm and the head.
-double activations_of(const GptConfig& model) {
+// With `recompute`, one layer has all of these, and the others only their inputs.
+double activations_of(const GptConfig& model, bool recompute) {
   constexpr double kWidthsOfLayer = 15;
   constexpr double kWidthsAround = 8;
-  return static_cast<double>(model.n_embd) *
-         (kWidthsOfLayer * static_cast<double>(model.n_layer) + kWidthsAround);
+  const auto layers = static_cast<double>(model.n_layer);
+  const double in_layers = recompute ? layers + kWidthsOfLayer : kWidthsOfLayer * layers;
+  return static_cast<double>(model.n_embd) * (in_layers + kWidthsAround);
 }
 
 std::string megabytes(double bytes) {
@@ -46,14 +63,15 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index 
   const double weights = kBytes * static_cast<double>(count_parameters(model).total());
   const double tokens =
       static_cast<double>(config.batch_size) * static_cast<double>(config.block_size);
+  const double trained = kBytes * trained_parameters(config, model);
   const double moments = moments_of(config, model);
   const auto own_shards = static_cast<std::uint64_t>(config.shard_count(processes) / processes);
   const auto waiting_sums = static_cast<double>(std::bit_width(own_shards) - 1);
   return {.weights = weights,
-          .gradients = weights * (1 + waiting_sums),
+          .gradients = trained * (1 + waiting_sums),
           .moments = moments / static_cast<double>(processes),
-          .snapshot = weights + moments,
-          .activations = kBytes * tokens * activations_of(model),
+          .snapshot = trained + moments,
+          .activations = kBytes * tokens * activations_of(model, config.recompute),
           .data = 0,
           .available = available_memory()};
 }

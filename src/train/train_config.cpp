@@ -8,9 +8,11 @@
 #include <concepts>
 #include <filesystem>
 #include <functional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "base/split.h"
 #include "headlight/data/documents.h"
 #include "headlight/data/token_dtype.h"
 #include "headlight/nn/architecture.h"
@@ -32,6 +34,8 @@ constexpr ConfigRange kSize{.least = 1};                    // GptConfig checks 
 constexpr ConfigRange kOptionalSize{.least = 0};            // GptConfig checks the upper bound
 constexpr ConfigRange kIterations{.least = 1, .most = 99};  // as in torch.optim.Muon
 constexpr ConfigRange kNotNegative{.least = 0};
+constexpr ConfigRange kPositive{.least = 1e-30};
+constexpr ConfigRange kEpochs{.least = 0, .most = 1e6, .is_guard = true};
 // Rates are computed as float, where larger numbers would be infinite.
 constexpr ConfigRange kRate{.least = 0, .most = 1e38, .is_guard = true};
 constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
@@ -128,6 +132,13 @@ constexpr auto kFields = std::to_array<ConfigField>({
      "Size of the bpe vocabulary to learn; 0 for other tokenizers. headlight bench, which reads no "
      "data, always uses this number",
      start, kCount},
+    choice<Learn>({"learn", &C::learn,
+                   "Conversations, and prompts with completions: learn all tokens, those of the "
+                   "assistant (or completion), or of its last message only"}),
+    {"chat_template", &C::chat_template,
+     "Chat template of the model for conversations: a name (chatml, llama3, ...) or a file; empty: "
+     "that of the starting model",
+     start},
     heading("Batch",
             choice<Batching>({"batching", &C::batching,
                               "packed: blocks of one token stream; padded: one document per "
@@ -241,12 +252,31 @@ constexpr auto kFields = std::to_array<ConfigField>({
     of_model<&C::mlp, &G::mlp>("mlp", "false: layers have attention only"),
     of_model<&C::gated_mlp, &G::gated_mlp>(
         "gated_mlp", "Multiply activation(gate) by a second projection (with silu: SwiGLU)"),
-    heading("Optimizer", choice<Precision>({"dtype", &C::dtype,
-                                            "Precision of matrix products: float32, or bfloat16 "
-                                            "(rounded operands, float32 sums)"})),
-    choice<OptimizerKind>(
-        {"optimizer", &C::optimizer,
-         "Optimizer: adamw, sgd, or muon (for matrices inside layers; adamw for the rest)"}),
+    heading("Computation", choice<Precision>({"dtype", &C::dtype,
+                                              "Precision of matrix products: float32, or bfloat16 "
+                                              "(rounded operands, float32 sums)"})),
+    {"recompute", &C::recompute,
+     "Compute each layer again in the backward pass instead of keeping its activations: the same "
+     "result with less memory, in more time",
+     free},
+    heading("Fine-tuning",
+            {"train", &C::train_parts,
+             "Train these parts only, for example 'layer.8-, lm_head'; empty: all parts", start}),
+    basic({"lora_rank", &C::lora_rank,
+           "Train a LoRA adapter of this rank instead of the weights; 0: train the weights", start,
+           kCount}),
+    {"lora_alpha", &C::lora_alpha, "Scale of the adapter, times its rank", start, kNotNegative,
+     "2 lora_rank"},
+    {"lora_dropout", &C::lora_dropout, "Dropout probability of the adapter's input", training,
+     kFraction},
+    {"lora_targets", &C::lora_targets,
+     "Matrices to adapt: of q, k, v, o, gate, up and down; empty: all", start},
+    {"rslora", &C::rslora, "Divide lora_alpha by the square root of lora_rank (rsLoRA)", start},
+    heading(
+        "Optimizer",
+        choice<OptimizerKind>(
+            {"optimizer", &C::optimizer,
+             "Optimizer: adamw, sgd, or muon (for matrices inside layers; adamw for the rest)"})),
     basic({"learning_rate", &C::learning_rate, "Highest learning rate", training, kRate}),
     {"min_lr", &C::min_lr, "Learning rate from step lr_decay_iters on", training, kRate,
      "learning_rate / 10"},
@@ -256,16 +286,24 @@ constexpr auto kFields = std::to_array<ConfigField>({
          "Learning-rate schedule: cosine, linear, wsd (warm-up, stable, decay) or constant"}),
     {"warmup_iters", &C::warmup_iters, "Raise the learning rate linearly for this number of steps",
      training, kCount, "max_iters / 20, at most 2000"},
+    {"warmup_ratio", &C::warmup_ratio,
+     "Raise the learning rate for this share of max_iters, if warmup_iters is not given; 0: off",
+     training, kShare},
     {"lr_decay_iters", &C::lr_decay_iters, "Reach min_lr at this step", training, kCount,
      "max_iters"},
     {"lr_decay_fraction", &C::lr_decay_fraction,
      "wsd: share of lr_decay_iters, at its end, in which the learning rate falls", training,
      kShare},
     basic({"max_iters", &C::max_iters, "Stop after this number of steps", free, kCount}),
+    basic({"epochs", &C::epochs,
+           "Set max_iters to the steps in which the data is used this number of times; 0: do not",
+           free, kEpochs}),
     {"weight_decay", &C::weight_decay, "Weight decay of tensors with two or more axes", training,
      kRate},
     {"beta1", &C::beta1, "AdamW: decay rate of the mean of gradients", training, kFraction},
     {"beta2", &C::beta2, "AdamW: decay rate of the mean of squared gradients", training, kFraction},
+    {"adam_epsilon", &C::adam_epsilon,
+     "AdamW: number added to the root of the mean of squared gradients", training, kPositive},
     {"momentum", &C::momentum, "SGD, Muon: momentum", training, kFraction, "0.9, with muon 0.95"},
     choice<LearningRateAdjustment>(
         {"adjust_lr_fn", &C::adjust_lr_fn,
@@ -275,11 +313,15 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"grad_clip", &C::grad_clip, "Clip gradients to this global norm; 0: off", training,
      kNotNegative},
     heading("Evaluation, log and checkpoint",
-            {"eval_interval", &C::eval_interval, "Evaluate every N steps", free, kFromOne}),
+            {"eval_interval", &C::eval_interval, "Evaluate every N steps", free, kFromOne,
+             "2000; with epochs, twice in an epoch"}),
     {"eval_iters", &C::eval_iters, "Evaluate on this number of validation batches; 0: all", free,
      kCount},
     {"eval_only", &C::eval_only,
      "Evaluate the initial model or the newest checkpoint once, and write nothing", free},
+    {"patience", &C::patience,
+     "Stop after this number of evaluations without a better validation loss; 0: never", free,
+     kCount},
     {"log_interval", &C::log_interval, "Log every N steps", free, kFromOne},
     {"always_save_checkpoint", &C::always_save_checkpoint,
      "false: save only after a better validation loss, and at the end", free},
@@ -350,6 +392,13 @@ constexpr auto kAliases = std::to_array<ConfigAlias>({{"output_dir", "out_dir"},
                                                       {"max_steps", "max_iters"},
                                                       {"warmup_steps", "warmup_iters"},
                                                       {"adam_beta1", "beta1"},
+                                                      {"adam_eps", "adam_epsilon"},
+                                                      {"num_train_epochs", "epochs"},
+                                                      {"lora_r", "lora_rank"},
+                                                      {"target_modules", "lora_targets"},
+                                                      {"use_rslora", "rslora"},
+                                                      {"gradient_checkpointing", "recompute"},
+                                                      {"early_stopping_patience", "patience"},
                                                       {"adam_beta2", "beta2"},
                                                       {"max_grad_norm", "grad_clip"},
                                                       {"eval_steps", "eval_interval"},
@@ -412,6 +461,20 @@ void require_tokenizer(const std::string& tokenizer) {
   std::error_code error;
   require_value(known || path || std::filesystem::exists(tokenizer, error), "tokenizer",
                 "expected char, byte, bpe or the path of a tokenizer, got '", tokenizer, "'");
+}
+
+// Throws Error for settings of fine-tuning that contradict others.
+void require_fine_tuning(const TrainConfig& config) {
+  std::ignore = config.adapted();
+  const bool has_lora = config.lora_rank > 0;
+  require_value(!has_lora || config.init_from != "scratch", "lora_rank",
+                "needs a model to adapt; name it with init_from");
+  require_value(!has_lora || config.train_parts.empty(), "train",
+                "lora_rank trains an adapter only; give one of the two");
+  require_value(!has_lora || !is_named(config.optimizer, OptimizerKind::muon), "optimizer",
+                "muon cannot train a LoRA adapter; choose adamw or sgd");
+  require_value(has_lora || config.lora_targets.empty(), "lora_targets",
+                "needs lora_rank, the rank of the adapter");
 }
 
 // Returns a tenth, rounded in decimal: a tenth of 6e-4 is then exactly 6e-5, as in nanoGPT.
@@ -521,6 +584,7 @@ void TrainConfig::validate() const {
                 "needs batching = packed, got ", batching);
   require_value(repeat_share == 0 || block_size >= 4, "repeat_share",
                 "expected a block_size of 4 or more, got ", block_size);
+  require_fine_tuning(*this);
   model(1).validate();
 }
 
@@ -538,8 +602,28 @@ TrainConfig TrainConfig::resolved() const {
   follow(all.momentum, is_named(optimizer, OptimizerKind::muon) ? 0.95 : 0.9);
   follow(all.min_lr, tenth_of(learning_rate));
   follow(all.lr_decay_iters, max_iters);
-  follow(all.warmup_iters, std::min(kLongestWarmup, max_iters / kWarmupShare));
+  const auto share = static_cast<Index>(std::ceil(warmup_ratio * static_cast<double>(max_iters)));
+  follow(all.warmup_iters,
+         warmup_ratio > 0 ? share : std::min(kLongestWarmup, max_iters / kWarmupShare));
+  const auto halves = static_cast<Index>(std::max(1.0, 2 * epochs));
+  follow(all.eval_interval, epochs > 0 ? std::max<Index>(1, max_iters / halves) : 2000);
+  follow(all.lora_alpha, 2.0 * static_cast<double>(lora_rank));
   return all;
+}
+
+LoraOptions TrainConfig::lora() const {
+  return {
+      .rank = lora_rank, .alpha = resolved().lora_alpha, .dropout = lora_dropout, .rslora = rslora};
+}
+
+std::vector<LoraTarget> TrainConfig::adapted() const {
+  std::vector<LoraTarget> targets;
+  for (const std::string& text : lora_targets) {
+    for (const std::string& name : split_at_commas(text)) {
+      targets.push_back(parse_name<LoraTarget>("lora_targets", name));
+    }
+  }
+  return targets;
 }
 
 GptConfig TrainConfig::model(Index vocabulary) const {

@@ -24,13 +24,15 @@ std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config, const Langu
   const auto kind = parse_name<OptimizerKind>("optimizer", config.optimizer);
   if (kind == OptimizerKind::sgd) {
     return std::make_unique<Sgd>(
-        model.parameters(), SgdOptions{.momentum = momentum, .weight_decay = config.weight_decay},
-        parts);
+        model.trainable_parameters(),
+        SgdOptions{.momentum = momentum, .weight_decay = config.weight_decay}, parts);
   }
-  const AdamWOptions adamw{
-      .beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
+  const AdamWOptions adamw{.beta1 = config.beta1,
+                           .beta2 = config.beta2,
+                           .epsilon = config.adam_epsilon,
+                           .weight_decay = config.weight_decay};
   if (kind == OptimizerKind::adamw) {
-    return std::make_unique<AdamW>(model.parameters(), adamw, parts);
+    return std::make_unique<AdamW>(model.trainable_parameters(), adamw, parts);
   }
   const MuonOptions muon{
       .momentum = momentum,
@@ -53,7 +55,7 @@ std::unique_ptr<ShardedGradients> make_sharded(const TrainConfig& config,
       options.whole.push_back(matrix.name);
     }
   }
-  return std::make_unique<ShardedGradients>(processes, model.parameters(), options);
+  return std::make_unique<ShardedGradients>(processes, model.trainable_parameters(), options);
 }
 
 std::optional<TensorParts> own_parts(const ShardedGradients* sharded) {
@@ -68,7 +70,7 @@ Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDat
     : config_(config),
       model_(model),
       dataset_(dataset),
-      parameters_(model.parameters()),
+      parameters_(model.trainable_parameters()),
       schedule_(config.schedule()),
       precision_(parse_name<Precision>("dtype", config.dtype)),
       batcher_(dataset, config.batcher()),

@@ -7,8 +7,9 @@
 namespace headlight {
 
 // Makes a training batch. In a sequence of n tokens, the inputs are tokens 0 ... n - 2 and the
-// targets tokens 1 ... n - 1, so that every position has a target. Sequences of fewer than two
-// tokens are left out. Throws Error if no target is left.
+// targets tokens 1 ... n - 1, so that every position has a target, unless the next token is context
+// (see learned_tokens.h). Sequences of fewer than two tokens are left out. Throws Error if no
+// position is left.
 Batch training_batch(const std::vector<std::vector<std::int32_t>>& sequences);
 
 }  // namespace headlight

@@ -27,6 +27,7 @@ struct LoadOptions {
   DType dtype = DType::float32;  // type of the parameters, whatever the file holds
   // Changes the configuration before the model is created: dropout, or fewer positions.
   std::function<void(GptConfig&)> adjust = {};
+  bool adapter = true;  // adds an adapter to its base model; false: loads only the base model
   // Accepts models with causal = false, such as BERT. Callers that predict the next token keep
   // false.
   bool bidirectional = false;
@@ -34,10 +35,10 @@ struct LoadOptions {
 };
 
 // Loads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint
-// directory, a model directory of another tool, a GGUF file, or nanoGPT's ckpt.pt or its folder.
-// Another tool's directory holds one
-// model.safetensors, or shards with an index, of float32, float64, float16 or bfloat16; the name
-// prefix "transformer." is optional. A GGUF file has the architecture llama, qwen2, qwen3, gemma3,
+// directory, a model directory of another tool, an adapter (LoRA) of PEFT, a GGUF file, or nanoGPT's
+// ckpt.pt or its folder. Another tool's directory holds one model.safetensors, or shards with an
+// index, of float32, float64, float16 or bfloat16; the name prefix "transformer." is optional. An
+// adapter names its base model, to whose weights it is added. A GGUF file has the architecture llama, qwen2, qwen3, gemma3,
 // gpt2 or gptneox. nanoGPT's checkpoint has an exact GELU; see load_tokenizer() for its tokenizer.
 // Converts weights to `dtype`.
 // Throws Error, naming the file and the problem, if a file is missing or damaged, if the parameters
@@ -65,6 +66,10 @@ std::filesystem::path find_model_directory(const std::filesystem::path& path);
 // under their own names.
 void write_model_files(const std::filesystem::path& directory, const LanguageModel& model,
                        const Tokenizer& tokenizer);
+
+// Writes the files of write_model_files() that describe the tokenizer.
+void write_tokenizer_files(const std::filesystem::path& directory, const LanguageModel& model,
+                           const Tokenizer& tokenizer);
 
 // Loads the parameters and buffers of a model other than Gpt from the directory that load_model
 // would read. `model` must have the right sizes. Throws Error as load_model does, and for files

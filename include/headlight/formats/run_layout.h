@@ -34,6 +34,14 @@ inline constexpr std::array<std::string_view, 3> kModelFiles{"config.json", "mod
 inline constexpr std::array<std::string_view, 5> kCheckpointFiles{
     kModelFiles[0], kModelFiles[1], kModelFiles[2], kCheckpointMoments, kCheckpointState};
 
+// Files of a LoRA adapter, which the checkpoints of its run hold instead of a model.
+inline constexpr std::string_view kAdapterConfig = "adapter_config.json";
+inline constexpr std::string_view kAdapterWeights = "adapter_model.safetensors";
+inline constexpr std::array<std::string_view, 3> kAdapterFiles{kAdapterConfig, kAdapterWeights,
+                                                               "tokenizer.json"};
+inline constexpr std::array<std::string_view, 5> kAdapterCheckpointFiles{
+    kAdapterFiles[0], kAdapterFiles[1], kAdapterFiles[2], kCheckpointMoments, kCheckpointState};
+
 // Returns the name of the checkpoint after step `iteration`.
 std::string checkpoint_name(Index iteration);
 // Returns the step in a checkpoint's name; nothing for any other name.

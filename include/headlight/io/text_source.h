@@ -63,6 +63,13 @@ using UseText = std::function<void(const TextPart& part)>;
 // StreamCut::end must fit in memory. Passes on exceptions from `use`.
 void read_text(const TextFile& file, const TextFormat& format, const UseText& use);
 
+// A line of a file that is not blank.
+using UseLine = std::function<void(std::string_view line, Index number)>;
+
+// Calls `use` for each line with its number from 1, whatever the name of the file says about its
+// format. Throws Error as read_text() does, without reading the lines as JSON.
+void read_lines(const TextFile& file, const UseLine& use);
+
 // Returns the non-empty documents of the files; a stream is one document. Adds lines to `warnings`
 // for texts that look like JSON or a table, or hold decomposed Hangul. Throws Error without
 // documents.

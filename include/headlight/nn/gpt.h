@@ -127,9 +127,10 @@ class Gpt : public LanguageModel {
   std::string model_type() const override { return "gpt2"; }
 
   const GptConfig& config() const { return config_; }
-  // Returns the weights in the order of weights_of(config()).
+  // Returns the weights in the order of weights_of(config()), without low-rank updates.
   const std::vector<ModelWeight>& weights() const { return weights_; }
-  // Return the weight or bias of a part; undefined when the model has none.
+  // Return the weight, with its low-rank updates, or the bias of a part; undefined when the model
+  // has none.
   Tensor weight(Part part, Index layer = kNoLayer) const { return find(part, layer, false); }
   Tensor bias(Part part, Index layer = kNoLayer) const { return find(part, layer, true); }
   const LayerNorm* final_norm() const { return ln_f_ ? &*ln_f_ : nullptr; }  // null with post-norms
@@ -144,6 +145,7 @@ class Gpt : public LanguageModel {
   void initialize(std::uint64_t seed);
   void prepare_caches(const Batch& batch, const ForwardContext& context) const;
   Tensor find(Part part, Index layer, bool is_bias) const;
+  Tensor matrix_with_updates(const std::string& name) const;
   Tensor embed(const Batch& batch, ForwardHook* hook) const;
 
   GptConfig config_;

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "headlight/nn/module.h"
+#include "headlight/ops/low_rank.h"
 
 namespace headlight {
 
@@ -22,14 +26,28 @@ class WeightProducts {
   virtual Tensor multiply(const Linear& linear, const Tensor& x) const = 0;
 };
 
-// Maps x [..., inputs] to [..., outputs]. Parameters: weight [outputs, inputs], bias [outputs].
+// Maps x [..., inputs] to [..., outputs]. Parameters: weight [outputs, inputs], bias [outputs], and
+// lora_A.NAME, lora_B.NAME of each update.
 class Linear : public Module {
  public:
   explicit Linear(const LinearOptions& options, const RandomStream& random = {});
   Tensor forward(const Tensor& x, const ForwardContext& context = {}) const;
 
+  // Adds a low-rank update of the weight, whose factors become parameters. Its input is dropped in
+  // training with `dropout`; `label` is the number of its random stream, as in Dropout.
+  void add_update(const std::string& name, LowRankUpdate update, double dropout,
+                  std::uint64_t label);
+  const std::vector<LowRankUpdate>& updates() const { return updates_; }
+  // Returns the weight with all updates: `weight` itself if there are none.
+  Tensor full_weight() const { return updated_weight(weight, updates_); }
+
   Tensor weight;
   Tensor bias;  // undefined if bias is false
+
+ private:
+  std::vector<LowRankUpdate> updates_;
+  double update_dropout_ = 0;
+  std::uint64_t update_label_ = 0;
 };
 
 }  // namespace headlight

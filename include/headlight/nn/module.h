@@ -3,6 +3,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "headlight/kernels/precision.h"
@@ -45,8 +46,13 @@ class Module {
   NamedTensors parameters() const;
   // Returns saved state without gradients, for example running statistics.
   NamedTensors buffers() const;
+  // Returns the parameters that training changes: those that require a gradient.
+  NamedTensors trainable_parameters() const;
   Index parameter_count() const;
   void zero_grad();
+  // Returns the part with this dotted name, for example "h.3.attn"; null if there is none.
+  const Module* find_part(std::string_view name) const;
+  Module* find_part(std::string_view name);
 
  protected:
   // Makes `tensor` a leaf that collects gradients, and returns it.

@@ -30,11 +30,17 @@ void saving(const Work& work) {
   }
 }
 
+struct Adapter;  // src/formats/adapter.h
+
 struct CheckpointParts {
   const LanguageModel& model;
   const Tokenizer& tokenizer;
   const Optimizer& optimizer;
   const TrainingState& state;
+  // The LoRA adapter that the run trains, and its tensors: written instead of the model. Null: the
+  // model is written.
+  const Adapter* adapter = nullptr;
+  NamedTensors updates = {};
 };
 
 struct CheckpointOptions {

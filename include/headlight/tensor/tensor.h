@@ -97,12 +97,14 @@ class Tensor {
   bool owns_storage_alone() const { return storage_.use_count() == 1; }
 
   // Gradients; declared here for the syntax p.grad(), defined by autograd/.
-  bool requires_grad() const { return node_ != nullptr; }
+  bool requires_grad() const;
   // Returns the name of the op that computed the tensor, such as "mul". Empty for a leaf and for a
   // tensor without gradient history.
   std::string_view grad_op() const;
   // Makes this handle and its later copies, not earlier ones, a leaf that collects gradients. False
-  // drops the gradient history instead. Throws Error for types that are not floating-point.
+  // drops the gradient history instead. In a leaf, switches the collecting of all its handles: a
+  // frozen weight gets no gradient, and ops do not compute it. Throws Error for types that are not
+  // floating-point.
   Tensor& set_requires_grad(bool value = true);
   // Returns the gradient collected by a leaf, or an undefined tensor.
   Tensor grad() const;

@@ -38,7 +38,8 @@ struct TokenEvaluation {
   Index sequence = 0;  // index of the document, from 0; 0 in a stream
   Index position = 0;  // index in the sequence, from 0
   std::int32_t token = 0;
-  // Nats; NaN for the first token of a sequence, which is not predicted and not in the loss.
+  // Nats; NaN for tokens that are not predicted and not in the loss: the first of a sequence, and
+  // context (see learned_tokens.h).
   double log_probability = std::numeric_limits<double>::quiet_NaN();
   double entropy = 0;  // entropy of the predicted distribution, in nats
   Index rank = 0;      // 1: the most likely token; 0: not predicted
@@ -47,9 +48,10 @@ struct TokenEvaluation {
   bool is_predicted() const { return rank > 0; }
 };
 
-// Evaluates as evaluate() does and calls `on_token` for every token, in the order of the text. The
-// mean of -log_probability is the loss. Holds the logits of only some rows at a time, so that
-// memory does not grow with the text. Exceptions of `on_token` propagate.
+// Evaluates as evaluate() does and calls `on_token` for every token, in the order of the text, but
+// not for a last token that is context. The mean of -log_probability is the loss. Holds the logits
+// of only some rows at a time, so that memory does not grow with the text. Exceptions of `on_token`
+// propagate.
 Evaluation evaluate_tokens(const LanguageModel& model, const Tokenizer& tokenizer,
                            const TokenDataset& dataset, const EvaluationOptions& options,
                            const std::function<void(const TokenEvaluation&)>& on_token);

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "headlight/data/batcher.h"
+#include "headlight/data/learned_tokens.h"
 #include "headlight/nn/gpt_config.h"
+#include "headlight/nn/lora.h"
 #include "headlight/optim/schedule.h"
 
 namespace headlight {
@@ -71,6 +73,8 @@ struct TrainConfig {
   std::string special_tokens = "off";
   std::string tokenizer = "char";  // name of a NewTokenizer, or a path
   Index vocab_size = 0;
+  std::string learn = "assistant";
+  std::string chat_template;
   std::string batching = "packed";
   double repeat_share = 0.0;
 
@@ -120,6 +124,14 @@ struct TrainConfig {
   bool mlp = true;
   bool gated_mlp = false;
   std::string dtype = "float32";
+  bool recompute = false;
+
+  std::string train_parts;
+  Index lora_rank = 0;
+  double lora_alpha = kFollows;
+  double lora_dropout = 0;
+  bool rslora = false;
+  std::vector<std::string> lora_targets;
 
   std::string optimizer = "adamw";
   double learning_rate = 6e-4;
@@ -127,20 +139,24 @@ struct TrainConfig {
   bool decay_lr = true;
   std::string lr_schedule = "cosine";
   Index warmup_iters = kFollows;
+  double warmup_ratio = 0;
   Index lr_decay_iters = kFollows;
   double lr_decay_fraction = 0.2;
   Index max_iters = 600000;
+  double epochs = 0;
   double weight_decay = 0.1;
   double beta1 = 0.9;
   double beta2 = 0.95;
+  double adam_epsilon = 1e-8;
   double momentum = kFollows;
   std::string adjust_lr_fn = "match_rms_adamw";
   Index ns_steps = 5;
   double grad_clip = 1.0;
 
-  Index eval_interval = 2000;
+  Index eval_interval = kFollows;
   Index eval_iters = 200;
   bool eval_only = false;
+  Index patience = 0;
   Index log_interval = 1;
   bool always_save_checkpoint = true;
   Index save_interval = 0;
@@ -162,6 +178,9 @@ struct TrainConfig {
   GptConfig model(Index vocabulary) const;
   BatcherOptions batcher() const;
   LearningRateSchedule schedule() const;
+  LoraOptions lora() const;
+  // Returns the matrices that LoRA adapts; empty: all. Throws Error for an unknown name.
+  std::vector<LoraTarget> adapted() const;
   // Returns the shards of a step. Throws Error when there are more processes than shards.
   Index shard_count(Index processes) const;
 };

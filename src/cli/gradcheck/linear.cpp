@@ -1,6 +1,7 @@
 #include "cli/gradcheck/cases.h"
 #include "headlight/ops/fused_layers.h"
 #include "headlight/ops/layout.h"
+#include "headlight/ops/low_rank.h"
 #include "headlight/ops/matmul.h"
 
 // Cases of products of matrices, alone and fused with norms and activations.
@@ -80,6 +81,25 @@ void linear_cases(GradientCases& to) {
         }}});
 }
 
+void low_rank_cases(GradientCases& to) {
+  const auto one = [](In x, In weight, In bias, In a, In b) {
+    return low_rank_linear(x, weight, bias, std::vector<LowRankUpdate>{{a, b, 0, 0.5}});
+  };
+  const auto two = [](In x, In weight, In a, In b, In other_a, In other_b) {
+    const std::vector<LowRankUpdate> updates{{a, b, 0, 2}, {other_a, other_b, 3, 0.5}};
+    return low_rank_linear(x, weight, {}, updates, {.probability = 0.25, .random = {3, 1}});
+  };
+  add(to, "low_rank_linear", one,
+      {{"all rows", {{3, 4}, {5, 4}, {5}, {2, 4}, {5, 2}}},
+       {"a batch", {{2, 2, 4}, {5, 4}, {5}, {2, 4}, {5, 2}}},
+       {"a frozen weight", {{3, 4}, constant({5, 4}), constant({5}), {2, 4}, {5, 2}}},
+       {"no rows", {{0, 4}, {5, 4}, {5}, {2, 4}, {5, 2}}},
+       {"two updates with dropout", {{3, 4}, {6, 4}, {2, 4}, {2, 2}, {1, 4}, {3, 1}}, two},
+       {"the whole weight", {{5, 4}, {2, 4}, {2, 2}}, [](In weight, In a, In b) {
+          return updated_weight(weight, std::vector<LowRankUpdate>{{a, b, 2, 0.5}});
+        }}});
+}
+
 // Cases of every activation, with and without a gate.
 void activation_cases(GradientCases& to) {
   for (const auto& [name, choice] : kChoices<Activation>) {
@@ -108,6 +128,7 @@ void matmul_cases(GradientCases& to) {
   product_cases(to);
   einsum_cases(to);
   linear_cases(to);
+  low_rank_cases(to);
 }
 
 void fused_layer_cases(GradientCases& to) {

@@ -50,6 +50,23 @@ std::size_t end_of(std::string_view content, std::string_view text) {
   return place + (keeps_blanks ? untrimmed : trimmed).size();
 }
 
+// Returns the number of equal bytes at the beginning of both texts.
+std::size_t common_length(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+}
+
+// Returns the part of an answer that every template keeps: without the thoughts before it and
+// without blanks around it.
+std::string_view kept_part(std::string_view answer) {
+  constexpr std::string_view kThoughtsEnd = "</think>";
+  constexpr std::string_view kBlanks = " \t\n\r\f\v";
+  if (const std::size_t end = answer.rfind(kThoughtsEnd); end != answer.npos) {
+    answer.remove_prefix(end + kThoughtsEnd.size());
+  }
+  answer.remove_prefix(std::min(answer.find_first_not_of(kBlanks), answer.size()));
+  return answer.substr(0, answer.find_last_not_of(kBlanks) + 1);
+}
+
 }  // namespace
 
 ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
@@ -82,9 +99,13 @@ std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
   const Json list = json_list(messages, [&](const ChatMessage& message) {
     return Json{{"role", message.role}, {"content", with_marked_names(*special_, message.content)}};
   });
-  return template_->render({.messages = list.dump(),
-                            .variables = variables_,
-                            .add_generation_prompt = add_generation_prompt});
+  try {
+    return template_->render({.messages = list.dump(),
+                              .variables = variables_,
+                              .add_generation_prompt = add_generation_prompt});
+  } catch (const Error& error) {
+    fail_value("messages", error.what());
+  }
 }
 
 // Returns a chat of one question and this answer; "" if the template refuses it, since it may
@@ -130,45 +151,120 @@ std::vector<std::int32_t> ChatFormat::turn_end() const {
   return {};
 }
 
-std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages,
-                                             ChatPrompt end) const {
+void ChatFormat::check(const std::vector<ChatMessage>& messages) const {
   require_value(problem_.empty(), "messages", problem_);
   for (const ChatMessage& message : messages) {
     require_utf8_value(message.content, "messages");
     require_value(without_marks(message.content) == message.content, "messages",
                   "expected no noncharacters U+FDD0 and U+FDD1");
   }
-  std::string text;
-  try {
-    text = rendered(messages, end == ChatPrompt::new_answer);
-  } catch (const Error& error) {
-    fail_value("messages", error.what());
-  }
+}
+
+std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages,
+                                             ChatPrompt end) const {
+  check(messages);
+  std::string text = rendered(messages, end == ChatPrompt::new_answer);
   if (end == ChatPrompt::last_answer) {
     require_value(!messages.empty(), "messages", "expected a message to continue, got none");
     text.resize(end_of(with_marked_names(*special_, messages.back().content), text));
   }
-  std::vector<std::int32_t> ids;
-  std::string plain;
+  return tokens_of(text, {{0, text.size()}});
+}
+
+std::vector<std::int32_t> ChatFormat::encode_for_training(const std::vector<ChatMessage>& messages,
+                                                          Learn learn) const {
+  check(messages);
+  const std::string text = rendered(messages, false);
+  return tokens_of(text, learn == Learn::all ? std::vector<Span>{{0, text.size()}}
+                                             : learned_spans(messages, text, learn));
+}
+
+// Finds the answers of the assistant in a rendered chat, by rendering the messages before each.
+std::vector<ChatFormat::Span> ChatFormat::learned_spans(const std::vector<ChatMessage>& messages,
+                                                        const std::string& text,
+                                                        Learn learn) const {
+  std::vector<Span> spans;
+  std::vector<ChatMessage> before;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const bool is_answer = messages[i].role == "assistant";
+    const std::string prompt = is_answer ? rendered(before, true) : std::string();
+    before.push_back(messages[i]);
+    if (!is_answer) {
+      continue;
+    }
+    Span span{.begin = common_length(prompt, text), .end = text.size()};
+    if (i + 1 < messages.size()) {
+      span.end = common_length(rendered(before, false), text);
+    }
+    const std::string marked = with_marked_names(*special_, messages[i].content);
+    const std::string_view kept = kept_part(marked);
+    const std::string_view found =
+        std::string_view(text).substr(span.begin, std::max(span.begin, span.end) - span.begin);
+    require_value(found.find(kept) != found.npos, "messages",
+                  "the chat template does not keep message ", i + 1,
+                  " as it is, so that it cannot be learned alone; learn all tokens");
+    spans.push_back(span);
+  }
+  if (learn == Learn::last && spans.size() > 1) {
+    spans.erase(spans.begin(), spans.end() - 1);
+  }
+  return spans;
+}
+
+std::vector<std::int32_t> ChatFormat::tokens_of(const std::string& text,
+                                                const std::vector<Span>& learned) const {
+  std::vector<std::int32_t> tokens;
+  std::size_t plain_begin = 0;
+  std::size_t place = 0;
   const auto add_plain = [&] {
-    const std::vector<std::int32_t> more = tokenizer_.encode(without_marks(plain));
-    ids.insert(ids.end(), more.begin(), more.end());
-    plain.clear();
+    const std::vector<std::int32_t> more = plain_tokens(
+        std::string_view(text).substr(plain_begin, place - plain_begin), plain_begin, learned);
+    tokens.insert(tokens.end(), more.begin(), more.end());
   };
   const std::vector<TextSegment> segments = special_->split(text, true);
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const bool is_marked = i > 0 && i + 1 < segments.size() &&
                            segments[i - 1].text.ends_with(kNameStart) &&
                            segments[i + 1].text.starts_with(kNameEnd);
-    if (segments[i].id < 0 || is_marked) {
-      plain += segments[i].text;
-    } else {
+    const std::size_t end = place + segments[i].text.size();
+    if (segments[i].id >= 0 && !is_marked) {
       add_plain();
-      ids.push_back(segments[i].id);
+      plain_begin = end;
+      const bool is_inside = std::ranges::any_of(
+          learned, [&](const Span& span) { return span.begin <= place && end <= span.end; });
+      tokens.push_back(is_inside ? segments[i].id : as_context(segments[i].id));
     }
+    place = end;
   }
   add_plain();
-  return ids;
+  return tokens;
+}
+
+// Returns the tokens of text without special tokens, which begins at byte `begin` of the chat.
+std::vector<std::int32_t> ChatFormat::plain_tokens(std::string_view text, std::size_t begin,
+                                                   const std::vector<Span>& learned) const {
+  const std::vector<std::int32_t> ids = tokenizer_.encode(without_marks(std::string(text)));
+  std::vector<std::int32_t> tokens(ids.size());
+  std::ranges::transform(ids, tokens.begin(), as_context);
+  // Returns how many of the ids are in the text before byte `end`, and if a token crosses it.
+  const auto ids_before = [&](std::size_t end) {
+    const std::vector<std::int32_t> part =
+        tokenizer_.encode(without_marks(std::string(text.substr(0, end))));
+    const auto same = std::ranges::mismatch(part, ids);
+    return std::pair(same.in2 - ids.begin(), same.in1 != part.end());
+  };
+  for (const Span& span : learned) {
+    const std::size_t first = std::max(span.begin, begin) - begin;
+    const std::size_t last = std::min(std::max(span.end, begin) - begin, text.size());
+    if (first >= last) {
+      continue;
+    }
+    const auto from = first == 0 ? 0 : ids_before(first).first;
+    const auto [count, crosses] =
+        last == text.size() ? std::pair(std::ssize(ids), false) : ids_before(last);
+    std::copy(ids.begin() + from, ids.begin() + count + (crosses ? 1 : 0), tokens.begin() + from);
+  }
+  return tokens;
 }
 
 }  // namespace headlight

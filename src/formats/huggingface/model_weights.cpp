@@ -73,16 +73,6 @@ std::string stored_name(Part part, const WeightLayout& layout) {
   return layout.tensors_of(weight, {}).front().name;
 }
 
-// Reorders rows from [outer, first, second, rest] to [outer, second, first, rest].
-Tensor reordered(const Tensor& x, const RowOrder& order) {
-  if (order.first == 1 || order.second == 1) {
-    return x;
-  }
-  const Index rest = x.numel() / (order.outer * order.first * order.second);
-  const Tensor parts = reshape(x, {order.outer, order.first, order.second, rest});
-  return reshape(permute(parts, {0, 2, 1, 3}), x.shape());
-}
-
 // Returns the elements plus `shift`.
 Tensor shifted(const Tensor& x, float shift) {
   if (shift == 0) {
@@ -108,7 +98,7 @@ std::string with_new_ending(std::string name) {
 // Converts rows of a weight to the layout of the file.
 Tensor as_stored(const StoredTensor& stored, const Tensor& rows) {
   const RowOrder back{stored.order.outer, stored.order.second, stored.order.first};
-  const Tensor result = shifted(reordered(rows, back), stored.shift);
+  const Tensor result = shifted(reordered_rows(rows, back), stored.shift);
   return stored.transposed ? transpose(result) : result;
 }
 
@@ -118,7 +108,7 @@ Tensor as_ours(const StoredTensor& stored, const Tensor& x) {
   if (stored.file_rows > 0) {
     rows = to_contiguous(slice(rows, 0, stored.file_begin, stored.file_begin + stored.rows));
   }
-  return shifted(reordered(rows, stored.order), -stored.shift);
+  return shifted(reordered_rows(rows, stored.order), -stored.shift);
 }
 
 // Adds rows of a weight to the tensors of a file. Tensors of several weights begin as zeros.
@@ -138,6 +128,15 @@ void add_stored(NamedTensors& tensors, const std::string& name, const StoredTens
 }
 
 }  // namespace
+
+Tensor reordered_rows(const Tensor& x, const RowOrder& order) {
+  if (order.first == 1 || order.second == 1) {
+    return x;
+  }
+  const Index rest = x.numel() / (order.outer * order.first * order.second);
+  const Tensor parts = reshape(x, {order.outer, order.first, order.second, rest});
+  return reshape(permute(parts, {0, 2, 1, 3}), x.shape());
+}
 
 NamedTensors stored_tensors(const Gpt& model, const WeightLayout& layout) {
   NamedTensors result;

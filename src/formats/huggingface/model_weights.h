@@ -9,6 +9,9 @@
 
 namespace headlight {
 
+// Reorders rows from [outer, first, second, rest] to [outer, second, first, rest].
+Tensor reordered_rows(const Tensor& x, const RowOrder& order);
+
 // Returns a model's tensors with the names and the layout of another program.
 NamedTensors stored_tensors(const Gpt& model, const WeightLayout& layout);
 

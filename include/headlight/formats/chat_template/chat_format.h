@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "headlight/data/learned_tokens.h"
 #include "headlight/formats/chat_template/chat_template.h"
 #include "headlight/text/tokenizer.h"
 
@@ -39,6 +41,12 @@ class ChatFormat {
   // empty or left out by the template.
   std::vector<std::int32_t> encode(const std::vector<ChatMessage>& messages,
                                    ChatPrompt end = ChatPrompt::new_answer) const;
+  // Returns the tokens of a whole conversation for training; those that are not to be learned are
+  // context (see learned_tokens.h). An answer of the assistant is learned from the end of its
+  // prompt to the end of its turn, as in TRL: with the token after the answer. Throws Error about
+  // "messages" as encode() does, and if the template does not keep an answer that is to be learned.
+  std::vector<std::int32_t> encode_for_training(const std::vector<ChatMessage>& messages,
+                                                Learn learn) const;
   // Returns names in angle brackets, such as <|im_end|>, that the template writes around messages
   // but the vocabulary lacks: they become plain text.
   std::vector<std::string> missing_names() const;
@@ -46,6 +54,19 @@ class ChatFormat {
   const std::vector<std::int32_t>& end_tokens() const { return end_tokens_; }
 
  private:
+  // A range of bytes of a rendered chat.
+  struct Span {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  void check(const std::vector<ChatMessage>& messages) const;
+  std::vector<Span> learned_spans(const std::vector<ChatMessage>& messages, const std::string& text,
+                                  Learn learn) const;
+  std::vector<std::int32_t> tokens_of(const std::string& text,
+                                      const std::vector<Span>& learned) const;
+  std::vector<std::int32_t> plain_tokens(std::string_view text, std::size_t begin,
+                                         const std::vector<Span>& learned) const;
   std::string rendered(const std::vector<ChatMessage>& messages, bool add_generation_prompt) const;
   std::string one_turn(const std::string& answer) const;
   std::vector<std::int32_t> turn_end() const;

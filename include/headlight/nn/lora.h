@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "headlight/base/choices.h"
+#include "headlight/nn/module.h"
+
+namespace headlight {
+
+// Low-rank adaptation (LoRA; Hu et al., arXiv 2106.09685): the weights of a model stay as they are,
+// and scale b a is added to some of its matrices. Only a [R, I] and b [P, R] are trained.
+struct LoraOptions {
+  Index rank = 8;       // R
+  double alpha = 16;    // the scale is alpha / rank
+  double dropout = 0;   // of the input of a, in training
+  bool rslora = false;  // the scale is alpha / sqrt(rank) (Kalajdzievski, arXiv 2312.03732)
+
+  double scale() const;
+};
+
+// Matrices of a layer that can be adapted: queries, keys, values and output of attention; gate,
+// input and output of the MLP.
+enum class LoraTarget { q, k, v, o, gate, up, down };
+
+template <>
+inline constexpr auto kChoices<LoraTarget> =
+    std::to_array<Choice<LoraTarget>>({{"q", LoraTarget::q},
+                                       {"k", LoraTarget::k},
+                                       {"v", LoraTarget::v},
+                                       {"o", LoraTarget::o},
+                                       {"gate", LoraTarget::gate},
+                                       {"up", LoraTarget::up},
+                                       {"down", LoraTarget::down}});
+
+// Consecutive rows of the matrix of a Linear.
+struct LoraPlace {
+  std::string matrix;  // name of the Linear in the model: "h.3.attn.c_attn"
+  std::string name;    // of the update in that Linear: "q"
+  Index first_row = 0;
+  Index rows = 0;  // P
+};
+
+// Adds an update to each place and freezes all other parameters. Starts as in PEFT: a is uniform in
+// +-1 / sqrt(I), b is 0, so that the model computes the same at first. Throws Error for a place
+// that does not exist.
+void add_lora(Module& model, const std::vector<LoraPlace>& places, const LoraOptions& options,
+              const RandomStream& random);
+
+}  // namespace headlight

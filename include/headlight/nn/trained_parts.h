@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "headlight/nn/module.h"
+
+namespace headlight {
+
+// Freezes all parameters of a model except those of the parts that `list` names, separated by
+// commas:
+// - "layer.3", "layer.2-5", "layer.8-": layers, counted from 0;
+// - "wte", "ln_f", "lm_head": parameters by the beginning of their names;
+// - "attn", "mlp.c_proj": these parts of every layer.
+// Throws Error about "train" for a name that fits no parameter.
+void train_only(Module& model, const std::string& list);
+
+}  // namespace headlight

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headlight/data/dataset.h"
+#include "headlight/data/learned_tokens.h"
+#include "headlight/formats/chat_template/chat_format.h"
+#include "headlight/io/text_files.h"
+#include "headlight/text/tokenizer.h"
+
+namespace headlight {
+
+struct ConversationOptions {
+  Learn learn = Learn::assistant;
+  // Key of the list of messages; empty: "messages" or "conversations".
+  std::string key = {};
+  Index block_size = 0;  // most input tokens of a conversation; longer ones are cut at their end
+};
+
+// True for a file of JSON lines, or of one JSON list, whose first record is a conversation, or a
+// prompt with its completion. `key`: see ConversationOptions.
+bool is_conversation_file(const TextFile& file, const std::string& key);
+
+// Reads a file of conversations. Each becomes a document. A record is one of
+// - {"messages": [{"role": "user", "content": "..."}, ...]}, or under "conversations" with "from"
+//   and "value", as ShareGPT has them;
+// - {"prompt": ..., "completion": ...}: two lists of messages, or two texts, which are joined as
+//   they are, without the chat template, and end with the token that ends texts;
+// - {"instruction": "...", "input": "...", "output": "..."}: a user's message and its answer.
+// Adds a line to `notes` with the numbers of conversations and of learned tokens, and a line to
+// `warnings` if some are too long or have nothing to learn. Throws Error "NAME: line N: ..." for a
+// record of another kind, and for messages that the chat template refuses.
+TokenDataset read_conversations(const TextFile& file, const ConversationOptions& options,
+                                const ChatFormat& format, const Tokenizer& tokenizer,
+                                std::vector<std::string>& notes,
+                                std::vector<std::string>& warnings);
+
+}  // namespace headlight

@@ -1,0 +1,146 @@
+#include "headlight/nn/lora.h"
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/generate/decoder.h"
+#include "headlight/nn/gpt.h"
+#include "headlight/train/trainer.h"
+#include "nn/nn_support.h"
+#include "support/catch.h"
+
+namespace lora_test {
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+GptConfig llama_like() {
+  GptConfig config;
+  config.vocab_size = 11;
+  config.block_size = 8;
+  config.n_layer = 2;
+  config.n_head = 2;
+  config.n_kv_head = 1;
+  config.n_embd = 8;
+  config.n_inner = 12;
+  config.bias = false;
+  config.gated_mlp = true;
+  config.norm_type = NormKind::rms;
+  config.position = PositionKind::rope;
+  config.activation = Activation::silu;
+  return config;
+}
+
+// Updates of queries and values, and of the MLP.
+std::vector<LoraPlace> some_places() {
+  std::vector<LoraPlace> places;
+  for (const std::string layer : {"h.0.", "h.1."}) {
+    places.push_back({layer + "attn.c_attn", "q", 0, 8});
+    places.push_back({layer + "attn.c_attn", "v", 12, 4});
+    places.push_back({layer + "attn.c_proj", "o", 0, 8});
+    places.push_back({layer + "mlp.c_gate", "gate", 0, 12});
+    places.push_back({layer + "mlp.c_proj", "down", 0, 8});
+  }
+  return places;
+}
+
+// A model whose updates are not zero.
+std::unique_ptr<Gpt> adapted(const LoraOptions& options = {.rank = 2, .alpha = 3}) {
+  auto model = std::make_unique<Gpt>(llama_like(), 5);
+  add_lora(*model, some_places(), options, {7, 0});
+  std::uint64_t stream = 0;
+  for (auto& [name, parameter] : model->trainable_parameters()) {
+    parameter.copy_from(random_uniform(parameter.shape(), {9, stream++}, -0.3, 0.3));
+  }
+  return model;
+}
+
+// The same model with the updates added to its weights.
+std::unique_ptr<Gpt> merged(const Gpt& model) {
+  auto result = Gpt::blank(model.config());
+  for (const auto& [weight, tensor] : result->weights()) {
+    Tensor(tensor).copy_from(weight.is_bias ? model.bias(weight.part, weight.layer)
+                                            : model.weight(weight.part, weight.layer));
+  }
+  return result;
+}
+
+Batch some_batch() { return make_batch({{1, 2, 3, 4, 5}, {6, 7, 8}}); }
+
+double distance(const Tensor& a, const Tensor& b) {
+  double largest = 0;
+  const std::vector<double> x = a.to_vector();
+  const std::vector<double> y = b.to_vector();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    largest = std::max(largest, std::abs(x[i] - y[i]));
+  }
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("a new update changes nothing and freezes everything else", "[lora]") {
+  Gpt model(llama_like(), 5);
+  const Tensor before = model.logits(some_batch());
+  add_lora(model, some_places(), {.rank = 2}, {7, 0});
+  CHECK(distance(model.logits(some_batch()), before) == 0);
+  CHECK(model.trainable_parameters().size() == 20);
+  backward(model.loss(some_batch()));
+  for (const auto& [name, parameter] : model.parameters()) {
+    const bool is_factor = name.find("lora_") != std::string::npos;
+    INFO(name);
+    CHECK(parameter.requires_grad() == is_factor);
+    CHECK(parameter.grad().defined() == is_factor);
+  }
+}
+
+TEST_CASE("an update equals a changed weight", "[lora]") {
+  const auto model = adapted();
+  const auto whole = merged(*model);
+  CHECK(distance(whole->weight(Part::query_key_value, 0),
+                 Gpt(llama_like(), 5).weight(Part::query_key_value, 0)) > 0.1);
+  CHECK(distance(model->logits(some_batch()), whole->logits(some_batch())) < 1e-5);
+  SECTION("also for a decoder") {
+    const auto last_logits = [&](const Gpt& gpt) {
+      Decoder decoder(gpt);
+      KeyValueCache cache = gpt.make_cache();
+      decoder.read({1, 2}, cache);
+      const DecodeItem item{.token = 3, .cache = &cache};
+      decoder.step({&item, 1});
+      const std::span<const float> logits = decoder.logits(0);
+      return Tensor::from(std::vector<double>(logits.begin(), logits.end()), {gpt.vocab_size()});
+    };
+    CHECK(distance(last_logits(*model), last_logits(*whole)) < 1e-5);
+  }
+}
+
+TEST_CASE("the scale follows rank and alpha", "[lora]") {
+  CHECK(LoraOptions{.rank = 4, .alpha = 8}.scale() == 2);
+  CHECK(LoraOptions{.rank = 4, .alpha = 8, .rslora = true}.scale() == 4);
+}
+
+TEST_CASE("a place that does not exist is refused", "[lora]") {
+  Gpt model(llama_like(), 5);
+  CHECK_THROWS_WITH(add_lora(model, {{"h.2.attn.c_attn", "q", 0, 8}}, {}, {7, 0}),
+                    contains_text("the model has no matrix h.2.attn.c_attn"));
+  CHECK_THROWS_AS(add_lora(model, {{"h.1.attn.c_attn", "q", 12, 8}}, {}, {7, 0}), Error);
+}
+
+TEST_CASE("frozen weights of fused layers get no gradient and the others the same", "[lora]") {
+  const auto gradients_of = [](bool freezes) {
+    Gpt model(llama_like(), 5);
+    for (auto& [name, parameter] : model.parameters()) {
+      parameter.set_requires_grad(!freezes || name.starts_with("ln_f") || name == "wte.weight");
+    }
+    backward(model.loss(some_batch()));
+    return std::pair{parameter_of(model, "wte.weight").grad().to_vector(),
+                     parameter_of(model, "h.0.mlp.c_fc.weight").grad().defined()};
+  };
+  const auto [all, has_all] = gradients_of(false);
+  const auto [some, has_some] = gradients_of(true);
+  CHECK(all == some);
+  CHECK(has_all);
+  CHECK_FALSE(has_some);
+}
+
+}  // namespace lora_test
