@@ -175,7 +175,7 @@ void require_plain_lora(const ConfigReader& reader) {
   const std::string bias = reader.text("bias", "none");
   require_value(bias == "none", "bias", "expected none, got ", in_quotes(bias));
   for (const char* key : {"use_dora", "lora_bias", "use_qalora", "use_bdlora"}) {
-    reader.require_default(key, !reader.boolean(key, false));
+    reader.require_default(key, false);
   }
   for (const char* key : {"modules_to_save", "layer_replication", "trainable_token_indices",
                           "target_parameters", "alora_invocation_tokens", "arrow_config"}) {

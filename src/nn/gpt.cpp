@@ -139,9 +139,16 @@ Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Ba
   if (inner.hook != nullptr) {
     inner.hook->begin(batch);
   }
+  const bool recomputes = context.recompute && inner.hook == nullptr && context.recorder == nullptr;
   Tensor x = residual;
   for (Index layer = first; layer < last; ++layer) {
-    x = block(layer).forward(x, batch.offsets, inner);
+    const Block& layer_block = block(layer);
+    x = recomputes
+            ? recomputed(x,
+                         [&layer_block, offsets = batch.offsets, inner](const Tensor& input) {
+                           return layer_block.forward(input, offsets, inner);
+                         })
+            : layer_block.forward(x, batch.offsets, inner);
     if (const auto call = after_layer_) {  // a copy, because the call may change the member
       call(batch.token_count());
     }

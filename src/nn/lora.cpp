@@ -29,6 +29,10 @@ void add_lora(Module& model, const std::vector<LoraPlace>& places, const LoraOpt
   for (const LoraPlace& place : places) {
     auto* linear = dynamic_cast<Linear*>(model.find_part(place.matrix));
     require(linear != nullptr, "[add_lora] the model has no matrix ", place.matrix);
+    require(place.first_row >= 0 && place.rows > 0 &&
+                place.first_row + place.rows <= linear->weight.size(0),
+            "[add_lora] ", place.matrix, " ", linear->weight.shape(), " has no rows ",
+            place.first_row, " to ", place.first_row + place.rows - 1);
     const Index inputs = linear->weight.size(1);
     const double bound = 1 / std::sqrt(static_cast<double>(inputs));
     const DType dtype = linear->weight.dtype();

@@ -135,7 +135,8 @@ ForwardContext Trainer::context_of(Index batch) const {
   const RandomStream random{static_cast<std::uint64_t>(config_.seed), kDropoutStream};
   return {.training = true,
           .random = random.fork(static_cast<std::uint64_t>(batch)),
-          .precision = precision_};
+          .precision = precision_,
+          .recompute = config_.recompute};
 }
 
 // Adds the gradients of all batches, or of one shard of each. Returns the sum of the losses.

@@ -1,11 +1,14 @@
 #include <array>
+#include <filesystem>
 #include <iostream>
 
+#include "base/printable.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
+#include "runs/conversations.h"
 #include "text/text_encoder.h"
 #include "views/report/json_output.h"
 #include "views/report/terminal_text.h"
@@ -23,28 +26,43 @@ Options tokenizer_show_options() {
   Options options(
       {.name = "tokenizer show",
        .summary = "Print the tokens of a text with their ids.",
-       .positional = "TOKENIZER TEXT",
+       .positional = "TOKENIZER [TEXT]",
        .details = "Prints each token above its id: a blank as ·, a line end as ⏎, a tab as ⇥, and "
                   "bytes that are only part of a character as <0xEA>. Uses colours on a terminal, "
                   "unless NO_COLOR is set. Names of special tokens are read as those tokens; "
                   "--special_tokens off reads them as plain text.\n\n"
-                  "JSON keys: tokens (for each: id, label, and bytes, the number of bytes).",
+                  "--template FILE shows the first conversation of a file as headlight train "
+                  "reads it, in the model's chat template. Learned tokens have colours; without "
+                  "colours, a star follows their ids.\n\n"
+                  "JSON keys: tokens (for each: id, label, bytes, the number of bytes, and with "
+                  "--template learned).",
        .examples = {"headlight tokenizer show runs/bpe \"Once upon a time\"",
-                    "headlight tokenizer show runs/bpe \"안녕하세요\" --json"}});
+                    "headlight tokenizer show runs/bpe \"안녕하세요\" --json",
+                    "headlight tokenizer show smollm2 --template data/cards.jsonl"}});
   add_special_tokens_option(options, "on");
+  options.value("template", "Show the first conversation of this file")
+      .choice("learn", "template: learned tokens, as in headlight train", kChoiceNames<Learn>,
+              "assistant");
+  options.paths({"template"});
   return options;
 }
 
 struct Cell {
   std::string label;
   std::string id;
+  bool is_learned = true;
   std::size_t width = 0;  // of label or id, whichever is wider
 };
 
-std::vector<Cell> cells_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
+// `marks`: learned tokens get a star.
+std::vector<Cell> cells_of(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer,
+                           bool marks) {
   std::vector<Cell> cells;
-  for (const std::int32_t id : ids) {
-    Cell cell{.label = shown_token(id, tokenizer), .id = std::to_string(id)};
+  for (const std::int32_t token : tokens) {
+    const bool learned = is_learned(token);
+    Cell cell{.label = shown_token(id_of(token), tokenizer),
+              .id = std::to_string(id_of(token)) + (marks && learned ? "*" : ""),
+              .is_learned = learned};
     cell.width = std::max(display_width(cell.label), cell.id.size());
     cells.push_back(std::move(cell));
   }
@@ -58,7 +76,8 @@ std::string row_text(const std::vector<Cell>& cells, std::size_t begin, std::siz
   std::string ids;
   for (std::size_t i = begin; i < end; ++i) {
     const Cell& cell = cells[i];
-    labels += colours ? kColours[i % kColours.size()] + cell.label + kPlain : cell.label;
+    const char* colour = cell.is_learned ? kColours[i % kColours.size()] : kFaint;
+    labels += colours ? colour + cell.label + kPlain : cell.label;
     ids += colours ? kFaint + cell.id + kPlain : cell.id;
     if (i + 1 < end) {
       labels += std::string(cell.width - display_width(cell.label) + 1, ' ');
@@ -80,25 +99,52 @@ std::string rows_text(const std::vector<Cell>& cells, std::size_t width) {
   return text;
 }
 
-Json json_of(const std::vector<std::int32_t>& ids, const Tokenizer& tokenizer) {
-  const auto token_of = [&](std::int32_t id) -> Json {
-    return {{"id", id},
-            {"label", tokenizer.token_label(id)},
-            {"bytes", tokenizer.token_bytes(id).size()}};
+Json json_of(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer,
+             bool has_learned) {
+  const auto json_of_token = [&](std::int32_t token) {
+    const std::int32_t id = id_of(token);
+    Json json{{"id", id},
+              {"label", tokenizer.token_label(id)},
+              {"bytes", tokenizer.token_bytes(id).size()}};
+    if (has_learned) {
+      json["learned"] = is_learned(token);
+    }
+    return json;
   };
-  return {{"tokens", transformed(ids, token_of)}};
+  return {{"tokens", transformed(tokens, json_of_token)}};
+}
+
+// Returns the tokens of the first conversation of a file.
+std::vector<std::int32_t> tokens_of_conversation(const Options& options, Tokenizer& tokenizer) {
+  const TextFile file{.path = options.text("template")};
+  require(std::filesystem::exists(file.path), shown(file.path), ": no such file");
+  require(is_conversation_file(file, ""), shown(file.path),
+          ": expected conversations in JSON (see headlight train --help)");
+  const ChatFormat format(tokenizer.chat_template(), tokenizer);
+  std::vector<std::string> notes;
+  const TokenDataset dataset = read_conversations(file, {.learn = options.chosen<Learn>("learn")},
+                                                  format, tokenizer, notes, notes);
+  const TokenSequence first = dataset.sequences.front();
+  return first.tokens(0, first.size());
 }
 
 void tokenizer_show_command(const Options& options) {
-  require(options.positionals().size() == 2, "expected TOKENIZER TEXT, got ",
-          options.positionals().size(),
+  const bool has_template = options.given("template");
+  require(options.positionals().size() == (has_template ? 1 : 2), "expected ",
+          has_template ? "TOKENIZER" : "TOKENIZER TEXT", ", got ", options.positionals().size(),
           " arguments; put the text in quotes (see headlight tokenizer show --help)");
   const auto tokenizer = open_tokenizer_aloud(options.positionals()[0]);
-  const TextEncoder encoder(*tokenizer, special_tokens_option(options));
-  const std::vector<std::int32_t> ids = encoder.encode(options.positionals()[1]);
+  std::vector<std::int32_t> tokens;
+  if (has_template) {
+    tokens = tokens_of_conversation(options, *tokenizer);
+  } else {
+    tokens =
+        TextEncoder(*tokenizer, special_tokens_option(options)).encode(options.positionals()[1]);
+  }
   const auto width = static_cast<std::size_t>(columns_of(Stream::output));
-  std::cout << (options.json() ? json_line(json_of(ids, *tokenizer))
-                               : rows_text(cells_of(ids, *tokenizer), width));
+  const bool marks = has_template && !has_colours(Stream::output);
+  std::cout << (options.json() ? json_line(json_of(tokens, *tokenizer, has_template))
+                               : rows_text(cells_of(tokens, *tokenizer, marks), width));
 }
 
 }  // namespace

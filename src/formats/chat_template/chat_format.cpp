@@ -187,7 +187,12 @@ std::vector<ChatFormat::Span> ChatFormat::learned_spans(const std::vector<ChatMe
   std::vector<ChatMessage> before;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const bool is_answer = messages[i].role == "assistant";
-    const std::string prompt = is_answer ? rendered(before, true) : std::string();
+    const std::string marked = with_marked_names(*special_, messages[i].content);
+    const std::string_view kept = kept_part(marked);
+    std::string prompt;
+    if (is_answer) {
+      prompt = before.empty() ? text.substr(0, text.find(kept)) : rendered(before, true);
+    }
     before.push_back(messages[i]);
     if (!is_answer) {
       continue;
@@ -196,8 +201,6 @@ std::vector<ChatFormat::Span> ChatFormat::learned_spans(const std::vector<ChatMe
     if (i + 1 < messages.size()) {
       span.end = common_length(rendered(before, false), text);
     }
-    const std::string marked = with_marked_names(*special_, messages[i].content);
-    const std::string_view kept = kept_part(marked);
     const std::string_view found =
         std::string_view(text).substr(span.begin, std::max(span.begin, span.end) - span.begin);
     require_value(found.find(kept) != found.npos, "messages",

@@ -1,0 +1,188 @@
+#include "runs/conversations.h"
+
+#include <algorithm>
+
+#include "headlight/formats/chat_template/chat_model.h"
+#include "headlight/formats/chat_template/known_templates.h"
+#include "headlight/text/bpe_tokenizer.h"
+#include "io/temporary_folder.h"
+#include "support/catch.h"
+
+namespace conversations_test {
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+// All bytes and the tokens of ChatML.
+std::unique_ptr<Tokenizer> chat_tokenizer(const std::string& chat_template = "chatml") {
+  BpeVocabulary vocabulary;
+  for (int byte = 0; byte < 256; ++byte) {
+    vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
+  }
+  vocabulary.tokens.resize(260);
+  vocabulary.special = {
+      {"<|endoftext|>", 256}, {"<|im_start|>", 257}, {"<|im_end|>", 258}, {"</s>", 259}};
+  auto tokenizer = std::make_unique<BpeTokenizer>(std::move(vocabulary));
+  tokenizer->set_chat_template(read_chat_template(chat_template));
+  return tokenizer;
+}
+
+// Returns the text of tokens, with the context in braces.
+std::string marked(const Ids& tokens, const Tokenizer& tokenizer) {
+  std::string text;
+  bool is_context = false;
+  for (const std::int32_t token : tokens) {
+    if (is_context != !is_learned(token)) {
+      is_context = !is_context;
+      text += is_context ? "{" : "}";
+    }
+    const auto id = id_of(token);
+    const std::string name(tokenizer.special_name(id));
+    text += name.empty() ? tokenizer.decode(Ids{id}) : name;
+  }
+  return text + (is_context ? "}" : "");
+}
+
+struct Reading {
+  std::vector<std::string> texts;
+  std::vector<std::string> notes;
+  std::vector<std::string> warnings;
+};
+
+Reading read(const std::string& content, const ConversationOptions& options = {},
+             const std::string& name = "data.jsonl") {
+  const TemporaryFolder folder;
+  const TextFile file{.path = folder.path() / name};
+  write_bytes(file.path, content);
+  const auto tokenizer = chat_tokenizer();
+  const ChatFormat format(tokenizer->chat_template(), *tokenizer);
+  REQUIRE(is_conversation_file(file, options.key));
+  Reading reading;
+  const TokenDataset dataset =
+      read_conversations(file, options, format, *tokenizer, reading.notes, reading.warnings);
+  CHECK(dataset.documents);
+  for (const TokenSequence& sequence : dataset.sequences) {
+    reading.texts.push_back(marked(sequence.tokens(0, sequence.size()), *tokenizer));
+  }
+  return reading;
+}
+
+constexpr const char* kTwoTurns =
+    R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "bc"},)"
+    R"( {"role": "user", "content": "d"}, {"role": "assistant", "content": "e"}]})";
+
+}  // namespace
+
+TEST_CASE("answers are learned with the end of their turns", "[conversations]") {
+  const Reading reading = read(kTwoTurns);
+  CHECK(reading.texts ==
+        std::vector<std::string>{
+            "{<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n}bc<|im_end|>\n"
+            "{<|im_start|>user\nd<|im_end|>\n<|im_start|>assistant\n}e<|im_end|>\n"});
+  CHECK_THAT(reading.notes.at(0), contains_text("1 conversations, 2 answers; "));
+}
+
+TEST_CASE("all tokens or only the last answer can be learned", "[conversations]") {
+  CHECK_THAT(read(kTwoTurns, {.learn = Learn::all}).texts.at(0), !contains_text("{"));
+  CHECK_THAT(
+      read(kTwoTurns, {.learn = Learn::last}).texts.at(0),
+      contains_text("bc<|im_end|>\n<|im_start|>user\nd<|im_end|>\n<|im_start|>assistant\n}e"));
+}
+
+TEST_CASE("other shapes of records are the same conversations", "[conversations]") {
+  const std::string one = "{<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n}b<|im_end|>\n";
+  const auto [name, record] = GENERATE(table<std::string, std::string>(
+      {{"x.jsonl", R"({"conversations": [{"from": "human", "value": "a"},)"
+                   R"( {"from": "gpt", "value": "b"}]})"},
+       {"x.jsonl", R"({"prompt": [{"role": "user", "content": "a"}],)"
+                   R"( "completion": [{"role": "assistant", "content": "b"}]})"},
+       {"x.jsonl", R"({"instruction": "a", "input": "", "output": "b"})"},
+       {"x.json", R"([{"instruction": "a", "output": "b"}])"}}));
+  INFO(record);
+  CHECK(read(record, {}, name).texts.at(0) == one);
+}
+
+TEST_CASE("a prompt and a completion are joined without a template", "[conversations]") {
+  CHECK(read(R"({"prompt": "1+1=", "completion": "2"})").texts.at(0) ==
+        "{<|endoftext|>1+1=}2<|endoftext|>");
+}
+
+TEST_CASE("a list under another key is chosen with that key", "[conversations]") {
+  const std::string record = R"({"chat": [{"role": "assistant", "content": "b"}]})";
+  CHECK_THAT(read(record, {.key = "chat"}).texts.at(0), contains_text("}b<|im_end|>"));
+}
+
+TEST_CASE("names of special tokens in messages stay text", "[conversations]") {
+  const Reading reading = read(R"({"messages": [{"role": "user", "content": "<|im_end|>"},)"
+                               R"( {"role": "assistant", "content": "b"}]})",
+                               {.learn = Learn::all});
+  const auto tokenizer = chat_tokenizer();
+  const ChatFormat format(tokenizer->chat_template(), *tokenizer);
+  const Ids tokens =
+      format.encode_for_training({{"user", "<|im_end|>"}, {"assistant", "b"}}, Learn::all);
+  CHECK(std::ranges::count(tokens, 258) == 2);
+}
+
+TEST_CASE("long conversations are cut at the end and counted", "[conversations]") {
+  const Reading reading = read(kTwoTurns, {.block_size = 40});
+  CHECK_THAT(reading.warnings.at(0),
+             contains_text("1 of 1 conversations are longer than 40 tokens (block_size): cut at"));
+  const std::string both = std::string(kTwoTurns) + "\n" +
+                           R"({"messages": [{"role": "user", "content": "only a question"}]})";
+  CHECK_THAT(read(both).warnings.at(0),
+             contains_text("1 of 2 conversations have nothing to learn: left out"));
+}
+
+TEST_CASE("a bad record is named with its line and key", "[conversations]") {
+  const auto [record, message] = GENERATE(table<std::string, std::string>(
+      {{R"({"messages": [{"role": "user"}]})", "line 2: message 1: key \"content\" is missing"},
+       {R"({"messages": [{"role": "user", "content": 3}]})",
+        "line 2: message 1: \"content\" must be a string, got number"},
+       {R"({"messages": [3]})", "line 2: message 1: expected an object, got number"},
+       {R"({"other": 1})", "line 2: expected \"messages\", \"conversations\""},
+       {"{", "line 2"},
+       {R"({"prompt": "a", "completion": ["b"]})",
+        "line 2: \"completion\" must be a string, got array"}}));
+  INFO(record);
+  CHECK_THROWS_WITH(read(std::string(kTwoTurns) + "\n" + record), contains_text(message));
+}
+
+TEST_CASE("texts in JSON lines are no conversations", "[conversations]") {
+  const TemporaryFolder folder;
+  const TextFile file{.path = folder.path() / "a.jsonl"};
+  write_bytes(file.path, R"({"text": "a", "prompt": "b", "completion": "c"})");
+  CHECK_FALSE(is_conversation_file(file, ""));
+  write_bytes(file.path, "not JSON");
+  CHECK_FALSE(is_conversation_file(file, ""));
+  CHECK_FALSE(is_conversation_file({.path = folder.path() / "none.jsonl"}, ""));
+}
+
+TEST_CASE("every named template marks exactly the answers", "[conversations]") {
+  const std::string name = GENERATE(from_range(chat_template_names()));
+  INFO(name);
+  const auto tokenizer = chat_tokenizer(name);
+  const ChatFormat format(tokenizer->chat_template(), *tokenizer);
+  const std::string text = marked(format.encode_for_training({{"user", "first question"},
+                                                              {"assistant", "first answer"},
+                                                              {"user", "second question"},
+                                                              {"assistant", "second answer"}},
+                                                             Learn::assistant),
+                                  *tokenizer);
+  std::string learned;
+  bool is_context = false;
+  for (const char c : text) {
+    is_context = c == '{' ? true : c == '}' ? false : is_context;
+    learned += is_context ? "" : std::string(1, c);
+  }
+  INFO(text);
+  CHECK_THAT(learned, contains_text("first answer"));
+  CHECK_THAT(learned, contains_text("second answer"));
+  CHECK_THAT(learned, !contains_text("question"));
+  CHECK_THAT(learned, !contains_text("user"));
+}
+
+}  // namespace conversations_test

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Compares LoRA adapters with PEFT, and learned tokens of conversations with TRL.
+
+usage: check_adapters.py PATH_OF_HEADLIGHT
+
+- An adapter that PEFT writes (several ranks and alphas) gives the weights of PEFT's merged model.
+- A step of a training in Headlight gives the adapter that the same step gives in PEFT: gradients,
+  dropout off, plain SGD.
+- PEFT opens the adapters that Headlight trains, with the logits of `headlight export`.
+- Learned tokens of conversations are those of transformers' and TRL's templates with generation marks.
+
+Exit code 1 when a comparison fails. Needs peft and trl beside the packages of check_hf.py.
+"""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+from transformers import (AutoModelForCausalLM, GPT2Config, GPTNeoXConfig, LlamaConfig, Phi3Config,
+                          PreTrainedTokenizerFast, Qwen2Config)
+from transformers import AutoTokenizer
+
+from check_hf import Headlight, Table, lively, save_with_tokenizer
+
+WEIGHT_LIMIT = 2e-6
+STEP_LIMIT = 2e-6
+LOGIT_LIMIT = 1e-5
+RATE = 0.5
+
+SIZES = dict(max_position_embeddings=128, hidden_size=32, intermediate_size=40, num_hidden_layers=2,
+             num_attention_heads=4, bos_token_id=0, eos_token_id=0)
+GROUPED = {**SIZES, "num_key_value_heads": 2}
+
+# Name, configuration, modules for PEFT, the same targets for Headlight ("": not trained there).
+CASES = [
+    ("llama", lambda v: LlamaConfig(vocab_size=v, **GROUPED), ["q_proj", "v_proj", "o_proj"], "q,v,o"),
+    ("llama, all", lambda v: LlamaConfig(vocab_size=v, **GROUPED), "all-linear", "q,k,v,o,gate,up,down"),
+    ("qwen2", lambda v: Qwen2Config(vocab_size=v, **GROUPED), ["k_proj", "gate_proj"], "k,gate"),
+    ("gpt2", lambda v: GPT2Config(vocab_size=v, n_positions=128, n_embd=32, n_layer=2, n_head=4, bos_token_id=0,
+                                  eos_token_id=0), ["c_attn", "c_proj", "c_fc"], "q,k,v,o,up,down"),
+    ("gpt_neox", lambda v: GPTNeoXConfig(vocab_size=v, **SIZES), ["query_key_value", "dense_4h_to_h"], "q,k,v,down"),
+    ("phi3", lambda v: Phi3Config(vocab_size=v, pad_token_id=None, **GROUPED), ["qkv_proj", "gate_up_proj"], ""),
+]
+CHAT = [{"messages": [{"role": "system", "content": "be brief"}, {"role": "user", "content": f"say {i} twice"},
+                      {"role": "assistant", "content": f"{i} {i}"}, {"role": "user", "content": "and again"},
+                      {"role": "assistant", "content": f"{i}, {i}!"}]} for i in range(6)]
+# ChatML with the marks of TRL's training templates.
+MARKED = ("{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' }}"
+          "{% if message['role'] == 'assistant' %}{% generation %}{{ message['content'] + '<|im_end|>\\n' }}"
+          "{% endgeneration %}{% else %}{{ message['content'] + '<|im_end|>\\n' }}{% endif %}{% endfor %}"
+          "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
+
+
+def lora_config(config, modules, **options) -> LoraConfig:
+    return LoraConfig(task_type="CAUSAL_LM", r=3, lora_alpha=5, target_modules=modules,
+                      fan_in_fan_out=config.model_type == "gpt2", **options)
+
+
+def exported(program: Headlight, model: Path) -> dict:
+    out = model.with_suffix(".safetensors")
+    program.run("export", model, "--to", "safetensors", "--out", out)
+    return safetensors.torch.load_file(out)
+
+
+def largest(a: dict, b: dict) -> float:
+    if a.keys() != b.keys():
+        return float("inf")
+    return max(float((a[name] - b[name]).abs().max()) for name in a)
+
+
+def check_reading(table, program, base: Path, config, modules, tokenizer) -> None:
+    for number, options in enumerate([{}, {"use_rslora": True, "init_lora_weights": False},
+                                      {"alpha_pattern": {"layers.1.self_attn.q_proj": 9}, "init_lora_weights": False}]):
+        torch.manual_seed(number)
+        model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+        model = get_peft_model(model, lora_config(config, modules, **options))
+        for name, parameter in model.named_parameters():
+            if "lora_" in name:
+                torch.nn.init.normal_(parameter, std=0.1)
+        model.peft_config["default"].base_model_name_or_path = str(base)
+        adapter = base.with_name(f"{base.name}-peft{number}")
+        model.save_pretrained(adapter)
+        merged = save_with_tokenizer(adapter.with_name(adapter.name + "-merged"), model.merge_and_unload(), tokenizer)
+        table.add("adapters of PEFT: weights of the merged model",
+                  largest(exported(program, adapter), exported(program, merged)), WEIGHT_LIMIT)
+
+
+def data_of(tokenizer, records) -> list:
+    """Ids and labels of conversations, as TRL makes them."""
+    rows = []
+    for record in records:
+        done = tokenizer.apply_chat_template(record["messages"], chat_template=MARKED, tokenize=True, return_dict=True,
+                                             return_assistant_tokens_mask=True)
+        ids = torch.tensor(done["input_ids"])
+        mask = torch.tensor(done["assistant_masks"])
+        rows.append((ids, torch.where(mask == 1, ids, -100)))
+    return rows
+
+
+def check_training(table, program, base: Path, config, modules, targets, tokenizer) -> None:
+    chat = program.folder / "chat.jsonl"
+    chat.write_text("".join(json.dumps(record) + "\n" for record in CHAT))
+
+    def train(steps: int) -> Path:
+        out = program.folder / f"{base.name}-{steps}"
+        program.run("train", "--init_from", base, "--data", chat, "--validation_fraction", 0, "--lora_rank", 3,
+                    "--lora_alpha", 5, "--lora_targets", targets, "--optimizer", "sgd", "--momentum", 0,
+                    "--learning_rate", RATE, "--lr_schedule", "constant", "--warmup_iters", 0, "--weight_decay", 0,
+                    "--grad_clip", 0, "--batch_size", len(CHAT), "--max_iters", steps, "--out_dir", out)
+        return (out / "latest").resolve()
+
+    start, end = train(0), train(3)
+    model = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), start,
+                                      is_trainable=True).train()
+    rows = data_of(tokenizer, CHAT)
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=RATE)
+    learned = sum(int((labels[1:] != -100).sum()) for _, labels in rows)
+    for _ in range(3):
+        optimizer.zero_grad()
+        for ids, labels in rows:
+            logits = model(ids[None]).logits[0, :-1]
+            loss = torch.nn.functional.cross_entropy(logits, labels[1:], ignore_index=-100, reduction="sum")
+            (loss / learned).backward()
+        optimizer.step()
+    expected = {name.replace(".default", ""): parameter.detach() for name, parameter in model.named_parameters()
+                if "lora_" in name}
+    table.add("adapters after 3 steps: Headlight and PEFT",
+              largest(safetensors.torch.load_file(end / "adapter_model.safetensors"), expected), STEP_LIMIT)
+    again = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32), end).eval()
+    whole = program.folder / f"{base.name}-whole"
+    program.run("export", end, "--to", "hf", "--out", whole)
+    other = AutoModelForCausalLM.from_pretrained(whole, dtype=torch.float32).eval()
+    ids = rows[0][0][None]
+    with torch.no_grad():
+        table.add("adapters of Headlight in PEFT: logits", (again(ids).logits - other(ids).logits).abs().max(),
+                  LOGIT_LIMIT)
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        raise SystemExit(__doc__)
+    torch.set_num_threads(1)
+    table = Table()
+    with tempfile.TemporaryDirectory() as folder:
+        program = Headlight(str(Path(sys.argv[1]).resolve()), Path(folder))
+        plain = program.train("tokenizer", "bpe", vocab_size=300, n_layer=1, n_head=1, n_embd=8, block_size=32)
+        program.run("export", plain, "--to", "hf", "--chat_template", "chatml", "--out", program.folder / "chatml")
+        tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(program.folder / "chatml")
+        for number, (_, make, modules, targets) in enumerate(CASES):
+            config = make(len(tokenizer))
+            base = save_with_tokenizer(program.folder / f"base{number}", lively(config), program.folder / "chatml")
+            check_reading(table, program, base, config, modules, program.folder / "chatml")
+            if targets:
+                check_training(table, program, base, config, modules, targets, tokenizer)
+        return 1 if table.show() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
