@@ -39,7 +39,8 @@ RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
       sampler_(options().sampling, sample, request_->excluded),
       history_(request_->request.prompt),
       window_(std::move(window)),
-      decoder_(*request_->tokenizer, has_text(*request_->tokenizer, history_)),
+      decoder_(*request_->tokenizer, has_text(*request_->tokenizer, history_),
+               options().shown_tokens),
       filter_(options().stop) {
   result_.prompt_tokens = std::ssize(history_);
   result_.prompt_tokens_reused = request_->reused_tokens;

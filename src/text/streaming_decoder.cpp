@@ -1,5 +1,6 @@
 #include "headlight/text/streaming_decoder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "headlight/base/utf8.h"
@@ -7,6 +8,9 @@
 namespace headlight {
 
 std::string StreamingDecoder::push(std::int32_t id) {
+  if (std::find(shown_.begin(), shown_.end(), id) != shown_.end()) {
+    return finish() + std::string(tokenizer_->special_name(id));
+  }
   pending_ += at_start_ ? tokenizer_->first_token_bytes(id) : tokenizer_->token_bytes(id);
   at_start_ = at_start_ && !tokenizer_->special_name(id).empty();
   const auto complete = static_cast<std::size_t>(complete_utf8_prefix(pending_));

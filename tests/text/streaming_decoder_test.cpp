@@ -23,6 +23,16 @@ TEST_CASE("a character of several tokens is returned only when it is complete") 
   CHECK(decoder.finish().empty());
 }
 
+TEST_CASE("names of chosen special tokens are part of the text") {
+  const ByteTokenizer tokenizer;
+  const std::int32_t end = tokenizer.end_of_text();
+  StreamingDecoder shows(tokenizer, false, {end});
+  CHECK(shows.push(0xED).empty());
+  CHECK(shows.push(end) == "\xEF\xBF\xBD<|endoftext|>");
+  CHECK(shows.push('a') == "a");
+  CHECK(StreamingDecoder(tokenizer).push(end).empty());
+}
+
 TEST_CASE("an incomplete character becomes one U+FFFD when the text goes on or ends") {
   const ByteTokenizer tokenizer;
   StreamingDecoder decoder(tokenizer);

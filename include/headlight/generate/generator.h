@@ -35,6 +35,8 @@ struct GenerateOptions {
   std::vector<std::string> stop = {};  // the text ends before the first of these texts
   // Further tokens that end the text, for example the end of a turn in a chat.
   std::vector<std::int32_t> end_tokens = {};
+  // Special tokens whose names are part of the text, such as the mark before a tool call.
+  std::vector<std::int32_t> shown_tokens = {};
   // Never choose a token of stop_tokens() or end_tokens, so that the text has max_new_tokens, or
   // ends with its grammar.
   bool ignore_end_of_text = false;

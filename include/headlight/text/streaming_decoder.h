@@ -1,5 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "headlight/text/tokenizer.h"
 
 namespace headlight {
@@ -10,8 +15,10 @@ class StreamingDecoder {
  public:
   // The tokenizer must outlive the decoder. With `goes_on`, the tokens continue a text: the first
   // word keeps its leading blank, which decoders drop at the start of a text.
-  explicit StreamingDecoder(const Tokenizer& tokenizer, bool goes_on = false)
-      : tokenizer_(&tokenizer), at_start_(!goes_on) {}
+  // The text has the names of the special tokens `shown`.
+  explicit StreamingDecoder(const Tokenizer& tokenizer, bool goes_on = false,
+                            std::vector<std::int32_t> shown = {})
+      : tokenizer_(&tokenizer), at_start_(!goes_on), shown_(std::move(shown)) {}
 
   // Adds a token and returns the text that is complete; "" inside a character. Throws Error if the
   // id is out of range.
@@ -23,6 +30,7 @@ class StreamingDecoder {
   const Tokenizer* tokenizer_;
   std::string pending_;  // bytes of an incomplete character
   bool at_start_;        // all tokens so far were special
+  std::vector<std::int32_t> shown_;
 };
 
 }  // namespace headlight

@@ -27,6 +27,24 @@ std::string with_marked_names(const AddedTokenMatcher& special, const std::strin
   return marked;
 }
 
+// Marks the names in all texts and keys of a value.
+Json with_marked_names(const AddedTokenMatcher& special, const Json& value) {
+  if (value.is_string()) {
+    return with_marked_names(special, value.text());
+  }
+  if (value.is_array()) {
+    return json_list(value, [&](const Json& one) { return with_marked_names(special, one); });
+  }
+  if (!value.is_object()) {
+    return value;
+  }
+  Json marked = Json::object();
+  for (const JsonMember& member : value.members()) {
+    marked.add(with_marked_names(special, member.key), with_marked_names(special, member.value));
+  }
+  return marked;
+}
+
 std::string without_marks(std::string text) {
   for (const std::string_view mark : {kNameStart, kNameEnd}) {
     for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos;) {
@@ -34,6 +52,10 @@ std::string without_marks(std::string text) {
     }
   }
   return text;
+}
+
+void require_no_marks(const std::string& text, const char* about) {
+  require_value(without_marks(text) == text, about, "expected no noncharacters U+FDD0 and U+FDD1");
 }
 
 // Returns the end of the last message's content in a rendered chat. Templates may trim it.
@@ -95,12 +117,20 @@ ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
 }
 
 std::string ChatFormat::rendered(const std::vector<ChatMessage>& messages,
-                                 bool add_generation_prompt) const {
+                                 bool add_generation_prompt, const std::string& tools) const {
+  const auto marked = [&](const std::string& json, const char* about) {
+    const Json value = parse_json(json, about);
+    require_no_marks(value.dump(), about);
+    return with_marked_names(*special_, value);
+  };
   const Json list = json_list(messages, [&](const ChatMessage& message) {
-    return Json{{"role", message.role}, {"content", with_marked_names(*special_, message.content)}};
+    Json result{{"role", message.role}, {"content", with_marked_names(*special_, message.content)}};
+    result.update(marked(message.more, "messages"));
+    return result;
   });
   try {
     return template_->render({.messages = list.dump(),
+                              .tools = tools.empty() ? "" : marked(tools, "tools").dump(),
                               .variables = variables_,
                               .add_generation_prompt = add_generation_prompt});
   } catch (const Error& error) {
@@ -155,15 +185,14 @@ void ChatFormat::check(const std::vector<ChatMessage>& messages) const {
   require_value(problem_.empty(), "messages", problem_);
   for (const ChatMessage& message : messages) {
     require_utf8_value(message.content, "messages");
-    require_value(without_marks(message.content) == message.content, "messages",
-                  "expected no noncharacters U+FDD0 and U+FDD1");
+    require_no_marks(message.content, "messages");
   }
 }
 
 std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& messages,
-                                             ChatPrompt end) const {
+                                             ChatPrompt end, const std::string& tools) const {
   check(messages);
-  std::string text = rendered(messages, end == ChatPrompt::new_answer);
+  std::string text = rendered(messages, end == ChatPrompt::new_answer, tools);
   if (end == ChatPrompt::last_answer) {
     require_value(!messages.empty(), "messages", "expected a message to continue, got none");
     text.resize(end_of(with_marked_names(*special_, messages.back().content), text));

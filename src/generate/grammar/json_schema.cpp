@@ -81,9 +81,9 @@ class SchemaWriter {
  public:
   explicit SchemaWriter(const Json& schema) : root_(schema) {}
 
-  std::string write() {
+  std::string write(const std::string& first_rule) {
     const std::string body = expression(root_.root(), "#");
-    text_ = "root ::= " + body + '\n' + text_;
+    text_ = first_rule + " ::= " + body + '\n' + text_;
     while (!targets_.empty()) {
       const auto [name, pointer] = targets_.back();
       targets_.pop_back();
@@ -353,6 +353,8 @@ class SchemaWriter {
 
 }  // namespace
 
-std::string json_schema_grammar(const Json& schema) { return SchemaWriter(schema).write(); }
+std::string json_schema_grammar(const Json& schema, const std::string& rule) {
+  return SchemaWriter(schema).write(rule);
+}
 
 }  // namespace headlight

@@ -89,8 +89,11 @@ CompletionAnswer::Choice& CompletionAnswer::choice_of(std::size_t prompt, Index 
   }
   const Index before = request_.echo ? character_count(request_.prompt_texts[prompt]) : 0;
   const bool goes_on = has_text(tokenizer_, request_.prompts[prompt]);
-  Choice& choice =
-      choices_.emplace(number, Choice{TokenLog(tokenizer_, goes_on, before)}).first->second;
+  TokenLog log(tokenizer_, goes_on, before, request_.options.shown_tokens);
+  Choice& choice = choices_.emplace(number, Choice{std::move(log)}).first->second;
+  if (request_.tools.style != nullptr) {
+    choice.tools.emplace(request_.tools.parser());
+  }
   if (request_.stream && request_.is_chat) {
     tell(choice_json(number, {{"role", "assistant"}, {"content", ""}}, {}));
   } else if (request_.stream && request_.echo) {
@@ -102,10 +105,68 @@ CompletionAnswer::Choice& CompletionAnswer::choice_of(std::size_t prompt, Index 
 void CompletionAnswer::on_text(std::size_t prompt, Index sample, std::string_view piece) {
   Choice& choice = choice_of(prompt, sample);
   choice.bytes += piece.size();
-  if (request_.stream) {
+  if (choice.tools) {
+    take_parts(number_of(prompt, sample), choice, choice.tools->push(piece));
+  } else if (request_.stream) {
     Json content = request_.is_chat ? Json{{"content", piece}} : Json(piece);
     tell(choice_json(number_of(prompt, sample), std::move(content), choice.log.take(choice.bytes)));
   }
+}
+
+// A streamed call begins with its id and name; its arguments follow.
+void CompletionAnswer::take_parts(Index number, Choice& choice, std::vector<AnswerPart> parts) {
+  const auto send = [&](Json delta) {
+    if (request_.stream) {
+      tell(choice_json(number, std::move(delta), choice.log.take(choice.bytes)));
+    }
+  };
+  for (AnswerPart& part : parts) {
+    if (!part.call) {
+      choice.text += part.text;
+      send({{"content", part.text}});
+      continue;
+    }
+    const std::size_t index = choice.calls.size();
+    Json call{{"id", call_id(number, index)},
+              {"type", "function"},
+              {"function", {{"name", part.call->name}, {"arguments", ""}}}};
+    Json begin{{"index", index}};
+    begin.update(call);
+    send({{"tool_calls", Json::array({std::move(begin)})}});
+    const Json arguments{{"arguments", std::move(part.call->arguments)}};
+    send({{"tool_calls", Json::array({{{"index", index}, {"function", arguments}}})}});
+    call["function"].update(arguments);
+    choice.calls.push_back(std::move(call));
+  }
+}
+
+// Returns nine letters and digits: the templates of Mistral take no other ids. Calls of one
+// conversation differ.
+std::string CompletionAnswer::call_id(Index number, std::size_t call) const {
+  const std::string source = concat_text(id_, '-', number, '-', call);
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char byte : source) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  }
+  constexpr std::string_view kCharacters =
+      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  std::string id;
+  for (int i = 0; i < 9; ++i, hash /= kCharacters.size()) {
+    id += kCharacters[hash % kCharacters.size()];
+  }
+  return id;
+}
+
+Json CompletionAnswer::message_json(const Choice& choice, const GenerateResult& result) const {
+  const std::string& text = choice.tools ? choice.text : result.text;
+  const bool has_calls = !choice.calls.empty();
+  Json message{{"role", "assistant"},
+               {"content", has_calls && text.empty() ? Json() : Json(text)},
+               {"refusal", nullptr}};
+  if (has_calls) {
+    message.add("tool_calls", choice.calls);
+  }
+  return message;
 }
 
 void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateResult& result) {
@@ -113,16 +174,19 @@ void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateRe
   new_tokens_ += std::ssize(result.tokens);
   reused_tokens_ += sample == 0 ? result.prompt_tokens_reused : 0;
   const Index number = number_of(prompt, sample);
+  if (choice.tools) {
+    take_parts(number, choice, choice.tools->finish());
+  }
   Entries entries = request_.stream ? Entries() : prompt_entries(prompt);
   for (TokenLog::Entry& entry : choice.log.take(last_byte(choice, result.finish_reason))) {
     entries.push_back(std::move(entry));
   }
-  const char* reason = result.finish_reason == FinishReason::length ? "length" : "stop";
+  const char* ended = choice.calls.empty() ? "stop" : "tool_calls";
+  const char* reason = result.finish_reason == FinishReason::length ? "length" : ended;
   if (request_.stream) {
     tell(choice_json(number, request_.is_chat ? Json::object() : Json(""), entries, reason));
   } else if (request_.is_chat) {
-    const Json message{{"role", "assistant"}, {"content", result.text}, {"refusal", nullptr}};
-    whole_[number] = choice_json(number, message, entries, reason);
+    whole_[number] = choice_json(number, message_json(choice, result), entries, reason);
   } else {
     const std::string opening = request_.echo ? request_.prompt_texts[prompt] : "";
     whole_[number] = choice_json(number, opening + result.text, entries, reason);

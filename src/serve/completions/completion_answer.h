@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,12 +33,20 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   struct Choice {
     TokenLog log;
     std::size_t bytes = 0;  // length of the text received
+    std::optional<ToolCallParser> tools = {};
+    // Parts of an answer with tools that is not streamed.
+    std::string text = {};
+    Json calls = Json::array();  // of a streamed answer, too
   };
 
   headlight::Request request_for(std::size_t prompt);
   Choice& choice_of(std::size_t prompt, Index sample);
   void on_text(std::size_t prompt, Index sample, std::string_view piece);
   void on_end(std::size_t prompt, Index sample, const GenerateResult& result);
+  // Adds the parts of an answer with tools, or streams them.
+  void take_parts(Index number, Choice& choice, std::vector<AnswerPart> parts);
+  Json message_json(const Choice& choice, const GenerateResult& result) const;
+  std::string call_id(Index number, std::size_t call) const;
   std::size_t last_byte(const Choice& choice, FinishReason reason) const;
   std::vector<TokenLog::Entry> prompt_entries(std::size_t prompt) const;
   Json logprobs_json(const std::vector<TokenLog::Entry>& entries) const;

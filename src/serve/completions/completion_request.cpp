@@ -10,6 +10,7 @@
 #include "headlight/base/error.h"
 #include "headlight/generate/grammar.h"
 #include "serve/api_error.h"
+#include "serve/completions/chat_messages.h"
 
 namespace headlight::serve {
 namespace {
@@ -204,47 +205,6 @@ void read_prompts(const CompletionModel& model, CompletionRequest& request) {
   }
 }
 
-// Returns a text, or the joined texts of a list of parts {"type": "text", "text": ...}.
-std::string content_of(const Json& message) {
-  const Json* content = message.find("content");
-  require_value(content != nullptr, "messages", "expected a content in every message");
-  if (content->is_string()) {
-    return content->text();
-  }
-  require_value(content->is_array(), "messages", "expected contents that are texts, got ",
-                content->type_name());
-  std::string text;
-  for (const Json& part : *content) {
-    const Json* type = part.find("type");
-    const Json* piece = part.find("text");
-    require_value(type != nullptr && type->is_string() && type->text() == "text" &&
-                      piece != nullptr && piece->is_string(),
-                  "messages",
-                  "expected parts {\"type\": \"text\", \"text\": ...}: this model "
-                  "reads text alone");
-    text += piece->text();
-  }
-  return text;
-}
-
-std::vector<ChatMessage> read_messages(Fields& fields) {
-  const Json& list = fields.get("messages");
-  require_value(list.is_array() && !list.empty(), "messages", "expected a list of messages, got ",
-                list.is_array() ? "none" : list.type_name());
-  std::vector<ChatMessage> messages;
-  for (const Json& message : list) {
-    const Json* role = message.find("role");
-    require_value(role != nullptr && role->is_string(), "messages",
-                  "expected a role in every message");
-    const std::string name = role->text() == "developer" ? "system" : role->text();
-    require_value(name == "system" || name == "user" || name == "assistant", "messages",
-                  "expected the roles system, developer, user and assistant, got '", escaped(name),
-                  "'");
-    messages.push_back({name, content_of(message)});
-  }
-  return messages;
-}
-
 // Names of the members as in vLLM and transformers.
 ChatPrompt read_prompt_end(Fields& fields) {
   const bool continues = fields.boolean("continue_final_message", false);
@@ -256,15 +216,42 @@ ChatPrompt read_prompt_end(Fields& fields) {
 
 // Throws Error about members for unsupported features, unless their value is empty.
 void refuse_features(Fields& fields) {
-  for (const char* name : {"tools", "functions", "tool_choice", "function_call", "audio",
-                           "modalities", "prediction", "web_search_options"}) {
-    const Json* value = fields.find(name);
-    const bool is_nothing =
-        value == nullptr || value->empty() ||
-        (value->is_string() && (value->text() == "none" || value->text() == "auto"));
-    require_value(is_nothing, name, "is not supported");
+  for (const char* name : {"functions", "function_call"}) {
+    require_value(fields.find(name) == nullptr, name, "is not supported: use tools");
   }
-  fields.ignore({"parallel_tool_calls", "reasoning_effort", "verbosity"});
+  for (const char* name : {"audio", "modalities", "prediction", "web_search_options"}) {
+    const Json* value = fields.find(name);
+    require_value(value == nullptr || value->empty(), name, "is not supported");
+  }
+  fields.ignore({"reasoning_effort", "verbosity"});
+}
+
+// Makes the prompt of a chat and the limits of its answer.
+void read_chat_prompt(const CompletionModel& model, CompletionRequest& request) {
+  Fields& fields = model.texts.fields();
+  const Tokenizer& tokenizer = model.texts.tokenizer();
+  const bool has_tools = tool_style_of(model.chat.source()) != nullptr;
+  const std::vector<ChatMessage> messages = read_messages(fields, has_tools);
+  require_value(model.chat.problem().empty(), "messages", model.chat.problem(),
+                ": use /v1/completions");
+  request.tools = read_tools(fields, model.chat);
+  const Json& tools = request.tools.tools;
+  std::vector<std::int32_t> prompt = model.chat.encode(messages, read_prompt_end(fields),
+                                                       tools.is_null() ? "" : tools.dump());
+  if (request.tools.style != nullptr) {
+    require_value(request.options.grammar == nullptr, "tools",
+                  "cannot be combined with response_format, json_schema or grammar, unless "
+                  "tool_choice is none");
+    request.options.shown_tokens = tool_marks(*request.tools.style, tokenizer);
+  }
+  if (request.tools.must_call) {
+    const std::vector<std::int32_t> begin = call_begin(*request.tools.style, tokenizer);
+    prompt.insert(prompt.end(), begin.begin(), begin.end());
+    request.options.grammar = call_grammar(request.tools);
+  }
+  check_prompt(prompt, "messages", model.block_size);
+  request.prompts.push_back(std::move(prompt));
+  request.options.end_tokens = model.chat.end_tokens();
 }
 
 void check_logprobs(const CompletionRequest& request, Index block_size) {
@@ -317,12 +304,7 @@ CompletionRequest read_chat(const CompletionModel& model, std::uint64_t fresh_se
                 "expected false: the messages of a chat are plain text");
   read_common(model, fresh_seed, request);
   refuse_features(fields);
-  const std::vector<ChatMessage> messages = read_messages(fields);
-  require_value(model.chat.problem().empty(), "messages", model.chat.problem(),
-                ": use /v1/completions");
-  request.prompts.push_back(model.chat.encode(messages, read_prompt_end(fields)));
-  check_prompt(request.prompts.front(), "messages", model.block_size);
-  request.options.end_tokens = model.chat.end_tokens();
+  read_chat_prompt(model, request);
   const Index older_name = read_length(fields, "max_tokens", model.default_tokens, 1);
   request.options.max_new_tokens = read_length(fields, "max_completion_tokens", older_name, 1);
   const bool logprobs = fields.boolean("logprobs", false);

@@ -5,6 +5,7 @@
 
 #include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/generate/engine.h"
+#include "serve/completions/tools_request.h"
 #include "serve/request/model_changes.h"
 #include "serve/request/request_texts.h"
 
@@ -31,6 +32,7 @@ struct CompletionRequest {
   bool include_usage = false;
   bool echo = false;
   bool token_ids = false;                  // report ids with log-probabilities; completions only
+  ToolsRequest tools = {};                 // for a chat
   ModelChanges changes = {};               // for this request alone
   std::vector<std::string> warnings = {};  // lines for the client
 

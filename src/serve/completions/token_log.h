@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -18,9 +19,11 @@ class TokenLog {
     std::size_t byte = 0;
   };
 
-  // `goes_on`: continues another text; see StreamingDecoder. `character`: its first offset.
-  TokenLog(const Tokenizer& tokenizer, bool goes_on, Index character)
-      : decoder_(tokenizer, goes_on), character_(character) {}
+  // `goes_on`: continues another text. `shown`: special tokens in the text; see StreamingDecoder.
+  // `character`: its first offset.
+  TokenLog(const Tokenizer& tokenizer, bool goes_on, Index character,
+           std::vector<std::int32_t> shown = {})
+      : decoder_(tokenizer, goes_on, std::move(shown)), character_(character) {}
 
   void push(TokenChoice choice, bool is_first = false);
   // Removes and returns the entries that begin before byte `end`.

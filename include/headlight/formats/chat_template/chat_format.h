@@ -18,6 +18,8 @@ class AddedTokenMatcher;
 struct ChatMessage {
   std::string role;  // user, assistant, system, or another role that the template accepts
   std::string content;
+  // JSON object of further members that the template reads: tool_calls, tool_call_id, name.
+  std::string more = "{}";
 };
 
 // The end of a prompt.
@@ -35,12 +37,16 @@ class ChatFormat {
 
   // Returns why the template cannot be used, in one line; "" if it can.
   const std::string& problem() const { return problem_; }
-  // Returns the prompt tokens of a conversation. Names of special tokens become tokens in the text
-  // of the template, but not in contents. Throws Error about "messages" for text that is not UTF-8,
-  // for messages that the template refuses, if there is a problem(), and for a last_answer that is
-  // empty or left out by the template.
+  // Returns the Jinja template; "" if there is a problem().
+  std::string_view source() const { return template_ ? template_->source() : std::string_view(); }
+  // Returns the prompt tokens of a conversation. `tools`: JSON list of functions that the model may
+  // call; "": none. Names of special tokens become tokens in the text of the template, but not in
+  // messages and tools. Throws Error about "messages" for text that is not UTF-8, for messages that
+  // the template refuses, if there is a problem(), and for a last_answer that is empty or left out
+  // by the template.
   std::vector<std::int32_t> encode(const std::vector<ChatMessage>& messages,
-                                   ChatPrompt end = ChatPrompt::new_answer) const;
+                                   ChatPrompt end = ChatPrompt::new_answer,
+                                   const std::string& tools = {}) const;
   // Returns the tokens of a whole conversation for training; those that are not to be learned are
   // context (see learned_tokens.h). An answer of the assistant is learned from the end of its
   // prompt to the end of its turn, as in TRL: with the token after the answer. Throws Error about
@@ -67,7 +73,8 @@ class ChatFormat {
                                       const std::vector<Span>& learned) const;
   std::vector<std::int32_t> plain_tokens(std::string_view text, std::size_t begin,
                                          const std::vector<Span>& learned) const;
-  std::string rendered(const std::vector<ChatMessage>& messages, bool add_generation_prompt) const;
+  std::string rendered(const std::vector<ChatMessage>& messages, bool add_generation_prompt,
+                       const std::string& tools = {}) const;
   std::string one_turn(const std::string& answer) const;
   std::vector<std::int32_t> turn_end() const;
 

@@ -1,0 +1,100 @@
+#include "serve/completions/chat_messages.h"
+
+#include "headlight/base/error.h"
+
+namespace headlight::serve {
+namespace {
+
+// Returns a text, or the joined texts of a list of parts {"type": "text", "text": ...}. Messages
+// with tool calls need no content.
+std::string content_of(const Json& message, bool is_needed) {
+  const Json content = message.value("content", Json());
+  if (content.is_null() && !is_needed) {
+    return "";
+  }
+  if (content.is_string()) {
+    return content.text();
+  }
+  require_value(content.is_array(), "messages",
+                "expected a content in every message, a text or a list of parts, got ",
+                content.type_name());
+  std::string text;
+  for (const Json& part : content) {
+    const Json* type = part.find("type");
+    const Json* piece = part.find("text");
+    require_value(type != nullptr && type->is_string() && type->text() == "text" &&
+                      piece != nullptr && piece->is_string(),
+                  "messages",
+                  "expected parts {\"type\": \"text\", \"text\": ...}: this model "
+                  "reads text alone");
+    text += piece->text();
+  }
+  return text;
+}
+
+// Returns a call as chat templates read it.
+Json call_of(const Json& call) {
+  const Json function = call.value("function", Json());
+  const Json name = function.value("name", Json());
+  Json arguments = function.value("arguments", Json::object());
+  if (arguments.is_string()) {
+    const bool is_empty = arguments.text().empty();  // a call without arguments
+    arguments = is_empty ? Json::object() : try_parse_json(arguments.text()).value_or(Json());
+  }
+  require_value(name.is_string() && arguments.is_object(), "messages",
+                "expected tool_calls [{\"id\", \"type\": \"function\", \"function\": {\"name\", "
+                "\"arguments\"}}] whose arguments are a JSON object, got ",
+                call.dump().substr(0, 200));
+  return {{"id", call.value("id", Json())},
+          {"type", "function"},
+          {"function", {{"name", name}, {"arguments", std::move(arguments)}}}};
+}
+
+// Returns the members of a message that only tools need.
+Json tool_members(const Json& message, const std::string& role) {
+  Json more = Json::object();
+  const Json calls = message.value("tool_calls", Json());
+  require_value(calls.is_null() || calls.is_array(), "messages",
+                "expected a list of tool_calls, got ", calls.type_name());
+  if (role == "assistant" && !calls.empty()) {
+    more.add("tool_calls", json_list(calls, call_of));
+  }
+  for (const char* key : {"tool_call_id", "name"}) {
+    const Json value = message.value(key, Json());
+    require_value(value.is_null() || value.is_string(), "messages", "expected a text as ", key,
+                  ", got ", value.type_name());
+    if (role == "tool" && value.is_string()) {
+      more.add(key, value);
+    }
+  }
+  return more;
+}
+
+ChatMessage message_of(const Json& message, bool has_tools) {
+  const Json role = message.value("role", Json());
+  require_value(role.is_string(), "messages", "expected a role in every message");
+  const std::string name = role.text() == "developer" ? "system" : role.text();
+  const bool is_tool = name == "tool";
+  require_value(name == "system" || name == "user" || name == "assistant" || is_tool, "messages",
+                "expected the roles system, developer, user, assistant and tool, got '",
+                escaped(name), "'");
+  const Json more = tool_members(message, name);
+  require_value(has_tools || (!is_tool && more.empty()), "messages",
+                "this model's chat template has no tool calls that the server can read");
+  return {name, content_of(message, more.empty() || is_tool), more.dump()};
+}
+
+}  // namespace
+
+std::vector<ChatMessage> read_messages(Fields& fields, bool has_tools) {
+  const Json& list = fields.get("messages");
+  require_value(list.is_array() && !list.empty(), "messages", "expected a list of messages, got ",
+                list.is_array() ? "none" : list.type_name());
+  std::vector<ChatMessage> messages;
+  for (const Json& message : list) {
+    messages.push_back(message_of(message, has_tools));
+  }
+  return messages;
+}
+
+}  // namespace headlight::serve

@@ -1,0 +1,194 @@
+#include "serve/completions/tools_request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "generate/grammar/json_schema.h"
+#include "headlight/base/error.h"
+
+namespace headlight::serve {
+namespace {
+
+constexpr std::size_t kMostCalls = 128;  // in an answer
+constexpr std::size_t kLongestName = 64;
+constexpr std::string_view kFirstRule = "call";
+
+bool is_name(const Json& name) {
+  constexpr std::string_view kCharacters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  return name.is_string() && !name.text().empty() && name.text().size() <= kLongestName &&
+         name.text().find_first_not_of(kCharacters) == std::string::npos;
+}
+
+// Returns the member "function" of a tool.
+Json checked_function(const Json& tool) {
+  const Json function = tool.value("function", Json());
+  require_value(tool.value("type", Json()) == Json("function") && function.is_object(), "tools",
+                "expected {\"type\": \"function\", \"function\": {\"name\": ...}}, got ",
+                tool.dump().substr(0, 100));
+  const Json name = function.value("name", Json());
+  require_value(is_name(name), "tools", "expected names of 1 to ", kLongestName,
+                " letters, digits, '_', '-' and '.', got ", name.dump().substr(0, 100));
+  const Json parameters = function.value("parameters", Json());
+  require_value(parameters.is_null() || parameters.is_object(), "tools",
+                "expected a JSON schema as the parameters of ", name.text(), ", got ",
+                parameters.type_name());
+  return function;
+}
+
+Json read_functions(const Json& tools) {
+  require_value(tools.size() <= kMostTools, "tools", "expected at most ", kMostTools, ", got ",
+                tools.size());
+  Json functions = json_list(tools, checked_function);
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      require_value(functions[i]["name"] != functions[j]["name"], "tools",
+                    "expected different names, got ", functions[i]["name"].text(), " twice");
+    }
+  }
+  return functions;
+}
+
+// Restricts the functions to the one that "tool_choice" names.
+void choose_function(const Json& choice, ToolsRequest& request) {
+  const Json function = choice.value("function", Json());
+  const Json name = function.value("name", Json());
+  require_value(choice.value("type", Json()) == Json("function") && name.is_string(), "tool_choice",
+                "expected none, auto, required, or {\"type\": \"function\", \"function\": "
+                "{\"name\": ...}}, got ",
+                choice.dump().substr(0, 100));
+  const auto found = std::find_if(request.functions.begin(), request.functions.end(),
+                                  [&](const Json& one) { return one["name"] == name; });
+  require_value(found != request.functions.end(), "tool_choice", "expected a function of tools, ",
+                "got ", name.dump().substr(0, 100));
+  request.functions = Json::array({*found});
+  request.must_call = true;
+  request.most_calls = 1;
+}
+
+// Returns a schema that is part of another: its references "#/..." begin at `place`.
+Json moved_schema(const Json& schema, const std::string& place) {
+  if (schema.is_array()) {
+    return json_list(schema, [&](const Json& one) { return moved_schema(one, place); });
+  }
+  if (!schema.is_object()) {
+    return schema;
+  }
+  Json moved = Json::object();
+  for (const JsonMember& member : schema.members()) {
+    const bool is_reference =
+        member.key == "$ref" && member.value.is_string() && member.value.text().starts_with('#');
+    moved.add(member.key, is_reference ? Json("#" + place + member.value.text().substr(1))
+                                       : moved_schema(member.value, place));
+  }
+  return moved;
+}
+
+// Returns the schema of a call of one of the functions.
+Json call_schema(const ToolsRequest& request) {
+  const std::string arguments(request.style->arguments);
+  Json calls = Json::array();
+  for (const Json& function : request.functions) {
+    const std::string place =
+        "/anyOf/" + std::to_string(calls.size()) + "/properties/" + arguments;
+    Json parameters = function.value("parameters", Json());
+    if (parameters.empty()) {
+      parameters = {{"type", "object"}, {"properties", Json::object()}};
+    }
+    calls.push_back({{"type", "object"},
+                     {"properties",
+                      {{"name", {{"const", function["name"]}}},
+                       {arguments, moved_schema(parameters, place)}}},
+                     {"required", Json::array({"name", arguments})}});
+  }
+  return {{"anyOf", std::move(calls)}};
+}
+
+// Returns the rule of the whole answer.
+std::string answer_rule(const ToolStyle& style, bool has_several) {
+  const std::string call(kFirstRule);
+  if (style.is_list) {
+    return "\"[\" " + call + (has_several ? " (\", \" " + call + ")*" : "") + " \"]\"";
+  }
+  if (!has_several) {
+    return call;
+  }
+  const std::string begin(style.begin);
+  const std::string end(style.end);
+  return call + " (\"\\n" + end + "\\n" + begin + "\\n\" " + call + ")* (\"\\n" + end + "\")?";
+}
+
+}  // namespace
+
+ToolCallParser ToolsRequest::parser() const {
+  ToolCallParser::Options options{.has_begun = must_call, .most_calls = most_calls};
+  for (const Json& function : functions) {
+    options.names.push_back(function["name"].text());
+  }
+  return {*style, std::move(options)};
+}
+
+ToolsRequest read_tools(Fields& fields, const ChatFormat& chat) {
+  const Json* tools = fields.find("tools", &Json::is_array, "a list");
+  const Json* choice = fields.find("tool_choice");
+  const bool parallel = fields.boolean("parallel_tool_calls", true);
+  const bool has_tools = tools != nullptr && !tools->empty();
+  const bool is_free = choice == nullptr || *choice == Json("none") || *choice == Json("auto");
+  require_value(has_tools || is_free, "tool_choice", "expected tools beside it");
+  ToolsRequest request;
+  if (!has_tools) {
+    return request;
+  }
+  request.functions = read_functions(*tools);
+  const ToolStyle* style = tool_style_of(chat.source());
+  require_value(style != nullptr, "tools",
+                "this model's chat template has no tool calls that the server can read: expected "
+                "the style of Hermes and Qwen, of Llama 3, or of Mistral");
+  if (choice != nullptr && *choice == Json("none")) {
+    return request;
+  }
+  request.style = style;
+  request.tools = *tools;
+  request.most_calls = parallel && !style->has_one_call ? kMostCalls : 1;
+  request.must_call = choice != nullptr && *choice == Json("required");
+  if (!is_free && !request.must_call) {
+    choose_function(*choice, request);
+  }
+  return request;
+}
+
+std::shared_ptr<const Grammar> call_grammar(const ToolsRequest& request) {
+  try {
+    return std::make_shared<Grammar>(
+        "root ::= " + answer_rule(*request.style, request.most_calls > 1) + '\n' +
+        json_schema_grammar(call_schema(request), std::string(kFirstRule)));
+  } catch (const Error& error) {
+    fail_value("tools", error.what());
+  }
+}
+
+std::vector<std::int32_t> call_begin(const ToolStyle& style, const Tokenizer& tokenizer) {
+  if (style.starts_bare) {
+    return {};
+  }
+  const std::string line_end = style.is_list ? "" : "\n";
+  const std::optional<std::int32_t> special = tokenizer.special_id(style.begin);
+  std::vector<std::int32_t> ids =
+      tokenizer.encode((special ? "" : std::string(style.begin)) + line_end);
+  if (special) {
+    ids.insert(ids.begin(), *special);
+  }
+  return ids;
+}
+
+std::vector<std::int32_t> tool_marks(const ToolStyle& style, const Tokenizer& tokenizer) {
+  std::vector<std::int32_t> ids;
+  for (const std::string_view mark : {style.begin, style.end}) {
+    if (const auto id = tokenizer.special_id(mark)) {
+      ids.push_back(*id);
+    }
+  }
+  return ids;
+}
+
+}  // namespace headlight::serve

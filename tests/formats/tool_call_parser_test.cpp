@@ -1,0 +1,151 @@
+#include "formats/chat_template/tool_call_parser.h"
+
+#include <filesystem>
+#include <map>
+
+#include "support/catch.h"
+#include "support/program.h"
+
+namespace tool_call_parser_test {
+
+using namespace headlight;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kFolder = HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates";
+
+const ToolStyle& style_of_file(const std::string& name) {
+  const ToolStyle* style = tool_style_of(file_contents(kFolder / (name + ".jinja")));
+  REQUIRE(style != nullptr);
+  return *style;
+}
+
+const ToolStyle& hermes() { return style_of_file("qwen2_5"); }
+const ToolStyle& mistral() { return style_of_file("mistral_nemo"); }
+const ToolStyle& llama() { return style_of_file("llama3_1"); }
+
+// Returns the parts of an answer that arrives in pieces: "text|name(arguments)|...". Neighbouring
+// texts are one.
+std::string parts_in_pieces(const ToolStyle& style, const std::string& answer, std::size_t piece,
+                            ToolCallParser::Options options) {
+  options.names = {"f", "g"};
+  ToolCallParser parser(style, options);
+  std::vector<AnswerPart> parts;
+  const auto add = [&](std::vector<AnswerPart> more) {
+    for (AnswerPart& part : more) {
+      const bool joins = !part.call && !parts.empty() && !parts.back().call;
+      joins ? parts.back().text += part.text : parts.emplace_back(std::move(part)).text;
+    }
+  };
+  for (std::size_t i = 0; i < answer.size(); i += piece) {
+    add(parser.push(std::string_view(answer).substr(i, piece)));
+  }
+  add(parser.finish());
+  std::string shown;
+  for (const AnswerPart& part : parts) {
+    shown += shown.empty() ? "" : "|";
+    shown += part.call ? part.call->name + part.call->arguments : part.text;
+  }
+  return shown;
+}
+
+std::string parts_of(const ToolStyle& style, const std::string& answer,
+                     const ToolCallParser::Options& options = {.most_calls = 9}) {
+  const std::string whole = parts_in_pieces(style, answer, answer.size() + 1, options);
+  for (const std::size_t piece : {1, 2, 3, 7}) {
+    CHECK(parts_in_pieces(style, answer, piece, options) == whole);
+  }
+  return whole;
+}
+
+}  // namespace
+
+TEST_CASE("calls of Hermes and Qwen are found between their marks", "[formats]") {
+  const auto parts = [](const std::string& answer) { return parts_of(hermes(), answer); };
+  const std::string f = R"(<tool_call>
+{"name": "f", "arguments": {"city": "a}\"{", "n": [1, {}]}}
+</tool_call>)";
+  CHECK(parts(f) == R"(f{"city":"a}\"{","n":[1,{}]})");
+  CHECK(parts("Let me look.\n\n" + f + "\n<tool_call>{\"name\":\"g\"}</tool_call>\n") ==
+        R"(Let me look.|f{"city":"a}\"{","n":[1,{}]}|g{})");
+  CHECK(parts("<tool_call>{\"name\":\"g\"}</tool_call>\n Done. \n") == "g{}|Done. \n");
+  CHECK(parts("<tool_call>{\"name\":\"g\"}\n<tool_call>{\"name\":\"f\"}") == "g{}|f{}");
+  CHECK(parts(R"(<tool_call>{"name": "g", "parameters": "{\"a\": 1}"}</tool_call>)") ==
+        R"(g{"a":1})");
+}
+
+TEST_CASE("whatever is no complete call of a known function stays text", "[formats]") {
+  const auto stays = [](const std::string& answer) {
+    INFO(answer);
+    CHECK(parts_of(hermes(), answer) == answer);
+  };
+  stays("");
+  stays(" a < b <tool> \n");
+  stays("a \n<tool_");
+  stays("a <tool_call>");
+  stays("<tool_call>\n{\"name\": \"f\", \"arguments\": {\"city\": \"Os");
+  stays("<tool_call>\n{'name': 'f'}\n</tool_call>");
+  stays("<tool_call>{\"name\": \"unknown\"}</tool_call>");
+  stays("<tool_call>{\"name\": \"f\", \"arguments\": [1]}</tool_call>");
+  stays("<tool_call>{\"name\": \"f\", \"name\": \"g\"}</tool_call>");
+  stays("<tool_call>f()</tool_call>");
+  stays("{\"name\": \"f\"}");
+  CHECK(parts_of(hermes(), "<tool_call>{} <tool_call>{\"name\": \"f\"}</tool_call>") ==
+        "<tool_call>{}|f{}");
+  stays("a" + std::string(5000, ' '));
+  stays("<tool_call>{\"name\": \"" + std::string(ToolCallParser::kLongestCall + 50, 'x'));
+}
+
+TEST_CASE("a list of calls of Mistral is found after its mark", "[formats]") {
+  const auto parts = [](const std::string& answer) { return parts_of(mistral(), answer); };
+  CHECK(parts(R"([TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}, {"name": "g", "id": "x"}])") ==
+        R"(f{"a":1}|g{})");
+  CHECK(parts("I ask. [TOOL_CALLS] [{\"name\": \"f\"}] ok") == "I ask.|f{}|ok");
+  CHECK(parts("[TOOL_CALLS][{\"name\": \"f\"}, {\"na") == "f{}|{\"na");
+  CHECK(parts("[TOOL_CALLS] nothing") == "[TOOL_CALLS] nothing");
+  CHECK(parts("[1, 2] [TOOL") == "[1, 2] [TOOL");
+}
+
+TEST_CASE("a bare object that calls a function is a call of Llama 3", "[formats]") {
+  const auto parts = [](const std::string& answer) { return parts_of(llama(), answer); };
+  CHECK(parts(R"({"name": "f", "parameters": {"a": "b"}})") == R"(f{"a":"b"})");
+  CHECK(parts("\n<|python_tag|>{\"name\": \"f\"}; {\"name\": \"g\"}") == "f{}|g{}");
+  CHECK(parts("{\"name\": \"Bob\", \"age\": 7}") == "{\"name\": \"Bob\", \"age\": 7}");
+  CHECK(parts(" It is {\"name\": \"f\"}") == " It is {\"name\": \"f\"}");
+  CHECK(parts("Wait. <|python_tag|>{\"name\": \"f\"}") == "Wait.|f{}");
+}
+
+TEST_CASE("calls beyond the limit and the text after them are dropped", "[formats]") {
+  CHECK(parts_of(llama(), "{\"name\": \"f\"}; {\"name\": \"g\"}", {.most_calls = 1}) == "f{}");
+  CHECK(parts_of(hermes(), "{\"name\": \"f\"}\n</tool_call> more",
+                 {.has_begun = true, .most_calls = 1}) == "f{}");
+  CHECK(parts_of(hermes(), "{\"name\": \"f\"", {.has_begun = true}) == "{\"name\": \"f\"");
+}
+
+TEST_CASE("the style of tool calls is recognised from the templates of models", "[formats]") {
+  std::map<std::string, std::string> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
+    const ToolStyle* style = entry.path().extension() == ".jinja"
+                                 ? tool_style_of(file_contents(entry.path()))
+                                 : nullptr;
+    if (style != nullptr) {
+      found[std::string(style->begin)] += entry.path().stem().string() + ' ';
+    }
+  }
+  const auto has = [&](const std::string& begin, const std::vector<std::string>& names) {
+    INFO(begin << ": " << found[begin]);
+    CHECK(std::count(found[begin].begin(), found[begin].end(), ' ') == std::ssize(names));
+    for (const std::string& name : names) {
+      CHECK_THAT(found[begin], contains_text(name + ' '));
+    }
+  };
+  has("<tool_call>", {"exaone4", "falcon_h1", "hermes_3_tool_use", "qwen2_5", "qwen3",
+                      "qwen3_generation_tag", "qwen3_instruct_2507", "qwq"});
+  has("[TOOL_CALLS]", {"mistral_nemo", "mistral_v2v3", "mistral_v3_tekken"});
+  has("<|python_tag|>", {"llama3_1", "llama3_2", "llama3_2_vision", "llama4"});
+  CHECK(tool_style_of("") == nullptr);
+}
+
+}  // namespace tool_call_parser_test

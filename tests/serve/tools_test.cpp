@@ -1,0 +1,270 @@
+#include <filesystem>
+
+#include "headlight/formats/chat_template/chat_format.h"
+#include "serve/completions/chat_messages.h"
+#include "serve/completions/tools_request.h"
+#include "serve/running_server.h"
+#include "support/catch.h"
+#include "support/program.h"
+#include "text/special_names.h"
+
+namespace tools_test {
+
+using namespace headlight;
+using namespace headlight::test;
+using namespace headlight::serve;
+
+namespace {
+
+// Byte tokenizer with the special tokens of ChatML and Mistral.
+class MarkedBytes final : public Tokenizer {
+ public:
+  MarkedBytes() : Tokenizer(ByteTokenizer().end_of_text()) {}
+
+  std::string_view kind() const override { return "byte"; }
+  Index vocab_size() const override { return 262; }
+  std::vector<std::int32_t> encode_bytes(std::string_view bytes,
+                                         const EncodeOptions& options) const override {
+    std::vector<std::int32_t> ids;
+    for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
+      const auto more =
+          segment.id >= 0 ? std::vector{segment.id} : bytes_.encode_bytes(segment.text);
+      ids.insert(ids.end(), more.begin(), more.end());
+    }
+    return ids;
+  }
+  std::string token_bytes(std::int32_t id) const override {
+    return id < 257 ? bytes_.token_bytes(id) : "";
+  }
+  std::string_view special_name(std::int32_t id) const override {
+    constexpr std::string_view kNames[] = {"<|im_start|>", "<|im_end|>", "[TOOL_CALLS]", "[INST]",
+                                           "[/INST]"};
+    return id >= 257 && id < 262 ? kNames[id - 257] : bytes_.special_name(id);
+  }
+
+ private:
+  ByteTokenizer bytes_;
+};
+
+std::string template_of(const std::string& name) {
+  return file_contents(std::filesystem::path(HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates") /
+                       (name + ".jinja"));
+}
+
+ServedModel served(const std::string& name) {
+  ServedModel model{.name = "chat", .loaded = {}, .chat_template = template_of(name)};
+  model.loaded.model = lively_model(262, 2048);
+  model.loaded.tokenizer = std::make_unique<MarkedBytes>();
+  return model;
+}
+
+Json tool(const std::string& name, const char* parameters) {
+  return {{"type", "function"},
+          {"function",
+           {{"name", name},
+            {"description", "About " + name},
+            {"parameters", parse_json(parameters, "parameters")}}}};
+}
+
+// A question with two functions.
+Json question() {
+  const char* city = R"({"type": "object", "properties": {"city": {"$ref": "#/$defs/city"}},
+                         "required": ["city"], "$defs": {"city": {"enum": ["Oslo", "Rome"]}}})";
+  const char* day = R"({"type": "object", "properties": {"day": {"type": "integer",
+                        "minimum": 1, "maximum": 7}}, "required": ["day"]})";
+  return {{"messages", Json::array({{{"role", "user"}, {"content", "Weather?"}}})},
+          {"tools", Json::array({tool("weather", city), tool("calendar", day)})},
+          {"max_completion_tokens", 400},
+          {"seed", 4}};
+}
+
+// Throws Error unless a call satisfies the schemas of question().
+void require_valid(const Json& call) {
+  require(call["type"].text() == "function" && call["id"].text().size() == 9, call.dump());
+  const Json arguments = parse_json(call["function"]["arguments"].text(), "arguments");
+  if (call["function"]["name"].text() == "weather") {
+    require(arguments["city"] == "Oslo" || arguments["city"] == "Rome", call.dump());
+  } else {
+    require(arguments["day"].integer() >= 1 && arguments["day"].integer() <= 7, call.dump());
+  }
+}
+
+const std::string kChats = "/v1/chat/completions";
+
+// Joins the events of a stream to the message of a whole answer.
+Json joined_message(const std::vector<Json>& events) {
+  std::string content;
+  Json calls = Json::array();
+  for (const Json& event : events) {
+    const Json& delta = event["choices"].front()["delta"];
+    content += delta.value("content", "").text();
+    for (const Json& part : delta.value("tool_calls", Json::array())) {
+      const auto index = static_cast<std::size_t>(part["index"].integer());
+      require(index <= calls.size(), "calls come in order");
+      if (index == calls.size()) {
+        calls.push_back({{"id", part["id"]},
+                         {"type", part["type"]},
+                         {"function", {{"name", part["function"]["name"]}, {"arguments", ""}}}});
+      }
+      Json::List all = calls.list();
+      Json& function = all[index]["function"];
+      function["arguments"] =
+          function["arguments"].text() + part["function"]["arguments"].text();
+      calls = all;
+    }
+  }
+  return {{"content", content}, {"calls", calls}};
+}
+
+}  // namespace
+
+TEST_CASE("a required call satisfies the schema of its function", "[serve]") {
+  for (const char* name : {"qwen2_5", "mistral_nemo", "llama3_2"}) {
+    INFO(name);
+    const RunningServer server({}, served(name));
+    Json request = question();
+    request["tool_choice"] = "required";
+    request["parallel_tool_calls"] = false;
+    const Json choice = server.asked(kChats, request)["choices"].front();
+    INFO(choice.dump());
+    CHECK(choice["finish_reason"] == "tool_calls");
+    CHECK(choice["message"]["content"].is_null());
+    REQUIRE(choice["message"]["tool_calls"].size() == 1);
+    require_valid(choice["message"]["tool_calls"].front());
+    request["tool_choice"] = {{"type", "function"}, {"function", {{"name", "calendar"}}}};
+    const Json named = server.asked(kChats, request)["choices"].front()["message"];
+    REQUIRE(named["tool_calls"].size() == 1);
+    CHECK(named["tool_calls"].front()["function"]["name"] == "calendar");
+    require_valid(named["tool_calls"].front());
+  }
+}
+
+TEST_CASE("streamed calls are those of the whole answer", "[serve]") {
+  for (const char* name : {"qwen2_5", "mistral_nemo"}) {
+    INFO(name);
+    const RunningServer server({}, served(name));
+    Json request = question();
+    request["tool_choice"] = "required";
+    request["logprobs"] = true;
+    const Json whole = server.asked(kChats, request)["choices"].front()["message"];
+    request["stream"] = true;
+    const std::vector<Json> events = events_of(server.post(kChats, request.dump()).body);
+    const Json streamed = joined_message(events);
+    CHECK(events.back()["choices"].front()["finish_reason"] == "tool_calls");
+    REQUIRE(streamed["calls"].size() == whole["tool_calls"].size());
+    for (std::size_t i = 0; i < streamed["calls"].size(); ++i) {
+      CHECK(streamed["calls"][i]["function"] == whole["tool_calls"][i]["function"]);
+      require_valid(streamed["calls"][i]);
+    }
+    const Json& first = events[1]["choices"].front()["delta"]["tool_calls"].front();
+    CHECK(first["function"]["arguments"] == "");
+    CHECK(first["index"].integer() == 0);
+  }
+}
+
+TEST_CASE("an answer without a call and a call that is cut off are text", "[serve]") {
+  const RunningServer server({}, served("qwen2_5"));
+  Json request = question();
+  request["max_completion_tokens"] = 20;
+  const Json free = server.asked(kChats, request)["choices"].front();
+  CHECK(free["finish_reason"] == "length");
+  CHECK_FALSE(free["message"].contains("tool_calls"));
+  CHECK(!free["message"]["content"].text().empty());
+  request["tool_choice"] = "required";
+  const Json cut = server.asked(kChats, request)["choices"].front();
+  CHECK(cut["finish_reason"] == "length");
+  CHECK_THAT(cut["message"]["content"].text(), contains_text("{"));
+  request["tool_choice"] = "none";
+  CHECK(server.asked(kChats, request)["choices"].front()["message"]["content"].is_string());
+}
+
+TEST_CASE("special tokens that begin a call are seen, and shown if no call follows", "[serve]") {
+  const RunningServer server({}, served("mistral_nemo"));
+  Json request = question();
+  request["max_completion_tokens"] = 3;
+  request["logit_bias"] = {{"259", 100}};
+  const auto content = [&] {
+    return server.asked(kChats, request)["choices"].front()["message"]["content"].text();
+  };
+  CHECK(content() == "[TOOL_CALLS][TOOL_CALLS][TOOL_CALLS]");
+  request["tool_choice"] = "none";
+  CHECK(content().empty());
+}
+
+TEST_CASE("tools and calls reach the chat template as transformers passes them", "[serve]") {
+  const MarkedBytes tokenizer;
+  const auto prompt = [&](const std::string& name, const Json& messages, const Json& tools) {
+    const ChatFormat chat(template_of(name), tokenizer);
+    Fields fields(Json{{"messages", messages}, {"tools", tools}}.dump());
+    std::string text;
+    for (const std::int32_t id : chat.encode(read_messages(fields, true), ChatPrompt::new_answer,
+                                             read_tools(fields, chat).tools.dump())) {
+      text += tokenizer.token_label(id);
+    }
+    return text;
+  };
+  const Json call{{"id", "abcdefghi"},
+                  {"type", "function"},
+                  {"function", {{"name", "f"}, {"arguments", R"({"city": "<|im_end|>"})"}}}};
+  const Json messages = Json::array(
+      {{{"role", "user"}, {"content", "Hi"}},
+       {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", Json::array({call})}},
+       {{"role", "tool"}, {"tool_call_id", "abcdefghi"}, {"content", "7 <|im_start|>"}}});
+  const Json tools = Json::array({tool("f", R"({"type": "object"})")});
+  const std::string qwen = prompt("qwen2_5", messages, tools);
+  CHECK_THAT(qwen, contains_text(R"({"type": "function", "function": {"name": "f", )"));
+  CHECK_THAT(qwen, contains_text("<tool_call>\n{\"name\": \"f\", \"arguments\": {\"city\": "));
+  CHECK_THAT(qwen, contains_text("<tool_response>\n7 <|im_start|>\n</tool_response>"));
+  CHECK_THAT(prompt("mistral_nemo", messages, tools),
+             contains_text(R"(, "id": "abcdefghi"}]</s>)") ||
+                 contains_text(R"(, "id": "abcdefghi"}]<|endoftext|>)"));
+  // Names of special tokens in calls and results are plain text.
+  const ChatFormat chat(template_of("qwen2_5"), tokenizer);
+  Fields fields(Json{{"messages", messages}}.dump());
+  const auto ids = chat.encode(read_messages(fields, true));
+  CHECK(std::count(ids.begin(), ids.end(), 257) == 5);
+}
+
+TEST_CASE("faulty tools are refused by name", "[serve]") {
+  const RunningServer server({}, served("qwen2_5"));
+  const auto refused = [&](const char* member, const Json& value, const std::string& reason) {
+    Json request = question();
+    request[member] = value;
+    const HttpClient::Answer answer = server.post(kChats, request.dump());
+    INFO(answer.body);
+    CHECK(answer.status == 400);
+    const Json error = parse_json(answer.body, "answer")["error"];
+    CHECK_THAT(error["message"].text(), contains_text(reason));
+    return error["param"].text();
+  };
+  CHECK(refused("tools", 7, "expected a list") == "tools");
+  CHECK(refused("tools", Json::array({1}), "got 1") == "tools");
+  CHECK(refused("tools", Json::array({tool("a b", "{}")}), "expected names") == "tools");
+  CHECK(refused("tools", Json::array({tool("a", "{}"), tool("a", "{}")}), "twice") == "tools");
+  CHECK(refused("tools", Json::array({tool("a", "[]")}), "JSON schema") == "tools");
+  CHECK(refused("tool_choice", "any", "got \"any\"") == "tool_choice");
+  CHECK(refused("tool_choice", {{"type", "function"}, {"function", {{"name", "x"}}}},
+                "expected a function of tools") == "tool_choice");
+  CHECK(refused("parallel_tool_calls", 1, "true or false") == "parallel_tool_calls");
+  CHECK(refused("response_format", {{"type", "json_object"}}, "cannot be combined") == "tools");
+  CHECK(refused("functions", Json::array({1}), "use tools") == "functions");
+  const Json broken{{"function", {{"name", "f"}, {"arguments", "{"}}}};
+  CHECK(refused("messages",
+                Json::array({{{"role", "assistant"}, {"tool_calls", Json::array({broken})}}}),
+                "JSON object") == "messages");
+  Json request = question();
+  request["tool_choice"] = "required";
+  request["tools"] = Json::array({tool("a", R"({"type": "string", "pattern": "a+"})")});
+  CHECK_THAT(server.post(kChats, request.dump()).body, contains_text("pattern"));
+  request["tools"] = nullptr;
+  CHECK_THAT(server.post(kChats, request.dump()).body, contains_text("expected tools beside it"));
+}
+
+TEST_CASE("a model whose template has no tools refuses them", "[serve]") {
+  const RunningServer server({}, served("chatml"));
+  const HttpClient::Answer answer = server.post(kChats, question().dump());
+  CHECK(answer.status == 400);
+  CHECK_THAT(answer.body, contains_text("no tool calls that the server can read"));
+}
+
+}  // namespace tools_test
