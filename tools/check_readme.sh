@@ -25,8 +25,9 @@ headlight() {
   "$program" "$@" --log_level warn
 }
 
-# Starts a server on a free port. It runs until the end of the page.
+# Starts a server on a free port. It runs until the next one or the end of the page.
 start_server() {
+  stop_server
   rm -f server.txt
   "$program" "$@" --port 0 --json >server.txt &
   server=$!

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headlight {
+
+// Returns `text` without outer blanks, tabs and carriage returns.
+std::string_view trimmed(std::string_view text);
 
 // Splits "a,b, c" at commas, without surrounding blanks; an empty text gives no parts.
 std::vector<std::string> split_at_commas(const std::string& text);

@@ -128,13 +128,17 @@ ServedModel open_model(const std::string& argument, WeightFormat weights, const 
 void serve_command(const Options& options) {
   const ServeOptions serve = serve_options(options);
   require(!options.positionals().empty(), "MODEL: expected a model");
-  std::vector<ServedModel> models;
   Json names = Json::array();
-  for (const std::string& argument : options.positionals()) {
-    models.push_back(open_model(argument, serve.weights, options));
-    names.push_back(models.back().name);
-  }
-  Server server(std::move(models), serve);
+  const auto load = [&] {
+    std::vector<ServedModel> models;
+    for (const std::string& argument : options.positionals()) {
+      models.push_back(open_model(argument, serve.weights, options));
+      names.push_back(models.back().name);
+    }
+    return models;
+  };
+  Server server(load, serve);
+  server.load();
   if (options.json()) {
     print_json({{"address", server.address()}, {"models", names}});
     std::cout.flush();

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/lower_case.h"
+#include "base/split.h"
 #include "base/stopwatch.h"
 #include "headlight/base/nearest_name.h"
 #include "headlight/heads/head_set.h"
@@ -69,21 +70,23 @@ void require_json(const HttpRequest& request) {
 
 }  // namespace
 
-Api::Api(const std::vector<ServedModel>& models, const ServeOptions& options,
-         const HttpServer& http)
+Api::Api(const ServeOptions& options, const HttpServer& http)
     : options_(options),
       http_(http),
       access_(options, http.port(), open_paths()),
       created_(seconds_since_1970()),
       seeds_((std::uint64_t{std::random_device()()} << 31U) ^ std::random_device()()),
       runs_(options.runs),
-      compute_(models, options),
-      reader_(kMostUnread) {
+      reader_(kMostUnread) {}
+
+void Api::start(const std::vector<ServedModel>& models) {
   for (const ServedModel& model : models) {
     const Tokenizer& tokenizer = *model.loaded.tokenizer;
     models_.push_back(
         {model, ChatFormat(model.chat_template, tokenizer), SpecialNameCount(tokenizer)});
   }
+  compute_.emplace(models, options_);
+  started_ = true;
 }
 
 Api::Route Api::route_of(std::string_view path) {
@@ -96,12 +99,12 @@ Api::Route Api::route_of(std::string_view path) {
       {"GET", "/tokenizer_info", &Api::get_tokenizer_info},
       {"POST", "/tokenize", &Api::post_tokenize, true},
       {"POST", "/detokenize", &Api::post_detokenize, true},
-      {"POST", "/api/login", &Api::post_login},
-      {"GET", "/api/runs", &Api::get_runs},
-      {"POST", "/api/watch", &Api::post_watch},
+      {"POST", "/api/login", &Api::post_login, false, false},
+      {"GET", "/api/runs", &Api::get_runs, false, false},
+      {"POST", "/api/watch", &Api::post_watch, false, false},
   };
   if (served_files().contains(path)) {
-    return {"GET", path, &Api::get_file};
+    return {"GET", path, &Api::get_file, false, false};
   }
   if (path.starts_with(kOneModel)) {
     return {"GET", path, &Api::get_models};
@@ -140,6 +143,9 @@ void Api::handle(const HttpRequest& request, const Exchange& exchange) {
     metrics_.count_request(request.path.starts_with(kOneModel) ? "/v1/models" : request.path);
     if (method == "POST") {
       require_json(request);
+    }
+    if (route.needs_model && !started_) {
+      throw ApiError(503, "loading", "the models are loading: try again later");
     }
     if (!route.has_texts) {
       (this->*route.handler)(request, exchange);
@@ -180,7 +186,7 @@ void Api::get_health(const HttpRequest&, const Exchange& exchange) {
 void Api::get_metrics(const HttpRequest&, const Exchange& exchange) {
   exchange->send({.status = 200,
                   .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
-                  .body = metrics_.text(compute_.status(), http_.connections())});
+                  .body = metrics_.text(compute_->status(), http_.connections())});
 }
 
 Json Api::model_json(const Model& model) const {
@@ -299,9 +305,9 @@ Work::Options Api::work_of(Urgency urgency, const Exchange& exchange) {
           .give_way =
               [this, urgency, exchange] {
                 require(!exchange->gone(), "the client has gone");
-                compute_.serve_others(urgency);
+                compute_->serve_others(urgency);
               },
-          .on_end = [this](double tokens) { compute_.count_job_tokens(tokens); }};
+          .on_end = [this](double tokens) { compute_->count_job_tokens(tokens); }};
 }
 
 void Api::post_completion(const HttpRequest& request, const Exchange& exchange) {
@@ -339,13 +345,13 @@ void Api::post_completion(const HttpRequest& request, const Exchange& exchange) 
       answer->fail();
     }
   };
-  compute_.run(urgency, {prepare, [exchange] { return !exchange->gone(); }});
+  compute_->run(urgency, {prepare, [exchange] { return !exchange->gone(); }});
 }
 
 void Api::begin(std::size_t model, const std::shared_ptr<CompletionAnswer>& answer,
                 const Exchange& exchange) {
-  const Compute::Ticket ticket = compute_.begin(model, answer->requests());
-  exchange->on_gone([this, ticket] { compute_.cancel(ticket); });
+  const Compute::Ticket ticket = compute_->begin(model, answer->requests());
+  exchange->on_gone([this, ticket] { compute_->cancel(ticket); });
 }
 
 void Api::get_runs(const HttpRequest&, const Exchange& exchange) {
@@ -380,7 +386,7 @@ void Api::post_inspection(const HttpRequest& request, const Exchange& exchange) 
       answer.fail();
     }
   };
-  compute_.run(inspection->urgency, {answer_it, [exchange] { return !exchange->gone(); }});
+  compute_->run(inspection->urgency, {answer_it, [exchange] { return !exchange->gone(); }});
 }
 
 }  // namespace headlight::serve

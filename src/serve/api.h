@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,13 @@ namespace headlight::serve {
 // with texts. Work that needs a model goes to the computing thread.
 class Api {
  public:
-  // `models`, `options` and `http` must outlive this.
-  Api(const std::vector<ServedModel>& models, const ServeOptions& options, const HttpServer& http);
+  // `options` and `http` must outlive this.
+  Api(const ServeOptions& options, const HttpServer& http);
+
+  // Starts the computing thread. Until then requests that need a model get a 503. `models` must
+  // outlive this.
+  void start(const std::vector<ServedModel>& models);
+  bool has_started() const { return started_; }
 
   // Checks the head of a request.
   Admission admit(const HttpRequest& head);
@@ -39,7 +45,9 @@ class Api {
   // Ends the threads for bodies and models.
   void stop() {
     reader_.stop();
-    compute_.stop();
+    if (compute_) {
+      compute_->stop();
+    }
   }
 
  private:
@@ -54,7 +62,8 @@ class Api {
     const char* method;
     std::string_view path;
     Handler handler;
-    bool has_texts = false;  // true: runs on the reader's thread instead of the network thread
+    bool has_texts = false;   // true: runs on the reader's thread instead of the network thread
+    bool needs_model = true;  // false: works before start()
   };
 
   // Throws ApiError (404) for an unknown path.
@@ -93,9 +102,10 @@ class Api {
   Index answers_ = 0;
   std::uint64_t seeds_;  // last default seed
   std::atomic<bool> closing_{false};
+  std::atomic<bool> started_{false};
   // Members are destroyed in reverse order: the reader hands requests to the others.
   RunFeed runs_;
-  Compute compute_;
+  std::optional<Compute> compute_;  // empty before start()
   BodyReader reader_;
 };
 

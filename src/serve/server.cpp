@@ -4,6 +4,8 @@
 #include <atomic>
 #include <csignal>
 #include <set>
+#include <thread>
+#include <utility>
 
 #include "headlight/base/memory.h"
 #include "serve/api.h"
@@ -72,21 +74,32 @@ void check_origin(const std::string& origin) {
 }  // namespace
 
 struct Server::State {
-  State(std::vector<ServedModel> given, const ServeOptions& options_given)
-      : options(options_given),
-        models(std::move(given)),
-        http(http_options()),
-        api(models, options, http) {}
+  explicit State(const ServeOptions& options_given)
+      : options(options_given), http(http_options()), api(options, http) {}
+  ~State() {
+    if (network.joinable()) {
+      http.close(0);
+    }
+  }
 
   HttpOptions http_options();
+  void start(std::vector<ServedModel> loaded);
   void stop();
 
   ServeOptions options;
   std::vector<ServedModel> models;
+  std::function<std::vector<ServedModel>()> load;  // empty: the models are loaded
   std::atomic<bool> stopping{false};
   HttpServer http;
-  Api api;  // its threads hold answers, so they end before `http`
+  Api api;               // its threads hold answers, so they end before `http`
+  std::jthread network;  // runs `http` if models are loaded meanwhile
 };
+
+void Server::State::start(std::vector<ServedModel> loaded) {
+  options.context_tokens = checked_context(loaded, options);
+  models = std::move(loaded);
+  api.start(models);
+}
 
 HttpOptions Server::State::http_options() {
   HttpOptions result{.host = options.host, .port = options.port};
@@ -102,7 +115,7 @@ HttpOptions Server::State::http_options() {
   };
   if (options.ends_by_signal) {
     result.on_signal = [this](int signal) {
-      if (stopping) {  // second signal
+      if (stopping || !api.has_started()) {  // the second signal, or while models are loaded
         std::signal(signal, SIG_DFL);
         std::raise(signal);
       }
@@ -138,9 +151,14 @@ void ServeOptions::validate() const {
 
 Server::Server(std::vector<ServedModel> models, const ServeOptions& options) {
   options.validate();
-  ServeOptions resolved = options;
-  resolved.context_tokens = checked_context(models, options);
-  state_ = std::make_unique<State>(std::move(models), resolved);
+  state_ = std::make_unique<State>(options);
+  state_->start(std::move(models));
+}
+
+Server::Server(std::function<std::vector<ServedModel>()> load, const ServeOptions& options) {
+  options.validate();
+  state_ = std::make_unique<State>(options);
+  state_->load = std::move(load);
 }
 
 Server::~Server() = default;
@@ -153,8 +171,28 @@ std::string Server::address() const {
   return "http://" + (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port());
 }
 
+void Server::load() {
+  State& state = *state_;
+  if (!state.load) {
+    return;
+  }
+  state.network = std::jthread([&state] { state.http.run(); });
+  try {
+    state.start(std::exchange(state.load, nullptr)());
+  } catch (...) {
+    state.http.close(0);
+    state.network.join();
+    throw;
+  }
+}
+
 void Server::run() {
-  state_->http.run();
+  load();
+  if (state_->network.joinable()) {
+    state_->network.join();
+  } else {
+    state_->http.run();
+  }
   state_->api.stop();
 }
 

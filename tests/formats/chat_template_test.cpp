@@ -345,6 +345,10 @@ TEST_CASE("templates with names write the formats of their models") {
       {"gemma",
        "<bos><start_of_turn>user\nS\n\na<end_of_turn>\n<start_of_turn>model\nb<end_of_turn>\n"
        "<start_of_turn>user\nc<end_of_turn>\n<start_of_turn>model\n"},
+      {"hermes",
+       "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\na<|im_end|>\n"
+       "<|im_start|>assistant\nb<|im_end|>\n<|im_start|>user\nc<|im_end|>\n<|im_start|>"
+       "assistant\n"},
       {"llama2", "<bos>[INST] <<SYS>>\nS\n<</SYS>>\n\na [/INST] b <eos><bos>[INST] c [/INST]"},
       {"llama3",
        "<bos><|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|>"
@@ -366,8 +370,28 @@ TEST_CASE("templates with names write the formats of their models") {
                    chat) == text);
   }
   CHECK_THROWS_WITH(read_chat_template("chatlm"),
-                    "chat_template: expected a file, chatml, gemma, llama2, llama3, mistral, phi3, "
-                    "zephyr, got 'chatlm'; did you mean 'chatml'?");
+                    "chat_template: expected a file, chatml, gemma, hermes, llama2, llama3, "
+                    "mistral, phi3, zephyr, got 'chatlm'; did you mean 'chatml'?");
+}
+
+TEST_CASE("the template hermes shows tools and their calls and results") {
+  const std::string chat =
+      R"([{"role": "system", "content": "S"}, {"role": "user", "content": "a"},
+          {"role": "assistant", "content": "b", "tool_calls": [
+            {"function": {"name": "f", "arguments": {"x": 1}}},
+            {"function": {"name": "f", "arguments": {}}}]},
+          {"role": "tool", "content": "7"}])";
+  const std::string text =
+      ChatTemplate(read_chat_template("hermes"))
+          .render({.messages = chat, .tools = R"([{"function": {"name": "f"}}])"});
+  CHECK_THAT(text, contains_text("<|im_start|>system\nS\n\nYou may call"));
+  CHECK_THAT(text, contains_text("<tools>\n{\"function\": {\"name\": \"f\"}}\n</tools>"));
+  CHECK_THAT(text,
+             contains_text("<|im_end|>\n<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n"
+                           "b\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"x\": 1}}\n"
+                           "</tool_call>\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n"
+                           "</tool_call><|im_end|>\n<|im_start|>tool\n<tool_response>\n7\n"
+                           "</tool_response><|im_end|>\n<|im_start|>assistant\n"));
 }
 
 }  // namespace chat_template_test

@@ -127,9 +127,8 @@ TEST_CASE("calls beyond the limit and the text after them are dropped", "[format
 TEST_CASE("the style of tool calls is recognised from the templates of models", "[formats]") {
   std::map<std::string, std::string> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
-    const ToolStyle* style = entry.path().extension() == ".jinja"
-                                 ? tool_style_of(file_contents(entry.path()))
-                                 : nullptr;
+    const ToolStyle* style =
+        entry.path().extension() == ".jinja" ? tool_style_of(file_contents(entry.path())) : nullptr;
     if (style != nullptr) {
       found[std::string(style->begin)] += entry.path().stem().string() + ' ';
     }

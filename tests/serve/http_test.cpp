@@ -219,6 +219,25 @@ TEST_CASE("every request is logged in one line without its query and headers", "
   CHECK(lines[3].starts_with("no request 400 "));
 }
 
+TEST_CASE("a body in chunks is read like any other", "[serve]") {
+  const RunningServer server;
+  HttpClient client(server.port());
+  client.send(
+      "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: Chunked\r\n\r\nB;note=1\r\n{\"content\":\r\n5\r\n \"ab\"\r\n");
+  client.send("1\r\n}\r\n0\r\nTrailer: x\r\n\r\n");
+  const HttpClient::Answer answer = client.receive();
+  CHECK(answer.body == R"({"tokens":[97,98]})");
+  CHECK(client.get("/health").status == 200);
+  const std::string large(70'000, 'x');
+  client.send(
+      "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 16 && client.send("11170\r\n" + large + "\r\n"); ++i) {
+  }
+  CHECK(client.receive().status == 413);
+}
+
 TEST_CASE("ambiguous body lengths of a request close the connection", "[serve]") {
   const RunningServer server;
   const std::string begin = "POST /tokenize HTTP/1.1\r\nHost: localhost\r\n";

@@ -108,8 +108,7 @@ Json joined_message(const std::vector<Json>& events) {
       }
       Json::List all = calls.list();
       Json& function = all[index]["function"];
-      function["arguments"] =
-          function["arguments"].text() + part["function"]["arguments"].text();
+      function["arguments"] = function["arguments"].text() + part["function"]["arguments"].text();
       calls = all;
     }
   }

@@ -4,8 +4,8 @@
 usage: check_openai.py HEADLIGHT [MODEL]
 
 Starts `headlight serve` on a small model with a chat template (or MODEL) and sends every kind of request that the
-client has: models, completions and chats, whole and streamed, log-probabilities, errors as the client's exceptions. Prints a row
-and ends with 1 when something differs. Needs the package openai from PyPI.
+client has: models, completions and chats, whole and streamed, log-probabilities, tools, errors as the client's
+exceptions. Prints a row and ends with 1 when something differs. Needs the package openai from PyPI.
 """
 
 import json
@@ -13,15 +13,22 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import typing
 
 import openai
+import pydantic
 
 from table import row
 
-TEMPLATE = (
-    "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
-)
+
+class Weather(pydantic.BaseModel):
+    """Returns the weather of a city."""
+
+    city: typing.Literal["Oslo", "Rome"]
+    days: int
+
+
+TOOLS = [openai.pydantic_function_tool(Weather, name="weather")]
 
 
 def make_model(folder):
@@ -36,10 +43,9 @@ def make_model(folder):
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens(["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>")
-    fast.chat_template = TEMPLATE
     fast.save_pretrained(folder)
     torch.manual_seed(3)
-    config = transformers.GPT2Config(vocab_size=259, n_positions=512, n_embd=64, n_layer=2, n_head=4)
+    config = transformers.GPT2Config(vocab_size=259, n_positions=2048, n_embd=64, n_layer=2, n_head=4)
     model = transformers.GPT2LMHeadModel(config)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -89,6 +95,32 @@ def check_chats(client, model):
     yield "stream helper", (final.choices[0].message.content or "") == (choice.message.content or "")
 
 
+def check_tools(client, model):
+    question = {"model": model, "tools": TOOLS, "max_completion_tokens": 300, "seed": 5}
+    messages = [{"role": "user", "content": "Weather in Oslo?"}]
+    named = {"type": "function", "function": {"name": "weather"}}
+    for choice in ("required", named):
+        whole = client.chat.completions.create(messages=messages, tool_choice=choice, **question).choices[0]
+        calls = whole.message.tool_calls
+        yield "calls", whole.finish_reason == "tool_calls" and whole.message.content is None
+        yield "arguments", all(Weather.model_validate_json(call.function.arguments) for call in calls)
+        with client.chat.completions.stream(messages=messages, tool_choice=choice, **question) as stream:
+            streamed = stream.get_final_completion().choices[0]
+        yield "streamed calls", streamed.finish_reason == "tool_calls" and [
+            (call.function.name, call.function.arguments) for call in streamed.message.tool_calls
+        ] == [(call.function.name, call.function.arguments) for call in calls]
+        yield "parsed arguments", all(isinstance(call.function.parsed_arguments, Weather)
+                                      for call in streamed.message.tool_calls)
+    results = [{"role": "tool", "tool_call_id": call.id, "content": "-3 degrees"} for call in calls]
+    after = client.chat.completions.create(messages=[*messages, whole.message, *results], **question).choices[0]
+    yield "answer after results", after.finish_reason in ("stop", "length", "tool_calls")
+    none = client.chat.completions.create(messages=messages, tool_choice="none", **question).choices[0]
+    yield "no calls", none.message.tool_calls is None
+    bad = raises(openai.BadRequestError,
+                 lambda: client.chat.completions.create(messages=messages, tool_choice="any", **question))
+    yield "bad choice", bad is not None and bad.param == "tool_choice"
+
+
 def raises(kind, call):
     try:
         call()
@@ -111,7 +143,8 @@ def check_errors(client, model):
 def check(headlight, model, folder):
     key = "0123456789abcdef0123"
     (folder / "key").write_text(key + "\n")
-    command = [headlight, "serve", f"tiny={model}", "--port", "0", "--api_key_file", folder / "key", "--json"]
+    command = [headlight, "serve", f"tiny={model}", "--port", "0", "--api_key_file", folder / "key",
+               "--chat_template", "hermes", "--json"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     results = []
     try:
@@ -119,7 +152,7 @@ def check(headlight, model, folder):
         client = openai.OpenAI(base_url=address + "/v1", api_key=key, max_retries=0)
         stranger = openai.OpenAI(base_url=address + "/v1", api_key="wrong", max_retries=0)
         results.append(("wrong key", raises(openai.AuthenticationError, stranger.models.list) is not None))
-        for part in (check_completions, check_chats, check_errors):
+        for part in (check_completions, check_chats, check_tools, check_errors):
             results += part(client, "tiny")
     finally:
         server.terminate()

@@ -41,7 +41,8 @@ struct ServeOptions {
   Index default_tokens = 512;  // max_tokens of a chat that gives none
   int seconds_to_end = 30;     // time for running answers after stop()
   bool ends_by_signal = true;  // SIGTERM and SIGINT call stop()
-  // Receives a line for every request (method, path, status, seconds) on the thread of run().
+  // Receives a line for every request (method, path, status, seconds) on the thread that handles
+  // connections.
   std::function<void(const std::string& line)> log = {};
 
   // Throws Error about the first field out of range, and about "api_key_file" for a host other than
@@ -56,13 +57,19 @@ class Server {
   // Listens at once; clients wait until run(). Throws Error when an option is out of range, two
   // models share a name, the host or port is unavailable, or keys and values exceed memory.
   Server(std::vector<ServedModel> models, const ServeOptions& options);
+  // Listens at once; load() calls `load`.
+  Server(std::function<std::vector<ServedModel>()> load, const ServeOptions& options);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   Index port() const;
   std::string address() const;  // "http://127.0.0.1:8080"
-  // Serves until stop() has been called and the running answers have ended.
+  // Loads the models. Meanwhile the page works, and requests that need a model get a 503. Throws
+  // Error for models that the constructor would refuse, and what `load` throws.
+  void load();
+  // Calls load() if it has not been called. Serves until stop() has been called and the running
+  // answers have ended.
   void run();
   // Callable from any thread, also before run().
   void stop();

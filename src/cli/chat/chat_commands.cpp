@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/printable.h"
+#include "base/split.h"
 #include "base/transformed.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/sampling_options.h"
@@ -19,14 +20,6 @@ namespace headlight::cli {
 namespace {
 
 constexpr Index kLargestFile = Index{1} << 26;  // bytes of a saved conversation
-
-std::string without_blanks(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  return begin == std::string_view::npos
-             ? ""
-             : std::string(text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin));
-}
 
 void require_argument(const std::string& argument, std::string_view command,
                       std::string_view expected) {
@@ -107,7 +100,7 @@ std::string TerminalChat::obey(std::string_view line) {
     fail("unknown command ", in_quotes(name), did_you_mean(name, names),
          " (/help lists all; a message that begins with / needs a blank before it)");
   }
-  const std::string argument = without_blanks(line.substr(space));
+  const std::string argument(trimmed(line.substr(space)));
   require(argument.empty() || !found->argument.empty(), name, ": expected no text after it, got ",
           in_quotes(argument));
   return found->run(*this, argument);
@@ -194,8 +187,8 @@ std::string TerminalChat::set(const std::string& setting) {
   add_sampling_options(options, settings_.generation);
   if (!setting.empty()) {
     const std::size_t end = std::min(setting.find_first_of(" =\t"), setting.size());
-    const std::string value =
-        without_blanks(std::string_view(setting).substr(std::min(end + 1, setting.size())));
+    const std::string value(
+        trimmed(std::string_view(setting).substr(std::min(end + 1, setting.size()))));
     options.parse({"--" + setting.substr(0, end), value});
     GenerateOptions wanted = sampling_options(options);
     wanted.validate();

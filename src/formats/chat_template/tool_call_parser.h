@@ -22,8 +22,8 @@ struct AnswerPart {
 };
 
 // Finds tool calls in an answer while it is generated. Everything that is not a complete call of a
-// known function stays text, such as objects that are cut off or no JSON. Drops blanks around calls.
-// The time is linear in the answer.
+// known function stays text, such as objects that are cut off or no JSON. Drops blanks around
+// calls. The time is linear in the answer.
 class ToolCallParser {
  public:
   struct Options {

@@ -15,11 +15,11 @@ struct KnownStyle {
 const std::vector<KnownStyle>& known_styles() {
   static const std::vector<KnownStyle> all{
       // Hermes, Qwen 2.5 and 3, SmolLM3
-      {"<tool_call>",
-       {"<function=", "<arg_key>"},
-       {.begin = "<tool_call>", .end = "</tool_call>"}},
+      {"<tool_call>", {"<function=", "<arg_key>"}, {.begin = "<tool_call>", .end = "</tool_call>"}},
       // Mistral 7B v0.3, Nemo
-      {"[TOOL_CALLS]", {"[ARGS]"}, {.begin = "[TOOL_CALLS]", .end = "]", .between = "[,", .is_list = true}},
+      {"[TOOL_CALLS]",
+       {"[ARGS]"},
+       {.begin = "[TOOL_CALLS]", .end = "]", .between = "[,", .is_list = true}},
       // Llama 3.1, 3.2 and 4
       {R"({"name": function name, "parameters": )",
        {"<function="},

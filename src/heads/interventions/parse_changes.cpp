@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/read_number.h"
+#include "base/split.h"
 #include "headlight/base/error.h"
 #include "headlight/files/config_file.h"
 #include "headlight/heads/interventions/interventions.h"
@@ -14,16 +15,6 @@ constexpr const char* kParameter = "intervene";
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_quote(char c) { return c == '"' || c == '\''; }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_blank(text.front())) {
-    text.remove_prefix(1);
-  }
-  while (!text.empty() && is_blank(text.back())) {
-    text.remove_suffix(1);
-  }
-  return text;
-}
 
 // Parser for one change; consumes `rest` from the front.
 struct ChangeReader {

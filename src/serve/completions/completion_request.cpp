@@ -236,8 +236,8 @@ void read_chat_prompt(const CompletionModel& model, CompletionRequest& request) 
                 ": use /v1/completions");
   request.tools = read_tools(fields, model.chat);
   const Json& tools = request.tools.tools;
-  std::vector<std::int32_t> prompt = model.chat.encode(messages, read_prompt_end(fields),
-                                                       tools.is_null() ? "" : tools.dump());
+  std::vector<std::int32_t> prompt =
+      model.chat.encode(messages, read_prompt_end(fields), tools.is_null() ? "" : tools.dump());
   if (request.tools.style != nullptr) {
     require_value(request.options.grammar == nullptr, "tools",
                   "cannot be combined with response_format, json_schema or grammar, unless "

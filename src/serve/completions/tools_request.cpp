@@ -89,17 +89,16 @@ Json call_schema(const ToolsRequest& request) {
   const std::string arguments(request.style->arguments);
   Json calls = Json::array();
   for (const Json& function : request.functions) {
-    const std::string place =
-        "/anyOf/" + std::to_string(calls.size()) + "/properties/" + arguments;
+    const std::string place = "/anyOf/" + std::to_string(calls.size()) + "/properties/" + arguments;
     Json parameters = function.value("parameters", Json());
     if (parameters.empty()) {
       parameters = {{"type", "object"}, {"properties", Json::object()}};
     }
-    calls.push_back({{"type", "object"},
-                     {"properties",
-                      {{"name", {{"const", function["name"]}}},
-                       {arguments, moved_schema(parameters, place)}}},
-                     {"required", Json::array({"name", arguments})}});
+    calls.push_back(
+        {{"type", "object"},
+         {"properties",
+          {{"name", {{"const", function["name"]}}}, {arguments, moved_schema(parameters, place)}}},
+         {"required", Json::array({"name", arguments})}});
   }
   return {{"anyOf", std::move(calls)}};
 }

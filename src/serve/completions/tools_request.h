@@ -14,10 +14,10 @@ namespace headlight::serve {
 
 // Functions that a client lets the model call, and how the model may choose.
 struct ToolsRequest {
-  const ToolStyle* style = nullptr;    // null: the answer has no calls
-  Json tools = {};                     // list for the chat template; null: none
-  Json functions = Json::array();      // functions that may be called
-  bool must_call = false;              // the answer is a call
+  const ToolStyle* style = nullptr;  // null: the answer has no calls
+  Json tools = {};                   // list for the chat template; null: none
+  Json functions = Json::array();    // functions that may be called
+  bool must_call = false;            // the answer is a call
   std::size_t most_calls = 1;
 
   ToolCallParser parser() const;

@@ -8,6 +8,7 @@
 
 #include "base/hex_text.h"
 #include "base/lower_case.h"
+#include "base/split.h"
 #include "headlight/base/error.h"
 #include "serve/api_error.h"
 
@@ -182,14 +183,6 @@ bool is_loopback(std::string_view host) {
   return host == "localhost" ||
          (read_address(host, AF_INET, &v4) && ntohl(v4.s_addr) >> 24U == 127) ||
          (read_address(host, AF_INET6, &v6) && IN6_IS_ADDR_LOOPBACK(&v6));
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
 }  // namespace headlight::serve

@@ -41,7 +41,4 @@ HttpHeaders protective_headers();
 // Whether `host` is localhost or a loopback address.
 bool is_loopback(std::string_view host);
 
-// Returns `text` without outer blanks and tabs, which header values may have.
-std::string_view trimmed(std::string_view text);
-
 }  // namespace headlight::serve

@@ -50,7 +50,10 @@ async function post(path, body, signal) {
       return answer;
     } else {
       const {error} = await answer.json().catch(() => ({error: {message: answer.statusText}}));
-      throw new Error(error.message);
+      if (error.code !== 'loading') {
+        throw new Error(error.message);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   }
 }

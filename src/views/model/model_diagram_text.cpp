@@ -14,32 +14,33 @@ constexpr Index kPartColumns = 30;    // of a box's title
 constexpr Index kDetailColumns = 50;  // of its sizes
 constexpr Index kHeadColumns = 100;   // of a line of heads
 
-std::string trimmed(std::string line) {
+std::string ended_line(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
 
 std::string box_line(const std::string& margin, const DiagramBox& box, const std::string& shape) {
   const std::string parameters = box.parameters > 0 ? grouped(box.parameters) : "";
-  return trimmed(margin + pad_right(box.title, kPartColumns) +
-                 pad_right(box.detail + (box.note.empty() ? "" : ", " + box.note), kDetailColumns) +
-                 pad_left(parameters, 14) + "   " + (shape.empty() ? "" : "→ " + shape));
+  return ended_line(
+      margin + pad_right(box.title, kPartColumns) +
+      pad_right(box.detail + (box.note.empty() ? "" : ", " + box.note), kDetailColumns) +
+      pad_left(parameters, 14) + "   " + (shape.empty() ? "" : "→ " + shape));
 }
 
 // Returns the lines of a row of heads: "head 0   head 1   ...".
 std::string head_lines(const std::string& margin, const DiagramRow& row) {
-  std::string text = trimmed(margin + row.caption);
+  std::string text = ended_line(margin + row.caption);
   std::string line;
   for (const DiagramBox& head : row.boxes) {
     const std::string name =
         head.title + " (" + head.detail + (head.note.empty() ? "" : ", " + head.note) + ")";
     if (!line.empty() && terminal_width(line) + terminal_width(name) + 2 > kHeadColumns) {
-      text += trimmed(margin + "  " + line);
+      text += ended_line(margin + "  " + line);
       line.clear();
     }
     line += (line.empty() ? "" : "  ") + name;
   }
-  return text + trimmed(margin + "  " + line + "   → " + row.shapes.front());
+  return text + ended_line(margin + "  " + line + "   → " + row.shapes.front());
 }
 
 std::string branch_text(const DiagramBranch& rows) {
@@ -61,9 +62,9 @@ std::string branch_text(const DiagramBranch& rows) {
 }
 
 std::string layer_text(const DiagramParts& parts, Language language) {
-  std::string text = trimmed("┌ " + parts.layers);
+  std::string text = ended_line("┌ " + parts.layers);
   if (parts.parallel) {
-    text += trimmed(
+    text += ended_line(
         "│ " +
         in_language(language, "attention and MLP read the same vectors",
                     "어텐션과 MLP가 같은 벡터를 읽음") +

@@ -5,8 +5,8 @@
 
 namespace headlight {
 
-// Names of the chat templates that are part of the program: chatml, gemma, llama2, llama3, mistral,
-// phi3, zephyr.
+// Names of the chat templates that are part of the program: chatml, gemma, hermes (ChatML with
+// tools), llama2, llama3, mistral, phi3, zephyr.
 std::vector<std::string> chat_template_names();
 
 // Returns the Jinja source of a template by name, else the contents of the file. Throws Error about
