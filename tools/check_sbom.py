@@ -41,6 +41,7 @@ def problems(bom, program):
     with open(program, "rb") as file:
         content = file.read()
     for library, package in ((b"librsvg-2.so.2", "librsvg2-2"),
+                             (b"libedit.so.2", "libedit2"),
                              (b"libopenblas.so.0", "libopenblas0-openmp")):
         if (library in content) != any(part["name"] == package for part in components):
             yield f"{package} is listed and not opened, or the other way round"

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <random>
 
 #include "support/catch.h"
 #include "support/program.h"
@@ -22,9 +23,18 @@ const ToolStyle& style_of_file(const std::string& name) {
   return *style;
 }
 
-const ToolStyle& hermes() { return style_of_file("qwen2_5"); }
-const ToolStyle& mistral() { return style_of_file("mistral_nemo"); }
-const ToolStyle& llama() { return style_of_file("llama3_1"); }
+const ToolStyle& hermes() {
+  static const ToolStyle& style = style_of_file("qwen2_5");
+  return style;
+}
+const ToolStyle& mistral() {
+  static const ToolStyle& style = style_of_file("mistral_nemo");
+  return style;
+}
+const ToolStyle& llama() {
+  static const ToolStyle& style = style_of_file("llama3_1");
+  return style;
+}
 
 // Returns the parts of an answer that arrives in pieces: "text|name(arguments)|...". Neighbouring
 // texts are one.
@@ -122,6 +132,40 @@ TEST_CASE("calls beyond the limit and the text after them are dropped", "[format
   CHECK(parts_of(hermes(), "{\"name\": \"f\"}\n</tool_call> more",
                  {.has_begun = true, .most_calls = 1}) == "f{}");
   CHECK(parts_of(hermes(), "{\"name\": \"f\"", {.has_begun = true}) == "{\"name\": \"f\"");
+}
+
+TEST_CASE("the parts of an answer do not depend on the pieces in which it arrives", "[formats]") {
+  const std::vector<std::string> fragments{"<tool_call>",
+                                           "</tool_call>",
+                                           "[TOOL_CALLS]",
+                                           "[",
+                                           "]",
+                                           ",",
+                                           "<|python_tag|>",
+                                           ";",
+                                           "<",
+                                           " ",
+                                           "\n",
+                                           "{",
+                                           "}",
+                                           R"({"name": "f"})",
+                                           R"({"name": "g", "arguments": {"a": "}"}})",
+                                           "\"",
+                                           "\\",
+                                           "text",
+                                           R"("name": "f")"};
+  std::mt19937 random(7);
+  const auto below = [&](std::size_t count) { return random() % count; };
+  for (int i = 0; i < 3000; ++i) {
+    std::string answer;
+    for (std::size_t left = below(12); left > 0; --left) {
+      answer += fragments[below(fragments.size())];
+    }
+    INFO(answer);
+    for (const ToolStyle* style : {&hermes(), &mistral(), &llama()}) {
+      parts_of(*style, answer, {.has_begun = i % 2 == 0, .most_calls = 1 + below(3)});
+    }
+  }
 }
 
 TEST_CASE("the style of tool calls is recognised from the templates of models", "[formats]") {

@@ -1,15 +1,19 @@
 # The bill of materials (sbom, on Debian), and cpack -G DEB: the runtime component as a Debian
 # package that needs no compiler. tools/package.sh makes it.
 
-# Libraries loaded on demand, which dpkg-shlibdeps and ldd cannot see: src/kernels/gemm/openblas.cpp
-# and src/views/png.
+# Libraries loaded on demand, which dpkg-shlibdeps and ldd cannot see: src/kernels/gemm/openblas.cpp,
+# src/views/png and src/cli/chat/line_editor.
 if(OpenBLAS_OpenMP_LIBRARY MATCHES "openblas-openmp")
   set(optional_packages optional:libopenblas0-openmp)
 endif()
 if(librsvg_FOUND)
-  set(package_of_librsvg librsvg2-2)
-  list(APPEND optional_packages optional:${package_of_librsvg})
+  list(APPEND recommended_packages librsvg2-2)
 endif()
+if(libedit_name)
+  list(APPEND recommended_packages libedit2)
+endif()
+list(TRANSFORM recommended_packages PREPEND optional: OUTPUT_VARIABLE optional_recommended)
+list(APPEND optional_packages ${optional_recommended})
 
 find_program(DPKG_QUERY dpkg-query)
 if(DPKG_QUERY)
@@ -45,7 +49,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 # dpkg-shlibdeps does not see OpenBLAS, which the program loads at its first product.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS libopenblas0-openmp)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS ${package_of_librsvg})
+list(JOIN recommended_packages ", " CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS headlight-mpi)
 set(CPACK_DEBIAN_MPI_PACKAGE_NAME headlight-mpi)
 set(CPACK_DEBIAN_MPI_DESCRIPTION

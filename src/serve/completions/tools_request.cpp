@@ -62,7 +62,6 @@ void choose_function(const Json& choice, ToolsRequest& request) {
   require_value(found != request.functions.end(), "tool_choice", "expected a function of tools, ",
                 "got ", name.dump().substr(0, 100));
   request.functions = Json::array({*found});
-  request.must_call = true;
   request.most_calls = 1;
 }
 
@@ -130,7 +129,8 @@ ToolCallParser ToolsRequest::parser() const {
 ToolsRequest read_tools(Fields& fields, const ChatFormat& chat) {
   const Json* tools = fields.find("tools", &Json::is_array, "a list");
   const Json* choice = fields.find("tool_choice");
-  const bool parallel = fields.boolean("parallel_tool_calls", true);
+  const bool must_call = choice != nullptr && (*choice == Json("required") || choice->is_object());
+  const bool parallel = fields.boolean("parallel_tool_calls", !must_call);
   const bool has_tools = tools != nullptr && !tools->empty();
   const bool is_free = choice == nullptr || *choice == Json("none") || *choice == Json("auto");
   require_value(has_tools || is_free, "tool_choice", "expected tools beside it");
@@ -149,8 +149,8 @@ ToolsRequest read_tools(Fields& fields, const ChatFormat& chat) {
   request.style = style;
   request.tools = *tools;
   request.most_calls = parallel && !style->has_one_call ? kMostCalls : 1;
-  request.must_call = choice != nullptr && *choice == Json("required");
-  if (!is_free && !request.must_call) {
+  request.must_call = must_call;
+  if (!is_free && *choice != Json("required")) {
     choose_function(*choice, request);
   }
   return request;

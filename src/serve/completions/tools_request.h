@@ -26,8 +26,9 @@ struct ToolsRequest {
 // Limit of functions in a request, as in OpenAI's API.
 inline constexpr std::size_t kMostTools = 128;
 
-// Reads "tools", "tool_choice" and "parallel_tool_calls". Throws Error about one of them, also for
-// tools whose calls the chat template does not write in a known style.
+// Reads "tools", "tool_choice" and "parallel_tool_calls". A forced answer has one call, unless the
+// client asks for parallel calls: small models repeat them. Throws Error about one of them, also
+// for tools whose calls the chat template does not write in a known style.
 ToolsRequest read_tools(Fields& fields, const ChatFormat& chat);
 
 // Returns the grammar of an answer that is a call, after ToolStyle::begin. Throws Error about

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/shared_library.h"
 #include "cli/chat/line_editor/line_editor.h"
 
 namespace headlight::cli {
@@ -11,29 +12,50 @@ namespace {
 
 constexpr int kHistory = 500;  // lines
 
+SharedLibrary open_libedit() { return {"headlight chat: ", HEADLIGHT_LIBEDIT}; }
+
+// Functions of libedit. They are loaded by `headlight chat` alone: other commands start without it.
+struct LibeditFunctions {
+  SharedLibrary library = open_libedit();
+  decltype(::el_init)* el_init = library.find<decltype(::el_init)>("el_init");
+  decltype(::el_end)* el_end = library.find<decltype(::el_end)>("el_end");
+  decltype(::el_set)* el_set = library.find<decltype(::el_set)>("el_set");
+  decltype(::el_get)* el_get = library.find<decltype(::el_get)>("el_get");
+  decltype(::el_gets)* el_gets = library.find<decltype(::el_gets)>("el_gets");
+  decltype(::history)* history = library.find<decltype(::history)>("history");
+  decltype(::history_init)* history_init = library.find<decltype(::history_init)>("history_init");
+  decltype(::history_end)* history_end = library.find<decltype(::history_end)>("history_end");
+};
+
+const LibeditFunctions& lib() {
+  static const LibeditFunctions functions;
+  return functions;
+}
+
 class Libedit final : public LineEditor {
  public:
-  Libedit() : edit_(el_init("headlight", stdin, stdout, stderr)), history_(history_init()) {
+  Libedit()
+      : edit_(lib().el_init("headlight", stdin, stdout, stderr)), history_(lib().history_init()) {
     HistEvent event;
-    history(history_, &event, H_SETSIZE, kHistory);
-    history(history_, &event, H_SETUNIQUE, 1);
-    el_set(edit_, EL_CLIENTDATA, this);
-    el_set(edit_, EL_PROMPT, &Libedit::prompt);
-    el_set(edit_, EL_EDITOR, "emacs");
-    el_set(edit_, EL_HIST, history, history_);
-    el_set(edit_, EL_SIGNAL, 1);  // restores the terminal when a signal ends the program
-    el_set(edit_, EL_ADDFN, "drop-line", "Drop the line", &Libedit::drop);
-    el_set(edit_, EL_ADDFN, "suspend", "Suspend the program", &Libedit::suspend);
+    lib().history(history_, &event, H_SETSIZE, kHistory);
+    lib().history(history_, &event, H_SETUNIQUE, 1);
+    lib().el_set(edit_, EL_CLIENTDATA, this);
+    lib().el_set(edit_, EL_PROMPT, &Libedit::prompt);
+    lib().el_set(edit_, EL_EDITOR, "emacs");
+    lib().el_set(edit_, EL_HIST, lib().history, history_);
+    lib().el_set(edit_, EL_SIGNAL, 1);  // restores the terminal when a signal ends the program
+    lib().el_set(edit_, EL_ADDFN, "drop-line", "Drop the line", &Libedit::drop);
+    lib().el_set(edit_, EL_ADDFN, "suspend", "Suspend the program", &Libedit::suspend);
     // The terminal sends Ctrl-C and Ctrl-Z as keys while a line is edited.
-    el_set(edit_, EL_SETTY, "-d", "-isig", nullptr);
-    el_set(edit_, EL_BIND, "^C", "drop-line", nullptr);
-    el_set(edit_, EL_BIND, "^Z", "suspend", nullptr);
-    el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-    el_set(edit_, EL_BIND, "\033[3~", "ed-delete-next-char", nullptr);
+    lib().el_set(edit_, EL_SETTY, "-d", "-isig", nullptr);
+    lib().el_set(edit_, EL_BIND, "^C", "drop-line", nullptr);
+    lib().el_set(edit_, EL_BIND, "^Z", "suspend", nullptr);
+    lib().el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+    lib().el_set(edit_, EL_BIND, "\033[3~", "ed-delete-next-char", nullptr);
   }
   ~Libedit() override {
-    history_end(history_);
-    el_end(edit_);
+    lib().history_end(history_);
+    lib().el_end(edit_);
   }
   Libedit(const Libedit&) = delete;
   Libedit& operator=(const Libedit&) = delete;
@@ -41,9 +63,10 @@ class Libedit final : public LineEditor {
   std::optional<TypedLine> line(const std::string& prompt) override {
     prompt_ = prompt;
     is_dropped_ = false;
-    el_set(edit_, EL_PREP_TERM, 1);  // before the prompt, so that Ctrl-C is a key from then on
+    // Before the prompt, so that Ctrl-C is a key from then on.
+    lib().el_set(edit_, EL_PREP_TERM, 1);
     int count = 0;
-    const char* typed = el_gets(edit_, &count);
+    const char* typed = lib().el_gets(edit_, &count);
     if (is_dropped_) {
       std::fputs("^C\n", stdout);
       return TypedLine{.text = "", .is_dropped = true};
@@ -57,7 +80,7 @@ class Libedit final : public LineEditor {
     }
     if (!result.text.empty()) {
       HistEvent event;
-      history(history_, &event, H_ENTER, result.text.c_str());
+      lib().history(history_, &event, H_ENTER, result.text.c_str());
     }
     return result;
   }
@@ -65,7 +88,7 @@ class Libedit final : public LineEditor {
  private:
   static Libedit& of(EditLine* edit) {
     void* self = nullptr;
-    el_get(edit, EL_CLIENTDATA, &self);
+    lib().el_get(edit, EL_CLIENTDATA, &self);
     return *static_cast<Libedit*>(self);
   }
   static char* prompt(EditLine* edit) { return of(edit).prompt_.data(); }
@@ -74,9 +97,9 @@ class Libedit final : public LineEditor {
     return CC_NEWLINE;
   }
   static unsigned char suspend(EditLine* edit, int) {
-    el_set(edit, EL_PREP_TERM, 0);
+    lib().el_set(edit, EL_PREP_TERM, 0);
     std::raise(SIGTSTP);
-    el_set(edit, EL_PREP_TERM, 1);
+    lib().el_set(edit, EL_PREP_TERM, 1);
     return CC_REDISPLAY;
   }
 
@@ -89,6 +112,9 @@ class Libedit final : public LineEditor {
 }  // namespace
 
 std::unique_ptr<LineEditor> open_line_editor() {
+  if (!open_libedit().is_loaded()) {
+    return nullptr;
+  }
   std::setlocale(LC_CTYPE, "C.UTF-8");  // libedit reads characters of the locale
   return std::make_unique<Libedit>();
 }

@@ -20,7 +20,8 @@ class LineEditor {
   virtual std::optional<TypedLine> line(const std::string& prompt) = 0;
 };
 
-// Returns an editor for standard input and output; null in a build without libedit.
+// Returns an editor for standard input and output; null if the build or the
+// machine has no libedit.
 std::unique_ptr<LineEditor> open_line_editor();
 
 }  // namespace headlight::cli
