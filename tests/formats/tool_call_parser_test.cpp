@@ -113,7 +113,7 @@ TEST_CASE("a list of calls of Mistral is found after its mark", "[formats]") {
   CHECK(parts(R"([TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}, {"name": "g", "id": "x"}])") ==
         R"(f{"a":1}|g{})");
   CHECK(parts("I ask. [TOOL_CALLS] [{\"name\": \"f\"}] ok") == "I ask.|f{}|ok");
-  CHECK(parts("[TOOL_CALLS][{\"name\": \"f\"}, {\"na") == "f{}|{\"na");
+  CHECK(parts("[TOOL_CALLS][{\"name\": \"f\"}, {\"na") == "f{}|, {\"na");
   CHECK(parts("[TOOL_CALLS] nothing") == "[TOOL_CALLS] nothing");
   CHECK(parts("[1, 2] [TOOL") == "[1, 2] [TOOL");
 }
