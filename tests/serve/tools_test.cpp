@@ -264,6 +264,7 @@ TEST_CASE("a model whose template has no tools refuses them", "[serve]") {
   const HttpClient::Answer answer = server.post(kChats, question().dump());
   CHECK(answer.status == 400);
   CHECK_THAT(answer.body, contains_text("no tool calls that the server can read"));
+  CHECK(parse_json(answer.body, "answer")["error"]["param"].text() == "tools");
 }
 
 }  // namespace tools_test
