@@ -64,7 +64,7 @@ std::string parts_in_pieces(const ToolStyle& style, const std::string& answer, s
 std::string parts_of(const ToolStyle& style, const std::string& answer,
                      const ToolCallParser::Options& options = {.most_calls = 9}) {
   const std::string whole = parts_in_pieces(style, answer, answer.size() + 1, options);
-  for (const std::size_t piece : {1, 2, 3, 7}) {
+  for (const unsigned piece : {1U, 2U, 3U, 7U}) {
     CHECK(parts_in_pieces(style, answer, piece, options) == whole);
   }
   return whole;
