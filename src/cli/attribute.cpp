@@ -17,7 +17,8 @@ namespace {
 constexpr const char* kAttributeDetails =
     "Direct logit attribution: splits the logit of a token into contributions of the "
     "embedding, every attention head and every MLP to the residual stream (Elhage et al. "
-    "2021). The scale of the last norm is held fixed, so the parts sum to the logit exactly.\n\n"
+    "2021). The scale of the last norm is held fixed, so the parts sum to the logit exactly. "
+    "With logit_cap, the logit is the one before the cap.\n\n"
     "  --by layer    attention and MLP of every layer\n"
     "  --by head     every head\n"
     "  --by source   every head, split by the tokens it reads: pattern times value\n"

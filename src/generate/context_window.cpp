@@ -20,7 +20,11 @@ ContextWindow ContextWindow::fork() const {
 bool ContextWindow::can_step() const {
   const auto count = static_cast<Index>(tokens_.size());
   return options_.use_cache && cache_.length() + 1 == count &&
-         count <= decoder_->model().block_size() && cache_.layers() > 0;
+         count <= decoder_->model().block_size() && cache_.layers() > 0 && !has_other_rotations();
+}
+
+bool ContextWindow::has_other_rotations() const {
+  return decoder_->changes_keys(cache_.length(), std::ssize(tokens_));
 }
 
 std::span<const float> ContextWindow::read() { return *read_chunk(decoder_->model().block_size()); }
@@ -40,8 +44,13 @@ std::optional<std::span<const float>> ContextWindow::read_chunk(Index chunk) {
     cache_ = decoder_->make_cache();
   }
   const Index all = std::ssize(tokens_);
+  const bool starts_again = has_other_rotations();
+  if (starts_again) {
+    cache_.clear();
+  }
   const Index begin = cache_.length();
-  const Index end = chunk >= block ? all : std::min(all, (begin / chunk + 1) * chunk);
+  const bool is_whole = chunk >= block || starts_again;
+  const Index end = is_whole ? all : std::min(all, (begin / chunk + 1) * chunk);
   decoder_->read({tokens_.begin() + begin, tokens_.begin() + end}, cache_, options_.hook);
   return end == all ? std::optional(decoder_->logits(0)) : std::nullopt;
 }

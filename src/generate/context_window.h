@@ -40,6 +40,8 @@ class ContextWindow {
   bool has_cache() const { return options_.use_cache && decoder_->has_steps(); }
 
  private:
+  // Returns whether the tokens need other rotations than those of the cached keys: see longrope.
+  bool has_other_rotations() const;
   std::span<const float> read_all();
 
   Decoder* decoder_;

@@ -61,6 +61,9 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items,
       kernels::loops<float>().add(row, positions + items[b].cache->length() * model.width, row,
                                   model.width);
     }
+    if (model.gpt->config().embedding_norm) {
+      model.normalize(model.embedding_norm, row, row, model.width);
+    }
   }
 }
 
@@ -110,8 +113,10 @@ struct Decoder::State {
     const Tensor hidden =
         gpt.hidden_from(layers, last_rows(all, batch), last, {.hook = context.hook});  // [B, C]
     HookPair hooks(gpt.attached(), context.hook);
-    const Tensor logits =
-        to_contiguous(visited(hooks.get(), {Point::logits}, model.head.product(hidden)));
+    const double cap = gpt.config().logit_cap;
+    const Tensor product = model.head.product(hidden);
+    const Tensor logits = to_contiguous(
+        visited(hooks.get(), {Point::logits}, cap > 0 ? soft_cap(product, cap) : product));
     const Index count = batch.sequence_count();
     const StepVectors& rows = workspace_for(count, 1).logits;
     for (Index b = 0; b < count; ++b) {
@@ -148,6 +153,9 @@ Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 
 const LanguageModel& Decoder::model() const { return state_->whole; }
+bool Decoder::changes_keys(Index before, Index after) const {
+  return has_steps() && state_->packed->gpt->changes_keys(before, after);
+}
 bool Decoder::has_steps() const { return state_->packed.has_value(); }
 KeyValueCache Decoder::make_cache() const { return state_->steps().gpt->make_cache(); }
 

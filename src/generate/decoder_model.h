@@ -15,7 +15,8 @@ struct NormWeights {
 
 struct DecoderLayer {
   BlockPlan plan;
-  std::vector<float> inverse_frequencies = {};  // for the plan's rope
+  std::vector<float> inverse_frequencies = {};       // for the plan's rope
+  std::vector<float> long_inverse_frequencies = {};  // with its long_factors; longrope only
   // By part; empty for parts that the layer does not have.
   std::array<PackedMatrix, kPartCount> matrices = {};
   std::array<NormWeights, kPartCount> norms = {};
@@ -28,14 +29,18 @@ struct DecoderLayer {
 struct DecoderModel {
   DecoderModel(const Gpt& model, WeightFormat format);
 
+  // Normalises a vector of `width` elements from `from` to `to`, which may be equal.
+  void normalize(const NormWeights& norm, const float* from, float* to, Index width) const;
+
   const Gpt* gpt;
   WeightFormat format;
   Index width;                // C
   Tensor token_embedding;     // [V, C]
   Tensor position_embedding;  // [block_size, C]; undefined if not learned
   std::vector<DecoderLayer> layers;
-  NormWeights ln_f;   // pre-norm only
-  PackedMatrix head;  // [V, C]
+  NormWeights embedding_norm;  // GptConfig::embedding_norm only
+  NormWeights ln_f;            // GptConfig::has_final_norm() only
+  PackedMatrix head;           // [V, C]
 };
 
 }  // namespace headlight

@@ -57,21 +57,12 @@ struct MemberStep {
   const TeamMember& me;
   const GptConfig& config = model.gpt->config();
   Index batch = std::ssize(items);
-  bool pre_norm = config.norm == NormPosition::pre;
-
-  void normalize_row(const NormWeights& norm, const float* from, float* to, Index width) const {
-    const auto& loops = kernels::loops<float>();
-    const auto& of_kind = config.norm_type == NormKind::rms ? loops.rms_norm : loops.layer_norm;
-    float mean = 0;
-    float inverse_deviation = 0;
-    of_kind.value(from, norm.gain.data<float>(), norm.shift.data<float>(), to, width,
-                  static_cast<float>(config.layer_norm_epsilon), &mean, &inverse_deviation);
-  }
+  bool post_norm = config.norm == NormPosition::post;
 
   // Normalises every sequence from `from` to `to`, which may be equal.
   void normalize(const NormWeights& norm, const StepVectors& from, const StepVectors& to) const {
     for (Index b = 0; b < batch; ++b) {
-      normalize_row(norm, from.of(b), to.of(b), model.width);
+      model.normalize(norm, from.of(b), to.of(b), model.width);
     }
   }
 
@@ -113,7 +104,7 @@ class LayerStep {
     const Index end = me_.share_end(matrix.panels());
     matrix.multiply(begin, end, step_.batch, is_attention ? work_.attended : work_.inner,
                     work_.projected);
-    if (step_.config.output_norms) {
+    if (step_.config.has_output_norms()) {
       me_.barrier();
       if (me_.index == 0) {
         const Part norm = is_attention ? Part::attention_output_norm : Part::mlp_output_norm;
@@ -121,7 +112,7 @@ class LayerStep {
       }
       me_.barrier();
     }
-    const StepVectors residual = step_.pre_norm ? work_.stream : work_.normalized(me_.index);
+    const StepVectors residual = step_.post_norm ? work_.normalized(me_.index) : work_.stream;
     const Index row = begin * kPanelRows;
     for (Index b = 0; b < step_.batch; ++b) {
       kernels::loops<float>().add(residual.of(b) + row, work_.projected.of(b) + row,
@@ -131,6 +122,12 @@ class LayerStep {
   }
 
  private:
+  // Returns the input of a branch.
+  StepVectors input() const {
+    const bool reads_stream = step_.config.norm == NormPosition::output;
+    return reads_stream ? work_.stream : work_.normalized(me_.index);
+  }
+
   StepVectors projection(Index part) const {
     return {work_.qkv.start + layer_.plan.attention.part_begin(part), work_.qkv.stride};
   }
@@ -156,6 +153,10 @@ class LayerStep {
       return;
     }
     me_.barrier();
+    if (step_.config.qk_norm_whole) {
+      normalize_heads_together();
+      me_.barrier();
+    }
     const Index all = batch * key_heads;
     for (Index i = me_.share_begin(all); i < me_.share_end(all); ++i) {
       turn(1, i / key_heads, i % key_heads);
@@ -174,40 +175,70 @@ class LayerStep {
   bool heads_are_shared_evenly() const {
     const AttentionPlan& plan = layer_.plan.attention;
     return plan.key_ends.empty() && plan.key_heads % me_.size == 0 &&
-           plan.head_width % kPanelRows == 0;
+           plan.head_width % kPanelRows == 0 && !step_.config.qk_norm_whole;
   }
 
-  void project() {
-    const PackedMatrix& matrix = layer_.matrix(Part::query_key_value);
-    const StepVectors normalized = work_.normalized(me_.index);
+  // Computes panels [begin, end) of queries, keys and values.
+  void project(Index begin, Index end) const {
+    layer_.matrix(Part::query_key_value).multiply(begin, end, step_.batch, input(), work_.qkv);
+    const auto clip = static_cast<float>(layer_.plan.attention.clip);
+    for (Index b = 0; clip > 0 && b < step_.batch; ++b) {
+      float* const row = work_.qkv.of(b);
+      std::transform(row + begin * kPanelRows, row + end * kPanelRows, row + begin * kPanelRows,
+                     [clip](float x) { return std::clamp(x, -clip, clip); });
+    }
+  }
+
+  void project() const {
     if (!heads_are_shared_evenly()) {
-      matrix.multiply(me_.share_begin(matrix.panels()), me_.share_end(matrix.panels()), step_.batch,
-                      normalized, work_.qkv);
+      const Index panels = layer_.matrix(Part::query_key_value).panels();
+      project(me_.share_begin(panels), me_.share_end(panels));
       return;
     }
     const AttentionPlan& plan = layer_.plan.attention;
     for (Index part = 0; part < 3; ++part) {
       const Index first = plan.part_begin(part) / kPanelRows;
       const Index panels = plan.part_heads(part) * plan.head_width / kPanelRows;
-      matrix.multiply(first + me_.share_begin(panels), first + me_.share_end(panels), step_.batch,
-                      normalized, work_.qkv);
+      project(first + me_.share_begin(panels), first + me_.share_end(panels));
     }
   }
 
-  // Applies the norm and the rotation to a query or key in place.
+  // Normalises a vector of queries (part 0) or keys (1) in place.
+  void normalize_part(Index part, float* vector, Index width) const {
+    const Part norm = part == 0 ? Part::query_norm : Part::key_norm;
+    step_.model.normalize(layer_.norm(norm), vector, vector, width);
+  }
+
+  // Normalises this member's share of the sequences, for qk_norm_whole.
+  void normalize_heads_together() const {
+    const AttentionPlan& plan = layer_.plan.attention;
+    for (Index b = me_.share_begin(step_.batch); b < me_.share_end(step_.batch); ++b) {
+      normalize_part(0, projection(0).of(b), plan.inner_width());
+      normalize_part(1, projection(1).of(b), plan.key_width());
+    }
+  }
+
+  // Applies the norm of heads and the rotation to a query or key in place.
   void turn(Index part, Index item, Index head) const {
     const AttentionPlan& plan = layer_.plan.attention;
     float* vector = projection(part).of(item) + head * plan.head_width;
-    if (step_.config.qk_norm) {
-      const Part norm = part == 0 ? Part::query_norm : Part::key_norm;
-      step_.normalize_row(layer_.norm(norm), vector, vector, plan.head_width);
+    const bool has_norm = step_.config.qk_norm && !step_.config.qk_norm_whole;
+    if (has_norm && !step_.config.qk_norm_last) {
+      normalize_part(part, vector, plan.head_width);
     }
     if (plan.rope) {
       const KeyValueCache& cache = *step_.items[static_cast<std::size_t>(item)].cache;
       kernels::rotate_row(vector, vector, 1, plan.head_width,
-                          {.inverse_frequencies = layer_.inverse_frequencies,
+                          {.inverse_frequencies = has_long_factors(*plan.rope, cache.length() + 1)
+                                                      ? layer_.long_inverse_frequencies
+                                                      : layer_.inverse_frequencies,
                            .position = static_cast<std::int32_t>(cache.length()),
-                           .style = plan.rope->style});
+                           .style = plan.rope->style,
+                           .backward = plan.rope->reversed,
+                           .factor = plan.rope->attention_factor});
+    }
+    if (has_norm && step_.config.qk_norm_last) {
+      normalize_part(part, vector, plan.head_width);
     }
   }
 
@@ -245,6 +276,7 @@ class LayerStep {
          .hidden = first_seen(plan, length) - before,
          .width = width,
          .scale = static_cast<float>(plan.scale > 0 ? plan.scale : usual_scale),
+         .cap = static_cast<float>(plan.cap),
          .scores = work_.scores(me_.index),
          .output = work_.attended.of(item) + head * width});
   }
@@ -255,10 +287,9 @@ class LayerStep {
     const PackedMatrix& matrix = layer_.matrix(is_gated ? Part::mlp_gate : Part::mlp_in);
     const Index begin = me_.share_begin(matrix.panels());
     const Index end = me_.share_end(matrix.panels());
-    matrix.multiply(begin, end, step_.batch, work_.normalized(me_.index), work_.inner);
+    matrix.multiply(begin, end, step_.batch, input(), work_.inner);
     if (is_gated) {
-      layer_.matrix(Part::mlp_in)
-          .multiply(begin, end, step_.batch, work_.normalized(me_.index), work_.gated);
+      layer_.matrix(Part::mlp_in).multiply(begin, end, step_.batch, input(), work_.gated);
     }
     for (Index b = 0; b < step_.batch; ++b) {
       for (Index panel = begin; panel < end; ++panel) {
@@ -280,7 +311,7 @@ class LayerStep {
 
 void MemberStep::run() const {
   const StepVectors normalized = work.normalized(me.index);
-  if (!pre_norm) {
+  if (post_norm) {
     for (Index b = 0; b < batch; ++b) {
       std::copy_n(work.stream.of(b), model.width, normalized.of(b));
     }
@@ -289,7 +320,7 @@ void MemberStep::run() const {
     LayerStep layer(*this, i);
     run_block(model.layers[static_cast<std::size_t>(i)].plan, layer);
   }
-  if (pre_norm) {
+  if (!post_norm) {
     normalize(model.ln_f, work.stream, normalized);
   }
   for (Index b = 0; config.logit_scale > 0 && b < batch; ++b) {
@@ -297,7 +328,14 @@ void MemberStep::run() const {
                                   model.width);
   }
   const Index panels = model.head.panels();
-  model.head.multiply(me.share_begin(panels), me.share_end(panels), batch, normalized, work.logits);
+  const Index begin = me.share_begin(panels);
+  const Index end = me.share_end(panels);
+  model.head.multiply(begin, end, batch, normalized, work.logits);
+  for (Index b = 0; config.logit_cap > 0 && b < batch; ++b) {
+    kernels::loops<float>().soft_cap(static_cast<float>(config.logit_cap),
+                                     work.logits.of(b) + begin * kPanelRows, nullptr,
+                                     (end - begin) * kPanelRows);
+  }
 }
 
 }  // namespace

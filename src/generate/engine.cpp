@@ -57,10 +57,12 @@ void guarded(RunningRequest& request, const Body& body) {
 }  // namespace
 
 struct Engine::State {
-  // Returns false with a hook, which must see the whole prompt and may change keys and values.
+  // Returns false with a hook, which must see the whole prompt and may change keys and values, and
+  // for longrope, whose keys depend on the length of the text.
   bool keeps_prefixes(const Request& request) const {
     return options.context_tokens > 0 && options.prompt_chunk > 0 && request.hook == nullptr &&
-           std::ssize(request.prompt) <= decoder.model().block_size();
+           std::ssize(request.prompt) <= decoder.model().block_size() &&
+           !decoder.changes_keys(1, decoder.model().block_size());
   }
 
   // Sets the tokens that the grammar of a request needs. Builds them for the first grammar.

@@ -157,6 +157,9 @@ std::vector<Index> places_of(const std::vector<Index>& numbers, Index count) {
 std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
   const HeadLayout whole = model.heads();
   heads.require_in(whole);
+  require(!model.config().qk_norm_whole || heads.empty(),
+          "heads of a model with qk_norm_whole cannot be removed: its norms of queries and keys "
+          "depend on all of them");
   Layout layout;
   HeadNumbers numbers;
   HeadNumbers key_numbers;

@@ -174,6 +174,7 @@ void add_vectors(RecordedLayer& layer, const KeepVectors& hook, const LanguageMo
   if (const auto* gpt = dynamic_cast<const Gpt*>(&model)) {
     const BlockPlan plan = block_plan(gpt->config(), layer.layer);
     layer.scale = plan.attention.scale > 0 ? plan.attention.scale : layer.scale;
+    layer.cap = plan.attention.cap;
     layer.window = plan.attention.window;
     layer.rotated = gpt->config().qk_norm || plan.attention.rope.has_value();
   }
@@ -277,6 +278,7 @@ AttentionMaps RecordedAttention::maps(Index document, std::string title) const {
       maps.layers.back().queries = heads_first(layer.queries);
       maps.layers.back().keys = heads_first(layer.keys);
       maps.layers.back().scale = layer.scale;
+      maps.layers.back().cap = layer.cap;
       maps.layers.back().window = layer.window;
     }
   }

@@ -82,6 +82,11 @@ struct Loops {
   void (*exp)(const T* x, T* y, Index n);
   void (*tanh)(const T* x, T* y, Index n);
   void (*log)(const T* x, T* y, Index n);
+  // x[i] = cap tanh(x[i] / cap); slope[i] = the derivative, 1 - tanh(x[i] / cap)^2. slope may be
+  // null.
+  void (*soft_cap)(T cap, T* x, T* slope, Index n);
+  // y[i] *= x[i]
+  void (*multiply)(const T* x, T* y, Index n);
   // Softmax gradient of one row, in place: s[i] = probability[i] * (s[i] - delta) * scale
   void (*softmax_backward)(const T* probability, T* s, T delta, T scale, Index n);
   // Rotates pairs by angles: (a, b) becomes (a cos - b sin, b cos + a sin); in place if y is x.

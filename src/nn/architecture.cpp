@@ -62,17 +62,20 @@ std::vector<PartShape> parts_of_layer(const GptConfig& config, Index layer) {
   const bool has_mlp = plan.mlp_width.has_value();
   const Index inner = plan.mlp_width.value_or(0);
   const bool shift = has_shifts(config);
-  return {{Part::attention_norm, true, {width}, shift},
+  const bool has_input_norms = plan.norm != NormPosition::output;
+  const Index query_norm = config.qk_norm_whole ? heads.inner_width() : heads.head_width;
+  const Index key_norm = config.qk_norm_whole ? heads.key_width() : heads.head_width;
+  return {{Part::attention_norm, has_input_norms, {width}, shift},
           {Part::query_key_value, true, {heads.qkv_width(), width}, plan.qkv_bias},
           {Part::attention_output, true, {width, heads.inner_width()}, plan.attention_output_bias},
-          {Part::query_norm, config.qk_norm, {heads.head_width}, shift},
-          {Part::key_norm, config.qk_norm, {heads.head_width}, shift},
-          {Part::attention_output_norm, config.output_norms, {width}, shift},
-          {Part::mlp_norm, has_mlp && !plan.shared_norm, {width}, shift},
+          {Part::query_norm, config.qk_norm, {query_norm}, shift},
+          {Part::key_norm, config.qk_norm, {key_norm}, shift},
+          {Part::attention_output_norm, config.has_output_norms(), {width}, shift},
+          {Part::mlp_norm, has_mlp && has_input_norms && !plan.shared_norm, {width}, shift},
           {Part::mlp_in, has_mlp, {inner, width}, plan.mlp_bias},
           {Part::mlp_gate, config.gated_mlp, {inner, width}, plan.mlp_bias},
           {Part::mlp_out, has_mlp, {width, inner}, plan.mlp_bias},
-          {Part::mlp_output_norm, has_mlp && config.output_norms, {width}, shift}};
+          {Part::mlp_output_norm, has_mlp && config.has_output_norms(), {width}, shift}};
 }
 
 // Appends the weights of the parts that exist.
@@ -80,11 +83,11 @@ void add_weights(const std::vector<PartShape>& parts, Index layer, const GptConf
                  std::vector<Weight>& weights) {
   const std::string prefix = layer == kNoLayer ? "" : "h." + std::to_string(layer) + ".";
   for (const auto& [part, exists, shape, has_bias] : parts) {
-    if (!exists) {
-      continue;
-    }
     const PartRow& row = row_of(part);
     const bool is_norm = row.start == Start::ones;
+    if (!exists || (is_norm && !config.norm_weights)) {
+      continue;
+    }
     const bool is_head = part == Part::head || part == Part::head_transform ||
                          (part == Part::token_embedding && config.tie_weights);
     weights.push_back({.name = prefix + row.name + ".weight",
@@ -157,7 +160,6 @@ std::vector<Weight> weights_of(const GptConfig& config) {
   const Index width = config.n_embd;
   const Shape vocabulary{config.vocab_size, width};
   const bool has_positions = config.position == PositionKind::learned;
-  const bool has_final_norm = config.norm == NormPosition::pre;
   std::vector<Weight> weights;
   if (config.has_head_bias() && config.tie_weights) {  // first: no module holds it
     weights.push_back({.name = "lm_head.bias",
@@ -173,7 +175,7 @@ std::vector<Weight> weights_of(const GptConfig& config) {
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     add_weights(parts_of_layer(config, layer), layer, config, weights);
   }
-  add_weights({{Part::final_norm, has_final_norm, {width}, has_shifts(config)},
+  add_weights({{Part::final_norm, config.has_final_norm(), {width}, has_shifts(config)},
                {Part::head_transform, config.masked_head, {width, width}, true},
                {Part::head_norm, config.masked_head, {width}, has_shifts(config)},
                {Part::head, !config.tie_weights, vocabulary, config.has_head_bias()}},
@@ -219,7 +221,9 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
                     .head_width = config.elements_of_head(),
                     .window = config.windows.empty() ? 0 : config.windows[place],
                     .causal = config.causal,
-                    .scale = config.attention_scale};
+                    .scale = config.attention_scale,
+                    .cap = config.attention_cap,
+                    .clip = config.qkv_clip};
   if (!config.key_groups.empty()) {
     plan.attention.key_heads = std::ssize(config.key_groups[place]);
     plan.attention.key_ends = ends_of(config.key_groups[place]);
@@ -227,8 +231,10 @@ BlockPlan block_plan(const GptConfig& config, Index layer) {
   if (config.rotates(layer)) {
     plan.attention.rope = config.rope;
     if (plan.attention.window > 0 && config.rope_local_theta > 0) {
-      plan.attention.rope = RopeOptions{
-          .theta = config.rope_local_theta, .width = config.rope.width, .style = config.rope.style};
+      plan.attention.rope = RopeOptions{.theta = config.rope_local_theta,
+                                        .width = config.rope.width,
+                                        .style = config.rope.style,
+                                        .reversed = config.rope.reversed};
     }
   }
   if (config.mlp) {

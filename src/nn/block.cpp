@@ -25,6 +25,8 @@ CausalSelfAttentionOptions attention_options(const GptConfig& config, Index laye
                                      .zeros = zeros};
   if (config.qk_norm) {
     options.qk_norm = config.norm_options(plan.attention.head_width, dtype);
+    options.qk_norm_whole = config.qk_norm_whole;
+    options.qk_norm_last = config.qk_norm_last;
   }
   return options;
 }
@@ -35,14 +37,16 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
              bool zeros)
     : plan_(block_plan(config, layer)),
       layer_(layer),
-      ln_1_(config.norm_options(config.n_embd, dtype)),
       attn_(attention_options(config, layer, dtype, zeros), random.fork(0)),
       attention_dropout_(config.residual_dropout, dropout_label(layer, 1)),
       mlp_dropout_(config.residual_dropout, dropout_label(layer, 2)) {
   const NormOptions norm = config.norm_options(config.n_embd, dtype);
-  register_module("ln_1", ln_1_);
+  const bool has_input_norms = plan_.norm != NormPosition::output;
+  if (has_input_norms) {
+    register_module("ln_1", ln_1_.emplace(norm));
+  }
   register_module("attn", attn_);
-  if (config.output_norms) {
+  if (config.has_output_norms()) {
     register_module("ln_1_out", ln_1_out_.emplace(norm));
   }
   if (plan_.mlp_width) {
@@ -55,11 +59,11 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
                             .dtype = dtype,
                             .zeros = zeros},
                  random.fork(1));
-    if (!plan_.shared_norm) {
+    if (has_input_norms && !plan_.shared_norm) {
       register_module("ln_2", ln_2_.emplace(norm));
     }
     register_module("mlp", *mlp_);
-    if (config.output_norms) {
+    if (config.has_output_norms()) {
       register_module("ln_2_out", ln_2_out_.emplace(norm));
     }
   }

@@ -62,31 +62,48 @@ CausalSelfAttention::CausalSelfAttention(const CausalSelfAttentionOptions& optio
               random.fork(0)),
       c_proj_({plan_.inner_width(), options.width, options.output_bias.value_or(options.bias),
                options.dtype, options.zeros},
-              random.fork(1)) {
+              random.fork(1)),
+      qk_norm_last_(options.qk_norm_last),
+      qk_norm_whole_(options.qk_norm_whole) {
   register_module("c_attn", c_attn_);
   register_module("c_proj", c_proj_);
   if (options.qk_norm) {
-    register_module("q_norm", q_norm_.emplace(*options.qk_norm));
-    register_module("k_norm", k_norm_.emplace(*options.qk_norm));
+    NormOptions query = *options.qk_norm;
+    NormOptions key = query;
+    if (options.qk_norm_whole) {
+      query.width = plan_.inner_width();
+      key.width = plan_.key_width();
+    }
+    register_module("q_norm", q_norm_.emplace(query));
+    register_module("k_norm", k_norm_.emplace(key));
   }
 }
 
 Tensor CausalSelfAttention::forward(const Tensor& x, const std::vector<Index>& offsets,
                                     const ForwardContext& context,
                                     const std::optional<NormParameters>& norm) const {
-  Tensor qkv = parts_visited(project(c_attn_, x, context, norm), {Point::q, Point::k, Point::v},
-                             context.hook);
-  if (q_norm_) {
-    qkv = with_parts(qkv, plan_, [&](Index part, const Tensor& heads) {
-      if (part == 2) {
-        return heads;
-      }
-      return (part == 0 ? q_norm_ : k_norm_)->forward(heads);
-    });
+  Tensor qkv = project(c_attn_, x, context, norm);
+  if (plan_.clip > 0) {
+    qkv = clamp(qkv, -plan_.clip, plan_.clip);
+  }
+  qkv = parts_visited(qkv, {Point::q, Point::k, Point::v}, context.hook);
+  if (q_norm_ && !qk_norm_last_) {
+    qkv = queries_and_keys_normalized(qkv);
   }
   qkv = queries_and_keys_turned(qkv, offsets, context);
   const Tensor joined = attend(qkv, offsets, context);  // [N, H D]
   return projected_heads(joined, plan_.heads, c_proj_, layer_, context);
+}
+
+Tensor CausalSelfAttention::queries_and_keys_normalized(const Tensor& qkv) const {
+  return with_parts(qkv, plan_, [&](Index part, const Tensor& heads) {
+    if (part == 2) {
+      return heads;
+    }
+    const LayerNorm& norm = part == 0 ? *q_norm_ : *k_norm_;
+    const Index width = heads.size(1) * heads.size(2);
+    return norm.forward(qk_norm_whole_ ? reshape(heads, {heads.size(0), width}) : heads);
+  });
 }
 
 // Shows queries, keys and values, or the first ones of these, to the hook at `points`.
@@ -105,21 +122,39 @@ Tensor CausalSelfAttention::queries_and_keys_turned(const Tensor& qkv,
                                                     const std::vector<Index>& offsets,
                                                     const ForwardContext& context) const {
   const std::initializer_list<Point> points{Point::rot_q, Point::rot_k};
+  const auto finished = [&](const Tensor& turned) {
+    const Tensor normalized = qk_norm_last_ ? queries_and_keys_normalized(turned) : turned;
+    return parts_visited(normalized, points, context.hook);
+  };
   if (!plan_.rope) {
-    return q_norm_ ? parts_visited(qkv, points, context.hook) : qkv;
+    return q_norm_ ? finished(qkv) : qkv;
   }
   std::vector<std::int32_t> positions(static_cast<std::size_t>(offsets.back()));
+  std::vector<Index> lengths;
   for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
     const Index first = context.caches.empty() ? 0 : context.caches[b]->length();
     std::iota(positions.begin() + offsets[b], positions.begin() + offsets[b + 1],
               static_cast<std::int32_t>(first));
+    lengths.push_back(first + offsets[b + 1] - offsets[b]);
   }
-  const Index together = plan_.heads + plan_.key_heads;
-  const Shape heads{qkv.size(0), together + plan_.key_heads, plan_.head_width};
-  const Tensor turned = reshape(
-      rope(reshape(qkv, heads), Tensor::from(positions, {qkv.size(0)}), *plan_.rope, together),
-      qkv.shape());
-  return parts_visited(turned, points, context.hook);
+  const auto turned = [&](const Tensor& rows, Index begin, const RopeOptions& options) {
+    const Index together = plan_.heads + plan_.key_heads;
+    const Index count = rows.size(0);
+    const std::vector<std::int32_t> own(positions.begin() + begin,
+                                        positions.begin() + begin + count);
+    const Shape heads{count, together + plan_.key_heads, plan_.head_width};
+    return reshape(rope(reshape(rows, heads), Tensor::from(own, {count}), options, together),
+                   rows.shape());
+  };
+  if (plan_.rope->scaling != RopeScaling::longrope) {
+    return finished(turned(qkv, 0, *plan_.rope));
+  }
+  std::vector<Tensor> sequences;
+  for (std::size_t b = 0; b < lengths.size(); ++b) {
+    sequences.push_back(turned(slice(qkv, 0, offsets[b], offsets[b + 1]), offsets[b],
+                               at_length(*plan_.rope, lengths[b])));
+  }
+  return finished(concat(sequences, 0));
 }
 
 // Returns the list for this layer's attention weights; null unless a recorder wants them.
@@ -151,6 +186,7 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
                                 .causal = plan_.causal,
                                 .offsets = offsets,
                                 .scale = plan_.scale,
+                                .cap = plan_.cap,
                                 .dropout = dropout_of(context),
                                 .random = context.random.fork(dropout_label_),
                                 .weights = recorded_weights(context),
@@ -172,6 +208,7 @@ Tensor CausalSelfAttention::attend_behind_caches(const Tensor& qkv,
                                        {.key_ends = plan_.key_ends,
                                         .window = plan_.window,
                                         .scale = plan_.scale,
+                                        .cap = plan_.cap,
                                         .weights = weights}));
   }
   return concat(outputs, 0);
@@ -207,6 +244,7 @@ Tensor CausalSelfAttention::attend_openly(const Tensor& qkv, const std::vector<I
                                       .window = plan_.window,
                                       .enable_gqa = plan_.key_heads < plan_.heads,
                                       .scale = plan_.scale,
+                                      .cap = plan_.cap,
                                       .dropout = dropout_of(context),
                                       .random = context.random.fork(dropout_label_).fork(b),
                                       .on_scores = change(Point::attn_scores),

@@ -50,7 +50,7 @@ Gpt::Gpt(const GptConfig& config, std::optional<std::uint64_t> seed, DType dtype
     blocks_.push_back(std::make_unique<Block>(config, layer, dtype, RandomStream{}, true));
     register_module("h." + std::to_string(layer), *blocks_.back());
   }
-  if (config.norm == NormPosition::pre) {
+  if (config.has_final_norm()) {
     register_module("ln_f", ln_f_.emplace(config.norm_options(config.n_embd, dtype)));
   }
   if (config.masked_head) {
@@ -226,8 +226,12 @@ Tensor Gpt::next_logits(const Batch& batch, const ForwardContext& context) const
 
 Tensor Gpt::logits_of(const Tensor& hidden, const ForwardContext& context) const {
   HookPair hooks(attached(), context.hook);
-  return visited(hooks.get(), {Point::logits},
-                 linear(hidden, head_weight(), head_bias(), context.precision));
+  return visited(hooks.get(), {Point::logits}, head_logits(hidden, context.precision));
+}
+
+Tensor Gpt::head_logits(const Tensor& hidden, Precision precision) const {
+  const Tensor logits = linear(hidden, head_weight(), head_bias(), precision);
+  return config_.logit_cap > 0 ? soft_cap(logits, config_.logit_cap) : logits;
 }
 
 Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
@@ -236,9 +240,11 @@ Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normal
   if (wants_any(hooks.get(), {Point::logits}, 0) || head_bias().defined()) {
     return LanguageModel::loss(batch, context, normalizer);
   }
-  return linear_cross_entropy(
-      hidden(batch, context), head_weight(), batch.targets,
-      {.ignore_index = kIgnoreTarget, .normalizer = normalizer, .precision = context.precision});
+  return linear_cross_entropy(hidden(batch, context), head_weight(), batch.targets,
+                              {.ignore_index = kIgnoreTarget,
+                               .normalizer = normalizer,
+                               .cap = config_.logit_cap,
+                               .precision = context.precision});
 }
 
 void Gpt::check_cache(const KeyValueCache& cache, Index count) const {
@@ -252,7 +258,12 @@ void Gpt::check_cache(const KeyValueCache& cache, Index count) const {
             "[Gpt] expected a cache of ", plan.key_heads, " heads of width ", plan.head_width,
             " in layer ", layer, ", got ", own.key_heads, " of width ", own.head_width);
   }
-  require(cache.length() + count <= config_.block_size, "[Gpt] a context of ", config_.block_size,
+  const Index length = cache.length() + count;
+  require(cache.length() == 0 || !changes_keys(cache.length(), length), "[Gpt] the keys of ",
+          cache.length(), " tokens cannot be used in a sequence of ", length,
+          ": longrope rotates all keys of sequences longer than ",
+          config_.rope.original_max_position_embeddings, " otherwise");
+  require(length <= config_.block_size, "[Gpt] a context of ", config_.block_size,
           " positions has no room for ", count, " more after ", cache.length());
 }
 

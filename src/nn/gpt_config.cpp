@@ -26,6 +26,12 @@ void require_probability(const char* name, double value) {
   require_value(value >= 0 && value < 1, name, "expected 0 to below 1, got ", value);
 }
 
+// A cap far below 1 would make all logits or scores equal, and its quotients infinite.
+void require_cap(const char* name, double value) {
+  require_value(value == 0 || (value >= 1e-6 && value <= kLargestScale), name,
+                "expected 0 or a number from 1e-6 to ", kLargestScale, ", got ", value);
+}
+
 // Checks head_numbers or key_head_numbers; `count` is the number of heads.
 void check_numbers(const GptConfig& config, const char* name,
                    const std::vector<std::vector<Index>>& layers, Index AttentionPlan::*count) {
@@ -83,6 +89,12 @@ Index even_key_heads(const GptConfig& config) {
   return is_even ? std::ssize(first) : 0;
 }
 
+// Returns whether the scaling uses original_max_position_embeddings.
+bool has_original_context(const RopeOptions& rope) {
+  return rope.scaling == RopeScaling::llama3 || rope.scaling == RopeScaling::yarn ||
+         rope.scaling == RopeScaling::longrope;
+}
+
 // Returns the options with default values in the fields that the scaling does not use.
 RopeOptions without_unused_fields(RopeOptions rope) {
   const RopeOptions usual;
@@ -95,7 +107,14 @@ RopeOptions without_unused_fields(RopeOptions rope) {
     rope.beta_slow = usual.beta_slow;
     rope.truncate = usual.truncate;
   }
-  if (rope.scaling != RopeScaling::llama3 && rope.scaling != RopeScaling::yarn) {
+  if (rope.scaling != RopeScaling::longrope) {
+    rope.short_factors.clear();
+    rope.long_factors.clear();
+  }
+  if (rope.scaling != RopeScaling::yarn && rope.scaling != RopeScaling::longrope) {
+    rope.attention_factor = usual.attention_factor;
+  }
+  if (!has_original_context(rope)) {
     rope.original_max_position_embeddings = usual.original_max_position_embeddings;
   }
   return rope;
@@ -123,6 +142,15 @@ void check_yarn_bounds(const RopeOptions& rope) {
   require_value(rope.theta != 1, "rope_theta", "expected another number than 1");
 }
 
+void check_longrope_factors(const char* name, const std::vector<double>& factors, Index turned) {
+  require_value(std::ssize(factors) == turned / 2, name, "expected ", turned / 2,
+                " numbers, one for two rotated elements of a head, got ", factors.size());
+  for (const double factor : factors) {
+    require_value(factor > 0 && factor <= kLargestTheta, name,
+                  "expected numbers above 0 and at most ", kLargestTheta, ", got ", factor);
+  }
+}
+
 void check_rope(const GptConfig& config) {
   const RopeOptions& rope = config.rope;
   require_range("rope_local_theta", config.rope_local_theta, 0.0, kLargestTheta);
@@ -143,7 +171,14 @@ void check_rope(const GptConfig& config) {
   if (rope.scaling == RopeScaling::yarn) {
     check_yarn_bounds(rope);
   }
-  if (rope.scaling == RopeScaling::llama3 || rope.scaling == RopeScaling::yarn) {
+  if (rope.scaling == RopeScaling::longrope) {
+    check_longrope_factors("short_factor", rope.short_factors, turned);
+    check_longrope_factors("long_factor", rope.long_factors, turned);
+  }
+  require_value(rope.attention_factor > 0 && rope.attention_factor <= kLargestScale,
+                "attention_factor", "expected a number above 0 and at most ", kLargestScale,
+                ", got ", rope.attention_factor);
+  if (has_original_context(rope)) {
     require_size("original_max_position_embeddings", rope.original_max_position_embeddings);
   }
 }
@@ -194,8 +229,9 @@ HeadLayout GptConfig::head_layout() const {
 NormOptions GptConfig::norm_options(Index width, DType dtype) const {
   return {.width = width,
           .epsilon = layer_norm_epsilon,
-          .bias = bias && norm_type == NormKind::layer,
+          .bias = bias && norm_weights && norm_type == NormKind::layer,
           .dtype = dtype,
+          .affine = norm_weights,
           .kind = norm_type,
           .gain_plus_one = norm_gain_plus_one};
 }
@@ -218,8 +254,8 @@ GptConfig GptConfig::canonical() const {
   drop(config.head_width, n_head > 0 && n_embd % n_head == 0 ? n_embd / n_head : 0);
   drop(config.embedding_scale, 1.0);
   drop(config.logit_scale, 1.0);
-  // RMS norms have no bias, so that `bias` is redundant.
-  config.bias = norm_type == NormKind::rms ? qkv_bias.value_or(bias) : bias;
+  // These norms have no bias, so that `bias` is redundant.
+  config.bias = norm_type == NormKind::rms || !norm_weights ? qkv_bias.value_or(bias) : bias;
   for (std::optional<bool>* bias_of_part :
        {&config.qkv_bias, &config.attention_output_bias, &config.mlp_bias}) {
     *bias_of_part =
@@ -228,6 +264,9 @@ GptConfig GptConfig::canonical() const {
   if (std::all_of(windows.begin(), windows.end(), [](Index window) { return window == 0; })) {
     config.windows.clear();
   }
+  config.norm_gain_plus_one = norm_gain_plus_one && norm_weights;
+  config.qk_norm_whole = qk_norm_whole && qk_norm;
+  config.qk_norm_last = qk_norm_last && qk_norm;
   const Index width = elements_of_head();
   drop(config.rope.width, width);
   drop(config.attention_scale, 1 / std::sqrt(static_cast<double>(width)));
@@ -264,6 +303,12 @@ void GptConfig::validate() const {
                 "needs norm = pre and MLPs");
   require_value(!shared_norm || parallel_residual, "shared_norm", "needs parallel_residual");
   require_value(!output_norms || norm == NormPosition::pre, "output_norms", "needs norm = pre");
+  require_value(!(qk_norm_whole || qk_norm_last) || qk_norm, "qk_norm",
+                "expected true, because of qk_norm_whole or qk_norm_last");
+  require_value(!(qk_norm_whole && qk_norm_last), "qk_norm_last",
+                "needs norms head by head: qk_norm_whole = false");
+  require_value(!qk_norm_whole || (heads_per_layer.empty() && key_groups.empty()), "qk_norm_whole",
+                "needs all heads in every layer");
   require_value(causal || windows.empty(), "windows", "needs causal attention");
   require_value(!masked_head || (!causal && norm == NormPosition::post), "masked_head",
                 "needs causal = false and norm = post");
@@ -271,6 +316,9 @@ void GptConfig::validate() const {
   require_value(!gated_mlp || mlp, "gated_mlp", "needs MLPs");
   require_range("embedding_scale", embedding_scale, 0.0, kLargestScale);
   require_range("logit_scale", logit_scale, 0.0, kLargestScale);
+  require_cap("logit_cap", logit_cap);
+  require_cap("attention_cap", attention_cap);
+  require_range("qkv_clip", qkv_clip, 0.0, kLargestScale);
   check_rope(*this);
   check_rotated_layers(*this);
   require_range<Index>("n_inner", n_inner, 0, kLargestSize);

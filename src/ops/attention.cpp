@@ -31,7 +31,11 @@ void check_attention(const Tensor& query, const Tensor& key, const Tensor& value
 Tensor attention_scores(const Tensor& query, const Tensor& key, const AttentionOptions& options) {
   const auto width = static_cast<double>(std::max<Index>(query.size(-1), 1));
   const double scale = options.scale != 0 ? options.scale : 1.0 / std::sqrt(width);
-  const Tensor scores = matmul(query * scale, transpose(key));
+  Tensor scores = matmul(query * scale, transpose(key));
+  require_cap(options.cap, "scaled_dot_product_attention");
+  if (options.cap > 0) {
+    scores = soft_cap(scores, options.cap);
+  }
   if (!options.bias.defined()) {
     return scores;
   }

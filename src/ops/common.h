@@ -29,6 +29,11 @@ inline void require_shape(const Tensor& x, const Shape& shape, std::string_view 
           x.shape());
 }
 
+// Throws Error unless a soft cap is 0 (none) or positive.
+inline void require_cap(double cap, std::string_view where) {
+  require(cap >= 0 && cap <= 1e30, "[", where, "] cap: expected 0 or a positive number, got ", cap);
+}
+
 // Throws Error unless the mask is boolean, with the remedy for a mask of numbers.
 inline void require_mask_type(const Tensor& mask, std::string_view where,
                               std::string_view argument) {

@@ -13,7 +13,10 @@ namespace {
 // Logits per chunk of linear_cross_entropy: enough for large products, but less than the model.
 constexpr Index kChunkElements = Index{1} << 24;
 
-Index count_targets(const Tensor& targets, Index rows, Index vocabulary, Index ignore_index) {
+Index count_targets(const Tensor& targets, Index rows, Index vocabulary,
+                    const CrossEntropyOptions& options) {
+  const Index ignore_index = options.ignore_index;
+  require_cap(options.cap, "cross_entropy");
   require_type(targets, DType::int32, "cross_entropy", "targets");
   require_shape(targets, {rows}, "cross_entropy", "targets");
   require(targets.is_contiguous(), "[cross_entropy] targets: expected contiguous elements");
@@ -30,14 +33,22 @@ Index count_targets(const Tensor& targets, Index rows, Index vocabulary, Index i
   return count;
 }
 
-// Replaces one row of logits by the gradient of its loss, times `scale`; returns the loss.
+// Replaces one row of logits by the gradient of its loss, times `scale`; returns the loss. With a
+// cap, `slopes` [V] is scratch memory.
 template <class T>
-double differentiate_row(T* logits, Index vocabulary, std::int32_t target, T scale) {
+double differentiate_row(T* logits, Index vocabulary, std::int32_t target, T scale, T cap,
+                         T* slopes) {
+  if (cap > 0) {
+    kernels::loops<T>().soft_cap(cap, logits, slopes, vocabulary);
+  }
   const T highest = kernels::loops<T>().maximum(logits, vocabulary);
   const T target_logit = logits[target];
   const T total = kernels::loops<T>().exp_shifted(logits, highest, vocabulary);
   kernels::loops<T>().scale(scale / total, logits, vocabulary);
   logits[target] -= scale;
+  if (cap > 0) {
+    kernels::loops<T>().multiply(slopes, logits, vocabulary);
+  }
   return std::log(static_cast<double>(total)) + static_cast<double>(highest - target_logit);
 }
 
@@ -45,9 +56,10 @@ double differentiate_row(T* logits, Index vocabulary, std::int32_t target, T sca
 struct Rows {
   const std::int32_t* targets;  // [N]
   Index ignore_index;
+  double cap;      // of the logits; 0: none
   double* losses;  // [N]
 
-  Rows from(Index row) const { return {targets + row, ignore_index, losses + row}; }
+  Rows from(Index row) const { return {targets + row, ignore_index, cap, losses + row}; }
 };
 
 // Overwrites logits [rows, V] with their gradient.
@@ -57,13 +69,15 @@ void differentiate_rows(Tensor& logits, const Rows& rows, T scale) {
   T* values = logits.data<T>();
   kernels::parallel_for(
       logits.size(0), kernels::row_grain(vocabulary), [&](Index begin, Index end) {
+        std::vector<T> slopes(static_cast<std::size_t>(rows.cap > 0 ? vocabulary : 0));
         for (Index row = begin; row < end; ++row) {
           T* row_logits = values + row * vocabulary;
           if (rows.targets[row] == rows.ignore_index) {
             std::fill_n(row_logits, vocabulary, T{0});
             rows.losses[row] = 0;
           } else {
-            rows.losses[row] = differentiate_row(row_logits, vocabulary, rows.targets[row], scale);
+            rows.losses[row] = differentiate_row(row_logits, vocabulary, rows.targets[row], scale,
+                                                 static_cast<T>(rows.cap), slopes.data());
           }
         }
       });
@@ -101,7 +115,8 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, con
   LossAndGradients result;
   result.scale = scale;
   result.losses.resize(static_cast<std::size_t>(rows));
-  const Rows compared{targets.data<std::int32_t>(), options.ignore_index, result.losses.data()};
+  const Rows compared{targets.data<std::int32_t>(), options.ignore_index, options.cap,
+                      result.losses.data()};
   if (wants_gradient({x})) {
     result.x_grad = Tensor::empty(x.shape(), x.dtype());
   }
@@ -186,7 +201,7 @@ LossAndGradients differentiate_linear(const Tensor& x, const Tensor& weight, con
                                       const CrossEntropyOptions& options) {
   require(x.defined() && x.rank() == 2 && weight.defined() && weight.rank() == 2,
           "[linear_cross_entropy] expected an input [N, C] and a weight [V, C]");
-  const Index count = count_targets(targets, x.size(0), weight.size(0), options.ignore_index);
+  const Index count = count_targets(targets, x.size(0), weight.size(0), options);
   const double scale = loss_scale(count, options.normalizer);
   require(x.size(1) == weight.size(1), "[linear_cross_entropy] input ", x.shape(),
           " does not match weight ", weight.shape());
@@ -204,11 +219,11 @@ LossAndGradients differentiate_linear(const Tensor& x, const Tensor& weight, con
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options) {
   require(logits.defined() && logits.rank() == 2, "[cross_entropy] expected logits [N, V]");
-  const Index count = count_targets(targets, logits.size(0), logits.size(1), options.ignore_index);
+  const Index count = count_targets(targets, logits.size(0), logits.size(1), options);
   const double scale = loss_scale(count, options.normalizer);
   Tensor gradient = logits.clone();
   std::vector<double> losses(static_cast<std::size_t>(logits.size(0)));
-  const Rows rows{targets.data<std::int32_t>(), options.ignore_index, losses.data()};
+  const Rows rows{targets.data<std::int32_t>(), options.ignore_index, options.cap, losses.data()};
   dispatch_floating(logits.dtype(), "cross_entropy", [&](auto zero) {
     using T = decltype(zero);
     differentiate_rows<T>(gradient, rows, static_cast<T>(scale));

@@ -37,6 +37,7 @@ kernels::AttentionOperands<T> operands(const Plan& plan, const Tensor& qkv) {
           .window = options.window,
           .causal = options.causal,
           .scale = static_cast<T>(options.scale),
+          .cap = static_cast<T>(options.cap),
           .dropout = {.seed = options.random.seed,
                       .stream = options.random.stream,
                       .position = 0,
@@ -70,6 +71,7 @@ Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
   require(options.dropout >= 0 && options.dropout < 1,
           "[ragged_attention] expected a dropout from 0 to below 1, got ", options.dropout);
   require_precision(options.precision);
+  require_cap(options.cap, "ragged_attention");
   const std::vector<Index>& offsets = options.offsets;
   require(!offsets.empty() && offsets.front() == 0 && offsets.back() == qkv.size(0),
           "[ragged_attention] expected offsets from 0 to ", qkv.size(0));
@@ -180,6 +182,7 @@ kernels::AttentionOperands<T> operands(const Tensor& query, const Tensor& keys,
           .head_width = head_width,
           .window = options.window,
           .scale = static_cast<T>(options.scale != 0 ? options.scale : usual),
+          .cap = static_cast<T>(options.cap),
           .dropout = {},
           .sequences = {&sequence, 1}};
 }
@@ -189,6 +192,7 @@ kernels::AttentionOperands<T> operands(const Tensor& query, const Tensor& keys,
 Tensor cached_attention(const Tensor& query, const Tensor& keys, const Tensor& values,
                         const CachedAttentionOptions& options) {
   check_cache(query, keys, values);
+  require_cap(options.cap, "cached_attention");
   check_groups(query.size(1) / keys.size(2), keys.size(0), options.key_ends, "cached_attention");
   const kernels::AttentionSequence sequence{0, query.size(0), 0, keys.size(1)};
   const Tensor queries = to_contiguous(query.detach());

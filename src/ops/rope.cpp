@@ -27,6 +27,10 @@ void check_options(const RopeOptions& options, Index width, Index head_width) {
             "got ",
             options.low_freq_factor, " and ", options.high_freq_factor);
   }
+  if (options.scaling == RopeScaling::longrope) {
+    require(std::ssize(options.short_factors) == width / 2, "[rope] short_factors: expected ",
+            width / 2, " numbers, got ", options.short_factors.size());
+  }
   if (options.scaling == RopeScaling::llama3 || options.scaling == RopeScaling::yarn) {
     require(options.original_max_position_embeddings > 0,
             "[rope] original_max_position_embeddings: expected a positive number, got ",
@@ -101,6 +105,8 @@ struct SavedRotation {
   SavedTensor positions;  // [N]
   std::vector<float> inverse_frequencies;
   RotaryStyle style;
+  bool reversed;
+  double factor;
   Index heads;  // number of rotated heads
 };
 
@@ -122,7 +128,8 @@ Tensor turned(const Tensor& x_given, const SavedRotation& saved, bool backward) 
                                 {.inverse_frequencies = saved.inverse_frequencies,
                                  .position = positions[row],
                                  .style = saved.style,
-                                 .backward = backward});
+                                 .backward = backward != saved.reversed,
+                                 .factor = saved.factor});
             std::copy(from + start + saved.heads * width, from + start + heads * width,
                       to + start + saved.heads * width);
           }
@@ -132,6 +139,14 @@ Tensor turned(const Tensor& x_given, const SavedRotation& saved, bool backward) 
 }
 
 }  // namespace
+
+RopeOptions at_length(const RopeOptions& options, Index length) {
+  RopeOptions result = options;
+  if (has_long_factors(options, length)) {
+    result.short_factors = options.long_factors;
+  }
+  return result;
+}
 
 std::vector<float> inverse_frequencies(const RopeOptions& options, Index head_width) {
   const Index width = turned_width(options, head_width);
@@ -147,6 +162,11 @@ std::vector<float> inverse_frequencies(const RopeOptions& options, Index head_wi
     const bool is_linear = options.scaling == RopeScaling::linear;
     if (is_yarn) {
       frequencies.push_back(yarn_frequency(i / 2, static_cast<float>(power), ramp, options.factor));
+      continue;
+    }
+    if (options.scaling == RopeScaling::longrope) {
+      const double factor = options.short_factors[static_cast<std::size_t>(i / 2)];
+      frequencies.push_back(1.0F / (static_cast<float>(factor) * static_cast<float>(power)));
       continue;
     }
     frequencies.push_back(options.scaling == RopeScaling::llama3
@@ -168,6 +188,8 @@ Tensor rope(const Tensor& x, const Tensor& positions, const RopeOptions& options
   const SavedRotation saved{{"rope", "positions", to_contiguous(positions)},
                             inverse_frequencies(options, x.size(2)),
                             options.style,
+                            options.reversed,
+                            options.attention_factor,
                             turned_heads};
   return record("rope", turned(x.detach(), saved, false), {x}, [saved](auto, const Tensor& grad) {
     return std::vector<Tensor>{turned(grad, saved, true)};

@@ -201,7 +201,9 @@ constexpr auto kFields = std::to_array<ConfigField>({
     of_model<&C::embedding_scale, &G::embedding_scale>(
         "embedding_scale", "Multiply token embeddings by this number; 0: do not", kNotNegative),
     of_model<&C::norm, &G::norm>(
-        "norm", "Position of the norms: pre (GPT-2) or post (the original transformer)"),
+        "norm",
+        "Position of the norms: pre (GPT-2), post (the original transformer) or output (on "
+        "outputs of attention and MLPs only: OLMo 2)"),
     of_model<&C::norm_type, &G::norm_type>("norm_type",
                                            "Type of the norms: layer (GPT-2) or rms (Llama)"),
     of_model<&C::layer_norm_epsilon, &G::layer_norm_epsilon>(
@@ -210,6 +212,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
         "norm_gain_plus_one", "Multiply by 1 + gain in norms (Gemma)"),
     of_model<&C::output_norms, &G::output_norms>(
         "output_norms", "Also normalise the outputs of attention and MLPs (Gemma 2 and 3)"),
+    of_model<&C::norm_weights, &G::norm_weights>("norm_weights",
+                                                 "false: norms have no weights (OLMo 1, nanochat)"),
     of_model<&C::parallel_residual, &G::parallel_residual>(
         "parallel_residual", "Compute attention and MLP of a layer from the same input (GPT-NeoX)"),
     of_model<&C::shared_norm, &G::shared_norm>(
@@ -245,8 +249,22 @@ constexpr auto kFields = std::to_array<ConfigField>({
     of_model<&C::attention_scale, &G::attention_scale>(
         "attention_scale", "Multiply attention scores by this number; 0: 1 / sqrt(head_width)",
         kNotNegative),
+    of_model<&C::attention_cap, &G::attention_cap>(
+        "attention_cap",
+        "Replace each attention score s by cap tanh(s / cap) (Gemma 2: 50); 0: do not",
+        kNotNegative),
+    of_model<&C::logit_cap, &G::logit_cap>(
+        "logit_cap", "Replace each logit x by cap tanh(x / cap) (Gemma 2: 30); 0: do not",
+        kNotNegative),
+    of_model<&C::qkv_clip, &G::qkv_clip>(
+        "qkv_clip", "Limit the magnitudes of queries, keys and values (OLMo 1); 0: do not",
+        kNotNegative),
     of_model<&C::qk_norm, &G::qk_norm>("qk_norm",
                                        "Normalise the queries and keys of each head (Qwen 3)"),
+    of_model<&C::qk_norm_whole, &G::qk_norm_whole>("qk_norm_whole",
+                                                   "qk_norm: over all heads together (OLMo 2)"),
+    of_model<&C::qk_norm_last, &G::qk_norm_last>("qk_norm_last",
+                                                 "qk_norm: after the rotation (nanochat)"),
     of_model<&C::activation, &G::activation>(
         "activation", "Activation function of MLPs: gelu_new, gelu, relu, relu2 or silu"),
     of_model<&C::mlp, &G::mlp>("mlp", "false: layers have attention only"),

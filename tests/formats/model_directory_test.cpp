@@ -1,5 +1,6 @@
 #include "headlight/formats/model_directory.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "formats/huggingface/families.h"
@@ -423,7 +424,17 @@ TEST_CASE("keys missing from config.json get the defaults of transformers") {
       {"ernie4_5", 103424, 131072, 1024, 18, 16, 2, 128, 3072, 1e-5, silu, true, 0, 5e5, 128, 0, 0,
        0},
       {"helium", 48000, 4096, 2560, 24, 20, 20, 128, 7040, 1e-8, silu, false, 0, 1e5, 128, 0, 0, 0},
-      {"opt", 50272, 2048, 768, 12, 12, 12, 64, 3072, 1e-5, relu, true, 0, 0, 0, 0, 0, 0}};
+      {"opt", 50272, 2048, 768, 12, 12, 12, 64, 3072, 1e-5, relu, true, 0, 0, 0, 0, 0, 0},
+      {"olmo", 50304, 2048, 4096, 32, 32, 32, 128, 11008, 1e-5, silu, false, 0, 1e4, 128, 0, 0, 0},
+      {"olmo2", 50304, 2048, 4096, 32, 32, 32, 128, 11008, 1e-5, silu, false, 0, 1e4, 128, 0, 0, 0},
+      {"olmo3", 50304, 2048, 4096, 32, 32, 32, 128, 11008, 1e-5, silu, false, 0, 5e5, 128, 4096,
+       4096, 4096},
+      {"exaone4", 102400, 2048, 4096, 32, 32, 32, 128, 16384, 1e-5, silu, false, 0, 1e4, 128, 4096,
+       4096, 4096},
+      {"gemma2", 256000, 8192, 2304, 26, 8, 4, 256, 9216, 1e-6, gelu_tanh, true, 0, 1e4, 256, 4096,
+       0, 0},
+      {"nanochat", 50304, 2048, 768, 12, 6, 6, 128, 8192, 1e-6, relu2, false, 0, 1e4, 128, 0, 0,
+       0}};
   for (const Defaults& usual : families) {
     INFO(usual.type);
     const GptConfig config =
@@ -450,6 +461,29 @@ TEST_CASE("keys missing from config.json get the defaults of transformers") {
     CHECK(block_plan(config, 1).attention.window == usual.second_window);
     CHECK(block_plan(config, 5).attention.window == usual.sixth_window);
   }
+}
+
+TEST_CASE("missing soft caps and scales get the defaults of transformers") {
+  const auto config = [](const std::string& keys) {
+    return parse_model_config("{" + keys + "}", "config.json").config;
+  };
+  const GptConfig gemma = config(R"("model_type": "gemma2", "query_pre_attn_scalar": 144)");
+  CHECK(gemma.attention_cap == 50);
+  CHECK(gemma.logit_cap == 30);
+  CHECK(gemma.attention_scale == Approx(1.0 / 12));
+  const GptConfig plain = config(R"("model_type": "gemma2", "attn_logit_softcapping": null,
+                                    "final_logit_softcapping": null)");
+  CHECK(plain.attention_cap == 0);
+  CHECK(plain.logit_cap == 0);
+  CHECK(config(R"("model_type": "nanochat")").logit_cap == 15);
+  CHECK(config(R"("model_type": "olmo")").qkv_clip == 0);
+  const GptConfig phi = config(R"("model_type": "phi3", "num_attention_heads": 768,
+      "max_position_embeddings": 65536, "original_max_position_embeddings": 4096,
+      "rope_scaling": {"type": "longrope", "short_factor": [1, 2], "long_factor": [3, 4]})");
+  CHECK(phi.rope.original_max_position_embeddings == 4096);
+  CHECK(phi.rope.attention_factor == Approx(std::sqrt(1 + std::log(16.0) / std::log(4096.0))));
+  const GptConfig exaone = config(R"("model_type": "exaone4", "num_hidden_layers": 4)");
+  CHECK(exaone.rope_per_layer == std::vector<Index>{1, 1, 1, 0});
 }
 
 TEST_CASE("null keys have the same meaning as in transformers") {
@@ -537,9 +571,10 @@ TEST_CASE(
   CHECK(llama(R"("rope_scaling": {"rope_type": "yarn", "factor": 2, "beta_fast": 0.5})") ==
         "config.json: rope_scaling.beta_fast: expected a number from rope_scaling.beta_slow "
         "= 1 to 1e+12, got 0.5");
-  CHECK(llama(R"("rope_parameters": {"rope_type": "dynamic", "factor": 2})") ==
-        "config.json: rope_parameters.rope_type: expected default, linear, llama3 or yarn, got "
-        "'dynamic'");
+  CHECK(llama(R"("rope_parameters": {"rope_type": "dynamic", "factor": 2})") == "no Error");
+  CHECK(llama(R"("rope_parameters": {"rope_type": "longrope", "factor": 2})") ==
+        "config.json: rope_parameters.rope_type: expected default, linear, llama3, yarn or "
+        "dynamic, got 'longrope'");
   CHECK(llama(R"("rope_parameters": 7)") == "config.json: rope_parameters: expected an object");
   CHECK(llama(R"("rope_theta": -1)") ==
         "config.json: rope_theta: expected a number above 0 and at most 1e+12, got -1");
@@ -566,9 +601,21 @@ TEST_CASE("options of more families that Headlight does not compute are refused 
     });
   };
   CHECK(error_with("phi3", R"("rope_scaling": {"type": "longrope", "short_factor": [1]})") ==
-        "config.json: rope_scaling.type: expected default, linear or llama3, got 'longrope'");
-  CHECK(error_with("smollm3", R"("rope_scaling": {"type": "yarn", "factor": 2})") ==
-        "config.json: rope_scaling.type: expected default, linear or llama3, got 'yarn'");
+        "config.json: rope_scaling.short_factor: expected 48 numbers, one for two rotated elements "
+        "of a head, got 1");
+  CHECK(error_with("phi3", R"("rope_scaling": {"type": "linear", "factor": 2})") ==
+        "config.json: rope_type: expected default or longrope, got linear");
+  CHECK(error_with("gemma2", R"("attn_logit_softcapping": 0)") ==
+        "config.json: attn_logit_softcapping: expected null or a number above 0, got 0");
+  CHECK(error_with("gemma2", R"("final_logit_softcapping": 1e-9)") ==
+        "config.json: final_logit_softcapping: expected 0 or a number from 1e-6 to 1e+06, got "
+        "1e-09");
+  CHECK(error_with("olmo", R"("clip_qkv": -1)") ==
+        "config.json: clip_qkv: expected null or a number above 0, got -1");
+  CHECK(contains(error_with("exaone4", R"("sliding_window_pattern": "LLLG")"),
+                 "sliding_window_pattern: expected a whole number"));
+  CHECK(contains(error_with("olmo3", R"("sliding_window": null)"),
+                 "sliding_window: expected a number from 1, got null"));
   CHECK(error_with("smollm3", R"("no_rope_layers": [1, 0])") ==
         "config.json: no_rope_layers: expected 36 numbers, got 2");
   CHECK(contains(error_with("stablelm", R"("qk_layernorm": true)"), "qk_layernorm: only false"));
@@ -637,7 +684,8 @@ TEST_CASE("invalid values of options that only Headlight has are refused by name
         [&] { parse_model_config(R"({"model_type": "headlight", )" + more + "}", "config.json"); });
   };
   CHECK(error_with(R"("norm": "post")") == "no Error");
-  CHECK(error_with(R"("norm": "none")") == "config.json: norm: expected pre or post, got 'none'");
+  CHECK(error_with(R"("norm": "none")") ==
+        "config.json: norm: expected pre, post or output, got 'none'");
   CHECK(error_with(R"("heads_per_layer": 3)") == "config.json: heads_per_layer: expected a list");
   CHECK(error_with(R"("heads_per_layer": [1.5])") ==
         "config.json: heads_per_layer: expected whole numbers");

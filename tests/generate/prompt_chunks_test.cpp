@@ -76,6 +76,50 @@ TEST_CASE("reusing the cached beginning of a prompt changes no bit", "[engine]")
   }
 }
 
+TEST_CASE("a text that passes the original context of longrope is read again", "[engine]") {
+  GptConfig config = lively_model(257, 512)->config();
+  config.position = PositionKind::rope;
+  config.rope.scaling = RopeScaling::longrope;
+  config.rope.original_max_position_embeddings = 160;
+  config.rope.short_factors = {1, 1.5, 2, 3};
+  config.rope.long_factors = {9, 7, 5, 4};
+  config.rope.attention_factor = 1.2;
+  const Gpt model(config);
+  std::uint64_t number = 0;
+  for (auto& [name, parameter] : model.parameters()) {
+    if (parameter.rank() >= 2) {
+      parameter.copy_from(random_normal(parameter.shape(), RandomStream{5, number++}, 0, 0.5));
+    }
+  }
+  // The second prompt passes the limit while it grows, the third before its first token.
+  for (const std::string& prompt : {std::string("short"), kCommon, kLong}) {
+    GenerateOptions options = greedy(30);
+    options.ignore_end_of_text = true;
+    options.use_cache = false;
+    const GenerateResult plain = generate(model, ByteTokenizer(), prompt, options);
+    for (const Index chunk : {0, 64}) {
+      Decoder decoder(model);
+      const ByteTokenizer tokenizer;
+      Engine engine(decoder, tokenizer, {.prompt_chunk = chunk, .context_tokens = 4096});
+      options.use_cache = true;
+      Request request{.prompt = tokenizer.encode_prompt(prompt), .options = options};
+      GenerateResult cached;
+      request.on_end = [&](Index, GenerateResult result) { cached = std::move(result); };
+      engine.begin(std::move(request));
+      while (engine.step()) {
+      }
+      CHECK(cached.tokens == plain.tokens);
+      CHECK(engine.status().kept_tokens == 0);  // keys depend on the length of the text
+    }
+  }
+  KeyValueCache cache = model.make_cache();
+  Decoder decoder(model);
+  decoder.read(byte_ids(kCommon), cache);
+  CHECK_THROWS_WITH(decoder.read(byte_ids("12345678901"), cache),
+                    "[Gpt] the keys of 150 tokens cannot be used in a sequence of 161: longrope "
+                    "rotates all keys of sequences longer than 160 otherwise");
+}
+
 TEST_CASE("a prompt chunk that is no multiple or divisor of 64 is refused", "[engine]") {
   const auto model = lively_model(257, 512);
   Decoder decoder(*model);

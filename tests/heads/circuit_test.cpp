@@ -36,7 +36,7 @@ std::vector<std::vector<bool>> kept_edges(const CircuitGraph& graph, bool is_kep
 }
 
 std::vector<GptConfig> kinds() {
-  std::vector<GptConfig> configs(11, three_layers());
+  std::vector<GptConfig> configs(13, three_layers());
   configs[1].position = PositionKind::rope;  // like Qwen 3
   configs[1].norm_type = NormKind::rms;
   configs[1].gated_mlp = true;
@@ -61,6 +61,15 @@ std::vector<GptConfig> kinds() {
   configs[9].norm = NormPosition::post;
   configs[10].norm = NormPosition::post;
   configs[10].mlp = false;
+  configs[11] = configs[1];  // like OLMo 2, with Gemma 2's caps
+  configs[11].norm = NormPosition::output;
+  configs[11].qk_norm_whole = true;
+  configs[11].attention_cap = 0.9;
+  configs[11].logit_cap = 1.2;
+  configs[12] = configs[1];  // like nanochat, with OLMo 1's limit
+  configs[12].norm_weights = false;
+  configs[12].qk_norm_last = true;
+  configs[12].qkv_clip = 0.7;
   return configs;
 }
 
@@ -225,7 +234,7 @@ TEST_CASE("circuits refuse invalid pairs and options", "[heads]") {
 
 TEST_CASE("patching an edge between heads equals patching their path", "[heads]") {
   for (const GptConfig& config : kinds()) {
-    if (config.norm == NormPosition::post || config.output_norms) {
+    if (config.norm == NormPosition::post || config.has_output_norms()) {
       continue;  // a path also changes the scales of norms after the sender; an edge does not
     }
     const auto gpt = random_gpt(config);

@@ -44,7 +44,10 @@ struct BlocksOfOneHead {
 
 }  // namespace
 
-TEST_CASE("a step of attention is the softmax of the scores times the values") {
+namespace {
+
+// Compares steps with sums in double.
+void check_steps(double cap) {
   for (const Index width : {1, 7, 16, 20, 64}) {
     for (const Index length : {1, 2, 5, 33, 300}) {
       const auto query = gaussians(width, 1);
@@ -60,6 +63,7 @@ TEST_CASE("a step of attention is the softmax of the scores times the values") {
                                          .length = length,
                                          .width = width,
                                          .scale = 0.75F,
+                                         .cap = static_cast<float>(cap),
                                          .scores = scores.data(),
                                          .output = output.data()});
       std::vector<double> weights;
@@ -70,7 +74,7 @@ TEST_CASE("a step of attention is the softmax of the scores times the values") {
           score += 0.75 * static_cast<double>(query[static_cast<std::size_t>(d)]) *
                    static_cast<double>(keys[static_cast<std::size_t>(t * width + d)]);
         }
-        weights.push_back(std::exp(score));
+        weights.push_back(std::exp(cap > 0 ? cap * std::tanh(score / cap) : score));
         sum += weights.back();
       }
       for (Index d = 0; d < width; ++d) {
@@ -85,6 +89,12 @@ TEST_CASE("a step of attention is the softmax of the scores times the values") {
     }
   }
 }
+
+}  // namespace
+
+TEST_CASE("a step of attention is the softmax of the scores times the values") { check_steps(0); }
+
+TEST_CASE("a step of attention applies a soft cap to the scores") { check_steps(1.5); }
 
 TEST_CASE("attention works with scores whose plain exp would overflow") {
   const std::vector<float> query{1000};

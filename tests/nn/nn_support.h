@@ -169,7 +169,7 @@ inline std::vector<Point> all_points() {
 // steps.
 inline std::vector<GptConfig> configs_of_all_kinds() {
   const GptConfig small{.vocab_size = 13, .block_size = 8, .n_layer = 3, .n_head = 2, .n_embd = 6};
-  std::vector<GptConfig> configs(7, small);
+  std::vector<GptConfig> configs(9, small);
   configs[1].norm = NormPosition::post;
   configs[2].mlp = false;
   configs[3].head_width = 5;  // pruned
@@ -191,6 +191,22 @@ inline std::vector<GptConfig> configs_of_all_kinds() {
   configs[6].head_width = 4;
   configs[6].parallel_residual = true;
   configs[6].shared_norm = true;
+  configs[7].norm = NormPosition::output;  // like OLMo 2, with Gemma 2's caps
+  configs[7].position = PositionKind::rope;
+  configs[7].head_width = 4;
+  configs[7].qk_norm = true;
+  configs[7].qk_norm_whole = true;
+  configs[7].attention_cap = 0.6;
+  configs[7].logit_cap = 0.4;
+  configs[8] = configs[6];  // like nanochat, with OLMo 1's limit
+  configs[8].parallel_residual = false;
+  configs[8].shared_norm = false;
+  configs[8].norm_weights = false;
+  configs[8].qk_norm = true;
+  configs[8].qk_norm_last = true;
+  configs[8].rope.reversed = true;
+  configs[8].qkv_clip = 0.05;
+  configs[8].logit_cap = 15;
   return configs;
 }
 

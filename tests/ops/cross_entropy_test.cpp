@@ -7,6 +7,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
+#include "headlight/ops/reduce.h"
 #include "support/tensors.h"
 
 namespace cross_entropy_test {
@@ -133,6 +134,24 @@ TEST_CASE("linear_cross_entropy equals cross_entropy of linear, forward and back
     check_close(one[0].grad(), other[0].grad(), tolerance);
     check_close(one[1].grad(), other[1].grad(), tolerance);
   }
+}
+
+TEST_CASE("a soft cap of linear_cross_entropy equals cross_entropy of capped logits") {
+  const std::vector<Tensor> one{leaf(noise({9, 5}, 1, DType::float64)),
+                                leaf(noise({7, 5}, 2, DType::float64))};
+  const std::vector<Tensor> other{leaf(one[0].clone()), leaf(one[1].clone())};
+  const Tensor targets = ints({0, 6, -1, 3, 3, 2, -1, 1, 5}, {9});
+  const Tensor fused = linear_cross_entropy(one[0], one[1], targets, {.cap = 0.6});
+  const Tensor plain = cross_entropy(soft_cap(linear(other[0], other[1]), 0.6), targets);
+  check_values(fused, plain.to_vector(), 1e-14);
+  backward(fused);
+  backward(plain);
+  check_close(one[0].grad(), other[0].grad(), 1e-14);
+  check_close(one[1].grad(), other[1].grad(), 1e-14);
+  check_values(sum(linear_cross_entropy_rows(one[0], one[1], targets, {.cap = 0.6})) / 7.0,
+               plain.to_vector(), 1e-14);
+  CHECK(mentions(error_of([&] { linear_cross_entropy(one[0], one[1], targets, {.cap = -1}); }),
+                 {"cap: expected 0 or a positive number, got -1"}));
 }
 
 TEST_CASE("linear_cross_entropy sums its chunks of rows to the whole loss") {

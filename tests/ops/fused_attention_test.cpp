@@ -92,6 +92,7 @@ struct Sharing {
   Index heads = 1;
   Index key_heads = 1;
   Index window = 0;
+  double cap = 0;
 };
 
 // Plain attention of one sequence [T, (H + 2 G) D], by scaled_dot_product_attention's ops.
@@ -101,10 +102,13 @@ AttentionResult plain(const Tensor& qkv, const Sharing& sharing) {
     const Tensor columns = slice(qkv, 1, first * kHeadWidth, (first + heads) * kHeadWidth);
     return permute(reshape(columns, {length, heads, kHeadWidth}), {1, 0, 2});
   };
-  return scaled_dot_product_attention(
-      part(0, sharing.heads), part(sharing.heads, sharing.key_heads),
-      part(sharing.heads + sharing.key_heads, sharing.key_heads),
-      {.causal = true, .window = sharing.window, .enable_gqa = sharing.key_heads < sharing.heads});
+  return scaled_dot_product_attention(part(0, sharing.heads),
+                                      part(sharing.heads, sharing.key_heads),
+                                      part(sharing.heads + sharing.key_heads, sharing.key_heads),
+                                      {.causal = true,
+                                       .window = sharing.window,
+                                       .enable_gqa = sharing.key_heads < sharing.heads,
+                                       .cap = sharing.cap});
 }
 
 void check_sharing(const Sharing& sharing, DType dtype, double tolerance) {
@@ -116,6 +120,7 @@ void check_sharing(const Sharing& sharing, DType dtype, double tolerance) {
                                                .key_heads = sharing.key_heads,
                                                .window = sharing.window,
                                                .offsets = offsets,
+                                               .cap = sharing.cap,
                                                .weights = &weights});
   const Tensor gradient = noise(output.shape(), 3, dtype);
   backward(output, {.gradient = gradient});
@@ -143,6 +148,22 @@ TEST_CASE("fused attention with shared keys and windows equals plain attention")
     check_sharing(sharing, DType::float64, 1e-12);
   }
   check_sharing({4, 2, 100}, DType::float32, 5e-5);
+}
+
+TEST_CASE("fused attention with a soft cap equals plain attention") {
+  check_sharing({1, 1, 0, 0.7}, DType::float64, 1e-12);
+  check_sharing({4, 2, 100, 0.7}, DType::float64, 1e-12);
+  check_sharing({2, 1, 0, 2}, DType::float32, 5e-5);
+}
+
+TEST_CASE("cached attention with a soft cap equals the last rows of attention with it") {
+  const Tensor qkv = noise({300, 3 * kHeadWidth}, 1, DType::float64);
+  const Tensor whole = ragged_attention(qkv, {.offsets = {0, 300}, .cap = 0.6});
+  const auto part = [&](Index i) { return slice(qkv, 1, i * kHeadWidth, (i + 1) * kHeadWidth); };
+  const auto rows = [&](Index i) { return reshape(contiguous(part(i)), {1, 300, kHeadWidth}); };
+  const Tensor output =
+      cached_attention(slice(part(0), 0, 250, 300), rows(1), rows(2), {.cap = 0.6});
+  check_close(output, slice(whole, 0, 250, 300), 1e-13);
 }
 
 TEST_CASE("keys before a window change no bit") {

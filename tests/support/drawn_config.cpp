@@ -20,6 +20,13 @@ void draw_rope(std::mt19937& random, GptConfig& config) {
   rope.beta_slow = 0.1;
   rope.truncate = rope.theta == 3;
   rope.width = random() % 2 == 0 ? 0 : 2;
+  if (rope.scaling == RopeScaling::longrope) {
+    const Index turned = rope.width > 0 ? rope.width : config.head_width;
+    rope.original_max_position_embeddings = 20;  // longer texts would not continue from a cache
+    rope.short_factors.assign(static_cast<std::size_t>(turned) / 2, 1.5);
+    rope.long_factors.assign(static_cast<std::size_t>(turned) / 2, 4);
+    rope.attention_factor = 1.2;
+  }
   config.rope_local_theta = random() % 2 == 0 ? 0 : 7;
 }
 
@@ -69,6 +76,16 @@ GptConfig drawn_config(int number) {
   }
   config.head_bias = is_so();
   config.logit_scale = is_so() ? 0 : 0.7;
+  config.logit_cap = is_so() ? 0 : 1.5;
+  config.attention_cap = is_so() ? 0 : 0.8;
+  config.qkv_clip = one_of({0, 0, 1}) > 0 ? 0.9 : 0;
+  config.norm_weights = one_of({0, 1, 1}) > 0;
+  config.qk_norm_whole = config.qk_norm && is_so();
+  config.qk_norm_last = config.qk_norm && !config.qk_norm_whole && is_so();
+  config.rope.reversed = config.position == PositionKind::rope && one_of({0, 0, 1}) > 0;
+  if (config.norm == NormPosition::post && is_so()) {
+    config.norm = NormPosition::output;
+  }
   if (config.position == PositionKind::rope && is_so()) {
     for (Index layer = 0; layer < config.n_layer; ++layer) {
       config.rope_per_layer.push_back(one_of({0, 1}));
@@ -84,7 +101,10 @@ std::string described(int number, const GptConfig& config) {
       config.n_inner, ", norm ", name_of(config.norm), ", ", name_of(config.activation),
       ", position ", name_of(config.position), ", ", name_of(config.norm_type), " norms",
       config.norm_gain_plus_one ? " of 1 + w" : "", config.output_norms ? ", output norms" : "",
-      config.qk_norm ? ", qk norm" : "", config.gated_mlp ? ", gated" : "",
+      config.qk_norm ? ", qk norm" : "", config.qk_norm_whole ? " of all heads" : "",
+      config.qk_norm_last ? " last" : "", config.norm_weights ? "" : ", norms without weights",
+      config.rope.reversed ? ", reversed" : "", ", caps ", config.attention_cap, " and ",
+      config.logit_cap, ", clip ", config.qkv_clip, config.gated_mlp ? ", gated" : "",
       config.parallel_residual ? ", parallel" : "", config.shared_norm ? ", one norm" : "",
       config.head_bias ? ", head bias" : "", ", logit scale ", config.logit_scale);
   for (const Index window : config.windows) {

@@ -24,8 +24,9 @@ import gguf
 import numpy as np
 import torch
 import transformers
-from transformers import (AutoModelForCausalLM, AutoTokenizer, Gemma3TextConfig, GPT2Config, GPTNeoXConfig,
-                          LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config)
+from transformers import (AutoModelForCausalLM, AutoTokenizer, Exaone4Config, Gemma2Config, Gemma3TextConfig,
+                          GemmaConfig, GPT2Config, GPTNeoXConfig, LlamaConfig, MistralConfig, Olmo2Config,
+                          Olmo3Config, Phi3Config, Qwen2Config, Qwen3Config, SmolLM3Config, Starcoder2Config)
 
 from check_hf import Headlight, Table, lively, save_with_tokenizer
 
@@ -38,7 +39,8 @@ FILE_TYPES = {"f32": 0, "f16": 1, "bf16": 32, "q8_0": 7}
 # GGUF features that transformers does not read: gptneox, rotary scaling, llama's biases, gemma3's
 # attention scale and gpt2's inner width.
 NOT_IN_TRANSFORMERS = ("gptneox", "gptneox, sequential, tied", "llama, biases", "llama, llama3",
-                       "llama, linear", "gemma3", "gpt2, inner width")
+                       "llama, linear", "gemma3", "gpt2, inner width", "gemma", "olmo2", "olmo2, windows",
+                       "exaone4", "smollm3")
 
 
 def make_models(program):
@@ -74,7 +76,17 @@ def make_models(program):
         "qwen3": Qwen3Config(**grouped, head_dim=128, tie_word_embeddings=True),
         "gemma3": Gemma3TextConfig(**gemma, head_dim=10, query_pre_attn_scalar=10, sliding_window=20,
                                    layer_types=["sliding_attention"] * 5 + ["full_attention",
-                                                                            "sliding_attention"])}
+                                                                            "sliding_attention"]),
+        "gemma2": Gemma2Config(**grouped, head_dim=10, query_pre_attn_scalar=10, sliding_window=20,
+                               attn_logit_softcapping=2.0, final_logit_softcapping=3.0),
+        "gemma": GemmaConfig(**grouped, head_dim=10),
+        "olmo2": Olmo2Config(**grouped),
+        "olmo2, windows": Olmo3Config(**{**grouped, "num_hidden_layers": 5}, sliding_window=20),
+        "exaone4": Exaone4Config(**grouped, sliding_window=None, layer_types=["full_attention"] * 3),
+        "smollm3": SmolLM3Config(**{**grouped, "num_hidden_layers": 5}, pad_token_id=None),
+        "phi3": Phi3Config(**grouped, pad_token_id=None, rope_parameters={
+            "rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5}),
+        "starcoder2": Starcoder2Config(**grouped, sliding_window=None)}
     for number, (what, config) in enumerate(configs.items()):
         if not hasattr(config, "hidden_size"):
             config.hidden_size = config.n_embd
@@ -135,11 +147,11 @@ def check_exports(table, program, models):
             table.add("gguf: token ids that differ", not same, 0)
             error = np.abs(before["logits"] - after["logits"]).max() if same else np.inf
             scale = before["logits"].std()
-            limit = {"f32": 1e-5 if architecture == "gemma3" else 0, "f16": 0.05, "bf16": 0.3, "q8_0": 0.6}[kind]
+            limit = {"f32": 1e-5 if architecture.startswith("gemma") else 0, "f16": 0.05, "bf16": 0.3, "q8_0": 0.6}[kind]
             table.add(f"gguf: logits after {kind}, in standard deviations", error / scale, limit)
             again = program.folder / "again.gguf"
             program.run("export", path, "--to", "gguf", "--type", kind, "--out", again)
-            if architecture != "gemma3":
+            if not architecture.startswith("gemma"):
                 pairs = zip(gguf.GGUFReader(path).tensors, gguf.GGUFReader(again).tensors, strict=True)
                 table.add("gguf: tensors that differ when written again",
                           sum(not np.array_equal(a.data, b.data) for a, b in pairs), 0)

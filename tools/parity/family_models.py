@@ -4,7 +4,8 @@ Each one is made from sizes in Llama's keys: vocab_size, max_position_embeddings
 intermediate_size, num_hidden_layers, num_attention_heads, num_key_value_heads.
 """
 
-from transformers import (ArceeConfig, Ernie4_5Config, GemmaConfig, GraniteConfig, HeliumConfig, LlamaConfig,
+from transformers import (ArceeConfig, Ernie4_5Config, Exaone4Config, Gemma2Config, GemmaConfig, GraniteConfig,
+                          HeliumConfig, LlamaConfig, NanoChatConfig, Olmo2Config, Olmo3Config, OlmoConfig,
                           OPTConfig, Phi3Config, PhiConfig, Qwen3Config, SmolLM3Config, StableLmConfig,
                           Starcoder2Config)
 
@@ -21,6 +22,21 @@ def head_width(sizes: dict) -> int:
 def rotated(share: float, **more) -> dict:
     return {"rope_parameters": {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": share,
                                 **more}}
+
+
+def long_rope(sizes: dict, share: float, original: int, **more) -> Phi3Config:
+    """Phi-3 whose factors change after `original` tokens."""
+    pairs = int(head_width(sizes) * share) // 2
+    return Phi3Config(**sizes, pad_token_id=None, original_max_position_embeddings=original, rope_parameters={
+        "rope_type": "longrope", "rope_theta": 100.0, "partial_rotary_factor": share,
+        "factor": sizes["max_position_embeddings"] / original,
+        "short_factor": [1 + 0.05 * pair for pair in range(pairs)],
+        "long_factor": [1.5 + 0.5 * pair for pair in range(pairs)], **more})
+
+
+def windows(sizes: dict, window: str = "sliding_attention") -> list[str]:
+    """Windows in every layer but the second."""
+    return ["full_attention" if layer == 1 else window for layer in range(sizes["num_hidden_layers"])]
 
 
 def opt(sizes: dict, **options) -> OPTConfig:
@@ -72,6 +88,37 @@ FAMILIES = [
     ("llama, yarn", GROUPED, lambda s: LlamaConfig(**s, rope_parameters=dict(YARN))),
     ("qwen3, yarn with a factor of its own, not truncated", GROUPED, lambda s: Qwen3Config(
         **s, head_dim=head_width(s), rope_parameters={**YARN, "attention_factor": 1.3, "truncate": False})),
+    ("olmo", GROUPED, lambda s: OlmoConfig(**s, pad_token_id=None)),
+    ("olmo, limited queries, biases", {}, lambda s: OlmoConfig(
+        **s, pad_token_id=None, clip_qkv=0.3, attention_bias=True, tie_word_embeddings=True)),
+    ("olmo2", GROUPED, lambda s: Olmo2Config(**s, pad_token_id=None)),
+    ("olmo2, biases, yarn, tied", {}, lambda s: Olmo2Config(
+        **s, pad_token_id=None, attention_bias=True, tie_word_embeddings=True, rope_parameters=dict(YARN))),
+    ("olmo3, windows", GROUPED, lambda s: Olmo3Config(
+        **s, pad_token_id=None, sliding_window=3, layer_types=windows(s))),
+    ("olmo3, yarn without windows", {}, lambda s: Olmo3Config(
+        **s, pad_token_id=None, sliding_window=4, layer_types=windows(s), rope_parameters={
+            "full_attention": dict(YARN), "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}})),
+    ("exaone4, windows", GROUPED, lambda s: Exaone4Config(
+        **s, pad_token_id=None, sliding_window=3, layer_types=windows(s))),
+    ("exaone4, no windows, tied", {}, lambda s: Exaone4Config(
+        **s, pad_token_id=None, sliding_window=None, layer_types=windows(s, "full_attention"),
+        tie_word_embeddings=True)),
+    ("gemma2", GROUPED, lambda s: Gemma2Config(
+        **s, head_dim=head_width(s) + 2, pad_token_id=None, sliding_window=3, query_pre_attn_scalar=7,
+        attn_logit_softcapping=0.8, final_logit_softcapping=2.5)),
+    ("gemma2, one cap, biases, untied", {}, lambda s: Gemma2Config(
+        **s, head_dim=head_width(s), pad_token_id=None, layer_types=windows(s), attention_bias=True,
+        attn_logit_softcapping=None, final_logit_softcapping=1.5, tie_word_embeddings=False)),
+    ("nanochat", GROUPED, lambda s: NanoChatConfig(**s, pad_token_id=None)),
+    ("nanochat, biases, low cap, tied", {}, lambda s: NanoChatConfig(
+        **s, pad_token_id=None, attention_bias=True, final_logit_softcapping=1.1, tie_word_embeddings=True)),
+    # The files of check_families.py have texts with up to 180 tokens and longer ones.
+    ("phi3, longrope", GROUPED, lambda s: long_rope(s, 1.0, 180)),
+    ("phi3, longrope of half of each head in long texts", {}, lambda s: long_rope(
+        s, 0.5, 1, attention_factor=1.2)),
+    ("llama, dynamic", GROUPED, lambda s: LlamaConfig(**s, rope_parameters={
+        "rope_type": "dynamic", "factor": 4.0, "rope_theta": 500.0})),
     ("llama, yarn with mscale", {}, lambda s: LlamaConfig(
         **s, rope_parameters={**YARN, "mscale": 0.7, "mscale_all_dim": 1.2, "beta_fast": 32.0})),
 ]

@@ -38,6 +38,9 @@ class Decoder {
   Decoder(Decoder&&) noexcept;
 
   const LanguageModel& model() const;
+  // Returns whether the keys of a text of `before` tokens change when it has `after` tokens: see
+  // RopeScaling::longrope.
+  bool changes_keys(Index before, Index after) const;
   // Returns true for a Gpt. Otherwise make_cache(), read() and step() throw Error.
   bool has_steps() const;
   KeyValueCache make_cache() const;

@@ -16,10 +16,12 @@ struct LayerAttention {
   std::vector<Index> heads;  // numbers of the heads in that layer, one per row of `weights`
   Tensor weights;            // [H, T, T] float32: weights[head][query][key]; rows sum to 1
   // Queries and keys for the neuron view, rotated if the model rotates them. weights[h][q] is
-  // softmax over k of scale * queries[h][q] . keys[h][k]. [H, T, D] float32; undefined if absent.
+  // softmax over k of scale * queries[h][q] . keys[h][k], with a soft cap if `cap` is not 0. [H, T,
+  // D] float32; undefined if absent.
   Tensor queries = {};
   Tensor keys = {};
   double scale = 0;  // 0: 1 / sqrt(D)
+  double cap = 0;    // scores become cap tanh(score / cap); 0: unchanged
   Index window = 0;  // keys visible to a query, its own included; 0: all
 };
 

@@ -39,7 +39,8 @@ struct RecordedLayer {
   // query head h. Undefined unless `vectors` is set.
   Tensor queries = {};
   Tensor keys = {};
-  double scale = 0;      // score = scale * query . key
+  double scale = 0;      // score = scale * query . key, then capped
+  double cap = 0;        // soft cap of the scores; 0: none
   Index window = 0;      // keys visible to a query, its own included; 0: all
   bool rotated = false;  // `queries` and `keys` are rot_q and rot_k
 };

@@ -17,17 +17,17 @@ enum class Part {
   position_embedding,
   segment_embedding,  // n_segment only
   embedding_norm,     // embedding_norm only
-  attention_norm,
+  attention_norm,     // attention_norm and mlp_norm: not with norm = output
   query_key_value,
   attention_output,
   query_norm,  // query_norm and key_norm: qk_norm only
   key_norm,
-  attention_output_norm,  // output_norms only
+  attention_output_norm,  // attention_output_norm and mlp_output_norm: has_output_norms() only
   mlp_norm,
   mlp_in,
   mlp_gate,  // gated_mlp only
   mlp_out,
-  mlp_output_norm,  // output_norms only
+  mlp_output_norm,
   final_norm,
   head_transform,  // head_transform and head_norm: masked_head only
   head_norm,
@@ -94,6 +94,8 @@ struct AttentionPlan {
   Index window = 0;                      // maximum keys a query sees, including its own; 0: all
   bool causal = true;                    // GptConfig::causal
   double scale = 0;                      // factor of the scores; 0: 1 / sqrt(D)
+  double cap = 0;                        // GptConfig::attention_cap
+  double clip = 0;                       // GptConfig::qkv_clip
   std::optional<RopeOptions> rope = {};  // rotation of queries and keys by position
   // [G], rising: key head g serves the heads from key_ends[g - 1] to key_ends[g] - 1. Empty: H / G
   // consecutive heads for each.

@@ -9,6 +9,8 @@ struct CausalSelfAttentionOptions {
   Index width = 0;                          // C
   AttentionPlan plan = {};                  // key_heads 0: H; head_width 0: C / H
   std::optional<NormOptions> qk_norm = {};  // over D, on queries and keys, before rotation
+  bool qk_norm_whole = false;               // over H D or G D
+  bool qk_norm_last = false;                // after rotation
   bool bias = true;                         // of queries, keys and values
   std::optional<bool> output_bias = {};     // none: as `bias`
   double dropout = 0;                       // on the attention weights
@@ -43,6 +45,7 @@ class CausalSelfAttention : public Module {
  private:
   Tensor parts_visited(const Tensor& qkv, std::initializer_list<Point> points,
                        ForwardHook* hook) const;
+  Tensor queries_and_keys_normalized(const Tensor& qkv) const;
   Tensor queries_and_keys_turned(const Tensor& qkv, const std::vector<Index>& offsets,
                                  const ForwardContext& context) const;
   Tensor attend(const Tensor& qkv, const std::vector<Index>& offsets,
@@ -60,6 +63,8 @@ class CausalSelfAttention : public Module {
   std::uint64_t dropout_label_;
   Linear c_attn_;
   Linear c_proj_;
+  bool qk_norm_last_;
+  bool qk_norm_whole_;
   std::optional<LayerNorm> q_norm_;
   std::optional<LayerNorm> k_norm_;
 };

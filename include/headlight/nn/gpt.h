@@ -17,7 +17,8 @@ enum class Branch { attention, mlp };
 
 // A layer: attention and MLP, each with a residual connection. Submodules: ln_1, attn, ln_1_out,
 // ln_2, mlp, ln_2_out. The last three need config.mlp; ln_2 also needs separate norms (no
-// config.shared_norm); ln_1_out and ln_2_out need config.output_norms.
+// config.shared_norm); ln_1_out and ln_2_out need config.has_output_norms(). With norm = output
+// there is no ln_1 or ln_2.
 class Block : public Module {
  public:
   // `zeros`: matrices and biases start as zeros, to be overwritten.
@@ -29,11 +30,12 @@ class Block : public Module {
                  const ForwardContext& context) const;
 
   const CausalSelfAttention& attention() const { return attn_; }
-  // Returns the norm before a branch, or after the addition in a post-norm model.
+  // Returns the norm before a branch, or after the addition in a post-norm model. Not for norm =
+  // output.
   const LayerNorm& norm(Branch branch) const {
-    return branch == Branch::mlp && ln_2_ ? *ln_2_ : ln_1_;
+    return branch == Branch::mlp && ln_2_ ? *ln_2_ : *ln_1_;
   }
-  // Returns the norm of a branch's output with config.output_norms; else null.
+  // Returns the norm of a branch's output with config.has_output_norms(); else null.
   const LayerNorm* output_norm(Branch branch) const {
     const std::optional<LayerNorm>& norm = branch == Branch::attention ? ln_1_out_ : ln_2_out_;
     return norm ? &*norm : nullptr;
@@ -45,7 +47,7 @@ class Block : public Module {
 
   BlockPlan plan_;
   Index layer_;
-  LayerNorm ln_1_;
+  std::optional<LayerNorm> ln_1_;
   CausalSelfAttention attn_;
   std::optional<LayerNorm> ln_1_out_;
   std::optional<LayerNorm> ln_2_;
@@ -96,6 +98,8 @@ class Gpt : public LanguageModel {
   // Returns hidden() of a residual stream [n, C] after any layer, as if no layers followed. The
   // hook may be null.
   Tensor finished(const Tensor& residual, ForwardHook* hook = nullptr) const;
+  // Returns logits [N, V] of hidden states [N, C], which hooks do not see.
+  Tensor head_logits(const Tensor& hidden, Precision precision = Precision::float32) const;
   // Returns logits [N, V] of hidden states [N, C].
   Tensor logits_of(const Tensor& hidden, const ForwardContext& context = {}) const;
   Tensor logits(const Batch& batch, const ForwardContext& context = {}) const override;
@@ -116,6 +120,11 @@ class Gpt : public LanguageModel {
 
   // Returns an empty cache for ForwardContext::caches and Decoder.
   KeyValueCache make_cache() const { return KeyValueCache(config_, dtype_); }
+  // Returns whether the keys of a sequence of `before` tokens change when it has `after` tokens:
+  // see RopeScaling::longrope.
+  bool changes_keys(Index before, Index after) const {
+    return has_long_factors(config_.rope, before) != has_long_factors(config_.rope, after);
+  }
   // Throws Error when the cache cannot take `count` more tokens or belongs to another model.
   void check_cache(const KeyValueCache& cache, Index count) const;
 

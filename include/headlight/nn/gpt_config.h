@@ -11,13 +11,14 @@
 namespace headlight {
 
 enum class NormPosition {
-  pre,   // x + f(norm(x)), with a final norm: GPT-2
-  post,  // norm(x + f(x)): Vaswani et al.
+  pre,     // x + f(norm(x)), with a final norm: GPT-2
+  post,    // norm(x + f(x)): Vaswani et al.
+  output,  // x + norm(f(x)), with a final norm: OLMo 2 (arXiv 2501.00656)
 };
 
 template <>
-inline constexpr auto kChoices<NormPosition> =
-    std::to_array<Choice<NormPosition>>({{"pre", NormPosition::pre}, {"post", NormPosition::post}});
+inline constexpr auto kChoices<NormPosition> = std::to_array<Choice<NormPosition>>(
+    {{"pre", NormPosition::pre}, {"post", NormPosition::post}, {"output", NormPosition::output}});
 
 // Encoding of token positions.
 enum class PositionKind {
@@ -56,11 +57,13 @@ struct GptConfig {
   bool tie_weights = true;     // the head shares the token embedding
   bool head_bias = false;      // the head has a bias
   double logit_scale = 0;      // factor of the logits, before the bias; 0: none
+  double logit_cap = 0;        // soft cap of the logits: cap tanh(logit / cap); 0: none
   double embedding_scale = 0;  // factor of token embeddings; 0: none
   NormPosition norm = NormPosition::pre;
   NormKind norm_type = NormKind::layer;
   bool norm_gain_plus_one = false;  // gains are 1 + weight: Gemma
   bool output_norms = false;        // norms on the outputs of attention and MLP; needs norm = pre
+  bool norm_weights = true;         // false: norms have neither gain nor shift
   PositionKind position = PositionKind::learned;
   RopeOptions rope = {};        // for position = rope
   double rope_local_theta = 0;  // unscaled theta in layers with a window; 0: as in other layers
@@ -88,7 +91,11 @@ struct GptConfig {
   // in every layer.
   std::vector<Index> windows = {};
   double attention_scale = 0;  // factor of the scores; 0: 1 / sqrt(D)
-  bool qk_norm = false;        // queries and keys are normalised head by head, before rotation
+  double attention_cap = 0;    // soft cap of the scaled scores: cap tanh(score / cap); 0: none
+  double qkv_clip = 0;         // largest magnitude of queries, keys and values; 0: no limit
+  bool qk_norm = false;        // queries and keys are normalised, head by head, before rotation
+  bool qk_norm_whole = false;  // qk_norm: over all heads together
+  bool qk_norm_last = false;   // qk_norm: after rotation
   // True: a token attends to itself and the tokens before it. False: to all tokens of its sequence,
   // as in BERT (Devlin et al., arXiv 1810.04805).
   bool causal = true;
@@ -110,6 +117,10 @@ struct GptConfig {
   HeadLayout head_layout() const;
   // Returns the options of norms over vectors of this width.
   NormOptions norm_options(Index width, DType dtype) const;
+  // Returns whether the outputs of attention and MLP have norms.
+  bool has_output_norms() const { return output_norms || norm == NormPosition::output; }
+  // Returns whether the residual stream has a norm after the last layer.
+  bool has_final_norm() const { return norm != NormPosition::post; }
   // True if logits have a meaning: false for the body of a bidirectional model.
   bool has_head() const { return causal || masked_head; }
   bool has_head_bias() const { return head_bias || masked_head; }

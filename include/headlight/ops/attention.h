@@ -18,6 +18,7 @@ struct AttentionOptions {
   bool enable_gqa = false;
   Tensor bias{};          // added to the scores, broadcasts to [..., T, S]; -infinity hides
   double scale = 0;       // factor of the scores; 0: 1 / sqrt(D)
+  double cap = 0;         // soft cap of the scaled scores: cap tanh(score / cap); 0: none
   double dropout = 0;     // probability, applied to the weights
   RandomStream random{};  // random numbers of the dropout
   // Returns replacements for the scores [..., T, S], in which hidden scores are -infinity.
@@ -49,6 +50,7 @@ struct RaggedAttentionOptions {
   bool causal = true;            // false: a query sees all keys of its sequence; needs window 0
   std::vector<Index> offsets{};  // [B + 1]: sequence b is rows offsets[b] ... offsets[b + 1] - 1
   double scale = 0;              // factor of the scores; 0: 1 / sqrt(D)
+  double cap = 0;                // as in AttentionOptions
   double dropout = 0;
   RandomStream random{};
   // Unless null, receives one tensor [H, T, T] per sequence: the weights before dropout, from the
@@ -70,6 +72,7 @@ struct CachedAttentionOptions {
   std::vector<Index> key_ends{};  // as in RaggedAttentionOptions
   Index window = 0;               // as in RaggedAttentionOptions
   double scale = 0;               // factor of the scores; 0: 1 / sqrt(D)
+  double cap = 0;                 // as in AttentionOptions
   // As in RaggedAttentionOptions, but [H, T, S].
   std::vector<Tensor>* weights = nullptr;
 };

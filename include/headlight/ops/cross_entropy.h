@@ -10,6 +10,8 @@ struct CrossEntropyOptions {
   // Divisor of the sum; 0: the number of targets that are not ignored. For a batch in pieces, pass
   // the count of the whole batch.
   Index normalizer = 0;
+  // Soft cap of the logits: cap tanh(logit / cap); 0: none.
+  double cap = 0;
   // Precision of the products of linear_cross_entropy, forward and backward.
   Precision precision = Precision::float32;
 };
@@ -20,8 +22,8 @@ struct CrossEntropyOptions {
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
                      const CrossEntropyOptions& options = {});
 
-// cross_entropy(linear(x, weight), targets) in chunks of rows, so that the logits [N, V] never
-// exist as a whole. x [N, C], weight [V, C].
+// cross_entropy(linear(x, weight), targets, options) in chunks of rows, so that the logits [N, V]
+// never exist as a whole. x [N, C], weight [V, C].
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             const CrossEntropyOptions& options = {});
 

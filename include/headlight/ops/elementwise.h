@@ -48,6 +48,9 @@ Tensor sigmoid(const Tensor& x);
 // 0 outside. NaN stays NaN. Throws Error unless low <= high.
 Tensor clamp(const Tensor& x, double low, double high);
 
+// cap tanh(x / cap), which is close to x for small |x| and stays within (-cap, cap).
+inline Tensor soft_cap(const Tensor& x, double cap) { return tanh(x / cap) * cap; }
+
 // Converts the elements to another floating type; backward converts the gradient back.
 Tensor cast(const Tensor& x, DType dtype);
 

@@ -107,6 +107,7 @@ struct TrainConfig {
   double layer_norm_epsilon = 1e-5;
   bool norm_gain_plus_one = false;
   bool output_norms = false;
+  bool norm_weights = true;
   bool parallel_residual = false;
   bool shared_norm = false;
   std::string position = "learned";
@@ -119,7 +120,12 @@ struct TrainConfig {
   double high_freq_factor = 4;
   Index original_max_position_embeddings = 8192;
   double attention_scale = 0;
+  double attention_cap = 0;
+  double logit_cap = 0;
+  double qkv_clip = 0;
   bool qk_norm = false;
+  bool qk_norm_whole = false;
+  bool qk_norm_last = false;
   std::string activation = "gelu_new";
   bool mlp = true;
   bool gated_mlp = false;

@@ -42,6 +42,7 @@ void plain_attention_cases(GradientCases& to) {
        {"everything hidden", matrices, attend({.mask = everything})},
        {"padding and causal", two_heads, attend({.mask = padding, .causal = true})},
        {"a scale of its own", matrices, attend({.scale = 1.7})},
+       {"a soft cap", two_heads, attend({.causal = true, .cap = 0.4})},
        {"dropout", two_heads, attend(dropping)},
        {"one position", {{1, 1}, {1, 1}, {1, 2}}, causal},
        {"no queries", {{0, 2}, {3, 2}, {3, 2}}},
@@ -55,10 +56,12 @@ void plain_attention_cases(GradientCases& to) {
 
 void ragged_attention_cases(GradientCases& to) {
   const auto attend = [](Index heads, const std::vector<Index>& offsets, double dropout = 0,
-                         double scale = 0) {
+                         double scale = 0, double cap = 0) {
     const RaggedAttentionOptions options{.heads = heads,
+                                         .window = cap > 0 ? 270 : 0,
                                          .offsets = offsets,
                                          .scale = scale,
+                                         .cap = cap,
                                          .dropout = dropout,
                                          .random = kDropoutStream};
     return [=](In x) { return ragged_attention(x, options); };
@@ -80,6 +83,8 @@ void ragged_attention_cases(GradientCases& to) {
         kSample},
        {"a transposed input", {transposed({4, 6})}, attend(2, {0, 1, 4})},
        {"a scale of its own", {{4, 6}}, attend(1, {0, 4}, 0, 1.7)},
+       {"a soft cap", {{7, 12}}, attend(2, {0, 4, 7}, 0.3, 2, 0.4)},
+       {"length 300, a window and a soft cap", {{300, 6}}, attend(1, {0, 300}, 0, 0, 0.4), kSample},
        {"an input used twice", {{4, 6}}, [=](In x) { return halves(x) * slice(x, 1, 0, 2); }}});
 }
 
@@ -106,6 +111,7 @@ void rope_cases(GradientCases& to) {
   add(to, "rope", turn({}),
       {{"halves", {{3, 2, 6}}},
        {"pairs", {{3, 2, 6}}, turn({.style = kPairs})},
+       {"negative angles", {{3, 2, 6}}, turn({.reversed = true})},
        {"a part of the width", {{3, 2, 5}}, turn({.width = 4})},
        {"pairs of a part of the width", {{2, 1, 5}}, turn({.width = 2, .style = kPairs})},
        {"linear scaling", {{3, 1, 4}}, turn({.scaling = RopeScaling::linear, .factor = 4})},

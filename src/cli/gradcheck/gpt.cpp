@@ -57,6 +57,21 @@ void gpt_cases(GradientCases& to) {
   dropping.attention_dropout = 0.2;
   dropping.residual_dropout = 0.2;
   dropping.embedding_dropout = 0.2;
+  GptConfig capped = tiny_config();  // like OLMo 2, with Gemma 2's caps
+  capped.norm = NormPosition::output;
+  capped.qk_norm = true;
+  capped.qk_norm_whole = true;
+  capped.attention_cap = 0.7;
+  capped.logit_cap = 0.9;
+  GptConfig plain = tiny_config();  // like nanochat, with OLMo 1's limit
+  plain.norm_weights = false;
+  plain.position = PositionKind::rope;
+  plain.rope.reversed = true;
+  plain.qk_norm = true;
+  plain.qk_norm_last = true;
+  plain.qkv_clip = 0.8;
+  add_gpt(to, "two layers, norms of outputs, norms of all heads, soft caps", capped);
+  add_gpt(to, "two layers, norms without weights, limited queries, keys and values", plain);
   add_gpt(to, "two layers, tied, pre-norm", tiny_config());
   add_gpt(to, "two layers, untied, post-norm, no biases", untied);
   add_gpt(to, "two layers with pruned heads", pruned);

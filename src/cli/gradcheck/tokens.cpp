@@ -85,6 +85,7 @@ void linear_cross_entropy_cases(GradientCases& to) {
        {"ignored targets", {{4, 2}, {3, 2}}, loss(ids({1, -1, -1, 2}))},
        {"every target ignored", {{4, 2}, {3, 2}}, loss(ids({-1, -1, -1, -1}))},
        {"a normalizer of its own", {{4, 2}, {3, 2}}, loss(ids({1, 0, 2, 1}), {.normalizer = 10})},
+       {"a soft cap", {{4, 2}, {3, 2}}, loss(ids({1, 0, -1, 1}), {.cap = 0.6})},
        {"no rows", {{0, 2}, {3, 2}}, loss(ids({}))},
        {"a width of 1", {{4, 1}, {3, 1}}},
        {"transposed inputs", {transposed({4, 2}), transposed({3, 2})}},

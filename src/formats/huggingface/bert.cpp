@@ -37,6 +37,7 @@ GptConfig read_bert(const ConfigReader& reader) {
 std::string refusal_of_bert(const GptConfig& config) {
   GptConfig plain = config;
   plain.norm = NormPosition::pre;
+  plain.embedding_norm = false;
   const bool has_bert_norms = config.norm == NormPosition::post && config.embedding_norm &&
                               config.residual_dropout == config.embedding_dropout;
   return first_refusal(

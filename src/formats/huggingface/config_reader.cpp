@@ -71,6 +71,14 @@ Json::List ConfigReader::list(const char* key, bool (Json::*is_kind)() const,
   return elements;
 }
 
+std::vector<double> ConfigReader::numbers(const char* key) const {
+  std::vector<double> values;
+  for (const Json& value : list(key, &Json::is_number, "numbers")) {
+    values.push_back(value.number());
+  }
+  return values;
+}
+
 void ConfigReader::require_default(const char* key, bool supported) const {
   require_value(boolean(key, supported) == supported, name(key), "only ",
                 supported ? "true" : "false", " is supported");

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "formats/huggingface/asked_keys.h"
@@ -35,6 +36,7 @@ class ConfigReader {
   // Returns the elements of a list; none if the key is missing. Throws Error unless all are of the
   // kind.
   Json::List list(const char* key, bool (Json::*is_kind)() const, const char* kinds) const;
+  std::vector<double> numbers(const char* key) const;
   // Throws Error for any other value, because the model would then compute something else.
   void require_default(const char* key, bool supported) const;
 

@@ -11,10 +11,11 @@
 namespace headlight {
 namespace {
 
-constexpr std::array kFamilies{&kGpt2,  &kGptNeo,  &kGptNeoX,  &kLlama,    &kMistral,    &kQwen2,
-                               &kQwen3, &kGemma3,  &kPhi3,     &kStableLm, &kStarcoder2, &kPhi,
-                               &kGemma, &kGranite, &kSmolLm3,  &kArcee,    &kErnie,      &kHelium,
-                               &kOpt,   &kBert,    &kHeadlight};
+constexpr std::array kFamilies{
+    &kGpt2,    &kGptNeo,  &kGptNeoX,  &kLlama,      &kMistral, &kQwen2,    &kQwen3,
+    &kGemma3,  &kPhi3,    &kStableLm, &kStarcoder2, &kPhi,     &kGemma,    &kGranite,
+    &kSmolLm3, &kArcee,   &kErnie,    &kHelium,     &kOpt,     &kOlmo,     &kOlmo2,
+    &kOlmo3,   &kExaone4, &kGemma2,   &kNanochat,   &kBert,    &kHeadlight};
 
 constexpr const char* kWhole = "full_attention";
 constexpr const char* kSliding = "sliding_attention";
@@ -159,6 +160,19 @@ std::vector<StoredTensor> named_tensors(const Weight& weight, const GptConfig& c
     tensors[part].rows = plan.part_heads(static_cast<Index>(part)) * plan.head_width;
   }
   return tensors;
+}
+
+std::string refusal_of_rare_parts(const GptConfig& config) {
+  return first_refusal({{config.attention_cap > 0, "attention_cap cannot be expressed"},
+                        {config.logit_cap > 0, "logit_cap cannot be expressed"},
+                        {config.qkv_clip > 0, "qkv_clip cannot be expressed"},
+                        {!config.norm_weights, "norms without weights cannot be expressed"},
+                        {config.embedding_norm, "embedding_norm cannot be expressed"},
+                        {config.qk_norm_whole || config.qk_norm_last,
+                         "qk_norm_whole and qk_norm_last cannot be expressed"},
+                        {config.rope.reversed, "rotations by negative angles cannot be expressed"},
+                        {config.rope.scaling == RopeScaling::longrope,
+                         "rope_scaling = longrope cannot be expressed"}});
 }
 
 bool has_plain_head(const GptConfig& config) {

@@ -49,6 +49,12 @@ extern const ModelFamily kArcee;
 extern const ModelFamily kErnie;
 extern const ModelFamily kHelium;
 extern const ModelFamily kOpt;
+extern const ModelFamily kOlmo;
+extern const ModelFamily kOlmo2;
+extern const ModelFamily kOlmo3;
+extern const ModelFamily kExaone4;
+extern const ModelFamily kGemma2;
+extern const ModelFamily kNanochat;
 extern const ModelFamily kBert;
 // Models that no family can express: GPT-2's names, and keys of Headlight.
 extern const ModelFamily kHeadlight;
@@ -92,6 +98,9 @@ struct Refusal {
   std::string text;
 };
 std::string first_refusal(const std::vector<Refusal>& refusals);
+// Returns the reason if the model has parts that few families have: soft caps, norms without
+// weights or after the embedding, limits of queries, keys and values, and other rotations.
+std::string refusal_of_rare_parts(const GptConfig& config);
 // True if the head has neither a bias nor a scale.
 bool has_plain_head(const GptConfig& config);
 inline constexpr const char* kOtherHead = "head_bias and logit_scale cannot be expressed";

@@ -24,28 +24,6 @@ std::vector<Index> read_gemma_windows(const ConfigReader& reader, Index layers) 
   return layer_windows(reader, sliding, window);
 }
 
-void read_ropes(const ConfigReader& reader, GptConfig& config) {
-  const Json* parameters = reader.find("rope_parameters");
-  const bool is_nested = parameters != nullptr && parameters->is_object();
-  const auto has_kind = [&](const char* kind) {
-    return is_nested && reader.inside("rope_parameters").find(kind) != nullptr;
-  };
-  config.rope = read_rope(reader, config.head_width,
-                          {.block_size = config.block_size, .usual_theta = kGlobalTheta});
-  if (has_kind("full_attention")) {
-    config.rope = read_rope_parameters(reader.inside("rope_parameters").inside("full_attention"),
-                                       config.rope, config.block_size);
-  }
-  RopeOptions local{.theta = reader.number("rope_local_base_freq", kLocalTheta)};
-  if (has_kind("sliding_attention")) {
-    local = read_rope_parameters(reader.inside("rope_parameters").inside("sliding_attention"),
-                                 local, config.block_size);
-  }
-  require_value(local.scaling == RopeScaling::none && config.rope.width == 0, "rope_parameters",
-                "only whole heads, and windows without scaling, are supported");
-  config.rope_local_theta = local.theta;
-}
-
 GptConfig read_config(const ConfigReader& reader) {
   GptConfig config;
   config.vocab_size = reader.size("vocab_size", 262208);
@@ -69,7 +47,8 @@ GptConfig read_config(const ConfigReader& reader) {
   config.gated_mlp = true;
   config.activation = read_activation(reader, "hidden_activation", "gelu_pytorch_tanh");
   config.position = PositionKind::rope;
-  read_ropes(reader, config);
+  read_layer_ropes(reader, kGlobalTheta, reader.number("rope_local_base_freq", kLocalTheta),
+                   config);
   config.windows = read_gemma_windows(reader, config.n_layer);
   const double scalar = reader.number("query_pre_attn_scalar", 256);
   require_value(scalar > 0, "query_pre_attn_scalar", "expected a number above 0, got ", scalar);
@@ -94,63 +73,43 @@ std::string refusal(const GptConfig& config) {
                           has_plain_head(config);
   const bool has_positions =
       config.position == PositionKind::rope && config.rope.width == 0 &&
-      config.rope.style == RotaryStyle::half && config.rope.scaling != RopeScaling::yarn &&
-      config.rope_per_layer.empty() &&
+      config.rope.style == RotaryStyle::half && config.rope_per_layer.empty() &&
       (config.windows.empty() || (common_window(config) > 0 && config.rope_local_theta > 0));
   const BlockPlan plan = block_plan(config, 0);
   const bool has_biases = plan.qkv_bias == plan.attention_output_bias && !plan.mlp_bias;
   return has_layers && has_positions && has_biases
-             ? ""
+             ? refusal_of_rare_parts(config)
              : "these layers cannot be expressed: Gemma 3 has others";
 }
 
 Json config_json(const GptConfig& config) {
   const BlockPlan block = block_plan(config, 0);
   const AttentionPlan& plan = block.attention;
-  const double scale =
-      plan.scale > 0 ? plan.scale : 1 / std::sqrt(static_cast<double>(plan.head_width));
-  const double scalar = 1 / (scale * scale);
-  const double whole = std::round(scalar);
-  const double local_theta = config.rope_local_theta > 0 ? config.rope_local_theta : kLocalTheta;
-  const Json rope = rope_parameters_json(config.rope, plan.head_width);
-  return {
-      {"architectures", {"Gemma3ForCausalLM"}},
-      {"model_type", "gemma3_text"},
-      {"max_position_embeddings", config.block_size},
-      {"hidden_size", config.n_embd},
-      {"num_hidden_layers", config.n_layer},
-      {"num_attention_heads", config.n_head},
-      {"num_key_value_heads", plan.key_heads},
-      {"head_dim", plan.head_width},
-      {"intermediate_size", *block.mlp_width},
-      {"hidden_activation", activation_name(config.activation)},
-      {"rms_norm_eps", config.layer_norm_epsilon},
-      {"query_pre_attn_scalar",
-       std::abs(scalar - whole) < 1e-9 * scalar ? Json(static_cast<Index>(whole)) : Json(scalar)},
-      {"attention_bias", block.qkv_bias},
-      {"attention_dropout", config.attention_dropout},
-      {"attn_logit_softcapping", nullptr},
-      {"final_logit_softcapping", nullptr},
-      {"sliding_window", config.windows.empty() ? 4096 : common_window(config)},
-      {"layer_types", layer_types_json(config)},
-      {"rope_parameters",
-       {{"full_attention", rope},
-        {"sliding_attention", rope_parameters_json({.theta = local_theta}, 0)}}}};
-}
-
-// Llama's tensors, with other norms: attention and MLP have one before and one after.
-constexpr Choice<Part> kGemmaNames[] = {{"post_attention_layernorm", Part::attention_output_norm},
-                                        {"pre_feedforward_layernorm", Part::mlp_norm},
-                                        {"post_feedforward_layernorm", Part::mlp_output_norm}};
-
-std::vector<StoredTensor> gemma_tensors(const Weight& weight, const GptConfig& config) {
-  return renamed_llama_tensors(weight, config, kGemmaNames);
+  return {{"architectures", {"Gemma3ForCausalLM"}},
+          {"model_type", "gemma3_text"},
+          {"max_position_embeddings", config.block_size},
+          {"hidden_size", config.n_embd},
+          {"num_hidden_layers", config.n_layer},
+          {"num_attention_heads", config.n_head},
+          {"num_key_value_heads", plan.key_heads},
+          {"head_dim", plan.head_width},
+          {"intermediate_size", *block.mlp_width},
+          {"hidden_activation", activation_name(config.activation)},
+          {"rms_norm_eps", config.layer_norm_epsilon},
+          {"query_pre_attn_scalar", query_scalar_json(plan)},
+          {"attention_bias", block.qkv_bias},
+          {"attention_dropout", config.attention_dropout},
+          {"attn_logit_softcapping", nullptr},
+          {"final_logit_softcapping", nullptr},
+          {"sliding_window", config.windows.empty() ? 4096 : common_window(config)},
+          {"layer_types", layer_types_json(config)},
+          {"rope_parameters", layer_ropes_json(config)}};
 }
 
 }  // namespace
 
 const ModelFamily kGemma3{.type = "gemma3_text",
-                          .layout = llama_layout(gemma_tensors),
+                          .layout = llama_layout(output_norm_tensors),
                           .read_config = read_config,
                           .refusal = refusal,
                           .config_json = config_json};

@@ -58,10 +58,14 @@ void for_each_field(Config& config, const Field& field) {
   field("norm_type", config.norm_type);
   field("norm_gain_plus_one", config.norm_gain_plus_one);
   field("output_norms", config.output_norms);
+  field("norm_weights", config.norm_weights);
   field("embedding_scale", config.embedding_scale);
   field("head_bias", config.head_bias);
   field("logit_scale", config.logit_scale);
+  field("logit_cap", config.logit_cap);
   field("qk_norm", config.qk_norm);
+  field("qk_norm_whole", config.qk_norm_whole);
+  field("qk_norm_last", config.qk_norm_last);
   field("gated_mlp", config.gated_mlp);
   field("heads_per_layer", config.heads_per_layer);
   field("head_width", config.head_width);
@@ -72,6 +76,7 @@ void for_each_field(Config& config, const Field& field) {
     field("rope_local_theta", config.rope_local_theta);
     field("rope_width", config.rope.width);
     field("rope_style", config.rope.style);
+    field("rope_reversed", config.rope.reversed);
     field("rope_scaling", config.rope.scaling);
     field("rope_factor", config.rope.factor);
     field("rope_low_freq_factor", config.rope.low_freq_factor);
@@ -80,6 +85,9 @@ void for_each_field(Config& config, const Field& field) {
     field("rope_beta_slow", config.rope.beta_slow);
     field("rope_truncate", config.rope.truncate);
     field("rope_original_block_size", config.rope.original_max_position_embeddings);
+    field("rope_attention_factor", config.rope.attention_factor);
+    field("rope_short_factors", config.rope.short_factors);
+    field("rope_long_factors", config.rope.long_factors);
     field("rope_per_layer", config.rope_per_layer);
   }
   field("parallel_residual", config.parallel_residual);
@@ -90,6 +98,8 @@ void for_each_field(Config& config, const Field& field) {
   field("n_kv_head", config.n_kv_head);
   field("windows", config.windows);
   field("attention_scale", config.attention_scale);
+  field("attention_cap", config.attention_cap);
+  field("qkv_clip", config.qkv_clip);
   field("head_numbers", config.head_numbers);
   field("key_head_numbers", config.key_head_numbers);
   field("key_groups", config.key_groups);
@@ -121,6 +131,9 @@ struct FieldReader {
   }
   void operator()(const char* key, std::vector<Index>& value) const {
     value = whole_numbers(reader.list(key, &Json::is_integer, "whole numbers"));
+  }
+  void operator()(const char* key, std::vector<double>& value) const {
+    value = reader.numbers(key);
   }
   void operator()(const char* key, Lists& value) const {
     for (const Json& list : reader.list(key, &Json::is_array, "a list of lists")) {
@@ -171,8 +184,10 @@ std::string refusal_of_gpt2(const GptConfig& config) {
                          config.head_numbers.empty() && config.n_kv_head == 0 &&
                          config.key_groups.empty();
   return first_refusal(
-      {{config.norm == NormPosition::post,
-        "norm = post cannot be expressed: GPT-2 has its norms before attention and MLP"},
+      {{config.norm != NormPosition::pre,
+        concat_text("norm = ", name_of(config.norm),
+                    " cannot be expressed: GPT-2 has its norms before attention and MLP")},
+       {true, refusal_of_rare_parts(config)},
        {!config.mlp, "layers without an MLP cannot be expressed: GPT-2 has one in every layer"},
        {config.position != PositionKind::learned,
         concat_text("position = ", name_of(config.position),

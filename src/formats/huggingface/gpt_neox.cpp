@@ -53,8 +53,8 @@ std::string refusal_of_gpt_neox(const GptConfig& config) {
   }
   const bool fits = config.position == PositionKind::rope &&
                     config.rope.style == RotaryStyle::half && config.rope_local_theta == 0 &&
-                    config.rope_per_layer.empty() && config.rope.scaling != RopeScaling::yarn &&
-                    !config.shared_norm && config.residual_dropout == config.embedding_dropout;
+                    config.rope_per_layer.empty() && !config.shared_norm &&
+                    config.residual_dropout == config.embedding_dropout;
   return fits ? "" : "these positions cannot be expressed: GPT-NeoX rotates a part of each head";
 }
 

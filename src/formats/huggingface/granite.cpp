@@ -16,7 +16,7 @@ double positive(const ConfigReader& reader, const char* key) {
 }
 
 GptConfig read_granite(const ConfigReader& reader) {
-  GptConfig config = read_llama_layers(reader, {.has_yarn = false});
+  GptConfig config = read_llama_layers(reader, {});
   config.qkv_bias = reader.boolean("attention_bias", false);
   config.attention_output_bias = config.qkv_bias;
   config.mlp_bias = reader.boolean("mlp_bias", false);
@@ -37,7 +37,6 @@ std::string refusal_of_granite(const GptConfig& config) {
   return first_refusal({{config.qk_norm, kQkNorm},
                         {!config.windows.empty(), kOtherWindows},
                         {plan.qkv_bias != plan.attention_output_bias, kOtherBiases},
-                        {config.rope.scaling == RopeScaling::yarn, kOtherLayers},
                         {true, refusal_of_llama_layers(plain)}});
 }
 

@@ -9,24 +9,6 @@
 namespace headlight {
 namespace {
 
-double usual_scale(const GptConfig& config) {
-  return 1 / std::sqrt(static_cast<double>(config.elements_of_head()));
-}
-
-// Sets the factor of the scores: YaRN multiplies cosines and sines of both queries and keys.
-void add_attention_factor(const ConfigReader& reader, GptConfig& config) {
-  const double factor = read_attention_factor(reader, config.rope);
-  if (factor != 1) {
-    require_value(config.rope.width == 0, "attention_factor", "needs whole heads to be rotated");
-    config.attention_scale = usual_scale(config) * factor * factor;
-  }
-}
-
-// Returns YaRN's factor, the inverse of add_attention_factor().
-double attention_factor(const GptConfig& config) {
-  return config.attention_scale > 0 ? std::sqrt(config.attention_scale / usual_scale(config)) : 1;
-}
-
 constexpr Choice<Part> kLlamaNames[] = {
     {"embed_tokens", Part::token_embedding},
     {"norm", Part::final_norm},
@@ -40,6 +22,11 @@ constexpr Choice<Part> kLlamaNames[] = {
     {"mlp.gate_proj", Part::mlp_gate},
     {"mlp.up_proj", Part::mlp_in},
     {"mlp.down_proj", Part::mlp_out}};
+
+constexpr Choice<Part> kOutputNormNames[] = {
+    {"post_attention_layernorm", Part::attention_output_norm},
+    {"pre_feedforward_layernorm", Part::mlp_norm},
+    {"post_feedforward_layernorm", Part::mlp_output_norm}};
 
 }  // namespace
 
@@ -70,10 +57,9 @@ GptConfig read_llama_layers(const ConfigReader& reader, const LlamaDefaults& usu
                           {.block_size = config.block_size,
                            .usual_theta = usual.theta,
                            .usual_share = usual.share.value_or(1),
-                           .has_yarn = usual.has_yarn});
+                           .longrope_original = usual.longrope_original});
   require_value(config.rope.width == 0 || usual.share, reader.asked().key_of("rotary_pct"),
                 "only 1 is supported");
-  add_attention_factor(reader, config);
   return config;
 }
 
@@ -84,8 +70,8 @@ std::string refusal_of_llama_layers(const GptConfig& config) {
                         config.rope.style == RotaryStyle::half && config.rope_local_theta == 0 &&
                         config.rope_per_layer.empty();
   const bool has_mlp = config.mlp && config.gated_mlp && !config.parallel_residual;
-  const bool has_scale = config.attention_scale == 0 || config.rope.scaling == RopeScaling::yarn;
-  const bool has_heads = config.heads_per_layer.empty() && config.head_numbers.empty() && has_scale;
+  const bool has_heads =
+      config.heads_per_layer.empty() && config.head_numbers.empty() && config.attention_scale == 0;
   return first_refusal(
       {{!has_norms,
         "these norms cannot be expressed: Llama has RMS norms before attention and MLP"},
@@ -94,6 +80,7 @@ std::string refusal_of_llama_layers(const GptConfig& config) {
         "layers"},
        {!has_mlp, "this MLP cannot be expressed: Llama's have a gate and follow attention"},
        {!has_plain_head(config), kOtherHead},
+       {true, refusal_of_rare_parts(config)},
        {config.embedding_scale > 0, "embedding_scale cannot be expressed: Llama has none"},
        {!has_heads,
         "these heads cannot be expressed: Llama has the same number in every layer, and no "
@@ -108,10 +95,7 @@ bool has_only_qkv_bias(const GptConfig& config, bool qkv) {
 Json llama_layers_json(const GptConfig& config, const char* type, const char* architecture,
                        const char* epsilon_key) {
   const AttentionPlan plan = block_plan(config, 0).attention;
-  Json rope = rope_parameters_json(config.rope, plan.head_width);
-  if (config.rope.scaling == RopeScaling::yarn) {
-    rope["attention_factor"] = attention_factor(config);
-  }
+  const Json rope = rope_parameters_json(config.rope, plan.head_width);
   Json json{{"architectures", Json::array({architecture})},
             {"model_type", type},
             {"max_position_embeddings", config.block_size},
@@ -132,6 +116,23 @@ Json llama_layers_json(const GptConfig& config, const char* type, const char* ar
     json["headlight_embedding_dropout"] = config.embedding_dropout;
   }
   return json;
+}
+
+double read_cap(const ConfigReader& reader, const char* key, double usual) {
+  const double cap = reader.is_null(key) ? 0 : reader.number(key, usual);
+  require_value(cap > 0 || reader.is_null(key), key, "expected null or a number above 0, got ",
+                cap);
+  return cap;
+}
+
+Json cap_json(double cap) { return cap > 0 ? Json(cap) : Json(); }
+
+Json query_scalar_json(const AttentionPlan& plan) {
+  const double scale =
+      plan.scale > 0 ? plan.scale : 1 / std::sqrt(static_cast<double>(plan.head_width));
+  const double scalar = 1 / (scale * scale);
+  const double whole = std::round(scalar);
+  return std::abs(scalar - whole) < 1e-9 * scalar ? Json(static_cast<Index>(whole)) : Json(scalar);
 }
 
 std::string activation_name(Activation activation) {
@@ -164,6 +165,10 @@ void add_rotary_share(const GptConfig& config, Json& json) {
 
 std::vector<StoredTensor> llama_tensors(const Weight& weight, const GptConfig& config) {
   return named_tensors(weight, config, "layers.", kLlamaNames);
+}
+
+std::vector<StoredTensor> output_norm_tensors(const Weight& weight, const GptConfig& config) {
+  return renamed_llama_tensors(weight, config, kOutputNormNames);
 }
 
 std::vector<StoredTensor> renamed_llama_tensors(const Weight& weight, const GptConfig& config,

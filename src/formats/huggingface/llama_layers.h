@@ -23,7 +23,7 @@ struct LlamaDefaults {
   bool tied = false;
   double theta = 10000;
   std::optional<double> share = {};  // rotated share of a head; none: only 1 is supported
-  bool has_yarn = true;              // yarn is allowed
+  Index longrope_original = 0;       // usual original context for longrope; 0: not allowed
   const char* epsilon_key = "rms_norm_eps";
 };
 
@@ -43,12 +43,21 @@ void add_windows(const GptConfig& config, Json& json);
 // Adds partial_rotary_factor, also for whole heads.
 void add_rotary_share(const GptConfig& config, Json& json);
 
+// Reads a soft cap: 0 if it is null.
+double read_cap(const ConfigReader& reader, const char* key, double usual);
+Json cap_json(double cap);
+// Returns the value of query_pre_attn_scalar, 1 / scale^2.
+Json query_scalar_json(const AttentionPlan& plan);
+
 // True if biases are exactly on queries, keys and values (`qkv`) or nowhere.
 bool has_only_qkv_bias(const GptConfig& config, bool qkv);
 
 // Returns tensors with the names in the list; other parts have Llama's names.
 std::vector<StoredTensor> renamed_llama_tensors(const Weight& weight, const GptConfig& config,
                                                 std::span<const Choice<Part>> names);
+
+// Returns tensors with Gemma's names for norms before and after attention and MLP.
+std::vector<StoredTensor> output_norm_tensors(const Weight& weight, const GptConfig& config);
 
 WeightLayout llama_layout(
     std::vector<StoredTensor> (*tensors_of)(const Weight&, const GptConfig&) = llama_tensors);

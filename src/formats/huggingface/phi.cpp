@@ -13,7 +13,6 @@ GptConfig read_phi(const ConfigReader& reader) {
                                                 .epsilon = 1e-5,
                                                 .activation = "gelu_new",
                                                 .share = 0.5,
-                                                .has_yarn = false,
                                                 .epsilon_key = "layer_norm_eps"});
   config.norm_type = NormKind::layer;
   config.bias = true;
@@ -38,8 +37,7 @@ std::string refusal_of_phi(const GptConfig& config) {
   const bool has_biases =
       config.bias && plan.qkv_bias && plan.attention_output_bias && plan.mlp_bias;
   const bool has_layers = config.norm_type == NormKind::layer && config.shared_norm &&
-                          !config.gated_mlp && config.head_bias &&
-                          config.rope.scaling != RopeScaling::yarn;
+                          !config.gated_mlp && config.head_bias;
   return first_refusal({{!config.windows.empty(), kOtherWindows},
                         {!has_biases, kOtherBiases},
                         {!has_layers, kOtherLayers},

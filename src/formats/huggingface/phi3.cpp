@@ -1,9 +1,14 @@
 #include "formats/huggingface/llama_layers.h"
+#include "headlight/base/error.h"
 
 // Phi-3 (Abdin et al., arXiv 2404.14219): Llama's layers, with matrices of queries, keys and values
 // and of gate and MLP in one tensor each, and heads that are rotated in part.
 namespace headlight {
 namespace {
+
+bool has_phi3_scaling(const GptConfig& config) {
+  return config.rope.scaling == RopeScaling::none || config.rope.scaling == RopeScaling::longrope;
+}
 
 GptConfig read_phi3(const ConfigReader& reader) {
   GptConfig config = read_llama_layers(reader, {.vocabulary = 32064,
@@ -12,30 +17,35 @@ GptConfig read_phi3(const ConfigReader& reader) {
                                                 .inner = 8192,
                                                 .epsilon = 1e-5,
                                                 .share = 1,
-                                                .has_yarn = false});
+                                                .longrope_original = 4096});
   config.residual_dropout = reader.number("resid_pdrop", config.residual_dropout);
   config.embedding_dropout = reader.number("embd_pdrop", config.embedding_dropout);
   config.windows = read_equal_windows(reader, config.n_layer);
   reader.find("original_max_position_embeddings");  // without effect on unscaled rotations
+  require_value(has_phi3_scaling(config), "rope_type", "expected default or longrope, got ",
+                name_of(config.rope.scaling));
   return config;
 }
 
 std::string refusal_of_phi3(const GptConfig& config) {
   GptConfig plain = config;
   plain.rope.width = 0;
-  return first_refusal({{config.qk_norm, kQkNorm},
-                        {!has_equal_windows(config), kOtherWindows},
-                        {!has_only_qkv_bias(config, false), kOtherBiases},
-                        {config.rope.scaling != RopeScaling::none,
-                         "rope_scaling cannot be expressed: Phi-3 has none of these"},
-                        {true, refusal_of_llama_layers(plain)}});
+  plain.rope.scaling = RopeScaling::none;
+  return first_refusal(
+      {{config.qk_norm, kQkNorm},
+       {!has_equal_windows(config), kOtherWindows},
+       {!has_only_qkv_bias(config, false), kOtherBiases},
+       {!has_phi3_scaling(config), "rope_scaling cannot be expressed: Phi-3 has none or longrope"},
+       {true, refusal_of_llama_layers(plain)}});
 }
 
 Json phi3_json(const GptConfig& config) {
   Json json = llama_layers_json(config, "phi3", "Phi3ForCausalLM");
   json["pad_token_id"] = Json();  // the default may be outside of the vocabulary
   add_rotary_share(config, json);
-  json["original_max_position_embeddings"] = config.block_size;
+  json["original_max_position_embeddings"] = config.rope.scaling == RopeScaling::longrope
+                                                 ? config.rope.original_max_position_embeddings
+                                                 : config.block_size;
   json["sliding_window"] = config.windows.empty() ? Json() : Json(common_window(config));
   json["resid_pdrop"] = config.residual_dropout;
   json["embd_pdrop"] = config.embedding_dropout;

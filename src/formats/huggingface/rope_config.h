@@ -13,21 +13,21 @@ struct RopeKeys {
   const char* share = "partial_rotary_factor";  // share of a head that is rotated
   double usual_theta = 10000;
   double usual_share = 1;
-  bool has_yarn = false;  // yarn is allowed; see read_attention_factor()
+  // longrope: usual value of original_max_position_embeddings; 0: longrope is not allowed
+  Index longrope_original = 0;
 };
 
 // Reads the options. Throws Error about the key for an unknown type and for values of another kind.
 RopeOptions read_rope(const ConfigReader& reader, Index head_width, const RopeKeys& keys);
 
-// Reads one object of rope_parameters. `usual` has the values of missing keys. Throws Error for
-// yarn unless it is allowed.
-RopeOptions read_rope_parameters(const ConfigReader& parameters, const RopeOptions& usual,
-                                 Index block_size, bool has_yarn = false);
-
-// Returns the factor of cosines and sines: other than 1 for yarn only.
-double read_attention_factor(const ConfigReader& reader, const RopeOptions& rope);
+// Reads config.rope and config.rope_local_theta of a model whose layers with a window have their
+// own rotation, without scaling. Needs block_size and head_width.
+void read_layer_ropes(const ConfigReader& reader, double usual_theta, double usual_local_theta,
+                      GptConfig& config);
 
 // Returns the value of rope_parameters.
 Json rope_parameters_json(const RopeOptions& rope, Index head_width);
+// Returns the value of rope_parameters with an object for each type of layer.
+Json layer_ropes_json(const GptConfig& config);
 
 }  // namespace headlight

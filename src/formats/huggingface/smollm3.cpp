@@ -29,8 +29,7 @@ GptConfig read_smollm3(const ConfigReader& reader) {
                                                 .heads = 16,
                                                 .key_heads = 4,
                                                 .tied = true,
-                                                .theta = 2e6,
-                                                .has_yarn = false});
+                                                .theta = 2e6});
   config.qkv_bias = reader.boolean("attention_bias", false);
   config.attention_output_bias = config.qkv_bias;
   config.mlp_bias = reader.boolean("mlp_bias", false);
@@ -52,7 +51,6 @@ std::string refusal_of_smollm3(const GptConfig& config) {
   return first_refusal({{config.qk_norm, kQkNorm},
                         {!config.windows.empty() && common_window(config) == 0, kOtherWindows},
                         {plan.qkv_bias != plan.attention_output_bias, kOtherBiases},
-                        {config.rope.scaling == RopeScaling::yarn, kOtherLayers},
                         {true, refusal_of_llama_layers(plain)}});
 }
 

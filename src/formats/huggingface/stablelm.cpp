@@ -14,7 +14,6 @@ GptConfig read_stablelm(const ConfigReader& reader) {
                                                 .inner = 6912,
                                                 .epsilon = 1e-5,
                                                 .share = 0.25,
-                                                .has_yarn = false,
                                                 .epsilon_key = "layer_norm_eps"});
   config.norm_type = NormKind::layer;
   config.bias = true;  // of the norms
@@ -38,8 +37,7 @@ std::string refusal_of_stablelm(const GptConfig& config) {
   const BlockPlan plan = block_plan(config, 0);
   const bool has_norms = config.norm_type == NormKind::layer && config.bias &&
                          config.parallel_residual == config.shared_norm;
-  const bool has_heads =
-      config.rope.scaling != RopeScaling::yarn && plan.attention.inner_width() == config.n_embd;
+  const bool has_heads = plan.attention.inner_width() == config.n_embd;
   return first_refusal({{config.qk_norm, kQkNorm},
                         {!config.windows.empty(), kOtherWindows},
                         {!has_only_qkv_bias(config, plan.qkv_bias), kOtherBiases},

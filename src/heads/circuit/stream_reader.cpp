@@ -27,9 +27,9 @@ PartWeights part_weights(const Gpt& model, Index layer, Index part) {
                          : Tensor()};
 }
 
-// Applies the norm before a branch to streams [..., C]; with post-norms there is none.
+// Applies the norm before a branch to streams [..., C], if the model has one.
 Tensor normalized(const Gpt& model, Index layer, Branch branch, const Tensor& streams) {
-  if (model.config().norm == NormPosition::post) {
+  if (model.config().norm != NormPosition::pre) {
     return streams;
   }
   return model.block(layer).norm(branch).forward(streams);
@@ -49,11 +49,17 @@ Tensor read_by_heads(const Gpt& model, Index layer, Index part, const Tensor& st
   const PartWeights weights = part_weights(model, layer, part);
   const Tensor read = matmul(normalized(model, layer, Branch::attention, streams),
                              transpose(weights.weight, 1, 2));  // [R, N, D]
-  return transpose(weights.bias.defined() ? read + weights.bias : read, 0, 1);
+  const Tensor rows = transpose(weights.bias.defined() ? read + weights.bias : read, 0, 1);
+  const double clip = model.config().qkv_clip;
+  return clip > 0 ? clamp(rows, -clip, clip) : rows;
 }
 
 Tensor read_gradient(const Gpt& model, Index layer, Index part, const Tensor& streams,
                      const Tensor& gradient) {
+  if (model.config().qkv_clip > 0) {
+    return gradient_through([&](const Tensor& x) { return read_by_heads(model, layer, part, x); },
+                            streams, gradient);
+  }
   const PartWeights weights = part_weights(model, layer, part);
   const Tensor behind_norm = matmul(transpose(gradient, 0, 1), weights.weight);  // [R, N, C]
   return gradient_through(

@@ -116,11 +116,13 @@ Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& 
   for (std::size_t i = 0; i < 2; ++i) {
     const Tensor targets = Tensor::from(*answers_[i], {std::ssize(*answers_[i])});
     const Tensor rows = answer_rows(hidden, read, static_cast<Index>(i));
-    const CrossEntropyOptions sum{.ignore_index = kIgnoreTarget, .normalizer = 1};
-    losses[i] =
-        model.head_bias().defined()
-            ? cross_entropy(linear(rows, model.head_weight(), model.head_bias()), targets, sum)
-            : linear_cross_entropy(rows, model.head_weight(), targets, sum);
+    CrossEntropyOptions sum{.ignore_index = kIgnoreTarget, .normalizer = 1};
+    if (model.head_bias().defined()) {
+      losses[i] = cross_entropy(model.head_logits(rows), targets, sum);
+    } else {
+      sum.cap = model.config().logit_cap;
+      losses[i] = linear_cross_entropy(rows, model.head_weight(), targets, sum);
+    }
   }
   return losses[1] - losses[0];
 }
@@ -169,18 +171,26 @@ double AnswerContrast::of(const ForwardReplay& replay, const Tensor& ends) const
 Tensor AnswerContrast::logit_difference(const Gpt& model, const Tensor& hidden,
                                         const Batch& batch) const {
   const auto row = [&](std::int32_t id) { return slice(model.head_weight(), 0, id, id + 1); };
-  const Tensor answers = row(answers_[0]->front()) - row(answers_[1]->front());  // [1, C]
+  const double cap = model.config().logit_cap;
   const auto bias = [&](std::int32_t id) { return slice(model.head_bias(), 0, id, id + 1); };
-  const Tensor bias_difference = model.head_bias().defined()
-                                     ? bias(answers_[0]->front()) - bias(answers_[1]->front())
-                                     : Tensor();
   std::vector<std::int32_t> rows;
   for (Index b = 0; b < batch.sequence_count(); ++b) {
     rows.push_back(
         static_cast<std::int32_t>(batch.offsets[static_cast<std::size_t>(b)] + answered_at_));
   }
   const Tensor read = embedding(hidden, Tensor::from(rows, {std::ssize(rows)}));
-  return reshape(linear(read, answers, bias_difference), {batch.sequence_count()});
+  const bool has_bias = model.head_bias().defined();
+  const std::int32_t right = answers_[0]->front();
+  const std::int32_t wrong = answers_[1]->front();
+  if (cap > 0) {
+    const auto logit = [&](std::int32_t id) {
+      return soft_cap(linear(read, row(id), has_bias ? bias(id) : Tensor()), cap);
+    };
+    return reshape(logit(right) - logit(wrong), {batch.sequence_count()});
+  }
+  return reshape(
+      linear(read, row(right) - row(wrong), has_bias ? bias(right) - bias(wrong) : Tensor()),
+      {batch.sequence_count()});
 }
 
 Tensor AnswerContrast::answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const {

@@ -33,9 +33,9 @@ Tensor precise(const Tensor& x) { return convert(x, DType::float64); }
 Tensor row_of(const Tensor& x, Index row) { return slice(x, 0, row, row + 1); }
 
 Index check(const AttributionTask& task, const Gpt& model, AttributionBy by) {
-  require(model.config().norm == NormPosition::pre,
-          "attribution needs a model with norm = pre: after other norms the residual stream is not "
-          "a sum of parts");
+  require(model.config().has_final_norm(),
+          "attribution needs a model without norm = post: behind such norms the residual stream is "
+          "not a sum of parts");
   require_value(by != AttributionBy::neuron || model.config().mlp, "by",
                 "cannot be neuron: the layers of this model have no MLP");
   const auto length = static_cast<Index>(task.text.size());
@@ -92,7 +92,7 @@ OutputReadout read_output(const Gpt& model, Branch branch, Index layer, const Te
   const Tensor own_bias = model.bias(part, layer);
   const Tensor bias = own_bias.defined() ? precise(own_bias) : Tensor();
   OutputReadout readout;
-  if (model.config().output_norms) {
+  if (model.config().has_output_norms()) {
     const FrozenNorm norm(model, is_attention ? Part::attention_output_norm : Part::mlp_output_norm,
                           layer, linear(read, matrix, bias));
     readout.bias = shift_product(norm, direction);

@@ -49,7 +49,7 @@ Tensor ForwardReplay::ends(Index layer, ForwardHook& hook) const {
 Tensor ForwardReplay::logits_of(const Tensor& ends, Index place) const {
   const NoGrad no_grad;
   const Tensor row = slice(ends, 0, place, place + 1);
-  return gpt_ == nullptr ? row : linear(row, gpt_->head_weight(), gpt_->head_bias());
+  return gpt_ == nullptr ? row : gpt_->head_logits(row);
 }
 
 std::vector<double> ForwardReplay::losses_of(const Tensor& ends) const {

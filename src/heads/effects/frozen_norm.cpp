@@ -17,7 +17,9 @@ FrozenNorm::FrozenNorm(const Gpt& model, Part part, Index layer, const Tensor& w
   const Tensor rows = centred(convert(whole, dtype));
   const Tensor deviation =
       sqrt(mean(rows * rows, {.axes = {1}, .keepdim = true}) + config.layer_norm_epsilon);
-  const Tensor gain = convert(model.weight(part, layer), dtype);
+  const Tensor weight = model.weight(part, layer);
+  const Tensor gain =
+      weight.defined() ? convert(weight, dtype) : Tensor::ones({whole.size(1)}, dtype);
   factor_ = (config.norm_gain_plus_one ? gain + 1.0 : gain) / deviation;
   if (const Tensor shift = model.bias(part, layer); shift.defined()) {
     shift_ = convert(shift, dtype);

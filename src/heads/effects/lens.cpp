@@ -46,9 +46,9 @@ std::pair<Index, Index> bounds_of(const char* name, const NumberRange& range, In
 }
 
 std::vector<Source> sources_of(const GptConfig& config, const LensView& view) {
-  require(config.norm == NormPosition::pre || config.masked_head,
-          "the lens needs a model with norm = pre: models with other norms have no final norm to "
-          "read the layers with");
+  require(config.has_final_norm() || config.masked_head,
+          "the lens needs a model without norm = post: such models have no final norm to read the "
+          "layers with");
   check_point(config, view.point);
   const auto [first, end] = bounds_of("layers", view.layers, config.n_layer);
   std::vector<Source> sources;

@@ -23,8 +23,7 @@ std::vector<double> losses_with_bias(const Gpt& model, const Tensor& hidden,
   std::vector<double> losses(static_cast<std::size_t>(targets.numel()));
   if (!rows.empty()) {
     const Shape count{std::ssize(rows)};
-    const Tensor logits = linear(embedding(hidden, Tensor::from(rows, count)), model.head_weight(),
-                                 model.head_bias());
+    const Tensor logits = model.head_logits(embedding(hidden, Tensor::from(rows, count)));
     const std::vector<double> some = losses_of_rows(logits, Tensor::from(wanted, count));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       losses[static_cast<std::size_t>(rows[i])] = some[i];
@@ -52,8 +51,9 @@ std::vector<double> losses_of_rows(const Tensor& logits, const Tensor& targets) 
 std::vector<double> token_losses(const Gpt& model, const Tensor& hidden, const Tensor& targets) {
   return model.head_bias().defined()
              ? losses_with_bias(model, hidden, targets)
-             : linear_cross_entropy_rows(hidden, model.head_weight(), targets,
-                                         {.ignore_index = kIgnoreTarget})
+             : linear_cross_entropy_rows(
+                   hidden, model.head_weight(), targets,
+                   {.ignore_index = kIgnoreTarget, .cap = model.config().logit_cap})
                    .to_vector();
 }
 

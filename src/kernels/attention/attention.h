@@ -40,6 +40,7 @@ struct AttentionOperands {
   Index window = 0;    // maximum number of keys that a query sees, the most recent ones; 0: all
   bool causal = true;  // false: every query sees all keys; needs window 0
   T scale = 1;
+  T cap = 0;           // soft cap of the scaled scores: cap tanh(score / cap); 0: none
   DropoutRow dropout;  // seed, stream and probability; the kernels set the position
   std::span<const AttentionSequence> sequences;
   // Precision of the factors: queries, keys, values, weights and their gradients. bfloat16 for T =

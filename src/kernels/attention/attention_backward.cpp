@@ -41,12 +41,14 @@ class BackwardHead {
     key_down_ = pack({key, in.key_stride, 1}, keys, width);
     query_panels_ = next;
     output_grad_panels_ = next + Tiles::panels_size(set, query_tile_, width);
+    slopes_ = output_grad_panels_ + Tiles::panels_size(set, query_tile_, width);
   }
 
   // Returns the elements of scratch memory for heads with at most `keys` keys.
-  static Index scratch_size(const Set& set, Index keys, Index head_width) {
+  static Index scratch_size(const Set& set, Index keys, const AttentionOperands<T>& in) {
+    const Index head_width = in.head_width;
     const Index queries = Tiles::query_tile(set);
-    return 2 * queries * kKeyTile + tiles_size(set, head_width) +
+    return (in.cap > 0 ? 3 : 2) * queries * kKeyTile + tiles_size(set, head_width) +
            2 * Tiles::panels_size(set, head_width, keys) +
            Tiles::panels_size(set, keys, head_width) +
            2 * Tiles::panels_size(set, queries, head_width);
@@ -143,6 +145,10 @@ class BackwardHead {
       T* weights = weights_ + row * kKeyTile;
       const Index n = head_.sequence.query_begin + tile.query + row;
       const Index hidden = hidden_columns(head_, tile, row);
+      if (head_.in.cap > 0 && visible > hidden) {
+        loops<T>().soft_cap(head_.in.cap, weights + hidden, slopes_ + row * kKeyTile + hidden,
+                            visible - hidden);
+      }
       std::fill_n(weights, hidden, -std::numeric_limits<T>::infinity());
       std::fill(weights + visible, weights + padded, -std::numeric_limits<T>::infinity());
       loops<T>().exp_shifted(weights, g_.log_sum_exp[n * head_.in.heads + head_.head], padded);
@@ -175,6 +181,10 @@ class BackwardHead {
       std::fill(row_grad + visible, row_grad + padded, T{0});
       loops<T>().softmax_backward(weights_ + row * kKeyTile, row_grad, delta_[row], head_.in.scale,
                                   padded);
+      const Index hidden = hidden_columns(head_, tile, row);
+      if (head_.in.cap > 0 && visible > hidden) {
+        loops<T>().multiply(slopes_ + row * kKeyTile + hidden, row_grad + hidden, visible - hidden);
+      }
     });
   }
 
@@ -187,6 +197,7 @@ class BackwardHead {
   AttentionProducts<Tiles> products_;
   T* query_panels_;        // memory of query_
   T* output_grad_panels_;  // memory of output_grad_
+  T* slopes_;              // [query_tile_, kKeyTile], of the soft cap; in.cap > 0 only
   Panels key_across_;      // [D, S]
   Panels value_across_;    // [D, S]
   Panels key_down_;        // [S, D]

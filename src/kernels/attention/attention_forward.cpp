@@ -35,7 +35,8 @@ class ForwardHead {
   }
 
   // Returns the elements of scratch memory for heads with at most `keys` keys.
-  static Index scratch_size(const Set& set, Index keys, Index head_width) {
+  static Index scratch_size(const Set& set, Index keys, const AttentionOperands<T>& in) {
+    const Index head_width = in.head_width;
     return Tiles::query_tile(set) * kKeyTile + maxima_size(set, keys) +
            tiles_size(set, head_width) + Tiles::panels_size(set, head_width, keys) +
            Tiles::panels_size(set, keys, head_width);
@@ -95,6 +96,9 @@ class ForwardHead {
     if (hidden > 0 && hidden >= visible) {  // the row's window begins after this tile
       std::fill_n(scores, padded, T{0});
       return;
+    }
+    if (head_.in.cap > 0) {
+      loop.soft_cap(head_.in.cap, scores + hidden, nullptr, visible - hidden);
     }
     std::fill_n(scores, hidden, -std::numeric_limits<T>::infinity());
     std::fill(scores + visible, scores + padded, -std::numeric_limits<T>::infinity());

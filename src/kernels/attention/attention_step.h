@@ -20,6 +20,7 @@ struct AttentionStep {
   Index hidden = 0;  // number of positions at the start that the query does not see
   Index width = 0;   // D
   float scale = 1;
+  float cap = 0;            // soft cap of the scaled scores; 0: none
   float* scores = nullptr;  // [S], overwritten
   float* output = nullptr;  // [D]
 };

@@ -80,8 +80,7 @@ template <template <class> class Worker, class Tiles, class T, class To>
 void run_heads(const AttentionOperands<T>& in, const To& to, const typename Tiles::Set& set,
                HeadOrder order = HeadOrder::any) {
   // Whole cache lines, which threads do not share.
-  const Index size =
-      rounded_up(Worker<Tiles>::scratch_size(set, longest(in.sequences), in.head_width), 64);
+  const Index size = rounded_up(Worker<Tiles>::scratch_size(set, longest(in.sequences), in), 64);
   Storage scratch(static_cast<std::size_t>(max_threads() * size) * sizeof(T));
   T* memory = static_cast<T*>(scratch.data());
   // A work item is a head or, by_group, a group of heads.

@@ -69,8 +69,8 @@ void rotate_row(const T* x, T* y, Index heads, Index width, const RowRotation& r
       const float angle =
           position * rotation.inverse_frequencies[static_cast<std::size_t>(first + i)];
       const CosineAndSine turn = cosine_and_sine(static_cast<double>(angle));
-      cosine[i] = static_cast<T>(turn.cosine);
-      sine[i] = static_cast<T>(rotation.backward ? -turn.sine : turn.sine);
+      cosine[i] = static_cast<T>(turn.cosine * rotation.factor);
+      sine[i] = static_cast<T>((rotation.backward ? -turn.sine : turn.sine) * rotation.factor);
     }
     for (Index head = 0; head < heads; ++head) {
       const Index start = head * width;

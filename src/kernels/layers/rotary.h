@@ -14,6 +14,7 @@ struct RowRotation {
   std::int32_t position = 0;
   RotaryStyle style = RotaryStyle::half;
   bool backward = false;  // rotates by the opposite angles
+  double factor = 1;      // of the rotated elements
 };
 
 // y = x [heads, width], rotated; elements of a head after the first r are copied. y may be x. Runs

@@ -188,6 +188,13 @@ inline float exponentials(const AttentionStep& step, float largest) {
   return sum;
 }
 
+inline void soft_cap(float cap, float* scores, Index n) {
+#pragma omp simd
+  for (Index t = 0; t < n; ++t) {
+    scores[t] = cap * fast_tanh(scores[t] / cap);
+  }
+}
+
 inline void scale(float* x, Index n, float factor) {
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
@@ -197,6 +204,9 @@ inline void scale(float* x, Index n, float factor) {
 
 void attend(const AttentionStep& step) {
   keep_scores(step);
+  if (step.cap > 0) {
+    soft_cap(step.cap, step.scores, step.length);
+  }
   const float largest = hide(step);
   const float sum = exponentials(step, largest);
   add_values(step);

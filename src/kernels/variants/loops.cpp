@@ -102,6 +102,32 @@ void map_all(const T* x, T* y, Index n) {
 }
 
 template <class T>
+void soft_cap(T cap, T* x, T* slope, Index n) {
+  constexpr bool kVectors = sizeof(T) == sizeof(float);
+  if (slope == nullptr) {
+#pragma omp simd if (kVectors)
+    for (Index i = 0; i < n; ++i) {
+      x[i] = cap * fast_tanh(x[i] / cap);
+    }
+    return;
+  }
+#pragma omp simd if (kVectors)
+  for (Index i = 0; i < n; ++i) {
+    const T share = fast_tanh(x[i] / cap);
+    x[i] = cap * share;
+    slope[i] = T{1} - share * share;
+  }
+}
+
+template <class T>
+void multiply(const T* x, T* y, Index n) {
+#pragma omp simd
+  for (Index i = 0; i < n; ++i) {
+    y[i] *= x[i];
+  }
+}
+
+template <class T>
 void softmax_backward(const T* probability, T* s, T delta, T factor, Index n) {
 #pragma omp simd
   for (Index i = 0; i < n; ++i) {
@@ -251,6 +277,8 @@ constexpr Loops<T> table() {
           .exp = map_all<T, fast_exp>,
           .tanh = map_all<T, fast_tanh, sizeof(T) == sizeof(float)>,
           .log = map_all<T, fast_log>,
+          .soft_cap = soft_cap<T>,
+          .multiply = multiply<T>,
           .softmax_backward = softmax_backward<T>,
           .rotate_halves = rotate_halves<T>,
           .rotate_pairs = rotate_pairs<T>,

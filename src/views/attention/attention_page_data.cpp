@@ -178,7 +178,7 @@ std::string embedded_layer(const CheckedDocument& document, std::size_t l, bool 
     out += concat_text(
         ",\n\"width\":", queries.size(2), ",\"scale\":",
         layer.scale > 0 ? layer.scale : 1 / std::sqrt(static_cast<double>(queries.size(2))),
-        ",\"window\":", layer.window, ",\"vectors\":[");
+        ",\"cap\":", layer.cap, ",\"window\":", layer.window, ",\"vectors\":[");
     for (Index h = 0; h < weights.heads(); ++h) {
       out += std::string(h == 0 ? "\n" : ",\n") + "{\"queries\":" + embedded_vectors(queries, h) +
              ",\"keys\":" + embedded_vectors(keys, h) + "}";

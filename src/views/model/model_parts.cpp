@@ -167,9 +167,12 @@ class PartsBuilder {
   DiagramBox norm(Part part) const {
     const bool rms = config_.norm_type == NormKind::rms;
     const bool of_heads = part == Part::query_norm || part == Part::key_norm;
-    const std::string vector = of_heads ? "[D]" : "[C]";
+    const std::string heads = config_.qk_norm_whole ? "[H D]" : "[D]";
+    const std::string vector = of_heads ? heads : "[C]";
     const std::string shift = has_bias(part) ? in(" + shift ", " + 이동 ") + vector : "";
-    return {rms ? "RMSNorm" : "LayerNorm", in("gain ", "배율 ") + vector + shift, of(part)};
+    const std::string gain =
+        config_.norm_weights ? in("gain ", "배율 ") + vector : in("no weights", "가중치 없음");
+    return {rms ? "RMSNorm" : "LayerNorm", gain + shift, of(part)};
   }
 
   DiagramRow row(DiagramBox box, const std::string& shape) const {
@@ -228,7 +231,9 @@ class PartsBuilder {
       result.boxes.push_back(std::move(box));
     }
     const std::string factor = heads.scale > 0 ? scale_text(heads.scale) + " Q Kᵀ" : "Q Kᵀ / √D";
-    result.caption = "softmax(" + factor + ") V";
+    const std::string scores =
+        heads.cap > 0 ? concat_text(heads.cap, " tanh(", factor, " / ", heads.cap, ")") : factor;
+    result.caption = "softmax(" + scores + ") V";
     if (heads.window > 0) {
       const Index layers = layers_with(heads.window);
       result.caption += in(concat_text(", the last ", heads.window, " keys"),
@@ -252,21 +257,25 @@ class PartsBuilder {
       branch.push_back(row(norm(Part::attention_norm), "[T, C]"));
     }
     branch.push_back(projections());
-    if (config_.qk_norm) {
-      branch.push_back(on_queries_and_keys(norm(Part::query_norm), norm(Part::key_norm)));
-    }
+    const auto add_head_norms = [&](bool is_here) {
+      if (config_.qk_norm && is_here) {
+        branch.push_back(on_queries_and_keys(norm(Part::query_norm), norm(Part::key_norm)));
+      }
+    };
+    add_head_norms(!config_.qk_norm_last);
     if (heads_plan.rope) {
       const DiagramBox rotation{in("rotate by position", "위치만큼 회전"),
                                 rotation_text(*heads_plan.rope), 0};
       branch.push_back(on_queries_and_keys(rotation, rotation));
     }
+    add_head_norms(config_.qk_norm_last);
     branch.push_back(heads());
     branch.push_back(row({in("concat", "이어 붙이기 (concat)"), "", 0}, "[T, H D]"));
     branch.push_back(row(
         {"W_O: H D × C", matrix(Part::attention_output, heads_plan.inner_width(), config_.n_embd),
          of(Part::attention_output)},
         "[T, C]"));
-    if (config_.output_norms) {
+    if (config_.has_output_norms()) {
       branch.push_back(row(norm(Part::attention_output_norm), "[T, C]"));
     }
     return branch;
@@ -292,7 +301,7 @@ class PartsBuilder {
     branch.push_back(
         row({"MLP W_out: I × C", matrix(Part::mlp_out, inner, config_.n_embd), of(Part::mlp_out)},
             "[T, C]"));
-    if (config_.output_norms) {
+    if (config_.has_output_norms()) {
       branch.push_back(row(norm(Part::mlp_output_norm), "[T, C]"));
     }
     return branch;

@@ -8,7 +8,7 @@ export function readDocument(source, index, bits) {
   doc.heads = source.layers.flatMap((layer, row) => layer.heads.map((head, i) => ({
     doc, layer: layer.layer, head, row, column: columns.indexOf(head),
     name: `${layer.layer}.${head}`, code: layer.weights[i], width: layer.width ?? 0,
-    scale: layer.scale, window: layer.window,
+    scale: layer.scale, cap: layer.cap, window: layer.window,
     vectors: layer.vectors?.[i] ?? null, score: source.scores[`${layer.layer}.${head}`] ?? null,
   })));
   doc.byName = new Map(doc.heads.map((head) => [head.name, head]));

@@ -83,6 +83,82 @@ GptConfig gemma_config() {
   return config;
 }
 
+GptConfig gemma2_config() {
+  GptConfig config = gemma_config();
+  config.qk_norm = false;
+  config.windows = {3, 0, 3, 0, 3, 0, 3};
+  config.rope_local_theta = 0;
+  config.attention_cap = 0.75;
+  config.logit_cap = 2;
+  return config;
+}
+
+GptConfig gemma1_config() {
+  GptConfig config = gemma2_config();
+  config.output_norms = false;
+  config.windows.clear();
+  config.attention_cap = 0;
+  config.logit_cap = 0;
+  return config;
+}
+
+GptConfig olmo2_config() {
+  GptConfig config = rms_config();
+  config.norm = NormPosition::output;
+  config.qk_norm = true;
+  config.qk_norm_whole = true;
+  return config;
+}
+
+GptConfig olmo3_config() {
+  GptConfig config = olmo2_config();
+  config.n_layer = 5;
+  config.windows = {3, 3, 3, 0, 3};
+  config.rope_local_theta = config.rope.theta;
+  return config;
+}
+
+GptConfig exaone4_config() {
+  GptConfig config = olmo2_config();
+  config.qk_norm_whole = false;
+  config.tie_weights = true;
+  return config;
+}
+
+GptConfig large_exaone4_config() {
+  GptConfig config = exaone4_config();
+  config.n_layer = 64;
+  for (Index layer = 0; layer < 64; ++layer) {
+    config.windows.push_back(layer % 4 == 3 ? 0 : 3);
+    config.rope_per_layer.push_back(layer % 4 == 3 ? 0 : 1);
+  }
+  return config;
+}
+
+GptConfig smollm3_config() {
+  GptConfig config = rms_config();
+  config.n_layer = 5;
+  config.rope_per_layer = {1, 1, 1, 0, 1};
+  return config;
+}
+
+GptConfig phi3_config() {
+  GptConfig config = rms_config();
+  config.rope.width = 4;
+  return config;
+}
+
+GptConfig starcoder2_config() {
+  GptConfig config{.vocab_size = kVocabulary,
+                   .block_size = 12,
+                   .n_layer = 2,
+                   .n_head = 4,
+                   .n_embd = 32};
+  config.position = PositionKind::rope;
+  config.n_kv_head = 2;
+  return config;
+}
+
 GptConfig gpt2_config() {
   return {.vocab_size = kVocabulary, .block_size = 12, .n_layer = 2, .n_head = 4, .n_embd = 32};
 }
@@ -114,6 +190,15 @@ std::vector<std::pair<std::string, GptConfig>> all_configs() {
           {"qwen2", qwen2},
           {"qwen3", qwen3_config()},
           {"gemma3", gemma_config()},
+          {"gemma2", gemma2_config()},
+          {"gemma", gemma1_config()},
+          {"olmo2", olmo2_config()},
+          {"olmo2, windows", olmo3_config()},
+          {"exaone4", exaone4_config()},
+          {"exaone4, windows", large_exaone4_config()},
+          {"smollm3", smollm3_config()},
+          {"phi3", phi3_config()},
+          {"starcoder2", starcoder2_config()},
           {"gpt2", gpt2_config()},
           {"gpt2, without biases", without_biases},
           {"gptneox", neox_config()}};
@@ -192,7 +277,7 @@ TEST_CASE("a model of every architecture is written as GGUF and read back bit fo
     CHECK(loaded.tokenizer->end_of_text() == ByteTokenizer().end_of_text());
     const std::vector<double> expected = logits_of(*model);
     const std::vector<double> logits = logits_of(*loaded.model);
-    if (what == "gemma3") {  // gains are stored as 1 + w
+    if (what.starts_with("gemma")) {  // gains are stored as 1 + w
       CHECK_THAT(logits, Catch::Matchers::Approx(expected).margin(1e-4));
     } else {
       CHECK(logits == expected);

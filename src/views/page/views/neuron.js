@@ -50,7 +50,8 @@ export function neuronSteps(head, query) {
   for (let key = head.window ? Math.max(0, query + 1 - head.window) : 0; key < (doc.causal ? query + 1 : doc.count); ++key) {
     const k = head.keys.slice(key * width, (key + 1) * width);
     const product = k.map((value, i) => value * q[i]);
-    keys.push({key, k, product, score: product.reduce((a, b) => a + b, 0) * head.scale});
+    const score = product.reduce((a, b) => a + b, 0) * head.scale;
+    keys.push({key, k, product, score: head.cap ? head.cap * Math.tanh(score / head.cap) : score});
   }
   const largest = Math.max(...keys.map(({score}) => score));
   const sum = keys.reduce((all, {score}) => all + Math.exp(score - largest), 0);
