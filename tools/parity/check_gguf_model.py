@@ -40,7 +40,8 @@ FILE_TYPES = {"f32": 0, "f16": 1, "bf16": 32, "q8_0": 7}
 # attention scale and gpt2's inner width.
 NOT_IN_TRANSFORMERS = ("gptneox", "gptneox, sequential, tied", "llama, biases", "llama, llama3",
                        "llama, linear", "gemma3", "gpt2, inner width", "gemma", "olmo2", "olmo2, windows",
-                       "exaone4", "smollm3")
+                       "exaone4", "smollm3", "phi3",
+                       "gemma2, low caps")
 
 
 def make_models(program):
@@ -77,8 +78,10 @@ def make_models(program):
         "gemma3": Gemma3TextConfig(**gemma, head_dim=10, query_pre_attn_scalar=10, sliding_window=20,
                                    layer_types=["sliding_attention"] * 5 + ["full_attention",
                                                                             "sliding_attention"]),
-        "gemma2": Gemma2Config(**grouped, head_dim=10, query_pre_attn_scalar=10, sliding_window=20,
-                               attn_logit_softcapping=2.0, final_logit_softcapping=3.0),
+        # transformers reads neither the caps nor the scale of a GGUF file.
+        "gemma2": Gemma2Config(**grouped, head_dim=256, sliding_window=20),
+        "gemma2, low caps": Gemma2Config(**grouped, head_dim=10, query_pre_attn_scalar=10, sliding_window=20,
+                                         attn_logit_softcapping=2.0, final_logit_softcapping=3.0),
         "gemma": GemmaConfig(**grouped, head_dim=10),
         "olmo2": Olmo2Config(**grouped),
         "olmo2, windows": Olmo3Config(**{**grouped, "num_hidden_layers": 5}, sliding_window=20),
