@@ -47,6 +47,34 @@ Tensor with_parts(const Tensor& qkv, const AttentionPlan& plan, const Change& ch
   return concat(rows, 1);
 }
 
+// Returns the position of each sequence's first row: behind the cached ones.
+std::vector<Index> first_positions(const std::vector<Index>& offsets,
+                                   const ForwardContext& context) {
+  std::vector<Index> firsts(offsets.size() - 1, 0);
+  for (std::size_t b = 0; b < context.caches.size(); ++b) {
+    firsts[b] = context.caches[b]->length();
+  }
+  return firsts;
+}
+
+// Returns the positions [N] int32 of all rows.
+Tensor positions_of(const std::vector<Index>& offsets, const std::vector<Index>& firsts) {
+  std::vector<std::int32_t> positions(static_cast<std::size_t>(offsets.back()));
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    std::iota(positions.begin() + offsets[b], positions.begin() + offsets[b + 1],
+              static_cast<std::int32_t>(firsts[b]));
+  }
+  return Tensor::from(positions, {offsets.back()});
+}
+
+// Returns qkv [N, (H + 2 G) D] with rotated queries and keys.
+Tensor rotated(const Tensor& qkv, const Tensor& positions, const AttentionPlan& plan,
+               const RopeOptions& options) {
+  const Index together = plan.heads + plan.key_heads;
+  const Shape heads{qkv.size(0), together + plan.key_heads, plan.head_width};
+  return reshape(rope(reshape(qkv, heads), positions, options, together), qkv.shape());
+}
+
 // [T, H, D] -> [H, T, D]
 Tensor by_head(const Tensor& x) { return transpose(x, 0, 1); }
 
@@ -129,30 +157,16 @@ Tensor CausalSelfAttention::queries_and_keys_turned(const Tensor& qkv,
   if (!plan_.rope) {
     return q_norm_ ? finished(qkv) : qkv;
   }
-  std::vector<std::int32_t> positions(static_cast<std::size_t>(offsets.back()));
-  std::vector<Index> lengths;
-  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
-    const Index first = context.caches.empty() ? 0 : context.caches[b]->length();
-    std::iota(positions.begin() + offsets[b], positions.begin() + offsets[b + 1],
-              static_cast<std::int32_t>(first));
-    lengths.push_back(first + offsets[b + 1] - offsets[b]);
-  }
-  const auto turned = [&](const Tensor& rows, Index begin, const RopeOptions& options) {
-    const Index together = plan_.heads + plan_.key_heads;
-    const Index count = rows.size(0);
-    const std::vector<std::int32_t> own(positions.begin() + begin,
-                                        positions.begin() + begin + count);
-    const Shape heads{count, together + plan_.key_heads, plan_.head_width};
-    return reshape(rope(reshape(rows, heads), Tensor::from(own, {count}), options, together),
-                   rows.shape());
-  };
+  const std::vector<Index> firsts = first_positions(offsets, context);
   if (plan_.rope->scaling != RopeScaling::longrope) {
-    return finished(turned(qkv, 0, *plan_.rope));
+    return finished(rotated(qkv, positions_of(offsets, firsts), plan_, *plan_.rope));
   }
   std::vector<Tensor> sequences;
-  for (std::size_t b = 0; b < lengths.size(); ++b) {
-    sequences.push_back(turned(slice(qkv, 0, offsets[b], offsets[b + 1]), offsets[b],
-                               at_length(*plan_.rope, lengths[b])));
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    const Index count = offsets[b + 1] - offsets[b];
+    sequences.push_back(rotated(slice(qkv, 0, offsets[b], offsets[b + 1]),
+                                positions_of({0, count}, {firsts[b]}), plan_,
+                                at_length(*plan_.rope, firsts[b] + count)));
   }
   return finished(concat(sequences, 0));
 }

@@ -39,7 +39,7 @@ TEST_CASE("models of other families agree with transformers", "[parity]") {
 
 TEST_CASE("models of the families with Llama's or GPT-2's layers agree with transformers",
           "[parity]") {
-  check_all("more_families", 25);
+  check_all("more_families", 40);
 }
 
 TEST_CASE("hook points and the gradients there agree with PyTorch's hooks", "[parity]") {

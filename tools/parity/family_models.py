@@ -29,7 +29,7 @@ def long_rope(sizes: dict, share: float, original: int, **more) -> Phi3Config:
     pairs = int(head_width(sizes) * share) // 2
     return Phi3Config(**sizes, pad_token_id=None, original_max_position_embeddings=original, rope_parameters={
         "rope_type": "longrope", "rope_theta": 100.0, "partial_rotary_factor": share,
-        "factor": sizes["max_position_embeddings"] / original,
+        "factor": max(1.0, sizes["max_position_embeddings"] / original),
         "short_factor": [1 + 0.05 * pair for pair in range(pairs)],
         "long_factor": [1.5 + 0.5 * pair for pair in range(pairs)], **more})
 

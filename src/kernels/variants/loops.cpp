@@ -101,9 +101,8 @@ void map_all(const T* x, T* y, Index n) {
   }
 }
 
-template <class T>
+template <class T, bool kVectors = sizeof(T) == sizeof(float)>
 void soft_cap(T cap, T* x, T* slope, Index n) {
-  constexpr bool kVectors = sizeof(T) == sizeof(float);
   if (slope == nullptr) {
 #pragma omp simd if (kVectors)
     for (Index i = 0; i < n; ++i) {
