@@ -276,7 +276,7 @@ TEST_CASE("a lens refuses models without a last norm and missing layers or posit
   GptConfig config = three_layers();
   config.norm = NormPosition::post;
   CHECK(mentions(error_of([&] { logit_lens(*random_gpt(config), {.text = kText}); }),
-                 {"norm = pre"}));
+                 {"norm = post"}));
   const auto gpt = random_gpt(three_layers());
   const auto refusal = [&](const LensTask& task) {
     return error_of([&] { logit_lens(*gpt, task); });

@@ -149,7 +149,7 @@ TEST_CASE("attribution refuses post-norm models and positions outside the text")
   GptConfig config = three_layers();
   config.norm = NormPosition::post;
   const auto post = random_gpt(config);
-  CHECK(mentions(error_of([&] { attribute_logit(*post, {.text = kClean}); }), {"norm = pre"}));
+  CHECK(mentions(error_of([&] { attribute_logit(*post, {.text = kClean}); }), {"norm = post"}));
   const auto gpt = random_gpt(three_layers());
   CHECK(mentions(error_of([&] { attribute_logit(*gpt, {.text = kClean, .position = 5}); }),
                  {"position", "0 to 4", "5"}));

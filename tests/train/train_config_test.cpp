@@ -216,7 +216,7 @@ TEST_CASE("values out of range are refused by name", "[train]") {
         "attention_dropout: expected 0 to below 1, got -0.5");
   CHECK(refusal("attention_dropout", "-1").empty());
   CHECK(refusal("n_layer", "0") == "n_layer: expected at least 1, got 0");
-  CHECK(refusal("norm", "none") == "norm: expected pre or post, got 'none'");
+  CHECK(refusal("norm", "none") == "norm: expected pre, post or output, got 'none'");
   CHECK(refusal("dropout", "1") == "dropout: expected 0 to below 1, got 1");
   CHECK(refusal("seed", "9223372036854775807").empty());
   CHECK(refusal("max_iters", "0").empty());

@@ -149,11 +149,8 @@ GptConfig phi3_config() {
 }
 
 GptConfig starcoder2_config() {
-  GptConfig config{.vocab_size = kVocabulary,
-                   .block_size = 12,
-                   .n_layer = 2,
-                   .n_head = 4,
-                   .n_embd = 32};
+  GptConfig config{
+      .vocab_size = kVocabulary, .block_size = 12, .n_layer = 2, .n_head = 4, .n_embd = 32};
   config.position = PositionKind::rope;
   config.n_kv_head = 2;
   return config;
@@ -460,7 +457,8 @@ TEST_CASE("invalid metadata of a GGUF model is refused with its key") {
   const auto number = [](std::uint32_t value) { return GgufValue(value); };
   CHECK(
       error_with("general.architecture", std::string("falcon")) ==
-      "general.architecture: expected llama, qwen2, qwen3, gemma3, gpt2 or gptneox, got 'falcon'");
+      "general.architecture: expected llama, qwen2, qwen3, gemma3, gemma2, gemma, olmo2, exaone4, "
+      "smollm3, phi3, starcoder2, gpt2 or gptneox, got 'falcon'");
   CHECK(error_after([](Contents& contents) { contents.drop("llama.block_count"); }) ==
         "llama.block_count: is missing");
   CHECK(error_with("llama.block_count", number(0)) ==
