@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "base/base64.h"
 #include "base/transformed.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
@@ -357,23 +358,6 @@ std::vector<float> text_embedding(const Gpt& model, const std::vector<std::int32
   const double length = std::sqrt(std::inner_product(sum.begin(), sum.end(), sum.begin(), 0.0));
   return transformed(
       sum, [&](double value) { return static_cast<float>(length > 0 ? value / length : 0); });
-}
-
-std::string base64_of(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group =
-          group << 8U | (i + k < bytes.size() ? std::to_integer<std::uint32_t>(bytes[i + k]) : 0);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
-    }
-  }
-  return text;
 }
 
 // OpenAI's embeddings. Its Python client asks for base64: little-endian float32.

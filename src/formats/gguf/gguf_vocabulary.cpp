@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/printable.h"
+#include "formats/tokenizers/piece_table.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"

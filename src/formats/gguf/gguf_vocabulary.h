@@ -7,14 +7,6 @@
 
 namespace headlight {
 
-// Values of tokenizer.ggml.token_type.
-inline constexpr std::int32_t kNormal = 1;
-inline constexpr std::int32_t kUnknown = 2;
-inline constexpr std::int32_t kControl = 3;
-inline constexpr std::int32_t kUserDefined = 4;
-inline constexpr std::int32_t kUnused = 5;
-inline constexpr std::int32_t kByte = 6;
-
 // Returns the tokenizer of a GGUF file, from tokenizer.huggingface.json or else from
 // tokenizer.ggml.*. Throws Error as gguf_tokenizer() and parse_tokenizer_json() do.
 std::unique_ptr<Tokenizer> read_gguf_vocabulary(const GgufFile& file);

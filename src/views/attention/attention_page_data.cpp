@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/base64.h"
 #include "base/display_text.h"
 #include "base/json.h"
 #include "base/transformed.h"
@@ -93,21 +94,6 @@ bool is_coarse(const std::vector<CheckedDocument>& documents, const AttentionPag
   return coarse;
 }
 
-void append_base64(std::string& out, const Bytes& bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < count ? bytes[i + k] : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) {
-      out += k <= count ? kDigits[group >> (18 - 6 * k) & 0x3F] : '=';
-    }
-  }
-}
-
 void append_16_bits(Bytes& bytes, long value) {
   const auto integer = static_cast<std::uint32_t>(value);
   bytes.push_back(static_cast<std::uint8_t>(integer & 0xFF));
@@ -146,7 +132,7 @@ std::string embedded_vectors(const Tensor& vectors, Index head) {
     append_16_bits(bytes, std::lround(static_cast<double>(values[i]) / scale));
   }
   std::string out = "{\"scale\":" + Json(scale).dump() + ",\"code\":\"";
-  append_base64(out, bytes);
+  out += base64_of(std::as_bytes(std::span(bytes)));
   return out + "\"}";
 }
 
@@ -168,7 +154,8 @@ std::string embedded_layer(const CheckedDocument& document, std::size_t l, bool 
                     Json(layer.heads).dump() + ",\"weights\":[";
   for (Index h = 0; h < weights.heads(); ++h) {
     out += h == 0 ? "\n\"" : ",\n\"";
-    append_base64(out, quantised(weights.head(h), weights.tokens(), document.causal, coarse));
+    const Bytes bytes = quantised(weights.head(h), weights.tokens(), document.causal, coarse);
+    out += base64_of(std::as_bytes(std::span(bytes)));
     out += '"';
   }
   out += "]";
