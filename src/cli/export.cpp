@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <span>
 
 #include "base/split.h"
 #include "base/transformed.h"
@@ -24,6 +26,7 @@
 #include "headlight/io/npz.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/runs/checkpoint.h"
+#include "io/float16.h"
 #include "views/report/json_output.h"
 #include "views/result/result.h"
 
@@ -34,12 +37,16 @@ namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 5> kExportFormats{"hf", "nanogpt", "gguf", "npz",
                                                          "safetensors"};
-constexpr std::array<std::string_view, 4> kGgufTypeNames{"f32", "f16", "bf16", "q8_0"};
+// The types of --type. Files of other formats than GGUF have the first three.
+constexpr std::array<std::string_view, 4> kTypeNames{"f32", "f16", "bf16", "q8_0"};
 constexpr std::array kGgufTypes{GgufType::f32, GgufType::f16, GgufType::bf16, GgufType::q8_0};
+constexpr std::array kFileTypes{StoredFloats::float32, StoredFloats::float16,
+                                StoredFloats::bfloat16};
 
 constexpr const char* kExportDetails =
     "Writes a model in the format of another program:\n\n"
-    "  hf           directory for transformers: AutoModelForCausalLM.from_pretrained(OUT)\n"
+    "  hf           directory for transformers: AutoModelForCausalLM.from_pretrained(OUT).\n"
+    "               --type f16 or bf16 stores weights in 2 bytes.\n"
     "  nanogpt      directory with ckpt.pt for nanoGPT's sample.py and train.py. For a\n"
     "               model of characters also meta.pkl, the vocabulary: copy it to\n"
     "               data/NAME, where NAME is the last part of OUT. The optimizer's state\n"
@@ -50,10 +57,12 @@ constexpr const char* kExportDetails =
     "               model.safetensors (\"transformer.wte.weight\"). bfloat16 becomes\n"
     "               float32. config.json lists the heads of a pruned model\n"
     "               (heads_per_layer, head_numbers).\n"
-    "  safetensors  the same tensors in that format\n\n"
+    "  safetensors  the same tensors in that format; --type f16 or bf16 as for hf\n\n"
     "npz and safetensors write the file OUT, or weights.npz and weights.safetensors in a new "
     "directory OUT if the name has another ending. They also convert any FILE.safetensors or "
     "FILE.npz, and the tensors of a FILE.gguf, which become float32.\n\n"
+    "Types of 2 bytes round to the nearest value, ties to even. Weights that are too large for "
+    "one, above 65,504 for f16, are refused.\n\n"
     "Models that a format cannot express are refused. Layers without an MLP get an MLP of "
     "zeros in hf, gguf and nanogpt, which does not change the results. hf writes a model "
     "family that can express the model: gpt2, else gpt_neo and others. gguf writes one of the "
@@ -72,13 +81,15 @@ Options export_options() {
        .positional = "MODEL|FILE",
        .details = kExportDetails,
        .examples = {"headlight export runs/toy --to hf --out toy_hf",
+                    "headlight export runs/toy --to hf --type bf16 --out toy_bf16",
                     "headlight export runs/toy --to nanogpt --out toy_nanogpt",
                     "headlight export runs/toy --to gguf --type q8_0 --out toy.gguf",
                     "headlight export base.gguf --to hf --chat_template chatml --out base_chat",
                     "headlight export runs/toy --to npz --out toy.npz",
                     "headlight export weights.npz --to safetensors --out w.safetensors"}});
   options.choice("to", "Format", kExportFormats).value("out", "Write to this directory or file");
-  options.choice("type", "gguf: data type of the weight matrices", kGgufTypeNames, "f32");
+  options.choice("type", "gguf: data type of the matrices; hf, safetensors: of all weights",
+                 kTypeNames, "f32");
   options.value(
       "chat_template",
       concat_text("hf, gguf: write this chat template (", joined(chat_template_names(), ", "),
@@ -107,6 +118,34 @@ std::vector<std::string> files_in(const fs::path& directory) {
   }
   std::ranges::sort(files);
   return files;
+}
+
+// Returns the place of --type in kTypeNames.
+std::size_t type_of(const Options& options) {
+  const auto* type = std::ranges::find(kTypeNames, options.text("type"));
+  return static_cast<std::size_t>(type - kTypeNames.begin());
+}
+
+// Throws Error if a finite value becomes infinite in the type of --type.
+void require_fitting(const NamedTensors& tensors, const Options& options) {
+  const StoredFloats floats = kFileTypes.at(type_of(options));
+  const bool half = floats == StoredFloats::float16;
+  const unsigned exponent = half ? 0x7C00 : 0x7F80;  // all ones for infinity
+  const auto fits = [&](float value) {
+    const unsigned bits = half ? float_to_half(value) : float_to_bfloat16(value);
+    return !std::isfinite(value) || (bits & exponent) != exponent;
+  };
+  for (const auto& [name, tensor] : tensors) {
+    if (floats == StoredFloats::float32 || tensor.dtype() != DType::float32) {
+      continue;
+    }
+    const Tensor values = to_contiguous(tensor);
+    for (const float value :
+         std::span(values.data<float>(), static_cast<std::size_t>(values.numel()))) {
+      require(fits(value), "--type: ", options.text("type"), " cannot hold ", value, " in ", name,
+              half ? "; use bf16 or f32" : "; use f32");
+    }
+  }
 }
 
 // Adds missing heads and MLPs with zero weights. The model computes the same function.
@@ -142,8 +181,10 @@ Exported export_hf(const fs::path& model, const Options& options) {
   apply_chat_template(options, loaded);
   loaded.model = with_zero_heads_and_mlps(std::move(loaded.model));
   require_exportable(loaded.model->config());
+  require_fitting(model_tensors(*loaded.model), options);
   AtomicDirectory directory(out);
-  write_model_files(directory.path(), *loaded.model, *loaded.tokenizer);
+  write_model_files(directory.path(), *loaded.model, *loaded.tokenizer,
+                    kFileTypes.at(type_of(options)));
   directory.commit();
   const auto header = read_safetensors_header(out / "model.safetensors");
   Exported report{.files = files_in(out), .tensors = static_cast<Index>(header.size())};
@@ -184,7 +225,7 @@ Exported export_nanogpt(const fs::path& model, const fs::path& out) {
   Exported report{.tensors = static_cast<Index>(weights->parameters().size()) + 1};
   AtomicDirectory directory(out);
   write_nanogpt_checkpoint(directory.path() / "ckpt.pt", *weights, details_of(source, out));
-  if (is_model_file(source) || fs::exists(source / "tokenizer.json")) {
+  if (is_model_file(source) || tokenizer_in(source)) {
     const std::unique_ptr<Tokenizer> tokenizer = load_tokenizer(source);
     if (tokenizer->kind() == "char") {
       write_nanogpt_vocabulary(directory.path() / "meta.pkl", *tokenizer);
@@ -224,7 +265,6 @@ bool is_of_tokenizer(std::string_view gguf_key) { return gguf_key.starts_with("t
 
 Exported export_gguf(const fs::path& model, const Options& options) {
   const fs::path out = options.text("out");
-  const auto* type = std::ranges::find(kGgufTypeNames, options.text("type"));
   require(out.extension() == ".gguf", "--out: expected the name of a .gguf file, got '",
           out.string(), "'");
   LoadedModel loaded = load_model_with_warnings(model, {.adjust = simplify_heads});
@@ -234,7 +274,7 @@ Exported export_gguf(const fs::path& model, const Options& options) {
   Exported report{.files = {out.string()}};
   report.warnings = write_gguf_model(
       out, *loaded.model, *loaded.tokenizer,
-      {.type = kGgufTypes[static_cast<std::size_t>(type - kGgufTypeNames.begin())],
+      {.type = kGgufTypes.at(type_of(options)),
        .name = out.stem().string(),
        .tokenizer = keeps_tokenizer ? kept_keys(loaded.directory, is_of_tokenizer) : GgufMetadata(),
        .general = kept_keys(loaded.directory, describes_model)});
@@ -269,26 +309,29 @@ ResultArrays read_arrays(const fs::path& source) {
   return arrays;
 }
 
-void write_arrays(const fs::path& file, const ResultArrays& arrays) {
+void write_arrays(const fs::path& file, const ResultArrays& arrays, StoredFloats floats) {
   file.extension() == ".npz" ? write_npz(file, arrays.tensors, arrays.texts)
-                             : write_safetensors(file, arrays.tensors);
+                             : write_safetensors(file, arrays.tensors, {{"format", "pt"}}, floats);
 }
 
-Exported export_tensors(const fs::path& source, const std::string& format, const fs::path& out) {
+Exported export_tensors(const fs::path& source, const std::string& format, const Options& options) {
+  const fs::path out = options.text("out");
+  const StoredFloats floats = kFileTypes.at(type_of(options));
   const std::string suffix = "." + format;
   const ResultArrays arrays = read_arrays(source);
   for (const auto& [name, list] : arrays.texts) {
     require(format == "npz", source.string(), ": '", name,
             "' contains text, which a safetensors file cannot store; use --to npz");
   }
+  require_fitting(arrays.tensors, options);
   Exported report{.tensors = std::ssize(arrays.tensors) + std::ssize(arrays.texts)};
   if (out.extension() == suffix) {
-    write_arrays(out, arrays);
+    write_arrays(out, arrays, floats);
     report.files = {out.string()};
     return report;
   }
   AtomicDirectory directory(out);
-  write_arrays(directory.path() / ("weights" + suffix), arrays);
+  write_arrays(directory.path() / ("weights" + suffix), arrays, floats);
   directory.commit();
   report.files = files_in(out);
   return report;
@@ -297,7 +340,7 @@ Exported export_tensors(const fs::path& source, const std::string& format, const
 Exported export_to(const std::string& format, const fs::path& source, const Options& options) {
   const fs::path out = options.text("out");
   if (format == "npz" || format == "safetensors") {
-    return export_tensors(source, format, out);
+    return export_tensors(source, format, options);
   }
   require(!is_tensor_file(source) || fs::is_directory(source) || is_gguf_file(source),
           "--to: ", format, " needs a model, ", source.string(),
@@ -325,7 +368,9 @@ void print(const Exported& report, const std::string& format, bool json) {
 void export_command(const Options& options) {
   require(options.given("to"), "--to: expected ", listed(kExportFormats));
   const std::string format = options.text("to");
-  require(format == "gguf" || !options.given("type"), "--type: only for --to gguf");
+  const bool has_types = format == "gguf" || format == "hf" || format == "safetensors";
+  require(has_types || !options.given("type"), "--type: only for --to hf, gguf and safetensors");
+  require(format == "gguf" || options.text("type") != "q8_0", "--type: q8_0 is only for --to gguf");
   require(format == "gguf" || format == "hf" || !options.given("chat_template"),
           "--chat_template: only for --to hf and gguf");
   require(options.given("out") && !options.text("out").empty(),

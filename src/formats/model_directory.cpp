@@ -12,6 +12,7 @@
 #include "formats/gguf/gguf_header.h"
 #include "formats/huggingface/families.h"
 #include "formats/huggingface/model_weights.h"
+#include "formats/llmc/llmc_file.h"
 #include "formats/nanogpt/nanogpt_file.h"
 #include "headlight/base/memory.h"
 #include "headlight/files/file_writer.h"
@@ -50,6 +51,10 @@ StoredModel open_model(const fs::path& path) {
   if (is_torch_file(path)) {
     const auto file = std::make_shared<const NanoGptFile>(path);
     return {"nanogpt", file->config(), ModelWeights(nanogpt_weights(file), kNanoGptLayout)};
+  }
+  if (is_llmc_file(path)) {
+    const auto file = std::make_shared<const LlmcFile>(path);
+    return {"llm.c", file->config(), ModelWeights(llmc_weights(file), kNanoGptLayout)};
   }
   const ModelConfig read = read_config(path);
   std::string keys;
@@ -126,11 +131,16 @@ bool is_pickle_name(const fs::path& path) {
             in_quotes(path.filename().string() + ".gguf"));
   }
   fail(shown(path),
-       ": is not a directory; expected a model directory, a FILE.gguf or nanoGPT's "
-       "ckpt.pt");
+       ": is not a directory; expected a model directory, a FILE.gguf, nanoGPT's ckpt.pt or a "
+       "model_NAME.bin of llm.c");
 }
 
-// Throws Error for a directory without config.json and ckpt.pt. The message names a GGUF or pickle
+// Returns the name of the format of a model file.
+std::string_view format_of(const fs::path& file) {
+  return is_gguf_file(file) ? "a GGUF" : is_torch_file(file) ? "a PyTorch" : "an llm.c";
+}
+
+// Throws Error for a directory without config.json and ckpt.pt. The message names another program's
 // file found there.
 [[noreturn]] void fail_without_model(const fs::path& path) {
   std::vector<fs::path> files;
@@ -140,8 +150,7 @@ bool is_pickle_name(const fs::path& path) {
   std::sort(files.begin(), files.end());
   const auto model = std::find_if(files.begin(), files.end(), is_model_file);
   if (model != files.end()) {
-    fail(shown(path), ": no model here, but a ", is_gguf_file(*model) ? "GGUF" : "PyTorch",
-         " file; use ", shown(*model));
+    fail(shown(path), ": no model here, but ", format_of(*model), " file; use ", shown(*model));
   }
   const auto pickle = std::find_if(files.begin(), files.end(), is_pickle_name);
   if (pickle != files.end()) {
@@ -163,7 +172,9 @@ fs::path base_model(const fs::path& directory) {
 
 }  // namespace
 
-bool is_model_file(const fs::path& path) { return is_gguf_file(path) || is_torch_file(path); }
+bool is_model_file(const fs::path& path) {
+  return is_gguf_file(path) || is_torch_file(path) || is_llmc_file(path);
+}
 
 fs::path find_model_directory(const fs::path& path) {
   require(!path.empty(), "expected a model or a run, got an empty name");
@@ -271,15 +282,16 @@ void write_tokenizer_files(const fs::path& directory, const LanguageModel& model
 }
 
 void write_model_files(const fs::path& directory, const LanguageModel& model,
-                       const Tokenizer& tokenizer) {
+                       const Tokenizer& tokenizer, StoredFloats floats) {
   const auto* gpt = dynamic_cast<const Gpt*>(&model);
   const ModelFamily* family = gpt == nullptr ? nullptr : &family_for(gpt->config());
-  write_file(
-      directory / "config.json",
-      gpt == nullptr ? config_json(model) : family_config_json(*family, gpt->config(), tokenizer));
+  write_file(directory / "config.json",
+             gpt == nullptr ? config_json(model)
+                            : family_config_json(*family, gpt->config(), tokenizer, floats));
   write_tokenizer_files(directory, model, tokenizer);
   write_safetensors(directory / "model.safetensors",
-                    gpt == nullptr ? saved_tensors(model) : stored_tensors(*gpt, family->layout));
+                    gpt == nullptr ? saved_tensors(model) : stored_tensors(*gpt, family->layout),
+                    {{"format", "pt"}}, floats);
 }
 
 void load_parameters(const fs::path& path, LanguageModel& model) {

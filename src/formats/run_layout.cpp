@@ -45,7 +45,7 @@ std::optional<fs::path> model_in(const fs::path& path) {
 }
 
 std::optional<fs::path> tokenizer_in(const fs::path& path) {
-  return folder_with(path, {"tokenizer.json", "vocab.json"});
+  return folder_with(path, {"tokenizer.json", "vocab.json", "tokenizer.model"});
 }
 
 }  // namespace headlight

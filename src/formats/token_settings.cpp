@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/read_number.h"
 #include "files/input_file.h"
+#include "formats/tokenizers/tokenizer_json.h"
 #include "formats/word_list.h"
 #include "headlight/base/error.h"
 #include "headlight/formats/gguf/gguf.h"
@@ -14,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Index kLargestSettings = Index{1} << 28;  // bytes
+constexpr Index kMostIds = Index{1} << 24;
 
 // Keys of tokenizer_config.json that are kept, stored in tokenizer.json, or without effect.
 constexpr std::string_view kKeptOfTokenizer =
@@ -178,6 +181,36 @@ void TokenSettings::apply(Tokenizer& tokenizer) const {
   const fs::path file = folder_ / "chat_template.jinja";
   tokenizer.set_chat_template(fs::is_regular_file(file) ? read_whole_file(file, kLargestSettings)
                                                         : template_in(tokenizer_config_));
+}
+
+Json TokenSettings::added_tokens() const {
+  Json result = Json::array();
+  const auto add = [&](const std::optional<Index> id, const Json& token, bool special) {
+    const std::string name = name_of(&token);
+    if (id && *id >= 0 && *id < kMostIds && !name.empty()) {
+      Json entry = added_token_json(static_cast<std::int32_t>(*id), name, special);
+      for (const char* key : {"single_word", "lstrip", "rstrip", "special"}) {
+        const Json flag = token.is_object() ? token.value(key, Json()) : Json();
+        entry[key] = flag.is_boolean() ? flag : entry[key];
+      }
+      result.push_back(std::move(entry));
+    }
+  };
+  const Json decoder = tokenizer_config_.value("added_tokens_decoder", Json());
+  const Json::Object none;
+  for (const auto& [id, token] : decoder.is_object() ? decoder.members() : none) {
+    add(read_number<Index>(id), token, false);
+  }
+  const Json old = json_in(folder_, "added_tokens.json");
+  for (const auto& [name, id] : old.is_object() && result.empty() ? old.members() : none) {
+    add(id.is_integer() ? std::optional(id.integer()) : std::nullopt, Json(name), true);
+  }
+  return result;
+}
+
+std::optional<bool> TokenSettings::flag(const std::string& key) const {
+  const Json value = tokenizer_config_.value(key, Json());
+  return value.is_boolean() ? std::optional(value.boolean()) : std::nullopt;
 }
 
 std::vector<std::string> TokenSettings::dropped(const Tokenizer& tokenizer) const {

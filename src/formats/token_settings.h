@@ -24,6 +24,11 @@ class TokenSettings {
   // chat_template.jinja or tokenizer_config.json. A begin token from tokenizer.json stays. Ids
   // without a token are ignored.
   void apply(Tokenizer& tokenizer) const;
+  // Returns the tokens of tokenizer_config.json (added_tokens_decoder) and added_tokens.json, as
+  // entries of added_tokens in a tokenizer.json.
+  Json added_tokens() const;
+  // Returns a key of tokenizer_config.json that is true or false; nothing for other values.
+  std::optional<bool> flag(const std::string& key) const;
   // Returns "FILE: KEY, KEY" for each file with settings that a model written by Headlight lacks.
   std::vector<std::string> dropped(const Tokenizer& tokenizer) const;
 

@@ -6,7 +6,10 @@
 #include "files/posix_file.h"
 #include "formats/adapter.h"
 #include "formats/gguf/gguf_vocabulary.h"
+#include "formats/llmc/llmc_file.h"
+#include "formats/llmc/llmc_tokenizer.h"
 #include "formats/nanogpt/nanogpt_file.h"
+#include "formats/sentencepiece/sentencepiece_tokenizer.h"
 #include "formats/token_settings.h"
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
@@ -22,20 +25,26 @@ namespace fs = std::filesystem;
 
 constexpr Index kLargestFile = Index{1} << 28;  // bytes
 
-// Throws Error for a folder that holds only SentencePiece's own file.
-void require_readable_kind(const fs::path& directory) {
-  require(fs::exists(directory / "tokenizer.json") || fs::exists(directory / "vocab.json") ||
-              !fs::exists(directory / "tokenizer.model"),
-          shown(directory / "tokenizer.model"),
-          ": SentencePiece's own format is not supported; save it as tokenizer.json with "
-          "AutoTokenizer and save_pretrained() of transformers");
+constexpr const char* kSentencePieceFile = "tokenizer.model";
+
+// Reads SentencePiece's own file.
+std::unique_ptr<Tokenizer> read_sentencepiece(const fs::path& file, const TokenSettings& settings) {
+  return sentencepiece_tokenizer(read_whole_file(file, kLargestFile), shown(file),
+                                 {.added = settings.added_tokens(),
+                                  .end_name = settings.name("eos_token"),
+                                  .prepends = settings.flag("add_bos_token"),
+                                  .appends_end = settings.flag("add_eos_token")});
 }
 
-// Reads a tokenizer.json or, if that is missing, vocab.json and merges.txt.
-std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const std::string& end_name) {
+// Reads a tokenizer.json or, if that is missing, vocab.json and merges.txt, or tokenizer.model.
+std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const TokenSettings& settings) {
   const fs::path directory = file.parent_path();
-  require_readable_kind(directory);
+  const std::string end_name = settings.name("eos_token");
   const fs::path vocabulary = directory / "vocab.json";
+  const fs::path pieces = directory / kSentencePieceFile;
+  if (file == pieces || (!fs::exists(file) && !fs::exists(vocabulary) && fs::exists(pieces))) {
+    return read_sentencepiece(pieces, settings);
+  }
   if (fs::exists(file) || !fs::exists(vocabulary)) {
     return parse_tokenizer_json(read_whole_file(file, kLargestFile), shown(file), end_name);
   }
@@ -47,7 +56,7 @@ std::unique_ptr<Tokenizer> read_vocabulary(const fs::path& file, const std::stri
 // Loads a tokenizer with the settings beside it.
 std::unique_ptr<Tokenizer> read_tokenizer(const fs::path& file) {
   const TokenSettings settings(file.parent_path());
-  std::unique_ptr<Tokenizer> tokenizer = read_vocabulary(file, settings.name("eos_token"));
+  std::unique_ptr<Tokenizer> tokenizer = read_vocabulary(file, settings);
   settings.apply(*tokenizer);
   return tokenizer;
 }
@@ -71,7 +80,7 @@ std::unique_ptr<Tokenizer> read_nanogpt_tokenizer(const fs::path& checkpoint) {
   if (fs::exists(folder / "meta.pkl")) {
     return read_characters(folder / "meta.pkl");
   }
-  if (fs::exists(folder / "tokenizer.json") || fs::exists(folder / "vocab.json")) {
+  if (tokenizer_in(folder) == folder) {
     return read_tokenizer(folder / "tokenizer.json");
   }
   const fs::path meta = meta_of_dataset(checkpoint);
@@ -80,9 +89,27 @@ std::unique_ptr<Tokenizer> read_nanogpt_tokenizer(const fs::path& checkpoint) {
   return read_characters(meta);
 }
 
+std::unique_ptr<Tokenizer> read_llmc_tokenizer(const fs::path& file) {
+  return parse_llmc_tokenizer(read_whole_file(file, kLargestFile), shown(file));
+}
+
+// Loads the tokenizer of a checkpoint of llm.c.
+std::unique_ptr<Tokenizer> read_tokenizer_of_llmc(const fs::path& checkpoint) {
+  const fs::path folder = parent_folder(checkpoint);
+  if (fs::exists(folder / kLlmcTokenizerFile)) {
+    return read_llmc_tokenizer(folder / kLlmcTokenizerFile);
+  }
+  require(tokenizer_in(folder) == folder, shown(checkpoint), ": no tokenizer: put ",
+          kLlmcTokenizerFile, ", or GPT-2's tokenizer.json, beside it");
+  return read_tokenizer(folder / "tokenizer.json");
+}
+
 }  // namespace
 
 std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& directory) {
+  if (is_llmc_file(directory)) {
+    return read_tokenizer_of_llmc(directory);
+  }
   if (is_torch_file(directory)) {
     return read_nanogpt_tokenizer(directory);
   }
@@ -98,6 +125,9 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
   if (path.extension() == ".pkl") {
     return std::make_unique<CharTokenizer>(read_nanogpt_vocabulary(path));
   }
+  if (is_llmc_tokenizer(path)) {
+    return read_llmc_tokenizer(path);
+  }
   if (!fs::is_directory(path)) {
     return is_model_file(path) ? load_tokenizer(path) : read_tokenizer(path);
   }
@@ -107,12 +137,16 @@ std::unique_ptr<Tokenizer> open_tokenizer(const fs::path& path) {
   if (fs::exists(path / kNanoGptFile)) {
     return load_tokenizer(path / kNanoGptFile);
   }
+  if (fs::exists(path / kLlmcTokenizerFile)) {
+    return read_llmc_tokenizer(path / kLlmcTokenizerFile);
+  }
   if (auto tokenizer = vocabulary_beside(path)) {
     return tokenizer;
   }
-  require_readable_kind(path);
-  fail(shown(path),
-       ": no tokenizer here: expected tokenizer.json, vocab.json and merges.txt, or meta.pkl");
+  fail(
+      shown(path),
+      ": no tokenizer here: expected tokenizer.json, vocab.json and merges.txt, tokenizer.model or "
+      "meta.pkl");
 }
 
 void require_no_model(const fs::path& directory) {

@@ -22,7 +22,8 @@ class TextEncoder {
   // Returns the ids of a text; byte-level BPE uses all threads. Byte-level BPE and byte tokenizers
   // accept any bytes. Other tokenizers throw Error for bytes that are not UTF-8.
   std::vector<std::int32_t> encode(std::string_view text) const {
-    if (!with_special_ || tokenizer_.kind() == "bpe" || tokenizer_.kind() == "wordpiece") {
+    const std::string_view kind = tokenizer_.kind();
+    if (!with_special_ || kind == "bpe" || kind == "wordpiece" || kind == "unigram") {
       return tokenizer_.encode_bytes(text, {.read_special = with_special_, .parallel = true});
     }
     // Searches with specials_, since other kinds list their special tokens again for every text.

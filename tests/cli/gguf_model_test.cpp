@@ -147,8 +147,10 @@ TEST_CASE("export to GGUF names the settings that it cannot write", "[cli]") {
                  "--out: expected the name of a .gguf file, got '"));
   CHECK(refusal({"export", given.model, "--to", "gguf", "--out", out, "--type", "q4_0"}) ==
         "error: --type: expected f32, f16, bf16 or q8_0, got 'q4_0'");
-  CHECK(refusal({"export", given.model, "--to", "hf", "--out", out, "--type", "f16"}) ==
-        "error: --type: only for --to gguf");
+  CHECK(refusal({"export", given.model, "--to", "npz", "--out", out, "--type", "f16"}) ==
+        "error: --type: only for --to hf, gguf and safetensors");
+  CHECK(refusal({"export", given.model, "--to", "hf", "--out", out, "--type", "q8_0"}) ==
+        "error: --type: q8_0 is only for --to gguf");
   CHECK(!fs::exists(out));
   const Json report =
       report_of({"export", given.gguf, "--to", "gguf", "--type", "q8_0", "--out", out});

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "headlight/io/stored_floats.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/text/tokenizer.h"
 
@@ -17,7 +18,7 @@ namespace headlight {
 struct LoadedModel {
   std::unique_ptr<Gpt> model;
   std::unique_ptr<Tokenizer> tokenizer;
-  std::filesystem::path directory;  // source directory, GGUF file or checkpoint of nanoGPT
+  std::filesystem::path directory;  // source directory, or file of another program
 };
 
 // Called with one line for each unused part of a model's files.
@@ -35,10 +36,11 @@ struct LoadOptions {
 };
 
 // Loads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint
-// directory, a model directory of another tool, an adapter (LoRA) of PEFT, a GGUF file, or nanoGPT's
-// ckpt.pt or its folder. Another tool's directory holds one model.safetensors, or shards with an
-// index, of float32, float64, float16 or bfloat16; the name prefix "transformer." is optional. An
-// adapter names its base model, to whose weights it is added. A GGUF file has the architecture llama, qwen2, qwen3, gemma3,
+// directory, a model directory of another tool, an adapter (LoRA) of PEFT, a GGUF file, nanoGPT's
+// ckpt.pt or its folder, or a checkpoint of llm.c (model_NAME.bin, version 3 or 5). Another tool's
+// directory holds one model.safetensors, or shards with an index, of float32, float64, float16 or
+// bfloat16; the name prefix "transformer." is optional. An adapter names its base model, to whose
+// weights it is added. A GGUF file has the architecture llama, qwen2, qwen3, gemma3,
 // gpt2 or gptneox. nanoGPT's checkpoint has an exact GELU; see load_tokenizer() for its tokenizer.
 // Converts weights to `dtype`.
 // Throws Error, naming the file and the problem, if a file is missing or damaged, if the parameters
@@ -54,7 +56,8 @@ std::unique_ptr<Gpt> load_weights(const std::filesystem::path& path,
 // attention and MLP matrices as [inputs, outputs], zero biases for a model without biases.
 NamedTensors model_tensors(const Gpt& model);
 
-// True for a path with the name of a GGUF file or a PyTorch file (NAME.pt), unless it is a folder.
+// True for a path with the name of a GGUF file or a PyTorch file (NAME.pt), unless it is a folder,
+// and for a NAME.bin that begins as checkpoints of llm.c do.
 bool is_model_file(const std::filesystem::path& path);
 
 // Returns the directory or file that load_model reads (see model_in). Throws Error without one.
@@ -63,9 +66,9 @@ std::filesystem::path find_model_directory(const std::filesystem::path& path);
 // Writes config.json, generation_config.json, model.safetensors, tokenizer.json and
 // tokenizer_config.json into an existing directory. For a model other than Gpt, config.json holds
 // only the type, vocabulary size and context length. Its tensors are the parameters and buffers
-// under their own names.
+// under their own names. `floats` is the type of float32 weights in the file.
 void write_model_files(const std::filesystem::path& directory, const LanguageModel& model,
-                       const Tokenizer& tokenizer);
+                       const Tokenizer& tokenizer, StoredFloats floats = StoredFloats::float32);
 
 // Writes the files of write_model_files() that describe the tokenizer.
 void write_tokenizer_files(const std::filesystem::path& directory, const LanguageModel& model,

@@ -8,16 +8,19 @@
 
 namespace headlight {
 
-// Loads the tokenizer of a folder (tokenizer.json, else GPT-2's vocab.json and merges.txt), of a
-// GGUF file or of nanoGPT's ckpt.pt: meta.pkl beside it, else the files of a folder beside it, else
-// ../data/DATASET/meta.pkl, with the name of its data set. The other files of the folder, or the
-// keys of the GGUF file, give the tokens that begin, end and pad texts, and the chat template.
+// Loads the tokenizer of a folder (tokenizer.json, else GPT-2's vocab.json and merges.txt, else
+// SentencePiece's tokenizer.model), of a GGUF file, of nanoGPT's ckpt.pt, or of a checkpoint of
+// llm.c. The other files of the folder, or the keys of the GGUF file, give the tokens that begin,
+// end and pad texts, and the chat template. For nanoGPT: meta.pkl beside the file, else the files
+// of a folder beside it, else ../data/DATASET/meta.pkl, with the name of its data set. For llm.c:
+// gpt2_tokenizer.bin beside the file, else the files of a folder beside it.
 // Throws Error naming the file if there is no tokenizer or Headlight cannot reproduce it.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& directory);
 
-// Opens the tokenizer that a user names: a tokenizer.json, nanoGPT's meta.pkl, a folder with one of
-// them or with the files of load_tokenizer(), a run directory (its best checkpoint, else its
-// latest), a GGUF file or nanoGPT's checkpoint. Throws Error naming the path.
+// Opens the tokenizer that a user names: a tokenizer.json, a tokenizer.model, nanoGPT's meta.pkl,
+// llm.c's gpt2_tokenizer.bin, a folder with one of them or with the files of load_tokenizer(), a
+// run directory (its best checkpoint, else its latest), a GGUF file or another program's
+// checkpoint. Throws Error naming the path.
 std::unique_ptr<Tokenizer> open_tokenizer(const std::filesystem::path& path);
 
 // Throws Error if `directory` is a model or a run, whose tokenizer must not change.

@@ -69,7 +69,7 @@ std::vector<TextFile> data_files(const Options& options) {
 
 // Throws Error if the directory has a tokenizer: models may need it, and it cannot be rebuilt.
 void require_no_tokenizer(const std::filesystem::path& directory) {
-  for (const char* name : {"tokenizer.json", "vocab.json"}) {
+  for (const char* name : {"tokenizer.json", "vocab.json", "tokenizer.model"}) {
     std::error_code ignored;
     require(!std::filesystem::exists(directory / name, ignored), (directory / name).string(),
             ": already exists; --force replaces it");

@@ -72,14 +72,14 @@ const ModelFamily& family_for(const GptConfig& config) {
 }
 
 std::string family_config_json(const ModelFamily& family, const GptConfig& config,
-                               const Tokenizer& tokenizer) {
+                               const Tokenizer& tokenizer, StoredFloats floats) {
   Json json = family.config_json(config);
   json.update(Json{{"vocab_size", config.vocab_size},
                    {"initializer_range", 0.02},
                    {"use_cache", true},
                    {"tie_word_embeddings", config.tie_weights},
-                   {"dtype", "float32"},          // transformers 5
-                   {"torch_dtype", "float32"}});  // transformers 4
+                   {"dtype", name_of(floats)},          // transformers 5
+                   {"torch_dtype", name_of(floats)}});  // transformers 4
   json.update(token_id_keys(tokenizer));
   return json.dump(2) + "\n";
 }

@@ -7,6 +7,7 @@
 
 #include "formats/huggingface/config_reader.h"
 #include "formats/huggingface/weight_layout.h"
+#include "headlight/io/stored_floats.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/text/tokenizer.h"
 
@@ -62,9 +63,9 @@ extern const ModelFamily kHeadlight;
 // Returns the first family that can express the configuration.
 const ModelFamily& family_for(const GptConfig& config);
 
-// Returns the whole config.json.
+// Returns the whole config.json; `floats` is the type of the weights in the file.
 std::string family_config_json(const ModelFamily& family, const GptConfig& config,
-                               const Tokenizer& tokenizer);
+                               const Tokenizer& tokenizer, StoredFloats floats);
 
 // Reads a config.json of any family. Throws Error, one line with `name` and the key, for an unknown
 // model type, a missing or absurd size, and unsupported options that would change the model's

@@ -18,6 +18,8 @@ std::string applied(const NormalizerStep& step, std::string_view text) {
       return text.empty() ? std::string() : step.to + std::string(text);
     case NormalizerStep::Kind::bert:
       return bert_normalized(text, step.bert);
+    case NormalizerStep::Kind::sentencepiece:
+      return step.sentencepiece->apply(text);
     case NormalizerStep::Kind::replace:
       break;
   }
@@ -30,7 +32,7 @@ bool Normalizer::keeps(std::string_view text) const {
   return std::all_of(steps_.begin(), steps_.end(), [&](const NormalizerStep& step) {
     return step.kind == NormalizerStep::Kind::nfc       ? is_surely_nfc(text)
            : step.kind == NormalizerStep::Kind::prepend ? text.empty()
-           : step.kind == NormalizerStep::Kind::bert    ? false
+           : step.kind != NormalizerStep::Kind::replace ? false
                                                         : text.find(step.from) == text.npos;
   });
 }
@@ -44,6 +46,13 @@ std::string Normalizer::apply(std::string_view text) const {
             text.size());
   }
   return result;
+}
+
+std::string Normalizer::apply_to_token(std::string_view token) const {
+  const bool keeps = std::ranges::any_of(steps_, [](const NormalizerStep& step) {
+    return step.kind == NormalizerStep::Kind::sentencepiece;
+  });
+  return keeps ? std::string(token) : apply(token);
 }
 
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {

@@ -1,20 +1,23 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "formats/tokenizers/bert_characters.h"
+#include "formats/tokenizers/sentencepiece_normalizer.h"
 
 namespace headlight {
 
 // One rewriting step, applied to plain text before it is cut into pieces.
 struct NormalizerStep {
-  enum class Kind { nfc, prepend, replace, bert };
+  enum class Kind { nfc, prepend, replace, bert, sentencepiece };
   Kind kind = Kind::nfc;
   std::string from = {};  // replace: the text to find; not empty
   std::string to = {};    // replace and prepend: the new text
   BertNormalizerSteps bert = {};
+  std::shared_ptr<const SentencePieceNormalizer> sentencepiece = {};
 };
 
 class Normalizer {
@@ -29,6 +32,8 @@ class Normalizer {
   bool keeps(std::string_view text) const;
   // Returns the normalized text; "" for "". Throws Error above 16 * (bytes of `text` + 16) bytes.
   std::string apply(std::string_view text) const;
+  // Returns an added token as it is in normalized text. SentencePiece keeps its tokens.
+  std::string apply_to_token(std::string_view token) const;
 
  private:
   std::vector<NormalizerStep> steps_;

@@ -1,11 +1,15 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "formats/tokenizers/pipeline_steps.h"
 #include "formats/tokenizers/pipeline_tokenizer.h"
 #include "formats/tokenizers/tokenizer_json.h"
+#include "formats/tokenizers/unigram.h"
+#include "formats/tokenizers/word_piece.h"
 #include "headlight/base/error.h"
 #include "headlight/base/utf8.h"
 #include "text/byte_characters.h"
@@ -16,6 +20,8 @@ namespace {
 constexpr std::array<std::string_view, 8> kEndNames{kEndOfTextName, "</s>",       "<|end_of_text|>",
                                                     "<eos>",        "<|im_end|>", "<|eot_id|>",
                                                     "[EOS]",        "<|end|>"};
+
+constexpr double kLargestScore = 1e20;  // sums of scores stay finite in float32
 
 constexpr std::uint64_t kLongestWord = 1000;  // characters; the time grows with the square
 
@@ -30,7 +36,10 @@ class PipelineReader {
     const PreTokenizerSteps steps =
         read_pre_tokenizer(root_.value("pre_tokenizer", Json()), at("pre_tokenizer"));
     parts_.pre_tokenizer = PreTokenizer(steps.steps);
-    parts_.normalizer = read_normalizer(root_.value("normalizer", Json()), at("normalizer"));
+    const Json normalizer = root_.value("normalizer", Json());
+    sentencepiece_ = read_sentencepiece(normalizer, at("normalizer"));
+    parts_.normalizer =
+        sentencepiece_ ? sentencepiece_->normalizer : read_normalizer(normalizer, at("normalizer"));
     const DecoderSteps decoder = read_decoder(json_member(root_, "decoder", name_), at("decoder"));
     require(decoder.byte_level == steps.byte_level, at("decoder"), ": expected ",
             steps.byte_level ? "ByteLevel, because pre_tokenizer has it"
@@ -38,6 +47,8 @@ class PipelineReader {
     fill_texts(steps.byte_level);
     if (is_step(model_, "WordPiece")) {
       read_word_piece();
+    } else if (is_step(model_, "Unigram")) {
+      read_unigram();
     } else {
       read_model(steps.byte_level);
     }
@@ -111,16 +122,30 @@ class PipelineReader {
     return std::max(end, count);
   }
 
+  // Returns the ids by token of a list of [TOKEN, SCORE] in the order of ids.
+  const Json& ids_in(const Json& list) {
+    listed_ids_ = Json::object();
+    for (const Json& entry : list) {
+      const bool good =
+          entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_number();
+      require(good, at("model.vocab"), ": expected [TOKEN, SCORE] for id ", listed_ids_.size());
+      listed_ids_.add(entry[0].text(), listed_ids_.size());
+    }
+    return listed_ids_;
+  }
+
   // Added tokens may be in the vocabulary, too, with the same id.
   void read_vocabulary() {
-    const Json& vocab = json_member(model_, "vocab", at("model"));
+    const Json& listed = json_member(model_, "vocab", at("model"));
+    const Json& vocab = listed.is_array() ? ids_in(listed) : listed;
     const Json& added = json_member(root_, "added_tokens", name_);
     require(vocab.is_object(), at("model.vocab"), ": expected an object, got ", vocab.type_name());
     require(added.is_array(), at("added_tokens"), ": expected an array, got ", added.type_name());
     const Json::Object& tokens = vocab.members();
     ids_.reserve(tokens.size());
     for (const auto& [token, id] : tokens) {
-      ids_.emplace(token, -1);
+      const bool is_new = ids_.emplace(token, -1).second;
+      require(is_new, at("model.vocab"), ": a token is listed twice");
     }
     std::size_t count = tokens.size();
     for (const Json& entry : added) {
@@ -181,6 +206,9 @@ class PipelineReader {
     parts_.model.characters = !byte_level;
     parts_.model.whole_pieces = model_flag("ignore_merges");
     read_merges(merges);
+    if (sentencepiece_) {
+      place_user_defined(false);
+    }
     fill_ids();
     read_fallback(byte_level);
     // If no merge joins two words, words are encoded one by one.
@@ -203,20 +231,66 @@ class PipelineReader {
     require(longest.is_natural() && longest.natural() <= kLongestWord,
             at("model.max_input_chars_per_word"), ": expected 0 to ", kLongestWord, ", got ",
             quoted_text(longest.dump()));
-    parts_.word_piece.emplace(
+    parts_.piece_model = std::make_unique<WordPiece>(
         parts_.names,
         WordPiece::Options{.mark = json_string(model_, "continuing_subword_prefix", at("model")),
                            .longest_word = static_cast<std::size_t>(longest.natural()),
                            .unknown = found->second});
   }
 
+  // SentencePiece finds user-defined tokens of BPE models first; a unigram model weighs them with
+  // the others.
+  void place_user_defined(bool in_model) {
+    const auto is_user_defined = [&](const AddedToken& token) {
+      return sentencepiece_->user_defined.contains(token.content);
+    };
+    for (AddedToken& token : parts_.added) {
+      token.normalized = token.normalized || is_user_defined(token);
+    }
+    if (in_model) {
+      std::erase_if(parts_.added, is_user_defined);
+    }
+  }
+
+  void read_unigram() {
+    require(sentencepiece_.has_value(), at("model.type"),
+            ": Unigram is supported only with the steps of a tokenizer.model of SentencePiece; if "
+            "the folder has that file, remove tokenizer.json");
+    read_fallback(false);
+    const Json& vocab = model_["vocab"];
+    require(vocab.is_array(), at("model.vocab"), ": expected an array");
+    const bool has_bytes = model_flag("byte_fallback");
+    if (!has_bytes) {
+      parts_.model.unknown = id_of(json_member(model_, "unk_id", at("model")), "unk_id", "model");
+    }
+    std::vector<Unigram::Piece> pieces;
+    for (std::size_t id = 0; id < vocab.size(); ++id) {
+      const std::string& text = parts_.names[id];
+      if (!parts_.special[id] && !sentencepiece_->unused.contains(text) &&
+          !(has_bytes && is_byte_token(text))) {
+        pieces.push_back({text, static_cast<std::int32_t>(id),
+                          static_cast<float>(vocab[id][1].number()),
+                          sentencepiece_->user_defined.contains(text)});
+        merges_cross_marks_ = merges_cross_marks_ || crosses_mark(text);
+      }
+    }
+    parts_.mark = merges_cross_marks_ ? "" : kMark;
+    parts_.piece_model =
+        std::make_unique<Unigram>(pieces, Unigram::Fallback{.unknown = parts_.model.unknown,
+                                                            .bytes = parts_.model.byte_ids,
+                                                            .has_bytes = has_bytes});
+    place_user_defined(true);
+  }
+
   void read_merges(const Json& merges) {
     const std::string key = at("model.merges");
     std::int32_t rank = 0;
+    std::int32_t place = 0;
+    std::int32_t last_result = -1;
     const auto find = [&](std::string_view token) {
       const auto found = ids_.find(token);
       if (found == ids_.end()) {
-        fail(key, ": merge ", rank, ": ", quoted_text(token), " is not in the vocabulary");
+        fail(key, ": merge ", place, ": ", quoted_text(token), " is not in the vocabulary");
       }
       return found->second;
     };
@@ -227,10 +301,14 @@ class PipelineReader {
       joined += right;
       const std::int32_t left_id = find(left);
       const std::int32_t right_id = find(right);
+      const std::int32_t result = find(joined);
+      // SentencePiece orders merges of the same result by their places in a text.
+      rank += place > 0 && !(sentencepiece_ && result == last_result) ? 1 : 0;
+      last_result = result;
       // A repeated merge gets its last rank, as in Hugging Face tokenizers.
-      parts_.model.merges.at({left_id, right_id}) = {rank, find(joined)};
+      parts_.model.merges.at({left_id, right_id}) = {rank, result};
       merges_cross_marks_ = merges_cross_marks_ || crosses_mark(joined);
-      ++rank;
+      ++place;
     }
   }
 
@@ -330,7 +408,9 @@ class PipelineReader {
   const Json& root_;
   std::string_view name_;
   const Json& model_;
+  Json listed_ids_;
   PipelineParts parts_;
+  std::optional<SentencePieceSteps> sentencepiece_;
   // Without tokens that are only in added_tokens.
   std::unordered_map<std::string_view, std::int32_t> ids_;
   bool merges_cross_marks_ = false;

@@ -1,7 +1,11 @@
 #include "formats/tokenizers/pipeline_steps.h"
 
+#include <memory>
+#include <span>
 #include <utility>
 
+#include "base/base64.h"
+#include "formats/tokenizers/piece_table.h"
 #include "formats/tokenizers/tokenizer_json.h"
 #include "headlight/base/choices.h"
 #include "headlight/base/error.h"
@@ -11,6 +15,8 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kMostSteps = 16;
+constexpr const char* kOwnSteps = "sentencepiece";
+constexpr const char* kCharsmap = "precompiled_charsmap";
 constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
@@ -163,14 +169,6 @@ void read_pre_tokenizer_step(const Json& step, const std::string& where,
   }
 }
 
-// True for names of byte tokens, like <0x41>.
-bool is_byte_name(std::string_view name) {
-  constexpr std::string_view kDigits = "0123456789ABCDEFabcdef";
-  return name.size() == 6 && name.starts_with("<0x") && name.ends_with('>') &&
-         kDigits.find(name[3]) != std::string_view::npos &&
-         kDigits.find(name[4]) != std::string_view::npos;
-}
-
 // Reads a step that strips one blank at the start of the whole text.
 void read_strip(const Json& step, const std::string& where, DecoderSteps& result) {
   const Json start = step.value("start", Json(0));
@@ -277,6 +275,33 @@ TextEnds read_bert_processing(const Json& step, const std::string& where) {
   return {name("cls"), name("sep")};
 }
 
+// Returns the texts in an optional list; none is empty.
+std::set<std::string, std::less<>> texts_in(const Json& object, std::string_view key,
+                                            const std::string& where) {
+  std::set<std::string, std::less<>> texts;
+  const Json list = object.value(key, Json::array());
+  require(list.is_array(), where, ".", key, ": expected an array, got ", list.type_name());
+  for (const Json& entry : list) {
+    const bool good = entry.is_string() && !entry.text().empty();
+    require(good, where, ".", key, ": expected texts that are not empty");
+    texts.insert(entry.text());
+  }
+  return texts;
+}
+
+// Returns the rules of the step Precompiled; none without it.
+Charsmap read_charsmap(const Json& normalizer, const std::string& where) {
+  for (const Json* step : steps_of(normalizer, "normalizers", where)) {
+    if (is_step(*step, "Precompiled")) {
+      const std::string key = concat_text(where, ".", kCharsmap);
+      const auto bytes = bytes_of_base64(json_string(*step, kCharsmap, where));
+      require(bytes.has_value(), key, ": expected base64");
+      return Charsmap(*bytes, key);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Normalizer read_normalizer(const Json& json, const std::string& where) {
@@ -285,6 +310,50 @@ Normalizer read_normalizer(const Json& json, const std::string& where) {
     steps.push_back(read_normalizer_step(*step, where));
   }
   return Normalizer(std::move(steps));
+}
+
+std::optional<SentencePieceSteps> read_sentencepiece(const Json& normalizer,
+                                                     const std::string& where) {
+  const Json own = normalizer.is_object() ? normalizer.value(kOwnSteps, Json()) : Json();
+  if (own.is_null()) {
+    return std::nullopt;
+  }
+  const std::string key = concat_text(where, ".", kOwnSteps);
+  require(own.is_object(), key, ": expected an object, got ", own.type_name());
+  SentencePieceSteps result;
+  result.user_defined = texts_in(own, "user_defined", key);
+  result.unused = texts_in(own, "unused", key);
+  SentencePieceNormalizer::Options options{
+      .rules = read_charsmap(normalizer, where),
+      .kept = {result.user_defined.begin(), result.user_defined.end()},
+      .prefix = flag(own, "prefix", true, key),
+      .single_blanks = flag(own, "single_blanks", true, key)};
+  result.normalizer = Normalizer(
+      {{.kind = NormalizerStep::Kind::sentencepiece,
+        .sentencepiece = std::make_shared<SentencePieceNormalizer>(std::move(options))}});
+  return result;
+}
+
+Json sentencepiece_normalizer_json(const SentencePieceNormalizerJson& from) {
+  Json steps = Json::array();
+  if (!from.charsmap.empty()) {
+    const std::span bytes(from.charsmap.data(), from.charsmap.size());
+    steps.push_back({{"type", "Precompiled"}, {kCharsmap, base64_of(std::as_bytes(bytes))}});
+  }
+  if (from.single_blanks) {
+    steps.push_back({{"type", "Strip"}, {"strip_left", true}, {"strip_right", true}});
+    steps.push_back({{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", " "}});
+  }
+  if (from.prefix) {
+    steps.push_back({{"type", "Prepend"}, {"prepend", kMark}});
+  }
+  steps.push_back(replace_json(" ", kMark));
+  Json result = sequence_json("normalizers", std::move(steps));
+  result[kOwnSteps] = {{"prefix", from.prefix},
+                       {"single_blanks", from.single_blanks},
+                       {"user_defined", from.user_defined},
+                       {"unused", from.unused}};
+  return result;
 }
 
 PreTokenizerSteps read_pre_tokenizer(const Json& json, const std::string& where) {
@@ -329,7 +398,7 @@ std::string DecoderSteps::bytes_of(const std::string& name) const {
   for (const NormalizerStep& step : replaced) {
     text = headlight::replaced(text, step.from, step.to);
   }
-  if (byte_fallback && is_byte_name(text)) {
+  if (byte_fallback && is_byte_token(text)) {
     return std::string(1, static_cast<char>(std::stoi(text.substr(3, 2), nullptr, 16)));
   }
   return text;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,27 @@ namespace headlight {
 // begins with `where`, the file and the key.
 
 Normalizer read_normalizer(const Json& json, const std::string& where);
+
+// SentencePiece's own steps, which no combination of the others equals.
+struct SentencePieceSteps {
+  Normalizer normalizer;
+  std::set<std::string, std::less<>> user_defined;  // found first in normalized text
+  std::set<std::string, std::less<>> unused;        // no text becomes these tokens
+};
+// Reads normalizer.sentencepiece, which sentencepiece_normalizer_json() writes; nothing without it.
+std::optional<SentencePieceSteps> read_sentencepiece(const Json& normalizer,
+                                                     const std::string& where);
+
+// Returns a normalizer with normalizer.sentencepiece for Headlight, and the nearest steps for
+// Hugging Face `tokenizers`. `charsmap` holds the bytes of a Charsmap; "": none.
+struct SentencePieceNormalizerJson {
+  std::string_view charsmap;
+  bool prefix = true;
+  bool single_blanks = true;
+  Json user_defined = Json::array();
+  Json unused = Json::array();
+};
+Json sentencepiece_normalizer_json(const SentencePieceNormalizerJson& from);
 
 struct PreTokenizerSteps {
   std::vector<PreTokenizerStep> steps;

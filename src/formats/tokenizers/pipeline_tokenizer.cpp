@@ -21,7 +21,7 @@ std::vector<AddedToken> tokens_where(const PipelineParts& parts, bool normalized
   std::vector<AddedToken> tokens;
   for (AddedToken token : parts.added) {
     if (token.normalized == normalized) {
-      token.content = normalized ? parts.normalizer.apply(token.content) : token.content;
+      token.content = normalized ? parts.normalizer.apply_to_token(token.content) : token.content;
       tokens.push_back(std::move(token));
     }
   }
@@ -70,9 +70,9 @@ void add_items(const PipelineParts& parts, const std::vector<EncodeItem>& items,
       continue;
     }
     for (const TextPiece& piece : parts.pre_tokenizer.split({item.text, item.first}, storage)) {
-      if (parts.word_piece) {
+      if (parts.piece_model) {
         ids.clear();
-        parts.word_piece->encode(piece.text, ids);
+        parts.piece_model->encode(piece.text, ids);
         std::ranges::for_each(ids, [&](std::int32_t id) { encoder.add_token(id); });
       } else if (parts.pre_tokenizer.last() != nullptr) {
         encoder.add(piece.text, parts.pre_tokenizer.last());
@@ -97,7 +97,7 @@ PipelineTokenizer::PipelineTokenizer(PipelineParts parts)
     set_begin_of_text(*parts_.first);
     set_closing_token(parts_.last);
   }
-  if (parts_.word_piece) {
+  if (kind() == "wordpiece") {
     set_mask_token(special_id("[MASK]"));
   }
 }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "formats/tokenizers/normalizer.h"
+#include "formats/tokenizers/piece_model.h"
 #include "formats/tokenizers/pre_tokenizer.h"
-#include "formats/tokenizers/word_piece.h"
 #include "headlight/text/bpe_tokenizer.h"
 #include "text/added_tokens.h"
 #include "text/bpe_model.h"
@@ -33,8 +33,8 @@ struct PipelineParts {
   std::vector<AddedToken> added;
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
-  BpeModel model{0};                         // refers to `texts`
-  std::optional<WordPiece> word_piece = {};  // instead of `model`; refers to `names`
+  BpeModel model{0};                                   // refers to `texts`
+  std::unique_ptr<const PieceModel> piece_model = {};  // instead of `model`; refers to `names`
   std::string mark;  // replaces a blank; "": words are not encoded one by one
   TextStart text_start = TextStart::kept;
   std::string start_mark;  // for TextStart::marks_gone
@@ -47,9 +47,9 @@ struct PipelineParts {
 
 // The tokenizer of a tokenizer.json, with the stages of Hugging Face `tokenizers`. Added tokens are
 // cut out; the normalizer rewrites the text between them; the pre-tokenizer cuts it into pieces;
-// BPE or WordPiece encodes each piece. Byte-level models and models with byte fallback accept any
-// bytes. Two differences: invalid bytes become U+FFFD by the rules of first_character(), and <unk>
-// decodes to U+FFFD.
+// BPE, WordPiece or Unigram encodes each piece. Byte-level models and models with byte fallback
+// accept any bytes. Two differences: invalid bytes become U+FFFD by the rules of first_character(),
+// and <unk> decodes to U+FFFD.
 class PipelineTokenizer final : public Tokenizer {
  public:
   // The parts must be consistent; see read_pipeline_tokenizer().
@@ -57,7 +57,9 @@ class PipelineTokenizer final : public Tokenizer {
   PipelineTokenizer(const PipelineTokenizer&) = delete;  // the model refers to the texts
   PipelineTokenizer& operator=(const PipelineTokenizer&) = delete;
 
-  std::string_view kind() const override { return parts_.word_piece ? "wordpiece" : "bpe"; }
+  std::string_view kind() const override {
+    return parts_.piece_model ? parts_.piece_model->kind() : "bpe";
+  }
   Index vocab_size() const override;
   std::string token_bytes(std::int32_t id) const override;
   std::string first_token_bytes(std::int32_t id) const override;

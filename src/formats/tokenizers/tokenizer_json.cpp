@@ -43,6 +43,13 @@ std::string byte_token(std::size_t byte) {
   return concat_text("<0x", kDigits[byte >> 4], kDigits[byte & 15], ">");
 }
 
+bool is_byte_token(std::string_view name) {
+  constexpr std::string_view kDigits = "0123456789ABCDEFabcdef";
+  return name.size() == 6 && name.starts_with("<0x") && name.ends_with('>') &&
+         kDigits.find(name[3]) != std::string_view::npos &&
+         kDigits.find(name[4]) != std::string_view::npos;
+}
+
 Json added_token_json(std::int32_t id, std::string_view content, bool special) {
   return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
           {"rstrip", false}, {"normalized", false}, {"special", special}};

@@ -23,6 +23,8 @@ std::pair<std::string_view, std::string_view> merge_pair(const Json& merge, std:
 
 // Returns the name of the token of a byte: "<0x41>".
 std::string byte_token(std::size_t byte);
+// True for the name of the token of a byte, with digits of either case.
+bool is_byte_token(std::string_view name);
 
 // Returns an entry of added_tokens. The tokens are found in the text before any other step.
 Json added_token_json(std::int32_t id, std::string_view content, bool special);

@@ -6,11 +6,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "formats/tokenizers/piece_model.h"
+
 namespace headlight {
 
 // The WordPiece model of BERT: each word becomes its longest prefix in the vocabulary, then the
 // longest continuations, whose names begin with a mark such as "##" (Wu et al., arXiv 1609.08144).
-class WordPiece {
+class WordPiece final : public PieceModel {
  public:
   struct Options {
     std::string mark = "##";         // before continuations
@@ -21,8 +23,8 @@ class WordPiece {
   // `names` [V], which must outlive the model without moving; "" for ids without a token.
   WordPiece(const std::vector<std::string>& names, Options options);
 
-  // Appends the ids of a word, which is not empty.
-  void encode(std::string_view word, std::vector<std::int32_t>& ids) const;
+  std::string_view kind() const override { return "wordpiece"; }
+  void encode(std::string_view word, std::vector<std::int32_t>& ids) const override;
 
  private:
   Options options_;

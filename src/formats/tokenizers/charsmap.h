@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headlight {
+
+// SentencePiece's precompiled_charsmap: rules that replace a text by another. The file has the
+// length of a double array in bytes, the array (Darts-clone), and the replacements, each ended by a
+// zero byte.
+class Charsmap {
+ public:
+  Charsmap() = default;
+  // Throws Error that begins with `where` if the parts do not fit. Nothing in the array can lead
+  // outside of it.
+  Charsmap(std::string_view bytes, const std::string& where);
+
+  struct Rule {
+    std::size_t length = 0;  // bytes that the rule replaces; 0: no rule
+    std::string_view replacement = {};
+  };
+  // Returns the longest rule for the start of a text.
+  Rule longest_rule(std::string_view text) const;
+
+ private:
+  std::vector<std::uint32_t> units_;
+  std::string replacements_;  // ends with a zero byte
+};
+
+}  // namespace headlight

@@ -1,0 +1,84 @@
+#include "formats/tokenizers/unigram.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace headlight {
+namespace {
+
+constexpr float kUnknownPenalty = 10;
+
+// Returns the length of the first character by its first byte, as SentencePiece does.
+std::size_t character_bytes(std::string_view text) {
+  constexpr std::string_view kLengths("\1\1\1\1\1\1\1\1\1\1\1\1\2\2\3\4", 16);
+  const auto first = static_cast<unsigned char>(text[0]);
+  return std::min(static_cast<std::size_t>(kLengths[first >> 4]), text.size());
+}
+
+}  // namespace
+
+Unigram::Unigram(const std::vector<Piece>& pieces, const Fallback& fallback) : fallback_(fallback) {
+  float lowest = std::numeric_limits<float>::max();
+  float highest = std::numeric_limits<float>::min();
+  for (const Piece& piece : pieces) {
+    lowest = piece.user_defined ? lowest : std::min(lowest, piece.score);
+    highest = piece.user_defined ? highest : std::max(highest, piece.score);
+  }
+  unknown_score_ = lowest - kUnknownPenalty;
+  for (const Piece& piece : pieces) {
+    const auto place = static_cast<std::size_t>(piece.id);
+    scores_.resize(std::max(scores_.size(), place + 1));
+    const float bonus = static_cast<float>(piece.text.size()) * highest;
+    scores_[place] =
+        piece.user_defined ? static_cast<double>(bonus) - 0.1 : static_cast<double>(piece.score);
+    trie_.add(piece.text, piece.id);
+  }
+}
+
+void Unigram::extend(std::string_view text, std::size_t begin, std::vector<Step>& best) const {
+  const std::string_view rest = text.substr(begin);
+  const std::size_t character = character_bytes(rest);
+  const float before = best[begin].score;
+  const auto offer = [&](std::size_t bytes, std::int32_t id, double score) {
+    Step& step = best[begin + bytes];
+    if (step.begin < 0 || score > static_cast<double>(step.score)) {
+      step = {id, static_cast<float>(score), static_cast<std::int64_t>(begin)};
+    }
+  };
+  bool known = false;
+  trie_.for_each_start(rest, [&](std::size_t bytes, std::int32_t id) {
+    offer(bytes, id, scores_[static_cast<std::size_t>(id)] + static_cast<double>(before));
+    known = known || bytes == character;
+  });
+  if (!known) {
+    offer(character, -1, static_cast<double>(unknown_score_ + before));
+  }
+}
+
+void Unigram::encode(std::string_view piece, std::vector<std::int32_t>& ids) const {
+  std::vector<Step> best(piece.size() + 1);
+  for (std::size_t begin = 0; begin < piece.size(); begin += character_bytes(piece.substr(begin))) {
+    extend(piece, begin, best);
+  }
+  std::vector<std::size_t> ends;
+  for (std::size_t end = piece.size(); end > 0; end = static_cast<std::size_t>(best[end].begin)) {
+    ends.push_back(end);
+  }
+  bool after_unknown = false;
+  for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
+    const Step& step = best[*end];
+    const bool unknown = step.id < 0;
+    if (!unknown) {
+      ids.push_back(step.id);
+    } else if (fallback_.has_bytes) {
+      for (auto i = static_cast<std::size_t>(step.begin); i < *end; ++i) {
+        ids.push_back(fallback_.bytes[static_cast<unsigned char>(piece[i])]);
+      }
+    } else if (!after_unknown) {
+      ids.push_back(fallback_.unknown);
+    }
+    after_unknown = unknown;
+  }
+}
+
+}  // namespace headlight

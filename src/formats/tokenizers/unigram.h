@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/tokenizers/piece_model.h"
+#include "formats/tokenizers/piece_trie.h"
+
+namespace headlight {
+
+// The unigram model of SentencePiece: of all ways to cut a text into tokens, the one with the
+// highest sum of scores (Kudo, arXiv 1804.10959). Sums have SentencePiece's order and precision, so
+// that ids agree even for nearly equal ways.
+class Unigram final : public PieceModel {
+ public:
+  struct Piece {
+    std::string_view text;  // not empty
+    std::int32_t id = 0;
+    float score = 0;
+    bool user_defined = false;  // preferred to all others
+  };
+  // Ids of a character without a token: its bytes, or else `unknown`, once for adjacent ones.
+  struct Fallback {
+    std::int32_t unknown = 0;
+    std::array<std::int32_t, 256> bytes = {};
+    bool has_bytes = false;
+  };
+
+  Unigram(const std::vector<Piece>& pieces, const Fallback& fallback);
+
+  std::string_view kind() const override { return "unigram"; }
+  void encode(std::string_view piece, std::vector<std::int32_t>& ids) const override;
+
+ private:
+  // The last token of the best way to cut the text before a position.
+  struct Step {
+    std::int32_t id = -1;
+    float score = 0;          // of the whole way
+    std::int64_t begin = -1;  // -1: no way yet
+  };
+
+  void extend(std::string_view text, std::size_t begin, std::vector<Step>& best) const;
+
+  PieceTrie trie_;              // values: ids
+  std::vector<double> scores_;  // by id
+  float unknown_score_ = 0;
+  Fallback fallback_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Compares ids of `headlight tokenizer encode` for a tokenizer.model with those of SentencePiece.
+
+Small unigram and BPE models are trained on data/toy.txt and Korean text, with and without byte
+fallback, blanks and normalizer rules, and with tokens that the user defines. The texts are random
+strings of all of Unicode and, for each model, strings of its own tokens. The same models must give
+the same ids after `headlight` has written them as tokenizer.json, and after it has read decoded
+texts.
+
+  pip install sentencepiece tokenizers
+  tools/parity/check_sentencepiece.py HEADLIGHT [--strings 2000]
+"""
+
+import argparse
+import pathlib
+import random
+import sys
+import tempfile
+
+import sentencepiece
+
+from check_tokenizer import ROOT, headlight_ids, headlight_text, random_strings
+from table import row
+
+KOREAN = [
+    "어텐션은 입력의 어느 부분을 볼지 정한다.",
+    "모델은 다음 토큰의 확률을 계산한다.",
+    "옛날 옛적에 작은 마을에 한 소녀가 살았습니다.",
+    "학습률이 너무 크면 손실이 줄지 않는다.",
+    "오늘은 날씨가 좋아서 강가를 걸었다.",
+]
+NO_RULES = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+DEFINED = ["<sep>", "▁▁▁", "@@", "ab", "é"]
+# Keys of sentencepiece.SentencePieceTrainer.
+MODELS = {
+    "unigram": {"model_type": "unigram"},
+    "unigram, bytes": {"model_type": "unigram", "byte_fallback": True},
+    "unigram, user-defined": {"model_type": "unigram", "user_defined_symbols": DEFINED},
+    "unigram, no prefix": {"model_type": "unigram", "add_dummy_prefix": False, **NO_RULES},
+    "unigram, lower case": {"model_type": "unigram", "normalization_rule_name": "nmt_nfkc_cf"},
+    "BPE": {"model_type": "bpe"},
+    "BPE of Llama's kind": {"model_type": "bpe", "byte_fallback": True, "split_digits": True, **NO_RULES},
+    "BPE, bytes and rules": {"model_type": "bpe", "byte_fallback": True},
+    "BPE, user-defined": {"model_type": "bpe", "byte_fallback": True, "user_defined_symbols": DEFINED},
+    "BPE of Gemma's kind": {
+        "model_type": "bpe",
+        "byte_fallback": True,
+        "add_dummy_prefix": False,
+        "allow_whitespace_only_pieces": True,
+        "split_by_whitespace": False,
+        "control_symbols": ["<start>", "<stop>"],
+        **NO_RULES,
+    },
+}
+
+
+def train(path, settings, corpus):
+    options = {"vocab_size": 900, "hard_vocab_limit": False, "num_threads": 1, "minloglevel": 2}
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(corpus), model_prefix=str(path.with_suffix("")), **options, **settings
+    )
+    return sentencepiece.SentencePieceProcessor(model_file=str(path))
+
+
+def strings_of_tokens(model, count):
+    """Texts of the model's tokens, with blanks and marks between some."""
+    generator = random.Random(3)
+    tokens = [model.id_to_piece(id).replace("▁", " ") for id in range(model.vocab_size())
+              if not model.is_control(id) and not model.is_unknown(id) and not model.is_byte(id)]
+    joints = ["", "", "", " ", "  ", "▁", "\u3000", "ﬁ", "Ａ", "\u200b"]
+    return ["".join(generator.choice(tokens) + generator.choice(joints) for _ in range(generator.randint(1, 30)))
+            for _ in range(count)]
+
+
+def names_of_control(model):
+    return [model.id_to_piece(id) for id in range(model.vocab_size())
+            if model.is_control(id) or model.is_unknown(id)]
+
+
+def differences(name, program, folder, model, texts):
+    expected = model.encode(texts)
+    got = headlight_ids(program, folder, texts, "--special_tokens=off")
+    wrong = [i for i, ids in enumerate(expected) if i >= len(got) or got[i] != ids]
+    print(row(f"ids of SentencePiece: {name}", len(texts), len(wrong), 0, not wrong))
+    for i in wrong[:3]:
+        print(f"{name}: {texts[i]!r}: SentencePiece {expected[i]}, headlight {got[i]}", file=sys.stderr)
+    return len(wrong) + abs(len(got) - len(expected))
+
+
+def text_differences(name, program, folder, model, texts):
+    wrong = 0
+    for text in texts:
+        ids = model.encode(text)
+        if model.unk_id() not in ids:
+            wrong += headlight_text(program, folder, ids) != model.decode(ids)
+    print(row(f"text of SentencePiece: {name}", len(texts), wrong, 0, not wrong))
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", help="path of headlight")
+    parser.add_argument("--strings", type=int, default=2000)
+    options = parser.parse_args()
+    corpus = (ROOT / "data/toy.txt").read_text(encoding="utf-8").splitlines()[:4000] + 40 * KOREAN
+    wrong = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, settings in MODELS.items():
+            folder = pathlib.Path(scratch) / name
+            folder.mkdir()
+            model = train(folder / "tokenizer.model", settings, corpus)
+            texts = random_strings(options.strings) + strings_of_tokens(model, options.strings)
+            wrong += differences(name, options.program, folder, model, texts)
+            wrong += text_differences(name, options.program, folder, model, texts[-20:])
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
