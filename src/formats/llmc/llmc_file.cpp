@@ -99,7 +99,7 @@ void LlmcFile::read_sizes() {
 Index LlmcFile::list_tensors() {
   const Index width = config_.n_embd;
   const std::string prefix = "transformer.";
-  EntryList list(element_size(dtype_), tensors_);
+  EntryList list(static_cast<Index>(element_size(dtype_)), tensors_);
   list.add(prefix + "wte.weight", {config_.vocab_size, width});
   list.skip((padded_vocabulary_ - config_.vocab_size) * width);
   list.add(prefix + "wpe.weight", {config_.block_size, width});

@@ -126,8 +126,8 @@ class PipelineReader {
   const Json& ids_in(const Json& list) {
     listed_ids_ = Json::object();
     for (const Json& entry : list) {
-      const bool good =
-          entry.is_array() && entry.size() == 2 && entry[0].is_string() && entry[1].is_number();
+      const bool good = entry.is_array() && entry.size() == 2 && entry[0].is_string() &&
+                        entry[1].is_number() && std::abs(entry[1].number()) <= kLargestScore;
       require(good, at("model.vocab"), ": expected [TOKEN, SCORE] for id ", listed_ids_.size());
       listed_ids_.add(entry[0].text(), listed_ids_.size());
     }
