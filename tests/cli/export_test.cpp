@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "generate/test_models.h"
@@ -157,6 +158,45 @@ TEST_CASE("export writes a clean directory for transformers", "[cli]") {
   CHECK(file_contents(out + "/config.json") == file_contents(model + "/config.json"));
   CHECK(fs::exists(out + "/tokenizer.json"));
   CHECK(contains(refusal({"export", model, "--to", "hf", "--out", out}), "already exists"));
+}
+
+TEST_CASE("export rounds weights to 2 bytes", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = model_directory(folder, {}, ByteTokenizer());
+  NamedTensors tensors = read_safetensors(model + "/model.safetensors");
+  const auto embedding =
+      std::ranges::find(tensors, "transformer.wte.weight", &NamedTensors::value_type::first);
+  auto* values = embedding->second.mutable_data<float>();
+  // Halfway between two values of bfloat16, and of float16: the even one is nearer.
+  values[0] = 1 + 0x1p-8F;
+  values[1] = 1 + 0x3p-8F;
+  values[2] = 1 + 0x1p-11F;
+  values[3] = 1 + 0x3p-11F;
+  write_safetensors(model + "/model.safetensors", tensors);
+  const auto exported = [&](const std::string& type) {
+    const std::string out = folder.at(type);
+    json_of({"export", model, "--to", "hf", "--type", type, "--out", out, "--json"});
+    const std::unique_ptr<Gpt> read = load_weights(out);  // as float32
+    const std::vector<double> all = read->parameters()[0].second.to_vector();
+    return std::vector<double>(all.begin(), all.begin() + 4);
+  };
+  CHECK(exported("bf16") == std::vector<double>{1, 1 + 0x1p-6, 1, 1});
+  CHECK(exported("f16") == std::vector<double>{1 + 0x1p-8, 1 + 0x3p-8, 1, 1 + 0x1p-9});
+  CHECK(Json::parse(file_contents(folder.path() / "bf16" / "config.json"))["dtype"] == "bfloat16");
+  CHECK(Json::parse(file_contents(folder.path() / "f16" / "config.json"))["torch_dtype"] ==
+        "float16");
+  CHECK(read_safetensors_header(folder.at("f16") + "/model.safetensors").begin()->second.dtype ==
+        "F16");
+  values[5] = 65520;
+  write_safetensors(model + "/model.safetensors", tensors);
+  const std::string file = folder.at("w.safetensors");
+  const ProgramResult refused =
+      run_headlight({"export", model, "--to", "safetensors", "--type", "f16", "--out", file});
+  CHECK(refused.exit_code == 2);
+  CHECK(contains(refused.err,
+                 "--type: f16 cannot hold 65520 in transformer.wte.weight; use bf16 or f32"));
+  CHECK(!fs::exists(file));
+  json_of({"export", model, "--to", "safetensors", "--type", "bf16", "--out", file, "--json"});
 }
 
 TEST_CASE("export lists the settings that it drops in one warning", "[cli]") {
