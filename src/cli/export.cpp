@@ -189,6 +189,13 @@ Exported export_hf(const fs::path& model, const Options& options) {
   const auto header = read_safetensors_header(out / "model.safetensors");
   Exported report{.files = files_in(out), .tensors = static_cast<Index>(header.size())};
   add_line(dropped_settings(loaded.directory, *loaded.tokenizer), report.warnings);
+  const bool is_of_sentencepiece = fs::exists(loaded.directory / "tokenizer.model") &&
+                                   !fs::exists(loaded.directory / "tokenizer.json");
+  add_line(is_of_sentencepiece
+               ? "tokenizer.json has the nearest steps to those of tokenizer.model: "
+                 "transformers may give other ids for unusual characters and blanks"
+               : "",
+           report.warnings);
   return report;
 }
 
