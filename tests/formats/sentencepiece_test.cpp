@@ -99,6 +99,8 @@ TEST_CASE("the settings beside a tokenizer.model add tokens") {
 }
 
 TEST_CASE("tokenizer.model is refused with one line") {
+  CHECK(contains(refusal("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"),
+                 "m: is a pointer of Git LFS"));
   CHECK(refusal("") == "m: expected 1 to 524288 tokens, got 0");
   CHECK(refusal("\x0a\x05"
                 "ab") == "m: ends inside of a field");

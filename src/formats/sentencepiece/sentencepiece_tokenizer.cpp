@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "files/lfs_pointer.h"
 #include "formats/sentencepiece/sentencepiece_file.h"
 #include "formats/tokenizers/pipeline_steps.h"
 #include "formats/tokenizers/tokenizer_json.h"
@@ -74,6 +75,7 @@ Json model_json(const SentencePieceFile& file, const std::string& name) {
 
 std::unique_ptr<Tokenizer> sentencepiece_tokenizer(std::string_view bytes, const std::string& name,
                                                    const SentencePieceSettings& settings) {
+  refuse_lfs_pointer(bytes, name);
   const SentencePieceFile file = read_sentencepiece_file(bytes, name);
   const PieceTable& pieces = file.pieces;
   Json root = {{"version", "1.0"}, {"added_tokens", all_added(pieces, settings.added, name)}};
