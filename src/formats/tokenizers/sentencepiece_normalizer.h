@@ -9,8 +9,6 @@
 
 namespace headlight {
 
-class Json;
-
 // The normalizer of SentencePiece: replaces characters by the rules of a charsmap, removes
 // superfluous blanks, and writes the others as marks. Invalid bytes become U+FFFD.
 class SentencePieceNormalizer {
