@@ -19,6 +19,21 @@ Value case_filter(const Call& call) {
   return call.runtime.text(kChange(input_text(call)));
 }
 
+// Capitalises the words between white space, hyphens and opening brackets.
+std::string title_words(std::string_view text) {
+  std::string out;
+  bool is_start = true;
+  for (std::string_view rest = text; !rest.empty();) {
+    const Utf8Character character = first_character(rest);
+    const std::string_view bytes = rest.substr(0, static_cast<std::size_t>(character.length));
+    out += is_start ? upper_text(bytes) : lower_case(bytes);
+    is_start = is_space(character.code_point) ||
+               std::string_view("-({[<").find(bytes) != std::string_view::npos;
+    rest.remove_prefix(bytes.size());
+  }
+  return out;
+}
+
 Value trim(const Call& call) {
   return call.runtime.text(stripped_by(call, input_text(call), Side::both));
 }
@@ -160,6 +175,7 @@ std::span<const Function> filters() {
       {"upper", "", 0, case_filter<upper_text>},
       {"lower", "", 0, case_filter<lower_case>},
       {"capitalize", "", 0, case_filter<capitalized_text>},
+      {"title", "", 0, case_filter<title_words>},
       {"replace", "old new count", 2, replace_filter},
       {"default", "default_value boolean", 0, default_filter},
       {"d", "default_value boolean", 0, default_filter},
