@@ -124,9 +124,6 @@ TEST_CASE("the weights of an llm.c checkpoint are at their places") {
   write_bytes(folder / "model_2.bin", brain_checkpoint());
   const auto brain = load_weights(folder / "model_2.bin");
   CHECK(brain->parameters()[1].second.to_vector()[3] == 31);
-  CHECK(load_weights(folder / "model_2.bin", {.dtype = DType::bfloat16})
-            ->parameters()[1]
-            .second.to_vector()[3] == 31);
 }
 
 TEST_CASE("llm.c files are refused with one line") {
@@ -153,7 +150,7 @@ TEST_CASE("the tokenizer of an llm.c checkpoint is beside it") {
   for (const fs::path& path :
        {folder / "model_1.bin", folder / "gpt2_tokenizer.bin", folder.path()}) {
     const auto tokenizer = open_tokenizer(path);
-    CHECK(tokenizer->encode("thet the<|endoftext|>") == ids);
+    CHECK(tokenizer->encode_bytes("thet the<|endoftext|>", {.read_special = true}) == ids);
     CHECK(tokenizer->end_token() == 256);
   }
   CHECK(contains(error_of([&] { find_model_directory(folder.path()); }),

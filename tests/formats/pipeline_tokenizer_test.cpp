@@ -226,8 +226,8 @@ TEST_CASE("unknown stages of a tokenizer are refused by name") {
   CHECK(refusal(bytes, "/added_tokens/0/content", std::string(1025, 'x')) ==
         "t.json: added_tokens: expected tokens of at most 1024 bytes, got one of 1025");
   CHECK(refusal(marks, "/model/dropout", 0.5) == "t.json: model.dropout: expected null");
-  CHECK(refusal(marks, "/model/type", "Unigram") ==
-        "t.json: model.type: expected \"BPE\" or \"WordPiece\", got \"Unigram\"");
+  CHECK(refusal(marks, "/model/type", "WordLevel") ==
+        "t.json: model.type: expected \"BPE\", \"WordPiece\" or \"Unigram\", got \"WordLevel\"");
 }
 
 namespace {

@@ -2,14 +2,13 @@
 
 #include <span>
 
-#include "base/printable.h"
 #include "headlight/base/error.h"
 
 namespace headlight {
 
 LlmcHeader read_llmc_header(const InputFile& file) {
-  require(file.size() >= kLlmcHeaderBytes, shown(file.path()), ": expected a header of ",
-          kLlmcHeaderBytes, " bytes, got a file of ", file.size());
+  require(file.size() >= kLlmcHeaderBytes, "expected a header of ", kLlmcHeaderBytes,
+          " bytes, got a file of ", file.size());
   LlmcHeader header{};
   file.read(0, std::as_writable_bytes(std::span(header)));
   return header;

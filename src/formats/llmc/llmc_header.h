@@ -17,7 +17,7 @@ inline constexpr Index kLlmcHeaderBytes = 1024;
 inline constexpr std::int32_t kLlmcModel = 20240326;
 inline constexpr std::int32_t kLlmcTokenizer = 20240328;
 
-// Throws Error for a shorter file.
+// Throws Error without the path for a shorter file.
 LlmcHeader read_llmc_header(const InputFile& file);
 
 // True for a file NAME.bin that begins with the number `kind`.
