@@ -146,9 +146,9 @@ SequencePairs read_pairs(const Json& counted, const TokenPlaces& places, Index l
 }  // namespace
 
 const std::vector<TokenPair>& pairs_of(const SequencePairs& pairs, std::string_view relation) {
-  static const std::vector<TokenPair> kNone;
+  static const std::vector<TokenPair> kNoPairs;
   const auto found = pairs.find(relation);
-  return found == pairs.end() ? kNone : found->second;
+  return found == pairs.end() ? kNoPairs : found->second;
 }
 
 std::vector<SequencePairs> read_annotations(const std::filesystem::path& path,
