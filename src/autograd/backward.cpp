@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "autograd/leaf_function.h"
 #include "headlight/autograd/autograd.h"
 #include "kernels/loops.h"
 #include "kernels/parallel.h"
@@ -100,22 +101,6 @@ Index live_graph_nodes() { return live_nodes; }
 namespace {
 
 thread_local bool recording_enabled = true;
-// The function of the pass that runs on this thread, for the passes inside of it.
-thread_local const LeafFunction* current_on_leaf = nullptr;
-
-// Makes a function the current one during its lifetime.
-class OnLeafScope {
- public:
-  explicit OnLeafScope(const LeafFunction& on_leaf) : previous_(current_on_leaf) {
-    current_on_leaf = &on_leaf;
-  }
-  ~OnLeafScope() { current_on_leaf = previous_; }
-  OnLeafScope(const OnLeafScope&) = delete;
-  OnLeafScope& operator=(const OnLeafScope&) = delete;
-
- private:
-  const LeafFunction* previous_;
-};
 
 using Nodes = std::vector<std::shared_ptr<GradNode>>;
 
@@ -258,7 +243,7 @@ std::shared_ptr<GradNode> attach_node(const char* op, Tensor& value, std::vector
 void backward(const Tensor& root, const BackwardOptions& options) {
   require(root.requires_grad(), "[backward] no input of this tensor requires a gradient");
   const NoGrad no_grad;
-  const OnLeafScope scope(options.on_leaf);
+  const LeafFunctionScope scope(options.on_leaf);
   Pending pending;
   pending[root.grad_node().get()] = root_gradient(root, options.gradient);
   Nodes nodes = reachable_nodes(root.grad_node());
@@ -290,24 +275,6 @@ Tensor record_adding(const char* op, Tensor value, std::vector<Tensor> inputs,
     node->add_gradient = std::move(gradient);
   }
   return value;
-}
-
-Tensor recomputed(const Tensor& x, std::function<Tensor(const Tensor& x)> compute) {
-  if (!wants_gradient({x})) {
-    return compute(x);
-  }
-  const NoGrad no_grad;
-  Tensor value = compute(x.detach());
-  const NoGrad records(false);
-  return record(
-      "recomputed", value, {x}, [compute = std::move(compute)](auto in, const Tensor& grad) {
-        Tensor leaf = in[0].get().detach();
-        leaf.set_requires_grad();
-        const LeafFunction on_leaf = current_on_leaf == nullptr ? LeafFunction() : *current_on_leaf;
-        const NoGrad records_again(false);
-        backward(compute(leaf), {.gradient = grad, .on_leaf = on_leaf});
-        return std::vector<Tensor>{leaf.grad()};
-      });
 }
 
 NoGrad::NoGrad(bool disables) : previous_(recording_enabled) { recording_enabled = !disables; }

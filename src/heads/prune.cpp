@@ -185,6 +185,9 @@ std::unique_ptr<Gpt> prune_heads(const Gpt& model, const HeadSet& heads) {
     numbers.push_back(picked(all, kept.heads));
     key_numbers.push_back(picked(whole.key_numbers_of(layer), kept.key_heads));
   }
+  if (heads.empty()) {
+    return rebuilt(model, layout, model.config());
+  }
   GptConfig config = config_with(model.config(), layout, std::move(numbers), whole.head_width);
   if (config.n_kv_head > 0 || !config.key_groups.empty()) {
     config.n_kv_head = 0;

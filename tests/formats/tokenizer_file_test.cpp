@@ -266,8 +266,8 @@ TEST_CASE("a byte vocabulary must have every byte at its own value") {
 TEST_CASE("steps whose ids Headlight would not reproduce are refused, naming the key") {
   const json characters = char_file();
   const json bytes = byte_file();
-  CHECK(refusal(characters, "/model/type", "Unigram") ==
-        "t.json: model.type: expected \"BPE\" or \"WordPiece\", got \"Unigram\"");
+  CHECK_THAT(refusal(characters, "/model/type", "Unigram"),
+             contains_text("t.json: model.type: Unigram is supported only with the steps of"));
   CHECK(refusal(characters, "/normalizer", {{"type", "Nmt"}}) ==
         "t.json: normalizer: type \"Nmt\" is not supported");
   CHECK(refusal(characters, "/model/fuse_unk", true) == "t.json: model.fuse_unk: expected false");

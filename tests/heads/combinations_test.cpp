@@ -73,7 +73,7 @@ TEST_CASE("pruning under every configuration gives what the model computes witho
     CHECK(pruned->parameter_count() == count_parameters(pruned->config()).total());
     // Prunes the first remaining head, too.
     const HeadLayout left = pruned->heads();
-    if (left.count(0) > 1) {
+    if (left.count(0) > 1 && !config.qk_norm_whole) {
       const auto again = prune_heads(*pruned, HeadSet({{0, left.numbers[0].front()}}));
       silence(*whole, 0, left.numbers[0].front());
       check_close(again->logits(batch), whole->logits(batch), 1e-9);

@@ -80,6 +80,8 @@ Runners elementwise_runners() {
       {"logical_and", binary(logical_and, [](T a, double) { return a; })},
       {"logical_or", binary(logical_or, [](T a, double) { return a; })},
       {"logical_not", unary(logical_not)},
+      {"soft_cap",
+       [](Run& run) { run.output("y", soft_cap(run.input("x"), run.attribute("cap", 1.0))); }},
       {"clamp",
        [](Run& run) {
          const auto limit = [&](const char* name) {

@@ -1,5 +1,6 @@
 #include "headlight/ops/matmul.h"
 
+#include "headlight/ops/low_rank.h"
 #include "parity/runners.h"
 
 namespace headlight::parity {
@@ -18,12 +19,28 @@ void run_linear(Run& run) {
                              "dtype", run.attribute<std::string>("precision", "float32"))));
 }
 
+// One update of consecutive rows of the weight.
+std::vector<LowRankUpdate> update_of(Run& run) {
+  return {{.a = run.input("a"),
+           .b = run.input("b"),
+           .first_row = run.attribute<Index>("first_row", 0),
+           .scale = run.attribute<double>("scale", 1)}};
+}
+
+void run_low_rank_linear(Run& run) {
+  run.output(
+      "y", low_rank_linear(run.input("x"), run.input("weight"), run.input("bias"), update_of(run)));
+}
+
 }  // namespace
 
 Runners matmul_runners() {
   return {{"matmul", [](Run& run) { run.output("y", matmul(run.input("a"), run.input("b"))); }},
           {"einsum", run_einsum},
-          {"linear", run_linear}};
+          {"linear", run_linear},
+          {"low_rank_linear", run_low_rank_linear},
+          {"updated_weight",
+           [](Run& run) { run.output("y", updated_weight(run.input("weight"), update_of(run))); }}};
 }
 
 }  // namespace headlight::parity

@@ -113,8 +113,9 @@ TEST_CASE("relative links of the documentation lead to files", "[structure]") {
 TEST_CASE("every option that the documentation names exists", "[structure]") {
   const Names known = known_options();
   REQUIRE(known.size() > 150);
-  // Options of cmake, mpirun and scripts.
-  const Names others{"allow_run_as_root", "build", "fix", "install", "preset", "prefix", "target"};
+  // Options of cmake, mpirun, pip and scripts.
+  const Names others{"allow_run_as_root", "build",  "fix",    "install",
+                     "no_deps",           "preset", "prefix", "target"};
   for (const fs::path& page : pages()) {
     for (const std::string& option : options_in(file_contents(page))) {
       INFO(page << " names --" << option);

@@ -177,6 +177,10 @@ def build(file: CaseFile) -> None:
         single_cases(file, "gelu", function, any_values, {"form": form}, f"{form}, ")
         special_cases(file, "gelu", function, [0.0, 1e-9, -1e-4, 6.0, -6.0, 12.0, -12.0],
                       {"form": form}, f"{form}, ")
+    for cap in (0.75, 30.0):
+        function = lambda x, cap=cap: cap * torch.tanh(x / cap)
+        single_cases(file, "soft_cap", function, any_values, {"cap": cap}, f"{cap}, ")
+        special_cases(file, "soft_cap", function, [0.0, -0.5, 100.0, infinity, -infinity, nan], {"cap": cap}, f"{cap}, ")
     for low, high in ((-0.5, 1.25), (-infinity, 0.0)):
         limits = {"low": str(low), "high": str(high)}
         function = lambda x, low=low, high=high: torch.clamp(x, low, high)

@@ -47,6 +47,13 @@ LINEAR = [
     ("larger", "n17 i35", "o19 i35", True, "contiguous", "contiguous"),
     ("transposed and sliced", "n3 i4", "o5 i4", True, "transposed", "sliced"),
 ]
+# Changed rows of the weight, and the factor of the change.
+LOW_RANK = [
+    ("all rows", "n3 i4", 5, 0, 5, 1.0),
+    ("rows in the middle, a batch", "b2 n3 i4", 7, 2, 3, 0.5),
+    ("the last rows, larger", "n17 i35", 19, 11, 8, 2.5),
+    ("no rows of x", "0 i4", 5, 0, 5, 2.0),
+]
 
 
 def build(file: CaseFile) -> None:
@@ -78,3 +85,22 @@ def build(file: CaseFile) -> None:
             case.output("y", F.linear(x, weight, bias))
 
         file.both("linear", what, linear)
+    for what, x_shape, rows, first, changed, scale in LOW_RANK:
+        attributes = {"first_row": first, "scale": scale}
+
+        def updated(case: Case, x: torch.Tensor) -> torch.Tensor:
+            weight = case.input("weight", case.normal((rows, x.shape[-1])))
+            a = case.input("a", case.normal((2, x.shape[-1])))
+            b = case.input("b", case.normal((changed, 2)))
+            return weight + F.pad(scale * b @ a, (0, 0, first, rows - first - changed))
+
+        def low_rank_linear(case: Case) -> None:
+            x = case.input("x", case.normal(x_shape))
+            weight = updated(case, x)
+            case.output("y", F.linear(x, weight, case.input("bias", case.normal((rows,)))))
+
+        def updated_weight(case: Case) -> None:
+            case.output("y", updated(case, case.normal(x_shape)))
+
+        file.both("low_rank_linear", what, low_rank_linear, attributes=attributes)
+        file.both("updated_weight", what, updated_weight, attributes=attributes)

@@ -234,7 +234,8 @@ TEST_CASE("tokenizer names the file or option that it refuses", "[cli]") {
         "tokenizer --help)");
   CHECK(refusal({"tokenizer", "info", folder.path().string()}) ==
         "error: " + folder.path().string() +
-            ": no tokenizer here: expected tokenizer.json, vocab.json and merges.txt, or meta.pkl");
+            ": no tokenizer here: expected tokenizer.json, vocab.json and merges.txt, "
+            "tokenizer.model or meta.pkl");
   const std::string bpe = small_tokenizer(folder);
   CHECK(refusal({"tokenizer", "encode", bpe}) == "error: expected either --text or files");
   CHECK(refusal({"tokenizer", "encode", bpe, folder.write("x.jsonl", "3\n")}) ==

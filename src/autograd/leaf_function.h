@@ -1,0 +1,27 @@
+#pragma once
+
+#include "headlight/autograd/autograd.h"
+
+namespace headlight {
+
+// During its lifetime, `on_leaf` is the leaf function of the backward pass on this thread, so that
+// passes inside of it (see recomputed()) call it, too.
+class LeafFunctionScope {
+ public:
+  explicit LeafFunctionScope(const LeafFunction& on_leaf) : previous_(current_) {
+    current_ = &on_leaf;
+  }
+  ~LeafFunctionScope() { current_ = previous_; }
+  LeafFunctionScope(const LeafFunctionScope&) = delete;
+  LeafFunctionScope& operator=(const LeafFunctionScope&) = delete;
+
+  // Returns the function of the innermost pass; empty outside of passes.
+  static LeafFunction current() { return current_ == nullptr ? LeafFunction() : *current_; }
+
+ private:
+  static inline thread_local const LeafFunction* current_ = nullptr;
+
+  const LeafFunction* previous_;
+};
+
+}  // namespace headlight
