@@ -304,8 +304,8 @@ void read_lines(const TextFile& file, const UseLine& use) {
       begin = end == std::string::npos ? text.size() : end + 1;
     }
     text.erase(0, begin);
-    require(text.size() <= kLongestPart, file.name(), ": line ", line_number + 1,
-            ": longer than ", kLongestPart, " bytes");
+    require(text.size() <= kLongestPart, file.name(), ": line ", line_number + 1, ": longer than ",
+            kLongestPart, " bytes");
   }
 }
 

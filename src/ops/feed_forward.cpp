@@ -116,7 +116,7 @@ class FeedForward {
     return value;
   }
 
-  // Of the weights, computes the gradients of `wanted` only.
+  // Computes the gradients of norm and biases, and of the wanted weights.
   template <class T>
   FeedForwardGradients backward(const Tensor& grad, const WantedWeights& wanted) {
     FeedForwardGradients result = empty_gradients(wanted);

@@ -124,42 +124,43 @@ TEST_CASE("chat templates of published models give the prompts of transformers",
 
 TEST_CASE("expressions of chat templates have the values of Python", "[chat]") {
   // Each expected text is the output of Jinja 3.1.
-  const Row rows[] =
-      {
-          {R"_({{ 7 / 2 }} {{ 7 // 2 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 2 ** 10 }} {{ 2 ** -1 }} {{ 6 / 3 }})_",
-           R"_(3.5 3 -4 2 1024 0.5 2.0)_"},
-          {R"_({{ 1.0 }} {{ 1e16 }} {{ 1e15 }} {{ 0.0001 }} {{ 0.00001 }} {{ 1.5e300 }} {{ 0.1 + 0.2 }})_",
-           R"_(1.0 1e+16 1000000000000000.0 0.0001 1e-05 1.5e+300 0.30000000000000004)_"},
-          {R"_({{ True }} {{ none }} {{ false }} {{ [1, 'a', None, 1.5, ('x',), {'k': true}] }})_",
-           R"_(True None False [1, 'a', None, 1.5, ('x',), {'k': True}])_"},
-          {R"_({{ ["it's", 'a"b', "both ' and \"", "\n\t\\", "é漢\u200b\x07"] }})_",
-           R"_(["it's", 'a"b', 'both \' and "', '\n\t\\', 'é漢\u200b\x07'])_"},
-          {R"_({{ -7 | abs }} {{ -2 ** 2 }} {{ 1 ~ 2 * 3 }} {{ 1 if false }} {{ not 1 == 2 }})_",
-           R"_(7 4 16  True)_"},
-          {R"_({{ 1 < 2 < 3 }} {{ 1 < 3 < 2 }} {{ 2 in [1, 2] }} {{ 'a' not in 'abc' }} {{ 'k' in {'k': 1} }})_",
-           R"_(True False True False True)_"},
-          {R"_({{ 'abcdef'[1:4] }} {{ 'abcdef'[::-1] }} {{ [1,2,3,4][-2:] }} {{ [1,2,3][::-2] }} {{ 'añb'[1] }} {{ (1,2,3)[:0:-1] }})_",
-           R"_(bcd fedcba [3, 4] [3, 1] ñ (3, 2))_"},
-          {R"_({{ x }}|{{ x is defined }}|{{ x == y }}|{{ x | default('d') }}|{{ '' | default('d', true) }}|{{ x | length }})_",
-           R"_(|False|True|d|d|0)_"},
-          {R"_({{ ' a b '.strip() }}|{{ 'xxaxx'.strip('x') }}|{{ 'xxaxx'.lstrip('x') }}|{{ ' a '.rstrip() }}|{{ '--a'.lstrip('-') }})_",
-           R"_(a b|a|axx| a|a)_"},
-          {R"_({{ 'a,b,,c'.split(',') }} {{ ' a  b '.split() }} {{ 'a b c'.split(' ', 1) }} {{ ' a b c '.rsplit(None, 1) }} {{ ' a b '.split(None, 1) }} {{ 'a-b-c'.rsplit('-', 1) }})_",
-           R"_(['a', 'b', '', 'c'] ['a', 'b'] ['a', 'b c'] [' a b', 'c'] ['a', 'b '] ['a-b', 'c'])_"},
-          {R"_({{ 'abc'.startswith('ab') }} {{ 'abc'.endswith(('x', 'c')) }} {{ 'aXbX'.replace('X', '-') }} {{ 'aXbX'.replace('X', '-', 1) }} {{ 'ab'.replace('', '.') }})_",
-           R"_(True True a-b- a-bX .a.b.)_"},
-          {R"_({{ 'hello wOrld'.title() }} {{ "it's a-b" | title }} {{ 'hELLO' | capitalize }} {{ 'a'.upper() }} {{ 'A' | lower }})_",
-           R"_(Hello World It's A-B Hello A a)_"},
-          {R"_({{ ','.join(['a', 'b']) }} {{ [1, 2] | join('-') }} {{ [{'n': 1}, {'n': 2}] | join(', ', attribute='n') }} {{ 'abc' | join('.') }})_",
-           R"_(a,b 1-2 1, 2 a.b.c)_"},
-          {R"_({{ 'añb'.find('b') }} {{ 'abc'.find('x') }} {{ 'banana'.count('an') }})_",
-           R"_(2 -1 2)_"},
-          {R"_({{ 'a\nb\r\nc'.splitlines() }} {{ 'xay'.removeprefix('x') }} {{ 'xay'.removesuffix('y') }} {{ '12'.isdigit() }} {{ 'a1'.isalnum() }} {{ ' '.isspace() }})_",
-           R"_(['a', 'b', 'c'] ay xa True True True)_"},
-          {R"_({{ {'b': 1, 'a': [1, {'c': none}], 'é"': '<&>\''} | tojson }})_",
-           R"_({"b": 1, "a": [1, {"c": null}], "é\"": "<&>'"})_"},
-          {R"_({{ {'b': 1, 'a': [1, {}], 'c': []} | tojson(indent=2) }})_",
-           R"_({
+  const Row
+      rows[] =
+          {
+              {R"_({{ 7 / 2 }} {{ 7 // 2 }} {{ -7 // 2 }} {{ -7 % 3 }} {{ 2 ** 10 }} {{ 2 ** -1 }} {{ 6 / 3 }})_",
+               R"_(3.5 3 -4 2 1024 0.5 2.0)_"},
+              {R"_({{ 1.0 }} {{ 1e16 }} {{ 1e15 }} {{ 0.0001 }} {{ 0.00001 }} {{ 1.5e300 }} {{ 0.1 + 0.2 }})_",
+               R"_(1.0 1e+16 1000000000000000.0 0.0001 1e-05 1.5e+300 0.30000000000000004)_"},
+              {R"_({{ True }} {{ none }} {{ false }} {{ [1, 'a', None, 1.5, ('x',), {'k': true}] }})_",
+               R"_(True None False [1, 'a', None, 1.5, ('x',), {'k': True}])_"},
+              {R"_({{ ["it's", 'a"b', "both ' and \"", "\n\t\\", "é漢\u200b\x07"] }})_",
+               R"_(["it's", 'a"b', 'both \' and "', '\n\t\\', 'é漢\u200b\x07'])_"},
+              {R"_({{ -7 | abs }} {{ -2 ** 2 }} {{ 1 ~ 2 * 3 }} {{ 1 if false }} {{ not 1 == 2 }})_",
+               R"_(7 4 16  True)_"},
+              {R"_({{ 1 < 2 < 3 }} {{ 1 < 3 < 2 }} {{ 2 in [1, 2] }} {{ 'a' not in 'abc' }} {{ 'k' in {'k': 1} }})_",
+               R"_(True False True False True)_"},
+              {R"_({{ 'abcdef'[1:4] }} {{ 'abcdef'[::-1] }} {{ [1,2,3,4][-2:] }} {{ [1,2,3][::-2] }} {{ 'añb'[1] }} {{ (1,2,3)[:0:-1] }})_",
+               R"_(bcd fedcba [3, 4] [3, 1] ñ (3, 2))_"},
+              {R"_({{ x }}|{{ x is defined }}|{{ x == y }}|{{ x | default('d') }}|{{ '' | default('d', true) }}|{{ x | length }})_",
+               R"_(|False|True|d|d|0)_"},
+              {R"_({{ ' a b '.strip() }}|{{ 'xxaxx'.strip('x') }}|{{ 'xxaxx'.lstrip('x') }}|{{ ' a '.rstrip() }}|{{ '--a'.lstrip('-') }})_",
+               R"_(a b|a|axx| a|a)_"},
+              {R"_({{ 'a,b,,c'.split(',') }} {{ ' a  b '.split() }} {{ 'a b c'.split(' ', 1) }} {{ ' a b c '.rsplit(None, 1) }} {{ ' a b '.split(None, 1) }} {{ 'a-b-c'.rsplit('-', 1) }})_",
+               R"_(['a', 'b', '', 'c'] ['a', 'b'] ['a', 'b c'] [' a b', 'c'] ['a', 'b '] ['a-b', 'c'])_"},
+              {R"_({{ 'abc'.startswith('ab') }} {{ 'abc'.endswith(('x', 'c')) }} {{ 'aXbX'.replace('X', '-') }} {{ 'aXbX'.replace('X', '-', 1) }} {{ 'ab'.replace('', '.') }})_",
+               R"_(True True a-b- a-bX .a.b.)_"},
+              {R"_({{ 'hello wOrld'.title() }} {{ "it's a-b" | title }} {{ 'hELLO' | capitalize }} {{ 'a'.upper() }} {{ 'A' | lower }})_",
+               R"_(Hello World It's A-B Hello A a)_"},
+              {R"_({{ ','.join(['a', 'b']) }} {{ [1, 2] | join('-') }} {{ [{'n': 1}, {'n': 2}] | join(', ', attribute='n') }} {{ 'abc' | join('.') }})_",
+               R"_(a,b 1-2 1, 2 a.b.c)_"},
+              {R"_({{ 'añb'.find('b') }} {{ 'abc'.find('x') }} {{ 'banana'.count('an') }})_",
+               R"_(2 -1 2)_"},
+              {R"_({{ 'a\nb\r\nc'.splitlines() }} {{ 'xay'.removeprefix('x') }} {{ 'xay'.removesuffix('y') }} {{ '12'.isdigit() }} {{ 'a1'.isalnum() }} {{ ' '.isspace() }})_",
+               R"_(['a', 'b', 'c'] ay xa True True True)_"},
+              {R"_({{ {'b': 1, 'a': [1, {'c': none}], 'é"': '<&>\''} | tojson }})_",
+               R"_({"b": 1, "a": [1, {"c": null}], "é\"": "<&>'"})_"},
+              {R"_({{ {'b': 1, 'a': [1, {}], 'c': []} | tojson(indent=2) }})_",
+               R"_({
   "b": 1,
   "a": [
     1,
@@ -167,105 +168,105 @@ TEST_CASE("expressions of chat templates have the values of Python", "[chat]") {
   ],
   "c": []
 })_"},
-          {R"_({{ {'b': 1, 'a': 1.0} | tojson(sort_keys=true, separators=(',', ':')) }} {{ 'é👍' | tojson(ensure_ascii=true) }} {{ {1: 2, none: 3} | tojson }})_",
-           R"_({"a":1.0,"b":1} "\u00e9\ud83d\udc4d" {"1": 2, "null": 3})_"},
-          {R"_({{ {'b': 1, 'A': 2, 'c': 0} | dictsort }} {{ {'b': 1, 'A': 2} | dictsort(by='value') }} {{ {'a': 1} | items | list }})_",
-           R"_([('A', 2), ('b', 1), ('c', 0)] [('b', 1), ('A', 2)] [('a', 1)])_"},
-          {R"_({{ [3, 1, 2] | sort }} {{ ['b', 'A', 'c'] | sort }} {{ ['b', 'A'] | sort(reverse=true) }} {{ ['a', 'B', 'b'] | unique | list }})_",
-           R"_([1, 2, 3] ['A', 'b', 'c'] ['b', 'A'] ['a', 'B'])_"},
-          {R"_({{ [1, 2, 3] | select('odd') | list }} {{ [{'r': 'a'}, {'r': 'b'}] | selectattr('r', 'equalto', 'a') | list }} {{ [{'r': 'a'}, {'r': 'b'}] | rejectattr('r', 'in', ['a']) | map(attribute='r') | list }})_",
-           R"_([1, 3] [{'r': 'a'}] ['b'])_"},
-          {R"_({{ ['a', 'b'] | map('upper') | join }} {{ [[1, 2], [3]] | map('length') | list }} {{ [{'a': {'b': 1}}] | map(attribute='a.b') | list }} {{ [1, 2] | sum }} {{ [2, 1] | min }} {{ 'ab' | reverse }} {{ [1, 2] | reverse | list }})_",
-           R"_(AB [2, 1] [1] 3 1 ba [2, 1])_"},
-          {R"_({{ [1, 2] | first }} {{ [1, 2] | last }} {{ [] | first }}| {{ none | selectattr('a') | list }} {{ ([] | map('upper')) is true }} {{ 'x' if [] | select else 'y' }})_",
-           R"_(1 2 | [] False x)_"},
-          {R"_({{ '5' | int + 1 }} {{ 'x' | int(7) }} {{ 3.9 | int }} {{ '2.5' | float }} {{ 2.5 | round }} {{ 2.345 | round(2) }} {{ 7 | string + 'a' }} {{ '%s=%d' | format('a', 2.25) }} {{ '%d%%' % 5 }})_",
-           R"_(6 7 3 2.5 2.0 2.35 7a a=2 5%)_"},
-          {R"_({{ 'a\nb\n\nc' | indent }}|{{ 'a\nb' | indent(2, true) }}|{{ 'a\n\nb' | indent('> ', blank=true) }})_",
-           R"_(a
+              {R"_({{ {'b': 1, 'a': 1.0} | tojson(sort_keys=true, separators=(',', ':')) }} {{ 'é👍' | tojson(ensure_ascii=true) }} {{ {1: 2, none: 3} | tojson }})_",
+               R"_({"a":1.0,"b":1} "\u00e9\ud83d\udc4d" {"1": 2, "null": 3})_"},
+              {R"_({{ {'b': 1, 'A': 2, 'c': 0} | dictsort }} {{ {'b': 1, 'A': 2} | dictsort(by='value') }} {{ {'a': 1} | items | list }})_",
+               R"_([('A', 2), ('b', 1), ('c', 0)] [('b', 1), ('A', 2)] [('a', 1)])_"},
+              {R"_({{ [3, 1, 2] | sort }} {{ ['b', 'A', 'c'] | sort }} {{ ['b', 'A'] | sort(reverse=true) }} {{ ['a', 'B', 'b'] | unique | list }})_",
+               R"_([1, 2, 3] ['A', 'b', 'c'] ['b', 'A'] ['a', 'B'])_"},
+              {R"_({{ [1, 2, 3] | select('odd') | list }} {{ [{'r': 'a'}, {'r': 'b'}] | selectattr('r', 'equalto', 'a') | list }} {{ [{'r': 'a'}, {'r': 'b'}] | rejectattr('r', 'in', ['a']) | map(attribute='r') | list }})_",
+               R"_([1, 3] [{'r': 'a'}] ['b'])_"},
+              {R"_({{ ['a', 'b'] | map('upper') | join }} {{ [[1, 2], [3]] | map('length') | list }} {{ [{'a': {'b': 1}}] | map(attribute='a.b') | list }} {{ [1, 2] | sum }} {{ [2, 1] | min }} {{ 'ab' | reverse }} {{ [1, 2] | reverse | list }})_",
+               R"_(AB [2, 1] [1] 3 1 ba [2, 1])_"},
+              {R"_({{ [1, 2] | first }} {{ [1, 2] | last }} {{ [] | first }}| {{ none | selectattr('a') | list }} {{ ([] | map('upper')) is true }} {{ 'x' if [] | select else 'y' }})_",
+               R"_(1 2 | [] False x)_"},
+              {R"_({{ '5' | int + 1 }} {{ 'x' | int(7) }} {{ 3.9 | int }} {{ '2.5' | float }} {{ 2.5 | round }} {{ 2.345 | round(2) }} {{ 7 | string + 'a' }} {{ '%s=%d' | format('a', 2.25) }} {{ '%d%%' % 5 }})_",
+               R"_(6 7 3 2.5 2.0 2.35 7a a=2 5%)_"},
+              {R"_({{ 'a\nb\n\nc' | indent }}|{{ 'a\nb' | indent(2, true) }}|{{ 'a\n\nb' | indent('> ', blank=true) }})_",
+               R"_(a
     b
 
     c|  a
   b|a
 > 
 > b)_"},
-          {R"_({{ '{} {}'.format(1, 'b') }} {{ '<a>' | safe }} {{ ' a ' | trim }} {{ 'xax' | trim('x') }})_",
-           R"_(1 b <a> a a)_"},
-          {R"_({{ 1 is integer }} {{ true is integer }} {{ true is number }} {{ 'a' is string }} {{ {} is mapping }} {{ [] is sequence }} {{ {} is sequence }} {{ 'a' is iterable }} {{ 1 is iterable }} {{ none is none }} {{ 4 is divisibleby 2 }} {{ 3 is odd }} {{ 1 is in [1] }} {{ 2 is gt 1 }} {{ x is undefined }} {{ 1 is not string }} {{ {}.items is callable }})_",
-           R"_(True False True True True True True True False True True True True True True True True)_"},
-          {R"_({{ {'items': 1}['items'] }} {{ {'a': 1}.get('b', 2) }} {{ {'a': 1}.get('b') }} {{ {'a': 1, 'b': 2}.keys() | list }} {{ {'a': 1}.values() | list }} {{ [1, 2].index(2) }} {{ [1, 1].count(1) }} {{ dict(a=1, b=2) }})_",
-           R"_(1 2 None ['a', 'b'] [1] 1 2 {'a': 1, 'b': 2})_"},
-          {R"_({% for a, b in {'x': 1, 'y': 2}.items() %}{{ a }}{{ b }}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{{ loop.previtem }}{{ loop.nextitem }};{% endfor %})_",
-           R"_(x1102TrueFalse2('y', 2);y2211FalseTrue2('x', 1);)_"},
-          {R"_({% for a in [1, 2, 3, 4] if a is even %}{{ a }}{{ loop.index }}{{ loop.cycle('x', 'y') }}{% else %}none{% endfor %}{% for a in [] %}{% else %}none{% endfor %})_",
-           R"_(21x42ynone)_"},
-          {R"_({% for a in [1, 2, 3, 4, 5] %}{% if a == 2 %}{% continue %}{% endif %}{% if a == 4 %}{% break %}{% endif %}{{ a }}{% endfor %})_",
-           R"_(13)_"},
-          {R"_({% for a in [[1, [2]], [3]] recursive %}{{ loop(a) if a is iterable else a }}{{ loop.depth }}{% endfor %})_",
-           R"_(122321321)_"},
-          {R"_({% set x = 1 %}{% for a in [1, 2] %}{{ x }}{% set x = x + 1 %}{{ x }}{% endfor %}{{ x }}{% if true %}{% set x = 9 %}{% endif %}{{ x }})_",
-           R"_(121219)_"},
-          {R"_({% set n = namespace(a=1) %}{% for a in [1, 2] %}{% set n.a = n.a + a %}{% endfor %}{{ n.a }}{{ n.b is defined }})_",
-           R"_(4False)_"},
-          {R"_({% macro f(a, b=2, c='x' ~ a) %}[{{ a }}{{ b }}{{ c }}{{ d }}]{% endmacro %}{{ f(1) }}{{ f(1, c=3) }}{{ f() }}{{ f(b=5, a=1) | length }})_",
-           R"_([12x1][123][2x]6)_"},
-          {R"_({% macro g() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ g(1, 2, z=3) }}{% macro h(x) %}<{{ caller(x) }}>{% endmacro %}{% call(y) h(5) %}in{{ y }}{% endcall %}{{ g(*[1], **{'q': 2}) }})_",
-           R"_((1, 2){'z': 3}<in5>(1,){'q': 2})_"},
-          {R"_({% set t %}a{{ 1 }}b{% endset %}{{ t }}{% set u | upper %}abc{% endset %}{{ u }}{% filter upper | trim %} x{{ 'y' }} {% endfilter %}{% with a = 1, b = 2 %}{{ a + b }}{% endwith %}{{ a }})_",
-           R"_(a1bABCXY3)_"},
-          {R"_({% set a, b = 1, [2] %}{{ a }}{{ b }}{% set (c, d) = 'xy' %}{{ c }}{{ d }}{{ (1, 2) }}{{ 1, 2 }}{{ () }})_",
-           R"_(1[2]xy(1, 2)(1, 2)())_"},
-          {R"_({% generation %}{% set z = 1 %}inside{{ z }}{% endgeneration %}{{ z }}{% raw %}{{ x }}{% endraw %}{# comment #}{{ "a" "b" }})_",
-           R"_(inside1{{ x }}ab)_"},
-          {R"_({{ range(3) | list }} {{ range(5, 1, -2) | list }} {{ [1, 2] + [3] }} {{ 'ab' * 2 }} {{ [0] * 2 }} {{ 'a' < 'b' }} {{ [1, 2] < [1, 3] }} {{ 1 == 1.0 }} {{ true + 1 }} {{ 10 | string | length }})_",
-           R"_([0, 1, 2] [5, 3] [1, 2, 3] abab [0, 0] True True True 2 2)_"},
-          {R"_(a
+              {R"_({{ '{} {}'.format(1, 'b') }} {{ '<a>' | safe }} {{ ' a ' | trim }} {{ 'xax' | trim('x') }})_",
+               R"_(1 b <a> a a)_"},
+              {R"_({{ 1 is integer }} {{ true is integer }} {{ true is number }} {{ 'a' is string }} {{ {} is mapping }} {{ [] is sequence }} {{ {} is sequence }} {{ 'a' is iterable }} {{ 1 is iterable }} {{ none is none }} {{ 4 is divisibleby 2 }} {{ 3 is odd }} {{ 1 is in [1] }} {{ 2 is gt 1 }} {{ x is undefined }} {{ 1 is not string }} {{ {}.items is callable }})_",
+               R"_(True False True True True True True True False True True True True True True True True)_"},
+              {R"_({{ {'items': 1}['items'] }} {{ {'a': 1}.get('b', 2) }} {{ {'a': 1}.get('b') }} {{ {'a': 1, 'b': 2}.keys() | list }} {{ {'a': 1}.values() | list }} {{ [1, 2].index(2) }} {{ [1, 1].count(1) }} {{ dict(a=1, b=2) }})_",
+               R"_(1 2 None ['a', 'b'] [1] 1 2 {'a': 1, 'b': 2})_"},
+              {R"_({% for a, b in {'x': 1, 'y': 2}.items() %}{{ a }}{{ b }}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{{ loop.previtem }}{{ loop.nextitem }};{% endfor %})_",
+               R"_(x1102TrueFalse2('y', 2);y2211FalseTrue2('x', 1);)_"},
+              {R"_({% for a in [1, 2, 3, 4] if a is even %}{{ a }}{{ loop.index }}{{ loop.cycle('x', 'y') }}{% else %}none{% endfor %}{% for a in [] %}{% else %}none{% endfor %})_",
+               R"_(21x42ynone)_"},
+              {R"_({% for a in [1, 2, 3, 4, 5] %}{% if a == 2 %}{% continue %}{% endif %}{% if a == 4 %}{% break %}{% endif %}{{ a }}{% endfor %})_",
+               R"_(13)_"},
+              {R"_({% for a in [[1, [2]], [3]] recursive %}{{ loop(a) if a is iterable else a }}{{ loop.depth }}{% endfor %})_",
+               R"_(122321321)_"},
+              {R"_({% set x = 1 %}{% for a in [1, 2] %}{{ x }}{% set x = x + 1 %}{{ x }}{% endfor %}{{ x }}{% if true %}{% set x = 9 %}{% endif %}{{ x }})_",
+               R"_(121219)_"},
+              {R"_({% set n = namespace(a=1) %}{% for a in [1, 2] %}{% set n.a = n.a + a %}{% endfor %}{{ n.a }}{{ n.b is defined }})_",
+               R"_(4False)_"},
+              {R"_({% macro f(a, b=2, c='x' ~ a) %}[{{ a }}{{ b }}{{ c }}{{ d }}]{% endmacro %}{{ f(1) }}{{ f(1, c=3) }}{{ f() }}{{ f(b=5, a=1) | length }})_",
+               R"_([12x1][123][2x]6)_"},
+              {R"_({% macro g() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ g(1, 2, z=3) }}{% macro h(x) %}<{{ caller(x) }}>{% endmacro %}{% call(y) h(5) %}in{{ y }}{% endcall %}{{ g(*[1], **{'q': 2}) }})_", R"_((1, 2){'z': 3}<in5>(1,){'q': 2})_"},
+              {R"_({% set t %}a{{ 1 }}b{% endset %}{{ t }}{% set u | upper %}abc{% endset %}{{ u }}{% filter upper | trim %} x{{ 'y' }} {% endfilter %}{% with a = 1, b = 2 %}{{ a + b }}{% endwith %}{{ a }})_",
+               R"_(a1bABCXY3)_"},
+              {R"_({% set a, b = 1, [2] %}{{ a }}{{ b }}{% set (c, d) = 'xy' %}{{ c }}{{ d }}{{ (1, 2) }}{{ 1, 2 }}{{ () }})_",
+               R"_(1[2]xy(1, 2)(1, 2)())_"},
+              {R"_({% generation %}{% set z = 1 %}inside{{ z }}{% endgeneration %}{{ z }}{% raw %}{{ x }}{% endraw %}{# comment #}{{ "a" "b" }})_",
+               R"_(inside1{{ x }}ab)_"},
+              {R"_({{ range(3) | list }} {{ range(5, 1, -2) | list }} {{ [1, 2] + [3] }} {{ 'ab' * 2 }} {{ [0] * 2 }} {{ 'a' < 'b' }} {{ [1, 2] < [1, 3] }} {{ 1 == 1.0 }} {{ true + 1 }} {{ 10 | string | length }})_",
+               R"_([0, 1, 2] [5, 3] [1, 2, 3] abab [0, 0] True True True 2 2)_"},
+              {R"_(a
   {% if true %}
   b
   {% endif %}
 c
 )_",
-           R"_(a
+               R"_(a
   b
 c)_"},
-          {R"_(a 
+              {R"_(a 
  {%- if true -%} 
  b 
  {%- endif %}
  c)_",
-           R"_(ab c)_"},
-          {R"_(  {%+ if true %}x{% endif +%}
+               R"_(ab c)_"},
+              {R"_(  {%+ if true %}x{% endif +%}
  y)_",
-           R"_(  x
+               R"_(  x
  y)_"},
-          {R"_(a  {{ 1 }}
+              {R"_(a  {{ 1 }}
 
 {{ 2 -}}  
  b)_",
-           R"_(a  1
+               R"_(a  1
 
 2b)_"},
-          {R"_({# c #}
+              {R"_({# c #}
  a
   {#- d -#}  
 b
 
 )_",
-           R"_( ab
+               R"_( ab
 )_"},
-          {"x\r\n{% if true %}\r\ny{% endif %}\r\n",
-           R"_(x
+              {"x\r\n{% if true %}\r\ny{% endif %}\r\n",
+               R"_(x
 y)_"},
-          {R"_({% for a in [1,2] %}
+              {R"_({% for a in [1,2] %}
   {{ a }}
 {% endfor %}
 )_",
-           R"_(  1
+               R"_(  1
   2
 )_"},
-          {R"_({%- raw -%}  {{ a }} {%- endraw -%} b)_", R"_({{ a }}b)_"},
-          {"{{ '<' | e }}{{ 'a'|safe + '<' }}{{ '<'|safe ~ '>' }}{{ '<' + 'a' }}", "&lt;a&lt;<><a"},
-      };
+              {R"_({%- raw -%}  {{ a }} {%- endraw -%} b)_", R"_({{ a }}b)_"},
+              {"{{ '<' | e }}{{ 'a'|safe + '<' }}{{ '<'|safe ~ '>' }}{{ '<' + 'a' }}",
+               "&lt;a&lt;<><a"},
+          };
   for (const Row& row : rows) {
     INFO(row.source);
     CHECK(rendered(row.source) == row.expected);

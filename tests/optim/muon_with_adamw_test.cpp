@@ -102,7 +102,8 @@ TEST_CASE("Muon takes any model that names its hidden matrices, and refuses wron
   CHECK(MuonWithAdamW(right).state().front().first == "momentum_buffer." + inner);
   CHECK_THROWS_WITH(
       MuonWithAdamW(Claiming({})),
-      contains_text("optimizer: muon: a model of type 'custom' names no hidden matrices that are trained"));
+      contains_text(
+          "optimizer: muon: a model of type 'custom' names no hidden matrices that are trained"));
   CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{"h.0"}})), contains_text("names 'h.0', which is no"));
   CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{inner}, {inner}})), contains_text("is named twice"));
   CHECK_THROWS_WITH(MuonWithAdamW(Claiming({{"inner.ln_f.weight"}})),

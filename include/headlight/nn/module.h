@@ -25,8 +25,8 @@ struct ForwardContext {
   ForwardHook* hook = nullptr;   // sees and replaces intermediate values if set
   // Precision of products with weight matrices and inside attention, forward and backward.
   Precision precision = Precision::float32;
-  // Keeps only the inputs of layers for backward, which computes the layers again. Has no effect with
-  // a recorder or a hook.
+  // Keeps only the inputs of layers for backward, which computes the layers again. Has no effect
+  // with a recorder or a hook.
   bool recompute = false;
   // If set, multiplies with weight matrices instead of the ops; no gradient is recorded.
   const WeightProducts* products = nullptr;

@@ -6,8 +6,7 @@
 
 namespace headlight {
 
-// Freezes all parameters of a model except those of the parts that `list` names, separated by
-// commas:
+// Freezes all parameters of a model outside of the parts in `list`, which are separated by commas:
 // - "layer.3", "layer.2-5", "layer.8-": layers, counted from 0;
 // - "wte", "ln_f", "lm_head": parameters by the beginning of their names;
 // - "attn", "mlp.c_proj": these parts of every layer.

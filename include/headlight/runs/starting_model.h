@@ -20,9 +20,9 @@ bool starts_from_model(const TrainConfig& config);
 void adopt_architecture(TrainConfig& config, const std::vector<std::string>& given);
 
 // Replaces defaults for training from random weights by those for fine-tuning: sizes of batches,
-// learning rate (larger for LoRA), warm-up and epochs. Conversations get batches of whole documents.
-// Keys of `given` keep their values. Returns one line for the log with the new values; "" for a run
-// from random weights. Throws Error for data that does not exist.
+// learning rate (larger for LoRA), warm-up and epochs. Conversations get batches of whole
+// documents. Keys of `given` keep their values. Returns one line for the log with the new values;
+// "" for a run from random weights. Throws Error for data that does not exist.
 std::string fit_to_fine_tuning(TrainConfig& config, const std::vector<std::string>& given);
 
 // Sets the dropout of a model configuration to the run's, and block_size where positions are

@@ -66,7 +66,7 @@ class Server {
   Index port() const;
   std::string address() const;  // "http://127.0.0.1:8080"
   // Loads the models. Meanwhile the page works, and requests that need a model get a 503. Throws
-  // Error for models that the constructor would refuse, and what `load` throws.
+  // Error for models that the constructor would refuse, and passes on exceptions of `load`.
   void load();
   // Calls load() if it has not been called. Serves until stop() has been called and the running
   // answers have ended.

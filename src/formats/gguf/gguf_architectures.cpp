@@ -185,7 +185,7 @@ void read_olmo2(GgufKeys& keys, const GgufFile& file, GptConfig& config) {
   }
 }
 
-// llama.cpp knows the windows of EXAONE 4 by this number of layers.
+// llama.cpp gives EXAONE 4 windows if it has this number of layers.
 constexpr Index kLayersOfLargeExaone = 64;
 
 std::vector<Index> exaone_windows(Index layers, Index window) {

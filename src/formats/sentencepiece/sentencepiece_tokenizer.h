@@ -10,7 +10,7 @@
 
 namespace headlight {
 
-// What files beside a tokenizer.model say.
+// Settings in the files beside a tokenizer.model.
 struct SentencePieceSettings {
   Json added = Json::array();            // more tokens: entries of added_tokens
   std::string end_name = {};             // the end-of-text token; "": the file's own
