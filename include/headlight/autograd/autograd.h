@@ -58,8 +58,9 @@ void backward(const Tensor& root, const BackwardOptions& options = {});
 
 // Returns compute(x) and keeps only x for backward, which computes it again: less memory for more
 // time (Chen et al., arXiv 1604.06174). `compute` must return the same bits each time. Gradients
-// also reach the other leaves that it uses, as if it had been called directly. If x requires no
-// gradient, compute(x) is recorded as it is.
+// also reach the other leaves that it uses, as if it had been called directly. on_leaf is called
+// for such a leaf by each recomputed() that uses it. If x requires no gradient, compute(x) is
+// recorded as it is.
 Tensor recomputed(const Tensor& x, std::function<Tensor(const Tensor& x)> compute);
 
 // Disables the recording of ops on this thread during its lifetime.
