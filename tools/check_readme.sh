@@ -76,6 +76,7 @@ mkdir -p start/data
 ln -s "$project/configs" start
 awk -v RS= -v ORS='\n\n' 'NR <= 100' "$project/data/toy.txt" >start/data/toy.txt
 head -n 100 "$project/data/toy.annotations.jsonl" >start/data/toy.annotations.jsonl
+head -n 40 "$project/data/cards.jsonl" >start/data/cards.jsonl
 (cd start && headlight train configs/toy.toml >/dev/null 2>&1)
 if [ ${#files[@]} -gt 0 ]; then
   cd start

@@ -89,10 +89,15 @@ void TrainProgress::on_start(const RunPlan& plan) {
     log_warning(machine_warning());
   }
   const GptConfig& model = plan.model.config();
+  const Index all = plan.model.parameter_count();
+  Index trained = 0;
+  for (const auto& [name, tensor] : plan.model.trainable_parameters()) {
+    trained += tensor.numel();
+  }
   log_info(concat_text("model: ", model.n_layer, " layers, ", model.n_head, " heads, width ",
                        model.n_embd, ", block ", model.block_size, ", vocabulary ",
-                       model.vocab_size, ": ", grouped(plan.model.parameter_count()),
-                       " parameters"));
+                       model.vocab_size, ": ", grouped(all), " parameters",
+                       trained < all ? ", of which " + grouped(trained) + " are trained" : ""));
   log_info("data: " + grouped(plan.train.token_count) + " training tokens (" +
            grouped(plan.batches_per_epoch) + " batches per epoch), " +
            grouped(plan.validation.token_count) + " validation tokens");
