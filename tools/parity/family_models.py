@@ -104,8 +104,8 @@ FAMILIES = [
     ("exaone4, no windows, tied", {}, lambda s: Exaone4Config(
         **s, pad_token_id=None, sliding_window=None, layer_types=windows(s, "full_attention"),
         tie_word_embeddings=True)),
-    ("gemma2", GROUPED, lambda s: Gemma2Config(
-        **s, head_dim=head_width(s) + 2, pad_token_id=None, sliding_window=3, query_pre_attn_scalar=7,
+    ("gemma2", {}, lambda s: Gemma2Config(
+        **s, head_dim=head_width(s) + 2, pad_token_id=None, sliding_window=3, query_pre_attn_scalar=40,
         attn_logit_softcapping=0.8, final_logit_softcapping=2.5)),
     ("gemma2, one cap, biases, untied", {}, lambda s: Gemma2Config(
         **s, head_dim=head_width(s), pad_token_id=None, layer_types=windows(s), attention_bias=True,
