@@ -33,7 +33,7 @@ def main():
     server = subprocess.Popen([args.program, "serve", args.model, "--port", "0", "--json"], stdout=subprocess.PIPE,
                               text=True)
     try:
-        address = json.loads(server.stdout.readline())["url"].rstrip("/")
+        address = json.loads(server.stdout.readline())["address"]
         exact = formed = asked = 0
         for line in lines:
             messages = json.loads(line)["messages"]
