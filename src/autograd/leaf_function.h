@@ -8,18 +8,18 @@ namespace headlight {
 // passes inside of it (see recomputed()) call it, too.
 class LeafFunctionScope {
  public:
-  explicit LeafFunctionScope(const LeafFunction& on_leaf) : previous_(current_) {
-    current_ = &on_leaf;
+  explicit LeafFunctionScope(const LeafFunction& on_leaf) : previous_(innermost) {
+    innermost = &on_leaf;
   }
-  ~LeafFunctionScope() { current_ = previous_; }
+  ~LeafFunctionScope() { innermost = previous_; }
   LeafFunctionScope(const LeafFunctionScope&) = delete;
   LeafFunctionScope& operator=(const LeafFunctionScope&) = delete;
 
   // Returns the function of the innermost pass; empty outside of passes.
-  static LeafFunction current() { return current_ == nullptr ? LeafFunction() : *current_; }
+  static LeafFunction current() { return innermost == nullptr ? LeafFunction() : *innermost; }
 
  private:
-  static inline thread_local const LeafFunction* current_ = nullptr;
+  static inline thread_local const LeafFunction* innermost = nullptr;
 
   const LeafFunction* previous_;
 };

@@ -1,6 +1,7 @@
 #include "runs/conversations.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 
@@ -122,7 +123,7 @@ class ConversationReader {
     const auto share =
         100 * static_cast<double>(learned_) / static_cast<double>(dataset_.token_count);
     notes.push_back(concat_text(name, ": ", count_, " conversations, ", answers_, " answers; ",
-                                static_cast<Index>(share + 0.5), " % of ", dataset_.token_count,
+                                std::lround(share), " % of ", dataset_.token_count,
                                 " tokens are learned"));
     if (cut_ > 0) {
       warnings.push_back(concat_text(name, ": ", cut_, " of ", count_,
