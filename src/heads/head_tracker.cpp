@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "headlight/data/learned_tokens.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/heads/scores/repeat_loss.h"
 #include "heads/head_json.h"
@@ -32,6 +33,9 @@ std::vector<std::vector<std::int32_t>> sample_of(const TokenDataset& data, Index
       const Index begin = i * (stream.size() - length) / kTextSequences;
       sample.push_back(stream.tokens(begin, std::min(longest, stream.size() - begin)));
     }
+  }
+  for (std::vector<std::int32_t>& tokens : sample) {
+    std::transform(tokens.begin(), tokens.end(), tokens.begin(), id_of);
   }
   return sample;
 }

@@ -6,7 +6,7 @@
 #include "headlight/text/bpe_tokenizer.h"
 #include "serve/running_server.h"
 #include "support/catch.h"
-#include "text/special_names.h"
+#include "support/marked_bytes.h"
 
 namespace chat_test {
 
@@ -22,31 +22,9 @@ constexpr const char* kTemplate =
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 // Byte tokenizer with the two marks of ChatML as tokens 257 and 258.
-class ChatBytes : public Tokenizer {
+class ChatBytes : public test::MarkedBytes {
  public:
-  ChatBytes() : Tokenizer(ByteTokenizer().end_of_text()) {}
-
-  std::string_view kind() const override { return "byte"; }
-  Index vocab_size() const override { return 259; }
-  std::vector<std::int32_t> encode_bytes(std::string_view bytes,
-                                         const EncodeOptions& options) const override {
-    std::vector<std::int32_t> ids;
-    for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
-      const auto more =
-          segment.id >= 0 ? std::vector{segment.id} : bytes_.encode_bytes(segment.text);
-      ids.insert(ids.end(), more.begin(), more.end());
-    }
-    return ids;
-  }
-  std::string token_bytes(std::int32_t id) const override {
-    return id < 257 ? bytes_.token_bytes(id) : "";
-  }
-  std::string_view special_name(std::int32_t id) const override {
-    return id == 257 ? "<|im_start|>" : id == 258 ? "<|im_end|>" : bytes_.special_name(id);
-  }
-
- private:
-  ByteTokenizer bytes_;
+  ChatBytes() : MarkedBytes({"<|im_start|>", "<|im_end|>"}) {}
 };
 
 std::string shown(const std::vector<std::int32_t>& ids) {

@@ -5,8 +5,8 @@
 #include "serve/completions/tools_request.h"
 #include "serve/running_server.h"
 #include "support/catch.h"
+#include "support/marked_bytes.h"
 #include "support/program.h"
-#include "text/special_names.h"
 
 namespace tools_test {
 
@@ -17,33 +17,9 @@ using namespace headlight::serve;
 namespace {
 
 // Byte tokenizer with the special tokens of ChatML and Mistral.
-class MarkedBytes final : public Tokenizer {
+class ToolBytes final : public test::MarkedBytes {
  public:
-  MarkedBytes() : Tokenizer(ByteTokenizer().end_of_text()) {}
-
-  std::string_view kind() const override { return "byte"; }
-  Index vocab_size() const override { return 262; }
-  std::vector<std::int32_t> encode_bytes(std::string_view bytes,
-                                         const EncodeOptions& options) const override {
-    std::vector<std::int32_t> ids;
-    for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
-      const auto more =
-          segment.id >= 0 ? std::vector{segment.id} : bytes_.encode_bytes(segment.text);
-      ids.insert(ids.end(), more.begin(), more.end());
-    }
-    return ids;
-  }
-  std::string token_bytes(std::int32_t id) const override {
-    return id < 257 ? bytes_.token_bytes(id) : "";
-  }
-  std::string_view special_name(std::int32_t id) const override {
-    constexpr std::string_view kNames[] = {"<|im_start|>", "<|im_end|>", "[TOOL_CALLS]", "[INST]",
-                                           "[/INST]"};
-    return id >= 257 && id < 262 ? kNames[id - 257] : bytes_.special_name(id);
-  }
-
- private:
-  ByteTokenizer bytes_;
+  ToolBytes() : MarkedBytes({"<|im_start|>", "<|im_end|>", "[TOOL_CALLS]", "[INST]", "[/INST]"}) {}
 };
 
 std::string template_of(const std::string& name) {
@@ -54,7 +30,7 @@ std::string template_of(const std::string& name) {
 ServedModel served(const std::string& name) {
   ServedModel model{.name = "chat", .loaded = {}, .chat_template = template_of(name)};
   model.loaded.model = lively_model(262, 2048);
-  model.loaded.tokenizer = std::make_unique<MarkedBytes>();
+  model.loaded.tokenizer = std::make_unique<ToolBytes>();
   return model;
 }
 
@@ -191,7 +167,7 @@ TEST_CASE("special tokens that begin a call are seen, and shown if no call follo
 }
 
 TEST_CASE("tools and calls reach the chat template as transformers passes them", "[serve]") {
-  const MarkedBytes tokenizer;
+  const ToolBytes tokenizer;
   const auto prompt = [&](const std::string& name, const Json& messages, const Json& tools) {
     const ChatFormat chat(template_of(name), tokenizer);
     Fields fields(Json{{"messages", messages}, {"tools", tools}}.dump());

@@ -108,6 +108,13 @@ TEST_CASE("a run with lora_rank trains an adapter that other commands open", "[c
   CHECK_FALSE(same_bits(before->weight(Part::mlp_out, 1), after->weight(Part::mlp_out, 1)));
 }
 
+TEST_CASE("heads are tracked on conversations, which have tokens that are context", "[cli]") {
+  const ScratchFolder folder;
+  const std::string run = folder.at("run");
+  log_of(tuning(chat_model(folder), conversations(folder), run, with_lora({"--track_heads", "3"})));
+  CHECK(json_lines(run + "/heads.jsonl").size() == 3);  // steps 0, 3 and 6
+}
+
 TEST_CASE("a resumed run with an adapter has the same bits", "[cli]") {
   const ScratchFolder folder;
   const std::string start = chat_model(folder);

@@ -4,38 +4,15 @@
 #include "serve/completions/completion_request.h"
 #include "serve/http/access.h"
 #include "serve/request/fields.h"
-#include "text/special_names.h"
+#include "support/marked_bytes.h"
 
 namespace headlight::fuzz {
 namespace {
 
 // Byte tokenizer with two additional ChatML tokens.
-class ChatBytes final : public Tokenizer {
+class ChatBytes final : public test::MarkedBytes {
  public:
-  ChatBytes() : Tokenizer(ByteTokenizer().end_of_text()) {}
-
-  std::string_view kind() const override { return "byte"; }
-  Index vocab_size() const override { return bytes_.vocab_size() + 2; }
-  std::vector<std::int32_t> encode_bytes(std::string_view bytes,
-                                         const EncodeOptions& options) const override {
-    std::vector<std::int32_t> ids;
-    for (const TextSegment& segment : special_segments(*this, bytes, options.read_special)) {
-      const auto more =
-          segment.id >= 0 ? std::vector{segment.id} : bytes_.encode_bytes(segment.text);
-      ids.insert(ids.end(), more.begin(), more.end());
-    }
-    return ids;
-  }
-  std::string token_bytes(std::int32_t id) const override {
-    return id < bytes_.vocab_size() ? bytes_.token_bytes(id) : "";
-  }
-  std::string_view special_name(std::int32_t id) const override {
-    const Index mark = id - bytes_.vocab_size();
-    return mark == 0 ? "<|im_start|>" : mark == 1 ? "<|im_end|>" : bytes_.special_name(id);
-  }
-
- private:
-  ByteTokenizer bytes_;
+  ChatBytes() : MarkedBytes({"<|im_start|>", "<|im_end|>"}) {}
 };
 
 // An engine must accept every parsed request.
