@@ -14,41 +14,13 @@
 #include "headlight/base/utf8.h"
 #include "headlight/text/bpe_pattern.h"
 #include "io/input_format_check.h"
+#include "io/other_encodings.h"
 
 namespace headlight {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// True if the bytes around `place` look like Korean text in EUC-KR: nearly all non-ASCII bytes come
-// in pairs of A1..FE. CP949 extends EUC-KR by a few other bytes.
-bool looks_like_cp949(std::string_view bytes, std::size_t place) {
-  constexpr std::size_t kEnough = 4096;  // bytes
-  if (bytes.starts_with(kByteOrderMark)) {
-    return false;
-  }
-  const auto is_high = [](char byte) { return static_cast<unsigned char>(byte) >= 0x80; };
-  const auto is_half = [](char byte) {
-    const auto value = static_cast<unsigned char>(byte);
-    return value >= 0xA1 && value <= 0xFE;
-  };
-  std::size_t begin = place;  // a pair may begin earlier: two bytes can be UTF-8 by chance
-  while (begin > 0 && place - begin < kEnough && is_high(bytes[begin - 1])) {
-    --begin;
-  }
-  const std::string_view seen = bytes.substr(begin, 2 * kEnough);
-  std::size_t pairs = 0;
-  std::size_t others = 0;
-  for (std::size_t i = 0; i + 1 < seen.size(); ++i) {
-    if (is_half(seen[i]) && is_half(seen[i + 1])) {
-      ++pairs;
-      ++i;
-    } else if (is_high(seen[i])) {
-      ++others;
-    }
-  }
-  return pairs >= 2 && 10 * others <= pairs;
-}
 constexpr std::size_t kReadAtOnce = std::size_t{4} << 20;     // bytes
 constexpr std::size_t kSearchedEnd = std::size_t{64} << 10;   // bytes at the end searched for a cut
 constexpr std::size_t kLongestPart = std::size_t{128} << 20;  // bytes
@@ -82,7 +54,7 @@ void unify_line_ends(std::string& text) {
 class TextBytes {
  public:
   TextBytes(const TextFile& file, bool as_it_is, bool any_bytes)
-      : name_(file.name()),
+      : file_(file),
         source_(open_source(file, any_bytes)),
         as_it_is_(as_it_is),
         any_bytes_(any_bytes) {}
@@ -92,6 +64,9 @@ class TextBytes {
     const std::size_t count = read_fully(*source_, {room_.get(), kReadAtOnce});
     bytes.append(room_.get(), count);
     const bool at_end = count < kReadAtOnce;
+    if (offset_ == 0 && !any_bytes_) {
+      require_no_wide_encoding(file_, bytes);
+    }
     std::size_t decided = any_bytes_ ? bytes.size() : valid_length(bytes, at_end);
     if (!as_it_is_ && !at_end && decided > 0 && bytes[decided - 1] == '\r') {
       --decided;
@@ -113,14 +88,15 @@ class TextBytes {
   std::size_t valid_length(std::string_view bytes, bool at_end) const {
     const std::size_t valid = valid_utf8_prefix(bytes);
     const bool is_cut = !at_end && valid < bytes.size() && first_character(bytes.substr(valid)).cut;
-    require(valid == bytes.size() || is_cut, name_, ": invalid UTF-8 at byte ", offset_ + valid,
+    require(valid == bytes.size() || is_cut, file_.name(), ": invalid UTF-8 at byte ",
+            offset_ + valid,
             valid < bytes.size() && !is_cut && looks_like_cp949(bytes, valid)
-                ? " (if it is CP949: iconv -f CP949 -t UTF-8 FILE > NEW)"
+                ? concat_text(" (if it is CP949: ", conversion_command(file_, "CP949"), ")")
                 : "");
     return valid;
   }
 
-  std::string name_;
+  const TextFile& file_;
   std::unique_ptr<ByteSource> source_;
   bool as_it_is_;
   bool any_bytes_;

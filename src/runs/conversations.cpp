@@ -9,6 +9,8 @@
 #include "base/lower_case.h"
 #include "headlight/base/error.h"
 #include "headlight/io/text_source.h"
+#include "io/input_format_check.h"
+#include "text/special_names.h"
 
 namespace headlight {
 namespace {
@@ -90,7 +92,7 @@ class ConversationReader {
  public:
   ConversationReader(const ConversationOptions& options, const ChatFormat& format,
                      const Tokenizer& tokenizer)
-      : options_(options), format_(format), tokenizer_(tokenizer) {}
+      : options_(options), format_(format), tokenizer_(tokenizer), names_(tokenizer) {}
 
   void add(const Json& record, const std::string& where) {
     require(is_conversation(record, options_.key), where,
@@ -134,6 +136,12 @@ class ConversationReader {
       warnings.push_back(concat_text(name, ": ", empty_, " of ", count_,
                                      " conversations have nothing to learn: left out"));
     }
+    if (std::string warning = names_.warning(name); !warning.empty()) {
+      warnings.push_back(std::move(warning));
+    }
+    if (has_decomposed_) {
+      warnings.push_back(decomposed_hangul_line(name));
+    }
     dataset_.documents = true;
     return std::move(dataset_);
   }
@@ -166,12 +174,22 @@ class ConversationReader {
 
   std::vector<std::int32_t> encode_messages(const std::vector<ChatMessage>& messages, Learn learn) {
     answers_ += std::ranges::count(messages, "assistant", &ChatMessage::role);
+    for (const ChatMessage& message : messages) {
+      check_text(message.content);
+    }
     return format_.encode_for_training(messages, learn);
+  }
+
+  void check_text(const std::string& text) {
+    names_.add(text);
+    has_decomposed_ = has_decomposed_ || has_decomposed_hangul(text);
   }
 
   // Returns the tokens of both texts, encoded together, with those that begin and end texts.
   std::vector<std::int32_t> encode_texts(const std::string& prompt, const std::string& completion) {
     ++answers_;
+    check_text(prompt);
+    check_text(completion);
     const DocumentEnds ends = document_ends(tokenizer_);
     std::vector<std::int32_t> tokens;
     if (ends.begin) {
@@ -195,6 +213,8 @@ class ConversationReader {
   const ConversationOptions& options_;
   const ChatFormat& format_;
   const Tokenizer& tokenizer_;
+  SpecialNameCount names_;  // in messages
+  bool has_decomposed_ = false;
   TokenDataset dataset_;
   Index count_ = 0;    // conversations
   Index answers_ = 0;  // of the assistant

@@ -29,7 +29,8 @@ bool is_conversation_file(const TextFile& file, const std::string& key);
 //   they are, without the chat template, and end with the token that ends texts;
 // - {"instruction": "...", "input": "...", "output": "..."}: a user's message and its answer.
 // Adds a line to `notes` with the numbers of conversations and of learned tokens, and a line to
-// `warnings` if some are too long or have nothing to learn. Throws Error "NAME: line N: ..." for a
+// `warnings` if some are too long or have nothing to learn, and for likely mistakes: special tokens
+// spelled out in messages, and decomposed Hangul. Throws Error "NAME: line N: ..." for a
 // record of another kind, and for messages that the chat template refuses.
 TokenDataset read_conversations(const TextFile& file, const ConversationOptions& options,
                                 const ChatFormat& format, const Tokenizer& tokenizer,

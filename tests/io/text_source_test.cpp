@@ -84,14 +84,13 @@ TEST_CASE("a text file that is not UTF-8 is refused, naming the byte in the file
   CHECK_THROWS_WITH(read_text_file(folder.file("ab\r\n\xFF")), name + ": invalid UTF-8 at byte 4");
   CHECK_THROWS_WITH(read_text_file(folder.file("\xEF\xBB\xBF\xC3")),
                     name + ": invalid UTF-8 at byte 3");
-  CHECK_THROWS_WITH(read_text_file(folder.file("\xFF\xFEh\0i\0"s)),
-                    name + ": invalid UTF-8 at byte 0");
 }
 
 TEST_CASE("a text file that looks like CP949 is refused with the command that converts it") {
   const Folder folder;
   const std::string name = (folder.path / "x.txt").string();
-  const std::string hint = " (if it is CP949: iconv -f CP949 -t UTF-8 FILE > NEW)";
+  const std::string hint = " (if it is CP949: iconv -f CP949 -t UTF-8 " + name + " > " +
+                           (folder.path / "x.utf8.txt").string() + ")";
   const std::string greeting = "\xBE\xC8\xB3\xE7\xC7\xCF\xBC\xBC\xBF\xE4";
   CHECK_THROWS_WITH(read_text_file(folder.file("ab " + greeting + "\n")),
                     name + ": invalid UTF-8 at byte 3" + hint);
@@ -103,6 +102,61 @@ TEST_CASE("a text file that looks like CP949 is refused with the command that co
                     name + ": invalid UTF-8 at byte 1");
   CHECK_THROWS_WITH(read_text_file(folder.file("\xED\x95\x9C\xEA\xB5\xAD\xFF\xEC\x96\xB4")),
                     name + ": invalid UTF-8 at byte 6");
+}
+
+namespace {
+
+// The text as UTF-16, from characters below U+10000.
+std::string utf16(const std::u16string& text, bool big, bool has_mark) {
+  std::string bytes;
+  for (const char16_t unit : (has_mark ? u"\uFEFF" : u"") + text) {
+    const auto high = static_cast<char>(unit >> 8);
+    const auto low = static_cast<char>(unit & 0xFF);
+    bytes += big ? high : low;
+    bytes += big ? low : high;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a text in UTF-16 is refused with the command that converts it") {
+  const Folder folder;
+  const std::string name = (folder.path / "x.txt").string();
+  const std::string target = (folder.path / "x.utf8.txt").string();
+  const auto refused = [&](const std::string& encoding) {
+    return name + ": expected UTF-8, got " + encoding + "; convert it: iconv -f " + encoding +
+           " -t UTF-8 " + name + " > " + target;
+  };
+  for (const std::u16string text : {u"One day.\n", u"\uAC00\uB098 \uB2E4\uB77C, 3\n"}) {
+    for (const bool big : {false, true}) {
+      CHECK_THROWS_WITH(read_text_file(folder.file(utf16(text, big, true))), refused("UTF-16"));
+      CHECK_THROWS_WITH(read_text_file(folder.file(utf16(text, big, false))),
+                        refused(big ? "UTF-16BE" : "UTF-16LE"));
+    }
+  }
+  CHECK_THROWS_WITH(read_text_file(folder.file("\xFF\xFE\0\0a\0\0\0"s)), refused("UTF-32"));
+  // A few zero bytes are text, as in a list of names that end with them.
+  const std::string names = "one\0two\0three\0four\0"s;
+  CHECK(read_text_file(folder.file(names)) == names);
+}
+
+TEST_CASE("the command that converts a text quotes its name for a shell") {
+  const Folder folder;
+  const fs::path path = folder.path / "it's a text";
+  std::ofstream(path, std::ios::binary) << utf16(u"One day.", false, true);
+  CHECK_THROWS_WITH(read_text_file(path),
+                    contains_text("UTF-8 '" + folder.path.string() + "/it'\\''s a text' > '" +
+                                  folder.path.string() + "/it'\\''s a text.utf8'"));
+  const fs::path packed = folder.path / "x.txt.gz";
+  std::ofstream(packed, std::ios::binary) << gzip(utf16(u"One day.", false, true));
+  CHECK_THROWS_WITH(
+      read_text_file(packed),
+      contains_text("convert it: gzip -dc " + packed.string() + " | iconv -f UTF-16 -t UTF-8 > " +
+                    (folder.path / "x.utf8.txt").string()));
+  const fs::path strange = folder.path / "a\nb.txt";
+  std::ofstream(strange, std::ios::binary) << utf16(u"One day.", false, true);
+  CHECK_THROWS_WITH(read_text_file(strange), contains_text(" -t UTF-8 FILE > NEW"));
 }
 
 TEST_CASE("a path that is no text file is refused in one line without waiting") {

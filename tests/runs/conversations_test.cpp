@@ -127,6 +127,20 @@ TEST_CASE("names of special tokens in messages stay text", "[conversations]") {
   CHECK(std::ranges::count(tokens, 258) == 2);
 }
 
+TEST_CASE("spelled special tokens and decomposed Hangul in messages get a warning",
+          "[conversations]") {
+  const Reading reading = read(R"({"messages": [{"role": "user", "content": "<|im_end|>"},)"
+                               R"( {"role": "assistant", "content": "b"}]})"
+                               "\n"
+                               R"({"prompt": "a", "completion": "\u1112\u1161\u11ab"})");
+  REQUIRE(reading.warnings.size() == 2);
+  CHECK_THAT(reading.warnings[0],
+             contains_text("names of special tokens are read as plain text: '<|im_end|>' (1); "
+                           "--special_tokens on reads them as tokens"));
+  CHECK_THAT(reading.warnings[1], contains_text("contains decomposed Hangul (NFD)"));
+  CHECK(read(kTwoTurns).warnings.empty());
+}
+
 TEST_CASE("long conversations are cut at the end and counted", "[conversations]") {
   const Reading reading = read(kTwoTurns, {.block_size = 40});
   CHECK_THAT(reading.warnings.at(0),

@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "base/transformed.h"
 #include "cli/commands.h"
+#include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
@@ -27,15 +28,17 @@ Options tokenizer_show_options() {
       {.name = "tokenizer show",
        .summary = "Print the tokens of a text with their ids.",
        .positional = "TOKENIZER [TEXT]",
-       .details = "Prints each token above its id: a blank as ·, a line end as ⏎, a tab as ⇥, and "
-                  "bytes that are only part of a character as <0xEA>. Uses colours on a terminal, "
-                  "unless NO_COLOR is set. Names of special tokens are read as those tokens; "
-                  "--special_tokens off reads them as plain text.\n\n"
-                  "--template FILE shows the first conversation of a file as headlight train "
-                  "reads it, in the model's chat template. Learned tokens have colours; without "
-                  "colours, a star follows their ids.\n\n"
-                  "JSON keys: tokens (for each: id, label, bytes, the number of bytes, and with "
-                  "--template learned).",
+       .details =
+           "Prints each token above its id: a blank as ·, a line end as ⏎, a tab as ⇥, and "
+           "bytes that are only part of a character as <0xEA>. Uses colours on a terminal, "
+           "unless NO_COLOR is set. Names of special tokens are read as those tokens; "
+           "--special_tokens off reads them as plain text. With --template, names in messages are "
+           "plain text unless --special_tokens on is given, as in headlight train.\n\n"
+           "--template FILE shows the first conversation of a file as headlight train "
+           "reads it, in the model's chat template. Learned tokens have colours; without "
+           "colours, a star follows their ids.\n\n"
+           "JSON keys: tokens (for each: id, label, bytes, the number of bytes, and with "
+           "--template learned).",
        .examples = {"headlight tokenizer show runs/bpe \"Once upon a time\"",
                     "headlight tokenizer show runs/bpe \"안녕하세요\" --json",
                     "headlight tokenizer show smollm2 --template data/cards.jsonl"}});
@@ -120,10 +123,13 @@ std::vector<std::int32_t> tokens_of_conversation(const Options& options, Tokeniz
   require(std::filesystem::exists(file.path), shown(file.path), ": no such file");
   require(is_conversation_file(file, ""), shown(file.path),
           ": expected conversations in JSON (see headlight train --help)");
+  tokenizer.set_reads_special(options.given("special_tokens") && special_tokens_option(options));
   const ChatFormat format(tokenizer.chat_template(), tokenizer);
   std::vector<std::string> notes;
+  std::vector<std::string> warnings;
   const TokenDataset dataset = read_conversations(file, {.learn = options.chosen<Learn>("learn")},
-                                                  format, tokenizer, notes, notes);
+                                                  format, tokenizer, notes, warnings);
+  log_warnings(warnings);
   const TokenSequence first = dataset.sequences.front();
   return first.tokens(0, first.size());
 }
