@@ -244,6 +244,8 @@ Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normal
                               {.ignore_index = kIgnoreTarget,
                                .normalizer = normalizer,
                                .cap = config_.logit_cap,
+                               .label_smoothing = context.label_smoothing,
+                               .z_loss = context.z_loss,
                                .precision = context.precision});
 }
 

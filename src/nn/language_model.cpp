@@ -8,7 +8,10 @@ Tensor LanguageModel::loss(const Batch& batch, const ForwardContext& context,
                            Index normalizer) const {
   require(batch.targets.defined(), "[LanguageModel] the batch has no targets");
   return cross_entropy(logits(batch, context), batch.targets,
-                       {.ignore_index = kIgnoreTarget, .normalizer = normalizer});
+                       {.ignore_index = kIgnoreTarget,
+                        .normalizer = normalizer,
+                        .label_smoothing = context.label_smoothing,
+                        .z_loss = context.z_loss});
 }
 
 Tensor LanguageModel::next_logits(const Batch& batch, const ForwardContext& context) const {

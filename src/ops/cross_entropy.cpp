@@ -1,5 +1,6 @@
 #include "headlight/ops/cross_entropy.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -17,6 +18,10 @@ Index count_targets(const Tensor& targets, Index rows, Index vocabulary,
                     const CrossEntropyOptions& options) {
   const Index ignore_index = options.ignore_index;
   require_cap(options.cap, "cross_entropy");
+  require(options.label_smoothing >= 0 && options.label_smoothing <= 1,
+          "[cross_entropy] expected a label_smoothing from 0 to 1, got ", options.label_smoothing);
+  require(options.z_loss >= 0 && std::isfinite(options.z_loss),
+          "[cross_entropy] expected a finite z_loss of at least 0, got ", options.z_loss);
   require_type(targets, DType::int32, "cross_entropy", "targets");
   require_shape(targets, {rows}, "cross_entropy", "targets");
   require(targets.is_contiguous(), "[cross_entropy] targets: expected contiguous elements");
@@ -33,33 +38,58 @@ Index count_targets(const Tensor& targets, Index rows, Index vocabulary,
   return count;
 }
 
+// Returns the mean of a row of logits.
+template <class T>
+double mean_of(const T* logits, Index vocabulary) {
+  return std::accumulate(logits, logits + vocabulary, 0.0) / static_cast<double>(vocabulary);
+}
+
 // Replaces one row of logits by the gradient of its loss, times `scale`; returns the loss. With a
 // cap, `slopes` [V] is scratch memory.
+//
+// With p = softmax(x) and smoothing e, the loss is log Z - (1 - e) x[target] - e mean(x) +
+// z_loss (log Z)^2. Its gradient is (1 + 2 z_loss log Z) p, minus 1 - e at the target and e / V
+// everywhere.
 template <class T>
-double differentiate_row(T* logits, Index vocabulary, std::int32_t target, T scale, T cap,
-                         T* slopes) {
-  if (cap > 0) {
-    kernels::loops<T>().soft_cap(cap, logits, slopes, vocabulary);
+double differentiate_row(T* logits, Index vocabulary, std::int32_t target, T scale,
+                         const CrossEntropyOptions& options, T* slopes) {
+  const bool has_cap = options.cap > 0;
+  const double smoothing = options.label_smoothing;
+  if (has_cap) {
+    kernels::loops<T>().soft_cap(static_cast<T>(options.cap), logits, slopes, vocabulary);
   }
   const T highest = kernels::loops<T>().maximum(logits, vocabulary);
   const T target_logit = logits[target];
+  const double mean = smoothing > 0 ? mean_of(logits, vocabulary) : 0;
   const T total = kernels::loops<T>().exp_shifted(logits, highest, vocabulary);
-  kernels::loops<T>().scale(scale / total, logits, vocabulary);
-  logits[target] -= scale;
-  if (cap > 0) {
+  const double log_total = std::log(static_cast<double>(total));
+  double loss = log_total + static_cast<double>(highest - target_logit);
+  T p_scale = scale;
+  if (options.z_loss > 0) {
+    const double log_z = log_total + static_cast<double>(highest);
+    loss += options.z_loss * log_z * log_z;
+    p_scale *= static_cast<T>(1 + 2 * options.z_loss * log_z);
+  }
+  kernels::loops<T>().scale(p_scale / total, logits, vocabulary);
+  logits[target] -= scale * static_cast<T>(1 - smoothing);
+  if (smoothing > 0) {
+    loss += smoothing * (static_cast<double>(target_logit) - mean);
+    const T even = scale * static_cast<T>(smoothing / static_cast<double>(vocabulary));
+    std::transform(logits, logits + vocabulary, logits, [&](T value) { return value - even; });
+  }
+  if (has_cap) {
     kernels::loops<T>().multiply(slopes, logits, vocabulary);
   }
-  return std::log(static_cast<double>(total)) + static_cast<double>(highest - target_logit);
+  return loss;
 }
 
 // Targets and losses of rows of logits.
 struct Rows {
   const std::int32_t* targets;  // [N]
-  Index ignore_index;
-  double cap;      // of the logits; 0: none
-  double* losses;  // [N]
+  double* losses;               // [N]
+  const CrossEntropyOptions& options;
 
-  Rows from(Index row) const { return {targets + row, ignore_index, cap, losses + row}; }
+  Rows from(Index row) const { return {targets + row, losses + row, options}; }
 };
 
 // Overwrites logits [rows, V] with their gradient.
@@ -69,15 +99,15 @@ void differentiate_rows(Tensor& logits, const Rows& rows, T scale) {
   T* values = logits.data<T>();
   kernels::parallel_for(
       logits.size(0), kernels::row_grain(vocabulary), [&](Index begin, Index end) {
-        std::vector<T> slopes(static_cast<std::size_t>(rows.cap > 0 ? vocabulary : 0));
+        std::vector<T> slopes(static_cast<std::size_t>(rows.options.cap > 0 ? vocabulary : 0));
         for (Index row = begin; row < end; ++row) {
           T* row_logits = values + row * vocabulary;
-          if (rows.targets[row] == rows.ignore_index) {
+          if (rows.targets[row] == rows.options.ignore_index) {
             std::fill_n(row_logits, vocabulary, T{0});
             rows.losses[row] = 0;
           } else {
             rows.losses[row] = differentiate_row(row_logits, vocabulary, rows.targets[row], scale,
-                                                 static_cast<T>(rows.cap), slopes.data());
+                                                 rows.options, slopes.data());
           }
         }
       });
@@ -115,8 +145,7 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, con
   LossAndGradients result;
   result.scale = scale;
   result.losses.resize(static_cast<std::size_t>(rows));
-  const Rows compared{targets.data<std::int32_t>(), options.ignore_index, options.cap,
-                      result.losses.data()};
+  const Rows compared{targets.data<std::int32_t>(), result.losses.data(), options};
   if (wants_gradient({x})) {
     result.x_grad = Tensor::empty(x.shape(), x.dtype());
   }
@@ -223,7 +252,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   const double scale = loss_scale(count, options.normalizer);
   Tensor gradient = logits.clone();
   std::vector<double> losses(static_cast<std::size_t>(logits.size(0)));
-  const Rows rows{targets.data<std::int32_t>(), options.ignore_index, options.cap, losses.data()};
+  const Rows rows{targets.data<std::int32_t>(), losses.data(), options};
   dispatch_floating(logits.dtype(), "cross_entropy", [&](auto zero) {
     using T = decltype(zero);
     differentiate_rows<T>(gradient, rows, static_cast<T>(scale));

@@ -96,6 +96,9 @@ void run_embedding(Run& run) {
 CrossEntropyOptions loss_options(const Run& run) {
   return {.ignore_index = run.attribute("ignore_index", Index{-1}),
           .normalizer = run.attribute("normalizer", Index{0}),
+          .cap = run.attribute("cap", 0.0),
+          .label_smoothing = run.attribute("label_smoothing", 0.0),
+          .z_loss = run.attribute("z_loss", 0.0),
           .precision = precision_of(run)};
 }
 

@@ -17,6 +17,7 @@ from case_file import CaseFile, Source
 GROUPS = {
     "ops": ["cases_elementwise", "cases_matmul", "cases_reduce", "cases_softmax", "cases_layout",
             "cases_layers", "cases_attention"],
+    "loss_terms": ["cases_loss_terms"],
     "llama": ["cases_llama"],
     "modules": ["cases_modules"],
     "gpt2": ["cases_gpt2"],

@@ -28,6 +28,9 @@ struct ForwardContext {
   // Keeps only the inputs of layers for backward, which computes the layers again. Has no effect
   // with a recorder or a hook.
   bool recompute = false;
+  // Terms of LanguageModel::loss() in training: see CrossEntropyOptions.
+  double label_smoothing = 0;
+  double z_loss = 0;
   // If set, multiplies with weight matrices instead of the ops; no gradient is recorded.
   const WeightProducts* products = nullptr;
   // Caches of all sequences of the batch, to continue them: new tokens follow the cached ones and

@@ -12,6 +12,12 @@ struct CrossEntropyOptions {
   Index normalizer = 0;
   // Soft cap of the logits: cap tanh(logit / cap); 0: none.
   double cap = 0;
+  // Share of the target's probability that is spread evenly over all classes, from 0 to 1, as in
+  // PyTorch.
+  double label_smoothing = 0;
+  // Weight of log(Z)^2, which is added to each loss; Z is the sum of the exponentials of the logits
+  // (A. Chowdhery et al., "PaLM", JMLR 24, 2023, section 5).
+  double z_loss = 0;
   // Precision of the products of linear_cross_entropy, forward and backward.
   Precision precision = Precision::float32;
 };
