@@ -94,6 +94,7 @@
 #include "headlight/optim/optimizer.h"
 #include "headlight/optim/schedule.h"
 #include "headlight/optim/sgd.h"
+#include "headlight/optim/weight_average.h"
 #include "headlight/tensor/dtype.h"
 #include "headlight/tensor/element_range.h"
 #include "headlight/tensor/named_tensors.h"

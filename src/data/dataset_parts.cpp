@@ -123,4 +123,14 @@ DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fract
   return whole;
 }
 
+DatasetSplit split_at_random(std::vector<TokenDataset> parts, double validation_fraction,
+                             std::uint64_t seed, const DocumentEnds& ends) {
+  TokenDataset whole = join_datasets(std::move(parts), ends);
+  require_value(whole.documents, "split_seed",
+                "draws documents at random, but the text is one stream; set documents to line, "
+                "blank_line or token, or split_seed = 0");
+  whole.sequences = shuffled(std::move(whole.sequences), seed);
+  return split_dataset(std::move(whole), validation_fraction);
+}
+
 }  // namespace headlight

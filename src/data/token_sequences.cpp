@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/permutation.h"
 #include "headlight/base/error.h"
 #include "headlight/base/memory.h"
 
@@ -92,6 +93,31 @@ class JoinedSequences final : public SequenceSource {
 
  private:
   Joined<TokenSequences> all_;
+};
+
+constexpr std::uint64_t kSplitStream = 0x73706c74;  // "splt"
+
+class ShuffledSequences final : public SequenceSource {
+ public:
+  ShuffledSequences(TokenSequences sequences, const Permutation& order)
+      : sequences_(std::move(sequences)), order_(order) {}
+
+  Index size() const override { return static_cast<Index>(sequences_.size()); }
+  Index bytes_in_memory() const override { return sequences_.bytes_in_memory(); }
+
+  TokenSequence at(Index number) const override {
+    return sequences_[static_cast<std::size_t>(order_(number))];
+  }
+
+  void lengths(Index first, std::span<Index> lengths) const override {
+    for (Index& length : lengths) {
+      sequences_.lengths(order_(first++), {&length, 1});
+    }
+  }
+
+ private:
+  TokenSequences sequences_;
+  Permutation order_;
 };
 
 // Frees each part after copying it, so that memory does not hold a long stream twice.
@@ -278,6 +304,22 @@ TokenSequences join_lists(std::vector<TokenSequences> parts) {
                std::make_move_iterator(more.end()));
   }
   return all;
+}
+
+TokenSequences shuffled(TokenSequences sequences, std::uint64_t seed) {
+  if (sequences.empty()) {
+    return sequences;
+  }
+  const Permutation order(static_cast<Index>(sequences.size()), RandomStream{seed, kSplitStream});
+  if (!sequences.in_memory()) {
+    return TokenSequences(std::make_shared<ShuffledSequences>(std::move(sequences), order));
+  }
+  std::vector<TokenSequence> held = sequences.take();
+  std::vector<TokenSequence> result;
+  for (Index place = 0; place < std::ssize(held); ++place) {
+    result.push_back(std::move(held[static_cast<std::size_t>(order(place))]));
+  }
+  return result;
 }
 
 bool operator==(const TokenSequences& left, const TokenSequences& right) {

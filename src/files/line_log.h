@@ -4,8 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "files/posix_file.h"
-#include "headlight/base/error.h"
+#include "files/appended_file.h"
 #include "headlight/base/index.h"
 
 namespace headlight {
@@ -15,7 +14,7 @@ namespace headlight {
 class LineLog {
  public:
   using Keep = std::function<bool(const std::string&)>;
-  using OnFailure = std::function<void(const Error&)>;
+  using OnFailure = AppendedFile::OnFailure;
 
   // Creates the file, or drops the lines that `keep` rejects from an existing one. append() passes
   // its errors to `on_failure`, which may throw. Throws Error if the file cannot be read, written
@@ -25,18 +24,14 @@ class LineLog {
   // Drops the lines that `keep` rejects. Throws Error as the constructor does.
   void cut(const Keep& keep);
   // Appends a line, given without its line end.
-  void append(const std::string& line);
+  void append(const std::string& line) { file_.append(line + "\n"); }
   // Waits until the file's lines are on the disk, or throws Error. Another thread may append
   // meanwhile.
-  void flush() const;
+  void flush() const { file_.flush(); }
 
  private:
-  void write_waiting();
-
   std::filesystem::path path_;
-  OnFailure on_failure_;
-  FileDescriptor file_;
-  std::string waiting_;  // lines, or the rest of a line, not yet in the file
+  AppendedFile file_;
 };
 
 // Returns the integer "iteration" of a JSON object; -1 for other and truncated lines.

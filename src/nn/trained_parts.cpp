@@ -34,15 +34,6 @@ std::optional<LayerRange> read_range(std::string_view text) {
   return last ? std::optional(LayerRange{*first, *last}) : std::nullopt;
 }
 
-// Returns the number of the layer in "h.3.attn.c_attn.weight"; nothing outside of layers.
-std::optional<Index> layer_of(std::string_view parameter) {
-  if (!parameter.starts_with(kLayerParameter)) {
-    return std::nullopt;
-  }
-  parameter.remove_prefix(kLayerParameter.size());
-  return read_number<Index>(parameter.substr(0, parameter.find('.')));
-}
-
 bool is_in_part(std::string_view parameter, const std::string& part) {
   if (part.starts_with(kLayer)) {
     const auto range = read_range(std::string_view(part).substr(kLayer.size()));
@@ -54,6 +45,14 @@ bool is_in_part(std::string_view parameter, const std::string& part) {
 }
 
 }  // namespace
+
+std::optional<Index> layer_of(std::string_view parameter) {
+  if (!parameter.starts_with(kLayerParameter)) {
+    return std::nullopt;
+  }
+  parameter.remove_prefix(kLayerParameter.size());
+  return read_number<Index>(parameter.substr(0, parameter.find('.')));
+}
 
 void train_only(Module& model, const std::string& list) {
   NamedTensors parameters = model.parameters();

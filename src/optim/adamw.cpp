@@ -37,8 +37,8 @@ AdamW::AdamW(NamedTensors parameters, const AdamWOptions& options,
     require(parameter.defined() && parameter.is_contiguous(), "[AdamW] ", name,
             ": expected a tensor of contiguous elements");
     const std::vector<ElementRange> ranges = ranges_of(parts, name, parameter);
-    slots_.push_back(
-        {parameter, ranges, zeros_for(ranges, parameter), zeros_for(ranges, parameter)});
+    slots_.push_back({parameter, ranges, zeros_for(ranges, parameter), zeros_for(ranges, parameter),
+                      options.rate_of ? options.rate_of(name) : 1});
     state_.emplace_back("exp_avg." + name, slots_.back().mean);
     state_.emplace_back("exp_avg_sq." + name, slots_.back().variance);
   }
@@ -60,6 +60,7 @@ void AdamW::step(double learning_rate, double gradient_scale) {
     if (!gradient.defined() || slot.ranges.empty()) {
       continue;
     }
+    step.learning_rate = learning_rate * slot.rate;
     step.weight_decay = slot.parameter.rank() >= 2 ? options_.weight_decay : 0;
     dispatch_floating(slot.parameter.dtype(), "AdamW", [&](auto zero) {
       using T = decltype(zero);

@@ -1,11 +1,13 @@
 #include "runs/metrics_log.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "base/json.h"
+#include "headlight/formats/run_layout.h"
 
 namespace headlight {
 namespace {
@@ -70,15 +72,39 @@ std::optional<MetricsLine> parse_metrics_line(const std::string& text) {
       .skipped = line.contains("skipped")};
 }
 
-MetricsLog::MetricsLog(std::filesystem::path path, const TrainingState& begin,
-                       LineLog::OnFailure on_failure) {
+MetricsLog::MetricsLog(const std::filesystem::path& run, const TrainingState& begin,
+                       const MetricsFormats& formats, const LineLog::OnFailure& on_failure)
+    : path_(run / kRunMetrics) {
   const LineLog::Keep keep = [&](const std::string& line) {
     const std::optional<MetricsLine> metrics = parse_metrics_line(line);
     const bool kept = metrics && is_before(begin, *metrics);
     before_ = kept ? std::fmax(before_, metrics->elapsed) : before_;  // ignores NaN
     return kept;
   };
-  saving([&] { lines_.emplace(std::move(path), keep, std::move(on_failure)); });
+  saving([&] { lines_.emplace(path_, keep, on_failure); });
+  if (formats.csv) {
+    copies_.push_back(metrics_csv(run, on_failure));
+  }
+  if (formats.tensorboard) {
+    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+    copies_.push_back(metrics_events(run, now.count() - before_, on_failure));
+  }
+  restart_copies();
+}
+
+void MetricsLog::append(const Json& line) {
+  lines_->append(line.dump());
+  for (MetricsCopy& copy : copies_) {
+    copy.append(line);
+  }
+}
+
+void MetricsLog::restart_copies() {
+  saving([&] {
+    for (MetricsCopy& copy : copies_) {
+      copy.restart(path_);
+    }
+  });
 }
 
 void MetricsLog::on_start(const RunPlan& plan) {
@@ -94,7 +120,7 @@ void MetricsLog::append_changes(Index iteration, const std::vector<SettingChange
     }
   }
   if (!changed.empty()) {
-    lines_->append(Json{{"iteration", iteration}, {"changed", changed}}.dump());
+    append(Json{{"iteration", iteration}, {"changed", changed}});
   }
 }
 
@@ -107,6 +133,7 @@ void MetricsLog::cut(const TrainingState& state) {
       return returned || (metrics && is_before(state, *metrics));
     });
   });
+  restart_copies();
   append_changes(state.iteration, state.changes);
 }
 
@@ -121,7 +148,7 @@ void MetricsLog::on_step(const StepMetrics& metrics) {
   if (metrics.outcome != StepOutcome::updated) {
     line["skipped"] = metrics.reason;
   }
-  lines_->append(line.dump());
+  append(line);
 }
 
 void MetricsLog::on_evaluation(const EvaluationMetrics& metrics) {
@@ -137,13 +164,13 @@ void MetricsLog::on_evaluation(const EvaluationMetrics& metrics) {
   if (validation.bytes > 0) {
     line["validation_bits_per_byte"] = validation.bits_per_byte;
   }
-  lines_->append(line.dump());
+  append(line);
 }
 
 void MetricsLog::on_rollback(const RollbackMetrics& metrics) {
-  lines_->append(Json{
-      {"iteration", metrics.iteration}, {"rollback_from", metrics.from}, {"reason", metrics.reason}}
-                     .dump());
+  append(Json{{"iteration", metrics.iteration},
+              {"rollback_from", metrics.from},
+              {"reason", metrics.reason}});
 }
 
 }  // namespace headlight

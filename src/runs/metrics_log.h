@@ -3,10 +3,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/stopwatch.h"
 #include "files/line_log.h"
 #include "headlight/runs/run.h"
+#include "runs/metrics_copy.h"
 
 namespace headlight {
 
@@ -27,15 +29,22 @@ struct MetricsLine {
 // Returns nullopt for a damaged or truncated line, which is not a JSON object.
 std::optional<MetricsLine> parse_metrics_line(const std::string& line);
 
+// Formats of metrics besides metrics.jsonl.
+struct MetricsFormats {
+  bool csv = false;
+  bool tensorboard = false;
+};
+
 // Writes metrics.jsonl, one JSON object a line: steps, evaluations, rollbacks, and changes of
 // settings that affect steps. "elapsed_seconds" adds up all processes of the run, except the time
 // of a killed process after its last checkpoint. Keeps a line that cannot be written and writes it
 // before the next one.
 class MetricsLog : public TrainObserver {
  public:
-  // Continues the log at state `begin` and drops lines after that state. Reports write errors to
-  // `on_failure`, which may throw.
-  MetricsLog(std::filesystem::path path, const TrainingState& begin, LineLog::OnFailure on_failure);
+  // Continues the log in the directory `run` at state `begin` and drops lines after that state.
+  // Reports write errors to `on_failure`, which may throw.
+  MetricsLog(const std::filesystem::path& run, const TrainingState& begin,
+             const MetricsFormats& formats, const LineLog::OnFailure& on_failure);
 
   // Drops the lines after this state, except earlier rollbacks to it. Throws SaveError.
   void cut(const TrainingState& state);
@@ -47,11 +56,15 @@ class MetricsLog : public TrainObserver {
   void before_checkpoint() override { lines_->flush(); }
 
  private:
+  void append(const Json& line);
+  void restart_copies();
   void append_changes(Index iteration, const std::vector<SettingChange>& changes);
   double elapsed() const { return before_ + watch_.seconds(); }
 
+  std::filesystem::path path_;
   std::optional<LineLog> lines_;  // always has a value
-  double before_ = 0;             // seconds of earlier processes of the run
+  std::vector<MetricsCopy> copies_;
+  double before_ = 0;  // seconds of earlier processes of the run
   Stopwatch watch_;
 };
 

@@ -68,6 +68,19 @@ std::string settings_text(const RunStart& start) {
   return text;
 }
 
+// Gives the model the moving average of its weights, if the run keeps one, until the end of the
+// scope.
+class AveragedWeights {
+ public:
+  explicit AveragedWeights(Trainer& trainer) : trainer_(trainer) { trainer_.exchange_average(); }
+  ~AveragedWeights() { trainer_.exchange_average(); }
+  AveragedWeights(const AveragedWeights&) = delete;
+  AveragedWeights& operator=(const AveragedWeights&) = delete;
+
+ private:
+  Trainer& trainer_;
+};
+
 // A training run. Each process has its own and all run in step, but only process 0 has a
 // `directory`, a log and observers.
 class Run {
@@ -97,7 +110,7 @@ class Run {
     together(processes_, [&] { begin_directory(); });
     announce();
     if (processes_.count() == 1) {
-      directory_->prepare(*start_.model, trainer_.optimizer(), adapter());
+      directory_->prepare(*start_.model, whole_optimizer(), adapter());
     }
     RunResult result{.directory = config_.out_dir};
     catch_up(result);
@@ -130,10 +143,12 @@ class Run {
                              ", which a killed process had left behind");
     }
     directory_->begin(settings_text(start_));
-    log_.emplace(directory_->path() / kRunMetrics, start_.state, [this](const Error& error) {
-      directory_->handle_write_error(error);
-      warn(error.what());
-    });
+    log_.emplace(directory_->path(), start_.state,
+                 MetricsFormats{.csv = config_.metrics_csv, .tensorboard = config_.tensorboard},
+                 [this](const Error& error) {
+                   directory_->handle_write_error(error);
+                   warn(error.what());
+                 });
     if (!start_.checkpoint.empty()) {
       const std::string left = directory_->go_on_from(start_.checkpoint, start_.state);
       if (!left.empty()) {
@@ -194,6 +209,7 @@ class Run {
     }
     trainer_.set_optimizer_state(whole.state());
     trainer_.optimizer().set_step_count(whole.step_count());
+    trainer_.exchange_average();  // the checkpoint's model has the average
     trainer_.go_to(start_.state.iteration, start_.state.history);
   }
 
@@ -228,7 +244,11 @@ class Run {
     if (start_.data.validation.sequences.empty()) {
       return false;
     }
-    EvaluationMetrics metrics = evaluation_of(start_, trainer_.iteration(), processes_);
+    EvaluationMetrics metrics;
+    {
+      const AveragedWeights averaged(trainer_);
+      metrics = evaluation_of(start_, trainer_.iteration(), processes_);
+    }
     metrics.best = metrics.validation.loss < start_.state.best_validation_loss;
     if (metrics.best) {
       start_.state.best_validation_loss = metrics.validation.loss;
@@ -261,16 +281,19 @@ class Run {
     start_.state.data.validation_content = start_.validation_content;
     start_.state.history = trainer_.history();
     tell_of_saving(true);
-    if (processes_.count() == 1) {
-      write(trainer_.optimizer(), best);
-      return;
-    }
-    OptimizerState whole(trainer_.gather_optimizer_state());
-    whole.set_step_count(trainer_.optimizer().step_count());
+    const AveragedWeights averaged(trainer_);
+    const OptimizerState whole = whole_optimizer();
     if (directory_ != nullptr) {
       directory_->prepare(*start_.model, whole, adapter());
       write(whole, best);
     }
+  }
+
+  // Returns the optimizer of all processes, in process 0. Collective.
+  OptimizerState whole_optimizer() {
+    OptimizerState whole(trainer_.gather_optimizer_state());
+    whole.set_step_count(trainer_.optimizer().step_count());
+    return whole;
   }
 
   const Adapter* adapter() const { return start_.adapter ? &*start_.adapter : nullptr; }

@@ -242,9 +242,9 @@ std::vector<SettingDifference> differing_settings(std::span<const RunHistory> ru
 }
 
 Comparability comparability(std::span<const RunHistory> runs) {
-  constexpr std::array kText{"data",        "validation_data", "validation_fraction",
-                             "documents",   "separator",       "jsonl",
-                             "token_dtype", "eval_iters",      "special_tokens"};
+  constexpr std::array kText{
+      "data",      "validation_data", "validation_fraction", "split_seed", "documents",
+      "separator", "jsonl",           "token_dtype",         "eval_iters", "special_tokens"};
   constexpr std::array kTokenizer{"tokenizer", "vocab_size"};
   const auto all_same = [&](const auto& keys) {
     return std::all_of(keys.begin(), keys.end(),

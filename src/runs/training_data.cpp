@@ -162,10 +162,10 @@ class SplitReader {
  private:
   TokenDataset read_source(const std::vector<TextFile>& files, bool has_validation) {
     std::vector<TextFile> whole;  // used completely for training
-    std::vector<TextFile> split;
+    std::vector<TextFile> split_files;
     for (const TextFile& file : files) {
       const bool has_other = has_validation || !file.validation_paths.empty();
-      (has_other ? whole : split).push_back(file);
+      (has_other ? whole : split_files).push_back(file);
       if (!has_validation) {
         add_new(file.validation_paths, validation_);
       }
@@ -174,13 +174,20 @@ class SplitReader {
     if (!whole.empty()) {
       train = read_all(whole);
     }
-    if (!split.empty()) {
-      DatasetSplit parts =
-          split_each(read_all(split), config_.validation_fraction, document_ends(tokenizer_));
+    if (!split_files.empty()) {
+      DatasetSplit parts = split(read_all(split_files));
       train.push_back(std::move(parts.train));
       last_parts_.push_back(std::move(parts.validation));
     }
     return join_datasets(std::move(train), document_ends(tokenizer_));
+  }
+
+  DatasetSplit split(std::vector<TokenDataset> parts) const {
+    const DocumentEnds ends = document_ends(tokenizer_);
+    return config_.split_seed == 0
+               ? split_each(std::move(parts), config_.validation_fraction, ends)
+               : split_at_random(std::move(parts), config_.validation_fraction,
+                                 static_cast<std::uint64_t>(config_.split_seed), ends);
   }
 
   // Returns the datasets of texts and conversations.

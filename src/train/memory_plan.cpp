@@ -65,12 +65,13 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index 
       static_cast<double>(config.batch_size) * static_cast<double>(config.block_size);
   const double trained = kBytes * trained_parameters(config, model);
   const double moments = moments_of(config, model);
+  const double average = config.ema_decay > 0 ? trained : 0;
   const auto own_shards = static_cast<std::uint64_t>(config.shard_count(processes) / processes);
   const auto waiting_sums = static_cast<double>(std::bit_width(own_shards) - 1);
   return {.weights = weights,
           .gradients = trained * (1 + waiting_sums),
-          .moments = moments / static_cast<double>(processes),
-          .snapshot = trained + moments,
+          .moments = moments / static_cast<double>(processes) + average,
+          .snapshot = trained + moments + average,
           .activations = kBytes * tokens * activations_of(model, config.recompute),
           .data = 0,
           .available = available_memory()};

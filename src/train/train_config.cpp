@@ -40,6 +40,7 @@ constexpr ConfigRange kEpochs{.least = 0, .most = 1e6, .is_guard = true};
 constexpr ConfigRange kRate{.least = 0, .most = 1e38, .is_guard = true};
 constexpr ConfigRange kFraction{.least = 0, .most = 1, .below_most = true};
 constexpr ConfigRange kShare{.least = 0, .most = 1};
+constexpr ConfigRange kPositiveShare{.least = 1e-30, .most = 1};
 constexpr ConfigRange kShards{.least = 0, .most = 1024};
 
 constexpr ConfigField basic(ConfigField field) {
@@ -110,6 +111,11 @@ constexpr auto kFields = std::to_array<ConfigField>({
           "(validation_fraction)"}),
     {"validation_fraction", &C::validation_fraction,
      "Hold out this share of each file of data, at its end, for evaluation", training, kFraction},
+    {"split_seed", &C::split_seed,
+     "Hold out documents at random, drawn with this seed from all files, instead of the end of "
+     "each "
+     "file; 0: the end",
+     training, kNotNegative},
     choice<DocumentSplit>({"documents", &C::documents,
                            "Split text into documents: none (one stream), line, blank_line, or "
                            "token (at separator)"}),
@@ -330,6 +336,20 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"ns_steps", &C::ns_steps, "Muon: iterations of Newton-Schulz", training, kIterations},
     {"grad_clip", &C::grad_clip, "Clip gradients to this global norm; 0: off", training,
      kNotNegative},
+    {"label_smoothing", &C::label_smoothing,
+     "Spread this share of each target's probability over all tokens, in training only", training,
+     kFraction},
+    {"z_loss", &C::z_loss,
+     "Add this number times log(Z)^2 to each loss of training, with Z the sum of the exponentials "
+     "of the logits (PaLM: 1e-4)",
+     training, kRate},
+    {"ema_decay", &C::ema_decay,
+     "Evaluate and save the exponential moving average of the weights with this decay, for example "
+     "0.999; 0: the weights themselves",
+     start, kFraction},
+    {"layer_decay", &C::layer_decay,
+     "AdamW: multiply the learning rate by this number once for each layer below the top", training,
+     kPositiveShare},
     heading("Evaluation, log and checkpoint",
             {"eval_interval", &C::eval_interval, "Evaluate every N steps", free, kFromOne,
              "2000; with epochs, twice in an epoch"}),
@@ -341,6 +361,10 @@ constexpr auto kFields = std::to_array<ConfigField>({
      "Stop after this number of evaluations without a better validation loss; 0: never", free,
      kCount},
     {"log_interval", &C::log_interval, "Log every N steps", free, kFromOne},
+    {"metrics_csv", &C::metrics_csv, "Also write the metrics of the run as a table, metrics.csv",
+     free},
+    {"tensorboard", &C::tensorboard,
+     "Also write the metrics of the run as an event file for TensorBoard", free},
     {"always_save_checkpoint", &C::always_save_checkpoint,
      "false: save only after a better validation loss, and at the end", free},
     {"save_interval", &C::save_interval,
@@ -386,6 +410,7 @@ constexpr auto kAliases = std::to_array<ConfigAlias>({{"output_dir", "out_dir"},
                                                       {"train_file", "data"},
                                                       {"validation_file", "validation_data"},
                                                       {"val_data", "validation_data"},
+                                                      {"val_share", "validation_fraction"},
                                                       {"per_device_train_batch_size", "batch_size"},
                                                       {"max_seq_length", "block_size"},
                                                       {"n_ctx", "block_size"},
@@ -419,6 +444,7 @@ constexpr auto kAliases = std::to_array<ConfigAlias>({{"output_dir", "out_dir"},
                                                       {"early_stopping_patience", "patience"},
                                                       {"adam_beta2", "beta2"},
                                                       {"max_grad_norm", "grad_clip"},
+                                                      {"label_smoothing_factor", "label_smoothing"},
                                                       {"eval_steps", "eval_interval"},
                                                       {"logging_steps", "log_interval"},
                                                       {"save_steps", "save_interval"},
@@ -493,6 +519,11 @@ void require_fine_tuning(const TrainConfig& config) {
                 "muon cannot train a LoRA adapter; choose adamw or sgd");
   require_value(has_lora || config.lora_targets.empty(), "lora_targets",
                 "needs lora_rank, the rank of the adapter");
+}
+
+void require_layer_decay(const TrainConfig& config) {
+  require_value(config.layer_decay == 1 || is_named(config.optimizer, OptimizerKind::adamw),
+                "layer_decay", "needs optimizer = adamw, got ", config.optimizer);
 }
 
 // Returns a tenth, rounded in decimal: a tenth of 6e-4 is then exactly 6e-5, as in nanoGPT.
@@ -603,6 +634,7 @@ void TrainConfig::validate() const {
   require_value(repeat_share == 0 || block_size >= 4, "repeat_share",
                 "expected a block_size of 4 or more, got ", block_size);
   require_fine_tuning(*this);
+  require_layer_decay(*this);
   model(1).validate();
 }
 

@@ -1,46 +1,20 @@
 #include "headlight/train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "base/stopwatch.h"
 #include "cluster/sharded_gradients.h"
 #include "headlight/autograd/autograd.h"
-#include "headlight/optim/adamw.h"
 #include "headlight/optim/clip.h"
-#include "headlight/optim/muon_with_adamw.h"
-#include "headlight/optim/sgd.h"
+#include "train/chosen_optimizer.h"
 #include "train/spike_detector.h"
 
 namespace headlight {
 namespace {
 
 constexpr std::uint64_t kDropoutStream = 2;
-
-// `parts`: with several processes, the elements of this process.
-std::unique_ptr<Optimizer> make_optimizer(const TrainConfig& config, const LanguageModel& model,
-                                          const std::optional<TensorParts>& parts) {
-  const double momentum = config.resolved().momentum;
-  const auto kind = parse_name<OptimizerKind>("optimizer", config.optimizer);
-  if (kind == OptimizerKind::sgd) {
-    return std::make_unique<Sgd>(
-        model.trainable_parameters(),
-        SgdOptions{.momentum = momentum, .weight_decay = config.weight_decay}, parts);
-  }
-  const AdamWOptions adamw{.beta1 = config.beta1,
-                           .beta2 = config.beta2,
-                           .epsilon = config.adam_epsilon,
-                           .weight_decay = config.weight_decay};
-  if (kind == OptimizerKind::adamw) {
-    return std::make_unique<AdamW>(model.trainable_parameters(), adamw, parts);
-  }
-  const MuonOptions muon{
-      .momentum = momentum,
-      .weight_decay = config.weight_decay,
-      .adjust_lr_fn = parse_name<LearningRateAdjustment>("adjust_lr_fn", config.adjust_lr_fn),
-      .newton_schulz = {.steps = config.ns_steps}};
-  return std::make_unique<MuonWithAdamW>(model, muon, adamw, parts);
-}
 
 // Returns null for a single shard.
 std::unique_ptr<ShardedGradients> make_sharded(const TrainConfig& config,
@@ -75,13 +49,32 @@ Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDat
       precision_(parse_name<Precision>("dtype", config.dtype)),
       batcher_(dataset, config.batcher()),
       sharded_(make_sharded(config, model, processes)),
-      optimizer_(make_optimizer(config, model, own_parts(sharded_.get()))) {}
+      optimizer_(make_optimizer(config, model, own_parts(sharded_.get()))) {
+  if (config.ema_decay > 0) {
+    average_.emplace(parameters_, config.ema_decay);
+  }
+}
 
 Trainer::~Trainer() = default;
 
+void Trainer::exchange_average() {
+  if (average_) {
+    average_->exchange();
+  }
+}
+
+NamedTensors Trainer::average_state() const {
+  return average_ ? average_->state() : NamedTensors();
+}
+
 NamedTensors Trainer::gather_optimizer_state() {
-  const NamedTensors own = optimizer_->state();
-  return sharded_ == nullptr ? own : sharded_->gather_state(own);
+  NamedTensors whole = optimizer_->state();
+  if (sharded_ != nullptr) {
+    whole = sharded_->gather_state(whole);
+  }
+  const NamedTensors average = average_state();
+  whole.insert(whole.end(), average.begin(), average.end());
+  return whole;
 }
 
 NamedTensors Trainer::empty_optimizer_state() const {
@@ -90,14 +83,21 @@ NamedTensors Trainer::empty_optimizer_state() const {
     const Shape shape = sharded_ == nullptr ? own.shape() : sharded_->whole_shape(name);
     whole.emplace_back(name, Tensor::empty(shape, own.dtype()));
   }
+  for (const auto& [name, average] : average_state()) {
+    whole.emplace_back(name, Tensor::empty(average.shape(), average.dtype()));
+  }
   return whole;
 }
 
 void Trainer::set_optimizer_state(const NamedTensors& whole) {
+  const NamedTensors average = average_state();
+  const auto moments_end = whole.end() - std::min(std::ssize(average), std::ssize(whole));
+  const NamedTensors moments(whole.begin(), moments_end);
+  copy_tensors({moments_end, whole.end()}, average, "average");
   if (sharded_ == nullptr) {
-    copy_tensors(whole, optimizer_->state(), "optimizer");
+    copy_tensors(moments, optimizer_->state(), "optimizer");
   } else {
-    sharded_->take_own_state(whole, optimizer_->state());
+    sharded_->take_own_state(moments, optimizer_->state());
   }
 }
 
@@ -136,7 +136,9 @@ ForwardContext Trainer::context_of(Index batch) const {
   return {.training = true,
           .random = random.fork(static_cast<std::uint64_t>(batch)),
           .precision = precision_,
-          .recompute = config_.recompute};
+          .recompute = config_.recompute,
+          .label_smoothing = config_.label_smoothing,
+          .z_loss = config_.z_loss};
 }
 
 // Adds the gradients of all batches, or of one shard of each. Returns the sum of the losses.
@@ -231,6 +233,9 @@ StepMetrics Trainer::step() {
     optimizer_->step(metrics.learning_rate, clip_scale(metrics.gradient_norm, config_.grad_clip));
     if (sharded_ != nullptr) {
       sharded_->spread_weights();
+    }
+    if (average_) {
+      average_->update(optimizer_->step_count());
     }
     history_.skipped_in_row = 0;
   } else if (metrics.outcome == StepOutcome::skipped) {

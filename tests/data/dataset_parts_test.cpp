@@ -1,5 +1,8 @@
 #include "headlight/data/dataset_parts.h"
 
+#include <algorithm>
+#include <set>
+
 #include "headlight/base/error.h"
 #include "support/catch.h"
 
@@ -82,6 +85,31 @@ TEST_CASE("of many files with one document each, a share of the files is for val
   CHECK(split.train.sequences.size() == 18);
   CHECK(split.validation.sequences.size() == 2);
   CHECK_THROWS_AS(split_each(both(documents(1, 1), documents(2, 1)), 0.6, kEnd), Error);
+}
+
+TEST_CASE("a random split draws documents from all files with its seed") {
+  const auto split = [](std::uint64_t seed) {
+    return split_at_random(both(documents(1, 40), documents(101, 60)), 0.1, seed, kEnd);
+  };
+  const DatasetSplit one = split(1);
+  CHECK(one.train.sequences.size() == 90);
+  CHECK(one.validation.sequences.size() == 10);
+  CHECK(one.train.token_count + one.validation.token_count == 300);
+  CHECK(one.validation.sequences == split(1).validation.sequences);
+  CHECK_FALSE(one.validation.sequences == split(2).validation.sequences);
+  std::set<std::int32_t> seen;
+  bool has_first_file = false;
+  for (const TokenDataset* part : {&one.train, &one.validation}) {
+    for (const TokenSequence& document : part->sequences) {
+      seen.insert(document.tokens(1, 1).front());
+      has_first_file =
+          has_first_file || (part == &one.validation && document.tokens(1, 1).front() <= 40);
+    }
+  }
+  CHECK(seen.size() == 100);
+  CHECK(has_first_file);
+  CHECK_THROWS_WITH(split_at_random(both(stream(1, 10), stream(101, 5)), 0.2, 1, kEnd),
+                    contains_text("split_seed: draws documents at random, but the text is one"));
 }
 
 }  // namespace dataset_parts_test

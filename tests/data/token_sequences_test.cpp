@@ -1,5 +1,6 @@
 #include "headlight/data/token_sequences.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "headlight/data/batcher.h"
@@ -113,6 +114,31 @@ TEST_CASE("batches of documents are the same from memory and from a source", "[d
     for (Index i = 0; i < 200; ++i) {
       REQUIRE(from_memory.sequences(i) == from_source.sequences(i));
     }
+  }
+}
+
+TEST_CASE("a shuffled list has all sequences in an order of the seed", "[data]") {
+  const TokenSequences all = shuffled(in_memory(1000), 7);
+  CHECK(all == shuffled(in_source(1000), 7));
+  CHECK_FALSE(all == shuffled(in_memory(1000), 8));
+  CHECK_FALSE(all == in_memory(1000));
+  CHECK(shuffled({}, 7).empty());
+  std::vector<Ids> seen;
+  for (const TokenSequence& sequence : all) {
+    seen.push_back(sequence.tokens(0, sequence.size()));
+  }
+  std::vector<Ids> expected;
+  for (Index i = 0; i < 1000; ++i) {
+    expected.push_back(document(i).tokens(0, document(i).size()));
+  }
+  std::sort(seen.begin(), seen.end());
+  std::sort(expected.begin(), expected.end());
+  CHECK(seen == expected);
+  const TokenSequences in_order = shuffled(in_source(1000), 7);
+  std::vector<Index> lengths(10);
+  in_order.lengths(500, lengths);
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    CHECK(lengths[i] == in_order[500 + i].size());
   }
 }
 

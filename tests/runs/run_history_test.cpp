@@ -1,6 +1,8 @@
 #include "headlight/runs/run_history.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <sstream>
 
 #include "headlight/files/directory_lock.h"
@@ -237,7 +239,7 @@ TEST_CASE("the log counts the seconds of a run through all its processes", "[run
   TrainingState state;
   state.iteration = 2;
   {
-    MetricsLog log(path, state, [](const Error& error) { throw error; });
+    MetricsLog log(folder.path(), state, {}, [](const Error& error) { throw error; });
     log.on_step({.iteration = 2, .loss = 1, .tokens = 100, .seconds = 0.5});
     log.on_evaluation({.iteration = 3});
   }
@@ -246,6 +248,39 @@ TEST_CASE("the log counts the seconds of a run through all its processes", "[run
   CHECK(lines[3]["elapsed_seconds"] >= 300);  // the time after the checkpoint is not counted
   CHECK(lines[3]["elapsed_seconds"] < 400);
   CHECK(lines[4]["elapsed_seconds"] >= lines[3]["elapsed_seconds"].get<double>());
+}
+
+TEST_CASE("copies of the metrics are made again when the log is cut", "[run_history]") {
+  const ScratchFolder folder;
+  folder.write("metrics.jsonl", step(0, 4, 100) + step(1, 3, 300) + step(2, 2, 400));
+  const auto table = [&] { return file_contents(folder.path() / "metrics.csv"); };
+  const auto events = [&] {
+    return file_contents(folder.path() / "events.out.tfevents.headlight");
+  };
+  TrainingState state;
+  state.iteration = 1;
+  MetricsLog log(folder.path(), state, {.csv = true, .tensorboard = true},
+                 [](const Error& error) { throw error; });
+  const std::string first = table();
+  const std::size_t first_size = events().size();
+  CHECK(std::count(first.begin(), first.end(), '\n') == 2);
+  CHECK(first.substr(0, 15) == "iteration,loss,");
+  log.on_step({.iteration = 1, .loss = 2.5, .learning_rate = 0.125, .tokens = 7});
+  log.on_evaluation({.iteration = 2, .validation = {.loss = 1.5, .perplexity = 2, .tokens = 9}});
+  log.on_step({.iteration = 2,
+               .loss = std::numeric_limits<double>::quiet_NaN(),
+               .outcome = StepOutcome::skipped,
+               .reason = "no, \"really\""});
+  CHECK_THAT(table(), contains_text("\n1,2.5,0.125,0.0,7,0.0,"));
+  CHECK_THAT(table(), contains_text("\n2,,,,,0.0,"));
+  CHECK_THAT(table(), contains_text(",1.5,2.0,,9,false\n"));
+  CHECK_THAT(table(), contains_text("\n2,,0.0,0.0,0,0.0,"));
+  CHECK_THAT(table(), contains_text(",true,,,,,\n"));
+  CHECK_THAT(events(), contains_text("validation/loss"));
+  log.on_rollback({.iteration = 1, .from = 2});
+  log.cut(state);
+  CHECK(table() == first);
+  CHECK(events().size() == first_size);
 }
 
 }  // namespace run_history_test

@@ -8,6 +8,8 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "headlight/formats/model_directory.h"
+#include "headlight/io/safetensors.h"
 #include "headlight/runs/run.h"
 #include "headlight/text/char_tokenizer.h"
 #include "support/catch.h"
@@ -108,6 +110,35 @@ TEST_CASE("a rollback returns to the last checkpoint and continues with other da
   TrainConfig undisturbed = small_config(folder, "c");
   run_training(undisturbed);
   CHECK(weights_of(config.out_dir) != weights_of(undisturbed.out_dir));
+}
+
+TEST_CASE("a rollback also returns to the moving average", "[train]") {
+  const ScratchFolder folder;
+  const auto trained = [&](const std::string& name, double decay, bool fails) {
+    TrainConfig config = small_config(folder, name);
+    config.on_nan = "rollback";
+    config.ema_decay = decay;
+    Poison poison(fails ? std::vector<Index>{5} : std::vector<Index>{});
+    run_training(config, {.observers = {&poison}});
+    CHECK(poison.rollbacks.size() == (fails ? 1 : 0));
+    return config.out_dir;
+  };
+  const std::string run = trained("a", 0.9, true);
+  CHECK(weights_of(run) == weights_of(trained("b", 0.9, true)));
+  // The average changes no weight: those that training continues from equal those of a plain run.
+  const auto moments =
+      read_safetensors(std::filesystem::path(run) / "latest" / "optimizer.safetensors");
+  const auto plain = load_weights(std::filesystem::path(trained("c", 0, true)) / "latest");
+  Index compared = 0;
+  for (const auto& [name, tensor] : plain->parameters()) {
+    for (const auto& [other, kept] : moments) {
+      if (other == "trained." + name) {
+        CHECK(kept.to_vector() == tensor.to_vector());
+        ++compared;
+      }
+    }
+  }
+  CHECK(compared == std::ssize(plain->parameters()));
 }
 
 TEST_CASE("a rollback after a change of settings keeps the change and its data", "[train]") {

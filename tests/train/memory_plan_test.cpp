@@ -45,6 +45,9 @@ TEST_CASE("the memory plan counts weights and gradients and moments and the copy
   CHECK(plan_memory(config, model).moments == weights);
   config.momentum = 0;
   CHECK(plan_memory(config, model).snapshot == weights);
+  config.ema_decay = 0.9;
+  CHECK(plan_memory(config, model).moments == weights);
+  CHECK(plan_memory(config, model).snapshot == 2 * weights);
 }
 
 TEST_CASE("the memory plan of one of several processes counts only its part of the moments",

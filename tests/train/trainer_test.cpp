@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "headlight/autograd/autograd.h"
@@ -170,6 +171,86 @@ TEST_CASE("a checkpoint restores optimizer and state", "[train]") {
     CHECK(actual[i].first == expected[i].first);
     CHECK(actual[i].second.to_vector() == expected[i].second.to_vector());
   }
+}
+
+TEST_CASE("the moving average follows the weights and can be exchanged with them", "[train]") {
+  Setup setup;
+  setup.config.ema_decay = 0.5;
+  Trainer trainer(setup.config, *setup.model, setup.dataset);
+  std::vector<double> expected = all_weights(*setup.model);
+  for (int step = 1; step <= 12; ++step) {
+    trainer.step();
+    const std::vector<double> weights = all_weights(*setup.model);
+    const double decay = std::min(0.5, (1.0 + step) / (10.0 + step));
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      expected[i] = decay * expected[i] + (1 - decay) * weights[i];
+    }
+  }
+  const std::vector<double> weights = all_weights(*setup.model);
+  trainer.exchange_average();
+  const std::vector<double> average = all_weights(*setup.model);
+  double apart = 0;
+  double largest_error = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    apart = std::max(apart, std::abs(average[i] - weights[i]));
+    largest_error = std::max(largest_error, std::abs(average[i] - expected[i]));
+  }
+  CHECK(apart > 1e-3);
+  CHECK(largest_error < 1e-6);
+  trainer.exchange_average();
+  CHECK(all_weights(*setup.model) == weights);
+}
+
+TEST_CASE("the terms of the loss in training change it but not evaluations", "[train]") {
+  const auto first_loss = [](double smoothing, double z_loss) {
+    Setup setup;
+    setup.config.label_smoothing = smoothing;
+    setup.config.z_loss = z_loss;
+    Trainer trainer(setup.config, *setup.model, setup.dataset);
+    return trainer.step().loss;
+  };
+  const double plain = first_loss(0, 0);
+  CHECK(first_loss(0.5, 0) != plain);
+  // The logits of a new model are near 0: log Z is near the logarithm of the vocabulary's size.
+  const double log_z = std::log(Setup().tokenizer.vocab_size());
+  CHECK(first_loss(0, 0.1) - plain == Approx(0.1 * log_z * log_z).epsilon(0.1));
+}
+
+TEST_CASE("a layer decay lowers the learning rate of each layer below the top", "[train]") {
+  const auto changes = [](double decay) {
+    Setup setup;
+    setup.config.layer_decay = decay;
+    setup.config.weight_decay = 0;
+    const NamedTensors parameters = setup.model->parameters();
+    std::vector<Tensor> before;
+    for (const auto& parameter : parameters) {
+      before.push_back(parameter.second.detach().clone());
+    }
+    Trainer trainer(setup.config, *setup.model, setup.dataset);
+    trainer.step();
+    std::map<std::string, double> result;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      double sum = 0;
+      const std::vector<double> old = before[i].to_vector();
+      const std::vector<double> now = parameters[i].second.to_vector();
+      for (std::size_t j = 0; j < old.size(); ++j) {
+        sum += std::abs(now[j] - old[j]);
+      }
+      result[parameters[i].first] = sum;
+    }
+    return result;
+  };
+  const auto whole = changes(1);
+  const auto decayed = changes(0.5);
+  const auto factor = [&](const std::string& name) { return decayed.at(name) / whole.at(name); };
+  CHECK(factor("ln_f.weight") == Approx(1).epsilon(1e-3));
+  CHECK(factor("h.1.mlp.c_fc.weight") == Approx(0.5).epsilon(1e-2));
+  CHECK(factor("h.0.mlp.c_fc.weight") == Approx(0.25).epsilon(1e-2));
+  CHECK(factor("wte.weight") == Approx(0.125).epsilon(1e-2));
+  Setup setup;
+  setup.config.layer_decay = 0.5;
+  setup.config.optimizer = "sgd";
+  CHECK_THROWS_WITH(setup.config.validate(), "layer_decay: needs optimizer = adamw, got sgd");
 }
 
 TEST_CASE("settings of Muon take effect", "[train]") {

@@ -23,4 +23,10 @@ TokenDataset mix_datasets(std::vector<TokenDataset> parts, const std::vector<Ind
 DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fraction,
                         const DocumentEnds& ends);
 
+// Joins the parts and moves documents drawn at random with this seed to validation: the same share
+// of all documents, whatever their files. Throws Error as split_dataset() does, and if there are no
+// documents.
+DatasetSplit split_at_random(std::vector<TokenDataset> parts, double validation_fraction,
+                             std::uint64_t seed, const DocumentEnds& ends);
+
 }  // namespace headlight

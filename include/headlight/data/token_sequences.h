@@ -157,6 +157,10 @@ class TokenSequences {
 // Joins the lists into one, without copying sequences of sources.
 TokenSequences join_lists(std::vector<TokenSequences> parts);
 
+// Returns the sequences in a random order that depends on the seed and their number alone. A list
+// in a source stays there and takes no memory.
+TokenSequences shuffled(TokenSequences sequences, std::uint64_t seed);
+
 // True if both have the same sequences, in memory or not.
 bool operator==(const TokenSequences& left, const TokenSequences& right);
 

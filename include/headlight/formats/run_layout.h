@@ -11,6 +11,8 @@
 // Files in a run directory:
 //   RUN/config.toml           the settings of the run
 //   RUN/metrics.jsonl         one line for each step and each evaluation
+//   RUN/metrics.csv           the same as a table, if asked for
+//   RUN/events.out.tfevents.headlight   the same for TensorBoard, if asked for
 //   RUN/heads.jsonl           one line for each scoring of the heads, if they are tracked
 //   RUN/samples.jsonl         one line for each text that the model writes during training
 //   RUN/step_XXXXXXXX         a checkpoint: a model directory with moments and state
@@ -19,6 +21,8 @@ namespace headlight {
 
 inline constexpr std::string_view kRunConfig = "config.toml";
 inline constexpr std::string_view kRunMetrics = "metrics.jsonl";
+inline constexpr std::string_view kRunTable = "metrics.csv";
+inline constexpr std::string_view kRunEvents = "events.out.tfevents.headlight";
 inline constexpr std::string_view kRunHeads = "heads.jsonl";
 inline constexpr std::string_view kRunSamples = "samples.jsonl";
 inline constexpr std::string_view kLatestLink = "latest";

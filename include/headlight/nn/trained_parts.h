@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "headlight/nn/module.h"
 
@@ -12,5 +14,8 @@ namespace headlight {
 // - "attn", "mlp.c_proj": these parts of every layer.
 // Throws Error about "train" for a name that fits no parameter.
 void train_only(Module& model, const std::string& list);
+
+// Returns the number of the layer in "h.3.attn.c_attn.weight"; nothing outside of layers.
+std::optional<Index> layer_of(std::string_view parameter);
 
 }  // namespace headlight

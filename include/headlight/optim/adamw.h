@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "headlight/optim/optimizer.h"
 
 namespace headlight {
@@ -9,6 +12,8 @@ struct AdamWOptions {
   double beta2 = 0.95;
   double epsilon = 1e-8;
   double weight_decay = 0.1;  // decoupled, on tensors with two or more axes only
+  // Factor of the learning rate for a parameter of this name; null: 1.
+  std::function<double(const std::string& name)> rate_of = {};
 };
 
 // Loshchilov and Hutter, arXiv 1711.05101. State: "exp_avg.NAME" and "exp_avg_sq.NAME".
@@ -26,6 +31,7 @@ class AdamW : public Optimizer {
     std::vector<ElementRange> ranges;
     Tensor mean;      // of the gradient, for the ranges
     Tensor variance;  // of the gradient, uncentred
+    double rate = 1;  // factor of the learning rate
   };
 
   AdamWOptions options_;

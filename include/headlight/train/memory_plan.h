@@ -9,7 +9,7 @@ namespace headlight {
 struct MemoryPlan {
   double weights = 0;
   double gradients = 0;    // including the partial sums of shards
-  double moments = 0;      // optimizer state
+  double moments = 0;      // optimizer state, and the average of ema_decay
   double snapshot = 0;     // copy of weights and moments, for saving during training
   double activations = 0;  // estimate for a full batch, forward and backward
   double data = 0;         // token ids of texts; token files stay on disk

@@ -66,6 +66,7 @@ struct TrainConfig {
   std::vector<std::string> data;             // see find_text_files
   std::vector<std::string> validation_data;  // none: a part of data
   double validation_fraction = 0.1;
+  Index split_seed = 0;
   std::string documents = "none";
   std::string separator = "<|endoftext|>";
   std::string token_dtype = "auto";
@@ -158,12 +159,18 @@ struct TrainConfig {
   std::string adjust_lr_fn = "match_rms_adamw";
   Index ns_steps = 5;
   double grad_clip = 1.0;
+  double label_smoothing = 0;
+  double z_loss = 0;
+  double ema_decay = 0;
+  double layer_decay = 1;
 
   Index eval_interval = kFollows;
   Index eval_iters = 200;
   bool eval_only = false;
   Index patience = 0;
   Index log_interval = 1;
+  bool metrics_csv = false;
+  bool tensorboard = false;
   bool always_save_checkpoint = true;
   Index save_interval = 0;
   Index keep_checkpoints = 2;

@@ -8,6 +8,7 @@
 #include "headlight/data/batcher.h"
 #include "headlight/nn/language_model.h"
 #include "headlight/optim/optimizer.h"
+#include "headlight/optim/weight_average.h"
 #include "headlight/train/train_config.h"
 #include "headlight/train/training_state.h"
 
@@ -82,7 +83,11 @@ class Trainer {
   Index batches_per_epoch() const { return batcher_.batches_per_epoch(); }
   // With several processes, the optimizer of a part of the parameters.
   Optimizer& optimizer() { return *optimizer_; }
-  // Returns the optimizer state of all processes for saving, in process 0; nothing in the others.
+  // Exchanges the weights with their moving average, if ema_decay is set: for evaluations and
+  // checkpoints. A second call undoes the first; step() needs the weights.
+  void exchange_average();
+  // Returns the optimizer state of all processes and the state of the average for saving. Only
+  // process 0 gets the former.
   NamedTensors gather_optimizer_state();
   // The first returns uninitialised tensors for all of it; the second loads this process's part.
   NamedTensors empty_optimizer_state() const;
@@ -97,6 +102,7 @@ class Trainer {
   void compute_gradients(const std::vector<Batch>& batches, StepMetrics& metrics);
   void set_outcome(StepMetrics& metrics) const;
   void leave_out(const StepMetrics& metrics);
+  NamedTensors average_state() const;
 
   const TrainConfig& config_;
   LanguageModel& model_;
@@ -107,6 +113,7 @@ class Trainer {
   Batcher batcher_;
   std::unique_ptr<ShardedGradients> sharded_;  // null: one process, one shard
   std::unique_ptr<Optimizer> optimizer_;
+  std::optional<WeightAverage> average_;  // each process has a whole one
   Index iteration_ = 0;
   UpdateHistory history_;
 };

@@ -162,6 +162,42 @@ TEST_CASE("only the named parts are trained", "[cli]") {
   }
 }
 
+TEST_CASE("a random split of conversations depends on its seed alone", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = chat_model(folder);
+  const std::string data = conversations(folder);
+  const auto trained = [&](const std::string& name, const std::vector<std::string>& more) {
+    log_of(tuning(start, data, folder.at(name), more));
+    return metrics_of(folder.at(name));
+  };
+  const auto one = trained("one", {"--val_share", "0.2", "--split_seed", "5"});
+  CHECK(one == trained("same", {"--val_share", "0.2", "--split_seed", "5"}));
+  CHECK_FALSE(one == trained("other", {"--val_share", "0.2", "--split_seed", "6"}));
+  CHECK_FALSE(one == trained("end", {"--val_share", "0.2"}));
+  check_refused({"train", "--data", folder.write("a.txt", "One day. Two days."), "--split_seed",
+                 "5", "--out_dir", folder.at("stream")},
+                {"split_seed: draws documents at random, but the text is one stream"});
+}
+
+TEST_CASE("the first conversation is shown as training reads it", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data =
+      folder.write("chat.jsonl", R"({"messages": [{"role": "user", "content": "<|im_end|>"},)"
+                                 R"( {"role": "assistant", "content": "b"}]})"
+                                 "\n");
+  const std::string start = chat_model(folder);
+  const auto ends = [&](const std::vector<std::string>& more) {
+    Arguments show{"tokenizer", "show", start, "--template", data, "--json"};
+    show.insert(show.end(), more.begin(), more.end());
+    const nlohmann::json tokens = report_of(show)["tokens"];
+    return std::count_if(tokens.begin(), tokens.end(),
+                         [](const auto& token) { return token["label"] == "<|im_end|>"; });
+  };
+  CHECK(ends({}) == 2);
+  CHECK(ends({"--special_tokens", "off"}) == 2);
+  CHECK(ends({"--special_tokens", "on"}) == 3);
+}
+
 TEST_CASE("epochs give the number of steps and patience ends a run", "[cli]") {
   const ScratchFolder folder;
   const std::string start = chat_model(folder);

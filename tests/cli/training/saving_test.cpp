@@ -140,6 +140,38 @@ TEST_CASE("a killed run resumes to the same bits and the same log", "[cli]") {
   CHECK(metrics_of(run) == metrics_of(whole));
 }
 
+TEST_CASE("a killed run with a moving average resumes to the same bits", "[cli]") {
+  const ScratchFolder folder;
+  const std::string data = folder.write("d.txt", corpus());
+  const std::string run = folder.at("run");
+  std::vector<std::string> average{"--ema_decay", "0.9"};
+  std::vector<std::string> longer = kLong;
+  longer.insert(longer.end(), average.begin(), average.end());
+  const pid_t child = start(training(data, run, longer));
+  wait_for_lines(run, 30);
+  kill(child, SIGKILL);
+  CHECK(exit_code(child) == 128 + SIGKILL);
+  const Json state = Json::parse(file_contents(fs::path(run) / "latest" / "state.json"));
+  const std::string end = std::to_string(state["iteration"].get<int>() + 5);
+  average.insert(average.end(), {"--max_iters", end, "--eval_interval", "3"});
+  std::vector<std::string> resumed = average;
+  resumed.push_back("--resume");
+  CHECK(run_headlight(training(data, run, resumed)).exit_code == 0);
+  const std::string whole = folder.at("whole");
+  CHECK(run_headlight(training(data, whole, average)).exit_code == 0);
+  CHECK(weights_of(run) == weights_of(whole));
+  const auto moments = [](const std::string& from) {
+    return file_contents(fs::path(from) / "latest" / "optimizer.safetensors");
+  };
+  CHECK(moments(run) == moments(whole));
+  const std::string plain = folder.at("plain");
+  average.erase(average.begin(), average.begin() + 2);
+  CHECK(run_headlight(training(data, plain, average)).exit_code == 0);
+  CHECK(weights_of(plain) != weights_of(whole));
+  CHECK(refusal(training(data, run, {"--resume", "--ema_decay", "0.5"})).find("ema_decay") !=
+        std::string::npos);
+}
+
 TEST_CASE("damaged checkpoints never cause complete ones to be deleted and best never names one",
           "[cli]") {
   const ScratchFolder folder;
