@@ -37,11 +37,30 @@ const ToolStyle& llama() {
   return style;
 }
 
+const ToolStyle& named() {
+  static const ToolStyle& style = style_of_file("mistral_small_3_2");
+  return style;
+}
+const ToolStyle& parameters() {
+  static const ToolStyle& style = style_of_file("qwen3_8");
+  return style;
+}
+const ToolStyle& granite() {
+  static const ToolStyle& style = style_of_file("granite_3_3");
+  return style;
+}
+
+Json functions_f_g() {
+  const char* f = R"({"properties": {"s": {"type": "string"}, "n": {"type": "integer"},
+      "o": {"anyOf": [{"$ref": "#/$defs/s"}, {"type": "null"}]}}, "$defs": {"s": {"enum": ["7"]}}})";
+  return Json::array({{{"name", "f"}, {"parameters", parse_json(f, "f")}}, {{"name", "g"}}});
+}
+
 // Returns the parts of an answer that arrives in pieces: "text|name(arguments)|...". Neighbouring
-// texts are one.
+// texts are one, and so are the arguments of a call.
 std::string parts_in_pieces(const ToolStyle& style, const std::string& answer, std::size_t piece,
                             ToolCallParser::Options options) {
-  options.names = {"f", "g"};
+  options.functions = functions_f_g();
   ToolCallParser parser(style, options);
   std::vector<AnswerPart> parts;
   const auto add = [&](std::vector<AnswerPart> more) {
@@ -56,7 +75,8 @@ std::string parts_in_pieces(const ToolStyle& style, const std::string& answer, s
   add(parser.finish());
   std::string shown;
   for (const AnswerPart& part : parts) {
-    shown += shown.empty() ? "" : "|";
+    const bool continues = part.call && part.call->name.empty();
+    shown += shown.empty() || continues ? "" : "|";
     shown += part.call ? part.call->name + part.call->arguments : part.text;
   }
   return shown;
@@ -65,6 +85,7 @@ std::string parts_in_pieces(const ToolStyle& style, const std::string& answer, s
 std::string parts_of(const ToolStyle& style, const std::string& answer,
                      const ToolCallParser::Options& options = {.most_calls = 9}) {
   const std::string whole = parts_in_pieces(style, answer, answer.size() + 1, options);
+  INFO(answer);
   for (const unsigned piece : {1U, 2U, 3U, 7U}) {
     CHECK(parts_in_pieces(style, answer, piece, options) == whole);
   }
@@ -78,9 +99,9 @@ TEST_CASE("calls of Hermes and Qwen are found between their marks", "[formats]")
   const std::string f = R"(<tool_call>
 {"name": "f", "arguments": {"city": "a}\"{", "n": [1, {}]}}
 </tool_call>)";
-  CHECK(parts(f) == R"(f{"city":"a}\"{","n":[1,{}]})");
+  CHECK(parts(f) == R"(f{"city": "a}\"{", "n": [1, {}]})");
   CHECK(parts("Let me look.\n\n" + f + "\n<tool_call>{\"name\":\"g\"}</tool_call>\n") ==
-        R"(Let me look.|f{"city":"a}\"{","n":[1,{}]}|g{})");
+        R"(Let me look.|f{"city": "a}\"{", "n": [1, {}]}|g{})");
   CHECK(parts("<tool_call>{\"name\":\"g\"}</tool_call>\n Done. \n") == "g{}|Done. \n");
   CHECK(parts("<tool_call>{\"name\":\"g\"}\n<tool_call>{\"name\":\"f\"}") == "g{}|f{}");
   CHECK(parts(R"(<tool_call>{"name": "g", "parameters": "{\"a\": 1}"}</tool_call>)") ==
@@ -112,7 +133,7 @@ TEST_CASE("whatever is no complete call of a known function stays text", "[forma
 TEST_CASE("a list of calls of Mistral is found after its mark", "[formats]") {
   const auto parts = [](const std::string& answer) { return parts_of(mistral(), answer); };
   CHECK(parts(R"([TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}, {"name": "g", "id": "x"}])") ==
-        R"(f{"a":1}|g{})");
+        R"(f{"a": 1}|g{})");
   CHECK(parts("I ask. [TOOL_CALLS] [{\"name\": \"f\"}] ok") == "I ask.|f{}|ok");
   CHECK(parts("[TOOL_CALLS][{\"name\": \"f\"}, {\"na") == "f{}|, {\"na");
   CHECK(parts("[TOOL_CALLS] nothing") == "[TOOL_CALLS] nothing");
@@ -121,11 +142,90 @@ TEST_CASE("a list of calls of Mistral is found after its mark", "[formats]") {
 
 TEST_CASE("a bare object that calls a function is a call of Llama 3", "[formats]") {
   const auto parts = [](const std::string& answer) { return parts_of(llama(), answer); };
-  CHECK(parts(R"({"name": "f", "parameters": {"a": "b"}})") == R"(f{"a":"b"})");
+  CHECK(parts(R"({"name": "f", "parameters": {"a": "b"}})") == R"(f{"a": "b"})");
   CHECK(parts("\n<|python_tag|>{\"name\": \"f\"}; {\"name\": \"g\"}") == "f{}|g{}");
   CHECK(parts("{\"name\": \"Bob\", \"age\": 7}") == "{\"name\": \"Bob\", \"age\": 7}");
   CHECK(parts(" It is {\"name\": \"f\"}") == " It is {\"name\": \"f\"}");
   CHECK(parts("Wait. <|python_tag|>{\"name\": \"f\"}") == "Wait.|f{}");
+}
+
+TEST_CASE("a call of newer Mistral models has its name before the arguments", "[formats]") {
+  const auto parts = [](const std::string& answer) { return parts_of(named(), answer); };
+  CHECK(parts(R"([TOOL_CALLS]f[ARGS]{"a": {"b": "}"}}[TOOL_CALLS]g[CALL_ID]abc123def[ARGS]{})") ==
+        R"(f{"a": {"b": "}"}}|g{})");
+  CHECK(parts("I ask. [TOOL_CALLS]f[ARGS] {\"a\": 1}\n ok") == "I ask.|f{\"a\": 1}|ok");
+  for (const char* text : {"[TOOL_CALLS]h[ARGS]{}", "[TOOL_CALLS]f[ARGS]7", "[TOOL_CALLS]f {}",
+                           "[TOOL_CALLS]f[ARGS]{\"a\": 1", "[TOOL_CALLS]f[ARGS]{a: 1}",
+                           "[TOOL_CALLS][{\"name\": \"f\"}]", "[TOOL_CALLS]f[ARG"}) {
+    CHECK(parts(text) == text);
+  }
+}
+
+TEST_CASE("a call with marked parameters becomes JSON as their schema asks", "[formats]") {
+  const auto call = [](const std::string& body) {
+    return "<tool_call>\n<function=f>\n" + body + "</function>\n</tool_call>";
+  };
+  const auto value = [&](const std::string& key, const std::string& text) {
+    return parts_of(parameters(), call("<parameter=" + key + ">\n" + text + "\n</parameter>\n"));
+  };
+  CHECK(value("s", "12") == R"(f{"s": "12"})");
+  CHECK(value("s", "\n a\"<b>\n\n") == R"(f{"s": "\n a\"<b>\n\n"})");
+  CHECK(value("n", "12") == R"(f{"n": 12})");
+  CHECK(value("n", "twelve") == R"(f{"n": "twelve"})");
+  CHECK(value("o", "7") == R"(f{"o": "7"})");
+  CHECK(value("o", "None") == R"(f{"o": null})");
+  CHECK(value("other", "[1, {\"a\": true}]") == R"(f{"other": [1,{"a":true}]})");
+  CHECK(value("other", "False") == R"(f{"other": false})");
+  CHECK(parts_of(parameters(), "Yes.\n" +
+                                   call("<parameter=n>1</parameter><parameter=s></parameter>") +
+                                   '\n' + call("") + " ok") == R"(Yes.|f{"n": 1, "s": ""}|f{}|ok)");
+  for (const std::string text :
+       {"<tool_call><function=h></function></tool_call>",
+        "<tool_call>{\"name\": \"f\"}</tool_call>", "<tool_call>\n<function=f>\nx</function>",
+        "<tool_call><function=f><parameter=n>1</param",
+        "<tool_call><function=f><parameter=n>1</parameter><parameter=n>1</parameter></function>"}) {
+    CHECK(parts_of(parameters(), text) == text);
+  }
+}
+
+TEST_CASE("a list of calls of Granite 3 is found after its mark", "[formats]") {
+  CHECK(parts_of(granite(),
+                 R"(<|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g"}])") ==
+        R"(f{"a": 1}|g{})");
+}
+
+TEST_CASE("arguments are given in pieces while they are generated", "[formats]") {
+  const auto pieces = [](const ToolStyle& style, const std::string& answer) {
+    ToolCallParser parser(style,
+                          {.functions = functions_f_g(), .most_calls = 9, .in_pieces = true});
+    std::string shown;
+    const auto show = [&](const std::vector<AnswerPart>& parts) {
+      for (const AnswerPart& part : parts) {
+        shown += part.call ? part.call->name + '(' + part.call->arguments + ')' : part.text;
+      }
+    };
+    for (std::size_t i = 0; i < answer.size(); i += 8) {
+      show(parser.push(std::string_view(answer).substr(i, 8)));
+    }
+    show(parser.finish());
+    return shown;
+  };
+  CHECK(pieces(hermes(),
+               R"(<tool_call>{"name": "f", "arguments": {"a": "}{", "b": [1]}}</tool_call>)") ==
+        R"(f({")(a": "}{")(, "b": [)(1]}))");
+  CHECK(pieces(hermes(), R"(<tool_call>{"arguments": {"a": 1}, "name": "f"}</tool_call>)") ==
+        R"(f({"a":1}))");
+  CHECK(pieces(named(), R"([TOOL_CALLS]f[ARGS]{"a": 1}[TOOL_CALLS]g[ARGS]{})") ==
+        R"(f({"a":)( 1})g({}))");
+  CHECK(pieces(parameters(),
+               "<tool_call><function=f><parameter=n>1</parameter><parameter=s>a "
+               "b</parameter></function></tool_call>") == R"(f({"n": 1)(, "s": "a b")(}))");
+  // What was given cannot become text again.
+  CHECK(pieces(hermes(), R"(<tool_call>{"name": "f", "arguments": {"a": 1)") == R"(f({")(a": 1))");
+  CHECK(pieces(hermes(), R"(<tool_call>{"name": "h", "arguments": {"a": 1)") ==
+        R"(<tool_call>{"name": "h", "arguments": {"a": 1)");
+  CHECK(pieces(parameters(), "<tool_call><function=f><parameter=n>1</parameter>oops") ==
+        R"(f({"n": 1})oops)");
 }
 
 TEST_CASE("calls beyond the limit and the text after them are dropped", "[formats]") {
@@ -151,6 +251,12 @@ TEST_CASE("the parts of an answer do not depend on the pieces in which it arrive
                                            "}",
                                            R"({"name": "f"})",
                                            R"({"name": "g", "arguments": {"a": "}"}})",
+                                           "<function=f>",
+                                           "<parameter=a>",
+                                           "</parameter>",
+                                           "</function>",
+                                           "f[ARGS]",
+                                           "[CALL_ID]",
                                            "\"",
                                            "\\",
                                            "text",
@@ -163,32 +269,36 @@ TEST_CASE("the parts of an answer do not depend on the pieces in which it arrive
       answer += fragments[below(fragments.size())];
     }
     INFO(answer);
-    for (const ToolStyle* style : {&hermes(), &mistral(), &llama()}) {
-      parts_of(*style, answer, {.has_begun = i % 2 == 0, .most_calls = 1 + below(3)});
+    for (const ToolStyle* style : {&hermes(), &mistral(), &llama(), &named(), &parameters()}) {
+      parts_of(*style, answer,
+               {.has_begun = i % 2 == 0, .most_calls = 1 + below(3), .in_pieces = i % 4 < 2});
     }
   }
 }
 
 TEST_CASE("the style of tool calls is recognised from the templates of models", "[formats]") {
-  std::map<std::string, std::string> found;
+  std::map<const ToolStyle*, std::string> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(kFolder)) {
     const ToolStyle* style =
         entry.path().extension() == ".jinja" ? tool_style_of(file_contents(entry.path())) : nullptr;
     if (style != nullptr) {
-      found[std::string(style->begin)] += entry.path().stem().string() + ' ';
+      found[style] += entry.path().stem().string() + ' ';
     }
   }
-  const auto has = [&](const std::string& begin, const std::vector<std::string>& names) {
-    INFO(begin << ": " << found[begin]);
-    CHECK(std::count(found[begin].begin(), found[begin].end(), ' ') == std::ssize(names));
+  const auto has = [&](const ToolStyle& style, const std::vector<std::string>& names) {
+    INFO(style.begin << ": " << found[&style]);
+    CHECK(std::count(found[&style].begin(), found[&style].end(), ' ') == std::ssize(names));
     for (const std::string& name : names) {
-      CHECK_THAT(found[begin], contains_text(name + ' '));
+      CHECK_THAT(found[&style], contains_text(name + ' '));
     }
   };
-  has("<tool_call>", {"exaone4", "falcon_h1", "hermes_3_tool_use", "qwen2_5", "qwen3",
-                      "qwen3_generation_tag", "qwen3_instruct_2507", "qwq"});
-  has("[TOOL_CALLS]", {"mistral_nemo", "mistral_v2v3", "mistral_v3_tekken"});
-  has("<|python_tag|>", {"llama3_1", "llama3_2", "llama3_2_vision", "llama4"});
+  has(hermes(), {"exaone4", "falcon_h1", "hermes_3_tool_use", "qwen2_5", "qwen3",
+                 "qwen3_generation_tag", "qwen3_instruct_2507", "qwq"});
+  has(mistral(), {"mistral_nemo", "mistral_v2v3", "mistral_v3_tekken"});
+  has(llama(), {"llama3_1", "llama3_2", "llama3_2_vision", "llama4"});
+  has(named(), {"devstral", "mistral_small_3_2"});
+  has(parameters(), {"nemotron_3_nano", "qwen3_8"});
+  has(granite(), {"granite_3_3"});
   CHECK(tool_style_of("") == nullptr);
 }
 

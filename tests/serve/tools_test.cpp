@@ -48,7 +48,8 @@ Json question() {
                          "required": ["city"], "$defs": {"city": {"enum": ["Oslo", "Rome"]}}})";
   const char* day = R"({"type": "object", "properties": {"day": {"type": "integer",
                         "minimum": 1, "maximum": 7}}, "required": ["day"]})";
-  return {{"messages", Json::array({{{"role", "user"}, {"content", "Weather?"}}})},
+  return {{"messages", Json::array({{{"role", "system"}, {"content", "Help."}},
+                                    {{"role", "user"}, {"content", "Weather?"}}})},
           {"tools", Json::array({tool("weather", city), tool("calendar", day)})},
           {"max_completion_tokens", 400},
           {"seed", 4}};
@@ -94,7 +95,8 @@ Json joined_message(const std::vector<Json>& events) {
 }  // namespace
 
 TEST_CASE("a required call satisfies the schema of its function", "[serve]") {
-  for (const char* name : {"qwen2_5", "mistral_nemo", "llama3_2"}) {
+  for (const char* name :
+       {"qwen2_5", "mistral_nemo", "llama3_2", "granite_3_3", "mistral_small_3_2", "qwen3_8"}) {
     INFO(name);
     const RunningServer server({}, served(name));
     Json request = question();
@@ -114,7 +116,7 @@ TEST_CASE("a required call satisfies the schema of its function", "[serve]") {
 }
 
 TEST_CASE("streamed calls are those of the whole answer", "[serve]") {
-  for (const char* name : {"qwen2_5", "mistral_nemo"}) {
+  for (const char* name : {"qwen2_5", "mistral_nemo", "mistral_small_3_2", "qwen3_8"}) {
     INFO(name);
     const RunningServer server({}, served(name));
     Json request = question();
@@ -134,6 +136,8 @@ TEST_CASE("streamed calls are those of the whole answer", "[serve]") {
     const Json& first = events[1]["choices"].front()["delta"]["tool_calls"].front();
     CHECK(first["function"]["arguments"] == "");
     CHECK(first["index"].integer() == 0);
+    // The arguments come in pieces: more events than the beginnings and ends of answer and calls.
+    CHECK(events.size() > 2 * streamed["calls"].size() + 2);
   }
 }
 
@@ -172,7 +176,7 @@ TEST_CASE("tools and calls reach the chat template as transformers passes them",
     const ChatFormat chat(template_of(name), tokenizer);
     Fields fields(Json{{"messages", messages}, {"tools", tools}}.dump());
     std::string text;
-    for (const std::int32_t id : chat.encode(read_messages(fields, true), ChatPrompt::new_answer,
+    for (const std::int32_t id : chat.encode(read_messages(fields, chat), ChatPrompt::new_answer,
                                              read_tools(fields, chat).tools.dump())) {
       text += tokenizer.token_label(id);
     }
@@ -193,10 +197,14 @@ TEST_CASE("tools and calls reach the chat template as transformers passes them",
   CHECK_THAT(prompt("mistral_nemo", messages, tools),
              contains_text(R"(, "id": "abcdefghi"}]</s>)") ||
                  contains_text(R"(, "id": "abcdefghi"}]<|endoftext|>)"));
+  // Granite's template writes contents alone.
+  CHECK_THAT(
+      prompt("granite_3_3", messages, tools),
+      contains_text(R"(<|tool_call|>[{"name":"f","arguments":{"city":"<|im_end|>"}}]<|end)"));
   // Names of special tokens in calls and results are plain text.
   const ChatFormat chat(template_of("qwen2_5"), tokenizer);
   Fields fields(Json{{"messages", messages}}.dump());
-  const auto ids = chat.encode(read_messages(fields, true));
+  const auto ids = chat.encode(read_messages(fields, chat));
   CHECK(std::count(ids.begin(), ids.end(), 257) == 5);
 }
 

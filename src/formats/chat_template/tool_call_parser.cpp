@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/json.h"
-
 namespace headlight {
 namespace {
 
@@ -17,22 +15,6 @@ std::size_t begun_mark(std::string_view text, std::string_view mark) {
     --size;
   }
   return size;
-}
-
-std::optional<ToolCall> call_of(std::string_view text, const std::vector<std::string>& names) {
-  const std::optional<Json> object = try_parse_json(text);
-  const Json* name = object ? object->find("name") : nullptr;
-  const bool is_known = name != nullptr && name->is_string() &&
-                        std::find(names.begin(), names.end(), name->text()) != names.end();
-  if (!is_known) {
-    return std::nullopt;
-  }
-  Json arguments = object->value("arguments", object->value("parameters", Json::object()));
-  if (arguments.is_string()) {
-    arguments = try_parse_json(arguments.text()).value_or(Json());
-  }
-  return arguments.is_object() ? std::optional(ToolCall{name->text(), arguments.dump()})
-                               : std::nullopt;
 }
 
 }  // namespace
@@ -53,7 +35,9 @@ std::vector<AnswerPart> ToolCallParser::push(std::string_view piece) {
 
 std::vector<AnswerPart> ToolCallParser::finish() {
   const bool ends_call = follows_call_ && state_ == State::between_calls;
-  if (!is_over() && !ends_call) {
+  const bool is_cut_off = state_ == State::call && reader_->is_begun();
+  if (!is_over() && !ends_call && !is_cut_off) {
+    drop_blanks_after_call();
     give_text(held_.size());
   }
   held_.clear();
@@ -75,9 +59,7 @@ bool ToolCallParser::advance() {
 
 // Keeps blanks before a mark with it: they belong to the call if there is one.
 bool ToolCallParser::read_text() {
-  if (follows_call_) {
-    held_.erase(0, held_.find_first_not_of(kBlanks));
-  }
+  drop_blanks_after_call();
   const std::size_t mark = held_.find(style_.begin);
   const std::size_t undecided = held_.size() - begun_mark(held_, style_.begin);
   const std::string_view before = std::string_view(held_).substr(0, std::min(mark, undecided));
@@ -108,8 +90,9 @@ bool ToolCallParser::read_between_calls() {
   if (rest.size() < mark.size() && mark.starts_with(rest) && read_ <= kLongestCall) {
     return false;
   }
-  if (rest.starts_with('{')) {
-    begin_call();
+  if (ToolCallReader::can_begin(style_, rest)) {
+    reader_.emplace(style_, options_.functions, options_.in_pieces);
+    state_ = State::call;
   } else if (!rest.starts_with(mark)) {
     end_calls(read_, !follows_call_);
   } else if (may_end) {
@@ -120,13 +103,6 @@ bool ToolCallParser::read_between_calls() {
   return true;
 }
 
-void ToolCallParser::begin_call() {
-  object_ = read_;
-  depth_ = 0;
-  in_string_ = is_escaped_ = false;
-  state_ = State::call;
-}
-
 // Continues with text after `end`; the bytes before it are text, too, or dropped.
 void ToolCallParser::end_calls(std::size_t end, bool is_text) {
   is_text ? give_text(end) : drop(end);
@@ -134,39 +110,39 @@ void ToolCallParser::end_calls(std::size_t end, bool is_text) {
   state_ = State::text;
 }
 
-// Reads on to the end of the object.
+// Reads on to the end of the call; a broken one is text, with its mark.
 bool ToolCallParser::read_call() {
-  for (; read_ < held_.size(); ++read_) {
-    const char c = held_[read_];
-    if (in_string_) {
-      in_string_ = is_escaped_ || c != '"';
-      is_escaped_ = !is_escaped_ && c == '\\';
-      continue;
-    }
-    in_string_ = c == '"';
-    depth_ += c == '{' ? 1 : c == '}' ? -1 : 0;
-    if (depth_ == 0) {
-      return take_call(read_ + 1);
-    }
+  const std::string_view call = std::string_view(held_).substr(read_);
+  ToolCallReader::State state = reader_->read(call);
+  if (std::optional<ToolCall> piece = reader_->take()) {
+    parts_.push_back({.call = std::move(piece)});
   }
-  return read_ > kLongestCall && take_call(read_);
-}
-
-// Ends an object; one that is no call is text, with its mark.
-bool ToolCallParser::take_call(std::size_t end) {
-  const std::string_view object = std::string_view(held_).substr(object_, end - object_);
-  std::optional<ToolCall> call = call_of(object, options_.names);
-  if (!call) {
-    end_calls(end, true);
+  if (state == ToolCallReader::State::unfinished) {
+    if (call.size() <= kLongestCall) {
+      return false;
+    }
+    state = reader_->is_begun() ? ToolCallReader::State::complete : ToolCallReader::State::broken;
+  }
+  const std::size_t end = read_ + reader_->size();
+  if (state == ToolCallReader::State::broken) {
+    end_calls(end - drop_blanks_after_call(), true);
     return true;
   }
-  parts_.push_back({.call = std::move(call)});
   drop(end);
   read_ = 0;
   ++calls_;
   follows_call_ = true;
   state_ = State::between_calls;
   return true;
+}
+
+// Returns the number of bytes dropped.
+std::size_t ToolCallParser::drop_blanks_after_call() {
+  const std::size_t size = held_.size();
+  if (follows_call_) {
+    drop(held_.find_first_not_of(kBlanks));
+  }
+  return size - held_.size();
 }
 
 void ToolCallParser::give_text(std::size_t end) {

@@ -6,14 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/chat_template/tool_style.h"
+#include "formats/chat_template/tool_call_reader.h"
 
 namespace headlight {
-
-struct ToolCall {
-  std::string name;
-  std::string arguments;  // JSON object
-};
 
 // Part of an answer: text for the reader, or a call.
 struct AnswerPart {
@@ -22,14 +17,16 @@ struct AnswerPart {
 };
 
 // Finds tool calls in an answer while it is generated. Everything that is not a complete call of a
-// known function stays text, such as objects that are cut off or no JSON. Drops blanks around
-// calls. The time is linear in the answer.
+// known function stays text, such as objects that are cut off or no JSON. With `in_pieces`, a call
+// begins when its first arguments are known; it may then be cut off. Drops blanks around calls. The
+// time is linear in the answer.
 class ToolCallParser {
  public:
   struct Options {
-    std::vector<std::string> names = {};  // functions that may be called
-    bool has_begun = false;               // the prompt ends with ToolStyle::begin
-    std::size_t most_calls = 1;           // the text after the last of them is dropped
+    Json functions = Json::array();  // [{"name", "parameters"}] that may be called
+    bool has_begun = false;          // the prompt ends with ToolStyle::begin
+    std::size_t most_calls = 1;      // the text after the last of them is dropped
+    bool in_pieces = false;          // gives arguments before the call is complete
   };
 
   // Longest text of a call, in bytes.
@@ -49,10 +46,9 @@ class ToolCallParser {
   bool read_text();
   bool read_between_calls();
   bool read_call();
-  void begin_call();
-  bool take_call(std::size_t end);
   void end_calls(std::size_t end, bool is_text);
   void give_text(std::size_t end);
+  std::size_t drop_blanks_after_call();
   void drop(std::size_t end) { held_.erase(0, end); }
   bool is_over() const { return calls_ >= options_.most_calls; }
 
@@ -60,14 +56,10 @@ class ToolCallParser {
   Options options_;
   State state_;
   std::string held_;      // text that may belong to a call
-  std::size_t read_ = 0;  // bytes of held_ before the next object, or the read part of an object
+  std::size_t read_ = 0;  // bytes of held_ before the next call
   std::size_t calls_ = 0;
-  bool follows_call_ = false;  // only blanks and marks since a call
-  // Inside an object.
-  std::size_t object_ = 0;  // place of its first byte in held_
-  int depth_ = 0;
-  bool in_string_ = false;
-  bool is_escaped_ = false;
+  bool follows_call_ = false;             // only blanks and marks since a call
+  std::optional<ToolCallReader> reader_;  // of the call in held_
   std::vector<AnswerPart> parts_;
 };
 

@@ -8,18 +8,37 @@ namespace {
 
 struct KnownStyle {
   std::string_view text;                // part of the templates of this style
-  std::vector<std::string_view> never;  // parts of templates whose calls are no such objects
+  std::vector<std::string_view> never;  // parts of templates of other styles
   ToolStyle style;
 };
 
 const std::vector<KnownStyle>& known_styles() {
   static const std::vector<KnownStyle> all{
-      // Hermes, Qwen 2.5 and 3, SmolLM3
-      {"<tool_call>", {"<function=", "<arg_key>"}, {.begin = "<tool_call>", .end = "</tool_call>"}},
+      // Hermes, Qwen 2.5 and 3, SmolLM3, Granite 4
+      {"<tool_call>",
+       {"<function=", "<arg_key>"},
+       {.begin = "<tool_call>", .end = "</tool_call>", .has_lines = true}},
+      // Qwen3-Coder and later, Nemotron 3
+      {"<parameter=",
+       {"<arg_key>"},
+       {.begin = "<tool_call>",
+        .end = "</tool_call>",
+        .name_begin = "<function=",
+        .name_end = ">",
+        .has_parameters = true,
+        .has_lines = true}},
       // Mistral 7B v0.3, Nemo
       {"[TOOL_CALLS]",
        {"[ARGS]"},
        {.begin = "[TOOL_CALLS]", .end = "]", .between = "[,", .is_list = true}},
+      // Mistral Small 3.2 and later, Magistral, Devstral
+      {"[ARGS]",
+       {},
+       {.begin = "[TOOL_CALLS]", .end = "", .name_end = "[ARGS]", .id_mark = "[CALL_ID]"}},
+      // Granite 3
+      {"<|tool_call|>",
+       {},
+       {.begin = "<|tool_call|>", .end = "]", .between = "[,", .is_list = true}},
       // Llama 3.1, 3.2 and 4
       {R"({"name": function name, "parameters": )",
        {"<function="},

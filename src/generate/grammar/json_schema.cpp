@@ -79,11 +79,10 @@ struct SchemaProperty {
 
 class SchemaWriter {
  public:
-  explicit SchemaWriter(const Json& schema) : root_(schema) {}
+  SchemaWriter(const Json& document, std::vector<SchemaRule> rules)
+      : root_(document), targets_(std::move(rules)) {}
 
-  std::string write(const std::string& first_rule) {
-    const std::string body = expression(root_.root(), "#");
-    text_ = first_rule + " ::= " + body + '\n' + text_;
+  std::string write() {
     while (!targets_.empty()) {
       const auto [name, pointer] = targets_.back();
       targets_.pop_back();
@@ -346,15 +345,14 @@ class SchemaWriter {
   std::string text_;
   std::map<std::string, std::string> rules_;       // names by body
   std::map<std::string, std::string> references_;  // names by JSON pointer
-  // Names and JSON pointers of the rules that are not yet written.
-  std::vector<std::pair<std::string, std::string>> targets_;
+  std::vector<SchemaRule> targets_;                // rules that are not yet written
   int nested_ = 0;
 };
 
 }  // namespace
 
-std::string json_schema_grammar(const Json& schema, const std::string& rule) {
-  return SchemaWriter(schema).write(rule);
+std::string json_schema_grammar(const Json& document, std::vector<SchemaRule> rules) {
+  return SchemaWriter(document, std::move(rules)).write();
 }
 
 }  // namespace headlight

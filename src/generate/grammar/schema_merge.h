@@ -12,7 +12,6 @@ class SchemaRoot {
  public:
   explicit SchemaRoot(const Json& root) : root_(&root) {}
 
-  const Json& root() const { return *root_; }
   // Counts work: values that are read or copied.
   void spend(std::size_t values, const std::string& place);
   // Returns the schema at a JSON pointer within this one, "#/$defs/NAME".

@@ -1,5 +1,8 @@
 #include "serve/completions/chat_messages.h"
 
+#include <utility>
+
+#include "formats/chat_template/tool_style.h"
 #include "headlight/base/error.h"
 
 namespace headlight::serve {
@@ -70,7 +73,19 @@ Json tool_members(const Json& message, const std::string& role) {
   return more;
 }
 
-ChatMessage message_of(const Json& message, bool has_tools) {
+// Returns calls as a model with a list of calls writes them.
+std::string written_calls(const Json& calls, const ToolStyle& style) {
+  std::string text;
+  for (const Json& call : calls) {
+    const Json& function = call["function"];
+    const Json object{{"name", function["name"]}, {style.arguments, function["arguments"]}};
+    text += (text.empty() ? "" : ", ") + object.dump();
+  }
+  return concat_text(style.begin, '[', text, ']');
+}
+
+// `style`: null if the template has none.
+ChatMessage message_of(const Json& message, const ToolStyle* style, bool writes_calls) {
   const Json role = message.value("role", Json());
   require_value(role.is_string(), "messages", "expected a role in every message");
   const std::string name = role.text() == "developer" ? "system" : role.text();
@@ -79,20 +94,27 @@ ChatMessage message_of(const Json& message, bool has_tools) {
                 "expected the roles system, developer, user, assistant and tool, got '",
                 escaped(name), "'");
   const Json more = tool_members(message, name);
-  require_value(has_tools || (!is_tool && more.empty()), "messages",
+  require_value(style != nullptr || (!is_tool && more.empty()), "messages",
                 "this model's chat template has no tool calls that the server can read");
-  return {name, content_of(message, more.empty() || is_tool), more.dump()};
+  std::string content = content_of(message, more.empty() || is_tool);
+  if (more.contains("tool_calls") && !writes_calls) {
+    content += written_calls(more["tool_calls"], *style);
+  }
+  return {name, std::move(content), more.dump()};
 }
 
 }  // namespace
 
-std::vector<ChatMessage> read_messages(Fields& fields, bool has_tools) {
+std::vector<ChatMessage> read_messages(Fields& fields, const ChatFormat& chat) {
+  const ToolStyle* style = tool_style_of(chat.source());
+  const bool writes_calls = style == nullptr || !style->is_list ||
+                            chat.source().find("tool_calls") != std::string_view::npos;
   const Json& list = fields.get("messages");
   require_value(list.is_array() && !list.empty(), "messages", "expected a list of messages, got ",
                 list.is_array() ? "none" : list.type_name());
   std::vector<ChatMessage> messages;
   for (const Json& message : list) {
-    messages.push_back(message_of(message, has_tools));
+    messages.push_back(message_of(message, style, writes_calls));
   }
   return messages;
 }

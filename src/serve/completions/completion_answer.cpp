@@ -92,7 +92,7 @@ CompletionAnswer::Choice& CompletionAnswer::choice_of(std::size_t prompt, Index 
   TokenLog log(tokenizer_, goes_on, before, request_.options.shown_tokens);
   Choice& choice = choices_.emplace(number, Choice{std::move(log)}).first->second;
   if (request_.tools.style != nullptr) {
-    choice.tools.emplace(request_.tools.parser());
+    choice.tools.emplace(request_.tools.parser(request_.stream));
   }
   if (request_.stream && request_.is_chat) {
     tell(choice_json(number, {{"role", "assistant"}, {"content", ""}}, {}));
@@ -126,18 +126,26 @@ void CompletionAnswer::take_parts(Index number, Choice& choice, std::vector<Answ
       send({{"content", part.text}});
       continue;
     }
-    const std::size_t index = choice.calls.size();
-    Json call{{"id", call_id(number, index)},
-              {"type", "function"},
-              {"function", {{"name", part.call->name}, {"arguments", ""}}}};
-    Json begin{{"index", index}};
-    begin.update(call);
-    send({{"tool_calls", Json::array({std::move(begin)})}});
-    const Json arguments{{"arguments", std::move(part.call->arguments)}};
-    send({{"tool_calls", Json::array({{{"index", index}, {"function", arguments}}})}});
-    call["function"].update(arguments);
-    choice.calls.push_back(std::move(call));
+    const bool begins = !part.call->name.empty();
+    if (begins) {
+      choice.calls.push_back({.name = part.call->name, .arguments = ""});
+    }
+    const std::size_t index = choice.calls.size() - 1;
+    if (begins) {
+      Json begin{{"index", index}};
+      begin.update(call_json(number, index, choice.calls[index]));
+      send({{"tool_calls", Json::array({std::move(begin)})}});
+    }
+    choice.calls[index].arguments += part.call->arguments;
+    const Json more{{"arguments", part.call->arguments}};
+    send({{"tool_calls", Json::array({{{"index", index}, {"function", more}}})}});
   }
+}
+
+Json CompletionAnswer::call_json(Index number, std::size_t index, const ToolCall& call) const {
+  return {{"id", call_id(number, index)},
+          {"type", "function"},
+          {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
 }
 
 // Returns nine letters and digits: the templates of Mistral take no other ids. Calls of one
@@ -157,14 +165,15 @@ std::string CompletionAnswer::call_id(Index number, std::size_t call) const {
   return id;
 }
 
-Json CompletionAnswer::message_json(const Choice& choice, const GenerateResult& result) const {
+Json CompletionAnswer::message_json(Index number, const Choice& choice,
+                                    const GenerateResult& result) const {
   const std::string& text = choice.tools ? choice.text : result.text;
   const bool has_calls = !choice.calls.empty();
   Json message{{"role", "assistant"},
                {"content", has_calls && text.empty() ? Json() : Json(text)},
                {"refusal", nullptr}};
-  if (has_calls) {
-    message.add("tool_calls", choice.calls);
+  for (std::size_t i = 0; i < choice.calls.size(); ++i) {
+    message["tool_calls"].push_back(call_json(number, i, choice.calls[i]));
   }
   return message;
 }
@@ -186,7 +195,7 @@ void CompletionAnswer::on_end(std::size_t prompt, Index sample, const GenerateRe
   if (request_.stream) {
     tell(choice_json(number, request_.is_chat ? Json::object() : Json(""), entries, reason));
   } else if (request_.is_chat) {
-    whole_[number] = choice_json(number, message_json(choice, result), entries, reason);
+    whole_[number] = choice_json(number, message_json(number, choice, result), entries, reason);
   } else {
     const std::string opening = request_.echo ? request_.prompt_texts[prompt] : "";
     whole_[number] = choice_json(number, opening + result.text, entries, reason);

@@ -34,9 +34,9 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
     TokenLog log;
     std::size_t bytes = 0;  // length of the text received
     std::optional<ToolCallParser> tools = {};
-    // Parts of an answer with tools that is not streamed.
+    // Parts of an answer with tools.
     std::string text = {};
-    Json calls = Json::array();  // of a streamed answer, too
+    std::vector<ToolCall> calls = {};
   };
 
   headlight::Request request_for(std::size_t prompt);
@@ -45,7 +45,8 @@ class CompletionAnswer : public std::enable_shared_from_this<CompletionAnswer> {
   void on_end(std::size_t prompt, Index sample, const GenerateResult& result);
   // Adds the parts of an answer with tools, or streams them.
   void take_parts(Index number, Choice& choice, std::vector<AnswerPart> parts);
-  Json message_json(const Choice& choice, const GenerateResult& result) const;
+  Json call_json(Index number, std::size_t index, const ToolCall& call) const;
+  Json message_json(Index number, const Choice& choice, const GenerateResult& result) const;
   std::string call_id(Index number, std::size_t call) const;
   std::size_t last_byte(const Choice& choice, FinishReason reason) const;
   std::vector<TokenLog::Entry> prompt_entries(std::size_t prompt) const;

@@ -10,6 +10,7 @@
 #include "headlight/base/error.h"
 #include "headlight/generate/grammar.h"
 #include "serve/api_error.h"
+#include "serve/completions/call_grammar.h"
 #include "serve/completions/chat_messages.h"
 
 namespace headlight::serve {
@@ -230,8 +231,7 @@ void refuse_features(Fields& fields) {
 void read_chat_prompt(const CompletionModel& model, CompletionRequest& request) {
   Fields& fields = model.texts.fields();
   const Tokenizer& tokenizer = model.texts.tokenizer();
-  const bool has_tools = tool_style_of(model.chat.source()) != nullptr;
-  const std::vector<ChatMessage> messages = read_messages(fields, has_tools);
+  const std::vector<ChatMessage> messages = read_messages(fields, model.chat);
   require_value(model.chat.problem().empty(), "messages", model.chat.problem(),
                 ": use /v1/completions");
   request.tools = read_tools(fields, model.chat);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "generate/grammar/json_schema.h"
 #include "headlight/base/error.h"
 
 namespace headlight::serve {
@@ -11,7 +10,6 @@ namespace {
 
 constexpr std::size_t kMostCalls = 128;  // in an answer
 constexpr std::size_t kLongestName = 64;
-constexpr std::string_view kFirstRule = "call";
 
 bool is_name(const Json& name) {
   constexpr std::string_view kCharacters =
@@ -65,65 +63,14 @@ void choose_function(const Json& choice, ToolsRequest& request) {
   request.most_calls = 1;
 }
 
-// Returns a schema that is part of another: its references "#/..." begin at `place`.
-Json moved_schema(const Json& schema, const std::string& place) {
-  if (schema.is_array()) {
-    return json_list(schema, [&](const Json& one) { return moved_schema(one, place); });
-  }
-  if (!schema.is_object()) {
-    return schema;
-  }
-  Json moved = Json::object();
-  for (const JsonMember& member : schema.members()) {
-    const bool is_reference =
-        member.key == "$ref" && member.value.is_string() && member.value.text().starts_with('#');
-    moved.add(member.key, is_reference ? Json("#" + place + member.value.text().substr(1))
-                                       : moved_schema(member.value, place));
-  }
-  return moved;
-}
-
-// Returns the schema of a call of one of the functions.
-Json call_schema(const ToolsRequest& request) {
-  const std::string arguments(request.style->arguments);
-  Json calls = Json::array();
-  for (const Json& function : request.functions) {
-    const std::string place = "/anyOf/" + std::to_string(calls.size()) + "/properties/" + arguments;
-    Json parameters = function.value("parameters", Json());
-    if (parameters.empty()) {
-      parameters = {{"type", "object"}, {"properties", Json::object()}};
-    }
-    calls.push_back(
-        {{"type", "object"},
-         {"properties",
-          {{"name", {{"const", function["name"]}}}, {arguments, moved_schema(parameters, place)}}},
-         {"required", Json::array({"name", arguments})}});
-  }
-  return {{"anyOf", std::move(calls)}};
-}
-
-// Returns the rule of the whole answer.
-std::string answer_rule(const ToolStyle& style, bool has_several) {
-  const std::string call(kFirstRule);
-  if (style.is_list) {
-    return "\"[\" " + call + (has_several ? " (\", \" " + call + ")*" : "") + " \"]\"";
-  }
-  if (!has_several) {
-    return call;
-  }
-  const std::string begin(style.begin);
-  const std::string end(style.end);
-  return call + " (\"\\n" + end + "\\n" + begin + "\\n\" " + call + ")* (\"\\n" + end + "\")?";
-}
-
 }  // namespace
 
-ToolCallParser ToolsRequest::parser() const {
-  ToolCallParser::Options options{.has_begun = must_call, .most_calls = most_calls};
-  for (const Json& function : functions) {
-    options.names.push_back(function["name"].text());
-  }
-  return {*style, std::move(options)};
+ToolCallParser ToolsRequest::parser(bool in_pieces) const {
+  return {*style,
+          {.functions = functions,
+           .has_begun = must_call,
+           .most_calls = most_calls,
+           .in_pieces = in_pieces}};
 }
 
 ToolsRequest read_tools(Fields& fields, const ChatFormat& chat) {
@@ -142,7 +89,7 @@ ToolsRequest read_tools(Fields& fields, const ChatFormat& chat) {
   const ToolStyle* style = tool_style_of(chat.source());
   require_value(style != nullptr, "tools",
                 "this model's chat template has no tool calls that the server can read: expected "
-                "the style of Hermes and Qwen, of Llama 3, or of Mistral");
+                "the style of Hermes and Qwen, Llama 3, Mistral, or Granite 3");
   if (choice != nullptr && *choice == Json("none")) {
     return request;
   }
@@ -156,21 +103,11 @@ ToolsRequest read_tools(Fields& fields, const ChatFormat& chat) {
   return request;
 }
 
-std::shared_ptr<const Grammar> call_grammar(const ToolsRequest& request) {
-  try {
-    return std::make_shared<Grammar>(
-        "root ::= " + answer_rule(*request.style, request.most_calls > 1) + '\n' +
-        json_schema_grammar(call_schema(request), std::string(kFirstRule)));
-  } catch (const Error& error) {
-    fail_value("tools", error.what());
-  }
-}
-
 std::vector<std::int32_t> call_begin(const ToolStyle& style, const Tokenizer& tokenizer) {
   if (style.starts_bare) {
     return {};
   }
-  const std::string line_end = style.is_list ? "" : "\n";
+  const std::string line_end = style.has_lines ? "\n" : "";
   const std::optional<std::int32_t> special = tokenizer.special_id(style.begin);
   std::vector<std::int32_t> ids =
       tokenizer.encode((special ? "" : std::string(style.begin)) + line_end);
@@ -182,7 +119,7 @@ std::vector<std::int32_t> call_begin(const ToolStyle& style, const Tokenizer& to
 
 std::vector<std::int32_t> tool_marks(const ToolStyle& style, const Tokenizer& tokenizer) {
   std::vector<std::int32_t> ids;
-  for (const std::string_view mark : {style.begin, style.end}) {
+  for (const std::string_view mark : {style.begin, style.end, style.name_end, style.id_mark}) {
     if (const auto id = tokenizer.special_id(mark)) {
       ids.push_back(*id);
     }

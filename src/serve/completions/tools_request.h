@@ -1,13 +1,10 @@
 #pragma once
 
-#include <memory>
-#include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "formats/chat_template/tool_call_parser.h"
 #include "headlight/formats/chat_template/chat_format.h"
-#include "headlight/generate/grammar.h"
 #include "serve/request/fields.h"
 
 namespace headlight::serve {
@@ -20,7 +17,7 @@ struct ToolsRequest {
   bool must_call = false;            // the answer is a call
   std::size_t most_calls = 1;
 
-  ToolCallParser parser() const;
+  ToolCallParser parser(bool in_pieces) const;
 };
 
 // Limit of functions in a request, as in OpenAI's API.
@@ -30,10 +27,6 @@ inline constexpr std::size_t kMostTools = 128;
 // client asks for parallel calls: small models repeat them. Throws Error about one of them, also
 // for tools whose calls the chat template does not write in a known style.
 ToolsRequest read_tools(Fields& fields, const ChatFormat& chat);
-
-// Returns the grammar of an answer that is a call, after ToolStyle::begin. Throws Error about
-// "tools" for parameters with a keyword of JSON schemas that grammars do not support.
-std::shared_ptr<const Grammar> call_grammar(const ToolsRequest& request);
 
 // Returns the tokens of ToolStyle::begin, with which a prompt must end before a call.
 std::vector<std::int32_t> call_begin(const ToolStyle& style, const Tokenizer& tokenizer);

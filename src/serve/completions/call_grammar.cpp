@@ -1,0 +1,184 @@
+#include "serve/completions/call_grammar.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "formats/chat_template/tool_parameter.h"
+#include "generate/grammar/gbnf.h"
+#include "generate/grammar/json_schema.h"
+#include "generate/grammar/schema_keywords.h"
+#include "headlight/base/error.h"
+
+namespace headlight::serve {
+namespace {
+
+// Returns a schema that is part of a document: its references "#/..." begin at `place`.
+Json moved_schema(const Json& schema, const std::string& place) {
+  if (schema.is_array()) {
+    return json_list(schema, [&](const Json& one) { return moved_schema(one, place); });
+  }
+  if (!schema.is_object()) {
+    return schema;
+  }
+  Json moved = Json::object();
+  for (const JsonMember& member : schema.members()) {
+    const bool is_reference =
+        member.key == "$ref" && member.value.is_string() && member.value.text().starts_with('#');
+    moved.add(member.key, is_reference ? Json("#" + place + member.value.text().substr(1))
+                                       : moved_schema(member.value, place));
+  }
+  return moved;
+}
+
+// Returns the rules of plain text without the mark that ends a parameter. `begun`: a part of the
+// mark that another one or the end of the text follows; `broken`: one that another character
+// follows.
+std::string text_rules() {
+  std::string begun;
+  std::string broken;
+  for (std::size_t i = 1; i < kParameterEnd.size(); ++i) {
+    const std::string part =
+        concat_text(i > 1 ? " | " : "", gbnf_literal(kParameterEnd.substr(0, i)));
+    begun += part;
+    broken += concat_text(part, " [^", kParameterEnd[i], kParameterEnd[0], ']');
+  }
+  return concat_text("begun ::= ", begun, "\nbroken ::= ", broken, "\ntext ::= ([^",
+                     kParameterEnd[0], "] | begun* broken)* begun*\n");
+}
+
+// Writes the rules of calls: one for each function.
+class CallRules {
+ public:
+  explicit CallRules(const ToolStyle& style) : style_(style) {}
+
+  void add(const Json& function) {
+    Json parameters = function.value("parameters", Json());
+    if (parameters.empty()) {
+      parameters = {{"type", "object"}, {"properties", Json::object()}};
+    }
+    const std::string& name = function["name"].text();
+    const std::string root = add_schema(parameters);
+    calls_ += calls_.empty() ? "" : " | ";
+    if (style_.has_parameters) {
+      calls_ += gbnf_literal(concat_text(style_.name_begin, name, style_.name_end, '\n')) +
+                parameter_rules(parameters, root) + ' ' + gbnf_literal(kFunctionEnd);
+      return;
+    }
+    const bool has_name = !style_.name_end.empty();
+    const std::string begin =
+        has_name ? concat_text(style_.name_begin, name, style_.name_end)
+                 : concat_text("{\"name\": ", Json(name).dump(), ", \"", style_.arguments, "\": ");
+    calls_ += gbnf_literal(begin) + ' ' + rule_of(root) + (has_name ? "" : " \"}\"");
+  }
+
+  // Returns the grammar. `answer`: expression of the rule "call".
+  std::string grammar(const std::string& answer) const {
+    return "root ::= " + answer + "\ncall ::= " + calls_ + '\n' + text_rules() +
+           json_schema_grammar(document_, rules_);
+  }
+
+ private:
+  // Adds a schema to the document and returns its place.
+  std::string add_schema(const Json& schema) {
+    const std::string place = "/" + std::to_string(document_.size());
+    document_.add(place.substr(1), moved_schema(schema, place));
+    return place;
+  }
+
+  // Returns the name of a new rule for the JSON values of a schema of the document.
+  std::string rule_of(const std::string& place) {
+    rules_.emplace_back("json" + place.substr(1), "#" + place);
+    return rules_.back().first;
+  }
+
+  std::string parameter_rules(const Json& parameters, const std::string& root) {
+    for (const char* keyword : {"$ref", "allOf", "anyOf", "oneOf"}) {
+      require(!parameters.contains(keyword), keyword,
+              ": is not supported around the parameters of this chat template");
+    }
+    const Json properties = parameters.value("properties", Json::object());
+    const Json required = parameters.value("required", Json::array());
+    require(properties.is_object() && required.is_array(),
+            "expected properties and required names of the parameters");
+    for (const Json& name : required) {
+      require(name.is_string() && properties.contains(name.text()), "required: ", name.dump(),
+              " is no property");
+    }
+    std::string rules;
+    for (const JsonMember& property : properties.members()) {
+      require(property.key.find(kParameterNameEnd) == std::string::npos, Json(property.key).dump(),
+              ": expected names of parameters without '>'");
+      const bool is_required =
+          std::find(required.begin(), required.end(), Json(property.key)) != required.end();
+      const std::string begin = concat_text(kParameterBegin, property.key, kParameterNameEnd, '\n');
+      const std::string end = concat_text('\n', kParameterEnd, '\n');
+      rules += concat_text(" (", gbnf_literal(begin), ' ',
+                           value_expression(property.value, parameters, root), ' ',
+                           gbnf_literal(end), is_required ? ")" : ")?");
+    }
+    return rules;
+  }
+
+  std::string value_expression(const Json& schema, const Json& parameters,
+                               const std::string& root) {
+    const Json* text = schema_part(schema, parameters, "string");
+    if (text == nullptr) {
+      const std::string place = "/" + std::to_string(document_.size());
+      document_.add(place.substr(1), moved_schema(schema, root));
+      return rule_of(place);
+    }
+    std::string values;
+    for (const Json& value : listed_values(*text, "parameters")) {
+      if (value.is_string()) {
+        values += (values.empty() ? "(" : " | ") + gbnf_literal(value.text());
+      }
+    }
+    if (!values.empty()) {
+      return values + ')';
+    }
+    for (const JsonMember& member : text->members()) {
+      require(member.key == "type" || is_annotation(member.key), member.key,
+              ": is not supported for texts in calls of this chat template");
+    }
+    return "text";
+  }
+
+  const ToolStyle& style_;
+  std::string calls_;
+  Json document_ = Json::object();
+  std::vector<SchemaRule> rules_;
+};
+
+// Returns the expression of the whole answer.
+std::string answer_expression(const ToolStyle& style, bool has_several) {
+  if (style.is_list) {
+    return concat_text(R"("[" call )", has_several ? R"((", " call)* )" : "", R"("]")");
+  }
+  if (!has_several) {
+    return "call";
+  }
+  if (!style.has_lines) {
+    return concat_text("call (", gbnf_literal(style.begin), " call)*");
+  }
+  const std::string end = concat_text('\n', style.end);
+  return concat_text("call (", gbnf_literal(concat_text(end, '\n', style.begin, '\n')), " call)* (",
+                     gbnf_literal(end), ")?");
+}
+
+}  // namespace
+
+std::shared_ptr<const Grammar> call_grammar(const ToolsRequest& request) {
+  try {
+    CallRules rules(*request.style);
+    for (const Json& function : request.functions) {
+      rules.add(function);
+    }
+    return std::make_shared<Grammar>(
+        rules.grammar(answer_expression(*request.style, request.most_calls > 1)));
+  } catch (const Error& error) {
+    fail_value("tools", error.what());
+  }
+}
+
+}  // namespace headlight::serve
