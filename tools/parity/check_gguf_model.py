@@ -41,7 +41,7 @@ FILE_TYPES = {"f32": 0, "f16": 1, "bf16": 32, "q8_0": 7}
 NOT_IN_TRANSFORMERS = ("gptneox", "gptneox, sequential, tied", "llama, biases", "llama, llama3",
                        "llama, linear", "gemma3", "gpt2, inner width", "gemma", "olmo2", "olmo2, windows",
                        "exaone4", "smollm3", "phi3",
-                       "gemma2, low caps")
+                       "gemma2, low caps", "gemma2, 46 layers", "gemma3, 62 layers", "exaone4, windows")
 
 
 def make_models(program):
@@ -82,10 +82,18 @@ def make_models(program):
         "gemma2": Gemma2Config(**grouped, head_dim=256, sliding_window=20),
         "gemma2, low caps": Gemma2Config(**grouped, head_dim=10, query_pre_attn_scalar=10, sliding_window=20,
                                          attn_logit_softcapping=2.0, final_logit_softcapping=3.0),
+        # llama.cpp knows the 27B models, whose scores have another scale, by their layers.
+        "gemma2, 46 layers": Gemma2Config(**{**grouped, "num_hidden_layers": 46}, head_dim=10,
+                                          query_pre_attn_scalar=8, sliding_window=20),
+        "gemma3, 62 layers": Gemma3TextConfig(**{**grouped, "num_hidden_layers": 62}, head_dim=10,
+                                              query_pre_attn_scalar=8, sliding_window=20),
         "gemma": GemmaConfig(**grouped, head_dim=10),
         "olmo2": Olmo2Config(**grouped),
         "olmo2, windows": Olmo3Config(**{**grouped, "num_hidden_layers": 5}, sliding_window=20),
         "exaone4": Exaone4Config(**grouped, sliding_window=None, layer_types=["full_attention"] * 3),
+        # llama.cpp gives EXAONE 4 windows if it has 64 layers.
+        "exaone4, windows": Exaone4Config(**{**grouped, "num_hidden_layers": 64}, sliding_window=20,
+                                          sliding_window_pattern=4),
         "smollm3": SmolLM3Config(**{**grouped, "num_hidden_layers": 5}, pad_token_id=None),
         "phi3": Phi3Config(**grouped, pad_token_id=None, rope_parameters={
             "rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5}),

@@ -35,7 +35,7 @@ PROMPT = "Mina has"
 
 
 def has_gelu(architecture):
-    return architecture in ("gpt2", "gptneox", "gemma3")
+    return architecture in ("gpt2", "gptneox", "gemma", "gemma2", "gemma3", "starcoder2")
 
 
 def open_llama(path, tokens):
