@@ -1,7 +1,7 @@
 #include "headlight/formats/nanogpt_checkpoint.h"
 
 #include "files/zip_archive.h"
-#include "formats/huggingface/families.h"
+#include "formats/families/families.h"
 #include "io/pickle_writer.h"
 #include "io/tensor_file.h"
 

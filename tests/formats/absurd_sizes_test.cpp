@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/gguf/gguf_architectures.h"
-#include "formats/huggingface/families.h"
+#include "formats/families/families.h"
+#include "formats/gguf/gguf_config.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/runs/config_source.h"
 #include "io/temporary_folder.h"

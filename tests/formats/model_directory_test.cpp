@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "formats/huggingface/families.h"
+#include "formats/families/families.h"
 #include "generate/test_models.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/ops/layout.h"

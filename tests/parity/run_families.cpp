@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-#include "formats/huggingface/families.h"
+#include "formats/families/families.h"
 #include "formats/huggingface/model_weights.h"
 #include "headlight/autograd/autograd.h"
 #include "headlight/generate/decoder.h"

@@ -1,16 +1,15 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "formats/families/families.h"
 #include "formats/gguf/gguf_keys.h"
-#include "formats/huggingface/families.h"
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/nn/gpt_config.h"
 
 namespace headlight {
-
-class GgufKeyWriter;
 
 // An architecture of llama.cpp that a Gpt can compute: its names, its keys, and the layout of its
 // matrices. Keys and tensors: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md and
@@ -29,20 +28,11 @@ struct GgufArchitecture {
   bool has_own_head = false;  // stores a head tensor even if the head is tied
 };
 
-// Returns the architecture of a file and its model's configuration, complete except for the head
-// (see ModelWeights::settle). Throws Error, one line with the file and the key, for anything
-// missing, damaged or not supported.
-struct GgufModel {
-  const GgufArchitecture* architecture = nullptr;
-  GptConfig config = {};
-};
-GgufModel read_gguf_model(const GgufFile& file);
+// Names of tensors.
+inline constexpr std::string_view kGgufEmbedding = "token_embd.weight";
+inline constexpr std::string_view kGgufHead = "output.weight";
 
-// Returns the first architecture that can express the model. Throws Error, "gguf: ...", without
-// one.
-const GgufArchitecture& gguf_architecture_for(const GptConfig& config);
-
-// Returns general.architecture and all keys of the architecture.
-GgufMetadata gguf_model_keys(const GgufArchitecture& architecture, const GptConfig& config);
+// Returns all architectures. A model is written as the first one that can express it.
+std::span<const GgufArchitecture> gguf_architectures();
 
 }  // namespace headlight

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "formats/huggingface/asked_keys.h"
 #include "headlight/formats/gguf/gguf.h"
@@ -38,6 +39,23 @@ class GgufKeys {
   const GgufFile& file_;
   std::string prefix_;
   AskedKeys asked_;
+};
+
+// Adds keys of one architecture to metadata.
+class GgufKeyWriter {
+ public:
+  GgufKeyWriter(std::string_view architecture, GgufMetadata& metadata)
+      : prefix_(std::string(architecture) + "."), metadata_(metadata) {}
+
+  void size(const char* key, Index value) { add(key, static_cast<std::uint32_t>(value)); }
+  void number(const char* key, double value) { add(key, static_cast<float>(value)); }
+  void add(const char* key, GgufValue value) {
+    metadata_.emplace_back(prefix_ + key, std::move(value));
+  }
+
+ private:
+  std::string prefix_;
+  GgufMetadata& metadata_;
 };
 
 }  // namespace headlight

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/printable.h"
-#include "formats/gguf/gguf_architectures.h"
+#include "formats/gguf/gguf_config.h"
 #include "formats/gguf/gguf_header.h"
 #include "formats/gguf/gguf_rope.h"
 #include "formats/gguf/gguf_vocabulary.h"

@@ -1,4 +1,4 @@
-#include "formats/huggingface/families.h"
+#include "formats/families/families.h"
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"
 #include "headlight/base/utf8.h"

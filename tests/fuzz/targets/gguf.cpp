@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "formats/gguf/gguf_architectures.h"
+#include "formats/gguf/gguf_config.h"
 #include "formats/huggingface/model_weights.h"
 #include "fuzz/harness.h"
 #include "fuzz/targets.h"

@@ -1,4 +1,4 @@
-#include "formats/huggingface/families.h"
+#include "formats/families/families.h"
 #include "formats/huggingface/rope_config.h"
 #include "headlight/base/error.h"
 

@@ -1,4 +1,4 @@
-#include "formats/huggingface/families.h"
+#include "formats/families/families.h"
 #include "headlight/base/error.h"
 
 // GPT-Neo (Black et al. 2021), the family of the TinyStories models: every second layer has a

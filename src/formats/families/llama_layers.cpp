@@ -1,4 +1,4 @@
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 
 #include <algorithm>
 #include <cmath>

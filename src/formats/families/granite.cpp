@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 #include "headlight/base/error.h"
 
 // Granite 3 (IBM): Llama's layers with four factors. residual_multiplier r scales what attention

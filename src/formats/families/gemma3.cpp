@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 #include "formats/huggingface/rope_config.h"
 #include "headlight/base/error.h"
 

@@ -1,4 +1,4 @@
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 
 // StarCoder 2 (Lozhkov et al., arXiv 2402.19173): rotary positions and shared keys as in Llama,
 // with layer norms, biases and MLPs without a gate.

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 
 // Llama (Touvron et al., arXiv 2302.13971) and families that differ in a few keys: Mistral
 // (windows), Qwen 2 (biases of queries, keys and values) and Qwen 3 (norms of queries and keys).

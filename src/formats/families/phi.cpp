@@ -1,4 +1,4 @@
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 
 // Phi-1, Phi-1.5 and Phi-2 (Gunasekar et al., arXiv 2306.11644): attention and MLP in parallel
 // after one layer norm, rotary positions on a part of each head, and a head with a bias.

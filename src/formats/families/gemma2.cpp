@@ -1,7 +1,7 @@
 #include <cmath>
 #include <vector>
 
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 #include "headlight/base/error.h"
 
 // Gemma 2 (Gemma Team, arXiv 2408.00118): Gemma's layers with norms before and after attention and

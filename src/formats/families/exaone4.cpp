@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 #include "headlight/base/error.h"
 
 // EXAONE 4 (LG AI Research, arXiv 2507.11407): Llama's layers with norms of the outputs of

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "formats/huggingface/families.h"
+#include "formats/families/families.h"
 #include "formats/word_list.h"
 #include "headlight/base/error.h"
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "formats/huggingface/families.h"
+#include "formats/families/families.h"
 
 // Layers of Llama (Touvron et al., arXiv 2302.13971), which many families share: their
 // configuration, their tensors, and the models that they can express.

@@ -1,4 +1,4 @@
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 #include "headlight/base/error.h"
 
 // nanochat (Karpathy, 2025): RMS norms without weights, also of the embeddings and, after the

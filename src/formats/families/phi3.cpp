@@ -1,4 +1,4 @@
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 #include "headlight/base/error.h"
 
 // Phi-3 (Abdin et al., arXiv 2404.14219): Llama's layers, with matrices of queries, keys and values

@@ -1,4 +1,4 @@
-#include "formats/huggingface/families.h"
+#include "formats/families/families.h"
 #include "headlight/base/error.h"
 
 // BERT (Devlin et al., arXiv 1810.04805): attention to both sides, norms after the additions and

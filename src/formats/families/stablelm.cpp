@@ -1,4 +1,4 @@
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 #include "headlight/base/error.h"
 
 // StableLM (Bellagente et al., arXiv 2402.17834): Llama's layers with layer norms and rotary

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 
 // Gemma 1 (Gemma Team, arXiv 2403.08295): Llama's layers with gains of 1 + w and scaled embeddings.
 namespace headlight {

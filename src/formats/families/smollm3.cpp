@@ -1,4 +1,4 @@
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 #include "headlight/base/error.h"
 
 // SmolLM 3 (Hugging Face, 2025): Llama's layers, of which every fourth one has no rotary positions.

@@ -1,4 +1,4 @@
-#include "formats/huggingface/llama_layers.h"
+#include "formats/families/llama_layers.h"
 
 // Families with Llama's layers that differ in rotation, gate and biases: one row each.
 namespace headlight {

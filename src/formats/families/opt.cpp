@@ -1,4 +1,4 @@
-#include "formats/huggingface/families.h"
+#include "formats/families/families.h"
 #include "headlight/base/error.h"
 
 // OPT (Zhang et al., arXiv 2205.01068): GPT-2's layers with ReLU, other names, and two rows in
