@@ -17,6 +17,10 @@ function(headlight_defaults target)
   if(HEADLIGHT_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${HEADLIGHT_SANITIZE}
                                              -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # With sanitizers GCC 13 and 14 report members of std::regex as uninitialized.
+      target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+    endif()
     target_link_options(${target} PUBLIC -fsanitize=${HEADLIGHT_SANITIZE})
     target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
     get_target_property(type ${target} TYPE)
