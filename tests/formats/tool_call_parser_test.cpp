@@ -18,8 +18,7 @@ namespace fs = std::filesystem;
 const fs::path kFolder = HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates";
 
 const ToolStyle& style_of_file(const char* name) {
-  const ToolStyle* style =
-      tool_style_of(file_contents(kFolder / (std::string(name) + ".jinja")));
+  const ToolStyle* style = tool_style_of(file_contents(kFolder / (std::string(name) + ".jinja")));
   REQUIRE(style != nullptr);
   return *style;
 }
