@@ -74,6 +74,12 @@ std::string events_of(const Json& line, double begin) {
 
 }  // namespace
 
+Json metrics_object(const std::string& line) {
+  constexpr std::size_t kLongest = 1 << 16;  // bytes; nested lists would use 1000 times the memory
+  Json object = line.size() <= kLongest ? try_parse_json(line).value_or(Json()) : Json();
+  return object.is_object() ? object : Json();
+}
+
 MetricsCopy::MetricsCopy(std::filesystem::path path, std::string beginning, Encode encode,
                          AppendedFile::OnFailure on_failure)
     : beginning_(std::move(beginning)),
@@ -84,12 +90,11 @@ MetricsCopy::MetricsCopy(std::filesystem::path path, std::string beginning, Enco
 
 void MetricsCopy::restart(const std::filesystem::path& metrics) {
   constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 20;  // bytes per write
-  constexpr std::size_t kLongest = std::size_t{1} << 16;  // bytes of a line, as in metrics.jsonl
   file_.restart([&](FileWriter& writer) {
     std::string bytes = beginning_;
     for_each_line(InputFile(metrics), [&](const std::string& line) {
-      const std::optional<Json> json = line.size() <= kLongest ? try_parse_json(line) : Json();
-      bytes += json && json->is_object() ? encode_(*json) : "";
+      const Json object = metrics_object(line);
+      bytes += object.is_object() ? encode_(object) : "";
       if (bytes.size() >= kWrittenAtOnce) {
         writer.write(bytes);
         bytes.clear();

@@ -9,6 +9,9 @@
 
 namespace headlight {
 
+// Returns the JSON object of a line of metrics.jsonl; null for a damaged or overlong line.
+Json metrics_object(const std::string& line);
+
 // A file with the steps and evaluations of metrics.jsonl in another format. It is made again from
 // metrics.jsonl whenever that is cut, so that it never has a step twice.
 class MetricsCopy {

@@ -43,11 +43,7 @@ double number_of(const Json& line, const char* key, double least) {
 }  // namespace
 
 std::optional<MetricsLine> parse_metrics_line(const std::string& text) {
-  constexpr std::size_t kLongest = 1 << 16;  // bytes; nested lists would use 1000 times the memory
-  if (text.size() > kLongest) {
-    return std::nullopt;
-  }
-  const Json line = try_parse_json(text).value_or(Json());
+  const Json line = metrics_object(text);
   if (!line.is_object()) {
     return std::nullopt;
   }

@@ -113,8 +113,7 @@ constexpr auto kFields = std::to_array<ConfigField>({
      "Hold out this share of each file of data, at its end, for evaluation", training, kFraction},
     {"split_seed", &C::split_seed,
      "Hold out documents at random, drawn with this seed from all files, instead of the end of "
-     "each "
-     "file; 0: the end",
+     "each file; 0: the end",
      training, kNotNegative},
     choice<DocumentSplit>({"documents", &C::documents,
                            "Split text into documents: none (one stream), line, blank_line, or "

@@ -219,7 +219,7 @@ TEST_CASE("arguments are given in pieces while they are generated", "[formats]")
   CHECK(pieces(parameters(),
                "<tool_call><function=f><parameter=n>1</parameter><parameter=s>a "
                "b</parameter></function></tool_call>") == R"(f({"n": 1)(, "s": "a b")(}))");
-  // What was given cannot become text again.
+  // A part of a call that was given cannot become text again.
   CHECK(pieces(hermes(), R"(<tool_call>{"name": "f", "arguments": {"a": 1)") == R"(f({")(a": 1))");
   CHECK(pieces(hermes(), R"(<tool_call>{"name": "h", "arguments": {"a": 1)") ==
         R"(<tool_call>{"name": "h", "arguments": {"a": 1)");

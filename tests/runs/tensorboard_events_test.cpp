@@ -30,7 +30,7 @@ TEST_CASE("checksums have the values of RFC 3720") {
   CHECK(crc32c("") == 0);
 }
 
-// The bytes are those of tensorboard 2.21's RecordWriter for the same events.
+// The RecordWriter of tensorboard 2.21 writes these bytes for the same events.
 TEST_CASE("records have the bytes that TensorBoard's own writer makes") {
   CHECK(hex(tensorboard_version(1.5)) ==
         "1800000000000000a37f4b2209000000000000f83f1a0d627261696e2e4576656e743a322a28646c");

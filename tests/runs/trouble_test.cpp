@@ -125,7 +125,7 @@ TEST_CASE("a rollback also returns to the moving average", "[train]") {
   };
   const std::string run = trained("a", 0.9, true);
   CHECK(weights_of(run) == weights_of(trained("b", 0.9, true)));
-  // The average changes no weight: those that training continues from equal those of a plain run.
+  // The average changes no weight: training continues from the same weights as a plain run.
   const auto moments =
       read_safetensors(std::filesystem::path(run) / "latest" / "optimizer.safetensors");
   const auto plain = load_weights(std::filesystem::path(trained("c", 0, true)) / "latest");

@@ -6,8 +6,6 @@
 namespace headlight {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\n\r";
-
 // Returns how many bytes at the end of `text` are the beginning of `mark`, but not all of it.
 std::size_t begun_mark(std::string_view text, std::string_view mark) {
   std::size_t size = std::min(text.size(), mark.size() - 1);
@@ -63,7 +61,7 @@ bool ToolCallParser::read_text() {
   const std::size_t mark = held_.find(style_.begin);
   const std::size_t undecided = held_.size() - begun_mark(held_, style_.begin);
   const std::string_view before = std::string_view(held_).substr(0, std::min(mark, undecided));
-  const std::size_t text = before.find_last_not_of(kBlanks) + 1;
+  const std::size_t text = before.find_last_not_of(kCallBlanks) + 1;
   constexpr std::size_t kMostBlanks = 256;  // bounds the text that each call of push() reads again
   const std::size_t end = std::max(text, before.size() - std::min(before.size(), kMostBlanks));
   give_text(end);
@@ -78,7 +76,7 @@ bool ToolCallParser::read_text() {
 
 bool ToolCallParser::read_between_calls() {
   const auto is_skipped = [&](char c) {
-    return kBlanks.find(c) != std::string_view::npos ||
+    return kCallBlanks.find(c) != std::string_view::npos ||
            style_.between.find(c) != std::string_view::npos;
   };
   while (read_ < held_.size() && is_skipped(held_[read_])) {
@@ -140,7 +138,7 @@ bool ToolCallParser::read_call() {
 std::size_t ToolCallParser::drop_blanks_after_call() {
   const std::size_t size = held_.size();
   if (follows_call_) {
-    drop(held_.find_first_not_of(kBlanks));
+    drop(held_.find_first_not_of(kCallBlanks));
   }
   return size - held_.size();
 }

@@ -8,7 +8,6 @@
 namespace headlight {
 namespace {
 
-constexpr std::string_view kCallBlanks = " \t\n\r";
 constexpr std::string_view kNameCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
 constexpr std::size_t kLongestName = 256;  // of a function with its id, or of a parameter

@@ -25,6 +25,9 @@ struct ToolStyle {
   bool has_one_call = false;  // the template takes one call in an answer
 };
 
+// Characters that may stand around calls and inside them, as in JSON.
+inline constexpr std::string_view kCallBlanks = " \t\n\r";
+
 // Marks of calls with has_parameters.
 inline constexpr std::string_view kParameterBegin = "<parameter=";
 inline constexpr std::string_view kParameterNameEnd = ">";

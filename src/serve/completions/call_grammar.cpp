@@ -74,8 +74,8 @@ class CallRules {
 
   // Returns the grammar. `answer`: expression of the rule "call".
   std::string grammar(const std::string& answer) const {
-    return "root ::= " + answer + "\ncall ::= " + calls_ + '\n' + text_rules() +
-           json_schema_grammar(document_, rules_);
+    return "root ::= " + answer + "\ncall ::= " + calls_ + '\n' +
+           (style_.has_parameters ? text_rules() : "") + json_schema_grammar(document_, rules_);
   }
 
  private:
