@@ -69,7 +69,11 @@ wait "$lane"
 lane=
 cat "$scratch"/*.table | "$python" tools/parity/table.py
 if compgen -G "$scratch/*.differs" >/dev/null; then
-  echo "seed $seed: something DIFFERS or failed"
+  grep -hv 'passed$' "$scratch"/*.table || true
+  for file in "$scratch"/*.differs; do
+    echo "$(basename "$file" .differs): DIFFERS or failed"
+  done
+  echo "seed $seed: something differs or failed; see also what the checks wrote above"
   exit 1
 fi
 echo "seed $seed: all agree"

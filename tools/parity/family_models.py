@@ -68,8 +68,8 @@ FAMILIES = [
         **s, embedding_multiplier=12.0, residual_multiplier=0.22, attention_multiplier=0.15,
         logits_scaling=8.0, tie_word_embeddings=True, rms_norm_eps=1e-5)),
     ("granite, biases", {}, lambda s: GraniteConfig(
-        **s, attention_bias=True, mlp_bias=True, embedding_multiplier=3.0, logits_scaling=0.3,
-        residual_multiplier=1.5)),
+        **s, attention_bias=True, mlp_bias=True, embedding_multiplier=3.0, attention_multiplier=0.4,
+        logits_scaling=0.7, residual_multiplier=1.2)),
     ("smollm3", GROUPED, lambda s: SmolLM3Config(**s, no_rope_layer_interval=2, pad_token_id=None)),
     ("smollm3, biases, windows, untied", {}, lambda s: SmolLM3Config(
         **s, no_rope_layers=[0, 1, 1, 0][:s["num_hidden_layers"]], use_sliding_window=True, sliding_window=3,
