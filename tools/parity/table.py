@@ -1,4 +1,5 @@
-"""Aligns "what | cases | largest error | limit | verdict" rows from stdin; other lines follow."""
+"""Aligns "what | cases | largest error | limit | verdict" rows from stdin. Rows that did not pass come
+last, then other lines."""
 
 import sys
 
@@ -15,7 +16,8 @@ def main() -> None:
     rows = [[cell.strip() for cell in line.split("|")] for line in lines
             if line.count("|") == COLUMNS - 1]
     header = ["what", "cases", "largest error", "limit", "verdict"]
-    rows = [header, *(row for row in rows if row[0] != "what")]
+    results = [row for row in rows if row[0] != "what"]
+    rows = [header, *sorted(results, key=lambda row: row[-1] != "passed")]
     widths = [max(len(row[i]) for row in rows) for i in range(COLUMNS)]
     for row in rows:
         cells = [row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3)), row[4]]
