@@ -1,6 +1,8 @@
 #include <filesystem>
 
+#include "generate/grammar/grammar_state.h"
 #include "headlight/formats/chat_template/chat_format.h"
+#include "serve/completions/call_grammar.h"
 #include "serve/completions/chat_messages.h"
 #include "serve/completions/tools_request.h"
 #include "serve/running_server.h"
@@ -112,6 +114,33 @@ TEST_CASE("a required call satisfies the schema of its function", "[serve]") {
     REQUIRE(named["tool_calls"].size() == 1);
     CHECK(named["tool_calls"].front()["function"]["name"] == "calendar");
     require_valid(named["tool_calls"].front());
+  }
+}
+
+TEST_CASE("a text in a forced call ends at the mark of its parameter", "[serve]") {
+  const Json place = tool("f", R"({"type": "object", "properties": {"s": {"type": "string"}},
+                                   "required": ["s"]})");
+  const auto grammar = call_grammar({.style = tool_style_of(template_of("qwen3_8")),
+                                     .functions = Json::array({place["function"]}),
+                                     .must_call = true});
+  const auto accepts = [&](const std::string& text) {
+    GrammarState state(*grammar);
+    try {
+      state.advance("<function=f>\n<parameter=s>\n" + text + "\n</function>");
+    } catch (const Error&) {
+      return false;
+    }
+    return state.is_complete();
+  };
+  for (const char* text : {"Oslo", "", "two\nlines\n", "a < b", "</b>", "</parameteR", "<</para"}) {
+    INFO(text);
+    CHECK(accepts(std::string(text) + "\n</parameter>"));
+    CHECK(accepts(std::string(text) + "</parameter>"));
+  }
+  for (const char* text : {"", "Oslo", "Oslo</parameter_city>\n", "</parameter>\n"}) {
+    INFO(text);
+    CHECK_FALSE(accepts(std::string(text) + "</parameter_city>\n</parameter>"));
+    CHECK_FALSE(accepts(std::string(text) + "</parameter>\n</parameter>"));
   }
 }
 

@@ -31,20 +31,21 @@ Json moved_schema(const Json& schema, const std::string& place) {
   return moved;
 }
 
-// Returns the rules of plain text without the mark that ends a parameter. `begun`: a part of the
-// mark that another one or the end of the text follows; `broken`: one that another character
-// follows.
+// Returns the rules of plain text without the mark that ends a parameter, and without that mark
+// before its last character: small models write variants of the mark such as "</parameter_city>".
+// `begun`: a part of the mark that another one or the end of the text follows; `broken`: one that
+// another character follows.
 std::string text_rules() {
+  const std::string_view mark = kParameterEnd.substr(0, kParameterEnd.size() - 1);
   std::string begun;
   std::string broken;
-  for (std::size_t i = 1; i < kParameterEnd.size(); ++i) {
-    const std::string part =
-        concat_text(i > 1 ? " | " : "", gbnf_literal(kParameterEnd.substr(0, i)));
+  for (std::size_t i = 1; i < mark.size(); ++i) {
+    const std::string part = concat_text(i > 1 ? " | " : "", gbnf_literal(mark.substr(0, i)));
     begun += part;
-    broken += concat_text(part, " [^", kParameterEnd[i], kParameterEnd[0], ']');
+    broken += concat_text(part, " [^", mark[i], mark[0], ']');
   }
-  return concat_text("begun ::= ", begun, "\nbroken ::= ", broken, "\ntext ::= ([^",
-                     kParameterEnd[0], "] | begun* broken)* begun*\n");
+  return concat_text("begun ::= ", begun, "\nbroken ::= ", broken, "\ntext ::= ([^", mark[0],
+                     "] | begun* broken)* begun*\n");
 }
 
 // Writes the rules of calls: one for each function.
@@ -112,9 +113,9 @@ class CallRules {
       const bool is_required =
           std::find(required.begin(), required.end(), Json(property.key)) != required.end();
       const std::string begin = concat_text(kParameterBegin, property.key, kParameterNameEnd, '\n');
-      const std::string end = concat_text('\n', kParameterEnd, '\n');
+      const std::string end = concat_text(kParameterEnd, '\n');
       rules += concat_text(" (", gbnf_literal(begin), ' ',
-                           value_expression(property.value, parameters, root), ' ',
+                           value_expression(property.value, parameters, root), " \"\\n\"? ",
                            gbnf_literal(end), is_required ? ")" : ")?");
     }
     return rules;
