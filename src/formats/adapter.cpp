@@ -16,6 +16,7 @@
 #include "headlight/formats/run_layout.h"
 #include "headlight/io/safetensors.h"
 #include "headlight/nn/linear.h"
+#include "headlight/nn/trained_parts.h"
 #include "headlight/ops/layout.h"
 
 namespace headlight {
@@ -117,6 +118,26 @@ void require_targets(const std::vector<LoraTarget>& given, const std::vector<Sto
   }
 }
 
+// Returns the matrices in these parts of the model; "": all.
+std::vector<StoredMatrix> in_parts(const std::vector<StoredMatrix>& matrices,
+                                   const std::string& parts) {
+  if (parts.empty()) {
+    return matrices;
+  }
+  std::vector<std::string> names;
+  for (const StoredMatrix& matrix : matrices) {
+    names.push_back(matrix.weight.name);
+  }
+  const std::vector<bool> is_in = in_trained_parts(names, parts);
+  std::vector<StoredMatrix> kept;
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    if (is_in[i]) {
+      kept.push_back(matrices[i]);
+    }
+  }
+  return kept;
+}
+
 // Family whose names an adapter of this model has.
 const ModelFamily& family_of_base(const fs::path& base, const GptConfig& config) {
   if (is_model_file(base)) {
@@ -141,7 +162,7 @@ std::string name_in_layer(const std::string& module) {
 Json config_json(const Adapter& adapter) {
   std::vector<std::string> targets;
   for (const AdapterRow& row : adapter.rows) {
-    const std::string name = name_in_layer(row.module);
+    const std::string name = adapter.in_all_layers ? name_in_layer(row.module) : row.module;
     if (std::ranges::count(targets, name) == 0) {
       targets.push_back(name);
     }
@@ -274,14 +295,18 @@ std::vector<LoraPlace> Adapter::places() const {
 }
 
 Adapter plan_adapter(const fs::path& base, const GptConfig& config, const LoraOptions& options,
-                     const std::vector<LoraTarget>& targets) {
+                     const AdaptedParts& adapted) {
   const WeightLayout& layout = family_of_base(base, config).layout;
   const std::vector<StoredMatrix> matrices = stored_matrices(layout, config);
-  require_targets(targets, matrices, config);
-  Adapter adapter{.base = fs::absolute(base).lexically_normal(), .options = options, .rows = {}};
-  for (const StoredMatrix& matrix : matrices) {
+  require_targets(adapted.targets, matrices, config);
+  Adapter adapter{.base = fs::absolute(base).lexically_normal(),
+                  .options = options,
+                  .in_all_layers = adapted.parts.empty(),
+                  .rows = {}};
+  for (const StoredMatrix& matrix : in_parts(matrices, adapted.parts)) {
     const std::vector<LoraTarget> own = targets_of(matrix, config);
-    const bool is_chosen = targets.empty() ? matrix.stored.file_rows == 0 : has_all(targets, own);
+    const bool is_chosen =
+        adapted.targets.empty() ? matrix.stored.file_rows == 0 : has_all(adapted.targets, own);
     if (!is_chosen) {
       continue;
     }
@@ -293,6 +318,8 @@ Adapter plan_adapter(const fs::path& base, const GptConfig& config, const LoraOp
                             .module = matrix.module,
                             .order = matrix.stored.order});
   }
+  require_value(!adapter.rows.empty(), "train", "no matrix of lora_targets is in '", adapted.parts,
+                "'");
   return adapter;
 }
 

@@ -24,17 +24,24 @@ struct Adapter {
   std::filesystem::path base;  // model directory or file; absolute
   LoraOptions options;
   bool fan_in_fan_out = false;  // PEFT's key: the base model stores [inputs, outputs], as GPT-2
+  bool in_all_layers = true;    // target_modules has names inside layers instead of whole names
   std::vector<AdapterRow> rows;
 
   std::vector<LoraPlace> places() const;
 };
 
-// Plans an adapter for these targets in all layers; no targets: all that the model has. A model
-// file of another program gets the names of the family that `headlight export --to hf` writes.
-// Families that store queries, keys and values as one matrix have one row for all three. Throws
-// Error about "lora_targets" for a target that the model lacks or stores inside another matrix.
+// Matrices that an adapter updates.
+struct AdaptedParts {
+  std::vector<LoraTarget> targets = {};  // none: all that the model has
+  std::string parts = {};  // of in_trained_parts(), such as "layer.8-"; "": everywhere
+};
+
+// Plans an adapter. A model file of another program gets the names of the family that
+// `headlight export --to hf` writes. Families that store queries, keys and values as one matrix
+// have one row for all three. Throws Error about "lora_targets" for a target that the model lacks
+// or stores inside another matrix, and about "train" for parts without such a matrix.
 Adapter plan_adapter(const std::filesystem::path& base, const GptConfig& config,
-                     const LoraOptions& options, const std::vector<LoraTarget>& targets);
+                     const LoraOptions& options, const AdaptedParts& adapted);
 
 // Returns copies of the updates that add_lora() gave to the model, as in the file.
 NamedTensors adapter_tensors(const Adapter& adapter, const Gpt& model);

@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "base/read_number.h"
 #include "base/split.h"
@@ -54,21 +53,32 @@ std::optional<Index> layer_of(std::string_view parameter) {
   return read_number<Index>(parameter.substr(0, parameter.find('.')));
 }
 
-void train_only(Module& model, const std::string& list) {
-  NamedTensors parameters = model.parameters();
+std::vector<bool> in_trained_parts(const std::vector<std::string>& parameters,
+                                   const std::string& list) {
   std::vector<bool> is_trained(parameters.size(), false);
   for (const std::string& part : split_at_commas(list)) {
     bool is_known = false;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const bool fits = is_in_part(parameters[i].first, part);
+      const bool fits = is_in_part(parameters[i], part);
       is_known = is_known || fits;
       is_trained[i] = is_trained[i] || fits;
     }
-    require_value(is_known, "train",
-                  "expected parts of the model, such as layer.8-, attn, ln_f or wte (also the head "
-                  "of a model with tied weights), got '",
-                  part, "'");
+    require_value(
+        is_known, "train",
+        "expected parts of the model, such as layer.8-, attn or mlp.c_proj, or without "
+        "lora_rank also ln_f or wte (and so the head of a model with tied weights), got '",
+        part, "'");
   }
+  return is_trained;
+}
+
+void train_only(Module& model, const std::string& list) {
+  NamedTensors parameters = model.parameters();
+  std::vector<std::string> names;
+  for (const auto& [name, parameter] : parameters) {
+    names.push_back(name);
+  }
+  const std::vector<bool> is_trained = in_trained_parts(names, list);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     parameters[i].second.set_requires_grad(is_trained[i]);
   }

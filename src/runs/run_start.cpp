@@ -140,10 +140,10 @@ void use_chat_template(RunStart& start, LoadedModel& loaded) {
 void choose_trained(RunStart& start, LoadedModel& loaded) {
   const TrainConfig& config = start.config;
   Gpt& model = *loaded.model;
-  if (!config.train_parts.empty()) {
-    train_only(model, config.train_parts);
-  }
   if (config.lora_rank == 0) {
+    if (!config.train_parts.empty()) {
+      train_only(model, config.train_parts);
+    }
     return;
   }
   const bool resumes = !start.checkpoint.empty();
@@ -151,7 +151,8 @@ void choose_trained(RunStart& start, LoadedModel& loaded) {
                 " is an adapter; make a whole model of it first (headlight export --to hf)");
   const fs::path base =
       find_model_directory(resumes ? base_of_adapter(start.checkpoint) : loaded.directory);
-  start.adapter = plan_adapter(base, model.config(), config.lora(), config.adapted());
+  start.adapter =
+      plan_adapter(base, model.config(), config.lora(), {config.adapted(), config.train_parts});
   add_lora(model, start.adapter->places(), config.lora(),
            {static_cast<std::uint64_t>(config.seed), kLoraStream});
   if (resumes) {

@@ -284,7 +284,9 @@ constexpr auto kFields = std::to_array<ConfigField>({
      free},
     heading("Fine-tuning",
             {"train", &C::train_parts,
-             "Train these parts only, for example 'layer.8-, lm_head'; empty: all parts", start}),
+             "Train these parts only, for example 'layer.8-, lm_head'; with lora_rank, adapt them "
+             "only; empty: all parts",
+             start}),
     {"lora_rank", &C::lora_rank,
      "Train a LoRA adapter of this rank instead of the weights; 0: train the weights", start,
      kCount},
@@ -512,8 +514,6 @@ void require_fine_tuning(const TrainConfig& config) {
   const bool has_lora = config.lora_rank > 0;
   require_value(!has_lora || config.init_from != "scratch", "lora_rank",
                 "needs a model to adapt; name it with init_from");
-  require_value(!has_lora || config.train_parts.empty(), "train",
-                "lora_rank trains an adapter only; give one of the two");
   require_value(!has_lora || !is_named(config.optimizer, OptimizerKind::muon), "optimizer",
                 "muon cannot train a LoRA adapter; choose adamw or sgd");
   require_value(has_lora || config.lora_targets.empty(), "lora_targets",

@@ -40,8 +40,8 @@ fs::path base_model(const TemporaryFolder& folder, const GptConfig& config) {
 }
 
 // Gives a model an adapter whose updates are not zero.
-Adapter adapt(Gpt& model, const fs::path& base, const std::vector<LoraTarget>& targets = {}) {
-  Adapter adapter = plan_adapter(base, model.config(), {.rank = 2, .alpha = 3}, targets);
+Adapter adapt(Gpt& model, const fs::path& base, const AdaptedParts& adapted = {}) {
+  Adapter adapter = plan_adapter(base, model.config(), {.rank = 2, .alpha = 3}, adapted);
   add_lora(model, adapter.places(), adapter.options, {5, 0});
   std::uint64_t stream = 0;
   for (auto& [name, parameter] : model.trainable_parameters()) {
@@ -118,7 +118,8 @@ TEST_CASE("an adapter is opened as its model with the updates", "[adapter]") {
 TEST_CASE("targets choose matrices by the names of the family", "[adapter]") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
-  const Adapter adapter = plan_adapter(base, llama_config(), {}, {LoraTarget::q, LoraTarget::down});
+  const Adapter adapter =
+      plan_adapter(base, llama_config(), {}, {{LoraTarget::q, LoraTarget::down}});
   REQUIRE(adapter.rows.size() == 4);
   CHECK(adapter.rows[0].module == "model.layers.0.self_attn.q_proj");
   CHECK(adapter.rows[0].place.rows == 8);
@@ -126,12 +127,31 @@ TEST_CASE("targets choose matrices by the names of the family", "[adapter]") {
   CHECK(plan_adapter(base, llama_config(), {}, {}).rows.size() == 14);
 }
 
+TEST_CASE("an adapter of some layers names its matrices as PEFT does", "[adapter]") {
+  const TemporaryFolder folder;
+  const fs::path base = base_model(folder, llama_config());
+  const auto model = load_weights(base);
+  const Adapter adapter = adapt(*model, base, {{LoraTarget::v, LoraTarget::o}, "layer.1-"});
+  REQUIRE(adapter.rows.size() == 2);
+  CHECK(adapter.rows[0].module == "model.layers.1.self_attn.v_proj");
+  const fs::path path = written(folder, adapter, *model);
+  const std::string names =
+      "\"model.layers.1.self_attn.v_proj\",\n    \"model.layers.1.self_attn.o_proj\"\n";
+  CHECK_THAT(read_bytes(path / "adapter_config.json"), contains_text(names));
+  CHECK(distance(*load_weights(path), *model) < 1e-6);
+  CHECK(plan_adapter(base, llama_config(), {}, {{}, "attn"}).rows.size() == 8);
+  CHECK_THROWS_WITH(plan_adapter(base, llama_config(), {}, {{LoraTarget::q}, "mlp"}),
+                    contains_text("train: no matrix of lora_targets is in 'mlp'"));
+  CHECK_THROWS_WITH(plan_adapter(base, llama_config(), {}, {{}, "wte"}),
+                    contains_text("train: expected parts of the model"));
+}
+
 TEST_CASE("targets that the model cannot have are refused", "[adapter]") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, gpt2_config());
-  CHECK_THROWS_WITH(plan_adapter(base, gpt2_config(), {}, {LoraTarget::gate}),
+  CHECK_THROWS_WITH(plan_adapter(base, gpt2_config(), {}, {{LoraTarget::gate}}),
                     contains_text("lora_targets: gate: the model has no such matrix"));
-  CHECK_THROWS_WITH(plan_adapter(base, gpt2_config(), {}, {LoraTarget::q, LoraTarget::v}),
+  CHECK_THROWS_WITH(plan_adapter(base, gpt2_config(), {}, {{LoraTarget::q, LoraTarget::v}}),
                     contains_text("expected q, k and v together"));
 }
 
@@ -139,7 +159,7 @@ TEST_CASE("patterns of alpha and rsLoRA change the scale", "[adapter]") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
   const auto model = load_weights(base);
-  const Adapter adapter = adapt(*model, base, {LoraTarget::o});
+  const Adapter adapter = adapt(*model, base, {{LoraTarget::o}});
   const fs::path path = written(folder, adapter, *model);
   const auto scale_of = [&] {
     const Tensor before = load_weights(base)->weight(Part::attention_output, 0);
@@ -160,7 +180,7 @@ TEST_CASE("adapters that do more than add to matrices are refused", "[adapter]")
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
   const auto model = load_weights(base);
-  const Adapter adapter = adapt(*model, base, {LoraTarget::o});
+  const Adapter adapter = adapt(*model, base, {{LoraTarget::o}});
   const fs::path path = written(folder, adapter, *model);
   const fs::path config = path / "adapter_config.json";
   const auto [from, to, message] = GENERATE(table<std::string, std::string, std::string>(
@@ -181,7 +201,7 @@ TEST_CASE("adapters whose tensors do not fit are refused", "[adapter]") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
   const auto model = load_weights(base);
-  const Adapter adapter = adapt(*model, base, {LoraTarget::o});
+  const Adapter adapter = adapt(*model, base, {{LoraTarget::o}});
   const fs::path path = written(folder, adapter, *model);
   NamedTensors tensors = adapter_tensors(adapter, *model);
   const auto refused = [&](const std::string& message) {
@@ -216,7 +236,7 @@ TEST_CASE("an adapter of an adapter is refused", "[adapter]") {
   const TemporaryFolder folder;
   const fs::path base = base_model(folder, llama_config());
   const auto model = load_weights(base);
-  Adapter adapter = adapt(*model, base, {LoraTarget::o});
+  Adapter adapter = adapt(*model, base, {{LoraTarget::o}});
   const fs::path path = written(folder, adapter, *model);
   fs::copy(path, folder.path() / "second");
   replace(folder.path() / "second" / "adapter_config.json", base.string(), path.string());

@@ -35,10 +35,12 @@ SIZES = dict(max_position_embeddings=128, hidden_size=32, intermediate_size=40, 
              num_attention_heads=4, bos_token_id=0, eos_token_id=0)
 GROUPED = {**SIZES, "num_key_value_heads": 2}
 
-# Name, configuration, modules for PEFT, the same targets for Headlight ("": not trained there).
+# Name, configuration, modules for PEFT, the same for Headlight: lora_targets, after a colon the parts ("": not
+# trained there).
 CASES = [
     ("llama", lambda v: LlamaConfig(vocab_size=v, **GROUPED), ["q_proj", "v_proj", "o_proj"], "q,v,o"),
     ("llama, all", lambda v: LlamaConfig(vocab_size=v, **GROUPED), "all-linear", "q,k,v,o,gate,up,down"),
+    ("llama, last layer", lambda v: LlamaConfig(vocab_size=v, **GROUPED), ["q_proj", "up_proj"], "q,up:layer.1-"),
     ("qwen2", lambda v: Qwen2Config(vocab_size=v, **GROUPED), ["k_proj", "gate_proj"], "k,gate"),
     ("gpt2", lambda v: GPT2Config(vocab_size=v, n_positions=128, n_embd=32, n_layer=2, n_head=4, bos_token_id=0,
                                   eos_token_id=0, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0), ["c_attn", "c_proj", "c_fc"], "q,k,v,o,up,down"),
@@ -103,12 +105,13 @@ def data_of(tokenizer, records) -> list:
 
 def check_training(table, program, base: Path, config, modules, targets, tokenizer) -> None:
     chat = program.folder / "chat.jsonl"
+    names, _, parts = targets.partition(":")
     chat.write_text("".join(json.dumps(record) + "\n" for record in CHAT))
 
     def train(steps: int) -> Path:
         out = program.folder / f"{base.name}-{steps}"
         program.run("train", "--init_from", base, "--data", chat, "--validation_fraction", 0, "--lora_rank", 3,
-                    "--lora_alpha", 5, "--lora_targets", targets, "--optimizer", "sgd", "--momentum", 0,
+                    "--lora_alpha", 5, "--lora_targets", names, *(["--train", parts] if parts else []), "--optimizer", "sgd", "--momentum", 0,
                     "--learning_rate", RATE, "--lr_schedule", "constant", "--warmup_iters", 0, "--weight_decay", 0,
                     "--grad_clip", 0, "--batch_size", len(CHAT), "--max_iters", steps, "--out_dir", out)
         return (out / "latest").resolve()
