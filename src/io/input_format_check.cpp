@@ -111,8 +111,10 @@ void InputFormatCheck::add_to(std::vector<std::string>& warnings) const {
   if (!look.empty()) {
     warnings.push_back(
         concat_text(name_, ": looks like ", look,
-                    ", but is read as plain text, markup included; to read its texts alone, "
-                    "convert them to JSON lines and name their key with --jsonl KEY"));
+                    ", but is read as plain text, markup included; to read its texts alone, ",
+                    is_table_name(name_) ? "name their column with --jsonl COLUMN"
+                                         : "convert them to JSON lines and name their key with "
+                                           "--jsonl KEY"));
   }
   if (decomposed_) {
     warnings.push_back(decomposed_hangul_line(name_));

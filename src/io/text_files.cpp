@@ -28,6 +28,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kValidationFile = "val.bin";
 constexpr std::string_view kReadme = "readme";
 constexpr std::array<std::string_view, 2> kJsonLines{".jsonl", ".ndjson"};
+constexpr std::array<std::string_view, 2> kTables{".csv", ".tsv"};
 constexpr std::array<std::string_view, 3> kPlain{".txt", ".text", ".md"};
 
 // Arguments of find_text_files() besides the names.
@@ -331,6 +332,11 @@ bool is_text_name(std::string_view name) {
 bool is_json_lines_name(std::string_view name) {
   const std::string lower = lower_case(name);
   return ends_with_any(without_compression(lower), kJsonLines);
+}
+
+bool is_table_name(std::string_view name) {
+  const std::string lower = lower_case(name);
+  return ends_with_any(without_compression(lower), kTables);
 }
 
 void hold_standard_input(std::vector<TextFile>& files) {

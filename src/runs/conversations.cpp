@@ -10,6 +10,7 @@
 #include "headlight/base/error.h"
 #include "headlight/io/text_source.h"
 #include "io/input_format_check.h"
+#include "io/table_records.h"
 #include "text/special_names.h"
 
 namespace headlight {
@@ -19,8 +20,12 @@ using UseRecord = std::function<void(const Json& record, const std::string& wher
 
 bool is_json_list_name(const TextFile& file) { return lower_case(file.path).ends_with(".json"); }
 
-// Calls `use` for each record: each line, or each element of a list.
+// Calls `use` for each record: each line, row of a table, or element of a list.
 void read_records(const TextFile& file, const UseRecord& use) {
+  if (is_table_name(file.path)) {
+    read_table(file, use);
+    return;
+  }
   if (!is_json_list_name(file)) {
     read_lines(file, [&](std::string_view line, Index number) {
       const std::string where = concat_text(file.name(), ": line ", number);
@@ -226,7 +231,8 @@ class ConversationReader {
 }  // namespace
 
 bool is_conversation_file(const TextFile& file, const std::string& key) {
-  if (file.is_standard_input() || (!is_json_lines_name(file.path) && !is_json_list_name(file))) {
+  if (file.is_standard_input() ||
+      (!is_json_lines_name(file.path) && !is_json_list_name(file) && !is_table_name(file.path))) {
     return false;
   }
   struct Found {};  // ends the reading

@@ -171,7 +171,9 @@ LoadedModel initial_model(RunStart& start, Index processes) {
   LoadedModel loaded =
       load_model(from, {.adjust =
                             [&](GptConfig& model) {
-                              fit_to_run(model, config);
+                              if (std::string note = fit_to_run(model, config); !note.empty()) {
+                                start.notes.push_back(std::move(note));
+                              }
                               start.memory = plan_memory(config, model, processes);
                               require_memory(start.memory);
                             },

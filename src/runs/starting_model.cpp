@@ -1,6 +1,7 @@
 #include "headlight/runs/starting_model.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/split.h"
 #include "headlight/formats/model_directory.h"
@@ -13,14 +14,44 @@ namespace headlight {
 namespace {
 
 constexpr std::string_view kBlockSize = "block_size";
+constexpr double kLargestGrowth = 1024;  // of a context
+
+// Returns the model with the context that the run asks for: a run with rope_scaling extends the
+// context of a model without it.
+GptConfig with_context_of(const TrainConfig& run, GptConfig model) {
+  const auto scaling = parse_name<RopeScaling>("rope_scaling", run.rope_scaling);
+  if (model.position != PositionKind::rope || model.rope.scaling != RopeScaling::none ||
+      scaling == RopeScaling::none) {
+    return model;
+  }
+  require_value(run.lora_rank == 0, "rope_scaling",
+                "changes the context of the model, which an adapter cannot hold; train the weights "
+                "(without lora_rank)");
+  require_value(run.rope_factor > 1 && run.rope_factor <= kLargestGrowth, "rope_factor",
+                "expected a number above 1 and at most ", kLargestGrowth,
+                " beside rope_scaling, got ", run.rope_factor);
+  model.rope.original_max_position_embeddings = model.block_size;
+  model.rope.scaling = scaling;
+  model.rope.factor = run.rope_factor;
+  model.rope.low_freq_factor = run.low_freq_factor;
+  model.rope.high_freq_factor = run.high_freq_factor;
+  if (scaling == RopeScaling::yarn) {
+    model.rope.attention_factor = yarn_attention_factor(run.rope_factor);
+  }
+  model.block_size = std::lround(static_cast<double>(model.block_size) * run.rope_factor);
+  return model;
+}
 
 void require_same(const ConfigField& field, const TrainConfig& run, const TrainConfig& model) {
   const std::string wanted = config_value(run, field);
   const std::string present = config_value(model, field);
-  const bool fits =
-      field.key == kBlockSize ? run.block_size <= model.block_size : wanted == present;
-  require(fits, field.key, ": expected ", field.key == kBlockSize ? "at most " : "", present,
-          ", as in the model that the run starts from, got ", wanted);
+  const bool is_block = field.key == kBlockSize;
+  const bool may_grow = is_block && is_named(model.position, PositionKind::rope) &&
+                        is_named(model.rope_scaling, RopeScaling::none);
+  require(is_block ? run.block_size <= model.block_size : wanted == present, field.key,
+          ": expected ", is_block ? "at most " : "", present,
+          ", as in the model that the run starts from, got ", wanted,
+          may_grow ? "; rope_scaling = yarn with a rope_factor extends the context" : "");
 }
 
 // Throws Error unless the run describes this model. Ignores redundant values.
@@ -77,7 +108,7 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
   if (is_given("tokenizer")) {
     require_same_tokenizer(config, directory);
   }
-  const GptConfig of_file = read_effective_config(directory).canonical();
+  const GptConfig of_file = with_context_of(config, read_effective_config(directory)).canonical();
   const TrainConfig model = train_config_of(of_file);
   std::vector<std::string> adopted;
   for (const ConfigField& field : config_fields()) {
@@ -119,7 +150,14 @@ std::string fit_to_fine_tuning(TrainConfig& config, const std::vector<std::strin
   return set.empty() ? "" : "defaults for fine-tuning: " + joined(set, ", ");
 }
 
-void fit_to_run(GptConfig& model, const TrainConfig& config) {
+std::string fit_to_run(GptConfig& model, const TrainConfig& config) {
+  const Index context = model.block_size;
+  model = with_context_of(config, std::move(model));
+  const std::string note =
+      model.block_size == context
+          ? ""
+          : concat_text("the context grows from ", context, " to ", model.block_size,
+                        " tokens: ", config.rope_scaling, ", factor ", config.rope_factor);
   require_same_model(config, train_config_of(model.canonical()), model.vocab_size);
   const GptConfig wanted = config.model(model.vocab_size);
   // Shorter training sequences do not change a model's context length. Only a table of learned
@@ -130,6 +168,7 @@ void fit_to_run(GptConfig& model, const TrainConfig& config) {
   model.attention_dropout = wanted.attention_dropout;
   model.residual_dropout = wanted.residual_dropout;
   model.embedding_dropout = wanted.embedding_dropout;
+  return note;
 }
 
 }  // namespace headlight

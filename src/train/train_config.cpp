@@ -120,8 +120,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
                            "token (at separator)"}),
     {"separator", &C::separator, "Text that separates documents if documents is token"},
     {"jsonl", &C::jsonl,
-     "Read JSON Lines, one document per line, with the text under this key; empty: .jsonl files "
-     "have the key 'text', other files are plain text"},
+     "Read JSON Lines, one document per line, with the text under this key, or this column of .csv "
+     "and .tsv files; empty: .jsonl files have the key 'text', other files are plain text"},
     choice<SpecialNames>({"special_tokens", &C::special_tokens,
                           "on: read names of special tokens in texts as those tokens; off: read "
                           "them as plain text"}),

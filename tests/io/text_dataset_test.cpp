@@ -142,8 +142,9 @@ TEST_CASE("tables that are read as plain text get one line of warning", "[io]") 
   const auto check = [](const std::string& name, const std::string& text, const std::string& look) {
     const std::string line =
         name + ": looks like " + look +
-        ", but is read as plain text, markup included; to read its texts alone, convert them to "
-        "JSON lines and name their key with --jsonl KEY";
+        ", but is read as plain text, markup included; to read its texts alone, " +
+        (is_table_name(name) ? "name their column with --jsonl COLUMN"
+                             : "convert them to JSON lines and name their key with --jsonl KEY");
     for (const DocumentSplit mode : {DocumentSplit::none, DocumentSplit::line}) {
       const std::vector<std::string> expected{line};
       CHECK(warnings_of(name, text, mode) ==

@@ -111,6 +111,14 @@ TEST_CASE("a prompt and a completion are joined without a template", "[conversat
         "{<|endoftext|>1+1=}2<|endoftext|>");
 }
 
+TEST_CASE("rows of a table are records", "[conversations]") {
+  const Reading lines = read(R"({"instruction": "a, b", "output": "c"})");
+  const Reading table = read("output,instruction\nc,\"a, b\"\n", {}, "data.csv");
+  CHECK(table.texts == lines.texts);
+  CHECK(read("prompt\tcompletion\na\tb\n", {}, "data.tsv").texts ==
+        read(R"({"prompt": "a", "completion": "b"})").texts);
+}
+
 TEST_CASE("a list under another key is chosen with that key", "[conversations]") {
   const std::string record = R"({"chat": [{"role": "assistant", "content": "b"}]})";
   CHECK_THAT(read(record, {.key = "chat"}).texts.at(0), contains_text("}b<|im_end|>"));

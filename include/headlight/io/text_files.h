@@ -74,6 +74,9 @@ bool is_text_name(std::string_view name);
 // True for .jsonl and .ndjson, in any case, also followed by .gz or .zst.
 bool is_json_lines_name(std::string_view name);
 
+// True for .csv and .tsv, in any case, also followed by .gz or .zst.
+bool is_table_name(std::string_view name);
+
 // Reads standard input into memory if it is one of the files, so that it can be read twice. Throws
 // Error if it does not fit.
 void hold_standard_input(std::vector<TextFile>& files);

@@ -25,7 +25,8 @@ enum class StreamCut {
 struct TextFormat {
   DocumentSplitOptions split = {};
   // Key of the text in JSON lines. Empty: the key is "text", and only files with a matching name
-  // (is_json_lines_name) are JSON lines. Otherwise all files are.
+  // (is_json_lines_name) are JSON lines. Otherwise all files are, and in tables (is_table_name) it
+  // names a column.
   std::string jsonl = {};
   StreamCut cut = StreamCut::piece;  // for text that is not split into documents
   bool as_it_is = false;             // if false, drops a byte order mark and turns "\r\n" into "\n"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -53,6 +54,12 @@ struct RopeOptions {
 
   bool operator==(const RopeOptions&) const = default;
 };
+
+// Returns the usual factor of cosines and sines for yarn (Peng et al., equation 22): attention in a
+// longer context needs higher scores. `strength`: mscale in the files of some models.
+inline double yarn_attention_factor(double factor, double strength = 1) {
+  return factor <= 1 ? 1 : 0.1 * strength * std::log(factor) + 1;
+}
 
 // Returns whether a sequence of `length` tokens has long_factors.
 inline bool has_long_factors(const RopeOptions& options, Index length) {

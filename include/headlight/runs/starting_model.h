@@ -17,6 +17,9 @@ bool starts_from_model(const TrainConfig& config);
 // tokenizer of another kind. block_size may be smaller: learned positions are then cut, as by
 // nanoGPT's crop_block_size; models with other positions keep their context length. Does nothing
 // for a run from random weights.
+//
+// With rope_scaling (linear, llama3 or yarn) for a model with unscaled rotary positions, the
+// context becomes rope_factor times as long.
 void adopt_architecture(TrainConfig& config, const std::vector<std::string>& given);
 
 // Replaces defaults for training from random weights by those for fine-tuning: sizes of batches,
@@ -25,8 +28,9 @@ void adopt_architecture(TrainConfig& config, const std::vector<std::string>& giv
 // "" for a run from random weights. Throws Error for data that does not exist.
 std::string fit_to_fine_tuning(TrainConfig& config, const std::vector<std::string>& given);
 
-// Sets the dropout of a model configuration to the run's, and block_size where positions are
-// learned. Throws Error when the two differ in anything else.
-void fit_to_run(GptConfig& model, const TrainConfig& config);
+// Sets the dropout of a model configuration to the run's, block_size where positions are learned,
+// and an extended context. Returns a line for the log about that context; "" for the same one.
+// Throws Error when the two differ in anything else.
+std::string fit_to_run(GptConfig& model, const TrainConfig& config);
 
 }  // namespace headlight

@@ -24,8 +24,8 @@ inline constexpr const char* kTextsOrIdsHelp =
     "folder, or a pattern like 'books/*.txt'; - is standard input";
 
 inline constexpr const char* kJsonlHelp =
-    "Read JSON Lines, one document per line, with the text under this key; without it, .jsonl "
-    "files have the key 'text', other files are plain text";
+    "Read JSON Lines, one document per line, with the text under this key, or this column of .csv "
+    "and .tsv files; without it, .jsonl files have the key 'text', other files are plain text";
 
 // Adds --documents, --separator and --jsonl.
 void add_format_options(Options& options);

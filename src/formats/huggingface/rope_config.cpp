@@ -44,14 +44,12 @@ RopeScaling read_scaling(const ConfigReader& parameters, bool has_longrope) {
 
 // Returns the factor of cosines and sines for yarn.
 double read_yarn_strength(const ConfigReader& parameters, double factor) {
-  const auto grown = [&](double strength) {
-    return factor <= 1 ? 1 : 0.1 * strength * std::log(factor) + 1;
-  };
   const double strength = parameters.number("mscale", 0);
   const double divisor = parameters.number("mscale_all_dim", 0);
   const bool has_both = strength != 0 && divisor != 0;
-  return parameters.number("attention_factor",
-                           has_both ? grown(strength) / grown(divisor) : grown(1));
+  return parameters.number("attention_factor", has_both ? yarn_attention_factor(factor, strength) /
+                                                              yarn_attention_factor(factor, divisor)
+                                                        : yarn_attention_factor(factor));
 }
 
 // Returns the factor of cosines and sines for longrope.

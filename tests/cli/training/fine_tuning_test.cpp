@@ -42,6 +42,15 @@ std::string start_model(const ScratchFolder& folder) {
   return path;
 }
 
+std::string rotary_model(const ScratchFolder& folder) {
+  const std::string path = folder.at("start");
+  std::filesystem::create_directory(path);
+  GptConfig config{.vocab_size = 257, .block_size = 24, .n_layer = 1, .n_head = 2, .n_embd = 8};
+  config.position = PositionKind::rope;
+  write_model_files(path, Gpt(config, 3), ByteTokenizer());
+  return path;
+}
+
 std::string text_file(const ScratchFolder& folder) {
   std::string text;
   for (int i = 0; i < 40; ++i) {
@@ -156,17 +165,64 @@ TEST_CASE("a smaller block drops the last positions of the model", "[cli]") {
 
 TEST_CASE("a smaller block keeps the context length of a model with rotary positions", "[cli]") {
   const ScratchFolder folder;
-  const std::string start = folder.at("start");
-  std::filesystem::create_directory(start);
-  GptConfig config{.vocab_size = 257, .block_size = 24, .n_layer = 1, .n_head = 2, .n_embd = 8};
-  config.position = PositionKind::rope;
-  write_model_files(start, Gpt(config, 3), ByteTokenizer());
+  const std::string start = rotary_model(folder);
   const std::string out = folder.at("run");
   const std::string data = text_file(folder);
   run(train(data, out, {"1", "--init_from", start, "--block_size", "10"}));
   CHECK(read_effective_config(out + "/latest").block_size == 24);
   run(train(data, out, {"2", "--init_from", start, "--block_size", "10", "--resume"}));
   CHECK(read_effective_config(out + "/latest").block_size == 24);
+}
+
+TEST_CASE("rope_scaling extends the context of a starting model", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = rotary_model(folder);
+  const std::string data = text_file(folder);
+  const std::string scaling = GENERATE("linear", "llama3", "yarn");
+  const auto extended = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = train(data, folder.at(out), more);
+    arguments = changed(std::move(arguments), {"--init_from", start, "--block_size", "50",
+                                               "--rope_scaling", scaling, "--rope_factor", "2.5"});
+    const ProgramResult result = run_headlight(arguments);
+    INFO(result.err);
+    REQUIRE(result.exit_code == 0);
+    return result.err;
+  };
+  CHECK(contains(extended("whole", {"4"}),
+                 "the context grows from 24 to 60 tokens: " + scaling + ", factor 2.5"));
+  const GptConfig config = read_effective_config(folder.at("whole/latest"));
+  CHECK(config.block_size == 60);
+  CHECK(config.rope.scaling == parse_name<RopeScaling>("", scaling));
+  CHECK(config.rope.factor == 2.5);
+  if (scaling != "linear") {
+    CHECK(config.rope.original_max_position_embeddings == 24);
+  }
+  CHECK(config.rope.attention_factor ==
+        Approx(scaling == "yarn" ? 1 + 0.1 * std::log(2.5) : 1).epsilon(1e-12));
+  extended("parts", {"2"});
+  CHECK_FALSE(contains(extended("parts", {"4", "--resume"}), "the context grows"));
+  CHECK(file_contents(folder.at("whole/latest/model.safetensors")) ==
+        file_contents(folder.at("parts/latest/model.safetensors")));
+}
+
+TEST_CASE("an extension of the context that cannot be is refused", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = rotary_model(folder);
+  const std::string data = text_file(folder);
+  const std::string out = folder.at("run");
+  const auto refused = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = train(data, out, {"0", "--init_from", start});
+    return refusal(changed(std::move(arguments), more));
+  };
+  CHECK(contains(refused({"--block_size", "25"}),
+                 "got 25; rope_scaling = yarn with a rope_factor extends the context"));
+  CHECK(contains(refused({"--rope_scaling", "yarn"}), "rope_factor: expected a number above 1"));
+  CHECK(contains(refused({"--rope_scaling", "yarn", "--rope_factor", "2", "--lora_rank", "2"}),
+                 "rope_scaling: changes the context of the model, which an adapter cannot hold"));
+  CHECK(contains(refused({"--rope_scaling", "yarn", "--rope_factor", "2", "--block_size", "49"}),
+                 "block_size: expected at most 48"));
+  CHECK(contains(refused({"--rope_factor", "2"}), "rope_factor: expected 1, as in the model"));
+  CHECK_FALSE(std::filesystem::exists(out));
 }
 
 TEST_CASE("settings that contradict the starting model are refused by name", "[cli]") {
