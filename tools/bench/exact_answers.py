@@ -23,6 +23,17 @@ def ask(address, messages):
         return json.load(answer)["choices"][0]["message"]["content"]
 
 
+def answers_of(program, model, chats):
+    """Greedy answers to lists of messages."""
+    server = subprocess.Popen([program, "serve", model, "--port", "0", "--json"], stdout=subprocess.PIPE, text=True)
+    try:
+        address = json.loads(server.stdout.readline())["address"]
+        return [ask(address, messages) for messages in chats]
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -30,22 +41,18 @@ def main():
     parser.add_argument("--count", type=int, default=60)
     args = parser.parse_args()
     lines = (ROOT / "data/cards_held_out.jsonl").read_text().splitlines()[:args.count]
-    server = subprocess.Popen([args.program, "serve", args.model, "--port", "0", "--json"], stdout=subprocess.PIPE,
-                              text=True)
-    try:
-        address = json.loads(server.stdout.readline())["address"]
-        exact = formed = asked = 0
-        for line in lines:
-            messages = json.loads(line)["messages"]
-            for place, message in enumerate(messages):
-                if message["role"] == "assistant":
-                    answer = ask(address, messages[:place])
-                    asked += 1
-                    exact += answer == message["content"]
-                    formed += answer.startswith(("[card] ", "[카드] "))
-        print(f"{asked} answers: {100 * exact / asked:.1f} % exact, {100 * formed / asked:.1f} % in the form of a card")
-    finally:
-        server.terminate()
+    chats, expected = [], []
+    for line in lines:
+        messages = json.loads(line)["messages"]
+        for place, message in enumerate(messages):
+            if message["role"] == "assistant":
+                chats.append(messages[:place])
+                expected.append(message["content"])
+    answers = answers_of(args.program, args.model, chats)
+    exact = sum(answer == wanted for answer, wanted in zip(answers, expected))
+    formed = sum(answer.startswith(("[card] ", "[카드] ")) for answer in answers)
+    asked = len(answers)
+    print(f"{asked} answers: {100 * exact / asked:.1f} % exact, {100 * formed / asked:.1f} % in the form of a card")
 
 
 if __name__ == "__main__":
