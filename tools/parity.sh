@@ -53,6 +53,10 @@ models_and_files() {
   for checker in hf families llmc files adapters bpe_trainer openai gguf_model; do
     check "2-$checker" "$python" "tools/parity/check_$checker.py" build/release/headlight
   done
+  # TRL is not among the packages that are installed above.
+  if "$python" -c 'import trl' 2>/dev/null; then
+    check 2-preferences "$python" tools/parity/check_preferences.py build/release/headlight
+  fi
   check 4-gguf "$python" tools/parity/check_gguf.py build/release/headlight build/release/tests/parity/headlight_gguf_copy --seed "$seed"
 }
 tokenizers() {

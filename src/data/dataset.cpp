@@ -104,6 +104,7 @@ DatasetSplit split_dataset(TokenDataset dataset, double validation_fraction) {
   split.validation.documents = dataset.documents;
   split.validation.end_of_text = dataset.end_of_text;
   split.validation.window_begin = dataset.window_begin;
+  split.validation.pairs = dataset.pairs;
   if (dataset.documents) {
     split.validation.sequences = dataset.sequences.take_tail(kept);
   } else if (kept < total) {

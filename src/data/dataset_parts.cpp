@@ -37,8 +37,11 @@ TokenDataset join_documents(std::vector<TokenDataset> parts, const DocumentEnds&
   whole.documents = true;
   whole.end_of_text = ends.end;
   whole.window_begin = ends.window_begin();
+  whole.pairs = parts.front().pairs;
   std::vector<TokenSequences> sequences;
   for (TokenDataset& part : parts) {
+    require(part.pairs == whole.pairs,
+            "data: expected files of one kind, got pairs of answers and other texts");
     const bool is_stream = !part.documents && !part.sequences.empty();
     const Index tokens = part.token_count;
     sequences.push_back(is_stream ? document_of(std::move(part), ends) : std::move(part.sequences));
@@ -117,6 +120,7 @@ DatasetSplit split_each(std::vector<TokenDataset> parts, double validation_fract
     whole.validation.documents = whole.train.documents;
     whole.validation.end_of_text = whole.train.end_of_text;
     whole.validation.window_begin = whole.train.window_begin;
+    whole.validation.pairs = whole.train.pairs;
   } else {
     whole.validation = join_datasets(std::move(validation), ends);
   }

@@ -6,14 +6,19 @@
 #include "headlight/base/error.h"
 
 namespace headlight {
+namespace {
+
+constexpr Index kNoCut = Index{1} << 40;  // tokens: longer than any sequence
+
+}  // namespace
 
 SequencePieces::SequencePieces(const TokenDataset& dataset, Index block_size)
-    : dataset_(&dataset), block_size_(block_size) {
+    : dataset_(&dataset), block_size_(dataset.pairs ? kNoCut : block_size) {
   require(block_size >= 1, "[batching] block_size must be at least 1, got ", block_size);
-  const auto pieces_of = [&dataset, block_size](Index first, std::span<Index> pieces) {
+  const auto pieces_of = [&dataset, size = block_size_](Index first, std::span<Index> pieces) {
     dataset.sequences.lengths(first, pieces);
     for (Index& length : pieces) {
-      length = divided_up(std::max<Index>(length - 1, 0), block_size);
+      length = divided_up(std::max<Index>(length - 1, 0), size);
     }
   };
   pieces_ = std::make_shared<const RunningSums>(std::ssize(dataset.sequences), pieces_of);

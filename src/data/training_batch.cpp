@@ -6,8 +6,35 @@
 #include "headlight/data/learned_tokens.h"
 
 namespace headlight {
+namespace {
 
-Batch training_batch(const std::vector<std::vector<std::int32_t>>& sequences) {
+using Sequences = std::vector<std::vector<std::int32_t>>;
+
+bool is_pair(const std::vector<std::int32_t>& ids) {
+  return std::find(ids.begin(), ids.end(), kPairBreak) != ids.end();
+}
+
+// Returns the two sequences of each pair.
+Sequences parts_of_pairs(const Sequences& pairs) {
+  Sequences parts;
+  for (const auto& ids : pairs) {
+    const auto middle = std::find(ids.begin(), ids.end(), kPairBreak);
+    require(middle - ids.begin() > 1 && ids.end() - middle > 2,
+            "[training_batch] expected pairs of answers with at least two tokens each");
+    parts.emplace_back(ids.begin(), middle);
+    parts.emplace_back(middle + 1, ids.end());
+  }
+  return parts;
+}
+
+}  // namespace
+
+Batch training_batch(const Sequences& sequences) {
+  if (std::any_of(sequences.begin(), sequences.end(), is_pair)) {
+    Batch batch = training_batch(parts_of_pairs(sequences));
+    batch.pairs = true;
+    return batch;
+  }
   Batch batch;
   batch.offsets = {0};
   for (const auto& ids : sequences) {

@@ -35,6 +35,7 @@ std::vector<std::vector<std::int32_t>> sample_of(const TokenDataset& data, Index
     }
   }
   for (std::vector<std::int32_t>& tokens : sample) {
+    tokens.erase(std::find(tokens.begin(), tokens.end(), kPairBreak), tokens.end());
     std::transform(tokens.begin(), tokens.end(), tokens.begin(), id_of);
   }
   return sample;

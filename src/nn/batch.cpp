@@ -77,7 +77,8 @@ Batch continue_sequences(const std::vector<std::vector<std::int32_t>>& tokens,
 Batch shard_of(const Batch& batch, Index shard, Index shards) {
   const auto cut = [&](Index number) {
     const Index tokens = number * batch.token_count() / shards;
-    return std::lower_bound(batch.offsets.begin(), batch.offsets.end(), tokens);
+    const auto found = std::lower_bound(batch.offsets.begin(), batch.offsets.end(), tokens);
+    return found + (batch.pairs ? (found - batch.offsets.begin()) % 2 : 0);
   };
   const auto first = cut(shard);
   const auto last = cut(shard + 1);
@@ -88,7 +89,8 @@ Batch shard_of(const Batch& batch, Index shard, Index shards) {
   Batch result{.tokens = part(batch.tokens),
                .positions = part(batch.positions),
                .targets = part(batch.targets),
-               .offsets = {first, last + 1}};
+               .offsets = {first, last + 1},
+               .pairs = batch.pairs};
   for (Index& offset : result.offsets) {
     offset -= *first;
   }

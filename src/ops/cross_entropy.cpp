@@ -88,13 +88,19 @@ struct Rows {
   const std::int32_t* targets;  // [N]
   double* losses;               // [N]
   const CrossEntropyOptions& options;
+  double scale;                    // of the gradient of every row
+  const double* scales = nullptr;  // [N], of the gradient of each row, instead of `scale`
 
-  Rows from(Index row) const { return {targets + row, losses + row, options}; }
+  double scale_of(Index row) const { return scales != nullptr ? scales[row] : scale; }
+  Rows from(Index row) const {
+    return {targets + row, losses + row, options, scale,
+            scales != nullptr ? scales + row : nullptr};
+  }
 };
 
 // Overwrites logits [rows, V] with their gradient.
 template <class T>
-void differentiate_rows(Tensor& logits, const Rows& rows, T scale) {
+void differentiate_rows(Tensor& logits, const Rows& rows) {
   const Index vocabulary = logits.size(1);
   T* values = logits.data<T>();
   kernels::parallel_for(
@@ -106,8 +112,9 @@ void differentiate_rows(Tensor& logits, const Rows& rows, T scale) {
             std::fill_n(row_logits, vocabulary, T{0});
             rows.losses[row] = 0;
           } else {
-            rows.losses[row] = differentiate_row(row_logits, vocabulary, rows.targets[row], scale,
-                                                 rows.options, slopes.data());
+            rows.losses[row] =
+                differentiate_row(row_logits, vocabulary, rows.targets[row],
+                                  static_cast<T>(rows.scale_of(row)), rows.options, slopes.data());
           }
         }
       });
@@ -129,27 +136,35 @@ Tensor chained(const Tensor& gradient, const Tensor& loss_grad) {
   return !gradient.defined() || loss_grad.item() == 1.0 ? gradient : mul(gradient, loss_grad);
 }
 
+// Gradients to compute with the losses of rows.
+struct HeadGradients {
+  bool of_x = false;
+  bool of_weight = false;
+  double scale = 1;                 // of every row
+  std::vector<double> scales = {};  // [N], of each row, instead of `scale`; empty: none
+};
+
 struct LossAndGradients {
-  double scale = 0;            // factor that turns the sum of losses into their mean
   std::vector<double> losses;  // [N]
-  Tensor x_grad;               // [N, C]; undefined if no gradient is required
-  Tensor weight_grad;          // [V, C]; undefined if no gradient is required, or if frozen
+  Tensor x_grad;               // [N, C]; undefined unless asked for
+  Tensor weight_grad;          // [V, C]; undefined unless asked for
 };
 
 // Computes the gradients together with the loss, while a chunk's logits exist.
 template <class T>
 LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                                      const CrossEntropyOptions& options, double scale) {
+                                      const CrossEntropyOptions& options,
+                                      const HeadGradients& wanted) {
   const Index rows = x.size(0);
   const Index vocabulary = weight.size(0);
   LossAndGradients result;
-  result.scale = scale;
   result.losses.resize(static_cast<std::size_t>(rows));
-  const Rows compared{targets.data<std::int32_t>(), result.losses.data(), options};
-  if (wants_gradient({x})) {
+  const Rows compared{targets.data<std::int32_t>(), result.losses.data(), options, wanted.scale,
+                      wanted.scales.empty() ? nullptr : wanted.scales.data()};
+  if (wanted.of_x) {
     result.x_grad = Tensor::empty(x.shape(), x.dtype());
   }
-  if (wants_gradient({weight})) {
+  if (wanted.of_weight) {
     result.weight_grad = rows > 0 ? Tensor::empty(weight.shape(), weight.dtype())
                                   : Tensor::zeros(weight.shape(), weight.dtype());
   }
@@ -164,7 +179,7 @@ LossAndGradients differentiate_chunks(const Tensor& x, const Tensor& weight, con
     Tensor chunk = Tensor::empty({end - start, vocabulary}, x.dtype());
     const Matrix<T> logits = matrix_of<T>(chunk);
     kernels::gemm(product_of<T>(part, table, logits, {Transposed::second, options.precision}));
-    differentiate_rows<T>(chunk, compared.from(start), static_cast<T>(scale));
+    differentiate_rows<T>(chunk, compared.from(start));
     if (result.x_grad.defined()) {
       kernels::gemm(product_of<T>(logits, table, matrix_of<T>(result.x_grad).row_range(start, end),
                                   {Transposed::none, options.precision}));
@@ -196,21 +211,25 @@ std::vector<Index> rows_with_target(const Tensor& targets, Index ignore_index) {
 template <class T>
 LossAndGradients differentiate_rows_with_target(const Tensor& x, const Tensor& weight,
                                                 const Tensor& targets,
-                                                const CrossEntropyOptions& options, double scale) {
+                                                const CrossEntropyOptions& options,
+                                                const HeadGradients& wanted) {
   const std::vector<Index> kept = rows_with_target(targets, options.ignore_index);
   const Index width = x.size(1);
   const Tensor all = to_contiguous(x.detach());
   Tensor kept_x = Tensor::empty({std::ssize(kept), width}, x.dtype());
   Tensor kept_targets = Tensor::empty({std::ssize(kept)}, DType::int32);
+  HeadGradients kept_wanted{wanted.of_x, wanted.of_weight, wanted.scale};
   for (std::size_t i = 0; i < kept.size(); ++i) {
     std::copy_n(all.data<T>() + kept[i] * width, width,
                 kept_x.data<T>() + static_cast<Index>(i) * width);
     kept_targets.data<std::int32_t>()[i] = targets.data<std::int32_t>()[kept[i]];
+    if (!wanted.scales.empty()) {
+      kept_wanted.scales.push_back(wanted.scales[static_cast<std::size_t>(kept[i])]);
+    }
   }
-  kept_x.set_requires_grad(wants_gradient({x}));
-  LossAndGradients part = differentiate_chunks<T>(kept_x, weight, kept_targets, options, scale);
-  LossAndGradients result{.scale = scale,
-                          .losses = std::vector<double>(static_cast<std::size_t>(x.size(0))),
+  LossAndGradients part =
+      differentiate_chunks<T>(kept_x, weight, kept_targets, options, kept_wanted);
+  LossAndGradients result{.losses = std::vector<double>(static_cast<std::size_t>(x.size(0))),
                           .x_grad = {},
                           .weight_grad = part.weight_grad};
   if (part.x_grad.defined()) {
@@ -226,20 +245,27 @@ LossAndGradients differentiate_rows_with_target(const Tensor& x, const Tensor& w
   return result;
 }
 
-LossAndGradients differentiate_linear(const Tensor& x, const Tensor& weight, const Tensor& targets,
-                                      const CrossEntropyOptions& options) {
+// Checks the arguments; returns the number of targets.
+Index count_linear_targets(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                           const CrossEntropyOptions& options) {
   require(x.defined() && x.rank() == 2 && weight.defined() && weight.rank() == 2,
           "[linear_cross_entropy] expected an input [N, C] and a weight [V, C]");
   const Index count = count_targets(targets, x.size(0), weight.size(0), options);
-  const double scale = loss_scale(count, options.normalizer);
   require(x.size(1) == weight.size(1), "[linear_cross_entropy] input ", x.shape(),
           " does not match weight ", weight.shape());
   require_same_type(x, weight, "linear_cross_entropy");
+  return count;
+}
+
+// `count`: from count_linear_targets().
+LossAndGradients differentiate_linear(const Tensor& x, const Tensor& weight, const Tensor& targets,
+                                      const CrossEntropyOptions& options, Index count,
+                                      const HeadGradients& wanted) {
   return dispatch_floating(x.dtype(), "linear_cross_entropy", [&](auto zero) {
     using T = decltype(zero);
     return count == x.size(0)
-               ? differentiate_chunks<T>(x, weight, targets, options, scale)
-               : differentiate_rows_with_target<T>(x, weight, targets, options, scale);
+               ? differentiate_chunks<T>(x, weight, targets, options, wanted)
+               : differentiate_rows_with_target<T>(x, weight, targets, options, wanted);
   });
 }
 
@@ -252,11 +278,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   const double scale = loss_scale(count, options.normalizer);
   Tensor gradient = logits.clone();
   std::vector<double> losses(static_cast<std::size_t>(logits.size(0)));
-  const Rows rows{targets.data<std::int32_t>(), losses.data(), options};
-  dispatch_floating(logits.dtype(), "cross_entropy", [&](auto zero) {
-    using T = decltype(zero);
-    differentiate_rows<T>(gradient, rows, static_cast<T>(scale));
-  });
+  const Rows rows{targets.data<std::int32_t>(), losses.data(), options, scale};
+  dispatch_floating(logits.dtype(), "cross_entropy",
+                    [&](auto zero) { differentiate_rows<decltype(zero)>(gradient, rows); });
   return record("cross_entropy", Tensor::scalar(sum_of(losses) * scale, logits.dtype()), {logits},
                 [gradient](auto, const Tensor& grad) {
                   return std::vector<Tensor>{chained(gradient, grad)};
@@ -265,8 +289,12 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
 
 Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor& targets,
                             const CrossEntropyOptions& options) {
-  const LossAndGradients parts = differentiate_linear(x, weight, targets, options);
-  const double loss = sum_of(parts.losses) * parts.scale;
+  const Index count = count_linear_targets(x, weight, targets, options);
+  const double scale = loss_scale(count, options.normalizer);
+  const LossAndGradients parts = differentiate_linear(
+      x, weight, targets, options, count,
+      {.of_x = wants_gradient({x}), .of_weight = wants_gradient({weight}), .scale = scale});
+  const double loss = sum_of(parts.losses) * scale;
   return record("linear_cross_entropy", Tensor::scalar(loss, x.dtype()), {x, weight},
                 [x_grad = parts.x_grad, weight_grad = parts.weight_grad](auto, const Tensor& grad) {
                   return std::vector<Tensor>{chained(x_grad, grad), chained(weight_grad, grad)};
@@ -275,9 +303,21 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
 
 Tensor linear_cross_entropy_rows(const Tensor& x, const Tensor& weight, const Tensor& targets,
                                  const CrossEntropyOptions& options) {
-  const NoGrad no_grad;
-  const std::vector<double> losses = differentiate_linear(x, weight, targets, options).losses;
-  return Tensor::from(losses, {static_cast<Index>(losses.size())});
+  const Index count = count_linear_targets(x, weight, targets, options);
+  const std::vector<double> losses =
+      differentiate_linear(x, weight, targets, options, count, {}).losses;
+  // The gradient needs the logits of all rows again, because its scales come after the losses.
+  return record(
+      "linear_cross_entropy_rows", Tensor::from(losses, {static_cast<Index>(losses.size())}),
+      {x, weight},
+      [options, count, saved = SavedTensor("linear_cross_entropy_rows", "targets", targets),
+       of_x = wants_gradient({x}), of_weight = wants_gradient({weight})](
+          std::span<const SavedTensor> inputs, const Tensor& grad) {
+        const LossAndGradients parts = differentiate_linear(
+            inputs[0].get(), inputs[1].get(), saved.get(), options, count,
+            {.of_x = of_x, .of_weight = of_weight, .scales = grad.to_vector()});
+        return std::vector<Tensor>{parts.x_grad, parts.weight_grad};
+      });
 }
 
 }  // namespace headlight

@@ -52,11 +52,21 @@ const Json* messages_of(const Json& record, const std::string& key) {
   return nullptr;
 }
 
-bool is_conversation(const Json& record, const std::string& key) {
-  return record.is_object() && (messages_of(record, key) != nullptr ||
-                                (key.empty() && !record.contains("text") &&
-                                 ((record.contains("prompt") && record.contains("completion")) ||
-                                  (record.contains("instruction") && record.contains("output")))));
+ConversationKind kind_of(const Json& record, const std::string& key) {
+  using enum ConversationKind;
+  const auto has = [&](const char* one, const char* other) {
+    return key.empty() && record.contains(one) && record.contains(other);
+  };
+  if (!record.is_object()) {
+    return none;
+  }
+  if (has("chosen", "rejected")) {
+    return pairs;
+  }
+  const bool is_one =
+      messages_of(record, key) != nullptr ||
+      (!record.contains("text") && (has("prompt", "completion") || has("instruction", "output")));
+  return is_one ? conversations : none;
 }
 
 std::string text_under(const Json& object, std::initializer_list<const char*> keys,
@@ -92,6 +102,15 @@ std::vector<ChatMessage> read_messages(const Json& list, const std::string& wher
   return messages;
 }
 
+// Makes context of the tokens that both answers of a pair begin with: they cancel in the margin.
+// Leaves the last token of the shorter one.
+void ignore_shared(std::vector<std::int32_t>& chosen, std::vector<std::int32_t>& rejected) {
+  const std::size_t shorter = std::min(chosen.size(), rejected.size());
+  for (std::size_t i = 0; i + 1 < shorter && id_of(chosen[i]) == id_of(rejected[i]); ++i) {
+    chosen[i] = rejected[i] = as_context(id_of(chosen[i]));
+  }
+}
+
 // Turns records into token sequences of one file.
 class ConversationReader {
  public:
@@ -100,27 +119,17 @@ class ConversationReader {
       : options_(options), format_(format), tokenizer_(tokenizer), names_(tokenizer) {}
 
   void add(const Json& record, const std::string& where) {
-    require(is_conversation(record, options_.key), where,
-            ": expected \"messages\", \"conversations\", \"prompt\" with \"completion\", or "
-            "\"instruction\" with \"output\"",
+    const ConversationKind kind = kind_of(record, options_.key);
+    require(kind != ConversationKind::none, where,
+            ": expected \"messages\", \"conversations\", \"prompt\" with \"completion\", "
+            "\"instruction\" with \"output\", or \"chosen\" with \"rejected\"",
             options_.key.empty() ? "" : ", and a list under " + quoted_text(options_.key));
-    std::vector<std::int32_t> tokens =
-        in_place(where + ": ", [&] { return encode(record, where); });
-    ++count_;
-    const auto longest = static_cast<std::size_t>(options_.block_size) + 1;
-    if (options_.block_size > 0 && tokens.size() > longest) {
-      tokens.resize(longest);
-      ++cut_;
-    }
-    const Index learned =
-        tokens.empty() ? 0 : std::count_if(tokens.begin() + 1, tokens.end(), is_learned);
-    if (learned == 0) {
-      ++empty_;
-      return;
-    }
-    learned_ += learned;
-    dataset_.token_count += std::ssize(tokens);
-    dataset_.sequences.push_back(std::move(tokens));
+    const bool is_pair = kind == ConversationKind::pairs;
+    require(count_ == 0 || is_pair == dataset_.pairs, where, ": expected a ",
+            dataset_.pairs ? "pair of answers (\"chosen\" with \"rejected\")" : "conversation",
+            ", as in the records before");
+    dataset_.pairs = is_pair;
+    in_place(where + ": ", [&] { is_pair ? add_pair(record, where) : add_one(record, where); });
   }
 
   TokenDataset finish(const std::string& name, std::vector<std::string>& notes,
@@ -129,17 +138,18 @@ class ConversationReader {
             ": expected conversations with something to learn, got ", count_, " without");
     const auto share =
         100 * static_cast<double>(learned_) / static_cast<double>(dataset_.token_count);
-    notes.push_back(concat_text(name, ": ", count_, " conversations, ", answers_, " answers; ",
+    const std::string kind = dataset_.pairs ? " pairs of answers" : " conversations";
+    notes.push_back(concat_text(name, ": ", count_, kind, dataset_.pairs ? "" : ", ",
+                                dataset_.pairs ? "" : std::to_string(answers_) + " answers", "; ",
                                 std::lround(share), " % of ", dataset_.token_count,
                                 " tokens are learned"));
     if (cut_ > 0) {
-      warnings.push_back(concat_text(name, ": ", cut_, " of ", count_,
-                                     " conversations are longer than ", options_.block_size,
-                                     " tokens (block_size): cut at the end"));
+      warnings.push_back(concat_text(name, ": ", cut_, " of ", count_, kind, " are longer than ",
+                                     options_.block_size, " tokens (block_size): cut at the end"));
     }
     if (empty_ > 0) {
-      warnings.push_back(concat_text(name, ": ", empty_, " of ", count_,
-                                     " conversations have nothing to learn: left out"));
+      warnings.push_back(concat_text(name, ": ", empty_, " of ", count_, kind,
+                                     " have nothing to learn: left out"));
     }
     if (std::string warning = names_.warning(name); !warning.empty()) {
       warnings.push_back(std::move(warning));
@@ -152,6 +162,74 @@ class ConversationReader {
   }
 
  private:
+  // Cuts a sequence at the longest length, and returns the number of its learned tokens.
+  Index fit(std::vector<std::int32_t>& tokens, bool& was_cut) const {
+    const auto longest = static_cast<std::size_t>(options_.block_size) + 1;
+    if (options_.block_size > 0 && tokens.size() > longest) {
+      tokens.resize(longest);
+      was_cut = true;
+    }
+    return tokens.empty() ? 0 : std::count_if(tokens.begin() + 1, tokens.end(), is_learned);
+  }
+
+  // Adds a sequence unless `is_empty`, and counts it.
+  void add_sequence(std::vector<std::int32_t> tokens, Index learned, bool was_cut, bool is_empty) {
+    ++count_;
+    cut_ += was_cut ? 1 : 0;
+    if (is_empty) {
+      ++empty_;
+      return;
+    }
+    learned_ += learned;
+    dataset_.token_count += std::ssize(tokens);
+    dataset_.sequences.push_back(std::move(tokens));
+  }
+
+  void add_one(const Json& record, const std::string& where) {
+    bool was_cut = false;
+    std::vector<std::int32_t> tokens = encode(record, where);
+    const Index learned = fit(tokens, was_cut);
+    add_sequence(std::move(tokens), learned, was_cut, learned == 0);
+  }
+
+  void add_pair(const Json& record, const std::string& where) {
+    require(record["chosen"].is_array() == record["rejected"].is_array(), where,
+            ": \"chosen\" and \"rejected\" must both be texts or both be lists of messages");
+    bool was_cut = false;
+    std::vector<std::int32_t> both = encode_answer(record, "chosen", where);
+    std::vector<std::int32_t> rejected = encode_answer(record, "rejected", where);
+    const bool differ = both != rejected;
+    ignore_shared(both, rejected);
+    const Index of_chosen = fit(both, was_cut);
+    const Index of_rejected = fit(rejected, was_cut);
+    both.push_back(kPairBreak);
+    both.insert(both.end(), rejected.begin(), rejected.end());
+    add_sequence(std::move(both), of_chosen + of_rejected, was_cut,
+                 !differ || of_chosen == 0 || of_rejected == 0);
+  }
+
+  // Returns the prompt of a pair with the answer under `key`.
+  std::vector<std::int32_t> encode_answer(const Json& record, const char* key,
+                                          const std::string& where) {
+    const Json& answer = record[key];
+    const Json* prompt = record.find("prompt");
+    if (!answer.is_array()) {
+      return encode_texts(prompt == nullptr ? "" : text_under(record, {"prompt"}, where),
+                          text_under(record, {key}, where));
+    }
+    const std::string place = concat_text(where, ": ", quoted_text(key));
+    std::vector<ChatMessage> last = read_messages(answer, place);
+    if (prompt == nullptr || !prompt->is_array()) {
+      require(prompt == nullptr || std::ranges::count(last, text_under(record, {"prompt"}, where),
+                                                      &ChatMessage::content) > 0,
+              place, " must contain the text of \"prompt\" as a message");
+      return encode_messages(last, Learn::assistant);
+    }
+    std::vector<ChatMessage> messages = read_messages(*prompt, where + ": \"prompt\"");
+    messages.insert(messages.end(), last.begin(), last.end());
+    return encode_messages(messages, Learn::assistant);
+  }
+
   std::vector<std::int32_t> encode(const Json& record, const std::string& where) {
     if (const Json* list = messages_of(record, options_.key)) {
       return encode_messages(read_messages(*list, where), options_.learn);
@@ -230,23 +308,23 @@ class ConversationReader {
 
 }  // namespace
 
-bool is_conversation_file(const TextFile& file, const std::string& key) {
+ConversationKind kind_of_conversations(const TextFile& file, const std::string& key) {
+  ConversationKind kind = ConversationKind::none;
   if (file.is_standard_input() ||
       (!is_json_lines_name(file.path) && !is_json_list_name(file) && !is_table_name(file.path))) {
-    return false;
+    return kind;
   }
   struct Found {};  // ends the reading
-  bool is_one = false;
   try {
     read_records(file, [&](const Json& record, const std::string&) {
-      is_one = is_conversation(record, key);
+      kind = kind_of(record, key);
       throw Found();
     });
   } catch (const Found&) {
   } catch (const Error&) {  // the reader of texts says what is wrong
-    return false;
+    return ConversationKind::none;
   }
-  return is_one;
+  return kind;
 }
 
 TokenDataset read_conversations(const TextFile& file, const ConversationOptions& options,

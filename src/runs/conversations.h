@@ -18,16 +18,25 @@ struct ConversationOptions {
   Index block_size = 0;  // most input tokens of a conversation; longer ones are cut at their end
 };
 
-// True for a file of JSON lines, or of one JSON list, whose first record is a conversation, or a
-// prompt with its completion. `key`: see ConversationOptions.
-bool is_conversation_file(const TextFile& file, const std::string& key);
+enum class ConversationKind {
+  none,           // another file
+  conversations,  // or prompts with their completions
+  pairs,          // of answers: a preferred and a rejected one
+};
+
+// Returns the kind of the first record of a file of JSON lines, or of one JSON list. `key`: see
+// ConversationOptions.
+ConversationKind kind_of_conversations(const TextFile& file, const std::string& key);
 
 // Reads a file of conversations. Each becomes a document. A record is one of
 // - {"messages": [{"role": "user", "content": "..."}, ...]}, or under "conversations" with "from"
 //   and "value", as ShareGPT has them;
 // - {"prompt": ..., "completion": ...}: two lists of messages, or two texts, which are joined as
 //   they are, without the chat template, and end with the token that ends texts;
-// - {"instruction": "...", "input": "...", "output": "..."}: a user's message and its answer.
+// - {"instruction": "...", "input": "...", "output": "..."}: a user's message and its answer;
+// - {"prompt": ..., "chosen": ..., "rejected": ...}: a pair of answers, as messages or texts,
+//   learned from the first token that differs. Without "prompt", both begin with it. All records of
+//   a file are pairs, or none is.
 // Adds a line to `notes` with the numbers of conversations and of learned tokens, and a line to
 // `warnings` if some are too long or have nothing to learn, and for likely mistakes: special tokens
 // spelled out in messages, and decomposed Hangul. Throws Error "NAME: line N: ..." for a

@@ -24,6 +24,8 @@ constexpr std::array kColumns{"iteration",
                               "validation_perplexity",
                               "validation_bits_per_byte",
                               "validation_tokens",
+                              "validation_accuracy",
+                              "validation_margin",
                               "best"};
 
 bool has_numbers(const Json& line) {
@@ -49,14 +51,16 @@ std::string csv_row(const Json& line) {
 }
 
 // Keys of metrics.jsonl by their tags in TensorBoard.
-constexpr std::array<std::pair<std::string_view, const char*>, 7> kTags{
+constexpr std::array<std::pair<std::string_view, const char*>, 9> kTags{
     {{"train/loss", "loss"},
      {"train/learning_rate", "learning_rate"},
      {"train/gradient_norm", "gradient_norm"},
      {"train/seconds", "seconds"},
      {"validation/loss", "validation_loss"},
      {"validation/perplexity", "validation_perplexity"},
-     {"validation/bits_per_byte", "validation_bits_per_byte"}}};
+     {"validation/bits_per_byte", "validation_bits_per_byte"},
+     {"validation/accuracy", "validation_accuracy"},
+     {"validation/margin", "validation_margin"}}};
 
 std::string events_of(const Json& line, double begin) {
   const bool is_step = line.contains("loss");

@@ -151,7 +151,7 @@ void MetricsLog::on_evaluation(const EvaluationMetrics& metrics) {
   const Evaluation& validation = metrics.validation;
   Json line{{"iteration", metrics.iteration},
             {"validation_loss", validation.loss},
-            {"validation_perplexity", validation.perplexity},
+            {"validation_perplexity", nullptr},
             {"validation_bits_per_byte", nullptr},
             {"validation_tokens", validation.tokens},
             {"best", metrics.best},
@@ -159,6 +159,12 @@ void MetricsLog::on_evaluation(const EvaluationMetrics& metrics) {
             {"elapsed_seconds", elapsed()}};
   if (validation.bytes > 0) {
     line["validation_bits_per_byte"] = validation.bits_per_byte;
+  }
+  if (validation.pairs > 0) {
+    line["validation_accuracy"] = validation.accuracy;
+    line["validation_margin"] = validation.margin;
+  } else {
+    line["validation_perplexity"] = validation.perplexity;
   }
   append(line);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/printable.h"
@@ -11,6 +12,7 @@
 #include "headlight/formats/run_layout.h"
 #include "headlight/runs/config_source.h"
 #include "runs/metrics_log.h"
+#include "runs/preference_reference.h"
 #include "runs/resume_plan.h"
 #include "runs/run_directory.h"
 #include "runs/run_start.h"
@@ -45,11 +47,14 @@ RunPlan plan_of(const RunStart& start, Index batches_per_epoch) {
 EvaluationMetrics evaluation_of(const RunStart& start, Index iteration, Processes& processes) {
   const Stopwatch watch;
   EvaluationMetrics metrics{.iteration = iteration};
-  metrics.validation = evaluate(*start.model, *start.data.tokenizer, start.data.validation,
-                                {.batch_size = start.config.batch_size,
-                                 .block_size = start.config.block_size,
-                                 .max_batches = start.config.eval_iters,
-                                 .processes = &processes});
+  const EvaluationOptions options{.batch_size = start.config.batch_size,
+                                  .block_size = start.config.block_size,
+                                  .max_batches = start.config.eval_iters,
+                                  .processes = &processes};
+  const TokenDataset& data = start.data.validation;
+  metrics.validation = start.preferences != nullptr
+                           ? start.preferences->evaluate(data, options)
+                           : evaluate(*start.model, *start.data.tokenizer, data, options);
   metrics.seconds = watch.seconds();
   return metrics;
 }
@@ -93,6 +98,12 @@ class Run {
         start_(start),
         directory_(directory),
         trainer_(config_, *start.model, start.data.train, processes_) {
+    if (start.preferences != nullptr) {
+      trainer_.set_loss([&preferences = *start.preferences](
+                            const Batch& batch, const ForwardContext& context, Index normalizer) {
+        return preferences.loss(batch, context, normalizer);
+      });
+    }
     if (!start.checkpoint.empty()) {
       together(processes_, [&] { go_on_from(start.checkpoint); });
     }
@@ -109,6 +120,7 @@ class Run {
   RunResult train() {
     together(processes_, [&] { begin_directory(); });
     announce();
+    prepare_reference();
     if (processes_.count() == 1) {
       directory_->prepare(*start_.model, whole_optimizer(), adapter());
     }
@@ -183,6 +195,15 @@ class Run {
         tell([&](TrainObserver& observer) { observer.on_checkpoint(event.checkpoint); });
       }
     }
+  }
+
+  void prepare_reference() {
+    const bool is_new = complete_reference(start_, processes_);
+    together(processes_, [&] {
+      if (is_new && directory_ != nullptr) {
+        saving([&] { write_reference(start_); });
+      }
+    });
   }
 
   void announce() {
@@ -401,16 +422,19 @@ void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bo
   }
 }
 
-RunResult evaluate_only(const RunStart& start, const RunOptions& options) {
+RunResult evaluate_only(RunStart& start, const RunOptions& options) {
   require_value(!start.data.validation.sequences.empty(), "eval_only",
                 "expected validation data, got none (validation_fraction is ",
                 start.config.validation_fraction, ")");
   const RunPlan plan =
       plan_of(start, Batcher(start.data.train, start.config.batcher()).batches_per_epoch());
+  for (TrainObserver* observer : options.observers) {
+    observer->on_start(plan);
+  }
+  std::ignore = complete_reference(start, processes_of(options));
   const EvaluationMetrics metrics =
       evaluation_of(start, start.state.iteration, processes_of(options));
   for (TrainObserver* observer : options.observers) {
-    observer->on_start(plan);
     observer->on_evaluation(metrics);
   }
   return {.iterations = start.state.iteration,

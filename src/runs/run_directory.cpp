@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // Files of a run, except checkpoints and links.
-constexpr std::array kFiles{kRunConfig, kRunMetrics, kRunTable, kRunEvents, kRunHeads, kRunSamples};
+constexpr std::array kFiles{kRunConfig, kRunMetrics, kRunTable,    kRunEvents,
+                            kRunHeads,  kRunSamples, kRunReference};
 
 bool is_name_of_run(std::string_view name) {
   constexpr std::string_view kDamaged = ".damaged";

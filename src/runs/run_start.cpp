@@ -22,6 +22,7 @@
 #include "headlight/runs/config_source.h"
 #include "headlight/runs/starting_model.h"
 #include "io/fingerprint.h"
+#include "runs/preference_reference.h"
 #include "runs/resume_plan.h"
 
 namespace headlight {
@@ -330,6 +331,7 @@ RunStart prepare_run(const TrainConfig& config, bool resume, Index processes) {
   require_vocabulary(start.config, ids);
   require_prompt(start.config, *start.data.tokenizer);
   start.model = std::move(loaded.model);
+  prepare_preferences(start);
   if (start.model == nullptr) {
     const GptConfig model = start.config.model(ids);
     start.memory = plan_memory(start.config, model, processes);

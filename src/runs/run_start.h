@@ -10,6 +10,7 @@
 #include "headlight/cluster/processes.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/train/memory_plan.h"
+#include "headlight/train/preference_tuning.h"
 #include "headlight/train/train_config.h"
 #include "headlight/train/training_state.h"
 #include "runs/training_data.h"
@@ -22,6 +23,9 @@ struct RunStart {
   std::unique_ptr<Gpt> model;
   std::optional<Adapter> adapter;  // what the run trains with lora_rank, instead of the weights
   TrainingData data;
+  // For pairs of answers: the loss, and the reference by the name of the dataset.
+  std::unique_ptr<PreferenceTuning> preferences;
+  NamedTensors reference;
   std::string content;             // fingerprint of the training ids
   std::string validation_content;  // fingerprint of the validation ids
   TrainingState state;

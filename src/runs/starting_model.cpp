@@ -76,15 +76,25 @@ struct TuningDefault {
   std::string_view instead = {};  // key that makes this one unnecessary
 };
 
-bool has_conversations(const TrainConfig& config) {
+// Returns the kind of the first file of conversations in the data.
+ConversationKind kind_of_data(const TrainConfig& config) {
   for (const WeightedFiles& source : find_weighted_files(config.data)) {
-    if (std::any_of(source.files.begin(), source.files.end(), [&](const TextFile& file) {
-          return is_conversation_file(file, config.jsonl);
-        })) {
-      return true;
+    for (const TextFile& file : source.files) {
+      const ConversationKind kind = kind_of_conversations(file, config.jsonl);
+      if (kind != ConversationKind::none) {
+        return kind;
+      }
     }
   }
-  return false;
+  return ConversationKind::none;
+}
+
+// Highest learning rate for weights or, with LoRA, for an adapter: as in TRL's trainers.
+const char* usual_rate(bool has_lora, bool has_pairs) {
+  if (has_pairs) {
+    return has_lora ? "1e-5" : "1e-6";
+  }
+  return has_lora ? "2e-4" : "2e-5";
 }
 
 void require_same_tokenizer(const TrainConfig& run, const std::filesystem::path& model) {
@@ -124,10 +134,11 @@ std::string fit_to_fine_tuning(TrainConfig& config, const std::vector<std::strin
   if (!starts_from_model(config)) {
     return "";
   }
-  const bool has_lora = config.lora_rank > 0;
-  const bool has_documents = has_conversations(config);
+  const ConversationKind kind = kind_of_data(config);
+  const bool has_documents = kind != ConversationKind::none;
+  const char* rate = usual_rate(config.lora_rank > 0, kind == ConversationKind::pairs);
   const bool is_long = config.block_size > kUsualBlock;
-  const TuningDefault settings[] = {{"learning_rate", has_lora ? "2e-4" : "2e-5"},
+  const TuningDefault settings[] = {{"learning_rate", rate},
                                     {"weight_decay", "0"},
                                     {"beta2", "0.999"},
                                     {"warmup_ratio", "0.03", "warmup_iters"},

@@ -123,6 +123,27 @@ void refuse_streams(const TrainConfig& config, const std::vector<TextFile>& file
                                             "index of documents (.idx) next to it");
 }
 
+// Throws Error for settings that do not fit a file of pairs of answers.
+void require_settings_for_pairs(const TrainConfig& config, const std::string& file) {
+  const std::string pairs = file + " contains pairs of answers, ";
+  require_value(is_named(config.learn, Learn::assistant), "learn", pairs,
+                "of which only the answers are learned: expected assistant, got ", config.learn);
+  require_value(config.label_smoothing == 0, "label_smoothing", pairs,
+                "whose loss has no smoothing: expected 0, got ", config.label_smoothing);
+  require_value(config.z_loss == 0, "z_loss", pairs,
+                "whose loss has no such term: expected 0, got ", config.z_loss);
+}
+
+// Throws Error for pairs of answers in a run that does not start from a model.
+void require_model_for_pairs(const TrainConfig& config, const std::vector<TextFile>& files) {
+  for (const TextFile& file : files) {
+    require_value(
+        kind_of_conversations(file, config.jsonl) != ConversationKind::pairs, "init_from",
+        file.name(),
+        " contains pairs of answers, which need a model to start from (--init_from MODEL)");
+  }
+}
+
 class SplitReader {
  public:
   // Lines are added to the notes and warnings of `data`, which must outlive the reader.
@@ -195,7 +216,11 @@ class SplitReader {
     std::vector<TextFile> texts;
     std::vector<TokenDataset> datasets;
     for (const TextFile& file : files) {
-      if (is_conversation_file(file, config_.jsonl)) {
+      const ConversationKind kind = kind_of_conversations(file, config_.jsonl);
+      if (kind == ConversationKind::pairs) {
+        require_settings_for_pairs(config_, file.name());
+      }
+      if (kind != ConversationKind::none) {
         datasets.push_back(read_chat(file));
       } else {
         texts.push_back(file);
@@ -244,6 +269,7 @@ TrainingData load_training_data(const TrainConfig& config, std::unique_ptr<Token
   TrainingData result;
   DataFiles files = find_files(config, result.warnings);
   if (tokenizer == nullptr) {
+    require_model_for_pairs(config, files.train);
     tokenizer = make_tokenizer(config, files.train, result.notes);
   }
   if (!tokenizer->warning().empty()) {

@@ -297,6 +297,9 @@ constexpr auto kFields = std::to_array<ConfigField>({
     {"lora_targets", &C::lora_targets,
      "Matrices to adapt: of q, k, v, o, gate, up and down; empty: all", start},
     {"rslora", &C::rslora, "Divide lora_alpha by the square root of lora_rank (rsLoRA)", start},
+    {"dpo_beta", &C::dpo_beta,
+     "Pairs of answers: how strongly direct preference optimization holds the model to its start",
+     start, kPositive},
     heading(
         "Optimizer",
         choice<OptimizerKind>(
@@ -441,6 +444,7 @@ constexpr auto kAliases = std::to_array<ConfigAlias>({{"output_dir", "out_dir"},
                                                       {"lora_r", "lora_rank"},
                                                       {"target_modules", "lora_targets"},
                                                       {"use_rslora", "rslora"},
+                                                      {"beta", "dpo_beta"},
                                                       {"gradient_checkpointing", "recompute"},
                                                       {"early_stopping_patience", "patience"},
                                                       {"adam_beta2", "beta2"},

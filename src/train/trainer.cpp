@@ -48,6 +48,9 @@ Trainer::Trainer(const TrainConfig& config, LanguageModel& model, const TokenDat
       schedule_(config.schedule()),
       precision_(parse_name<Precision>("dtype", config.dtype)),
       batcher_(dataset, config.batcher()),
+      loss_([&model](const Batch& batch, const ForwardContext& context, Index normalizer) {
+        return model.loss(batch, context, normalizer);
+      }),
       sharded_(make_sharded(config, model, processes)),
       optimizer_(make_optimizer(config, model, own_parts(sharded_.get()))) {
   if (config.ema_decay > 0) {
@@ -158,7 +161,7 @@ double Trainer::add_gradients(const std::vector<Batch>& batches, std::optional<I
     if (own.target_count == 0) {
       continue;
     }
-    const Tensor loss = model_.loss(own, context, metrics.tokens);
+    const Tensor loss = loss_(own, context, metrics.terms);
     sum += loss.item();
     metrics.phases.forward += clock.lap();
     const bool ends_shard = shard && piece + 1 == batches.size();
@@ -224,6 +227,7 @@ StepMetrics Trainer::step() {
   const std::vector<Batch> batches = next_batches();
   for (const Batch& batch : batches) {
     metrics.tokens += batch.target_count;
+    metrics.terms += batch.loss_terms();
   }
   metrics.phases.data = clock.lap();
   compute_gradients(batches, metrics);

@@ -63,6 +63,24 @@ TEST_CASE("a stream among documents is one document") {
   CHECK(joined.token_count == 10);
 }
 
+TEST_CASE("parts of pairs stay pairs, and pairs are not joined with other texts") {
+  const auto pairs = [](std::int32_t first) {
+    TokenDataset part = documents(first, 4);
+    part.pairs = true;
+    return part;
+  };
+  CHECK(join_datasets(both(pairs(1), pairs(5)), kEnd).pairs);
+  CHECK(mix_datasets(both(pairs(1), pairs(5)), {1, 3}, kEnd).pairs);
+  const DatasetSplit split = split_each(both(pairs(1), pairs(5)), 0.25, kEnd);
+  CHECK(split.train.pairs);
+  CHECK(split.validation.pairs);
+  CHECK(split_at_random(both(pairs(1), pairs(5)), 0.25, 3, kEnd).validation.pairs);
+  const std::string message =
+      "data: expected files of one kind, got pairs of answers and other texts";
+  CHECK_THROWS_WITH(join_datasets(both(pairs(1), documents(5, 4)), kEnd), message);
+  CHECK_THROWS_WITH(join_datasets(both(stream(1, 4), pairs(5)), kEnd), message);
+}
+
 TEST_CASE("every file gives its own last part for validation") {
   const DatasetSplit split = split_each(both(stream(1, 10), stream(101, 5)), 0.2, kEnd);
   CHECK(split.train.sequences == Sequences{{1, 2, 3, 4, 5, 6, 7, 8, kEnd, 101, 102, 103, 104}});

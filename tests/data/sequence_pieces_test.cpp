@@ -35,6 +35,14 @@ TEST_CASE("a long sequence is cut so that neighbours share one token") {
   CHECK(all_pieces(dataset, std::numeric_limits<Index>::max()).size() == 1);
 }
 
+TEST_CASE("pairs of answers are not cut") {
+  TokenDataset dataset = document_dataset({{1, 2, 3, 4, 5, 6}, {7, 8, 9}}, 0);
+  const std::size_t pieces = all_pieces(dataset, 2).size();
+  dataset.pairs = true;
+  CHECK(pieces == 6);
+  CHECK(all_pieces(dataset, 2) == std::vector<Ids>{{0, 1, 2, 3, 4, 5, 6, 0}, {0, 7, 8, 9, 0}});
+}
+
 TEST_CASE("sequences of zero or one token give no piece") {
   const TokenDataset dataset{{{}, {98}, {1, 2}, {97}, {3, 4, 5}, {}}, 7, true};
   CHECK(all_pieces(dataset, 2) == std::vector<Ids>{{1, 2}, {3, 4, 5}});

@@ -132,4 +132,24 @@ TEST_CASE("remove_padding refuses tensors and lengths that contradict each other
                     "[remove_padding] tokens or padding_mask is undefined");
 }
 
+TEST_CASE("shards of a batch of pairs have whole pairs") {
+  Batch batch = make_batch({{1, 2, 3, 4}, {5, 6}, {7}, {8, 9, 10}, {11, 12}, {13, 14}});
+  batch.pairs = true;
+  for (const Index shards : {1, 2, 3, 4, 7}) {
+    Ids joined;
+    Index pairs = 0;
+    for (Index i = 0; i < shards; ++i) {
+      const Batch part = shard_of(batch, i, shards);
+      CHECK(part.pairs);
+      CHECK(part.sequence_count() % 2 == 0);
+      pairs += part.loss_terms();
+      const Ids own = ids_of(part.tokens);
+      joined.insert(joined.end(), own.begin(), own.end());
+    }
+    CHECK(pairs == 3);
+    CHECK(joined == ids_of(batch.tokens));
+  }
+  CHECK(shard_of(batch, 0, 2).offsets == std::vector<Index>{0, 4, 6, 7, 10});
+}
+
 }  // namespace batch_test

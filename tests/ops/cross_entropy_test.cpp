@@ -218,12 +218,15 @@ TEST_CASE("linear_cross_entropy names the argument that it refuses") {
 
 TEST_CASE("linear_cross_entropy_rows gives the loss of every row, 0 where none is wanted") {
   const Tensor x = leaf(doubles({1, 0, 0, 1, 2, 2}, {3, 2}));
-  const Tensor weight = doubles({0, 0, kLn2, 0, kLn3, 0}, {3, 2});  // logits: see two_rows
+  const Tensor weight = leaf(doubles({0, 0, kLn2, 0, kLn3, 0}, {3, 2}));  // logits: see two_rows
   const Tensor rows =
       linear_cross_entropy_rows(x, weight, ints({2, 1, -1}, {3}), {.ignore_index = -1});
   CHECK(rows.dtype() == DType::float64);
-  CHECK_FALSE(rows.requires_grad());
   check_values(rows, {kLn2, kLn3, 0}, 1e-15);
+  // Gradients of logits: {1/6, 1/3, -1/2} and -2 {1/3, -2/3, 1/3}.
+  backward(sum(rows * doubles({1, -2, 5}, {3})));
+  check_values(x.grad(), {kLn2 / 3 - kLn3 / 2, 0, 4 * kLn2 / 3 - 2 * kLn3 / 3, 0, 0, 0}, 1e-15);
+  check_values(weight.grad(), {1.0 / 6, -2.0 / 3, 1.0 / 3, 4.0 / 3, -0.5, -2.0 / 3}, 1e-15);
 }
 
 }  // namespace cross_entropy_test

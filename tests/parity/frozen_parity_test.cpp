@@ -22,6 +22,7 @@ const std::set<std::string>& op_rungs() {
                                            "norm_linear, feed_forward",
                                            "embedding, cross_entropy",
                                            "label smoothing, z-loss",
+                                           "preference_loss",
                                            "attention",
                                            "rms_norm, normalize",
                                            "other norms and activations in fused layers",
@@ -63,6 +64,10 @@ TEST_CASE("label smoothing and the z-loss agree with PyTorch") {
   check_rung("loss_terms", "label smoothing, z-loss");
 }
 
+TEST_CASE("the loss of preference tuning agrees with PyTorch") {
+  check_rung("preference", "preference_loss");
+}
+
 TEST_CASE("dense, ragged and cached attention agree with PyTorch") {
   check_rung("ops", "attention");
 }
@@ -93,7 +98,7 @@ TEST_CASE("transformer layers agree with torch.nn.TransformerEncoderLayer") {
 
 TEST_CASE("every group of frozen cases has a test") {
   std::set<std::string> found;
-  for (const std::string group : {"ops", "loss_terms", "llama", "modules"}) {
+  for (const std::string group : {"ops", "loss_terms", "preference", "llama", "modules"}) {
     for (const Case& subject : read_cases(fixture(group))) {
       found.insert(subject.rung.substr(0, subject.rung.rfind(", ")));
     }

@@ -130,7 +130,7 @@ TEST_CASE("every function of the ops headers has frozen cases and a runner") {
   }
   CHECK(functions.size() > 50);
   std::set<std::string> tried;
-  for (const char* group : {"ops", "llama"}) {
+  for (const char* group : {"ops", "preference", "llama"}) {
     for (const Case& subject : read_cases(fixture(group))) {
       tried.insert(subject.op);
     }

@@ -4,6 +4,7 @@
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/fused_layers.h"
 #include "headlight/ops/normalization.h"
+#include "headlight/ops/preference.h"
 #include "headlight/ops/rope.h"
 #include "parity/runners.h"
 
@@ -102,6 +103,40 @@ CrossEntropyOptions loss_options(const Run& run) {
           .precision = precision_of(run)};
 }
 
+// Reference log-probabilities [P, 2].
+std::vector<PreferredPair> pairs_of(const Tensor& values) {
+  const std::vector<double> all = values.to_vector();
+  std::vector<PreferredPair> pairs;
+  for (std::size_t i = 0; i < all.size(); i += 2) {
+    pairs.push_back({.chosen = all[i], .rejected = all[i + 1]});
+  }
+  return pairs;
+}
+
+void run_preference_loss(Run& run) {
+  run.output("y", preference_loss(run.input("x"), run.attribute<std::vector<Index>>("offsets", {}),
+                                  pairs_of(run.input("reference")),
+                                  {.beta = run.attribute("beta", 0.1),
+                                   .normalizer = run.attribute("normalizer", Index{0})}));
+}
+
+void run_pair_log_probabilities(Run& run) {
+  const Tensor x = run.input("x");
+  std::vector<double> values;
+  for (const PreferredPair& pair : pair_log_probabilities(
+           convert(x, DType::float64), run.attribute<std::vector<Index>>("offsets", {}))) {
+    values.insert(values.end(), {pair.chosen, pair.rejected});
+  }
+  run.output("y", convert(Tensor::from(values, {std::ssize(values) / 2, 2}), x.dtype()));
+}
+
+void run_preference_margins(Run& run) {
+  const Tensor x = run.input("x");
+  const std::vector<double> margins =
+      preference_margins(pairs_of(x), pairs_of(run.input("reference")));
+  run.output("y", convert(Tensor::from(margins, {std::ssize(margins)}), x.dtype()));
+}
+
 }  // namespace
 
 Runners layer_runners() {
@@ -133,8 +168,12 @@ Runners layer_runners() {
          const Tensor x = run.input("x");
          const Tensor losses = linear_cross_entropy_rows(x, run.input("weight"),
                                                          run.input("targets"), loss_options(run));
-         run.output("y", convert(losses, x.dtype()));
+         // convert() has no gradient; cases with one have float64 losses.
+         run.output("y", run.attribute("float64", false) ? losses : convert(losses, x.dtype()));
        }},
+      {"preference_loss", run_preference_loss},
+      {"pair_log_probabilities", run_pair_log_probabilities},
+      {"preference_margins", run_preference_margins},
   };
 }
 

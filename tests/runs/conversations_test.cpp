@@ -31,11 +31,16 @@ std::unique_ptr<Tokenizer> chat_tokenizer(const std::string& chat_template = "ch
   return tokenizer;
 }
 
-// Returns the text of tokens, with the context in braces.
+// Returns the text of tokens, with the context in braces and ## between the answers of a pair.
 std::string marked(const Ids& tokens, const Tokenizer& tokenizer) {
   std::string text;
   bool is_context = false;
   for (const std::int32_t token : tokens) {
+    if (token == kPairBreak) {
+      text += is_context ? "}##" : "##";
+      is_context = false;
+      continue;
+    }
     if (is_context != !is_learned(token)) {
       is_context = !is_context;
       text += is_context ? "{" : "}";
@@ -60,7 +65,7 @@ Reading read(const std::string& content, const ConversationOptions& options = {}
   write_bytes(file.path, content);
   const auto tokenizer = chat_tokenizer();
   const ChatFormat format(tokenizer->chat_template(), *tokenizer);
-  REQUIRE(is_conversation_file(file, options.key));
+  REQUIRE(kind_of_conversations(file, options.key) != ConversationKind::none);
   Reading reading;
   const TokenDataset dataset =
       read_conversations(file, options, format, *tokenizer, reading.notes, reading.warnings);
@@ -173,14 +178,104 @@ TEST_CASE("a bad record is named with its line and key", "[conversations]") {
   CHECK_THROWS_WITH(read(std::string(kTwoTurns) + "\n" + record), contains_text(message));
 }
 
+TEST_CASE("chosen and rejected texts are a pair with one prompt", "[conversations]") {
+  const Reading reading =
+      read(R"({"prompt": "1+1=", "chosen": "2", "rejected": "3"})"
+           "\n"
+           R"({"chosen": "Q: a A: no", "rejected": "Q: a A: yes", "messages": []})");
+  CHECK(reading.texts ==
+        std::vector<std::string>{
+            "{<|endoftext|>1+1=}2<|endoftext|>##{<|endoftext|>1+1=}3<|endoftext|>",
+            "{<|endoftext|>Q: a A: }no<|endoftext|>##{<|endoftext|>Q: a A: }yes<|endoftext|>"});
+  CHECK_THAT(reading.notes.at(0),
+             contains_text("data.jsonl: 2 pairs of answers; 27 % of 41 tokens are learned"));
+  CHECK(reading.warnings.empty());
+}
+
+TEST_CASE("a table has pairs of answers in its columns", "[conversations]") {
+  CHECK(read("prompt,chosen,rejected\n1+1=,2,3\n", {}, "x.csv").texts.at(0) ==
+        "{<|endoftext|>1+1=}2<|endoftext|>##{<|endoftext|>1+1=}3<|endoftext|>");
+}
+
+TEST_CASE("a pair of messages has an explicit or implicit prompt", "[conversations]") {
+  const std::string start = "{<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n}";
+  const std::string expected = start + "b<|im_end|>\n##" + start + "cd<|im_end|>\n";
+  const std::string user = R"({"role": "user", "content": "a"})";
+  const std::string good = R"({"role": "assistant", "content": "b"})";
+  const std::string bad = R"({"role": "assistant", "content": "cd"})";
+  const std::string whole =
+      "\"chosen\": [" + user + ", " + good + "], \"rejected\": [" + user + ", " + bad + "]";
+  const std::string record = GENERATE_COPY(
+      "{\"prompt\": [" + user + "], \"chosen\": [" + good + "], \"rejected\": [" + bad + "]}",
+      "{" + whole + "}", "{\"prompt\": \"a\", " + whole + "}");
+  INFO(record);
+  CHECK(read(record).texts.at(0) == expected);
+  CHECK(read("[" + record + "]", {}, "x.json").texts.at(0) == expected);
+}
+
+TEST_CASE("answers are learned from the first token that differs on", "[conversations]") {
+  const std::string user = R"({"role": "user", "content": "a"})";
+  const auto answer = [](const std::string& text) {
+    return R"({"role": "assistant", "content": ")" + text + "\"}";
+  };
+  const std::string begin = "[" + user + ", " + answer("one") + ", " + user + ", ";
+  const std::string text = read("{\"chosen\": " + begin + answer("yes") +
+                                "], \"rejected\": " + begin + answer("yet") + "]}")
+                               .texts.at(0);
+  CHECK_THAT(text, contains_text("one<|im_end|>\n<|im_start|>user"));
+  CHECK_THAT(text, contains_text("assistant\nye}s<|im_end|>\n##{"));
+  CHECK_THAT(text, contains_text("assistant\nye}t<|im_end|>\n"));
+  CHECK(read(R"({"prompt": "", "chosen": "a", "rejected": "ab"})").texts.at(0) ==
+        "{<|endoftext|>a}<|endoftext|>##{<|endoftext|>a}b<|endoftext|>");
+}
+
+TEST_CASE("pairs that are cut, equal or without an answer are counted", "[conversations]") {
+  const std::string one = R"({"prompt": "abc", "chosen": "defg", "rejected": "x"})";
+  const Reading cut = read(one, {.block_size = 5});
+  CHECK(cut.texts.at(0) == "{<|endoftext|>abc}de##{<|endoftext|>abc}x<|endoftext|>");
+  CHECK_THAT(cut.warnings.at(0), contains_text("1 of 1 pairs of answers are longer than 5 tokens"));
+  const std::string left_out = GENERATE(
+      R"({"prompt": "abc", "chosen": "same", "rejected": "same"})",
+      R"({"chosen": [{"role": "user", "content": "a"}], "rejected": [{"role": "user", "content": "b"}]})");
+  const Reading reading = read(one + "\n" + left_out);
+  CHECK(reading.texts.size() == 1);
+  CHECK_THAT(reading.warnings.at(0),
+             contains_text("1 of 2 pairs of answers have nothing to learn: left out"));
+  CHECK_THROWS_WITH(read(one, {.block_size = 3}), contains_text("something to learn"));
+}
+
+TEST_CASE("a bad pair is named with its line and key", "[conversations]") {
+  const std::string good = R"({"chosen": "a", "rejected": "b"})";
+  const auto [record, message] = GENERATE(table<std::string, std::string>(
+      {{R"({"chosen": "a", "rejected": ["b"]})",
+        "line 2: \"chosen\" and \"rejected\" must both be texts or both be lists of messages"},
+       {R"({"chosen": 1, "rejected": 2})", "line 2: \"chosen\" must be a string, got number"},
+       {R"({"chosen": "a", "rejected": null})", "line 2: \"rejected\" must be a string, got null"},
+       {R"({"prompt": [], "chosen": "a", "rejected": "b"})",
+        "line 2: \"prompt\" must be a string, got array"},
+       {R"({"prompt": "q", "chosen": [{"role": "user", "content": "other"}], "rejected": []})",
+        "line 2: \"chosen\" must contain the text of \"prompt\" as a message"},
+       {R"({"chosen": [{"role": "user"}], "rejected": []})",
+        "line 2: \"chosen\": message 1: key \"content\" is missing"},
+       {R"({"prompt": [4], "chosen": [], "rejected": []})",
+        "line 2: \"prompt\": message 1: expected an object, got number"},
+       {R"({"chosen": "a"})", "line 2: expected \"messages\", \"conversations\""},
+       {R"({"messages": []})", "line 2: expected a pair of answers"}}));
+  INFO(record);
+  CHECK_THROWS_WITH(read(good + "\n" + record), contains_text(message));
+  CHECK_THROWS_WITH(read(std::string(kTwoTurns) + "\n" + good),
+                    contains_text("line 2: expected a conversation, as in the records before"));
+}
+
 TEST_CASE("texts in JSON lines are no conversations", "[conversations]") {
   const TemporaryFolder folder;
   const TextFile file{.path = folder.path() / "a.jsonl"};
   write_bytes(file.path, R"({"text": "a", "prompt": "b", "completion": "c"})");
-  CHECK_FALSE(is_conversation_file(file, ""));
+  CHECK(kind_of_conversations(file, "") == ConversationKind::none);
   write_bytes(file.path, "not JSON");
-  CHECK_FALSE(is_conversation_file(file, ""));
-  CHECK_FALSE(is_conversation_file({.path = folder.path() / "none.jsonl"}, ""));
+  CHECK(kind_of_conversations(file, "") == ConversationKind::none);
+  CHECK(kind_of_conversations({.path = folder.path() / "none.jsonl"}, "") ==
+        ConversationKind::none);
 }
 
 TEST_CASE("every named template marks exactly the answers", "[conversations]") {

@@ -18,6 +18,7 @@ GROUPS = {
     "ops": ["cases_elementwise", "cases_matmul", "cases_reduce", "cases_softmax", "cases_layout",
             "cases_layers", "cases_attention"],
     "loss_terms": ["cases_loss_terms"],
+    "preference": ["cases_preference"],
     "llama": ["cases_llama"],
     "modules": ["cases_modules"],
     "gpt2": ["cases_gpt2"],

@@ -46,6 +46,7 @@ struct TokenDataset {
   // First token of every window of a long sequence and of a stream; see SequencePieces. -1: none.
   std::int32_t window_begin = -1;
   std::vector<DatasetShare> shares = {};  // weighted parts for training; none: no weights
+  bool pairs = false;  // each sequence is a pair of answers with a kPairBreak between them
 };
 
 // Makes one long stream without special tokens. Throws Error if it is empty.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #include "headlight/base/choices.h"
 
@@ -24,5 +25,9 @@ inline constexpr auto kChoices<Learn> = std::to_array<Choice<Learn>>(
 constexpr std::int32_t as_context(std::int32_t id) { return ~id; }
 constexpr bool is_learned(std::int32_t token) { return token >= 0; }
 constexpr std::int32_t id_of(std::int32_t token) { return token >= 0 ? token : ~token; }
+
+// Between the preferred and the rejected answer of a pair, each with its prompt, in the sequences
+// of a dataset of pairs. It is in no batch, which has the two as separate sequences.
+inline constexpr std::int32_t kPairBreak = as_context(std::numeric_limits<std::int32_t>::max());
 
 }  // namespace headlight

@@ -13,7 +13,7 @@ class RunningSums;  // src/data/running_sums.h
 // A dataset cut into pieces with at most `block_size` inputs each. Neighbouring pieces share one
 // token: the last target of one is the first input of the next. So every target is in exactly one
 // piece. If the dataset has a window_begin, it replaces that first input, so that every piece
-// begins as prompts do. A sequence of one token gives no piece.
+// begins as prompts do. A sequence of one token gives no piece. Pairs of answers are not cut.
 class SequencePieces {
  public:
   // The dataset must outlive the pieces. Throws Error if block_size is below 1 or the dataset has

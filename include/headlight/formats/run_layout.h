@@ -14,6 +14,7 @@
 //   RUN/metrics.csv           the same as a table, if asked for
 //   RUN/events.out.tfevents.headlight   the same for TensorBoard, if asked for
 //   RUN/heads.jsonl           one line for each scoring of the heads, if they are tracked
+//   RUN/reference.safetensors the reference of pairs of answers, if the run learns preferences
 //   RUN/samples.jsonl         one line for each text that the model writes during training
 //   RUN/step_XXXXXXXX         a checkpoint: a model directory with moments and state
 //   RUN/latest, RUN/best      links to two of the checkpoints
@@ -25,6 +26,7 @@ inline constexpr std::string_view kRunTable = "metrics.csv";
 inline constexpr std::string_view kRunEvents = "events.out.tfevents.headlight";
 inline constexpr std::string_view kRunHeads = "heads.jsonl";
 inline constexpr std::string_view kRunSamples = "samples.jsonl";
+inline constexpr std::string_view kRunReference = "reference.safetensors";
 inline constexpr std::string_view kLatestLink = "latest";
 inline constexpr std::string_view kBestLink = "best";
 

@@ -17,7 +17,11 @@ struct Batch {
   Tensor targets;              // [N] int32, next token or kIgnoreTarget; undefined for inference
   std::vector<Index> offsets;  // [B + 1]: sequence b is tokens offsets[b] ... offsets[b + 1] - 1
   Index target_count = 0;      // targets that are not kIgnoreTarget
+  // Sequences 2 i and 2 i + 1 are a pair: the preferred and the rejected answer to one prompt.
+  bool pairs = false;
 
+  // Number of terms of the loss: its targets, or its pairs.
+  Index loss_terms() const { return pairs ? sequence_count() / 2 : target_count; }
   Index sequence_count() const { return static_cast<Index>(offsets.size()) - 1; }
   Index token_count() const { return offsets.back(); }
 };
@@ -31,7 +35,7 @@ Batch continue_sequences(const std::vector<std::vector<std::int32_t>>& tokens,
                          const std::vector<Index>& lengths);
 
 // Returns shard `shard` of `shards` with about equal numbers of tokens: consecutive whole
-// sequences, possibly none. The tensors share memory with the batch.
+// sequences, or pairs of them, possibly none. The tensors share memory with the batch.
 Batch shard_of(const Batch& batch, Index shard, Index shards);
 
 // Returns the row of each sequence's last token: [N, ...] -> [B, ...].

@@ -34,7 +34,7 @@ Tensor linear_cross_entropy(const Tensor& x, const Tensor& weight, const Tensor&
                             const CrossEntropyOptions& options = {});
 
 // Returns the loss of every row, -log softmax(x weight^T)[target], as [N] float64; 0 for ignored
-// targets. Records no gradient.
+// targets. The backward pass computes the logits again, in chunks.
 Tensor linear_cross_entropy_rows(const Tensor& x, const Tensor& weight, const Tensor& targets,
                                  const CrossEntropyOptions& options = {});
 

@@ -17,6 +17,10 @@ struct Evaluation {
   double bits_per_byte = 0;  // mean bits per byte of the target text; 0 when bytes is 0
   Index tokens = 0;          // targets
   Index bytes = 0;  // bytes of the targets' text; 0: none, or the text has unknown characters
+  // Pairs of answers, whose loss is that of PreferenceTuning, without a perplexity; 0: a text.
+  Index pairs = 0;
+  double accuracy = 0;  // share of pairs with a positive margin
+  double margin = 0;    // mean of beta times the margin of a pair
 };
 
 struct EvaluationOptions {

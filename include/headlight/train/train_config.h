@@ -139,6 +139,7 @@ struct TrainConfig {
   double lora_dropout = 0;
   bool rslora = false;
   std::vector<std::string> lora_targets;
+  double dpo_beta = 0.1;
 
   std::string optimizer = "adamw";
   double learning_rate = 6e-4;

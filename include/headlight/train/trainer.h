@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "headlight/cluster/processes.h"
 #include "headlight/data/batcher.h"
@@ -38,6 +40,7 @@ struct StepMetrics {
   double learning_rate = 0;
   double gradient_norm = 0;  // before clipping
   Index tokens = 0;          // targets
+  Index terms = 0;           // of the loss: see Batch::loss_terms()
   double seconds = 0;
   PhaseSeconds phases = {};  // sums to `seconds`
   StepOutcome outcome = StepOutcome::updated;
@@ -51,6 +54,10 @@ class DivergedError : public Error {
 };
 
 class ShardedGradients;  // src/cluster/sharded_gradients.h
+
+// Returns the sum of a batch's loss, divided by `normalizer`; a scalar with its gradient.
+using LossFunction =
+    std::function<Tensor(const Batch& batch, const ForwardContext& context, Index normalizer)>;
 
 // Trains one step at a time. A step depends only on the configuration, the dataset, the step number
 // and the history before it.
@@ -66,10 +73,13 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
+  // Trains with another loss than LanguageModel::loss().
+  void set_loss(LossFunction loss) { loss_ = std::move(loss); }
+
   // Makes one step from gradient_accumulation_steps batches. Loss and gradients are means over all
-  // their targets. A loss or gradient that is not finite never reaches the weights: on_nan decides
-  // the outcome. Skips loss spikes if skip_spikes is set. Throws DivergedError, with the weights
-  // unchanged, when on_nan is stop or after max_bad_updates skipped steps in a row.
+  // their targets, or pairs. A loss or gradient that is not finite never reaches the weights:
+  // on_nan decides the outcome. Skips loss spikes if skip_spikes is set. Throws DivergedError, with
+  // the weights unchanged, when on_nan is stop or after max_bad_updates skipped steps in a row.
   StepMetrics step();
 
   // Continues at another step with this history. The caller sets weights and moments.
@@ -111,6 +121,7 @@ class Trainer {
   LearningRateSchedule schedule_;
   Precision precision_;
   Batcher batcher_;
+  LossFunction loss_;
   std::unique_ptr<ShardedGradients> sharded_;  // null: one process, one shard
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<WeightAverage> average_;  // each process has a whole one

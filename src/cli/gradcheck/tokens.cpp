@@ -4,6 +4,7 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/embedding.h"
 #include "headlight/ops/layout.h"
+#include "headlight/ops/preference.h"
 
 // Cases of ops with token ids: embedding (with dropout) and losses.
 namespace headlight::cli {
@@ -104,6 +105,44 @@ void linear_cross_entropy_cases(GradientCases& to) {
         }}});
 }
 
+void linear_cross_entropy_rows_cases(GradientCases& to) {
+  const auto rows = [](const Tensor& targets, const CrossEntropyOptions& options = {}) {
+    return [=](In x, In weight) { return linear_cross_entropy_rows(x, weight, targets, options); };
+  };
+  add(to, "linear_cross_entropy_rows", rows(ids({1, 0, 2, 1})),
+      {{"every target counts", {{4, 2}, {3, 2}}},
+       {"ignored targets", {{4, 2}, {3, 2}}, rows(ids({1, -1, -1, 2}))},
+       {"every target ignored", {{4, 2}, {3, 2}}, rows(ids({-1, -1, -1, -1}))},
+       {"a soft cap", {{4, 2}, {3, 2}}, rows(ids({1, 0, -1, 1}), {.cap = 0.6})},
+       {"no rows", {{0, 2}, {3, 2}}, rows(ids({}))},
+       {"transposed inputs", {transposed({4, 2}), transposed({3, 2})}},
+       {"a frozen weight", {{4, 2}, constant({3, 2})}},
+       {"a frozen input", {constant({4, 2}), {3, 2}}},
+       {"one tensor as input and weight", {{3, 2}}, [=](In x) {
+          return linear_cross_entropy_rows(x, x, ids({1, 0, 2}));
+        }}});
+}
+
+void preference_loss_cases(GradientCases& to) {
+  const auto loss = [](const PreferenceOptions& options = {}) {
+    return [=](In losses) {
+      return preference_loss(losses, {0, 2, 3, 4, 7}, {{-1.5, -0.5}, {0.25, 2}}, options);
+    };
+  };
+  add(to, "preference_loss", loss(),
+      {{"two pairs", {{7}}},
+       {"a large beta", {{7}}, loss({.beta = 2})},
+       {"a normalizer of its own", {{7}}, loss({.normalizer = 5})},
+       {"an answer without tokens",
+        {{3}},
+        [](In losses) {
+          return preference_loss(losses, {0, 0, 3}, {{0.5, 1}});
+        }},
+       {"margins far from 0", {within({-40, 40}, {7})}, loss({.beta = 1})},
+       {"every second element", {{14}}, [=](In x) { return loss()(slice(x, 0, 0, 14, 2)); }},
+       {"a loss that is scaled", {{7}}, [=](In x) { return 2.5 * loss()(x); }}});
+}
+
 }  // namespace
 
 void embedding_cases(GradientCases& to) {
@@ -114,6 +153,8 @@ void embedding_cases(GradientCases& to) {
 void loss_cases(GradientCases& to) {
   cross_entropy_cases(to);
   linear_cross_entropy_cases(to);
+  linear_cross_entropy_rows_cases(to);
+  preference_loss_cases(to);
 }
 
 }  // namespace headlight::cli

@@ -35,6 +35,11 @@ std::string memory_text(const MemoryPlan& plan) {
 }  // namespace
 
 std::string evaluation_text(const Evaluation& validation) {
+  if (validation.pairs > 0) {
+    return fmt::format("validation loss {:.4f}, {:.1f} % of {} pairs preferred, margin {:.3f}",
+                       validation.loss, 100 * validation.accuracy, validation.pairs,
+                       validation.margin);
+  }
   const std::string bits =
       validation.bytes > 0 ? fmt::format(", {:.3f} bits per byte", validation.bits_per_byte) : "";
   return fmt::format("validation loss {:.4f}, perplexity {:.2f}{}", validation.loss,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <iostream>
@@ -117,11 +118,11 @@ Json json_of(const std::vector<std::int32_t>& tokens, const Tokenizer& tokenizer
   return {{"tokens", transformed(tokens, json_of_token)}};
 }
 
-// Returns the tokens of the first conversation of a file.
+// Returns the tokens of the first conversation of a file, or of its first preferred answer.
 std::vector<std::int32_t> tokens_of_conversation(const Options& options, Tokenizer& tokenizer) {
   const TextFile file{.path = options.text("template")};
   require(std::filesystem::exists(file.path), shown(file.path), ": no such file");
-  require(is_conversation_file(file, ""), shown(file.path),
+  require(kind_of_conversations(file, "") != ConversationKind::none, shown(file.path),
           ": expected conversations in JSON (see headlight train --help)");
   tokenizer.set_reads_special(options.given("special_tokens") && special_tokens_option(options));
   const ChatFormat format(tokenizer.chat_template(), tokenizer);
@@ -131,7 +132,9 @@ std::vector<std::int32_t> tokens_of_conversation(const Options& options, Tokeniz
                                                   format, tokenizer, notes, warnings);
   log_warnings(warnings);
   const TokenSequence first = dataset.sequences.front();
-  return first.tokens(0, first.size());
+  std::vector<std::int32_t> tokens = first.tokens(0, first.size());
+  tokens.erase(std::find(tokens.begin(), tokens.end(), kPairBreak), tokens.end());
+  return tokens;
 }
 
 void tokenizer_show_command(const Options& options) {

@@ -1,0 +1,90 @@
+#include "runs/preference_reference.h"
+
+#include "base/printable.h"
+#include "headlight/formats/run_layout.h"
+#include "headlight/io/safetensors.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PairSet {
+  const char* name;  // in the file
+  const TokenDataset& pairs;
+  const std::string& content;  // fingerprint
+};
+
+// The sets of pairs of a run; without validation data only the first.
+std::vector<PairSet> pair_sets_of(const RunStart& start) {
+  std::vector<PairSet> sets{{"train", start.data.train, start.content}};
+  if (!start.data.validation.sequences.empty()) {
+    sets.push_back({"validation", start.data.validation, start.validation_content});
+  }
+  return sets;
+}
+
+NamedTensors read_reference(const RunStart& start) {
+  const fs::path path = fs::path(start.config.out_dir) / kRunReference;
+  require(fs::exists(path), shown(path),
+          ": no such file, which has the reference of the run's pairs; start a new run");
+  NamedTensors reference = read_safetensors(path);
+  const std::map<std::string, std::string> contents = read_safetensors_metadata(path);
+  for (const PairSet& set : pair_sets_of(start)) {
+    const auto found = contents.find(set.name);
+    require(found != contents.end() && found->second == set.content, shown(path),
+            ": has the reference of other pairs (", set.name,
+            "); the pairs of a run cannot change, so start a new one");
+    for (const auto& [name, values] : reference) {
+      if (name == set.name) {
+        start.preferences->restore_reference(set.pairs, values);
+      }
+    }
+  }
+  return reference;
+}
+
+}  // namespace
+
+void prepare_preferences(RunStart& start) {
+  const TrainingData& data = start.data;
+  const bool pairs = data.train.pairs;
+  require(data.validation.sequences.empty() || data.validation.pairs == pairs,
+          "validation_data: expected ", pairs ? "" : "no ", "pairs of answers, as in data");
+  if (!pairs) {
+    if (start.config.dpo_beta != TrainConfig().dpo_beta) {
+      start.warnings.push_back("dpo_beta has no effect: the data has no pairs of answers");
+    }
+    return;
+  }
+  start.memory.activations *= 2;  // a pair has two sequences
+  start.preferences = std::make_unique<PreferenceTuning>(
+      *start.model, start.config.dpo_beta, parse_name<Precision>("dtype", start.config.dtype));
+  if (start.checkpoint.empty()) {
+    start.notes.push_back("preference tuning: computing the log-probabilities of the pairs first");
+  } else {
+    start.reference = read_reference(start);
+  }
+}
+
+bool complete_reference(RunStart& start, Processes& processes) {
+  if (start.preferences == nullptr || !start.reference.empty()) {
+    return false;
+  }
+  for (const PairSet& set : pair_sets_of(start)) {
+    start.reference.emplace_back(
+        set.name, start.preferences->add_reference(
+                      set.pairs, {.batch_size = start.config.batch_size, .processes = &processes}));
+  }
+  return true;
+}
+
+void write_reference(const RunStart& start) {
+  std::map<std::string, std::string> contents;
+  for (const PairSet& set : pair_sets_of(start)) {
+    contents[set.name] = set.content;
+  }
+  write_safetensors(fs::path(start.config.out_dir) / kRunReference, start.reference, contents);
+}
+
+}  // namespace headlight

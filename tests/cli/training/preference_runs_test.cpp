@@ -1,0 +1,196 @@
+#include <filesystem>
+
+#include "support/catch.h"
+#include "support/commands.h"
+#include "support/program.h"
+#include "support/runs.h"
+
+namespace preference_runs_test {
+
+// Runs on pairs of answers, with the real program.
+using namespace headlight::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A model of bytes to start from.
+std::string start_model(const ScratchFolder& folder) {
+  const std::string run = folder.at("start");
+  output_of({"train", "--data", folder.write("text.txt", "Is it so? yes no yes no. "),
+             "--tokenizer", "byte", "--n_layer", "1", "--n_head", "2", "--n_embd", "16",
+             "--block_size", "24", "--max_iters", "2", "--batch_size", "2", "--out_dir", run});
+  return run;
+}
+
+std::string pair(int i, const std::string& chosen, const std::string& rejected) {
+  return R"({"prompt": ")" + std::to_string(i) + R"(? ", "chosen": ")" + chosen +
+         R"(", "rejected": ")" + rejected + "\"}\n";
+}
+
+std::string pairs(const ScratchFolder& folder) {
+  std::string lines;
+  for (int i = 0; i < 20; ++i) {
+    lines += pair(i, i % 2 == 0 ? "yes" : "yes, yes", i % 3 == 0 ? "no" : "no, never");
+  }
+  return folder.write("pairs.jsonl", lines);
+}
+
+Arguments tuning(const ScratchFolder& folder, const std::string& run, const Arguments& more = {}) {
+  return changed({"train", "--init_from", folder.at("start"), "--data", pairs(folder), "--out_dir",
+                  folder.at(run), "--batch_size", "4", "--learning_rate", "0.01", "--warmup_iters",
+                  "1", "--eval_interval", "3", "--max_iters", "6", "--lr_decay_iters", "6"},
+                 more);
+}
+
+std::string log_of(const Arguments& arguments) {
+  const ProgramResult result = run_headlight(arguments);
+  INFO(result.err);
+  REQUIRE(result.exit_code == 0);
+  return result.err;
+}
+
+std::string reference_of(const ScratchFolder& folder, const std::string& run) {
+  return file_contents(folder.at(run) + "/reference.safetensors");
+}
+
+void check_same_runs(const ScratchFolder& folder, const std::string& a, const std::string& b) {
+  CHECK(weights_of(folder.at(a)) == weights_of(folder.at(b)));
+  CHECK(metrics_of(folder.at(a)) == metrics_of(folder.at(b)));
+  CHECK(reference_of(folder, a) == reference_of(folder, b));
+}
+
+}  // namespace
+
+TEST_CASE("a run on pairs of answers learns the preferred ones", "[cli]") {
+  const ScratchFolder folder;
+  start_model(folder);
+  const std::string log = log_of(
+      tuning(folder, "run", {"--max_iters", "30", "--eval_interval", "10", "--metrics_csv"}));
+  CHECK_THAT(log, contains_text("20 pairs of answers; "));
+  CHECK_THAT(log, contains_text("100.0 % of 2 pairs preferred, margin "));
+  const auto metrics = metrics_of(folder.at("run"));
+  CHECK(metrics.front()["loss"].get<double>() == Approx(0.693147).epsilon(1e-4));
+  CHECK(metrics.back()["validation_accuracy"] == 1);
+  CHECK(metrics.back()["validation_margin"].get<double>() > 0.5);
+  CHECK(metrics.back()["validation_perplexity"].is_null());
+  CHECK_THAT(file_contents(folder.at("run") + "/metrics.csv"),
+             contains_text("validation_accuracy,validation_margin"));
+  CHECK(metrics.back()["validation_loss"].get<double>() < 0.5);
+}
+
+TEST_CASE("preference tuning has its own default rates", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = start_model(folder);
+  CHECK_THAT(log_of(tuning(folder, "text", {"--data", folder.at("text.txt"), "--dpo_beta", "0.2"})),
+             contains_text("dpo_beta has no effect: the data has no pairs of answers"));
+  const Arguments plain{"train",       "--init_from", start,       "--data",        pairs(folder),
+                        "--max_iters", "1",           "--out_dir", folder.at("run")};
+  CHECK_THAT(log_of(plain), contains_text("learning_rate 1e-6"));
+  Arguments lora = changed(plain, {"--out_dir", folder.at("lora")});
+  lora.insert(lora.end(), {"--lora_rank", "2"});
+  CHECK_THAT(log_of(lora), contains_text("learning_rate 1e-5"));
+}
+
+TEST_CASE("a resumed run on pairs has the same bits and its first reference", "[cli]") {
+  const ScratchFolder folder;
+  start_model(folder);
+  const bool has_lora = GENERATE(false, true);
+  const Arguments kind = has_lora ? Arguments{"--lora_rank", "2", "--lora_dropout", "0.1"}
+                                  : Arguments{"--ema_decay", "0.5"};
+  const auto run = [&](const std::string& name, const Arguments& more) {
+    log_of(changed(tuning(folder, name, kind), more));
+  };
+  run("whole", {});
+  run("halves", {"--max_iters", "3"});
+  const std::string first = reference_of(folder, "halves");
+  log_of({"train", "--resume", folder.at("halves"), "--max_iters", "6"});
+  CHECK(reference_of(folder, "halves") == first);
+  CHECK(first == reference_of(folder, "whole"));
+  const std::string file =
+      has_lora ? "/latest/adapter_model.safetensors" : "/latest/model.safetensors";
+  CHECK(file_contents(folder.at("whole") + file) == file_contents(folder.at("halves") + file));
+  const auto of_whole = metrics_of(folder.at("whole"));
+  CHECK(of_whole.back()["validation_loss"] ==
+        metrics_of(folder.at("halves")).back()["validation_loss"]);
+  const ProgramResult again =
+      run_headlight({"train", "--resume", folder.at("whole"), "--eval_only"});
+  CHECK_THAT(again.out + again.err, contains_text("pairs preferred, margin "));
+}
+
+TEST_CASE("a run on pairs that was killed before its first checkpoint starts again", "[cli]") {
+  const ScratchFolder folder;
+  start_model(folder);
+  log_of(tuning(folder, "whole"));
+  log_of(tuning(folder, "killed", {"--max_iters", "2"}));
+  for (const auto& entry : fs::directory_iterator(folder.at("killed"))) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("step_") || name == "latest" || name == "best") {
+      fs::remove_all(entry.path());
+    }
+  }
+  if (GENERATE(true, false)) {
+    fs::remove(folder.at("killed") + "/reference.safetensors");
+  }
+  log_of({"train", "--resume", folder.at("killed"), "--max_iters", "6"});
+  check_same_runs(folder, "whole", "killed");
+}
+
+TEST_CASE("a run cannot continue with other pairs or without its reference", "[cli]") {
+  const ScratchFolder folder;
+  start_model(folder);
+  log_of(tuning(folder, "run", {"--max_iters", "3"}));
+  const std::string before = weights_of(folder.at("run"));
+  const std::string other = folder.write("other.jsonl", pair(3, "yes", "no") + pair(4, "a", "b"));
+  check_refused({"train", "--resume", folder.at("run"), "--data", other, "--max_iters", "6"},
+                {"reference.safetensors: has the reference of other pairs (train)"});
+  const Arguments resume{"train", "--resume", folder.at("run"), "--max_iters", "6"};
+  const std::string file = folder.at("run") + "/reference.safetensors";
+  fs::resize_file(file, 50);
+  check_refused(resume, {"reference.safetensors"});
+  fs::remove(file);
+  check_refused(resume, {"reference.safetensors: no such file", "start a new run"});
+  check_refused(changed(resume, {"--dpo_beta", "0.3"}), {"dpo_beta"});
+  CHECK(weights_of(folder.at("run")) == before);
+}
+
+TEST_CASE("settings that make no sense for pairs of answers are refused", "[cli]") {
+  const ScratchFolder folder;
+  start_model(folder);
+  const auto refused = [&](const Arguments& more, const std::string& message) {
+    check_refused(tuning(folder, "run", more), {message});
+    CHECK_FALSE(fs::exists(folder.at("run")));
+  };
+  refused({"--label_smoothing", "0.1"}, "label_smoothing: ");
+  refused({"--z_loss", "0.1"}, "z_loss: ");
+  refused({"--learn", "all"}, "learn: ");
+  refused({"--batching", "packed"}, "batching: ");
+  refused({"--init_from", "scratch", "--batching", "padded"}, "init_from: ");
+  refused({"--dpo_beta", "0"}, "dpo_beta: ");
+  const std::string text = folder.write("other.txt", "One day it rained. Two days it rained.");
+  refused({"--validation_data", text}, "validation_data: expected pairs of answers, as in data");
+  const std::string chat =
+      folder.write("chat.jsonl", R"({"prompt": "a", "completion": "b"})" + std::string("\n"));
+  refused({"--data", pairs(folder) + "," + chat}, "data: expected files of one kind");
+  refused({"--data", chat, "--validation_data", pairs(folder)},
+          "validation_data: expected no pairs of answers, as in data");
+}
+
+TEST_CASE("the preferred answer of the first pair is shown as training reads it", "[cli]") {
+  const ScratchFolder folder;
+  const auto tokens =
+      report_of({"tokenizer", "show", start_model(folder), "--template", pairs(folder), "--json"})
+          .at("tokens");
+  CHECK(std::count_if(tokens.begin(), tokens.end(), [](const auto& token) {
+          return token["learned"].template get<bool>();
+        }) == 4);
+}
+
+TEST_CASE("heads are tracked on pairs of answers", "[cli]") {
+  const ScratchFolder folder;
+  start_model(folder);
+  log_of(tuning(folder, "run", {"--track_heads", "3"}));
+  CHECK(json_lines(folder.at("run") + "/heads.jsonl").size() == 3);
+}
+
+}  // namespace preference_runs_test
