@@ -24,9 +24,9 @@ constexpr std::array kColumns{"iteration",
                               "validation_perplexity",
                               "validation_bits_per_byte",
                               "validation_tokens",
+                              "best",
                               "validation_accuracy",
-                              "validation_margin",
-                              "best"};
+                              "validation_margin"};
 
 bool has_numbers(const Json& line) {
   const Json* iteration = line.find("iteration");

@@ -67,7 +67,7 @@ TEST_CASE("the estimated memory of activations is within a third of what trainin
   const TrainConfig config = config_of_plan();
   std::vector<std::int32_t> ids;
   for (std::int32_t i = 0; i < 3000; ++i) {
-    ids.push_back(i * i % kVocabulary);
+    ids.push_back(static_cast<std::int32_t>(i * i % kVocabulary));
   }
   const TokenDataset dataset = stream_dataset(std::move(ids));
   release_unused_storage();

@@ -12,17 +12,18 @@ namespace {
 // Limit for compressed inputs, which may expand to gigabytes.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
-constexpr std::array<const char*, 6> kNames{"x.txt",      "x.jsonl",   "x.txt.gz",
-                                            "x.jsonl.gz", "x.txt.zst", "x.jsonl.zst"};
+constexpr std::array<const char*, 8> kNames{"x.txt",     "x.jsonl",     "x.txt.gz", "x.jsonl.gz",
+                                            "x.txt.zst", "x.jsonl.zst", "x.csv",    "x.tsv"};
 
 }  // namespace
 
-// Reads JSON lines, plain text and compressed files in every format.
+// Reads JSON lines, tables, plain text and compressed files in every format.
 void texts(std::string_view input) {
-  const unsigned name = take_byte(input) % kNames.size();
+  const std::size_t name = take_byte(input) % kNames.size();
   const unsigned mode = take_byte(input);
-  const bool is_zstandard = name >= 4;
+  const bool is_zstandard = name == 4 || name == 5;
   TextFormat format;
+  format.jsonl = name >= 6 ? "a" : "";
   format.cut = static_cast<StreamCut>(mode >> 2 & 3U);
   format.as_it_is = (mode & 16U) != 0;
   format.any_bytes = (mode & 32U) != 0;
