@@ -51,7 +51,8 @@ TEST_CASE("streams are joined with the end of text between them, once") {
         Sequences{{1, kEnd, 5}});
   std::vector<TokenDataset> one;
   one.push_back(stream(1, 2));
-  CHECK(join_datasets(std::move(one), kEnd).sequences == Sequences{{1, 2}});
+  const TokenDataset alone = join_datasets(std::move(one), kEnd);
+  CHECK(alone.sequences == Sequences{{1, 2}});
   CHECK_THROWS_AS(join_datasets({}, kEnd), Error);
 }
 
