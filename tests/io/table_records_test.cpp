@@ -8,7 +8,6 @@
 namespace table_records_test {
 
 using namespace headlight;
-using namespace headlight::test;
 
 namespace {
 
