@@ -14,14 +14,19 @@ SequentialBatches::SequentialBatches(const TokenDataset& dataset, const BatcherO
       batch_size_(options.batch_size),
       masking_(std::move(masking)) {
   require(batch_size_ >= 1, "[SequentialBatches] batch_size must be at least 1, got ", batch_size_);
+  count_ = whole_count();
 }
 
-Index SequentialBatches::count() const { return divided_up(pieces_.count(), batch_size_); }
+SequentialBatches SequentialBatches::at_most(Index most) const {
+  SequentialBatches part = *this;
+  part.count_ = most > 0 ? std::min(most, count_) : count_;
+  return part;
+}
 
 Batch SequentialBatches::batch(Index index) const {
   require(index >= 0 && index < count(), "[SequentialBatches] batch ", index, " is outside 0 ... ",
           count() - 1);
-  const Index begin = index * batch_size_;
+  const Index begin = first_piece(index);
   const Index size = std::min(batch_size_, pieces_.count() - begin);
   std::vector<std::vector<std::int32_t>> sequences;
   sequences.reserve(static_cast<std::size_t>(size));

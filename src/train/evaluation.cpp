@@ -35,28 +35,12 @@ std::vector<Index> bytes_of_tokens(const Tokenizer& tokenizer) {
   return bytes;
 }
 
-class EvaluationBatches {
- public:
-  EvaluationBatches(const LanguageModel& model, const TokenDataset& dataset,
-                    const EvaluationOptions& options)
-      : batches_(dataset,
-                 {.batch_size = options.batch_size,
-                  .block_size = options.block_size > 0 ? options.block_size : model.block_size()}),
-        count_(options.max_batches > 0 ? std::min(options.max_batches, batches_.count())
-                                       : batches_.count()) {}
-
-  Index count() const { return count_; }
-  Batch batch(Index index) const { return batches_.batch(number(index)); }
-  SequencePieces::Place place(Index index, Index sequence) const {
-    return batches_.place(number(index), sequence);
-  }
-
- private:
-  Index number(Index index) const { return index * batches_.count() / count_; }
-
-  SequentialBatches batches_;
-  Index count_;
-};
+SequentialBatches batches_of(const LanguageModel& model, const TokenDataset& dataset,
+                             const EvaluationOptions& options) {
+  const Index block_size = options.block_size > 0 ? options.block_size : model.block_size();
+  return SequentialBatches(dataset, {.batch_size = options.batch_size, .block_size = block_size})
+      .at_most(options.max_batches);
+}
 
 // Copies `rows` to `whole` from row `begin`; returns the next free row.
 Index copy_rows(const Tensor& rows, Tensor& whole, Index begin) {
@@ -74,7 +58,7 @@ void require_logits_fit(Index tokens, Index vocabulary) {
 // Computes the evaluation. loss_of(index, batch) returns the sum of the negative log-likelihoods of
 // a batch's targets.
 template <class LossOf>
-Evaluation sum_up(const EvaluationBatches& batches, const Tokenizer& tokenizer,
+Evaluation sum_up(const SequentialBatches& batches, const Tokenizer& tokenizer,
                   const TokenDataset& dataset, const LossOf& loss_of) {
   const std::vector<Index> token_bytes = bytes_of_tokens(tokenizer);
   Evaluation result;
@@ -146,7 +130,7 @@ std::vector<TokenEvaluation> score_targets(const LanguageModel& model, const Bat
 Evaluation evaluate(const LanguageModel& model, const Tokenizer& tokenizer,
                     const TokenDataset& dataset, const EvaluationOptions& options) {
   const NoGrad no_grad;
-  const EvaluationBatches batches(model, dataset, options);
+  const SequentialBatches batches = batches_of(model, dataset, options);
   Processes& processes = options.processes == nullptr ? alone() : *options.processes;
   std::vector<double> losses(static_cast<std::size_t>(batches.count()));  // 0: other processes
   for (Index i = processes.rank(); i < batches.count(); i += processes.count()) {
@@ -161,7 +145,7 @@ Evaluation evaluate_tokens(const LanguageModel& model, const Tokenizer& tokenize
                            const TokenDataset& dataset, const EvaluationOptions& options,
                            const std::function<void(const TokenEvaluation&)>& on_token) {
   const NoGrad no_grad;
-  const EvaluationBatches batches(model, dataset, options);
+  const SequentialBatches batches = batches_of(model, dataset, options);
   return sum_up(batches, tokenizer, dataset, [&](Index number, const Batch& batch) {
     std::vector<TokenEvaluation> scored = score_targets(model, batch);
     double sum = 0;
@@ -194,7 +178,7 @@ Evaluation evaluate_tokens(const LanguageModel& model, const Tokenizer& tokenize
 NamedTensors evaluation_logits(const LanguageModel& model, const TokenDataset& dataset,
                                const EvaluationOptions& options) {
   const NoGrad no_grad;
-  const EvaluationBatches batches(model, dataset, options);
+  const SequentialBatches batches = batches_of(model, dataset, options);
   std::vector<Index> ends{0};
   for (Index i = 0; i < batches.count(); ++i) {
     const Batch batch = batches.batch(i);

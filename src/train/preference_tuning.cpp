@@ -1,6 +1,5 @@
 #include "headlight/train/preference_tuning.h"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string_view>
@@ -26,7 +25,8 @@ std::size_t key_of(const Batch& batch, Index s) {
 
 SequentialBatches batches_of(const TokenDataset& dataset, const EvaluationOptions& options) {
   require(dataset.pairs, "[PreferenceTuning] expected a dataset of pairs of answers");
-  return {dataset, {.batch_size = options.batch_size}};
+  return SequentialBatches(dataset, {.batch_size = options.batch_size})
+      .at_most(options.max_batches);
 }
 
 Processes& processes_of(const EvaluationOptions& options) {
@@ -109,13 +109,12 @@ Evaluation PreferenceTuning::evaluate(const TokenDataset& dataset,
                                       const EvaluationOptions& options) const {
   const NoGrad no_grad;
   const SequentialBatches batches = batches_of(dataset, options);
-  const Index count =
-      options.max_batches > 0 ? std::min(options.max_batches, batches.count()) : batches.count();
   Processes& processes = processes_of(options);
   Evaluation result;
-  std::vector<double> sums(3 * static_cast<std::size_t>(count));  // loss, preferred, margin
-  for (Index i = 0; i < count; ++i) {
-    const Batch batch = batches.batch(i * batches.count() / count);
+  std::vector<double> sums(3 *
+                           static_cast<std::size_t>(batches.count()));  // loss, preferred, margin
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
     result.pairs += batch.loss_terms();
     result.tokens += batch.target_count;
     if (i % processes.count() != processes.rank()) {

@@ -57,6 +57,20 @@ TEST_CASE("a stream is walked in consecutive blocks, every target once") {
   }
 }
 
+TEST_CASE("some batches are spread evenly over the data") {
+  const TokenDataset dataset = stream_dataset({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  const SequentialBatches all(dataset, options_of(1, 2));
+  REQUIRE(all.count() == 5);
+  const SequentialBatches some = all.at_most(2);
+  REQUIRE(some.count() == 2);
+  CHECK(some.batch(0).tokens.to_vector() == std::vector<double>{0, 1});
+  CHECK(some.batch(1).tokens.to_vector() == std::vector<double>{4, 5});
+  CHECK(some.place(1, 0).begin == 4);
+  CHECK_THROWS_AS(some.batch(2), Error);
+  CHECK(all.at_most(0).count() == 5);
+  CHECK(all.at_most(9).count() == 5);
+}
+
 TEST_CASE("documents are walked one after another and do not run into each other") {
   const TokenDataset dataset = document_dataset({{5, 6, 7}, {8}}, 0);
   const Walk all = walk(dataset, options_of(12, 3));

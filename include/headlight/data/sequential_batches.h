@@ -20,17 +20,24 @@ class SequentialBatches {
   SequentialBatches(TokenDataset&& dataset, const BatcherOptions& options,
                     std::optional<Masking> masking = {}) = delete;
 
-  Index count() const;
+  // Returns `most` of the batches, spread evenly over the data; all if `most` is 0 or too large.
+  SequentialBatches at_most(Index most) const;
+
+  Index count() const { return count_; }
   // Returns batch `index`, at most [B * T] inputs. Throws Error unless 0 <= index < count().
   Batch batch(Index index) const;
   // Source tokens of sequence `sequence` of batch `index`.
   SequencePieces::Place place(Index index, Index sequence) const {
-    return pieces_.place(index * batch_size_ + sequence);
+    return pieces_.place(first_piece(index) + sequence);
   }
 
  private:
+  Index whole_count() const { return divided_up(pieces_.count(), batch_size_); }
+  Index first_piece(Index index) const { return index * whole_count() / count_ * batch_size_; }
+
   SequencePieces pieces_;
   Index batch_size_;
+  Index count_ = 0;
   std::optional<Masking> masking_;
 };
 

@@ -302,21 +302,20 @@ LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
                            const LensMeansOptions& options) {
   const NoGrad no_grad;
   const std::vector<Source> sources = sources_of(model.config(), options.view);
-  const SequentialBatches batches(
-      data,
-      {.batch_size = sequences_at_once(model, sources.size(), options.batch_size),
-       .block_size = model.block_size()},
-      options.masking);
-  const Index count =
-      options.max_batches > 0 ? std::min(options.max_batches, batches.count()) : batches.count();
+  const SequentialBatches batches =
+      SequentialBatches(data,
+                        {.batch_size = sequences_at_once(model, sources.size(), options.batch_size),
+                         .block_size = model.block_size()},
+                        options.masking)
+          .at_most(options.max_batches);
   LensMeansResult result;
   for (const Source& source : sources) {
     result.rows.push_back({.place = source.place});
   }
-  for (Index i = 0; i < count; ++i) {
-    const Batch batch = batches.batch(i * batches.count() / count);
+  for (Index i = 0; i < batches.count(); ++i) {
+    const Batch batch = batches.batch(i);
     add_batch(model, sources, batch, result.rows, [&](double share) {
-      options.progress((static_cast<double>(i) + share) / static_cast<double>(count));
+      options.progress((static_cast<double>(i) + share) / static_cast<double>(batches.count()));
     });
     result.tokens += batch.target_count;
   }
