@@ -1,4 +1,4 @@
-#include "io/table_records.h"
+#include "io/records.h"
 
 #include <algorithm>
 #include <string_view>
@@ -18,13 +18,13 @@ constexpr std::size_t kLongestRow = std::size_t{128} << 20;  // bytes
 // Splits a text that arrives in pieces into rows of values.
 class TableReader {
  public:
-  TableReader(const TextFile& file, const UseTableRecord& use)
+  TableReader(const TextFile& file, const UseRecord& use)
       : name_(file.name()),
         separator_(lower_case(without_compression(file.path)).ends_with(".tsv") ? '\t' : ','),
         use_(use) {}
 
   void take(char c) {
-    check(++size_ <= kLongestRow, concat_text("a row is longer than ", kLongestRow, " bytes"));
+    check(++size_ <= kLongestRow, "a row is longer than ", kLongestRow, " bytes");
     line_ += c == '\n' ? 1 : 0;
     if (state_ == State::quoted && c != '"') {
       value_ += c;
@@ -59,8 +59,12 @@ class TableReader {
 
   std::string where() const { return concat_text(name_, ": line ", row_line_); }
 
-  void check(bool condition, std::string_view message) const {
-    require(condition, where(), ": ", message);
+  // Runs for every character, so it makes no text unless the condition is false.
+  template <class... Parts>
+  void check(bool condition, const Parts&... message) const {
+    if (!condition) {
+      fail(where(), ": ", message...);
+    }
   }
 
   void end_value() {
@@ -84,25 +88,24 @@ class TableReader {
     columns_ = values_;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const bool is_new = std::count(columns_.begin(), columns_.end(), columns_[i]) == 1;
-      check(is_new, concat_text("expected different names of columns, got ",
-                                quoted_text(columns_[i]), " twice"));
+      check(is_new, "expected different names of columns, got ", quoted_text(columns_[i]),
+            " twice");
     }
   }
 
   void use_row() {
-    check(values_.size() == columns_.size(),
-          concat_text("expected ", columns_.size(), " values, as in the first line, got ",
-                      values_.size()));
+    check(values_.size() == columns_.size(), "expected ", columns_.size(),
+          " values, as in the first line, got ", values_.size());
     Json record = Json::object();
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      record.add(columns_[i], std::move(values_[i]));
+      record.add(columns_[i], values_[i]);
     }
     use_(record, where());
   }
 
   std::string name_;
   char separator_;
-  const UseTableRecord& use_;
+  const UseRecord& use_;
   State state_ = State::begin;  // of the present value
   std::string value_;
   std::vector<std::string> values_;   // before the present one
@@ -112,9 +115,7 @@ class TableReader {
   Index row_line_ = 1;                // where the row begins
 };
 
-}  // namespace
-
-void read_table(const TextFile& file, const UseTableRecord& use) {
+void read_table(const TextFile& file, const UseRecord& use) {
   TableReader reader(file, use);
   read_text(file, {.cut = StreamCut::character}, [&](const TextPart& part) {
     for (const char c : part.text) {
@@ -122,6 +123,19 @@ void read_table(const TextFile& file, const UseTableRecord& use) {
     }
   });
   reader.finish();
+}
+
+}  // namespace
+
+void read_records(const TextFile& file, const UseRecord& use) {
+  if (is_table_name(file.path)) {
+    read_table(file, use);
+    return;
+  }
+  read_lines(file, [&](std::string_view line, Index number) {
+    const std::string where = concat_text(file.name(), ": line ", number);
+    use(parse_json(line, where), where);
+  });
 }
 
 }  // namespace headlight

@@ -15,7 +15,7 @@
 #include "headlight/text/bpe_pattern.h"
 #include "io/input_format_check.h"
 #include "io/other_encodings.h"
-#include "io/table_records.h"
+#include "io/records.h"
 
 namespace headlight {
 namespace {
@@ -249,19 +249,11 @@ bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
-void read_records(const TextFile& file, const TextFormat& format, const UseText& use) {
+void read_texts_of_records(const TextFile& file, const TextFormat& format, const UseText& use) {
   const std::string key = format.jsonl.empty() ? "text" : format.jsonl;
   Index number = 0;
-  const auto use_record = [&](const Json& record, const std::string& where) {
+  read_records(file, [&](const Json& record, const std::string& where) {
     use({text_of(record, key, where), number++});
-  };
-  if (is_table_name(file.path)) {
-    read_table(file, use_record);
-    return;
-  }
-  read_lines(file, [&](std::string_view line, Index line_number) {
-    const std::string where = concat_text(file.name(), ": line ", line_number);
-    use_record(parse_json(line, where), where);
   });
 }
 
@@ -302,7 +294,8 @@ bool TextFormat::gives_documents(const TextFile& file) const {
 
 void read_text(const TextFile& file, const TextFormat& format, const UseText& use) {
   require(!is_token_file(file.path), file.name(), ": contains token ids, expected text");
-  format.is_json_lines(file) ? read_records(file, format, use) : read_plain(file, format, use);
+  format.is_json_lines(file) ? read_texts_of_records(file, format, use)
+                             : read_plain(file, format, use);
 }
 
 std::vector<std::string> read_documents(const std::vector<TextFile>& files, TextFormat format,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <optional>
 
 #include "base/json.h"
@@ -10,27 +9,18 @@
 #include "headlight/base/error.h"
 #include "headlight/io/text_source.h"
 #include "io/input_format_check.h"
-#include "io/table_records.h"
+#include "io/records.h"
 #include "text/special_names.h"
 
 namespace headlight {
 namespace {
 
-using UseRecord = std::function<void(const Json& record, const std::string& where)>;
-
 bool is_json_list_name(const TextFile& file) { return lower_case(file.path).ends_with(".json"); }
 
-// Calls `use` for each record: each line, row of a table, or element of a list.
-void read_records(const TextFile& file, const UseRecord& use) {
-  if (is_table_name(file.path)) {
-    read_table(file, use);
-    return;
-  }
+// Calls `use` for each record of read_records(), or element of a list.
+void visit_records(const TextFile& file, const UseRecord& use) {
   if (!is_json_list_name(file)) {
-    read_lines(file, [&](std::string_view line, Index number) {
-      const std::string where = concat_text(file.name(), ": line ", number);
-      use(parse_json(line, where), where);
-    });
+    read_records(file, use);
     return;
   }
   const Json all = parse_json(read_text_file(file.path), file.name());
@@ -316,7 +306,7 @@ ConversationKind kind_of_conversations(const TextFile& file, const std::string& 
   }
   struct Found {};  // ends the reading
   try {
-    read_records(file, [&](const Json& record, const std::string&) {
+    visit_records(file, [&](const Json& record, const std::string&) {
       kind = kind_of(record, key);
       throw Found();
     });
@@ -332,8 +322,8 @@ TokenDataset read_conversations(const TextFile& file, const ConversationOptions&
                                 std::vector<std::string>& notes,
                                 std::vector<std::string>& warnings) {
   ConversationReader reader(options, format, tokenizer);
-  read_records(file,
-               [&](const Json& record, const std::string& where) { reader.add(record, where); });
+  visit_records(file,
+                [&](const Json& record, const std::string& where) { reader.add(record, where); });
   return reader.finish(file.name(), notes, warnings);
 }
 

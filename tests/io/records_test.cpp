@@ -1,11 +1,11 @@
-#include "io/table_records.h"
+#include "io/records.h"
 
 #include "headlight/base/error.h"
 #include "headlight/io/text_source.h"
 #include "support/catch.h"
 #include "support/program.h"
 
-namespace table_records_test {
+namespace records_test {
 
 using namespace headlight;
 
@@ -16,7 +16,7 @@ std::string rows_of(const std::string& content, const std::string& name = "a.csv
   const ScratchFolder folder;
   const std::string path = folder.write(name, content);
   std::string rows;
-  read_table({.path = path}, [&](const Json& record, const std::string& where) {
+  read_records({.path = path}, [&](const Json& record, const std::string& where) {
     REQUIRE(where.starts_with(path + ": line "));
     rows += where.substr(where.rfind(' ') + 1) + ' ' + record.dump() + '\n';
   });
@@ -63,4 +63,4 @@ TEST_CASE("the key of JSON lines also names the column of the texts in a table",
   CHECK_THAT(warnings.front(), contains_text("name their column with --jsonl COLUMN"));
 }
 
-}  // namespace table_records_test
+}  // namespace records_test
