@@ -111,7 +111,7 @@ def check_training(table, program, base: Path, config, modules, targets, tokeniz
     def train(steps: int) -> Path:
         out = program.folder / f"{base.name}-{steps}"
         program.run("train", "--init_from", base, "--data", chat, "--validation_fraction", 0, "--lora_rank", 3,
-                    "--lora_alpha", 5, "--lora_targets", names, *(["--train", parts] if parts else []), "--optimizer", "sgd", "--momentum", 0,
+                    "--lora_alpha", 5, "--lora_targets", names, "--train", parts, "--optimizer", "sgd", "--momentum", 0,
                     "--learning_rate", RATE, "--lr_schedule", "constant", "--warmup_iters", 0, "--weight_decay", 0,
                     "--grad_clip", 0, "--batch_size", len(CHAT), "--max_iters", steps, "--out_dir", out)
         return (out / "latest").resolve()
