@@ -65,6 +65,7 @@
 #include "headlight/nn/lora.h"
 #include "headlight/nn/module.h"
 #include "headlight/nn/multi_head_attention.h"
+#include "headlight/nn/packed_weights.h"
 #include "headlight/nn/point.h"
 #include "headlight/nn/recorder.h"
 #include "headlight/nn/token_distribution.h"

@@ -23,16 +23,17 @@ class PackedProducts final : public WeightProducts {
     for (const auto& [weight, tensor] : model.gpt->weights()) {
       if (is_hidden_matrix(weight)) {
         const DecoderLayer& layer = model.layers[static_cast<std::size_t>(weight.layer)];
-        matrices_[tensor.data<float>()] = &layer.matrix(weight.part);
+        const auto name = std::string_view(weight.name).substr(0, weight.name.rfind('.'));
+        matrices_[model.gpt->find_part(name)] = &layer.matrix(weight.part);
       }
     }
   }
   Tensor multiply(const Linear& linear, const Tensor& x) const override {
-    return matrices_.at(linear.weight.data<float>())->product(x);
+    return matrices_.at(&linear)->product(x);
   }
 
  private:
-  std::unordered_map<const float*, const PackedMatrix*> matrices_;  // keyed by weight address
+  std::unordered_map<const Module*, const PackedMatrix*> matrices_;  // by Linear
 };
 
 void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {

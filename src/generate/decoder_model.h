@@ -3,8 +3,8 @@
 #include <array>
 #include <vector>
 
-#include "generate/packed_matrix.h"
 #include "headlight/nn/gpt.h"
+#include "ops/packed_matrix.h"
 
 namespace headlight {
 

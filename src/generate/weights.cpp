@@ -1,8 +1,8 @@
 #include "headlight/generate/weights.h"
 
-#include "generate/packed_matrix.h"
 #include "headlight/base/memory.h"
 #include "headlight/nn/architecture.h"
+#include "kernels/panels/panels.h"
 #include "kernels/parallel.h"
 
 namespace headlight {
@@ -14,9 +14,8 @@ double decoder_memory(const GptConfig& config, WeightFormat format) {
   for (const Weight& weight : weights_of(config)) {
     matrices += weight.multiplied ? static_cast<double>(numel(weight.shape)) : 0;
   }
-  constexpr double kBytes[] = {4, 2, 36.0 / 32};  // in the order of WeightFormat
   return 4 * static_cast<double>(count_parameters(config).total()) +
-         kBytes[static_cast<std::size_t>(format)] * matrices;
+         weight_bytes(format) * matrices;
 }
 
 }  // namespace
@@ -46,12 +45,12 @@ void round_weights(Gpt& model, WeightFormat format) {
     if (weight.multiplied) {
       float* start = tensor.mutable_data<float>();
       const Index columns = tensor.size(1);
-      kernels::parallel_for(
-          tensor.size(0), kernels::row_grain(columns), [&](Index begin, Index end) {
-            for (Index row = begin; row < end; ++row) {
-              kernels::round_row(panel_format(format), start + row * columns, columns);
-            }
-          });
+      kernels::parallel_for(tensor.size(0), kernels::row_grain(columns),
+                            [&](Index begin, Index end) {
+                              for (Index row = begin; row < end; ++row) {
+                                kernels::round_row(format, start + row * columns, columns);
+                              }
+                            });
     }
   }
 }

@@ -60,7 +60,7 @@ Tensor LayerNorm::forward(const Tensor& x, ForwardHook* hook, const NormPoints& 
 
 Tensor project(const Linear& linear, const Tensor& x, const ForwardContext& context,
                const std::optional<NormParameters>& norm) {
-  if (norm && context.products == nullptr && linear.updates().empty()) {
+  if (norm && context.products == nullptr && linear.is_plain()) {
     return norm_linear(x, *norm, linear.weight, linear.bias, context.precision);
   }
   return linear.forward(norm ? normalize(x, *norm) : x, context);
@@ -121,9 +121,8 @@ Mlp::Mlp(const MlpOptions& options, const RandomStream& random)
 Tensor Mlp::forward(const Tensor& x, const ForwardContext& context,
                     const std::optional<NormParameters>& norm) const {
   const bool is_watched = wants_any(context.hook, {Point::mlp_pre, Point::mlp_post}, layer_);
-  const bool is_updated = !c_fc_.updates().empty() || !c_proj_.updates().empty() ||
-                          (c_gate_ && !c_gate_->updates().empty());
-  if (norm && !is_watched && !is_updated && context.products == nullptr) {
+  const bool is_plain = c_fc_.is_plain() && c_proj_.is_plain() && (!c_gate_ || c_gate_->is_plain());
+  if (norm && !is_watched && is_plain && context.products == nullptr) {
     return feed_forward(x, {.norm = *norm,
                             .up_weight = c_fc_.weight,
                             .up_bias = c_fc_.bias,

@@ -34,13 +34,23 @@ Tensor Linear::forward(const Tensor& x, const ForwardContext& context) const {
   if (context.products != nullptr) {
     return context.products->multiply(*this, x);
   }
-  if (updates_.empty()) {
-    return linear(x, weight, bias, context.precision);
-  }
-  return low_rank_linear(x, weight, bias, updates_,
-                         {.probability = context.training ? update_dropout_ : 0,
-                          .random = context.random.fork(update_label_)},
-                         context.precision);
+  const Tensor product = stored_ != nullptr ? stored_->product(x, context.precision)
+                                            : linear(x, weight, bias, context.precision);
+  return updates_.empty() ? product
+                          : add_low_rank(product, x, updates_,
+                                         {.probability = context.training ? update_dropout_ : 0,
+                                          .random = context.random.fork(update_label_)});
+}
+
+Tensor Linear::full_weight() const {
+  return updated_weight(stored_ != nullptr ? stored_->weight() : weight, updates_);
+}
+
+void Linear::store(std::shared_ptr<const StoredWeight> stored) {
+  require(!weight.requires_grad() && !(bias.defined() && bias.requires_grad()),
+          "[Linear] only a frozen weight can be stored in another form");
+  stored_ = std::move(stored);
+  weight.release_elements();
 }
 
 void Linear::add_update(const std::string& name, LowRankUpdate update, double dropout,

@@ -13,17 +13,19 @@
 namespace headlight {
 namespace {
 
-void check_update(const LowRankUpdate& update, const Tensor& weight) {
-  require(weight.defined() && weight.rank() == 2 && update.a.defined() && update.a.rank() == 2 &&
-              update.b.defined() && update.b.rank() == 2,
+// Checks an update of a matrix [O, I] = `shape`.
+void check_update(const LowRankUpdate& update, const Shape& shape, DType dtype) {
+  require(update.a.defined() && update.a.rank() == 2 && update.b.defined() &&
+              update.b.rank() == 2 && shape.rank() == 2,
           "[low_rank_linear] expected a weight and updates with two axes");
-  require_same_type(update.a, weight, "low_rank_linear");
-  require_same_type(update.b, weight, "low_rank_linear");
+  require(update.a.dtype() == dtype && update.b.dtype() == dtype,
+          "[low_rank_linear] types differ: ", update.a.dtype(), ", ", update.b.dtype(), " and ",
+          dtype);
   const Index rows = update.b.size(0);
-  require(update.a.size(1) == weight.size(1) && update.a.size(0) == update.b.size(1) &&
-              update.first_row >= 0 && update.first_row + rows <= weight.size(0),
+  require(update.a.size(1) == shape[1] && update.a.size(0) == update.b.size(1) &&
+              update.first_row >= 0 && update.first_row + rows <= shape[0],
           "[low_rank_linear] update ", update.b.shape(), " x ", update.a.shape(), " at row ",
-          update.first_row, " does not fit weight ", weight.shape());
+          update.first_row, " does not fit weight ", shape);
 }
 
 // One update during forward and backward of low_rank_linear().
@@ -151,15 +153,14 @@ std::vector<Tensor> input_gradients(std::span<const SavedTensor> in, const Tenso
 
 }  // namespace
 
-Tensor low_rank_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                       std::span<const LowRankUpdate> updates, const LowRankDropout& dropout,
-                       Precision precision) {
+Tensor add_low_rank(const Tensor& product, const Tensor& x, std::span<const LowRankUpdate> updates,
+                    const LowRankDropout& dropout) {
   require(x.defined() && x.rank() >= 1 && x.size(-1) > 0,
           "[low_rank_linear] expected an input with a last axis that is not empty");
   std::vector<Change> changes;
-  std::vector<Tensor> inputs{linear(x, weight, bias, precision), x};
+  std::vector<Tensor> inputs{product, x};
   for (const LowRankUpdate& update : updates) {
-    check_update(update, weight);
+    check_update(update, {product.size(-1), x.size(-1)}, x.dtype());
     inputs.insert(inputs.end(), {update.a, update.b});
     changes.push_back({.first_row = update.first_row,
                        .rows = update.b.size(0),
@@ -167,12 +168,11 @@ Tensor low_rank_linear(const Tensor& x, const Tensor& weight, const Tensor& bias
                        .scale = update.scale,
                        .dropout = {dropout.probability, dropout.random.fork(changes.size())}});
   }
-  // The product with the weight is not read again, so the updates are added in its place.
-  Tensor value = inputs[0].detach();
+  Tensor value = product.detach();
   const Shape flat{x.numel() / x.size(-1), x.size(-1)};
   dispatch_floating(x.dtype(), "low_rank_linear", [&](auto zero) {
     using T = decltype(zero);
-    Tensor rows = reshape(value, {flat[0], weight.size(0)});
+    Tensor rows = reshape(value, {flat[0], product.size(-1)});
     for (std::size_t i = 0; i < changes.size(); ++i) {
       const Tensor dropped = dropped_rows(x, flat, changes[i]);
       add_expanded<T>(reduced<T>(dropped, to_contiguous(updates[i].a.detach()), changes[i]),
@@ -187,10 +187,16 @@ Tensor low_rank_linear(const Tensor& x, const Tensor& weight, const Tensor& bias
                 });
 }
 
+Tensor low_rank_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                       std::span<const LowRankUpdate> updates, const LowRankDropout& dropout,
+                       Precision precision) {
+  return add_low_rank(linear(x, weight, bias, precision), x, updates, dropout);
+}
+
 Tensor updated_weight(const Tensor& weight, std::span<const LowRankUpdate> updates) {
   Tensor result = weight;
   for (const LowRankUpdate& update : updates) {
-    check_update(update, weight);
+    check_update(update, weight.shape(), weight.dtype());
     const Index end = update.first_row + update.b.size(0);
     std::vector<Tensor> rows{slice(result, 0, update.first_row, end) +
                              matmul(update.b, update.a) * update.scale};

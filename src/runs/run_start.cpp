@@ -17,6 +17,7 @@
 #include "headlight/formats/model_directory.h"
 #include "headlight/formats/run_layout.h"
 #include "headlight/kernels/machine.h"
+#include "headlight/nn/packed_weights.h"
 #include "headlight/nn/trained_parts.h"
 #include "headlight/runs/checkpoint.h"
 #include "headlight/runs/config_source.h"
@@ -159,6 +160,11 @@ void choose_trained(RunStart& start, LoadedModel& loaded) {
   if (resumes) {
     read_adapter(start.checkpoint, *start.adapter, model);
   }
+  if (const auto format = parse_name<WeightFormat>("base_weights", config.base_weights);
+      format != WeightFormat::float32) {
+    start.packed_weights = fingerprint(model.parameters());
+    pack_matrices(model, format);
+  }
 }
 
 // Loads the model to resume or to start from; returns an empty LoadedModel for a new run.
@@ -268,7 +274,8 @@ std::vector<std::pair<std::string, std::string>> identity_of(const RunStart& sta
           {"data", start.content},
           {"validation data", start.validation_content},
           {"update", std::to_string(start.state.iteration)},
-          {"weights", fingerprint(start.model->parameters())}};
+          {"weights", start.packed_weights.empty() ? fingerprint(start.model->parameters())
+                                                   : start.packed_weights}};
 }
 
 // Sets max_iters from epochs, and an eval_interval that was not given.

@@ -234,7 +234,14 @@ Storage::Storage(std::size_t bytes) {
   allow(data_, std::max<std::size_t>(bytes, 1));
 }
 
-Storage::~Storage() { arena().give_back(data_, bytes_); }
+Storage::~Storage() { release(); }
+
+void Storage::release() {
+  if (data_ != nullptr) {
+    arena().give_back(data_, bytes_);
+    data_ = nullptr;
+  }
+}
 
 StorageStatistics storage_statistics() { return arena().statistics(); }
 

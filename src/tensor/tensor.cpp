@@ -133,8 +133,15 @@ bool Tensor::is_contiguous() const {
 void* Tensor::raw_data(DType expected) const {
   require(defined(), "[data] the tensor is undefined");
   require(expected == dtype_, "[data] the tensor has type ", dtype_, ", expected ", expected);
+  require(storage_->data() != nullptr, "[data] the elements of the tensor ", shape_,
+          " were released");
   return static_cast<std::byte*>(storage_->data()) +
          static_cast<std::size_t>(offset_) * element_size(dtype_);
+}
+
+void Tensor::release_elements() {
+  require(defined(), "[release_elements] the tensor is undefined");
+  storage_->release();
 }
 
 double Tensor::item() const {

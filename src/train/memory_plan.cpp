@@ -26,6 +26,18 @@ double trained_parameters(const TrainConfig& config, const GptConfig& model) {
   return count * static_cast<double>(config.lora_rank);
 }
 
+// Returns the bytes of the weights. Packed ones are read as float32 first, before there are
+// activations.
+double weights_of_model(const TrainConfig& config, const GptConfig& model) {
+  const auto format = parse_name<WeightFormat>("base_weights", config.base_weights);
+  double bytes = kBytes * static_cast<double>(count_parameters(model).total());
+  for (const Weight& weight : weights_of(model)) {
+    const auto count = static_cast<double>(numel(weight.shape));
+    bytes -= is_hidden_matrix(weight) ? (kBytes - weight_bytes(format)) * count : 0;
+  }
+  return bytes;
+}
+
 // Returns the bytes of the optimizer's state. Newton-Schulz iteration needs more, but reuses the
 // memory of the activations, which are freed by then.
 double moments_of(const TrainConfig& config, const GptConfig& model) {
@@ -60,7 +72,6 @@ std::string megabytes(double bytes) {
 }  // namespace
 
 MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index processes) {
-  const double weights = kBytes * static_cast<double>(count_parameters(model).total());
   const double tokens =
       static_cast<double>(config.batch_size) * static_cast<double>(config.block_size);
   const double trained = kBytes * trained_parameters(config, model);
@@ -68,7 +79,8 @@ MemoryPlan plan_memory(const TrainConfig& config, const GptConfig& model, Index 
   const double average = config.ema_decay > 0 ? trained : 0;
   const auto own_shards = static_cast<std::uint64_t>(config.shard_count(processes) / processes);
   const auto waiting_sums = static_cast<double>(std::bit_width(own_shards) - 1);
-  return {.weights = weights,
+  return {.parameters = count_parameters(model).total(),
+          .weights = weights_of_model(config, model),
           .gradients = trained * (1 + waiting_sums),
           .moments = moments / static_cast<double>(processes) + average,
           .snapshot = trained + moments + average,
@@ -81,11 +93,10 @@ void require_memory(const MemoryPlan& plan) {
   const bool activations_most = plan.activations > plan.total() / 2;
   const bool data_most = plan.data > plan.total() / 2;
   require(
-      plan.available == 0 || plan.total() <= plan.available, "training ",
-      static_cast<Index>(plan.weights / kBytes), " parameters needs about ",
-      megabytes(plan.total()), " of memory (", megabytes(plan.activations),
-      " for the activations of a batch, ", megabytes(plan.data), " for the data), but ",
-      megabytes(plan.available), " are available; ",
+      plan.available == 0 || plan.total() <= plan.available, "training ", plan.parameters,
+      " parameters needs about ", megabytes(plan.total()), " of memory (",
+      megabytes(plan.activations), " for the activations of a batch, ", megabytes(plan.data),
+      " for the data), but ", megabytes(plan.available), " are available; ",
       data_most
           ? "turn the data into a .bin file first (headlight tokenizer encode), which stays on disk"
       : activations_most

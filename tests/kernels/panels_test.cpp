@@ -15,11 +15,11 @@ namespace panels_test {
 using namespace headlight;
 using namespace headlight::test;
 using kernels::kPanelRows;
-using kernels::PanelFormat;
 
 namespace {
 
-constexpr PanelFormat kFormats[] = {PanelFormat::float32, PanelFormat::bfloat16, PanelFormat::int8};
+constexpr WeightFormat kFormats[] = {WeightFormat::float32, WeightFormat::bfloat16,
+                                     WeightFormat::int8};
 
 std::vector<float> gaussians(Index count, std::uint64_t seed) {
   std::vector<float> values;
@@ -30,7 +30,7 @@ std::vector<float> gaussians(Index count, std::uint64_t seed) {
 }
 
 // Packs panels into memory aligned to 64 bytes.
-Tensor pack(PanelFormat format, const std::vector<float>& weights, Index rows, Index columns) {
+Tensor pack(WeightFormat format, const std::vector<float>& weights, Index rows, Index columns) {
   const Index bytes = kernels::panel_bytes(format, columns);
   Tensor memory = Tensor::empty({kernels::panel_count(rows) * bytes / 4}, DType::int32);
   for (Index panel = 0; panel < kernels::panel_count(rows); ++panel) {
@@ -42,7 +42,7 @@ Tensor pack(PanelFormat format, const std::vector<float>& weights, Index rows, I
 }
 
 // Returns y [batch, 16 panels].
-std::vector<float> multiply(PanelFormat format, const Tensor& panels, Index count, Index columns,
+std::vector<float> multiply(WeightFormat format, const Tensor& panels, Index count, Index columns,
                             const std::vector<float>& x) {
   const Index batch = static_cast<Index>(x.size()) / columns;
   std::vector<float> y(static_cast<std::size_t>(batch * count * kPanelRows), -1);
@@ -58,7 +58,7 @@ std::vector<float> multiply(PanelFormat format, const Tensor& panels, Index coun
   return y;
 }
 
-std::vector<float> rounded(PanelFormat format, std::vector<float> weights, Index columns) {
+std::vector<float> rounded(WeightFormat format, std::vector<float> weights, Index columns) {
   for (std::size_t row = 0; row < weights.size(); row += static_cast<std::size_t>(columns)) {
     kernels::round_row(format, weights.data() + row, columns);
   }
@@ -66,7 +66,7 @@ std::vector<float> rounded(PanelFormat format, std::vector<float> weights, Index
 }
 
 // Returns the largest difference from the sums in float64, relative to the sum of magnitudes.
-double error_of_product(PanelFormat format, Index rows, Index columns, Index batch) {
+double error_of_product(WeightFormat format, Index rows, Index columns, Index batch) {
   const std::vector<float> weights = gaussians(rows * columns, 1);
   const std::vector<float> worth = rounded(format, weights, columns);
   const std::vector<float> x = gaussians(batch * columns, 2);
@@ -93,12 +93,12 @@ double error_of_product(PanelFormat format, Index rows, Index columns, Index bat
 }
 
 // Products with int8 weights also round the vectors.
-double limit_of(PanelFormat format) { return format == PanelFormat::int8 ? 2e-4 : 3e-7; }
+double limit_of(WeightFormat format) { return format == WeightFormat::int8 ? 2e-4 : 3e-7; }
 
 }  // namespace
 
 TEST_CASE("products of packed weights are the sums of products, and padding gives 0") {
-  for (const PanelFormat format : kFormats) {
+  for (const WeightFormat format : kFormats) {
     for (const Index columns : {1, 2, 3, 5, 20, 31, 32, 33, 34, 64, 96, 199, 1024, 1100}) {
       for (const Index batch : {1, 2, 3, 4, 5, 9, 16, 18}) {
         INFO(static_cast<int>(format) << ", " << columns << " columns, " << batch << " vectors");
@@ -112,7 +112,7 @@ TEST_CASE("the bits of a product do not depend on its neighbours") {
   const Index rows = 48;
   const Index batch = 39;  // groups of every size
   with_each_variant([&] {
-    for (const PanelFormat format : kFormats) {
+    for (const WeightFormat format : kFormats) {
       for (const Index columns : {31, 77, 203}) {
         const Tensor panels = pack(format, gaussians(rows * columns, 3), rows, columns);
         const std::vector<float> x = gaussians(batch * columns, 4);
@@ -132,17 +132,17 @@ TEST_CASE("with int8 weights an outlier costs its neighbours an error of 2^-15 o
   constexpr Index kColumns = 64;
   std::vector<float> x(kColumns, 1.0F);
   x[5] = 60000;  // in the same block as 31 ones
-  const Tensor panels = pack(PanelFormat::int8, std::vector<float>(kPanelRows * kColumns, 1.0F),
+  const Tensor panels = pack(WeightFormat::int8, std::vector<float>(kPanelRows * kColumns, 1.0F),
                              kPanelRows, kColumns);
-  const float sum = multiply(PanelFormat::int8, panels, 1, kColumns, x)[0];
+  const float sum = multiply(WeightFormat::int8, panels, 1, kColumns, x)[0];
   CHECK(std::abs(sum - 60063.0F) <= 32 * 60000.0F / 32768.0F);
   x[5] = 1.0F;
-  CHECK(multiply(PanelFormat::int8, panels, 1, kColumns, x)[0] == Approx(64).epsilon(1e-6));
+  CHECK(multiply(WeightFormat::int8, panels, 1, kColumns, x)[0] == Approx(64).epsilon(1e-6));
 }
 
 TEST_CASE("NaN in a vector changes only the vector's own products for any weight format") {
   constexpr Index kColumns = 70;
-  for (const PanelFormat format : kFormats) {
+  for (const WeightFormat format : kFormats) {
     const Tensor panels = pack(format, gaussians(kPanelRows * kColumns, 8), kPanelRows, kColumns);
     for (const float bad :
          {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
@@ -157,14 +157,14 @@ TEST_CASE("NaN in a vector changes only the vector's own products for any weight
 
 TEST_CASE("tiny and huge vectors are multiplied by int8 weights with the usual precision") {
   constexpr Index kColumns = 32;
-  const Tensor panels = pack(PanelFormat::int8, std::vector<float>(kPanelRows * kColumns, 1.0F),
+  const Tensor panels = pack(WeightFormat::int8, std::vector<float>(kPanelRows * kColumns, 1.0F),
                              kPanelRows, kColumns);
   for (const float value : {1e-30F, 1e-10F, 1e30F, 1e36F}) {
     const std::vector<float> x(kColumns, value);
-    CHECK(multiply(PanelFormat::int8, panels, 1, kColumns, x)[0] ==
+    CHECK(multiply(WeightFormat::int8, panels, 1, kColumns, x)[0] ==
           Approx(32 * value).epsilon(4e-5));
   }
-  CHECK(multiply(PanelFormat::int8, panels, 1, kColumns, std::vector<float>(kColumns, 0))[0] == 0);
+  CHECK(multiply(WeightFormat::int8, panels, 1, kColumns, std::vector<float>(kColumns, 0))[0] == 0);
 }
 
 TEST_CASE("integer instructions change no bit") {
@@ -173,14 +173,14 @@ TEST_CASE("integer instructions change no bit") {
   }
   constexpr Index kColumns = 1100;
   const Tensor panels =
-      pack(PanelFormat::int8, gaussians(kPanelRows * kColumns, 1), kPanelRows, kColumns);
+      pack(WeightFormat::int8, gaussians(kPanelRows * kColumns, 1), kPanelRows, kColumns);
   for (const Index batch : {1, 7, 18}) {
     const std::vector<float> x = gaussians(batch * kColumns, 2);
     std::vector<float> with(static_cast<std::size_t>(batch * kPanelRows));
     std::vector<float> without(with.size());
     kernels::PanelProduct product{.panels = panels.data<std::int32_t>(),
                                   .count = 1,
-                                  .panel_bytes = kernels::panel_bytes(PanelFormat::int8, kColumns),
+                                  .panel_bytes = kernels::panel_bytes(WeightFormat::int8, kColumns),
                                   .columns = kColumns,
                                   .x = x.data(),
                                   .x_stride = kColumns,
@@ -204,7 +204,7 @@ TEST_CASE("int8 weights are multiples of a 127th of the largest of 32 neighbours
   row[32] = 12.7F;
   row[33] = 0.06F;
   row[34] = 0.04F;
-  kernels::round_row(PanelFormat::int8, row.data(), 64);
+  kernels::round_row(WeightFormat::int8, row.data(), 64);
   CHECK(row[0] == 127);
   CHECK(row[1] == -126);
   CHECK(row[2] == 0);
@@ -218,12 +218,12 @@ TEST_CASE("int8 weights are multiples of a 127th of the largest of 32 neighbours
 
 TEST_CASE("bfloat16 weights are rounded to nearest, ties to even") {
   std::vector<float> row{1.0F, 1.00390625F, 1.01171875F, 1.005F, -3.14159F};
-  kernels::round_row(PanelFormat::bfloat16, row.data(), 5);
+  kernels::round_row(WeightFormat::bfloat16, row.data(), 5);
   CHECK(row == std::vector<float>{1.0F, 1.0F, 1.015625F, 1.0078125F, -3.140625F});
 }
 
 TEST_CASE("rounding packed weights again changes next to nothing") {
-  for (const PanelFormat format : kFormats) {
+  for (const WeightFormat format : kFormats) {
     const std::vector<float> once = rounded(format, gaussians(960, 5), 96);
     const std::vector<float> twice = rounded(format, once, 96);
     for (std::size_t i = 0; i < once.size(); ++i) {
@@ -232,8 +232,20 @@ TEST_CASE("rounding packed weights again changes next to nothing") {
   }
 }
 
+TEST_CASE("an unpacked panel has the rounded weights") {
+  constexpr Index kRows = 11;
+  constexpr Index kColumns = 75;
+  const std::vector<float> weights = gaussians(kRows * kColumns, 8);
+  for (const WeightFormat format : kFormats) {
+    const Tensor panel = pack(format, weights, kRows, kColumns);
+    std::vector<float> unpacked(weights.size());
+    kernels::unpack_panel(format, panel.data<std::int32_t>(), kRows, kColumns, unpacked.data());
+    CHECK(unpacked == rounded(format, weights, kColumns));
+  }
+}
+
 TEST_CASE("a NaN weight gives a NaN product") {
-  for (const PanelFormat format : kFormats) {
+  for (const WeightFormat format : kFormats) {
     std::vector<float> weights = gaussians(16 * 40, 6);
     weights[3 * 40 + 35] = std::numeric_limits<float>::quiet_NaN();
     const std::vector<float> y =

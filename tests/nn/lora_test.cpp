@@ -2,7 +2,9 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/generate/decoder.h"
+#include "headlight/generate/weights.h"
 #include "headlight/nn/gpt.h"
+#include "headlight/nn/packed_weights.h"
 #include "headlight/train/trainer.h"
 #include "nn/nn_support.h"
 #include "support/catch.h"
@@ -112,6 +114,41 @@ TEST_CASE("an update equals a changed weight", "[lora]") {
     };
     CHECK(distance(last_logits(*model), last_logits(*whole)) < 1e-5);
   }
+}
+
+TEST_CASE("packed matrices compute as matrices of rounded weights", "[lora]") {
+  for (const WeightFormat format : {WeightFormat::bfloat16, WeightFormat::int8}) {
+    const auto packed = adapted();
+    pack_matrices(*packed, format);
+    const auto rounded = std::make_unique<Gpt>(llama_like(), 5);
+    const Tensor embeddings = rounded->head_weight().clone();
+    round_weights(*rounded, format);
+    Tensor(rounded->head_weight()).copy_from(embeddings);  // which pack_matrices() leaves alone
+    add_lora(*rounded, some_places(), {.rank = 2, .alpha = 3}, {7, 0});
+    const NamedTensors factors = packed->trainable_parameters();
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      rounded->trainable_parameters()[i].second.copy_from(factors[i].second);
+    }
+    CHECK(distance(packed->logits(some_batch()), adapted()->logits(some_batch())) > 1e-5);
+    CHECK(distance(packed->logits(some_batch()), rounded->logits(some_batch())) < 1e-6);
+    CHECK(distance(packed->weight(Part::mlp_in, 1), rounded->weight(Part::mlp_in, 1)) == 0);
+    backward(packed->loss(some_batch()));
+    backward(rounded->loss(some_batch()));
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      INFO(factors[i].first);
+      CHECK(distance(factors[i].second.grad(), rounded->trainable_parameters()[i].second.grad()) <
+            1e-6);
+    }
+  }
+}
+
+TEST_CASE("the elements of a packed weight cannot be read", "[lora]") {
+  const auto model = adapted();
+  pack_matrices(*model, WeightFormat::int8);
+  CHECK_THROWS_WITH(parameter_of(*model, "h.0.mlp.c_fc.weight").to_vector(),
+                    contains_text("were released"));
+  Gpt trained(llama_like(), 5);
+  CHECK_THROWS_WITH(pack_matrices(trained, WeightFormat::int8), contains_text("only a frozen"));
 }
 
 TEST_CASE("the scale follows rank and alpha", "[lora]") {

@@ -14,6 +14,27 @@ template <>
 inline constexpr auto kChoices<Precision> = std::to_array<Choice<Precision>>(
     {{"float32", Precision::float32}, {"bfloat16", Precision::bfloat16}});
 
+// Number format of packed weight matrices. Embeddings for look-up, norms, biases, activations and
+// sums are always float32.
+enum class WeightFormat {
+  float32,
+  bfloat16,  // rounded to nearest, ties to even: half the memory, nearly half the time
+  // 32 neighbours in a row share a float32 scale: 36 bytes for 128. Activations are rounded to
+  // 2^-15 of the largest of 32, for the product only.
+  int8,
+};
+
+template <>
+inline constexpr auto kChoices<WeightFormat> =
+    std::to_array<Choice<WeightFormat>>({{"float32", WeightFormat::float32},
+                                         {"bfloat16", WeightFormat::bfloat16},
+                                         {"int8", WeightFormat::int8}});
+
+// Returns the bytes of a weight, with its share of the scale.
+constexpr double weight_bytes(WeightFormat format) {
+  return format == WeightFormat::float32 ? 4 : format == WeightFormat::bfloat16 ? 2 : 36.0 / 32;
+}
+
 // Throws Error if the machine, or the selected CPU variant or products, do not support `precision`.
 void require_precision(Precision precision);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,16 @@ class WeightProducts {
   virtual Tensor multiply(const Linear& linear, const Tensor& x) const = 0;
 };
 
+// The frozen weight [outputs, inputs] and bias of a Linear in another form.
+class StoredWeight {
+ public:
+  virtual ~StoredWeight() = default;
+  // Returns linear(x, weight(), bias), which has a gradient for x only.
+  virtual Tensor product(const Tensor& x, Precision precision) const = 0;
+  // Returns the elements that the other form represents.
+  virtual Tensor weight() const = 0;
+};
+
 // Maps x [..., inputs] to [..., outputs]. Parameters: weight [outputs, inputs], bias [outputs], and
 // lora_A.NAME, lora_B.NAME of each update.
 class Linear : public Module {
@@ -39,7 +50,13 @@ class Linear : public Module {
                   std::uint64_t label);
   const std::vector<LowRankUpdate>& updates() const { return updates_; }
   // Returns the weight with all updates: `weight` itself if there are none.
-  Tensor full_weight() const { return updated_weight(weight, updates_); }
+  Tensor full_weight() const;
+
+  // Replaces the weight and bias by another form of them, and frees the elements of `weight`, so
+  // that they cannot be read any more. Throws Error if they are trained.
+  void store(std::shared_ptr<const StoredWeight> stored);
+  // True if forward() is one product with `weight` and `bias`, which an op may join with others.
+  bool is_plain() const { return updates_.empty() && stored_ == nullptr; }
 
   Tensor weight;
   Tensor bias;  // undefined if bias is false
@@ -48,6 +65,7 @@ class Linear : public Module {
   std::vector<LowRankUpdate> updates_;
   double update_dropout_ = 0;
   std::uint64_t update_label_ = 0;
+  std::shared_ptr<const StoredWeight> stored_;
 };
 
 }  // namespace headlight

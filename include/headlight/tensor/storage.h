@@ -18,7 +18,9 @@ class Storage {
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
-  void* data() { return data_; }
+  void* data() { return data_; }  // null after release()
+  // Frees the elements before the tensors that share them go.
+  void release();
   std::size_t bytes() const { return bytes_; }  // allocated; only the requested bytes may be used
 
   // Number of reported overwrites of the elements.

@@ -93,6 +93,9 @@ class Tensor {
   // Returns another view of the elements, without gradient; `offset` is in elements from this
   // view's first one. Throws Error if an element would be outside the storage.
   Tensor strided_view(const Shape& shape, const Shape& strides, Index offset = 0) const;
+  // Frees the elements of all tensors that share them. They keep their shapes, and reading their
+  // elements throws Error.
+  void release_elements();
   // True if no other handle shares the elements, so that overwriting them is safe.
   bool owns_storage_alone() const { return storage_.use_count() == 1; }
 

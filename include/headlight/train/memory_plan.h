@@ -7,6 +7,7 @@ namespace headlight {
 
 // Bytes of memory that a training run needs.
 struct MemoryPlan {
+  Index parameters = 0;  // their number
   double weights = 0;
   double gradients = 0;    // including the partial sums of shards
   double moments = 0;      // optimizer state, and the average of ema_decay

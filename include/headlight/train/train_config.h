@@ -139,6 +139,7 @@ struct TrainConfig {
   double lora_dropout = 0;
   bool rslora = false;
   std::vector<std::string> lora_targets;
+  std::string base_weights = "float32";
   double dpo_beta = 0.1;
 
   std::string optimizer = "adamw";

@@ -55,14 +55,12 @@ std::vector<double> time_tokens(Decoder& decoder, const Lengths& lengths) {
 
 // Bytes of weights that each new token reads. Looked-up embeddings count 0: a token reads one row.
 double bytes_read(const Gpt& model, WeightFormat format) {
-  const double bytes_of_weight = format == WeightFormat::float32    ? 4
-                                 : format == WeightFormat::bfloat16 ? 2
-                                                                    : 36.0 / 32.0;
   double bytes = 0;
   for (const Weight& weight : weights_of(model.config())) {
     const bool is_looked_up = weight.part == Part::token_embedding && !weight.multiplied;
     if (weight.part != Part::position_embedding && !is_looked_up) {
-      bytes += (weight.multiplied ? bytes_of_weight : 4) * static_cast<double>(numel(weight.shape));
+      bytes +=
+          (weight.multiplied ? weight_bytes(format) : 4) * static_cast<double>(numel(weight.shape));
     }
   }
   return bytes;

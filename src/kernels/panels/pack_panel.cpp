@@ -71,32 +71,71 @@ void pack_int8(const float* row, Index columns, void* panel, Index lane) {
   }
 }
 
+// Returns a lane's word of a group of a packed panel.
+std::uint32_t word_at(const void* panel, Index group, Index lane) {
+  return static_cast<const std::uint32_t*>(panel)[group * kPanelRows + lane];
+}
+
+void unpack_float32(const void* panel, Index lane, Index columns, float* row) {
+  for (Index k = 0; k < columns; ++k) {
+    row[k] = std::bit_cast<float>(word_at(panel, k, lane));
+  }
+}
+
+void unpack_bfloat16(const void* panel, Index lane, Index columns, float* row) {
+  for (Index k = 0; k < columns; ++k) {
+    const std::uint32_t word = word_at(panel, k / 2, lane);
+    row[k] = std::bit_cast<float>(k % 2 == 0 ? word << 16 : word & 0xFFFF0000U);
+  }
+}
+
+void unpack_int8(const void* panel, Index lane, Index columns, float* row) {
+  for (Index k = 0; k < columns; ++k) {
+    const Index first_group = k / kScaleBlock * kGroupsOfBlock;
+    const auto scale = std::bit_cast<float>(word_at(panel, first_group, lane));
+    const Index half = k % (kScaleBlock / 2);
+    const Index shift = 16 * (half % 2) + 8 * (k % kScaleBlock / (kScaleBlock / 2));
+    const std::uint32_t word = word_at(panel, first_group + 1 + half / 2, lane);
+    row[k] = scale * static_cast<float>(static_cast<std::int8_t>(word >> shift & 0xFF));
+  }
+}
+
 }  // namespace
 
-Index panel_bytes(PanelFormat format, Index columns) {
-  const Index groups = format == PanelFormat::int8
+Index panel_bytes(WeightFormat format, Index columns) {
+  const Index groups = format == WeightFormat::int8
                            ? divided_up(columns, kScaleBlock) * kGroupsOfBlock
-                       : format == PanelFormat::bfloat16 ? divided_up(columns, 2)
-                                                         : columns;
+                       : format == WeightFormat::bfloat16 ? divided_up(columns, 2)
+                                                          : columns;
   return groups * kPanelRows * 4;
 }
 
-void pack_panel(PanelFormat format, const float* weights, Index rows, Index columns, void* panel) {
+void pack_panel(WeightFormat format, const float* weights, Index rows, Index columns, void* panel) {
   std::memset(panel, 0, static_cast<std::size_t>(panel_bytes(format, columns)));
-  const auto pack = format == PanelFormat::int8       ? pack_int8
-                    : format == PanelFormat::bfloat16 ? pack_bfloat16
-                                                      : pack_float32;
+  const auto pack = format == WeightFormat::int8       ? pack_int8
+                    : format == WeightFormat::bfloat16 ? pack_bfloat16
+                                                       : pack_float32;
   for (Index lane = 0; lane < rows; ++lane) {
     pack(weights + lane * columns, columns, panel, lane);
   }
 }
 
-void round_row(PanelFormat format, float* row, Index columns) {
-  if (format == PanelFormat::bfloat16) {
+void unpack_panel(WeightFormat format, const void* panel, Index rows, Index columns,
+                  float* weights) {
+  const auto unpack = format == WeightFormat::int8       ? unpack_int8
+                      : format == WeightFormat::bfloat16 ? unpack_bfloat16
+                                                         : unpack_float32;
+  for (Index lane = 0; lane < rows; ++lane) {
+    unpack(panel, lane, columns, weights + lane * columns);
+  }
+}
+
+void round_row(WeightFormat format, float* row, Index columns) {
+  if (format == WeightFormat::bfloat16) {
     for (Index k = 0; k < columns; ++k) {
       row[k] = static_cast<float>(BFloat16(row[k]));
     }
-  } else if (format == PanelFormat::int8) {
+  } else if (format == WeightFormat::int8) {
     for (Index begin = 0; begin < columns; begin += kScaleBlock) {
       const Index count = std::min(kScaleBlock, columns - begin);
       const QuantizedBlock quantized(row + begin, count);

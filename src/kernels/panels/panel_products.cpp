@@ -31,10 +31,10 @@ bool multiplies_int8_fast() {
 #endif
 }
 
-void multiply_panels(PanelFormat format, const PanelProduct& product) {
-  const auto multiply = format == PanelFormat::int8       ? int8_panels().multiply
-                        : format == PanelFormat::bfloat16 ? decode_loops().multiply_bfloat16
-                                                          : decode_loops().multiply_float32;
+void multiply_panels(WeightFormat format, const PanelProduct& product) {
+  const auto multiply = format == WeightFormat::int8       ? int8_panels().multiply
+                        : format == WeightFormat::bfloat16 ? decode_loops().multiply_bfloat16
+                                                           : decode_loops().multiply_float32;
   multiply(product);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "headlight/kernels/precision.h"
 #include "headlight/tensor/dtype.h"
 #include "headlight/tensor/shape.h"
 
@@ -8,30 +9,31 @@
 namespace headlight::kernels {
 
 // A panel holds 16 rows of a matrix, column by column. Memory is read in order, and a row's sum
-// stays in its lane. The last panel is padded with rows of zeros.
+// stays in its lane. The last panel is padded with rows of zeros. Layouts:
+//   float32   [columns, 16] float
+//   bfloat16  [columns / 2, 16] words of two columns, the first one in the lower half
+//   int8      per 32 columns: 16 float scales, then [8, 16] words of columns 2 g, 16 + 2 g, 2 g + 1
+//             and 17 + 2 g, the lowest byte first
 inline constexpr Index kPanelRows = 16;
 // int8: number of consecutive weights of a row that share a scale.
 inline constexpr Index kScaleBlock = 32;
 
-enum class PanelFormat {
-  float32,   // [columns, 16] float
-  bfloat16,  // [columns / 2, 16] words of two columns, the first one in the lower half
-  int8,      // per 32 columns: 16 float scales, then [8, 16] words of columns 2 g, 16 + 2 g,
-             // 2 g + 1 and 17 + 2 g, the lowest byte first
-};
-
 inline Index panel_count(Index rows) { return (rows + kPanelRows - 1) / kPanelRows; }
 
 // Bytes of a panel, a multiple of 64.
-Index panel_bytes(PanelFormat format, Index columns);
+Index panel_bytes(WeightFormat format, Index columns);
 
 // Packs weights [rows, columns] into a panel, rounded to nearest. bfloat16: ties to even. int8:
 // scale * q, |q| <= 127; scale = largest magnitude of 32 consecutive weights of a row / 127. rows
 // <= 16. `panel` has panel_bytes() bytes and is aligned to 64 bytes.
-void pack_panel(PanelFormat format, const float* weights, Index rows, Index columns, void* panel);
+void pack_panel(WeightFormat format, const float* weights, Index rows, Index columns, void* panel);
+
+// Writes the weights [rows, columns] that a panel represents.
+void unpack_panel(WeightFormat format, const void* panel, Index rows, Index columns,
+                  float* weights);
 
 // Replaces a row by the values that its packed weights represent.
-void round_row(PanelFormat format, float* row, Index columns);
+void round_row(WeightFormat format, float* row, Index columns);
 
 // y[b * y_stride + r] = sum over k of weight[r][k] x[b * x_stride + k], for all rows r of the
 // panels and `batch` vectors. int8 weights multiply integers: x is rounded to 2^-15 of the largest
@@ -71,6 +73,6 @@ bool has_vnni();
 
 const DecodeLoops& decode_loops();
 
-void multiply_panels(PanelFormat format, const PanelProduct& product);
+void multiply_panels(WeightFormat format, const PanelProduct& product);
 
 }  // namespace headlight::kernels

@@ -119,16 +119,32 @@ TEST_CASE("a resumed run with an adapter has the same bits", "[cli]") {
   const ScratchFolder folder;
   const std::string start = chat_model(folder);
   const std::string data = conversations(folder);
-  const std::vector<std::string> dropping = with_lora({"--lora_dropout", "0.1"});
-  log_of(tuning(start, data, folder.at("whole"), dropping));
-  log_of(tuning(start, data, folder.at("halves"),
-                with_lora({"--lora_dropout", "0.1", "--max_iters", "3", "--lr_decay_iters", "6",
-                           "--warmup_iters", "1"})));
+  const std::string format = GENERATE("float32", "int8");
+  const std::vector<std::string> six =
+      with_lora({"--lora_dropout", "0.1", "--lr_decay_iters", "6", "--warmup_iters", "1",
+                 "--base_weights", format, "--track_heads", "3"});
+  log_of(tuning(start, data, folder.at("once"), six));
+  log_of(changed(tuning(start, data, folder.at("halves"), six), {"--max_iters", "3"}));
   log_of({"train", "--resume", folder.at("halves"), "--max_iters", "6"});
-  log_of(
-      tuning(start, data, folder.at("once"),
-             with_lora({"--lora_dropout", "0.1", "--lr_decay_iters", "6", "--warmup_iters", "1"})));
   CHECK(adapter_of(folder.at("halves")) == adapter_of(folder.at("once")));
+}
+
+TEST_CASE("packed matrices under an adapter train nearly as those of float32", "[cli]") {
+  const ScratchFolder folder;
+  const std::string start = chat_model(folder);
+  const std::string data = conversations(folder);
+  const auto validation_loss = [&](const std::string& format) {
+    const std::string run = folder.at(format);
+    log_of(tuning(
+        start, data, run,
+        with_lora({"--base_weights", format, "--sample_interval", "3", "--sample_prompt", "say"})));
+    return nlohmann::json::parse(file_contents(run + "/latest/state.json"))["best_validation_loss"]
+        .get<double>();
+  };
+  const double exact = validation_loss("float32");
+  CHECK(validation_loss("bfloat16") == Approx(exact).epsilon(0.01));
+  CHECK(validation_loss("int8") == Approx(exact).epsilon(0.01));
+  CHECK(adapter_of(folder.at("int8")) != adapter_of(folder.at("float32")));
 }
 
 TEST_CASE("computing layers again changes no bit", "[cli]") {
@@ -224,6 +240,8 @@ TEST_CASE("settings of fine-tuning that contradict others are refused", "[cli]")
   CHECK_THAT(refused({"--lora_targets", "q"}), contains_text("lora_targets: needs lora_rank"));
   CHECK_THAT(refused(with_lora({"--lora_targets", "q,x"})), contains_text("lora_targets"));
   CHECK_THAT(refused(with_lora({"--train", "wte"})), contains_text("train: expected parts"));
+  CHECK_THAT(refused({"--base_weights", "int8"}), contains_text("base_weights: needs lora_rank"));
+  CHECK_THAT(refused(with_lora({"--base_weights", "int4"})), contains_text("base_weights"));
   CHECK_THAT(refused(with_lora({"--optimizer", "muon"})), contains_text("optimizer: muon"));
   CHECK_THAT(refused({"--train", "layer.7"}), contains_text("train: expected parts of the model"));
   CHECK_THAT(refused({"--batching", "packed"}),

@@ -1,12 +1,11 @@
 #pragma once
 
-#include "headlight/generate/weights.h"
+#include <memory>
+
 #include "headlight/tensor/tensor.h"
 #include "kernels/panels/panels.h"
 
 namespace headlight {
-
-kernels::PanelFormat panel_format(WeightFormat format);
 
 // Vectors of a step, stored with a constant stride.
 struct StepVectors {
@@ -16,7 +15,8 @@ struct StepVectors {
   float* of(Index b) const { return start + b * stride; }
 };
 
-// A matrix [rows, columns] and its bias in the layout that steps read: panels of 16 rows.
+// A matrix [rows, columns] and its bias in the layout that generation steps read: panels of 16
+// rows.
 class PackedMatrix {
  public:
   PackedMatrix() = default;
@@ -34,14 +34,24 @@ class PackedMatrix {
   // Returns x [N, columns] times the weight transposed, plus the bias: [N, rows]. Runs on all
   // threads.
   Tensor product(const Tensor& x) const;
+  // Returns rows [first, last), [last - first, columns], as the float32 weights that the panels
+  // represent. `first` is a multiple of 16.
+  Tensor unpacked(Index first, Index last) const;
+  const Tensor& bias() const { return bias_; }
 
  private:
   Index rows_ = 0;
   Index columns_ = 0;
   Index panel_bytes_ = 0;
-  kernels::PanelFormat format_ = kernels::PanelFormat::float32;
+  WeightFormat format_ = WeightFormat::float32;
   Tensor memory_;  // the panels
   Tensor bias_;    // [16 panels] or undefined
 };
+
+// Returns x [..., columns] times the transposed matrix, plus its bias: [..., rows]. Multiplies with
+// the float32 weights that the panels represent, unpacking few rows at a time, without rounding x.
+// Only x gets a gradient: the matrix and its bias are frozen.
+Tensor packed_linear(const Tensor& x, const std::shared_ptr<const PackedMatrix>& matrix,
+                     Precision precision = Precision::float32);
 
 }  // namespace headlight
