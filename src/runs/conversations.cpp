@@ -80,16 +80,48 @@ std::string usual_role(const std::string& role) {
   return role == "gpt" || role == "bot" || role == "model" ? "assistant" : role;
 }
 
+// Returns the members of a message that only some templates read, such as tool_calls.
+Json other_members(const Json& message) {
+  Json others = Json::object();
+  for (const JsonMember& member : message.members()) {
+    if (member.key != "role" && member.key != "from" && member.key != "content" &&
+        member.key != "value") {
+      others.add(member.key, member.value);
+    }
+  }
+  return others;
+}
+
+// Returns true for a message that has calls of tools and no text.
+bool calls_alone(const Json& message) {
+  const Json* calls = message.find("tool_calls");
+  return calls != nullptr && calls->is_array() && message.value("content", Json()).is_null();
+}
+
 std::vector<ChatMessage> read_messages(const Json& list, const std::string& where) {
   std::vector<ChatMessage> messages;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string place = concat_text(where, ": message ", i + 1);
     const Json& message = list[i];
     require(message.is_object(), place, ": expected an object, got ", message.type_name());
-    messages.push_back({.role = usual_role(text_under(message, {"role", "from"}, place)),
-                        .content = text_under(message, {"content", "value"}, place)});
+    messages.push_back(
+        {.role = usual_role(text_under(message, {"role", "from"}, place)),
+         .content = calls_alone(message) ? "" : text_under(message, {"content", "value"}, place),
+         .more = other_members(message).dump()});
   }
   return messages;
+}
+
+// Returns the JSON list of functions that a record offers, as a list or its text; "": none.
+std::string tools_of(const Json& record, const std::string& where) {
+  const Json tools = record.value("tools", Json());
+  if (tools.is_null() || tools == Json("")) {
+    return {};
+  }
+  const Json list = tools.is_string() ? parse_json(tools.text(), where + ": \"tools\"") : tools;
+  require(list.is_array(), where, ": \"tools\" must be a list of functions, got ",
+          list.type_name());
+  return list.empty() ? "" : list.dump();
 }
 
 // Makes context of the tokens that both answers of a pair begin with: they cancel in the margin.
@@ -213,16 +245,16 @@ class ConversationReader {
       require(prompt == nullptr || std::ranges::count(last, text_under(record, {"prompt"}, where),
                                                       &ChatMessage::content) > 0,
               place, " must contain the text of \"prompt\" as a message");
-      return encode_messages(last, Learn::assistant);
+      return encode_messages(last, Learn::assistant, record, where);
     }
     std::vector<ChatMessage> messages = read_messages(*prompt, where + ": \"prompt\"");
     messages.insert(messages.end(), last.begin(), last.end());
-    return encode_messages(messages, Learn::assistant);
+    return encode_messages(messages, Learn::assistant, record, where);
   }
 
   std::vector<std::int32_t> encode(const Json& record, const std::string& where) {
     if (const Json* list = messages_of(record, options_.key)) {
-      return encode_messages(read_messages(*list, where), options_.learn);
+      return encode_messages(read_messages(*list, where), options_.learn, record, where);
     }
     if (record.contains("instruction")) {
       const std::string input =
@@ -230,7 +262,7 @@ class ConversationReader {
       const std::string request = text_under(record, {"instruction"}, where);
       return encode_messages({{"user", input.empty() ? request : request + "\n\n" + input},
                               {"assistant", text_under(record, {"output"}, where)}},
-                             options_.learn);
+                             options_.learn, record, where);
     }
     const Json& prompt = record["prompt"];
     if (!prompt.is_array()) {
@@ -242,15 +274,17 @@ class ConversationReader {
     std::vector<ChatMessage> messages = read_messages(prompt, where);
     const std::vector<ChatMessage> answer = read_messages(record["completion"], where);
     messages.insert(messages.end(), answer.begin(), answer.end());
-    return encode_messages(messages, options_.learn == Learn::all ? Learn::all : Learn::last);
+    return encode_messages(messages, options_.learn == Learn::all ? Learn::all : Learn::last,
+                           record, where);
   }
 
-  std::vector<std::int32_t> encode_messages(const std::vector<ChatMessage>& messages, Learn learn) {
+  std::vector<std::int32_t> encode_messages(const std::vector<ChatMessage>& messages, Learn learn,
+                                            const Json& record, const std::string& where) {
     answers_ += std::ranges::count(messages, "assistant", &ChatMessage::role);
     for (const ChatMessage& message : messages) {
       check_text(message.content);
     }
-    return format_.encode_for_training(messages, learn);
+    return format_.encode_for_training(messages, learn, tools_of(record, where));
   }
 
   void check_text(const std::string& text) {

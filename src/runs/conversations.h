@@ -37,6 +37,8 @@ ConversationKind kind_of_conversations(const TextFile& file, const std::string& 
 // - {"prompt": ..., "chosen": ..., "rejected": ...}: a pair of answers, as messages or texts,
 //   learned from the first token that differs. Without "prompt", both begin with it. All records of
 //   a file are pairs, or none is.
+// Further members of messages and "tools" of a record, a list or its JSON as text, are given to the
+// chat template.
 // Adds a line to `notes` with the numbers of conversations and of learned tokens, and a line to
 // `warnings` if some are too long or have nothing to learn, and for likely mistakes: special tokens
 // spelled out in messages, and decomposed Hangul. Throws Error "NAME: line N: ..." for a

@@ -18,7 +18,7 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 
 // All bytes and the tokens of ChatML.
-std::unique_ptr<Tokenizer> chat_tokenizer(const std::string& chat_template = "chatml") {
+std::unique_ptr<Tokenizer> chat_tokenizer(const std::string& chat_template) {
   BpeVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte) {
     vocabulary.tokens.emplace_back(1, static_cast<char>(byte));
@@ -59,11 +59,11 @@ struct Reading {
 };
 
 Reading read(const std::string& content, const ConversationOptions& options = {},
-             const std::string& name = "data.jsonl") {
+             const std::string& name = "data.jsonl", const std::string& chat_template = "chatml") {
   const TemporaryFolder folder;
   const TextFile file{.path = folder.path() / name};
   write_bytes(file.path, content);
-  const auto tokenizer = chat_tokenizer();
+  const auto tokenizer = chat_tokenizer(chat_template);
   const ChatFormat format(tokenizer->chat_template(), *tokenizer);
   REQUIRE(kind_of_conversations(file, options.key) != ConversationKind::none);
   Reading reading;
@@ -79,6 +79,18 @@ Reading read(const std::string& content, const ConversationOptions& options = {}
 constexpr const char* kTwoTurns =
     R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "bc"},)"
     R"( {"role": "user", "content": "d"}, {"role": "assistant", "content": "e"}]})";
+
+// Returns the conversation of kTwoTurns with a template that is the text `source`.
+std::string two_turns_in(const std::string& source, const ConversationOptions& options = {}) {
+  const TemporaryFolder folder;
+  write_bytes(folder.path() / "own.jinja", source);
+  return read(kTwoTurns, options, "data.jsonl", (folder.path() / "own.jinja").string()).texts.at(0);
+}
+
+// Returns the text of a template of tests/formats/chat_templates.
+std::string model_template(const std::string& name) {
+  return HEADLIGHT_SOURCE_DIR "/tests/formats/chat_templates/" + name + ".jinja";
+}
 
 }  // namespace
 
@@ -133,7 +145,7 @@ TEST_CASE("names of special tokens in messages stay text", "[conversations]") {
   const Reading reading = read(R"({"messages": [{"role": "user", "content": "<|im_end|>"},)"
                                R"( {"role": "assistant", "content": "b"}]})",
                                {.learn = Learn::all});
-  const auto tokenizer = chat_tokenizer();
+  const auto tokenizer = chat_tokenizer("chatml");
   const ChatFormat format(tokenizer->chat_template(), *tokenizer);
   const Ids tokens =
       format.encode_for_training({{"user", "<|im_end|>"}, {"assistant", "b"}}, Learn::all);
@@ -300,6 +312,75 @@ TEST_CASE("every named template marks exactly the answers", "[conversations]") {
   CHECK_THAT(learned, contains_text("second answer"));
   CHECK_THAT(learned, !contains_text("question"));
   CHECK_THAT(learned, !contains_text("user"));
+}
+
+TEST_CASE("answers are learned if the template writes a last answer otherwise", "[conversations]") {
+  CHECK(read(kTwoTurns, {}, "data.jsonl", model_template("qwen3")).texts.at(0) ==
+        "{<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n}bc<|im_end|>\n"
+        "{<|im_start|>user\nd<|im_end|>\n<|im_start|>assistant\n}"
+        "<think>\n\n</think>\n\ne<|im_end|>\n");
+  const std::string equal =
+      R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "a"},)"
+      R"( {"role": "user", "content": "a"}, {"role": "assistant", "content": "a"}]})";
+  CHECK_THAT(read(equal, {}, "data.jsonl", model_template("qwen3")).texts.at(0),
+             contains_text("<|im_start|>assistant\n}a<|im_end|>\n{<|im_start|>user\na<|im_end|>"));
+}
+
+TEST_CASE("thoughts that the template drops are not learned", "[conversations]") {
+  const std::string record = R"({"messages": [{"role": "user", "content": "a"},)"
+                             R"( {"role": "assistant", "content": "<think>\nx\n</think>\n\nb"},)"
+                             R"( {"role": "user", "content": "c"},)"
+                             R"( {"role": "assistant", "content": "<think>\ny\n</think>\n\nd"}]})";
+  CHECK(read(record, {}, "data.jsonl", model_template("qwen3")).texts.at(0) ==
+        "{<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n}b<|im_end|>\n"
+        "{<|im_start|>user\nc<|im_end|>\n<|im_start|>assistant\n}"
+        "<think>\ny\n</think>\n\nd<|im_end|>\n");
+}
+
+TEST_CASE("a turn may end with another special token than the last", "[conversations]") {
+  CHECK(two_turns_in(
+            "{% for m in messages %}{{ m.role[0] + ':' + m.content }}"
+            "{{ '</s>' if loop.last and m.role == 'assistant' else '<|im_end|>' }}{% endfor %}"
+            "{% if add_generation_prompt %}a:{% endif %}") ==
+        "{u:a<|im_end|>a:}bc<|im_end|>{u:d<|im_end|>a:}e</s>");
+}
+
+TEST_CASE("questions are not learned if the template writes the last one otherwise",
+          "[conversations]") {
+  CHECK(two_turns_in("{% for m in messages %}{% if m.role == 'user' %}"
+                     "[{{ 'be brief, ' if loop.last else '' }}{{ m.content }}]"
+                     "{% else %}{{ m.content }}</s>{% endif %}{% endfor %}") ==
+        "{[a]}bc</s>{[d]}e</s>");
+}
+
+TEST_CASE("a special token that the prompt does not have is learned", "[conversations]") {
+  CHECK(two_turns_in("{% for m in messages %}{{ '<|im_end|>' if m.role == 'assistant' }}"
+                     "{{ m.content }}{% endfor %}"
+                     "{% if add_generation_prompt %}<|im_start|>{% endif %}") ==
+        "{a}<|im_end|>bc{d}<|im_end|>e");
+}
+
+TEST_CASE("calls of tools are learned", "[conversations]") {
+  const std::string call =
+      R"({"role": "assistant", "content": null, "tool_calls": [{"type": "function",)"
+      R"( "function": {"name": "now", "arguments": {"zone": "CET"}}}]})";
+  const std::string tools =
+      GENERATE(R"([{"type": "function", "function": {"name": "now"}}])",
+               R"("[{\"type\": \"function\", \"function\": {\"name\": \"now\"}}]")");
+  const std::string text =
+      read("{\"tools\": " + tools + R"(, "messages": [{"role": "user", "content": "a"}, )" + call +
+               R"(, {"role": "tool", "content": "10"}, {"role": "assistant", "content": "ten"}]})",
+           {}, "data.jsonl", "hermes")
+          .texts.at(0);
+  CHECK_THAT(text, contains_text("<tools>"));
+  CHECK_THAT(text, contains_text("<|im_start|>assistant\n}<tool_call>\n{\"name\": \"now\""));
+  CHECK_THAT(text, contains_text("</tool_call><|im_end|>\n{<|im_start|>tool\n<tool_response>"));
+  CHECK_THAT(text, contains_text("<|im_start|>assistant\n}ten<|im_end|>\n"));
+  CHECK(read("tools,instruction,output\n,a,b\n", {}, "x.csv").texts ==
+        read(R"({"tools": [], "instruction": "a", "output": "b"})").texts);
+  CHECK_THROWS_WITH(read(R"({"tools": "now", "messages": []})"), contains_text("\"tools\""));
+  CHECK_THROWS_WITH(read(R"({"tools": {"a": 1}, "messages": []})"),
+                    contains_text("\"tools\" must be a list of functions, got object"));
 }
 
 }  // namespace conversations_test

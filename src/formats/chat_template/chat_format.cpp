@@ -77,6 +77,30 @@ std::size_t common_length(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
+std::string_view part_of(std::string_view text, std::size_t begin, std::size_t end) {
+  return text.substr(begin, std::max(begin, end) - begin);
+}
+
+// Returns the length of the beginning of `text` that has the most bytes of `answer` at its end.
+std::size_t length_to_tail(std::string_view text, std::string_view answer) {
+  std::size_t best = 0;
+  std::ptrdiff_t most = 0;
+  for (std::size_t length = 1; length <= text.size(); ++length) {
+    const auto end = std::make_reverse_iterator(text.begin() + static_cast<std::ptrdiff_t>(length));
+    const auto same = std::mismatch(end, text.rend(), answer.rbegin(), answer.rend()).first - end;
+    if (same > most) {
+      most = same;
+      best = length;
+    }
+  }
+  return best;
+}
+
+std::vector<ChatMessage> first_messages(const std::vector<ChatMessage>& messages,
+                                        std::size_t count) {
+  return {messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
 // Returns the part of an answer that every template keeps: without the thoughts before it and
 // without blanks around it.
 std::string_view kept_part(std::string_view answer) {
@@ -110,6 +134,7 @@ ChatFormat::ChatFormat(const std::string& source, const Tokenizer& tokenizer)
   variables_ = names.dump();
   try {
     template_.emplace(source);
+    turn_ending_ = turn_ending();
     end_tokens_ = turn_end();
   } catch (const Error& error) {
     problem_ = concat_text("the model's ", error.what());
@@ -167,13 +192,17 @@ std::vector<std::string> ChatFormat::missing_names() const {
   return names;
 }
 
-// Finds the special token after the content of an answer.
-std::vector<std::int32_t> ChatFormat::turn_end() const {
+// Returns the text after the content of a last answer.
+std::string ChatFormat::turn_ending() const {
   constexpr std::string_view kAnswer = "ANSWER";
   const std::string text = one_turn(std::string(kAnswer));
   const std::size_t place = text.rfind(kAnswer);
-  const std::size_t start = place == std::string::npos ? text.size() : place + kAnswer.size();
-  for (const TextSegment& segment : special_->split(std::string_view(text).substr(start), true)) {
+  return place == std::string::npos ? "" : text.substr(place + kAnswer.size());
+}
+
+// Finds the special token after the content of an answer.
+std::vector<std::int32_t> ChatFormat::turn_end() const {
+  for (const TextSegment& segment : special_->split(turn_ending_, true)) {
     if (segment.id >= 0) {
       return {segment.id};
     }
@@ -201,46 +230,93 @@ std::vector<std::int32_t> ChatFormat::encode(const std::vector<ChatMessage>& mes
 }
 
 std::vector<std::int32_t> ChatFormat::encode_for_training(const std::vector<ChatMessage>& messages,
-                                                          Learn learn) const {
+                                                          Learn learn,
+                                                          const std::string& tools) const {
   check(messages);
-  const std::string text = rendered(messages, false);
-  return tokens_of(text, learn == Learn::all ? std::vector<Span>{{0, text.size()}}
-                                             : learned_spans(messages, text, learn));
+  const Chat chat{messages, tools, rendered(messages, false, tools)};
+  return tokens_of(chat.text, learn == Learn::all ? std::vector<Span>{{0, chat.text.size()}}
+                                                  : learned_spans(chat, learn));
 }
 
-// Finds the answers of the assistant in a rendered chat, by rendering the messages before each.
-std::vector<ChatFormat::Span> ChatFormat::learned_spans(const std::vector<ChatMessage>& messages,
-                                                        const std::string& text,
-                                                        Learn learn) const {
+// Finds the answers of the assistant that are to be learned.
+std::vector<ChatFormat::Span> ChatFormat::learned_spans(const Chat& chat, Learn learn) const {
   std::vector<Span> spans;
-  std::vector<ChatMessage> before;
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    const bool is_answer = messages[i].role == "assistant";
-    const std::string marked = with_marked_names(*special_, messages[i].content);
-    const std::string_view kept = kept_part(marked);
-    std::string prompt;
-    if (is_answer) {
-      prompt = before.empty() ? text.substr(0, text.find(kept)) : rendered(before, true);
+  for (std::size_t i = chat.messages.size(); i-- > 0;) {
+    if (chat.messages[i].role == "assistant" && (spans.empty() || learn != Learn::last)) {
+      spans.push_back(answer_span(chat, i));
     }
-    before.push_back(messages[i]);
-    if (!is_answer) {
-      continue;
-    }
-    Span span{.begin = common_length(prompt, text), .end = text.size()};
-    if (i + 1 < messages.size()) {
-      span.end = common_length(rendered(before, false), text);
-    }
-    const std::string_view found =
-        std::string_view(text).substr(span.begin, std::max(span.begin, span.end) - span.begin);
-    require_value(found.find(kept) != found.npos, "messages",
-                  "the chat template does not keep message ", i + 1,
-                  " as it is, so that it cannot be learned alone; learn all tokens");
-    spans.push_back(span);
-  }
-  if (learn == Learn::last && spans.size() > 1) {
-    spans.erase(spans.begin(), spans.end() - 1);
   }
   return spans;
+}
+
+// Returns the place of message `i`, an answer, with the end of its turn.
+ChatFormat::Span ChatFormat::answer_span(const Chat& chat, std::size_t i) const {
+  const std::string marked = with_marked_names(*special_, chat.messages[i].content);
+  const std::string_view kept = kept_part(marked);
+  Span span{.begin = answer_begin(chat, i, kept), .end = chat.text.size()};
+  if (i + 1 < chat.messages.size()) {
+    span.end = answer_end(chat, i, kept, span.begin);
+  }
+  require_value(part_of(chat.text, span.begin, span.end).find(kept) != std::string_view::npos,
+                "messages", "the chat template does not keep message ", i + 1,
+                " as it is, so that it cannot be learned alone; learn all tokens");
+  return span;
+}
+
+// Returns the end of the prompt of message `i`.
+std::size_t ChatFormat::answer_begin(const Chat& chat, std::size_t i, std::string_view kept) const {
+  if (i == 0) {
+    return std::min(chat.text.find(kept), chat.text.size());
+  }
+  const std::vector<ChatMessage> before = first_messages(chat.messages, i);
+  const std::string prompt = rendered(before, true, chat.tools);
+  const std::size_t shared = common_length(prompt, chat.text);
+  if (shared == prompt.size() || chat.text.starts_with(rendered(before, false, chat.tools))) {
+    return shared;
+  }
+  // The template writes a last question otherwise, as with the system message before it.
+  const std::string marked = with_marked_names(*special_, before.back().content);
+  const std::string_view question = kept_part(marked);
+  const std::size_t from = shared - std::min(shared, question.size());
+  const std::size_t in_prompt = prompt.find(question, from);
+  const std::size_t in_text = chat.text.find(question, from);
+  if (in_prompt == std::string::npos || in_text == std::string::npos) {
+    return shared;
+  }
+  return in_text + common_length(std::string_view(prompt).substr(in_prompt),
+                                 std::string_view(chat.text).substr(in_text));
+}
+
+// Returns the end of the turn of message `i`, an answer that begins at byte `begin` and is not the
+// last message.
+std::size_t ChatFormat::answer_end(const Chat& chat, std::size_t i, std::string_view kept,
+                                   std::size_t begin) const {
+  const std::string_view text = chat.text;
+  const std::string answer = rendered(first_messages(chat.messages, i + 1), false, chat.tools);
+  const std::string_view whole = answer;
+  const std::string_view body =
+      whole.substr(0, whole.size() - (whole.ends_with(turn_ending_) ? turn_ending_.size() : 0));
+  std::size_t end = common_length(body, text);
+  if (end < body.size() && (end <= begin || part_of(text, begin, end).find(kept) == text.npos)) {
+    // The template writes a last answer otherwise, as with its thoughts: only the tails are equal.
+    std::vector<ChatMessage> others = chat.messages;
+    std::string& next = others[i + 1].content;
+    next = kept_part(next).starts_with('.') ? "!" : ".";
+    const std::size_t limit = common_length(rendered(others, false, chat.tools), text);
+    end = begin + length_to_tail(part_of(text, begin, limit), body);
+  }
+  return end + ending_length(text.substr(end), whole.substr(body.size()));
+}
+
+// Returns the length of the end of a turn at the beginning of `text`: as far as it equals `ending`,
+// the end of a last turn, or one special token in place of another.
+std::size_t ChatFormat::ending_length(std::string_view text, std::string_view ending) const {
+  const std::vector<TextSegment> found =
+      special_->split(text.substr(0, AddedTokenMatcher::kLongest), true);
+  const std::vector<TextSegment> usual = special_->split(ending, true);
+  const bool is_other = !found.empty() && !usual.empty() && found.front().id >= 0 &&
+                        usual.front().id >= 0 && found.front().id != usual.front().id;
+  return is_other ? found.front().text.size() : common_length(ending, text);
 }
 
 std::vector<std::int32_t> ChatFormat::tokens_of(const std::string& text,
@@ -263,7 +339,7 @@ std::vector<std::int32_t> ChatFormat::tokens_of(const std::string& text,
       add_plain();
       plain_begin = end;
       const bool is_inside = std::ranges::any_of(
-          learned, [&](const Span& span) { return span.begin <= place && end <= span.end; });
+          learned, [&](const Span& span) { return span.begin < end && end <= span.end; });
       tokens.push_back(is_inside ? segments[i].id : as_context(segments[i].id));
     }
     place = end;

@@ -49,10 +49,11 @@ class ChatFormat {
                                    const std::string& tools = {}) const;
   // Returns the tokens of a whole conversation for training; those that are not to be learned are
   // context (see learned_tokens.h). An answer of the assistant is learned from the end of its
-  // prompt to the end of its turn, as in TRL: with the token after the answer. Throws Error about
-  // "messages" as encode() does, and if the template does not keep an answer that is to be learned.
+  // prompt to the end of its turn, as in TRL: with the token after the answer. `tools`: see
+  // encode(). Throws Error about "messages" as encode() does, and if the template does not keep an
+  // answer that is to be learned.
   std::vector<std::int32_t> encode_for_training(const std::vector<ChatMessage>& messages,
-                                                Learn learn) const;
+                                                Learn learn, const std::string& tools = {}) const;
   // Returns names in angle brackets, such as <|im_end|>, that the template writes around messages
   // but the vocabulary lacks: they become plain text.
   std::vector<std::string> missing_names() const;
@@ -66,9 +67,19 @@ class ChatFormat {
     std::size_t end = 0;
   };
 
+  struct Chat {
+    const std::vector<ChatMessage>& messages;
+    const std::string& tools;
+    std::string text;  // rendered
+  };
+
   void check(const std::vector<ChatMessage>& messages) const;
-  std::vector<Span> learned_spans(const std::vector<ChatMessage>& messages, const std::string& text,
-                                  Learn learn) const;
+  std::vector<Span> learned_spans(const Chat& chat, Learn learn) const;
+  Span answer_span(const Chat& chat, std::size_t i) const;
+  std::size_t answer_begin(const Chat& chat, std::size_t i, std::string_view kept) const;
+  std::size_t answer_end(const Chat& chat, std::size_t i, std::string_view kept,
+                         std::size_t begin) const;
+  std::size_t ending_length(std::string_view text, std::string_view ending) const;
   std::vector<std::int32_t> tokens_of(const std::string& text,
                                       const std::vector<Span>& learned) const;
   std::vector<std::int32_t> plain_tokens(std::string_view text, std::size_t begin,
@@ -76,13 +87,15 @@ class ChatFormat {
   std::string rendered(const std::vector<ChatMessage>& messages, bool add_generation_prompt,
                        const std::string& tools = {}) const;
   std::string one_turn(const std::string& answer) const;
+  std::string turn_ending() const;
   std::vector<std::int32_t> turn_end() const;
 
   const Tokenizer& tokenizer_;
   std::shared_ptr<const AddedTokenMatcher> special_;  // never changes; copies share it
   std::optional<ChatTemplate> template_;
   std::string problem_;
-  std::string variables_;  // JSON object with the names of special tokens
+  std::string variables_;    // JSON object with the names of special tokens
+  std::string turn_ending_;  // text after the content of a last answer
   std::vector<std::int32_t> end_tokens_;
 };
 
