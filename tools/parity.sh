@@ -55,7 +55,9 @@ models_and_files() {
   done
   # TRL is not among the packages that are installed above.
   if "$python" -c 'import trl' 2>/dev/null; then
-    check 2-preferences "$python" tools/parity/check_preferences.py build/release/headlight
+    for checker in preferences masks; do
+      check "2-$checker" "$python" "tools/parity/check_$checker.py" build/release/headlight
+    done
   fi
   check 4-gguf "$python" tools/parity/check_gguf.py build/release/headlight build/release/tests/parity/headlight_gguf_copy --seed "$seed"
 }

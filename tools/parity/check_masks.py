@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Compares the learned tokens of conversations with TRL.
+
+usage: check_masks.py PATH_OF_HEADLIGHT [PART_OF_A_TEMPLATE'S_NAME]
+
+Templates are those of tests/formats/chat_templates, of Headlight and of TRL. TRL's SFTTrainer and `headlight
+tokenizer show --template` read the same records with the same tokenizer. Ids and learned tokens agree:
+
+- Prompts with completions: TRL's completion_only_loss, with every template.
+- Whole conversations: TRL's assistant_only_loss, with every template that has generation marks or for which TRL
+  has one that has.
+
+EXCEPTIONS has the differences, with their reasons. One that no longer occurs is a failure, too. Exit code 1 when a
+comparison fails. Needs trl (made with 1.16) beside the packages of check_hf.py.
+"""
+
+import itertools
+import json
+import logging
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import tokenizers
+import trl
+from datasets import Dataset, disable_progress_bars
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers.utils.logging import disable_progress_bar
+from trl import SFTConfig, SFTTrainer
+from trl.chat_template_utils import get_training_chat_template
+
+from check_hf import Table
+
+SOURCES = Path(__file__).resolve().parents[2]
+FOLDERS = [SOURCES / "tests/formats/chat_templates", SOURCES / "src/formats/chat_template/known",
+           Path(trl.__file__).parent / "chat_templates"]
+COMPLETION, MARKS = "completion_only_loss", "assistant_only_loss"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference: TRL and Headlight learn different tokens, or have other ids (`more` is None)."""
+
+    reason: str
+    rule: str
+    templates: str  # pattern of names
+    more: str | None = None  # pattern of each of different_runs()
+
+
+EXCEPTIONS = [
+    Difference("The template writes the last question with the system message; TRL learns the question of the answer.",
+               COMPLETION, "mistral|mistral_nemo|mistral_v2v3|mistral_v3_tekken|pixtral",
+               r" ?(Hi there|What is 2\+2\?)\[/INST\]"),
+    Difference("The prompt ends with empty thoughts, whose line breaks are one token; the first of two is in both.",
+               COMPLETION, "qwen3_5_nothink(_training)?", "\n"),
+    Difference("TRL's marks include the beginning of an answer that the prompt has: the name of the role.", MARKS,
+               "deepseek_?(r1_distill|v3)(_training)?", "<｜Assistant｜>(<think>\n)?|<｜tool▁outputs▁end｜>"),
+    Difference("The same.", MARKS, "(gpt_?oss|muse_glimmer)(_training)?", r"<\|start\|>assistant"),
+    Difference("The same: the line break after the role.", MARKS, "qwen2_5(_training)?", "\n"),
+    Difference("The same: the beginning of thoughts, or empty thoughts.", MARKS,
+               "(nemotron_3_.*|qwen3_[568].*)", "<think>(\n(\n</think>\n\n)?)?"),
+    Difference("A call of a tool ends with the token that begins its answer, and the prompt after it has no name of a "
+               "role; TRL's marks leave out both.", MARKS, "diffusion_gemma(_training)?",
+               r"Headlight: <\|(tool_response>|turn>model\n)"),
+    Difference("TRL's training template writes thoughts that the model's drops, or the next turn's first token.", MARKS,
+               "deepseek_r1_distill|glm4moe|qwen3|qwen3_5_(no)?think|qwen3_6"),
+]
+# Templates that read lists of parts or write no answers: TRL learns turns without their text, Headlight refuses.
+WITHOUT_TEXT = "smolvlm(_training)?|idefics3(_training)?|yandexgpt_5|chatglm4"
+
+
+def chat(*contents: str, system: str = "") -> list:
+    """Messages of user and assistant in turn."""
+    start = [{"role": "system", "content": system}] if system else []
+    return start + [{"role": ("user", "assistant")[i % 2], "content": content} for i, content in enumerate(contents)]
+
+
+CONVERSATIONS = {
+    "one turn": chat("Is it late?", "Yes, it is ten."),
+    "several turns": chat("Hi there", "Hello!", "What is 2+2?", "4", "And 3+3?", "6, of course."),
+    "system": chat("Hi there", "Hello!", system="You are brief."),
+    "system and several turns": chat("Hi there", "Hello!", "What is 2+2?", "4", system="You are brief."),
+    "equal texts": chat("Hi", "Hi", "Hi", "Hi", system="Hi"),
+    "blanks around texts": chat(" Hi\n", "\n  Hello!\n", "  What is\n2+2? ", " 4\n\n"),
+    "other scripts": chat("안녕?", "네, 안녕하세요 👍", "Où?", "À l'école: « ici »\n\n- 1\n- 2"),
+    "thoughts": chat("Hi there", "<think>\nA greeting.\n</think>\n\nHello!"),
+    "thoughts in every turn": chat("Hi there", "<think>\nA greeting.\n</think>\n\nHello!", "What is 2+2?",
+                                   "<think>\nEasy.\n</think>\n\n4"),
+}
+CALL = {"type": "function", "id": "abc123def", "function": {"name": "get_weather", "arguments": {"city": "Oslo"}}}
+TOOLS = [{"type": "function", "function": {"name": "get_weather", "description": "Weather of a city.", "parameters": {
+    "type": "object", "properties": {"city": {"type": "string", "description": "its name"}}, "required": ["city"]}}}]
+CALLS = chat("Weather in Oslo?") + [
+    {"role": "assistant", "content": "", "tool_calls": [CALL]},
+    {"role": "tool", "name": "get_weather", "tool_call_id": "abc123def", "content": "-3.5 degrees"},
+    {"role": "assistant", "content": "It is cold."}]
+TOOL_CONVERSATIONS = {"tool call": CALLS[:2], "tool answer": CALLS, "and a question": CALLS + chat("Thanks", "Bye")}
+
+# Patterns of pieces before byte-level BPE: GPT-2's, and that of Llama 3, which keeps line breaks together. Marks are
+# places in the text; where GPT-2's pieces cross them, they are compared with completions only.
+PATTERNS = {"GPT-2": None,
+            "Llama 3": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+                       r"|\s*[\r\n]+|\s+(?!\S)|\s+"}
+THOUGHTS = ("<think>", "</think>")
+MODEL = LlamaForCausalLM(LlamaConfig(vocab_size=1000, hidden_size=8, intermediate_size=8, num_hidden_layers=1,
+                                     num_attention_heads=1, bos_token_id=0, eos_token_id=0))
+
+
+def rendered(template: str, messages: list, **options) -> str | None:
+    """The text of a conversation, or None if the template refuses it."""
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokenizers.Tokenizer(tokenizers.models.BPE()),
+                                        bos_token="<bos>", eos_token="<eos>")
+    try:
+        return tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False, **options)
+    except Exception:  # any exception of the template is a refusal
+        return None
+
+
+def save_tokenizer(folder: Path, template: str, pattern: str | None) -> PreTrainedTokenizerFast:
+    """Byte-level BPE of the rendered conversations, whose special tokens are the names in them."""
+    texts = [text for messages in [*CONVERSATIONS.values(), *TOOL_CONVERSATIONS.values()]
+             for part in (messages[:-1], messages) for is_prompt in (False, True)
+             if (text := rendered(template, part, add_generation_prompt=is_prompt))]
+    names = {name for text in texts for name in re.findall(r"<[^<>\s]+>|\[/?[A-Z_]+\]", text)} | {"<bos>", "<eos>"}
+    stages = tokenizers.pre_tokenizers
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    byte_level = stages.ByteLevel(add_prefix_space=False, use_regex=pattern is None)
+    tokenizer.pre_tokenizer = byte_level if pattern is None else stages.Sequence(
+        [stages.Split(tokenizers.Regex(pattern), "isolated"), byte_level])
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    tokenizer.train_from_iterator(texts, tokenizers.trainers.BpeTrainer(
+        vocab_size=500, initial_alphabet=stages.ByteLevel.alphabet(), show_progress=False))
+    # As in models, the tokens around thoughts are not special.
+    tokenizer.add_tokens(sorted(names.intersection(THOUGHTS)))
+    tokenizer.add_special_tokens(sorted(names.difference(THOUGHTS)))
+    whole = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<bos>", eos_token="<eos>", pad_token="<eos>")
+    whole.chat_template = template
+    whole.save_pretrained(folder)
+    return PreTrainedTokenizerFast.from_pretrained(folder)
+
+
+def record_of(messages: list, rule: str) -> dict:
+    record = {"messages": messages} if rule == MARKS else {"prompt": messages[:-1], "completion": messages[-1:]}
+    return record | ({"tools": TOOLS} if messages[0] == CALLS[0] else {})
+
+
+def is_refused(template: str, record: dict) -> bool:
+    whole = record.get("messages") or record["prompt"] + record["completion"]
+    return any(rendered(template, messages, tools=record.get("tools"), add_generation_prompt=is_prompt) is None
+               for messages, is_prompt in [(whole, False), (record.get("prompt", whole), "prompt" in record)])
+
+
+def tokens_of_trl(tokenizer, records: list, rule: str, folder: Path) -> list:
+    """For each record, pairs of id and whether it is learned, from the data of SFTTrainer."""
+    settings = SFTConfig(output_dir=str(folder), assistant_only_loss=rule == MARKS, max_length=None, report_to=[],
+                         bf16=False, use_cpu=True, save_strategy="no", disable_tqdm=True)
+    trainer = SFTTrainer(model=MODEL, args=settings, processing_class=tokenizer,
+                         train_dataset=Dataset.from_list(records))
+    return [[(token, label != -100) for token, label in zip(row["input_ids"], row["labels"], strict=True)]
+            for row in trainer.train_dataset]
+
+
+def tokens_of_headlight(program: str, folder: Path, record: dict) -> list | None:
+    """The same for one record; None if it is refused."""
+    data = folder / "record.jsonl"
+    data.write_text(json.dumps(record) + "\n")
+    done = subprocess.run([program, "tokenizer", "show", folder, "--template", data, "--json"],
+                          capture_output=True, text=True)
+    if done.returncode not in (0, 1, 2):
+        raise SystemExit(f"headlight tokenizer show: exit code {done.returncode}: {done.stderr}")
+    return [(token["id"], token["learned"]) for token in json.loads(done.stdout)["tokens"]] if done.stdout else None
+
+
+def marked(tokenizer, tokens: list | None) -> str:
+    """Text with context in braces."""
+    text, was_learned = "", True
+    for token, is_learned in tokens or []:
+        text += ("}" if is_learned else "{") * (is_learned != was_learned) + tokenizer.decode([token])
+        was_learned = is_learned
+    return repr(text)
+
+
+def different_runs(tokenizer, found: list, wanted: list) -> list | None:
+    """Texts of the runs of tokens that only TRL learns, and after "Headlight: " of those that only Headlight learns;
+    None if the ids differ."""
+    if [token for token, _ in found] != [token for token, _ in wanted]:
+        return None
+    runs = itertools.groupby(zip(wanted, found), key=lambda pair: (pair[0][1], pair[1][1]))
+    return [("" if by_trl else "Headlight: ") + tokenizer.decode([token for (token, _), _ in run])
+            for (by_trl, by_headlight), run in runs if by_trl != by_headlight]
+
+
+def explanation(tokenizer, name: str, rule: str, found: list | None, wanted: list) -> Difference | str | None:
+    """The named exception that covers a difference."""
+    if found is None:
+        return WITHOUT_TEXT if re.fullmatch(WITHOUT_TEXT, name) else None
+    runs = different_runs(tokenizer, found, wanted)
+    for case in EXCEPTIONS:
+        if case.rule == rule and re.fullmatch(case.templates, name) and (runs is None) == (case.more is None) and all(
+                re.fullmatch(case.more, run) for run in runs or []):
+            return case
+    return None
+
+
+class Comparison:
+    def __init__(self, program: str, folder: Path):
+        self.program, self.folder, self.table, self.used = program, folder, Table(), set()
+
+    def add(self, name: str, template: str, pattern: str, rule: str) -> None:
+        folder = self.folder / f"{name}-{pattern}"
+        tokenizer = save_tokenizer(folder, template, PATTERNS[pattern])
+        if rule == MARKS:
+            try:
+                get_training_chat_template(tokenizer)
+            except (TypeError, ValueError):  # TRL has no template with marks for this model, or fails in looking
+                return
+        for group in (CONVERSATIONS, TOOL_CONVERSATIONS):
+            records = {case: record_of(messages, rule) for case, messages in group.items()}
+            good = {case: record for case, record in records.items() if not is_refused(template, record)}
+            wanted = dict(zip(good, tokens_of_trl(tokenizer, list(good.values()), rule, folder) if good else []))
+            for case, record in records.items():
+                self.compare(f"{name}, {pattern}, {rule}, {case}", tokenizer, name, rule,
+                             tokens_of_headlight(self.program, folder, record), wanted.get(case))
+
+    def compare(self, what: str, tokenizer, name: str, rule: str, found: list | None, wanted: list | None) -> None:
+        is_same = found == wanted
+        reason = None if is_same or wanted is None else explanation(tokenizer, name, rule, found, wanted)
+        self.used.add(reason)
+        if not is_same and reason is None:
+            print(what, f"TRL       {marked(tokenizer, wanted)}", f"Headlight {marked(tokenizer, found)}", sep="\n  ",
+                  file=sys.stderr)
+        kind = "named exceptions" if reason else "records that both refuse" if wanted is None else "records"
+        self.table.add(f"learned tokens, {rule} of TRL: {kind}", 0 if is_same or reason else 1, 0)
+
+
+def main() -> int:
+    if len(sys.argv) not in (2, 3):
+        raise SystemExit(__doc__)
+    part = "".join(sys.argv[2:])
+    logging.disable(logging.WARNING)
+    disable_progress_bar()
+    disable_progress_bars()
+    with tempfile.TemporaryDirectory() as folder:
+        comparison = Comparison(str(Path(sys.argv[1]).resolve()), Path(folder))
+        templates = {}  # by source: some are in several folders
+        for path in [path for folder in FOLDERS for path in sorted(folder.glob("*.jinja"))]:
+            templates.setdefault(path.read_bytes().decode(), path.stem)
+        for template, name in templates.items():
+            if part in name:
+                for pattern, rule in (("GPT-2", COMPLETION), ("Llama 3", COMPLETION), ("Llama 3", MARKS)):
+                    comparison.add(name, template, pattern, rule)
+        for case in EXCEPTIONS:
+            if not part:
+                comparison.table.add("learned tokens: exceptions that do not occur", case not in comparison.used, 0)
+        print(f"{len(templates)} chat templates", file=sys.stderr)
+        return 1 if comparison.table.show() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
