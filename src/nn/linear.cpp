@@ -37,9 +37,9 @@ Tensor Linear::forward(const Tensor& x, const ForwardContext& context) const {
   const Tensor product = stored_ != nullptr ? stored_->product(x, context.precision)
                                             : linear(x, weight, bias, context.precision);
   return updates_.empty() ? product
-                          : add_low_rank(product, x, updates_,
-                                         {.probability = context.training ? update_dropout_ : 0,
-                                          .random = context.random.fork(update_label_)});
+                          : low_rank_linear(product, x, updates_,
+                                            {.probability = context.training ? update_dropout_ : 0,
+                                             .random = context.random.fork(update_label_)});
 }
 
 Tensor Linear::full_weight() const {

@@ -153,8 +153,8 @@ std::vector<Tensor> input_gradients(std::span<const SavedTensor> in, const Tenso
 
 }  // namespace
 
-Tensor add_low_rank(const Tensor& product, const Tensor& x, std::span<const LowRankUpdate> updates,
-                    const LowRankDropout& dropout) {
+Tensor low_rank_linear(const Tensor& product, const Tensor& x,
+                       std::span<const LowRankUpdate> updates, const LowRankDropout& dropout) {
   require(x.defined() && x.rank() >= 1 && x.size(-1) > 0,
           "[low_rank_linear] expected an input with a last axis that is not empty");
   std::vector<Change> changes;
@@ -190,7 +190,7 @@ Tensor add_low_rank(const Tensor& product, const Tensor& x, std::span<const LowR
 Tensor low_rank_linear(const Tensor& x, const Tensor& weight, const Tensor& bias,
                        std::span<const LowRankUpdate> updates, const LowRankDropout& dropout,
                        Precision precision) {
-  return add_low_rank(linear(x, weight, bias, precision), x, updates, dropout);
+  return low_rank_linear(linear(x, weight, bias, precision), x, updates, dropout);
 }
 
 Tensor updated_weight(const Tensor& weight, std::span<const LowRankUpdate> updates) {

@@ -31,10 +31,10 @@ Tensor low_rank_linear(const Tensor& x, const Tensor& weight, const Tensor& bias
                        std::span<const LowRankUpdate> updates, const LowRankDropout& dropout = {},
                        Precision precision = Precision::float32);
 
-// Returns a product [..., O] of x [..., I] plus what the updates add to it: scale b a x. Overwrites
-// the elements of the product, whose op must not need them for its gradient.
-Tensor add_low_rank(const Tensor& product, const Tensor& x, std::span<const LowRankUpdate> updates,
-                    const LowRankDropout& dropout = {});
+// The same for a weight in any form, from `product` [..., O], its product with x plus the bias.
+// Overwrites the elements of the product, whose op must not need them for its gradient.
+Tensor low_rank_linear(const Tensor& product, const Tensor& x,
+                       std::span<const LowRankUpdate> updates, const LowRankDropout& dropout = {});
 
 // Returns the weight [O, I] plus scale b a of all updates.
 Tensor updated_weight(const Tensor& weight, std::span<const LowRankUpdate> updates);
