@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+// The parts of the extension; each adds its classes and functions.
+namespace headlight::python {
+
+class Model;
+
+void add_tokenizer(nanobind::module_& module);
+void add_weights(nanobind::module_& module);
+nanobind::class_<Model> add_model(nanobind::module_& module);
+void add_generation(nanobind::module_& module, nanobind::class_<Model>& model);
+void add_cache(nanobind::module_& module, nanobind::class_<Model>& model);
+void add_hooks(nanobind::module_& module, nanobind::class_<Model>& model);
+
+}  // namespace headlight::python

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace headlight::python {
+
+// Makes Python exceptions of the library's: ValueError, MemoryError for OutOfMemory, OSError for
+// files that cannot be written or locked, ArithmeticError for a training that diverged.
+void register_errors();
+
+// Throws the current Python exception, such as KeyboardInterrupt, if a signal has set one. Call it
+// with or without the lock of the interpreter, between steps of long work.
+void check_signals();
+
+// Raises a Python exception with a message.
+[[noreturn]] void raise(PyObject* type, const std::string& message);
+
+}  // namespace headlight::python

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "headlight/formats/model_directory.h"
+#include "headlight/generate/decoder.h"
+#include "headlight/nn/forward_hook.h"
+
+namespace headlight::python {
+
+namespace nb = nanobind;
+
+// A model with its tokenizer, as Python sees it: any number of hooks, and packed weights that are
+// made once.
+class Model {
+ public:
+  explicit Model(LoadedModel loaded);
+
+  Gpt& gpt() { return *gpt_; }
+  const Gpt& gpt() const { return *gpt_; }
+  const std::shared_ptr<Tokenizer>& tokenizer() const { return tokenizer_; }
+  const std::filesystem::path& directory() const { return directory_; }
+
+  // Releases the lock of the interpreter and holds the model's: calls of several Python threads run
+  // one after another. Throws RuntimeError inside a hook of the model, whose pass holds it.
+  class Use {
+   public:
+    explicit Use(Model& model);
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    Model& model_;
+    nb::gil_scoped_release released_;  // before lock_, or a hook could never get the interpreter
+    std::unique_lock<std::mutex> lock_;
+  };
+
+  // Returns the packed weights. Call it while in use.
+  std::shared_ptr<Decoder> decoder(WeightFormat format);
+  // Forgets the packed weights, because those of the model change.
+  void drop_decoders() { decoders_.clear(); }
+
+  // Adds a hook to every pass, after the earlier ones. Call both while in use.
+  void add_hook(std::shared_ptr<ForwardHook> hook);
+  void remove_hook(const ForwardHook* hook);
+
+ private:
+  // Throws RuntimeError if this thread uses the model.
+  Model& not_used_here();
+  void attach_hooks();
+
+  std::unique_ptr<Gpt> gpt_;
+  std::shared_ptr<Tokenizer> tokenizer_;
+  std::filesystem::path directory_;
+  std::mutex mutex_;
+  std::atomic<std::thread::id> user_{};  // holder of mutex_
+  std::map<WeightFormat, std::shared_ptr<Decoder>> decoders_;
+  std::vector<std::shared_ptr<ForwardHook>> hooks_;
+};
+
+}  // namespace headlight::python

@@ -1,0 +1,18 @@
+#include "headlight/kernels/machine.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "python/model.h"
+
+NB_MODULE(_headlight, module) {
+  using namespace headlight;
+  python::register_errors();
+  python::add_tokenizer(module);
+  python::add_weights(module);
+  nanobind::class_<python::Model> model = python::add_model(module);
+  python::add_generation(module, model);
+  python::add_cache(module, model);
+  python::add_hooks(module, model);
+  module.def("thread_count", &thread_count, "Returns the number of threads that compute.");
+  module.def("set_thread_count", &set_thread_count, nanobind::arg("count"),
+             "Sets the number of threads that compute. Results do not depend on it.");
+}
