@@ -70,8 +70,9 @@ nb::object config_of(const Model& model) {
   return nb::module_::import_("types").attr("SimpleNamespace")(**values);
 }
 
-std::unique_ptr<Model> load_at(const std::filesystem::path& path, const std::string& dtype,
-                               Index block_size, bool adapter, bool bidirectional) {
+std::unique_ptr<Model> load_at(const PathInput& input, const std::string& dtype, Index block_size,
+                               bool adapter, bool bidirectional) {
+  const std::filesystem::path& path = input.path;
   require_value(block_size >= 0, "block_size", "expected at least 0, got ", block_size);
   std::vector<std::string> warnings;
   const LoadOptions options{.dtype = parse_name<DType>("dtype", dtype),

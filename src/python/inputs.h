@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,11 @@ namespace nb = nanobind;
 // [B, T]).
 struct Inputs {
   nb::object value;
+};
+
+// A str or os.PathLike.
+struct PathInput {
+  std::filesystem::path path;
 };
 
 struct InputSequences {
@@ -54,6 +60,21 @@ struct type_caster<headlight::python::Inputs> {
   NB_TYPE_CASTER(headlight::python::Inputs, const_name("numpy.typing.ArrayLike"))
   bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
     value.value = borrow(source);
+    return true;
+  }
+};
+
+template <>
+struct type_caster<headlight::python::PathInput> {
+  NB_TYPE_CASTER(headlight::python::PathInput, const_name("str | os.PathLike[str]"))
+  bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
+    const object text = steal(PyOS_FSPath(source.ptr()));
+    std::string path;
+    if (!text.is_valid() || !try_cast(text, path)) {
+      PyErr_Clear();
+      return false;
+    }
+    value.path = path;
     return true;
   }
 };

@@ -79,9 +79,9 @@ std::string decode_ids(const Tokenizer& tokenizer, const Inputs& ids, bool skip_
   return replace_invalid_utf8(BytesOfIds(tokenizer, skip_special_tokens).next(tokens));
 }
 
-std::shared_ptr<Tokenizer> load_tokenizer_at(const std::string& path) {
+std::shared_ptr<Tokenizer> load_tokenizer_at(const PathInput& input) {
   const nb::gil_scoped_release released;
-  return open_tokenizer(path);
+  return open_tokenizer(input.path);
 }
 
 }  // namespace
