@@ -9,6 +9,7 @@
 #include "cli/terminal/text_data.h"
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/effects/importance.h"
+#include "views/report/effect_grids.h"
 #include "views/report/interval_text.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
@@ -95,28 +96,6 @@ Json json_of(const Measures& measures) {
   return json;
 }
 
-std::vector<ResultGrid> grids_of(const Measures& measures) {
-  std::vector<ResultGrid> grids;
-  const auto add = [&]<class Head>(const char* name, const char* title,
-                                   const std::vector<Head>& heads, Interval Head::*measure) {
-    MatrixPlot plot = head_plot(transformed(heads, [=](const Head& head) {
-      return HeadValue{head.head, head.*measure};
-    }));
-    plot.title = title;
-    plot.note = few_documents_caution(measures.gates.sequences);
-    plot.doubtful = !plot.note.empty();
-    grids.push_back({name, std::move(plot)});
-  };
-  const std::vector<HeadImportance>& gates = measures.gates.heads;
-  add("sensitivity", "Sensitivity of the loss to each head", gates, &HeadImportance::sensitivity);
-  add("taylor", "Rise of the loss without each head, by its gradient", gates,
-      &HeadImportance::taylor);
-  if (!measures.effects.empty()) {
-    add("ablation", "Rise of the loss without each head", measures.effects, &HeadEffect::rise);
-  }
-  return grids;
-}
-
 std::string text_of(const Measures& measures) {
   std::vector<Table::Column> columns{
       {"head", true}, {"sensitivity", false}, {"normalised", false}, {"taylor (95 %)", true}};
@@ -160,7 +139,7 @@ void importance_command(const Options& options) {
   if (!options.given("no_ablation")) {
     measures.effects = ablate_heads(*loaded.model, data, {.batch_size = batch_size}).heads;
   }
-  const std::vector<ResultGrid> grids = grids_of(measures);
+  const std::vector<ResultGrid> grids = importance_grids(measures.gates, measures.effects);
   files.write(grids, [&]() -> ResultPage {
     return {.title = "Importance of each head for the loss",
             .note = concat_text("The loss is ", fixed_number(measures.gates.loss, 4),

@@ -13,5 +13,8 @@ nanobind::class_<Model> add_model(nanobind::module_& module);
 void add_generation(nanobind::module_& module, nanobind::class_<Model>& model);
 void add_cache(nanobind::module_& module, nanobind::class_<Model>& model);
 void add_hooks(nanobind::module_& module, nanobind::class_<Model>& model);
+void add_result(nanobind::module_& module);
+void add_analysis(nanobind::class_<Model>& model);
+void add_heads(nanobind::class_<Model>& model);
 
 }  // namespace headlight::python

@@ -38,6 +38,14 @@ void check_signals() {
   }
 }
 
+void warn(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) {
+    if (PyErr_WarnEx(PyExc_UserWarning, line.c_str(), 1) != 0) {
+      throw nb::python_error();  // warnings are errors
+    }
+  }
+}
+
 void raise(PyObject* type, const std::string& message) {
   PyErr_SetString(type, message.c_str());
   throw nb::python_error();

@@ -2,6 +2,9 @@
 
 #include <nanobind/nanobind.h>
 
+#include <string>
+#include <vector>
+
 namespace headlight::python {
 
 // Makes Python exceptions of the library's: ValueError, MemoryError for OutOfMemory, OSError for
@@ -11,6 +14,9 @@ void register_errors();
 // Throws the current Python exception, such as KeyboardInterrupt, if a signal has set one. Call it
 // with or without the lock of the interpreter, between steps of long work.
 void check_signals();
+
+// Gives Python warnings, one for each line.
+void warn(const std::vector<std::string>& lines);
 
 // Raises a Python exception with a message.
 [[noreturn]] void raise(PyObject* type, const std::string& message);

@@ -97,9 +97,7 @@ std::unique_ptr<Model> load_at(const PathInput& input, const std::string& dtype,
     throw;
   }
   model->tokenizer()->set_reads_special(!model->gpt().config().causal);
-  for (const std::string& line : warnings) {
-    PyErr_WarnEx(PyExc_UserWarning, line.c_str(), 1);
-  }
+  warn(warnings);
   return model;
 }
 

@@ -37,9 +37,11 @@ class HookChain final : public ForwardHook {
 }  // namespace
 
 Model::Model(LoadedModel loaded)
-    : gpt_(std::move(loaded.model)),
-      tokenizer_(std::move(loaded.tokenizer)),
-      directory_(std::move(loaded.directory)) {}
+    : Model(std::move(loaded.model), std::move(loaded.tokenizer), std::move(loaded.directory)) {}
+
+Model::Model(std::unique_ptr<Gpt> gpt, std::shared_ptr<Tokenizer> tokenizer,
+             std::filesystem::path directory)
+    : gpt_(std::move(gpt)), tokenizer_(std::move(tokenizer)), directory_(std::move(directory)) {}
 
 Model::Use::Use(Model& model) : model_(model.not_used_here()), lock_(model.mutex_) {
   model_.user_ = std::this_thread::get_id();

@@ -22,6 +22,8 @@ namespace nb = nanobind;
 class Model {
  public:
   explicit Model(LoadedModel loaded);
+  Model(std::unique_ptr<Gpt> gpt, std::shared_ptr<Tokenizer> tokenizer,
+        std::filesystem::path directory);
 
   Gpt& gpt() { return *gpt_; }
   const Gpt& gpt() const { return *gpt_; }

@@ -12,6 +12,9 @@ NB_MODULE(_headlight, module) {
   python::add_generation(module, model);
   python::add_cache(module, model);
   python::add_hooks(module, model);
+  python::add_result(module);
+  python::add_analysis(model);
+  python::add_heads(model);
   module.def("thread_count", &thread_count, "Returns the number of threads that compute.");
   module.def("set_thread_count", &set_thread_count, nanobind::arg("count"),
              "Sets the number of threads that compute. Results do not depend on it.");

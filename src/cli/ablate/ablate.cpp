@@ -12,6 +12,7 @@
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/heads/effects/ablation.h"
+#include "views/report/effect_grids.h"
 #include "views/report/interval_text.h"
 #include "views/report/json_output.h"
 #include "views/report/numbers.h"
@@ -133,61 +134,6 @@ std::string text_of(AblationResult result) {
   return text + "\n" + pairs.text();
 }
 
-ResultGrid head_grid(const AblationResult& result) {
-  MatrixPlot plot = head_plot(transformed(result.heads, [](const HeadEffect& effect) {
-    return HeadValue{effect.head, effect.rise};
-  }));
-  plot.title = "Rise of the loss without each head";
-  plot.note = few_documents_caution(result.sequences);
-  plot.doubtful = !plot.note.empty();
-  return {"rise", std::move(plot)};
-}
-
-// Grid of one measure of head pairs, filled above the diagonal only.
-ResultGrid pair_grid(const AblationResult& result, const std::string& name,
-                     const std::string& title, Interval PairEffect::*measure) {
-  std::vector<HeadId> heads;
-  for (const PairEffect& pair : result.pairs) {
-    heads.push_back(pair.first);
-    heads.push_back(pair.second);
-  }
-  std::ranges::sort(heads);
-  heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
-  const std::vector<std::string> labels = head_names(heads);
-  MatrixPlot plot{.title = title,
-                  .row_title = "first",
-                  .column_title = "second",
-                  .rows = labels,
-                  .columns = labels,
-                  .note = few_documents_caution(result.sequences)};
-  plot.doubtful = !plot.note.empty();
-  plot.values.assign(heads.size() * heads.size(), std::numeric_limits<double>::quiet_NaN());
-  plot.lows = plot.highs = plot.values;
-  const auto place = [&](const HeadId& head) {
-    return static_cast<std::size_t>(std::ranges::lower_bound(heads, head) - heads.begin());
-  };
-  for (const PairEffect& pair : result.pairs) {
-    const auto [low, high] = std::minmax({place(pair.first), place(pair.second)});
-    const std::size_t cell = low * heads.size() + high;
-    plot.values[cell] = (pair.*measure).mean;
-    plot.lows[cell] = (pair.*measure).low;
-    plot.highs[cell] = (pair.*measure).high;
-  }
-  return {name, std::move(plot)};
-}
-
-std::vector<ResultGrid> grids_of(const AblationResult& result) {
-  std::vector<ResultGrid> grids{head_grid(result)};
-  if (!result.pairs.empty()) {
-    grids.push_back(
-        pair_grid(result, "pair_rise", "Rise of the loss without both heads", &PairEffect::rise));
-    grids.push_back(pair_grid(result, "pair_beyond",
-                              "Rise of the loss without a pair beyond that of both heads alone",
-                              &PairEffect::beyond));
-  }
-  return grids;
-}
-
 TokenDataset read_data(const Options& options, const LoadedModel& loaded) {
   if (!gives_text(options)) {
     return read_model_data(options, loaded);
@@ -252,7 +198,7 @@ void show_heads(const Options& options, const LoadedModel& loaded, const TokenDa
   if (!ablation.processes->leads()) {
     return;
   }
-  const std::vector<ResultGrid> grids = grids_of(result);
+  const std::vector<ResultGrid> grids = ablation_grids(result);
   files.write(grids, [&] { return page_of(result.loss, result.sequences, grids); });
   std::cout << (options.json() ? json_line(json_of(result, ablation.mode)) : text_of(result));
 }

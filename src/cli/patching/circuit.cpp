@@ -1,7 +1,5 @@
 #include <cmath>
 #include <iostream>
-#include <limits>
-#include <map>
 
 #include "base/transformed.h"
 #include "cli/commands.h"
@@ -15,6 +13,7 @@
 #include "headlight/heads/circuit/circuit.h"
 #include "headlight/views/plot/circuit_plot.h"
 #include "headlight/views/plot/line_plot.h"
+#include "views/report/circuit_report.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
 
@@ -111,11 +110,6 @@ Json json_of(const CircuitResult& result, const std::vector<PatchingTask>& tasks
   return json;
 }
 
-std::string summary(const CircuitResult& result) {
-  return concat_text(result.kept, " of ", result.edges.size(), " edges, faithfulness ",
-                     fixed_number(result.faithfulness, 2));
-}
-
 Table edge_table(const CircuitResult& result, Index limit) {
   Table table({{"edge", true}, {"share", false}});
   Index shown = 0;
@@ -134,8 +128,8 @@ std::string text_of(const CircuitResult& result, const std::string& caution,
   for (const CircuitFit& fit : result.curve) {
     curve.add({std::to_string(fit.edges), fixed_number(fit.faithfulness, 3)});
   }
-  return caution + (caution.empty() ? "" : "\n") + differences + "\ncircuit: " + summary(result) +
-         "\n\n" + edge_table(result, limit).text() +
+  return caution + (caution.empty() ? "" : "\n") + differences +
+         "\ncircuit: " + circuit_summary(result) + "\n\n" + edge_table(result, limit).text() +
          (limit > 0 && limit < result.kept
               ? concat_text("(the strongest ", limit, "; --limit 0 shows all)\n")
               : "") +
@@ -156,64 +150,10 @@ std::string curve_svg(const CircuitResult& result) {
                         .series = {series}});
 }
 
-ResultArrays arrays_of(const CircuitResult& result) {
-  const Shape all{std::ssize(result.edges)};
-  const Shape points{std::ssize(result.curve)};
-  const auto of_edges = [&](const auto& value) { return transformed(result.edges, value); };
-  const auto is_kept = [](const CircuitEdge& edge) { return edge.is_kept ? 1 : 0; };
-  const auto into = [](const CircuitEdge& edge) {
-    return std::string(edge.into ? name_of(*edge.into) : "");
-  };
-  const auto edge_count = [](const CircuitFit& fit) {
-    return static_cast<std::int32_t>(fit.edges);
-  };
-  return {
-      .tensors = {{"score", Tensor::from(of_edges(&CircuitEdge::score), all)},
-                  {"kept", Tensor::from(of_edges(is_kept), all)},
-                  {"curve_edges", Tensor::from(transformed(result.curve, edge_count), points)},
-                  {"curve_faithfulness",
-                   Tensor::from(transformed(result.curve, &CircuitFit::faithfulness), points)}},
-      .texts = {{"from", of_edges([](const CircuitEdge& edge) { return node_name(edge.from); })},
-                {"to", of_edges([](const CircuitEdge& edge) { return node_name(edge.to); })},
-                {"into", of_edges(into)}}};
-}
-
-// Grid of the kept edges, [readers, writers], the strongest first.
-ResultGrid edge_grid(const CircuitResult& result) {
-  MatrixPlot plot{.title = "Share of each edge", .row_title = "reader", .column_title = "writer"};
-  std::map<std::pair<std::size_t, std::size_t>, double> shares;
-  for (const CircuitEdge& edge : result.edges) {
-    if (edge.is_kept) {
-      const std::string port = edge.into ? "." + std::string(name_of(*edge.into)) : "";
-      const std::size_t row = place_in_axis(node_name(edge.to) + port, plot.rows);
-      shares[{row, place_in_axis(node_name(edge.from), plot.columns)}] = edge.score;
-    }
-  }
-  plot.values.assign(plot.rows.size() * plot.columns.size(),
-                     std::numeric_limits<double>::quiet_NaN());
-  for (const auto& [place, share] : shares) {
-    plot.values[place.first * plot.columns.size() + place.second] = share;
-  }
-  return {"share", std::move(plot)};
-}
-
-ResultGrid curve_grid(const CircuitResult& result) {
-  const auto edges = [](const CircuitFit& fit) { return std::to_string(fit.edges); };
-  return {"faithfulness",
-          {.title = "Faithfulness of the strongest edges",
-           .row_title = "edges",
-           .rows = transformed(result.curve, edges),
-           .columns = {""},
-           .values = transformed(result.curve, &CircuitFit::faithfulness),
-           .limit = 1}};
-}
-
 void write_files(const ResultFiles& files, const CircuitResult& result, const std::string& note) {
-  const auto svg = [&] { return circuit_svg(result, "Circuit", summary(result)); };
-  const auto page = [&]() -> ResultPage {
-    return {"Circuit: " + summary(result), note, svg(), {edge_grid(result), curve_grid(result)}};
-  };
-  files.write({.svg = svg, .arrays = [&] { return arrays_of(result); }, .page = page});
+  files.write({.svg = [&] { return circuit_svg(result, "Circuit", circuit_summary(result)); },
+               .arrays = [&] { return circuit_arrays(result); },
+               .page = [&] { return circuit_page(result, note); }});
 }
 
 void circuit_command(const Options& options) {

@@ -10,6 +10,7 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
+#include "views/report/effect_grids.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
 #include "views/report/terminal_text.h"
@@ -94,24 +95,6 @@ Options patch_options() {
   return options;
 }
 
-// Grid of one measure of all heads, [layers, heads].
-ResultGrid grid_of(const PatchingResult& result, const std::string& name,
-                   double HeadPatch::*measure) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  const TaskStrength strength = result.strength();
-  MatrixPlot plot = head_plot(transformed(result.heads, [&](const HeadPatch& patch) {
-    return HeadValue{patch.head, {patch.*measure, kNone, kNone}};
-  }));
-  plot.title = name == "recovered" ? "Recovered by each head" : "Difference with each head patched";
-  plot.limit = name == "recovered" ? 1.0 : 0.0;
-  plot.note =
-      strength == TaskStrength::none ? "The model does not do this task: the shares have no meaning"
-      : strength == TaskStrength::weak ? "The model hardly does this task: the shares may be chance"
-                                       : "";
-  plot.doubtful = strength != TaskStrength::clear;
-  return {name, std::move(plot)};
-}
-
 std::string caution_of(const PatchingResult& result, const PatchingTask& task,
                        const Tokenizer& tokenizer) {
   return patching_caution(result, answer_label(task.answer, tokenizer),
@@ -181,8 +164,7 @@ std::string text_of(PatchingResult result, const PatchingTask& task, const Token
 void show_heads(const Options& options, const LoadedModel& loaded, const PatchingTask& task,
                 const ResultFiles& files) {
   const PatchingResult result = patch_heads(*loaded.model, task);
-  const std::vector<ResultGrid> grids{grid_of(result, "recovered", &HeadPatch::recovered),
-                                      grid_of(result, "difference", &HeadPatch::difference)};
+  const std::vector<ResultGrid> grids = patching_grids(result);
   files.write(grids, [&]() -> ResultPage {
     return {.title = "Effect of patching heads",
             .note = differences_text(result, task, *loaded.tokenizer),

@@ -1,0 +1,115 @@
+"""Analysis of heads: the numbers of the program."""
+
+import json
+import pathlib
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import ROOT, program
+
+import headlight as hl
+
+TEXT = "One day Mina lost her red kite. She looked for it."
+TASK = ("One day Mina", "One day Tom ")
+
+
+@pytest.fixture(scope="session")
+def stories(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    path = tmp_path_factory.mktemp("data") / "stories.txt"
+    documents = (ROOT / "data/toy.txt").read_text().split("\n\n")[:12]
+    path.write_text("\n\n".join(documents))
+    return path
+
+
+def report(*arguments: object) -> Any:
+    return json.loads(program(*arguments, "--json"))
+
+
+def test_head_scores(model: hl.Model, run: pathlib.Path, stories: pathlib.Path) -> None:
+    expected = report("heads", run, "--data", stories, "--documents", "blank_line")["heads"]
+    scores = model.head_scores(stories, documents="blank_line")
+    assert scores["head"].tolist() == ["0.0", "0.1", "0.2", "0.3", "1.0", "1.1", "1.2", "1.3"]
+    assert scores["verdict"].tolist() == [head["verdict"] for head in expected]
+    got = {name for name in scores.dtype.names or ()}
+    assert {"previous_token", "induction", "copying"} <= got
+    values = [head["previous_token"] for head in expected]
+    assert scores["previous_token"] == pytest.approx(values, rel=1e-5)
+    texts = stories.read_text().split("\n\n")
+    again = model.head_scores([text.strip() for text in texts])
+    assert again["previous_token"] == pytest.approx(values, rel=1e-5)
+    assert len(model.head_scores(heads="1.0,1.1", repeats=2)) == 2
+
+
+def test_ablation_and_importance(model: hl.Model, run: pathlib.Path, stories: pathlib.Path) -> None:
+    options = ("--data", stories, "--documents", "blank_line")
+    expected = report("ablate", run, *options)
+    result = model.ablate(stories, documents="blank_line")
+    rises = [head["rise"]["mean"] for head in expected["heads"]]
+    assert result["rise"].shape == (2, 4)
+    assert result["rise"].ravel() == pytest.approx(rises, abs=1e-6)
+    assert result.summary["loss"] == pytest.approx(expected["loss"]["mean"], rel=1e-6)
+    assert result.labels("head") == ["0", "1", "2", "3"]
+    assert "rise" in result and "<html" in result.html
+    expected = report("importance", run, *options, "--no_ablation")
+    result = model.importance(stories, documents="blank_line")
+    values = [head["sensitivity"]["mean"] for head in expected["heads"]]
+    assert result["sensitivity"].ravel() == pytest.approx(values, rel=1e-5)
+    assert len(model.ablate([TEXT, "One day"], pairs=3)["pair_rise"]) == 3
+
+
+def test_patching_and_circuit(model: hl.Model, run: pathlib.Path) -> None:
+    clean, corrupt = (model.tokenizer.encode(text, prompt=True) for text in TASK)
+    length = min(len(clean), len(corrupt))
+    clean, corrupt = clean[:length], corrupt[:length]
+    result = model.patch(clean, corrupt, [5], [6])
+    assert result["recovered"].shape == (2, 4)
+    span = result.summary["clean_difference"] - result.summary["corrupt_difference"]
+    recovered = (result["difference"] - result.summary["corrupt_difference"]) / span
+    assert result["recovered"] == pytest.approx(recovered, abs=1e-4)
+    found = model.circuit([(clean, corrupt, [5], [6])], edges=10)
+    assert found.summary["kept"] <= 10 and int(found["kept"].sum()) == found.summary["kept"]
+    assert len(found.labels("from")) == len(found["score"])
+    with pytest.raises(ValueError, match="tuples"):
+        model.circuit([("a", "b", "c")])  # type: ignore[list-item]
+
+
+def test_attribution_and_lens(model: hl.Model, run: pathlib.Path) -> None:
+    result = model.attribute(TEXT, "e", by="head")
+    assert result["logit"].sum() == pytest.approx(result.summary["logit"], abs=1e-4)
+    logits = model(TEXT).logits[0, -1]
+    assert result.summary["logit"] == pytest.approx(logits[model.tokenizer.encode("e")[0]], abs=1e-4)
+    assert "1.3" in result.labels("part")
+    lens = model.lens(TEXT)
+    expected = report("lens", run, "--text", TEXT)
+    assert lens["entropy"].shape[0] == len(expected["rows"])
+    assert lens.labels("rows")[0] == "embed"
+    assert np.isfinite(lens["log_probability"]).all()
+
+
+def test_pruning(model: hl.Model, stories: pathlib.Path) -> None:
+    smaller = model.prune(heads="0.1,1.2")
+    with model.intervene("off 0.1, 1.2"):
+        expected = model(TEXT).logits
+    assert smaller(TEXT).logits == pytest.approx(expected, abs=1e-5)
+    kept = model.prune(keep=5, data=stories, documents="blank_line")
+    assert kept.parameter_count < model.parameter_count
+    assert kept.generate("One", max_new_tokens=3).prompt_tokens > 0
+    with pytest.raises(ValueError, match="expected either heads or keep"):
+        model.prune()
+
+
+def test_data_that_cannot_be_used(model: hl.Model, tmp_path: pathlib.Path) -> None:
+    cases: list[tuple[Any, str]] = [
+        (tmp_path / "none.txt", "none.txt"),
+        ([5], "data: expected at least two tokens"),
+        ([], "data: "),
+        (["a", 5], "data: expected UTF-8 text"),
+    ]
+    for data, message in cases:
+        with pytest.raises(ValueError, match=message):
+            model.ablate(data)
+    with pytest.raises(ValueError, match="mode: expected zero, mean or resample"):
+        model.ablate(TEXT, mode="half")
+    with pytest.raises(ValueError, match="documents: expected none"):
+        model.ablate(tmp_path, documents="chapter")
