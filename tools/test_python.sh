@@ -17,5 +17,4 @@ fi
 pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
 timeout 90 pytest -q "$@"
 mypy --strict tests/python
-stubs=$(python -c 'import headlight, pathlib; print(pathlib.Path(headlight.__file__).parent)')
-mypy --strict "$stubs"
+mypy --strict -p headlight

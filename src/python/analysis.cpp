@@ -216,8 +216,9 @@ void add_analysis(nb::class_<Model>& model) {
            "[R, T], top_ids and top_probabilities [R, T, k]; rows are labels(\"rows\").")
       .def("circuit", &circuit, "pairs"_a, nb::kw_only(), "edges"_a = 0, "faithfulness"_a = 0.8,
            "steps"_a = 5,
-           nb::sig("def circuit(self, pairs: list[tuple[numpy.typing.ArrayLike, "
-                   "numpy.typing.ArrayLike, numpy.typing.ArrayLike, numpy.typing.ArrayLike]], *, "
+           nb::sig("def circuit(self, pairs: list[tuple[headlight.types.ArrayLike, "
+                   "headlight.types.ArrayLike, headlight.types.ArrayLike, "
+                   "headlight.types.ArrayLike]], *, "
                    "edges: int = 0, faithfulness: float = 0.8, steps: int = 5) -> Result"),
            "Finds the connections between heads and MLPs that a task uses.\n\n"
            "Parameters\n----------\n"

@@ -124,7 +124,7 @@ Tensor tensor_of(nb::handle value, std::string_view about, std::optional<DType> 
   const nb::object type = array.attr("dtype");
   const DType stored =
       stored_type(nb::cast<std::string>(type.attr("kind")), nb::cast<Index>(type.attr("itemsize")));
-  const DType result = dtype.value_or(stored);
+  const DType result = dtype.value_or(stored == DType::bfloat16 ? DType::float32 : stored);
   const bool is_empty = nb::cast<Index>(array.attr("size")) == 0;  // an empty list has no type
   require_value(is_empty || converts(stored, result), about, "expected an array of ",
                 !dtype                   ? "numbers"

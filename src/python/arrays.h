@@ -52,7 +52,7 @@ namespace nanobind::detail {
 
 template <>
 struct type_caster<headlight::python::Array> {
-  NB_TYPE_CASTER(headlight::python::Array, const_name("numpy.typing.NDArray[typing.Any]"))
+  NB_TYPE_CASTER(headlight::python::Array, const_name("headlight.types.Array"))
   static handle from_cpp(const headlight::python::Array& array, rv_policy, cleanup_list*) noexcept {
     return handle(array.object).inc_ref();
   }

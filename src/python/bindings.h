@@ -16,5 +16,11 @@ void add_hooks(nanobind::module_& module, nanobind::class_<Model>& model);
 void add_result(nanobind::module_& module);
 void add_analysis(nanobind::class_<Model>& model);
 void add_heads(nanobind::class_<Model>& model);
+void add_tensor(nanobind::module_& module);
+void add_ops(nanobind::module_& module);
+void add_modules(nanobind::module_& module);
+void add_optimizers(nanobind::module_& module);
+void add_run(nanobind::module_& module);
+void add_training(nanobind::module_& module);
 
 }  // namespace headlight::python

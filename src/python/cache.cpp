@@ -113,7 +113,7 @@ std::string full_point_name(const std::string& name) {
 void add_cache(nb::module_& module, nb::class_<Model>& model) {
   model.def(
       "run_with_cache", &run_with_cache, "inputs"_a, "names"_a = nb::none(),
-      nb::sig("def run_with_cache(self, inputs: numpy.typing.ArrayLike, names: "
+      nb::sig("def run_with_cache(self, inputs: headlight.types.ArrayLike, names: "
               "collections.abc.Sequence[str] | None = None) -> tuple[Output, "
               "headlight.cache.ActivationCache]"),
       "Computes logits and the values at points of the pass.\n\n"

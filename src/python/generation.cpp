@@ -294,7 +294,7 @@ void add_results(nb::module_& module) {
 // Returns the signature of a function that takes kGenerationKeys, for stubs.
 std::string signature(const std::string& name, const std::string& end) {
   return "def " + name +
-         "(self, prompt: numpy.typing.ArrayLike, *, max_new_tokens: int = 500, "
+         "(self, prompt: headlight.types.ArrayLike, *, max_new_tokens: int = 500, "
          "temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0, "
          "repetition_penalty: float = 1.0, repetition_window: int = 0, "
          "presence_penalty: float = 0.0, frequency_penalty: float = 0.0, seed: int = 1337, "

@@ -145,8 +145,8 @@ void add_hooks(nb::module_& module, nb::class_<Model>& model) {
           },
           "functions"_a, nb::keep_alive<0, 1>(),
           nb::sig("def hooks(self, functions: collections.abc.Mapping[str, "
-                  "collections.abc.Callable[[numpy.typing.NDArray[typing.Any], HookPoint], "
-                  "numpy.typing.ArrayLike | None]]) -> HookScope"),
+                  "collections.abc.Callable[[headlight.types.Array, HookPoint], "
+                  "headlight.types.ArrayLike | None]]) -> HookScope"),
           "Calls functions with the values at points of every pass inside a with statement.\n\n"
           "Parameters\n----------\n"
           "functions : by the name of a point, short (\"z.3\") or TransformerLens's. A function "

@@ -57,7 +57,7 @@ namespace nanobind::detail {
 
 template <>
 struct type_caster<headlight::python::Inputs> {
-  NB_TYPE_CASTER(headlight::python::Inputs, const_name("numpy.typing.ArrayLike"))
+  NB_TYPE_CASTER(headlight::python::Inputs, const_name("headlight.types.ArrayLike"))
   bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
     value.value = borrow(source);
     return true;

@@ -15,6 +15,12 @@ NB_MODULE(_headlight, module) {
   python::add_result(module);
   python::add_analysis(model);
   python::add_heads(model);
+  python::add_tensor(module);
+  python::add_ops(module);
+  python::add_modules(module);
+  python::add_optimizers(module);
+  python::add_run(module);
+  python::add_training(module);
   module.def("thread_count", &thread_count, "Returns the number of threads that compute.");
   module.def("set_thread_count", &set_thread_count, nanobind::arg("count"),
              "Sets the number of threads that compute. Results do not depend on it.");

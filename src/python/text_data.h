@@ -23,7 +23,7 @@ namespace nanobind::detail {
 template <>
 struct type_caster<headlight::python::TextData> {
   NB_TYPE_CASTER(headlight::python::TextData,
-                 const_name("numpy.typing.ArrayLike | os.PathLike[str] | "
+                 const_name("headlight.types.ArrayLike | os.PathLike[str] | "
                             "collections.abc.Sequence[os.PathLike[str]]"))
   bool from_python(handle source, std::uint8_t, cleanup_list*) noexcept {
     value.value = borrow(source);

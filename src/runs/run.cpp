@@ -128,6 +128,7 @@ class Run {
     catch_up(result);
     while (trainer_.iteration() < config_.max_iters && !result.stopped && !ran_out_of_patience_) {
       tell_of_saving(false);
+      trainer_.set_rate_factor(options_.rate_factor());
       const StepMetrics metrics = trainer_.step();
       if (metrics.outcome == StepOutcome::unusable) {
         roll_back(metrics);

@@ -7,13 +7,24 @@ find_package(nanobind CONFIG REQUIRED)
 file(GLOB python_sources CONFIGURE_DEPENDS src/python/*.cpp)
 nanobind_add_module(headlight_python NB_STATIC STABLE_ABI NB_SUPPRESS_WARNINGS ${python_sources})
 headlight_defaults(headlight_python)
-set_target_properties(headlight_python PROPERTIES OUTPUT_NAME _headlight)
+# The build folder holds the whole package, so that stubgen can import it.
+set(package ${CMAKE_CURRENT_BINARY_DIR}/package)
+set_target_properties(headlight_python PROPERTIES OUTPUT_NAME _headlight
+                                                  LIBRARY_OUTPUT_DIRECTORY ${package}/headlight)
+add_custom_command(
+  TARGET headlight_python POST_BUILD
+  COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/src/python/headlight
+          ${package}/headlight)
 target_include_directories(headlight_python PRIVATE src)
 target_link_libraries(headlight_python PRIVATE headlight_insight)
-nanobind_add_stub(headlight_python_stubs MODULE _headlight OUTPUT _headlight.pyi
-                  PYTHON_PATH $<TARGET_FILE_DIR:headlight_python> DEPENDS headlight_python)
+set(stub_names __init__.pyi nn.pyi ops.pyi optim.pyi)
+set(stubs ${CMAKE_CURRENT_BINARY_DIR}/stubs)
+list(TRANSFORM stub_names PREPEND ${stubs}/_headlight/ OUTPUT_VARIABLE stub_files)
+nanobind_add_stub(headlight_python_stubs MODULE headlight._headlight RECURSIVE OUTPUT_PATH ${stubs}
+                  OUTPUT ${stub_files}
+                  PYTHON_PATH ${package} DEPENDS headlight_python)
 install(TARGETS headlight_python LIBRARY DESTINATION headlight COMPONENT python)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/_headlight.pyi DESTINATION headlight COMPONENT python)
+install(FILES ${stub_files} DESTINATION headlight/_headlight COMPONENT python)
 if(SKBUILD)
   install(TARGETS headlight_cli RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
 endif()

@@ -66,6 +66,8 @@ struct RunOptions {
   std::vector<TrainObserver*> observers = {};
   // called after every step and evaluation; true in any process: save and return
   std::function<bool()> stop_requested = {};
+  // Returns the factor of the scheduled learning rate; called before every step.
+  std::function<double()> rate_factor = [] { return 1.0; };
 };
 
 struct RunResult {

@@ -89,7 +89,9 @@ class Trainer {
   const UpdateHistory& history() const { return history_; }
   // Returns the position of the next step's data.
   DataPosition data_position() const;
-  double learning_rate() const { return schedule_.at(iteration_); }
+  double learning_rate() const { return rate_factor_ * schedule_.at(iteration_); }
+  // Multiplies the rates of the schedule from now on. No checkpoint keeps the factor.
+  void set_rate_factor(double factor) { rate_factor_ = factor; }
   Index batches_per_epoch() const { return batcher_.batches_per_epoch(); }
   // With several processes, the optimizer of a part of the parameters.
   Optimizer& optimizer() { return *optimizer_; }
@@ -119,6 +121,7 @@ class Trainer {
   const TokenDataset& dataset_;
   NamedTensors parameters_;
   LearningRateSchedule schedule_;
+  double rate_factor_ = 1;
   Precision precision_;
   Batcher batcher_;
   LossFunction loss_;

@@ -1,5 +1,6 @@
 """Headlight: train small GPTs on a CPU and see every attention head."""
 
+from . import nn
 from ._headlight import (
     Generation,
     HookPoint,
@@ -7,16 +8,23 @@ from ._headlight import (
     Model,
     Output,
     Result,
+    Run,
     StreamedToken,
+    Tensor,
     TokenChoice,
     Tokenizer,
     TokenStream,
     Weights,
     load,
     load_tokenizer,
+    no_grad,
+    open_run,
+    ops,
+    optim,
     point_name,
     set_thread_count,
     thread_count,
+    train,
 )
 from .cache import ActivationCache
 
@@ -28,14 +36,22 @@ __all__ = [
     "Model",
     "Output",
     "Result",
+    "Run",
     "StreamedToken",
+    "Tensor",
     "TokenChoice",
     "TokenStream",
     "Tokenizer",
     "Weights",
     "load",
     "load_tokenizer",
+    "nn",
+    "no_grad",
+    "open_run",
+    "ops",
+    "optim",
     "point_name",
     "set_thread_count",
     "thread_count",
+    "train",
 ]
