@@ -22,5 +22,6 @@ void add_modules(nanobind::module_& module);
 void add_optimizers(nanobind::module_& module);
 void add_run(nanobind::module_& module);
 void add_training(nanobind::module_& module);
+void add_plot(nanobind::module_& module, nanobind::class_<Model>& model);
 
 }  // namespace headlight::python

@@ -88,6 +88,13 @@ nb::tuple run_with_cache(Model& model, const Inputs& inputs,
   // A pass of its own: patterns need another computation of attention, with other last bits.
   const Batch batch = batch_of(model, inputs, {});
   const Output output = forward(model, batch, false);
+  std::vector<std::vector<std::string>> labels;
+  for (const std::vector<std::int32_t>& ids : sequences.ids) {
+    labels.emplace_back();
+    for (const std::int32_t id : ids) {
+      labels.back().push_back(model.tokenizer()->token_label(id));
+    }
+  }
   const ActivationContexts contexts(std::move(sequences.ids), model.gpt().block_size());
   NamedTensors tensors;
   {
@@ -97,7 +104,7 @@ nb::tuple run_with_cache(Model& model, const Inputs& inputs,
         model.gpt(), contexts, {.points = points, .positions = {}, .batch_size = contexts.count()});
   }
   const nb::object cache_type = nb::module_::import_("headlight.cache").attr("ActivationCache");
-  return nb::make_tuple(output, cache_type(cache_of(tensors, batch.offsets)));
+  return nb::make_tuple(output, cache_type(cache_of(tensors, batch.offsets), labels));
 }
 
 // Returns the TransformerLens name of a point in one layer.

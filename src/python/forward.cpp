@@ -88,7 +88,8 @@ std::unique_ptr<Model> load_at(const PathInput& input, const std::string& dtype,
   std::unique_ptr<Model> model;
   try {
     const nb::gil_scoped_release released;
-    model = std::make_unique<Model>(load_model(path, options));
+    LoadedModel loaded = load_model(path, options);
+    model = std::make_unique<Model>(std::move(loaded.model), std::move(loaded.tokenizer), path);
   } catch (const Error& error) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) {
@@ -166,7 +167,7 @@ nb::class_<Model> add_model(nb::module_& module) {
       .def_prop_ro(
           "weights", [](Model& self) { return Weights{&self}; }, nb::keep_alive<0, 1>(),
           "Weights by name.")
-      .def_prop_ro("path", &Model::directory, "Folder or file of the model.")
+      .def_prop_ro("path", &Model::path, "Path that it was loaded from.")
       .def_prop_ro(
           "parameter_count", [](const Model& self) { return self.gpt().parameter_count(); },
           "Number of parameters.")

@@ -88,7 +88,7 @@ std::unique_ptr<Model> prune(Model& model, const std::optional<std::string>& hea
   }
   const Model::Use use(model);
   return std::make_unique<Model>(prune_heads(model.gpt(), plan.heads), model.tokenizer(),
-                                 model.directory());
+                                 model.path());
 }
 
 }  // namespace

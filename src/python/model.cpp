@@ -36,12 +36,9 @@ class HookChain final : public ForwardHook {
 
 }  // namespace
 
-Model::Model(LoadedModel loaded)
-    : Model(std::move(loaded.model), std::move(loaded.tokenizer), std::move(loaded.directory)) {}
-
 Model::Model(std::unique_ptr<Gpt> gpt, std::shared_ptr<Tokenizer> tokenizer,
-             std::filesystem::path directory)
-    : gpt_(std::move(gpt)), tokenizer_(std::move(tokenizer)), directory_(std::move(directory)) {}
+             std::filesystem::path path)
+    : gpt_(std::move(gpt)), tokenizer_(std::move(tokenizer)), path_(std::move(path)) {}
 
 Model::Use::Use(Model& model) : model_(model.not_used_here()), lock_(model.mutex_) {
   model_.user_ = std::this_thread::get_id();

@@ -21,14 +21,13 @@ namespace nb = nanobind;
 // made once.
 class Model {
  public:
-  explicit Model(LoadedModel loaded);
-  Model(std::unique_ptr<Gpt> gpt, std::shared_ptr<Tokenizer> tokenizer,
-        std::filesystem::path directory);
+  Model(std::unique_ptr<Gpt> gpt, std::shared_ptr<Tokenizer> tokenizer, std::filesystem::path path);
 
   Gpt& gpt() { return *gpt_; }
   const Gpt& gpt() const { return *gpt_; }
   const std::shared_ptr<Tokenizer>& tokenizer() const { return tokenizer_; }
-  const std::filesystem::path& directory() const { return directory_; }
+  const std::filesystem::path& path() const { return path_; }  // given by the user
+  std::string name() const { return path_.filename().string(); }
 
   // Releases the lock of the interpreter and holds the model's: calls of several Python threads run
   // one after another. Throws RuntimeError inside a hook of the model, whose pass holds it.
@@ -61,7 +60,7 @@ class Model {
 
   std::unique_ptr<Gpt> gpt_;
   std::shared_ptr<Tokenizer> tokenizer_;
-  std::filesystem::path directory_;
+  std::filesystem::path path_;
   std::mutex mutex_;
   std::atomic<std::thread::id> user_{};  // holder of mutex_
   std::map<WeightFormat, std::shared_ptr<Decoder>> decoders_;

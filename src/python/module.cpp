@@ -21,6 +21,7 @@ NB_MODULE(_headlight, module) {
   python::add_optimizers(module);
   python::add_run(module);
   python::add_training(module);
+  python::add_plot(module, model);
   module.def("thread_count", &thread_count, "Returns the number of threads that compute.");
   module.def("set_thread_count", &set_thread_count, nanobind::arg("count"),
              "Sets the number of threads that compute. Results do not depend on it.");

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "python/bindings.h"
+#include "python/figure.h"
 
 namespace headlight::python {
 namespace {
@@ -74,7 +75,7 @@ void add_result(nb::module_& module) {
           nb::sig("def summary(self) -> dict[str, typing.Any]"),
           "Single numbers, such as the loss in nats a token.")
       .def_ro("html", &Result::html, "Page as HTML that needs no other file.")
-      .def("_repr_html_", [](const Result& self) { return self.html; })
+      .def("_repr_html_", [](const Result& self) { return notebook_html(self.html); })
       .def("__repr__", &described_result);
 }
 

@@ -42,7 +42,8 @@ nb::dict metrics_of(const TrainedRun& run) {
 
 std::unique_ptr<Model> model_of(const TrainedRun& run) {
   const nb::gil_scoped_release released;
-  return std::make_unique<Model>(load_model(run.path));
+  LoadedModel loaded = load_model(run.path);
+  return std::make_unique<Model>(std::move(loaded.model), std::move(loaded.tokenizer), run.path);
 }
 
 TrainedRun open_run(const PathInput& input) {

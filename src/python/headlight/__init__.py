@@ -1,6 +1,6 @@
 """Headlight: train small GPTs on a CPU and see every attention head."""
 
-from . import nn
+from . import nn, plot
 from ._headlight import (
     Generation,
     HookPoint,
@@ -50,6 +50,7 @@ __all__ = [
     "open_run",
     "ops",
     "optim",
+    "plot",
     "point_name",
     "set_thread_count",
     "thread_count",

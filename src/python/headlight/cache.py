@@ -10,7 +10,18 @@ from ._headlight import point_name
 
 
 class ActivationCache(dict[str | tuple[str, int], NDArray[Any]]):
-    """Arrays by TransformerLens's names; short names ("z.3") and pairs ("z", 3) find them, too."""
+    """Arrays by TransformerLens's names; short names ("z.3") and pairs ("z", 3) find them, too.
+
+    `tokens` holds the labels of the tokens of each sequence.
+    """
+
+    def __init__(
+        self,
+        arrays: dict[str | tuple[str, int], NDArray[Any]] | None = None,
+        tokens: list[list[str]] | None = None,
+    ) -> None:
+        super().__init__(arrays or {})
+        self.tokens = tokens or []
 
     def __missing__(self, key: str | tuple[str, int]) -> NDArray[Any]:
         short = key if isinstance(key, str) else ".".join(map(str, key))
