@@ -77,7 +77,7 @@ std::vector<std::int32_t> task_ids(const Model& model, nb::handle value, const c
 
 std::int32_t one_token(const Model& model, nb::handle value, const char* about) {
   const std::vector<std::int32_t> ids =
-      nb::isinstance<nb::int_>(value)
+      PyIndex_Check(value.ptr()) != 0
           ? std::vector{read_value<std::int32_t>(value, about, "a token id")}
           : task_ids(model, value, about, true);
   require_value(ids.size() == 1, about, "expected one token, got ", ids.size());

@@ -80,6 +80,8 @@ def test_attribution_and_lens(model: hl.Model, run: pathlib.Path) -> None:
     logits = model(TEXT).logits[0, -1]
     assert result.summary["logit"] == pytest.approx(logits[model.tokenizer.encode("e")[0]], abs=1e-4)
     assert "1.3" in result.labels("part")
+    by_id = model.attribute(TEXT, model.tokenizer.encode("e")[0])
+    assert by_id["logit"].tolist() == result["logit"].tolist()
     lens = model.lens(TEXT)
     expected = report("lens", run, "--text", TEXT)
     assert lens["entropy"].shape[0] == len(expected["rows"])

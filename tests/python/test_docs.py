@@ -1,0 +1,24 @@
+"""The programs of the documentation run, in order, on a small model."""
+
+import pathlib
+import re
+import shutil
+
+import pytest
+from conftest import ROOT
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/README.ko.md"])
+def test_the_programs_of_a_page(
+    page: str, run: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(run, tmp_path / "runs/toy", symlinks=True)
+    (tmp_path / "data").mkdir()
+    stories = (ROOT / "data/toy.txt").read_text().split("\n\n")[:40]
+    (tmp_path / "data/toy.txt").write_text("\n\n".join(stories))
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert blocks
+    names: dict[str, object] = {"__name__": page}
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
