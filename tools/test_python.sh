@@ -14,7 +14,8 @@ export PATH=$PWD/$environment/bin:$PATH
 if [ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ] && command -v ccache >/dev/null; then
   export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 fi
-pip install -q --disable-pip-version-check --no-build-isolation --no-deps .
+pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
+  --config-settings=cmake.define.HEADLIGHT_WERROR=ON .
 timeout 90 pytest -q "$@"
 mypy --strict tests/python
 mypy --strict -p headlight

@@ -9,6 +9,7 @@
 #include "headlight/heads/effects/lens.h"
 #include "headlight/io/text_dataset.h"
 #include "python/bindings.h"
+#include "python/errors.h"
 #include "python/result.h"
 #include "python/text_data.h"
 #include "views/report/attribution_report.h"
@@ -123,7 +124,8 @@ Result attribute(Model& model, const Inputs& text, const Inputs& target,
                            .tokenizer = *model.tokenizer()};
   {
     const Model::Use use(model);
-    report.study = attribute_prompts(model.gpt(), report.tasks, {.by = report.by});
+    report.study = attribute_prompts(model.gpt(), report.tasks,
+                                     {.by = report.by, .progress = check_signals_at});
   }
   nb::dict summary;
   summary["logit"] = report.study.logit.mean;
@@ -139,6 +141,7 @@ Result lens(Model& model, const Inputs& text, const std::string& point, Index to
   if (!model.gpt().config().causal) {
     task.mask = tokenizer.mask_token();
   }
+  task.progress = check_signals_at;
   const LensResult result = [&] {
     const Model::Use use(model);
     return logit_lens(model.gpt(), task);
@@ -162,7 +165,10 @@ Result circuit(Model& model, const nb::list& pairs, Index edges, double faithful
   const CircuitResult result = [&] {
     const Model::Use use(model);
     return find_circuit(model.gpt(), tasks,
-                        {.steps = steps, .edges = edges, .faithfulness = faithfulness});
+                        {.steps = steps,
+                         .edges = edges,
+                         .faithfulness = faithfulness,
+                         .progress = check_signals_at});
   }();
   nb::dict summary;
   summary["faithfulness"] = result.faithfulness;

@@ -102,6 +102,12 @@ std::unique_ptr<Model> load_at(const PathInput& input, const std::string& dtype,
   return model;
 }
 
+void save_model(Model& model, const PathInput& path) {
+  const Model::Use use(model);
+  std::filesystem::create_directories(path.path);
+  write_model_files(path.path, model.gpt(), *model.tokenizer());
+}
+
 std::string described(const Model& model) {
   const GptConfig& config = model.gpt().config();
   return concat_text("<headlight.Model: ", config.n_layer, " layers, ", config.n_head, " heads, ",
@@ -167,6 +173,12 @@ nb::class_<Model> add_model(nb::module_& module) {
       .def_prop_ro(
           "weights", [](Model& self) { return Weights{&self}; }, nb::keep_alive<0, 1>(),
           "Weights by name.")
+      .def_prop_ro(
+          "gpt", [](Model& self) -> Gpt& { return self.gpt(); }, nb::rv_policy::reference_internal,
+          nb::sig("def gpt(self) -> headlight.nn.Gpt"),
+          "The model as a layer with gradients, to train it by hand.")
+      .def("save", &save_model, "path"_a,
+           "Writes the model and its tokenizer to a folder, as for Hugging Face's transformers.")
       .def_prop_ro("path", &Model::path, "Path that it was loaded from.")
       .def_prop_ro(
           "parameter_count", [](const Model& self) { return self.gpt().parameter_count(); },

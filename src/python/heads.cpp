@@ -9,6 +9,7 @@
 #include "headlight/heads/scores/head_scores.h"
 #include "python/arrays.h"
 #include "python/bindings.h"
+#include "python/errors.h"
 #include "python/text_data.h"
 #include "views/report/heads_columns.h"
 
@@ -61,6 +62,7 @@ Array head_scores(Model& model, const std::optional<TextData>& data, const std::
   HeadScoreOptions options{.batch_size = batch_size,
                            .repeats = repeats_of_text(*model.tokenizer(), model.gpt().vocab_size()),
                            .tokenizer = model.tokenizer().get()};
+  options.progress = check_signals_at;
   options.heads = heads ? HeadSet::parse(*heads) : HeadSet{};
   options.repeats.sequences = model.gpt().config().causal ? repeats : 0;
   const auto sequences = scored_sequences(model, data, documents, options.repeats);

@@ -10,6 +10,7 @@
 #include "headlight/heads/interventions/interventions.h"
 #include "python/arrays.h"
 #include "python/bindings.h"
+#include "python/errors.h"
 #include "python/inputs.h"
 #include "python/model.h"
 
@@ -96,18 +97,25 @@ class HookScope {
   HookScope(Model& model, std::shared_ptr<ForwardHook> hook)
       : model_(&model), hook_(std::move(hook)) {}
 
+  // Throws RuntimeError inside its own with statement.
   void enter() {
+    if (is_active_) {
+      raise(PyExc_RuntimeError, "these hooks are active already");
+    }
     const Model::Use use(*model_);
     model_->add_hook(hook_);
+    is_active_ = true;
   }
   void exit() {
     const Model::Use use(*model_);
     model_->remove_hook(hook_.get());
+    is_active_ = false;
   }
 
  private:
   Model* model_;
   std::shared_ptr<ForwardHook> hook_;
+  bool is_active_ = false;
 };
 
 HookScope intervene(Model& model, const std::string& changes) {

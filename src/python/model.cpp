@@ -54,6 +54,13 @@ Model& Model::not_used_here() {
 }
 
 std::shared_ptr<Decoder> Model::decoder(WeightFormat format) {
+  std::uint64_t version = 0;
+  for (const ModelWeight& weight : gpt().weights()) {
+    version += weight.tensor.version();
+  }
+  if (version != std::exchange(packed_version_, version)) {
+    decoders_.clear();
+  }
   std::shared_ptr<Decoder>& decoder = decoders_[format];
   if (decoder == nullptr) {
     require_decoder_memory(gpt().config(), format);

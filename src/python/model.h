@@ -44,10 +44,8 @@ class Model {
     std::unique_lock<std::mutex> lock_;
   };
 
-  // Returns the packed weights. Call it while in use.
+  // Returns the packed weights; packs them again after a change. Call it while in use.
   std::shared_ptr<Decoder> decoder(WeightFormat format);
-  // Forgets the packed weights, because those of the model change.
-  void drop_decoders() { decoders_.clear(); }
 
   // Adds a hook to every pass, after the earlier ones. Call both while in use.
   void add_hook(std::shared_ptr<ForwardHook> hook);
@@ -64,6 +62,7 @@ class Model {
   std::mutex mutex_;
   std::atomic<std::thread::id> user_{};  // holder of mutex_
   std::map<WeightFormat, std::shared_ptr<Decoder>> decoders_;
+  std::uint64_t packed_version_ = 0;  // of the weights in decoders_
   std::vector<std::shared_ptr<ForwardHook>> hooks_;
 };
 

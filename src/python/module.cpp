@@ -5,6 +5,7 @@
 
 NB_MODULE(_headlight, module) {
   using namespace headlight;
+  nanobind::set_leak_warnings(false);  // a model in a reference cycle lives until the process ends
   python::register_errors();
   python::add_tokenizer(module);
   python::add_weights(module);

@@ -51,7 +51,6 @@ void set_weight(const Weights& weights, const std::string& name, const Inputs& v
                 array.shape());
   const Model::Use use(*weights.model);
   weight.copy_from(array);
-  weights.model->drop_decoders();
 }
 
 bool has_weight(const Weights& weights, const std::string& name) {

@@ -110,6 +110,9 @@ def test_errors_of_hooks_reach_the_caller(model: hl.Model) -> None:
     with model.hooks({"z.1": lambda value, point: "x"}):
         with pytest.raises(ValueError, match="hook_z: expected an array of numbers"):
             model(TEXT)
+    scope = model.hooks({"z.1": lambda value, point: None})
+    with scope, pytest.raises(RuntimeError, match="active already"), scope:
+        pass
     with pytest.raises(ValueError, match="hooks: expected whole points"):
         model.hooks({"z.1.1": fail})
     assert np.array_equal(model(TEXT).logits, plain)

@@ -154,3 +154,24 @@ def test_threads_share_a_model(model: hl.Model) -> None:
     for thread in threads:
         thread.join()
     assert results == [True] * 80
+
+
+def test_saved_models_are_the_same(model: hl.Model, tmp_path: pathlib.Path) -> None:
+    model.save(tmp_path / "saved")
+    again = hl.load(tmp_path / "saved")
+    assert np.array_equal(again(TEXT).logits, model(TEXT).logits)
+    assert again.path == tmp_path / "saved" and "2 layers" in repr(again)
+
+
+def test_training_by_hand_changes_generated_text(run: pathlib.Path) -> None:
+    model = hl.load(run)
+    ids = np.array([5, 6, 7, 5, 6, 7, 5, 6, 7], np.int32)
+    before = model.generate([5, 6], max_new_tokens=4, temperature=0).tokens.tolist()
+    optimizer = hl.optim.AdamW(model.gpt.parameters())
+    for _ in range(40):
+        model.gpt.zero_grad()
+        model.gpt.loss(ids).backward()
+        optimizer.step(3e-3)
+    after = model.generate([5, 6], max_new_tokens=4, temperature=0).tokens.tolist()
+    assert before != after == [7, 5, 6, 7]
+    assert model.loss(ids) == pytest.approx(model.gpt.loss(ids).item(), rel=1e-5)
