@@ -5,9 +5,10 @@
 # PYTHON chooses the interpreter (default: python3).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-environment=build/python/venv
-if [ ! -x $environment/bin/mypy ]; then
-  "${PYTHON:-python3}" -m venv $environment
+python=${PYTHON:-python3}
+environment=build/python/venv$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+if [ ! -x "$environment"/bin/mypy ]; then
+  "$python" -m venv $environment
   $environment/bin/pip install -q 'scikit-build-core>=0.10' 'nanobind>=2.5' ninja cmake numpy pytest mypy
 fi
 export PATH=$PWD/$environment/bin:$PATH

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 // indented; nested types are, so the pattern skips them.
 std::multimap<std::string, std::string> defined_types() {
   static const std::regex kNamespace(R"(^namespace ([\w:]+) \{)");
-  static const std::regex kType(R"(^(?:struct|class|enum class) (\w+)[^;]*$)");
+  // Specialisations of a template differ by their arguments.
+  static const std::regex kType(R"(^(?:struct|class|enum class) (\w+)\b(?!<)[^;]*$)");
   std::multimap<std::string, std::string> files;
   const fs::path root = HEADLIGHT_SOURCE_DIR;
   for (const char* top : {"include", "src"}) {
