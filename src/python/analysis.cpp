@@ -179,9 +179,7 @@ Result circuit(Model& model, const nb::list& pairs, Index edges, double faithful
   return {circuit_arrays(result), std::move(summary), result_html(circuit_page(result, ""))};
 }
 
-}  // namespace
-
-void add_analysis(nb::class_<Model>& model) {
+void add_effects(nb::class_<Model>& model) {
   model
       .def("ablate", &ablate, "data"_a, nb::kw_only(), "mode"_a = "zero", "heads"_a = nb::none(),
            "pairs"_a = 0, "documents"_a = "none", "batch_size"_a = 12,
@@ -204,7 +202,11 @@ void add_analysis(nb::class_<Model>& model) {
            "answer, wrong : continuations of the clean and of the corrupt text.\n\n"
            "Returns\n-------\n"
            "recovered [L, H], 0 as the corrupt text and 1 as the clean one, and difference "
-           "[L, H] in nats.")
+           "[L, H] in nats.");
+}
+
+void add_readings(nb::class_<Model>& model) {
+  model
       .def("attribute", &attribute, "text"_a, "target"_a, nb::kw_only(), "against"_a = nb::none(),
            "by"_a = "head", "position"_a = nb::none(),
            "Splits the logit of a token into contributions.\n\n"
@@ -232,6 +234,13 @@ void add_analysis(nb::class_<Model>& model) {
            "edges : number of edges to keep; 0: enough for `faithfulness`.\n\n"
            "Returns\n-------\n"
            "score and kept [E] of the edges labels(\"from\") to labels(\"to\").");
+}
+
+}  // namespace
+
+void add_analysis(nb::class_<Model>& model) {
+  add_effects(model);
+  add_readings(model);
 }
 
 }  // namespace headlight::python

@@ -114,6 +114,23 @@ std::string described(const Model& model) {
                      model.gpt().parameter_count(), " parameters>");
 }
 
+void add_load(nb::module_& module) {
+  module.def(
+      "load", &load_at, "path"_a, nb::kw_only(), "dtype"_a = "float32", "block_size"_a = 0,
+      "adapter"_a = true, "bidirectional"_a = false,
+      "Loads a model.\n\n"
+      "Parameters\n----------\n"
+      "path : a run, a checkpoint, a folder of Hugging Face, an adapter (LoRA), a GGUF file, "
+      "nanoGPT's ckpt.pt or a checkpoint of llm.c.\n"
+      "dtype : \"float32\" or \"float64\", type of the weights.\n"
+      "block_size : largest context in tokens; 0: the model's.\n"
+      "adapter : add an adapter to its base model.\n"
+      "bidirectional : accept models such as BERT.\n\n"
+      "Raises\n------\n"
+      "FileNotFoundError : there is no such path.\n"
+      "ValueError : the file is damaged or of an unknown format.");
+}
+
 }  // namespace
 
 Batch batch_of(const Model& model, const Inputs& inputs, const std::optional<Inputs>& targets) {
@@ -184,20 +201,7 @@ nb::class_<Model> add_model(nb::module_& module) {
           "parameter_count", [](const Model& self) { return self.gpt().parameter_count(); },
           "Number of parameters.")
       .def("__repr__", &described);
-  module.def(
-      "load", &load_at, "path"_a, nb::kw_only(), "dtype"_a = "float32", "block_size"_a = 0,
-      "adapter"_a = true, "bidirectional"_a = false,
-      "Loads a model.\n\n"
-      "Parameters\n----------\n"
-      "path : a run, a checkpoint, a folder of Hugging Face, an adapter (LoRA), a GGUF file, "
-      "nanoGPT's ckpt.pt or a checkpoint of llm.c.\n"
-      "dtype : \"float32\" or \"float64\", type of the weights.\n"
-      "block_size : largest context in tokens; 0: the model's.\n"
-      "adapter : add an adapter to its base model.\n"
-      "bidirectional : accept models such as BERT.\n\n"
-      "Raises\n------\n"
-      "FileNotFoundError : there is no such path.\n"
-      "ValueError : the file is damaged or of an unknown format.");
+  add_load(module);
   return model;
 }
 

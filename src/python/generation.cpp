@@ -263,6 +263,9 @@ void add_results(nb::module_& module) {
           "Ids and log-probabilities of the most likely tokens.")
       .def_ro("text", &StreamedToken::text,
               "Text that became final with this token; \"\" inside a character.");
+}
+
+void add_texts(nb::module_& module) {
   nb::class_<GenerateResult>(module, "Generation", "A generated text; str() returns the text.")
       .def_ro("text", &GenerateResult::text, "Text without the prompt and the stop text.")
       .def_prop_ro(
@@ -308,6 +311,7 @@ std::string signature(const std::string& name, const std::string& end) {
 
 void add_generation(nb::module_& module, nb::class_<Model>& model) {
   add_results(module);
+  add_texts(module);
   model
       .def("generate", &generate_texts, "prompt"_a, "options"_a,
            nb::sig(signature("generate", ", samples: int = 1) -> typing.Any").c_str()),

@@ -4,6 +4,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <tuple>
+#include <type_traits>
+
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/activation.h"
 #include "headlight/ops/attention.h"
@@ -34,17 +37,43 @@ Tensor tensor_or_none(const OptionalOperand& operand) {
   return operand ? operand->tensor() : Tensor();
 }
 
-template <class Name, class Op>
+// Argument of a Python function for a parameter of an op.
+template <class T>
+struct Parameter {
+  using Type = std::remove_cvref_t<T>;
+  static const Type& value(const Type& argument, const Tensor&) { return argument; }
+};
+template <>
+struct Parameter<const Tensor&> {
+  using Type = Operand;
+  static Tensor value(const Operand& argument, const Tensor& beside) {
+    return argument.tensor(beside);
+  }
+};
+
+// Defines a function that calls an op whose first parameter is a tensor. Numbers take its type.
+template <class Result, class... Rest, class... Extra>
+void define(nb::module_& ops, const char* name, Result (*op)(const Tensor&, Rest...),
+            const Extra&... extra) {
+  ops.def(
+      name,
+      [op](const Operand& x, const typename Parameter<Rest>::Type&... rest) {
+        const Tensor first = x.tensor();
+        const auto converted = std::tuple(first, Parameter<Rest>::value(rest, first)...);
+        const nb::gil_scoped_release released;
+        return std::apply(op, converted);
+      },
+      extra...);
+}
+
+template <class Op>
 struct NamedOp {
-  Name name;
+  const char* name;
   Op op;
   const char* doc;
 };
-using UnaryOp = NamedOp<const char*, Tensor (*)(const Tensor&)>;
-using BinaryOp = NamedOp<const char*, Tensor (*)(const Tensor&, const Tensor&)>;
-using ReduceOp = NamedOp<const char*, Tensor (*)(const Tensor&, const ReduceOptions&)>;
 
-const UnaryOp kUnaryOps[] = {
+constexpr NamedOp<Tensor (*)(const Tensor&)> kUnaryOps[] = {
     {"relu", relu, "max(x, 0)."},
     {"gelu", [](const Tensor& x) { return gelu(x); }, "GELU in the form of GPT-2 (tanh)."},
     {"silu", silu, "x sigmoid(x)."},
@@ -57,7 +86,7 @@ const UnaryOp kUnaryOps[] = {
     {"logical_not", logical_not, "Negation of bool."},
 };
 
-const BinaryOp kBinaryOps[] = {
+constexpr NamedOp<Tensor (*)(const Tensor&, const Tensor&)> kBinaryOps[] = {
     {"add", add, "a + b; shapes broadcast."},
     {"sub", sub, "a - b; shapes broadcast."},
     {"mul", mul, "a b; shapes broadcast."},
@@ -73,29 +102,20 @@ const BinaryOp kBinaryOps[] = {
     {"logical_or", logical_or, "Either, of bool."},
 };
 
-const ReduceOp kReduceOps[] = {
+constexpr NamedOp<Tensor (*)(const Tensor&, const ReduceOptions&)> kReduceOps[] = {
     {"sum", sum, "Sum over axes; None: all."},
     {"mean", mean, "Mean over axes; None: all."},
     {"max", max, "Largest element over axes; None: all."},
 };
 
 void add_tables(nb::module_& ops) {
-  for (const UnaryOp& entry : kUnaryOps) {
-    ops.def(
-        entry.name, [op = entry.op](const Operand& x) { return op(x.tensor()); }, "x"_a, entry.doc);
+  for (const auto& entry : kUnaryOps) {
+    define(ops, entry.name, entry.op, "x"_a, entry.doc);
   }
-  for (const BinaryOp& entry : kBinaryOps) {
-    ops.def(
-        entry.name,
-        [op = entry.op](const Operand& a, const Operand& b) {
-          const Tensor left = a.tensor();
-          const Tensor right = b.tensor(left);
-          const nb::gil_scoped_release released;
-          return op(left, right);
-        },
-        "a"_a, "b"_a, entry.doc);
+  for (const auto& entry : kBinaryOps) {
+    define(ops, entry.name, entry.op, "a"_a, "b"_a, entry.doc);
   }
-  for (const ReduceOp& entry : kReduceOps) {
+  for (const auto& entry : kReduceOps) {
     ops.def(
         entry.name,
         [op = entry.op](const Operand& x, const std::optional<std::vector<Index>>& axes,
@@ -116,6 +136,21 @@ std::vector<Tensor> tensors_of(const std::vector<Operand>& parts) {
 
 Shape shape_of(const std::vector<Index>& sizes) { return Shape(std::span<const Index>(sizes)); }
 
+void add_plain(nb::module_& ops) {
+  define(ops, "softmax", softmax, "x"_a, "axis"_a = -1, "Probabilities along an axis.");
+  define(ops, "log_softmax", log_softmax, "x"_a, "axis"_a = -1, "Logarithms of softmax().");
+  define(ops, "clamp", clamp, "x"_a, "low"_a, "high"_a, "x, limited to a range.");
+  define(ops, "transpose", transpose, "x"_a, "axis_a"_a = -2, "axis_b"_a = -1,
+         "Exchanges two axes.");
+  define(ops, "permute", permute, "x"_a, "order"_a, "The axes in another order.");
+  define(ops, "gather", gather, "x"_a, "axis"_a, "indices"_a,
+         "Elements at int32 indices along an axis.");
+  define(ops, "masked_fill", masked_fill, "x"_a, "mask"_a, "value"_a,
+         "`value` where the mask is true, else x.");
+  define(ops, "embedding", embedding, "weight"_a, "ids"_a, "padding_index"_a = nb::none(),
+         "Rows of weight [V, C] for int32 ids [...].");
+}
+
 void add_layout(nb::module_& ops) {
   ops.def(
       "reshape",
@@ -123,13 +158,6 @@ void add_layout(nb::module_& ops) {
         return reshape(x.tensor(), shape_of(shape));
       },
       "x"_a, "shape"_a, "The elements in another shape; -1: the size that fits.");
-  ops.def(
-      "transpose", [](const Operand& x, Index a, Index b) { return transpose(x.tensor(), a, b); },
-      "x"_a, "axis_a"_a = -2, "axis_b"_a = -1, "Exchanges two axes.");
-  ops.def(
-      "permute",
-      [](const Operand& x, const std::vector<Index>& order) { return permute(x.tensor(), order); },
-      "x"_a, "order"_a, "The axes in another order.");
   ops.def(
       "concat",
       [](const std::vector<Operand>& parts, Index axis) { return concat(tensors_of(parts), axis); },
@@ -146,20 +174,8 @@ void add_layout(nb::module_& ops) {
       },
       "condition"_a, "a"_a, "b"_a, "a where the condition holds, else b.");
   ops.def(
-      "masked_fill",
-      [](const Operand& x, const Operand& mask, double value) {
-        return masked_fill(x.tensor(), mask.tensor(), value);
-      },
-      "x"_a, "mask"_a, "value"_a, "`value` where the mask is true, else x.");
-  ops.def(
       "causal_mask", [](Index length) { return causal_mask(length); }, "length"_a,
       "[T, T] bool, true where a query must not see a key.");
-  ops.def(
-      "gather",
-      [](const Operand& x, Index axis, const Operand& indices) {
-        return gather(x.tensor(), axis, indices.tensor());
-      },
-      "x"_a, "axis"_a, "indices"_a, "Elements at int32 indices along an axis.");
   ops.def(
       "argmax",
       [](const Operand& x, std::optional<Index> axis) { return argmax(x.tensor(), axis); }, "x"_a,
@@ -173,17 +189,7 @@ void add_layout(nb::module_& ops) {
       "x"_a, "k"_a, "axis"_a = -1, "The k largest elements and their indices.");
 }
 
-void add_layers(nb::module_& ops) {
-  ops.def(
-      "softmax", [](const Operand& x, Index axis) { return softmax(x.tensor(), axis); }, "x"_a,
-      "axis"_a = -1, "Probabilities along an axis.");
-  ops.def(
-      "log_softmax", [](const Operand& x, Index axis) { return log_softmax(x.tensor(), axis); },
-      "x"_a, "axis"_a = -1, "Logarithms of softmax().");
-  ops.def(
-      "clamp",
-      [](const Operand& x, double low, double high) { return clamp(x.tensor(), low, high); }, "x"_a,
-      "low"_a, "high"_a, "x, limited to a range.");
+void add_products(nb::module_& ops) {
   ops.def(
       "einsum",
       [](const std::string& equation, const Operand& a, const OptionalOperand& b) {
@@ -201,12 +207,6 @@ void add_layers(nb::module_& ops) {
       "x"_a, "weight"_a, "bias"_a = nb::none(),
       "x [..., I] times weight [O, I] transposed, plus bias [O].");
   ops.def(
-      "embedding",
-      [](const Operand& weight, const Operand& ids) {
-        return embedding(weight.tensor(), ids.tensor());
-      },
-      "weight"_a, "ids"_a, "Rows of weight [V, C] for int32 ids [...].");
-  ops.def(
       "layer_norm",
       [](const Operand& x, const OptionalOperand& gain, const OptionalOperand& shift,
          double epsilon) {
@@ -221,6 +221,9 @@ void add_layers(nb::module_& ops) {
       },
       "x"_a, "gain"_a = nb::none(), "epsilon"_a = 1e-5,
       "Norm by the root mean square of the last axis.");
+}
+
+void add_losses(nb::module_& ops) {
   ops.def(
       "dropout",
       [](const Operand& x, double probability, std::uint64_t seed) {
@@ -261,8 +264,10 @@ struct NoGradScope {
 void add_ops(nb::module_& module) {
   nb::module_ ops = module.def_submodule("ops", "Differentiable functions of tensors and arrays.");
   add_tables(ops);
+  add_plain(ops);
   add_layout(ops);
-  add_layers(ops);
+  add_products(ops);
+  add_losses(ops);
   nb::class_<NoGradScope>(module, "no_grad", "Records no gradients inside a with statement.")
       .def(nb::init<>())
       .def("__enter__", [](NoGradScope& scope) { scope.held = std::make_unique<NoGrad>(); })
