@@ -9,7 +9,7 @@ python=${PYTHON:-python3}
 environment=build/python/venv$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 if [ ! -x "$environment"/bin/mypy ]; then
   "$python" -m venv $environment
-  $environment/bin/pip install -q 'scikit-build-core>=0.10' 'nanobind>=2.5' ninja cmake numpy pytest mypy
+  $environment/bin/pip install -q 'scikit-build-core>=0.10' 'nanobind>=3.1' ninja cmake numpy pytest mypy
 fi
 export PATH=$PWD/$environment/bin:$PATH
 if [ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ] && command -v ccache >/dev/null; then
