@@ -13,7 +13,7 @@ build_packages=(g++ cmake ninja-build ccache libopenblas-openmp-dev libspdlog-de
   zlib1g-dev libzstd-dev libpcre2-dev pkg-config librsvg2-dev libboost-dev
   libedit-dev)
 # chromium, its driver, curl and jq test the pages in a browser; MPI tests several processes.
-test_packages=(catch2 python3 python3-venv chromium chromium-driver curl jq libopenmpi-dev openmpi-bin)
+test_packages=(catch2 python3 python3-dev python3-venv chromium chromium-driver curl jq libopenmpi-dev openmpi-bin)
 fuzz_packages=(clang libclang-rt-dev libomp-dev)
 style_packages=(clang-format clang-tidy)
 

@@ -32,7 +32,9 @@ def test_cache_has_the_names_and_shapes_of_transformer_lens(model: hl.Model) -> 
         assert np.isfinite(cache[name]).all(), name
     pattern = cache["pattern", 1]
     assert pattern is cache["blocks.1.attn.hook_pattern"] is cache["pattern.1"]
-    assert pattern[0].sum(axis=-1) == pytest.approx(1, abs=1e-5)
+    for maps, length in zip(pattern, output.lengths):
+        assert maps[:, :length, :length].sum(axis=-1) == pytest.approx(1, abs=1e-5)
+        assert not maps[:, length:].any()
     assert np.array_equal(cache["blocks.0.hook_resid_post"], cache["blocks.1.hook_resid_pre"])
     with pytest.raises(KeyError):
         cache["z.7"]

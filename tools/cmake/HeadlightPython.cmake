@@ -25,6 +25,10 @@ nanobind_add_stub(headlight_python_stubs MODULE headlight._headlight RECURSIVE O
                   PYTHON_PATH ${package} DEPENDS headlight_python)
 install(TARGETS headlight_python LIBRARY DESTINATION headlight COMPONENT python)
 install(FILES ${stub_files} DESTINATION headlight/_headlight COMPONENT python)
+# nanobind is part of the extension.
+file(GLOB nanobind_license ${nanobind_DIR}/../../nanobind-*.dist-info/licenses/LICENSE)
+install(FILES ${nanobind_license} RENAME nanobind.txt DESTINATION headlight/licenses
+        COMPONENT python OPTIONAL)
 if(SKBUILD)
   install(TARGETS headlight_cli RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
 endif()
