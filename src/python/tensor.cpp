@@ -98,6 +98,7 @@ void add_arithmetic(nb::class_<Tensor>& tensor) {
       .def("__truediv__", &left<div>, nb::is_operator())
       .def("__rtruediv__", &right<div>, nb::is_operator())
       .def("__matmul__", &left<matmul>, nb::is_operator())
+      .def("__rmatmul__", &right<matmul>, nb::is_operator())
       .def("__neg__", [](const Tensor& x) { return neg(x); })
       .def("__pow__", [](const Tensor& x, double exponent) { return pow(x, exponent); })
       .def("__getitem__", &item_at, "index"_a,
@@ -196,6 +197,7 @@ void add_tensor(nb::module_& module) {
       .def("__repr__", [](const Tensor& self) {
         return concat_text("<headlight.Tensor ", name_of(self.dtype()), " ", self.shape(), ">");
       });
+  tensor.attr("__array_ufunc__") = nb::none();  // array * tensor is a tensor with its gradient
   add_arithmetic(tensor);
   add_gradients(tensor);
   add_conversions(tensor);

@@ -51,6 +51,7 @@ def test_ablation_and_importance(model: hl.Model, run: pathlib.Path, stories: pa
     assert result.summary["loss"] == pytest.approx(expected["loss"]["mean"], rel=1e-6)
     assert result.labels("head") == ["0", "1", "2", "3"]
     assert "rise" in result and "<html" in result.html
+    assert getattr(result, "_repr_html_")().startswith("<iframe")
     expected = report("importance", run, *options, "--no_ablation")
     result = model.importance(stories, documents="blank_line")
     values = [head["sensitivity"]["mean"] for head in expected["heads"]]

@@ -39,6 +39,23 @@ def test_tensors_share_memory_with_numpy_and_dlpack() -> None:
         tensor + hl.Tensor(np.zeros(3))
 
 
+def test_values_equal_those_of_numpy() -> None:
+    a, b = RANDOM.normal(size=(3, 4)), RANDOM.normal(size=(3, 4))
+    x, y = hl.Tensor(a), hl.Tensor(b)
+    assert isinstance(b / x, hl.Tensor) and isinstance(b @ ops.transpose(x), hl.Tensor)
+    pairs: list[tuple[Any, Any]] = [
+        (2 - x, 2 - a), (x - y, a - b), (1 / x, 1 / a), (b / x, b / a), (x * 3, a * 3),
+        (x @ ops.transpose(y), a @ b.T), (-x, -a), (x**2, a**2), (x[2], a[2]), (x[-1, 1:3], a[-1, 1:3]),
+        (ops.sum(x, [0]), a.sum(0)), (ops.mean(x, [1], True), a.mean(1, keepdims=True)),
+        (ops.max(x), a.max()), (ops.permute(x, [1, 0]), a.T), (ops.reshape(x, [2, 6]), a.reshape(2, 6)),
+        (ops.stack([x, y]), np.stack([a, b])), (ops.less(x, 0.0), a < 0), (ops.argmax(x, 1), a.argmax(1)),
+        (ops.clamp(x, -1, 1), a.clip(-1, 1)), (ops.topk(x, 2)[0], -np.sort(-a, axis=1)[:, :2]),
+        (ops.masked_fill(x, a > 0, 7.0), np.where(a > 0, 7.0, a)), (ops.causal_mask(3), np.triu(np.ones((3, 3)), 1)),
+    ]  # fmt: skip
+    for number, (tensor, expected) in enumerate(pairs):
+        assert np.asarray(tensor) == pytest.approx(np.asarray(expected)), number
+
+
 def test_torch_reads_tensors() -> None:
     torch = pytest.importorskip("torch")
     tensor = hl.Tensor([[1.0, 2.0]])

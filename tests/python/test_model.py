@@ -42,11 +42,12 @@ def test_tokenizer_gives_the_ids_of_the_program(model: hl.Model, run: pathlib.Pa
 
 
 def test_offsets_are_characters(model: hl.Model) -> None:
-    text = "a kite, 연 하나."
+    text = "a kite ✂, 연 하나."
     ids = model.tokenizer.encode(text)
     spans = model.tokenizer.offsets(ids)
     assert spans.shape == (len(ids), 2)
     assert spans[0, 0] == 0 and spans[-1, 1] == len(text)
+    assert (spans[:, 0] < spans[:, 1]).all()
     covered = {place for begin, end in spans for place in range(begin, end)}
     assert covered == set(range(len(text)))
     for id, (begin, end) in zip(ids, spans):
