@@ -60,8 +60,8 @@ void add_result(nb::module_& module) {
       .def("__getitem__", &result_array, "name"_a)
       .def("__contains__",
            [](const Result& self, const std::string& name) {
-             return !std::ranges::none_of(self.arrays.tensors,
-                                          [&](const auto& named) { return named.first == name; });
+             return std::ranges::any_of(self.arrays.tensors,
+                                        [&](const auto& named) { return named.first == name; });
            })
       .def("__len__", [](const Result& self) { return self.arrays.tensors.size(); })
       .def(

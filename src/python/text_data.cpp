@@ -14,21 +14,6 @@ std::string path_of(nb::handle value) {
   return nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(value));
 }
 
-// Returns the paths of the data; empty: it has none.
-std::vector<std::string> paths_of(nb::handle data) {
-  if (nb::hasattr(data, "__fspath__")) {
-    return {path_of(data)};
-  }
-  std::vector<std::string> paths;
-  if (nb::isinstance<nb::list>(data) && nb::len(data) > 0 &&
-      nb::hasattr(nb::object(data[0]), "__fspath__")) {
-    for (const nb::handle item : data) {
-      paths.push_back(path_of(item));
-    }
-  }
-  return paths;
-}
-
 TokenDataset read_files(const Model& model, const std::vector<std::string>& paths,
                         const std::string& documents) {
   std::vector<std::string> warnings;
@@ -59,14 +44,31 @@ TokenDataset sequences_of(std::vector<std::vector<std::int32_t>> ids) {
 
 }  // namespace
 
+std::vector<std::string> paths_of(nb::handle data) {
+  if (nb::hasattr(data, "__fspath__")) {
+    return {path_of(data)};
+  }
+  std::vector<std::string> paths;
+  if (nb::isinstance<nb::list>(data) && nb::len(data) > 0 &&
+      nb::hasattr(nb::object(data[0]), "__fspath__")) {
+    for (const nb::handle item : data) {
+      paths.push_back(path_of(item));
+    }
+  }
+  return paths;
+}
+
+bool is_list_of_texts(nb::handle data) {
+  return nb::isinstance<nb::list>(data) && nb::len(data) > 0 &&
+         nb::isinstance<nb::str>(nb::object(data[0]));
+}
+
 TokenDataset read_data(const Model& model, const TextData& data, const std::string& documents) {
   if (const std::vector<std::string> paths = paths_of(data.value); !paths.empty()) {
     return read_files(model, paths, documents);
   }
   const Tokenizer& tokenizer = *model.tokenizer();
-  const bool is_texts = nb::isinstance<nb::list>(data.value) && nb::len(data.value) > 0 &&
-                        nb::isinstance<nb::str>(nb::object(data.value[0]));
-  if (is_texts) {
+  if (is_list_of_texts(data.value)) {
     std::vector<std::vector<std::int32_t>> ids;
     for (const std::string& text : read_texts(data.value, "data")) {
       ids.push_back(tokenizer.encode(text));

@@ -12,6 +12,11 @@ struct TextData {
   nb::object value;
 };
 
+// Returns the paths of an os.PathLike or a list of them; empty for other values.
+std::vector<std::string> paths_of(nb::handle data);
+
+bool is_list_of_texts(nb::handle data);
+
 // Reads the data as the program reads --data. `documents`: where files are split. Warnings become
 // Python warnings. Throws Error about "data".
 TokenDataset read_data(const Model& model, const TextData& data, const std::string& documents);

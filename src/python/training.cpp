@@ -21,6 +21,7 @@
 #include "python/inputs.h"
 #include "python/run.h"
 #include "python/settings.h"
+#include "python/text_data.h"
 #include "runs/sample_writer.h"
 
 namespace headlight::python {
@@ -92,12 +93,7 @@ std::string write_texts(const std::vector<std::string>& texts, const std::string
   return path.string();
 }
 
-bool is_texts(const nb::object& data) {
-  return nb::isinstance<nb::list>(data) && nb::len(data) > 0 &&
-         nb::isinstance<nb::str>(nb::object(data[0]));
-}
-
-// What the arguments ask for.
+// Training that the arguments describe.
 struct TrainingTask {
   TrainConfig config;
   bool resume = false;
@@ -108,18 +104,11 @@ void set_data(TrainConfig& config, const nb::object& data, std::vector<std::stri
   if (data.is_none()) {
     return;
   }
-  const auto path_of = [](nb::handle path) {
-    return nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(path));
-  };
-  config.data.clear();
-  if (is_texts(data)) {
-    config.data.push_back(write_texts(read_texts(data, "data"), config.out_dir));
-  } else if (nb::isinstance<nb::list>(data)) {
-    for (const nb::handle path : data) {
-      config.data.push_back(path_of(path));
-    }
+  if (is_list_of_texts(data)) {
+    config.data = {write_texts(read_texts(data, "data"), config.out_dir)};
   } else {
-    config.data.push_back(path_of(data));
+    config.data = nb::isinstance<nb::str>(data) ? read_texts(data, "data") : paths_of(data);
+    require_value(!config.data.empty(), "data", "expected a path, a list of paths, or texts");
   }
   given.emplace_back("data");
 }
