@@ -72,6 +72,19 @@ TEST_CASE("the phases of an update sum to its time and all of them take some", "
   CHECK(metrics.seconds == Approx(phases.total()));
 }
 
+TEST_CASE("a factor of the learning rate scales every later step", "[train]") {
+  Setup setup;
+  Trainer trainer(setup.config, *setup.model, setup.dataset);
+  const LearningRateSchedule schedule = setup.config.schedule();
+  CHECK(trainer.step().learning_rate == schedule.at(0));
+  trainer.set_rate_factor(0.25);
+  CHECK(trainer.step().learning_rate == 0.25 * schedule.at(1));
+  trainer.set_rate_factor(0);
+  const std::vector<double> weights = all_weights(*setup.model);
+  CHECK(trainer.step().learning_rate == 0);
+  CHECK(all_weights(*setup.model) == weights);
+}
+
 TEST_CASE("training brings the loss of a repetitive text down", "[train]") {
   for (const char* optimizer : {"adamw", "sgd", "muon"}) {
     Setup setup;
