@@ -2,8 +2,8 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/unique_ptr.h>
 
 #include "headlight/runs/run_history.h"
 #include "python/arrays.h"
@@ -40,10 +40,14 @@ nb::dict metrics_of(const TrainedRun& run) {
   return metrics;
 }
 
-std::unique_ptr<Model> model_of(const TrainedRun& run) {
-  const nb::gil_scoped_release released;
-  LoadedModel loaded = load_model(run.path);
-  return std::make_unique<Model>(std::move(loaded.model), std::move(loaded.tokenizer), run.path);
+std::shared_ptr<Model> model_of(TrainedRun& run) {
+  if (run.model == nullptr) {
+    const nb::gil_scoped_release released;
+    LoadedModel loaded = load_model(run.path);
+    run.model =
+        std::make_shared<Model>(std::move(loaded.model), std::move(loaded.tokenizer), run.path);
+  }
+  return run.model;
 }
 
 TrainedRun open_run(const PathInput& input) {
@@ -56,7 +60,7 @@ TrainedRun open_run(const PathInput& input) {
 void add_run(nb::module_& module) {
   nb::class_<TrainedRun>(module, "Run", "A training run in a directory.")
       .def_ro("path", &TrainedRun::path, "Directory of the run.")
-      .def("load", &model_of, "Loads the best checkpoint, else the latest.")
+      .def_prop_ro("model", &model_of, "Model of the best checkpoint, else of the latest.")
       .def_prop_ro("metrics", &metrics_of,
                    nb::sig("def metrics(self) -> dict[str, numpy.typing.NDArray[numpy.float64]]"),
                    "step, loss (nats a token), tokens and seconds of every step; validation_step "

@@ -28,8 +28,8 @@ def test_a_run_equals_that_of_the_program(tmp_path: pathlib.Path) -> None:
     assert metrics["step"].tolist() == list(range(10)) and np.isfinite(metrics["loss"]).all()
     assert metrics["validation_step"].tolist()[-1] == 10
     assert hl.open_run(run.path).metrics["loss"].tolist() == metrics["loss"].tolist()
-    assert run.load().generate("One", max_new_tokens=3).finish_reason == "length"
-    assert not run.stopped
+    assert run.model.generate("One", max_new_tokens=3).finish_reason == "length"
+    assert run.model is run.model and not run.stopped
 
 
 def test_texts_config_and_callback(tmp_path: pathlib.Path) -> None:
