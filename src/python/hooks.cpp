@@ -56,11 +56,14 @@ class PythonHook final : public ForwardHook {
       if (!matches(range, place.point, place.layer)) {
         continue;
       }
-      const Tensor shown = is_map ? result : padded_rows(result, offsets_);
-      const nb::object changed = function(array_of(shown).object, point_of(place, is_map));
-      if (!changed.is_none()) {
-        result = replaced(shown, changed, place, is_map);
-      }
+      Tensor shown = is_map ? result : padded_rows(result, offsets_);
+      // The function may change its array in place; the pass and caches may share the values.
+      shown = shown.owns_storage_alone() ? shown : shown.clone();
+      const nb::object changed =
+          function(array_of(shown, Access::writable).object, point_of(place, is_map));
+      result = !changed.is_none() ? replaced(shown, changed, place, is_map)
+               : is_map           ? shown
+                                  : unpadded_rows(shown, offsets_);
     }
     return result;
   }
@@ -158,9 +161,10 @@ void add_hooks(nb::module_& module, nb::class_<Model>& model) {
           "Calls functions with the values at points of every pass inside a with statement.\n\n"
           "Parameters\n----------\n"
           "functions : by the name of a point, short (\"z.3\") or TransformerLens's. A function "
-          "gets a read-only array, [B, T, ...] with zeros behind a sequence, and a HookPoint. It "
-          "returns the replacement, or None. pattern and attn_scores are [H, T, S] of one "
-          "sequence.")
+          "gets an array, [B, T, ...] with zeros behind a sequence, and a HookPoint. It changes "
+          "the "
+          "array in place, or returns another one, or does neither. pattern and attn_scores are "
+          "[H, T, S] of one sequence.")
       .def("intervene", &intervene, "changes"_a, nb::keep_alive<0, 1>(),
            "Changes values of every pass inside a with statement: \"off 5.1; scale 7.2 0.5\". See "
            "headlight generate --help all.");

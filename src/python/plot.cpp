@@ -108,8 +108,14 @@ void add_plot(nb::module_& module, nb::class_<Model>& model) {
   nb::class_<Figure>(plot, "Figure", "An SVG figure or an HTML page; a notebook shows it.")
       .def_ro("source", &Figure::source, "SVG or HTML, which refers to no other file.")
       .def("save", &save, "path"_a, "Writes the figure to a file.")
-      .def("_repr_html_", [](const Figure& figure) {
-        return figure.is_page ? notebook_html(figure.source) : figure.source;
+      .def("_repr_html_",
+           [](const Figure& figure) {
+             return figure.is_page ? notebook_html(figure.source)
+                                   : "<div style=\"overflow-x: auto\">" + figure.source + "</div>";
+           })
+      .def("__repr__", [](const Figure& figure) {
+        return concat_text("<headlight.Figure: ", figure.source.size(), " bytes of ",
+                           figure.is_page ? "HTML>" : "SVG>");
       });
   plot.def("attention_maps", &attention_figure, "weights"_a, "tokens"_a, nb::kw_only(),
            "layer"_a = 0, "heads"_a = nb::none(),

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "headlight/base/utf8.h"
+#include "headlight/formats/chat_template/chat_format.h"
 #include "headlight/formats/tokenizer_directory.h"
 #include "python/arrays.h"
 #include "python/bindings.h"
@@ -79,6 +80,34 @@ std::string decode_ids(const Tokenizer& tokenizer, const Inputs& ids, bool skip_
   return replace_invalid_utf8(BytesOfIds(tokenizer, skip_special_tokens).next(tokens));
 }
 
+ChatMessage message_of(const nb::dict& given) {
+  nb::dict rest = nb::steal<nb::dict>(PyDict_Copy(given.ptr()));
+  const auto take = [&](const char* key) {
+    const nb::object value = rest.attr("pop")(key, nb::none());
+    return value.is_none()
+               ? std::string()
+               : read_value<std::string>(value, "messages", "texts of role and content");
+  };
+  ChatMessage message{.role = take("role"), .content = take("content")};
+  message.more = nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(rest));
+  return message;
+}
+
+IdArray apply_chat_template(const Tokenizer& tokenizer, const std::vector<nb::dict>& messages,
+                            bool continue_final_message, const nb::object& tools) {
+  std::vector<ChatMessage> chat;
+  for (const nb::dict& message : messages) {
+    chat.push_back(message_of(message));
+  }
+  const std::string functions =
+      tools.is_none() ? ""
+                      : nb::cast<std::string>(nb::module_::import_("json").attr("dumps")(tools));
+  return array_of(
+      ChatFormat(tokenizer.chat_template(), tokenizer)
+          .encode(chat, continue_final_message ? ChatPrompt::last_answer : ChatPrompt::new_answer,
+                  functions));
+}
+
 std::shared_ptr<Tokenizer> load_tokenizer_at(const PathInput& input) {
   const nb::gil_scoped_release released;
   return open_tokenizer(input.path);
@@ -105,6 +134,22 @@ void add_tokenizer(nb::module_& module) {
            "prompt : add the tokens that begin and end the model's prompts.")
       .def("encode_batch", &encode_batch, "texts"_a, nb::kw_only(), "special_tokens"_a = true,
            "prompt"_a = false, "Returns the ids of several texts; see encode().")
+      .def(
+          "apply_chat_template", &apply_chat_template, "messages"_a, nb::kw_only(),
+          "continue_final_message"_a = false, "tools"_a = nb::none(),
+          nb::sig("def apply_chat_template(self, messages: "
+                  "collections.abc.Sequence[collections.abc.Mapping[str, typing.Any]], *, "
+                  "continue_final_message: bool = False, tools: "
+                  "collections.abc.Sequence[collections.abc.Mapping[str, typing.Any]] | None = None"
+                  ") -> numpy.typing.NDArray[numpy.int32]"),
+          "Returns the ids of a conversation as a prompt, by the chat template of the model.\n\n"
+          "Parameters\n----------\n"
+          "messages : dicts with role and content.\n"
+          "continue_final_message : end inside the last message, instead of at the beginning of "
+          "the assistant's next one.\n"
+          "tools : functions that the model may call, as JSON schemas.\n\n"
+          "Raises\n------\n"
+          "ValueError : the model has no chat template, or the template refuses the messages.")
       .def("decode", &decode_ids, "ids"_a, nb::kw_only(), "skip_special_tokens"_a = false,
            "Returns the text of ids of shape [T]. Bytes that are no whole character become U+FFFD.")
       .def("offsets", &offsets_of, "ids"_a,

@@ -176,3 +176,18 @@ def test_training_by_hand_changes_generated_text(run: pathlib.Path) -> None:
     after = model.generate([5, 6], max_new_tokens=4, temperature=0).tokens.tolist()
     assert before != after == [7, 5, 6, 7]
     assert model.loss(ids) == pytest.approx(model.gpt.loss(ids).item(), rel=1e-5)
+
+
+def test_chat_templates(run: pathlib.Path, tmp_path: pathlib.Path, model: hl.Model) -> None:
+    program("export", run, "--to", "hf", "--chat_template", "chatml", "--out", tmp_path / "chat")
+    tokenizer = hl.load_tokenizer(tmp_path / "chat")
+    messages = [{"role": "user", "content": "One day"}]
+    text = "<|im_start|>user\nOne day<|im_end|>\n<|im_start|>assistant\n"
+    assert tokenizer.decode(tokenizer.apply_chat_template(messages)) == text
+    messages.append({"role": "assistant", "content": "Mina"})
+    ids = tokenizer.apply_chat_template(messages, continue_final_message=True)
+    assert tokenizer.decode(ids) == text + "Mina"
+    with pytest.raises(ValueError, match="chat template"):
+        model.tokenizer.apply_chat_template(messages)
+    with pytest.raises(ValueError, match="messages: expected texts of role and content"):
+        tokenizer.apply_chat_template([{"role": "user", "content": 5}])
