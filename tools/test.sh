@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs missing packages, builds Headlight with warnings as errors, runs every test, and compares
-# numbers with PyTorch's (tools/parity.sh) unless HEADLIGHT_PARITY=off or PyPI is unreachable.
+# numbers with PyTorch's (tools/parity.sh) and tests the Python package (tools/test_python.sh)
+# unless HEADLIGHT_PARITY=off or PyPI is unreachable.
 # usage: test.sh [PRESET]     (release, debug, asan or tsan; default: release)
 #   asan   AddressSanitizer and UndefinedBehaviorSanitizer, by default with Clang (CXX=g++ for GCC)
 #   tsan   ThreadSanitizer on the tests of threads, by default with Clang
@@ -34,5 +35,9 @@ if [ -n "$parity" ]; then
   parity=
   cat "$scratch/parity"
   [ "$status" != 3 ] || echo "skipped: the comparison with PyTorch"
+  [ "$status" = 0 ] || [ "$status" = 3 ]
+  status=0
+  ./tools/test_python.sh --built || status=$?
+  [ "$status" != 3 ] || echo "skipped: the Python package"
   [ "$status" = 0 ] || [ "$status" = 3 ]
 fi
