@@ -2,7 +2,7 @@
 # Tests that are too slow for every change: each file compiled alone (to check its includes), thread
 # tests with ThreadSanitizer, every fuzz target for SECONDS (default 60), every text for every
 # tokenizer, the commands of the documentation, exported models in llama.cpp, points in
-# TransformerLens and the Python package. Continues after a failure; ends with 1 if anything failed.
+# TransformerLens, the Python package and its notebooks. Continues after a failure; ends with 1 if anything failed.
 # `HEADLIGHT_EXTENDED=on .ci/run` runs it after the ordinary tests.
 # usage: extended.sh [SECONDS]
 set -euo pipefail
@@ -26,6 +26,7 @@ step ./tools/check_readme.sh build/release/headlight
 step ./tools/llama_cpp.sh
 step ./tools/transformer_lens.sh
 step ./tools/test_python.sh
+step ./tools/test_notebooks.sh
 if [ ${#failed[@]} -gt 0 ]; then
   printf 'failed: %s\n' "${failed[@]}" >&2
   exit 1
