@@ -11,7 +11,7 @@ install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight COMPONE
 install(FILES data/README.md data/toy.txt data/toy.annotations.jsonl
         DESTINATION ${CMAKE_INSTALL_DATADIR}/headlight/data COMPONENT runtime)
 # Pages keep their folders, so that their relative links hold.
-file(GLOB_RECURSE pages RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS docs/*.md docs/*.svg
+file(GLOB_RECURSE pages RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS docs/*.md docs/*.ipynb docs/*.svg
      docs/examples/*.cpp docs/examples/*.txt
      src/*.md src/*.png src/*.svg tests/*.md tests/consumer/*.cpp tools/*.md tools/*.svg)
 foreach(page ${pages} README.md CHANGELOG.md CONTRIBUTING.md LICENSE data/README.md)
