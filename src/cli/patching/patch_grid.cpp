@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <limits>
 #include <span>
 
 #include "base/transformed.h"
@@ -12,8 +11,8 @@
 #include "headlight/heads/circuit/circuit.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "headlight/heads/head_set.h"
-#include "headlight/views/plot/matrix_plot.h"
 #include "views/report/json_output.h"
+#include "views/report/patch_grid_report.h"
 #include "views/report/table.h"
 
 namespace headlight::cli {
@@ -87,29 +86,10 @@ std::string caution_of(const PatchStudy& study, const Strength& strength, const 
   return few_documents_caution(std::ssize(study.pairs));
 }
 
-struct Report {
-  const PatchGridOptions& options;
-  const PatchStudy& study;
-  const std::vector<PatchingTask>& tasks;  // a single task labels positions with its tokens
-  const Tokenizer& tokenizer;
+struct Report : PatchGridReport {
   Strength strength;
   std::string by;
   std::string caution;
-
-  bool is_one() const { return study.pairs.size() == 1; }
-  std::string token(Index position) const {
-    const auto& text = options.noising ? tasks[0].clean : tasks[0].corrupt;
-    return is_one() ? shown_token(text[static_cast<std::size_t>(position)], tokenizer) : "";
-  }
-  std::string position_label(Index position) const {
-    const std::string text = token(position);
-    return std::to_string(position) + (text.empty() ? "" : " " + text);
-  }
-  // Returns the label of the token position or group of tokens that a cell patches; "": all
-  // positions.
-  std::string place_label(const PatchCell& cell) const {
-    return cell.group ? *cell.group : cell.position ? position_label(*cell.position) : "";
-  }
 };
 
 Json cell_json(const MeanPatchCell& mean, const Report& report) {
@@ -155,23 +135,6 @@ Json json_of(const Report& report) {
            })}};
 }
 
-struct Measure {
-  const char* name;
-  const char* title;
-  Interval MeanPatchCell::*value;
-};
-
-std::vector<Measure> measures_of(const PatchGridOptions& options) {
-  std::vector<Measure> measures;
-  if (options.patch) {
-    measures.push_back({"recovered", "Recovered by ", &MeanPatchCell::recovered});
-  }
-  if (options.attribution) {
-    measures.push_back({"attribution", "Attributed by ", &MeanPatchCell::attribution});
-  }
-  return measures;
-}
-
 double shown_value(const PatchCell& cell, const PatchGridOptions& options) {
   return options.patch ? cell.recovered : cell.attribution;
 }
@@ -208,16 +171,16 @@ std::vector<MeanPatchCell> sorted_cells(const Report& report) {
 
 Table table_of(const Report& report, std::span<const MeanPatchCell> cells) {
   const PatchGridOptions& options = report.options;
-  const std::vector<Measure> measures = measures_of(options);
+  const std::vector<PatchMeasure> measures = patch_measures(options);
   std::vector<Table::Column> columns{
       {options.noising ? "corrupt in clean" : "clean in corrupt", true}};
-  for (const Measure& measure : measures) {
+  for (const PatchMeasure& measure : measures) {
     columns.push_back({measure.name});
   }
   Table table(std::move(columns));
   for (const MeanPatchCell& cell : cells) {
     std::vector<std::string> row{cell_name(cell.cell, report)};
-    for (const Measure& measure : measures) {
+    for (const PatchMeasure& measure : measures) {
       row.push_back(interval_text(cell.*measure.value, report));
     }
     table.add(std::move(row));
@@ -244,80 +207,6 @@ std::string text_of(const Report& report, Index limit) {
                                : concat_text("(the strongest ", rows, " of ", cells.size(),
                                              "; --limit 0 shows all)\n")) +
          (agreement.empty() ? "" : "\n" + agreement + "\n");
-}
-
-// Axes of the grid of cells. Without places: layers by heads. With places: layers, or heads if they
-// are separate, by places.
-struct Layout {
-  std::vector<std::string> rows = {};
-  std::vector<std::string> columns = {};
-  std::vector<std::size_t> places = {};  // index of each cell in the grid
-};
-
-Layout layout_of(const Report& report) {
-  const bool has_places = report.options.by_position || report.options.by_group;
-  Layout layout;
-  if (!has_places) {  // some layers may lack some heads
-    Index last = 0;
-    for (const MeanPatchCell& mean : report.study.cells) {
-      last = std::max(last, mean.cell.item.value_or(0));
-    }
-    layout.columns = report.options.by_item ? numbers_to(last + 1) : std::vector<std::string>{""};
-  }
-  std::vector<std::pair<std::size_t, std::size_t>> places;
-  for (const auto& [cell, recovered, attribution] : report.study.cells) {
-    const std::string item = cell.item ? std::to_string(*cell.item) : "";
-    const std::string row =
-        std::to_string(cell.layer) + (has_places && cell.item ? "." + item : "");
-    places.emplace_back(
-        place_in_axis(row, layout.rows),
-        place_in_axis(has_places ? report.place_label(cell) : item, layout.columns));
-  }
-  for (const auto& [row, column] : places) {
-    layout.places.push_back(row * layout.columns.size() + column);
-  }
-  return layout;
-}
-
-void set_cell(const Interval& value, std::size_t place, MatrixPlot& plot) {
-  plot.values[place] = value.mean;
-  if (!plot.lows.empty()) {
-    plot.lows[place] = value.low;
-    plot.highs[place] = value.high;
-  }
-}
-
-// Grid of one measure of all cells. Several pairs give intervals.
-ResultGrid grid_of(const Report& report, const Layout& layout, const Measure& measure) {
-  const PatchGridOptions& options = report.options;
-  const bool has_places = options.by_position || options.by_group;
-  const bool is_doubtful = 2 * report.strength.clear < std::ssize(report.study.pairs);
-  MatrixPlot plot{.title = std::string(measure.title) + std::string(name_of(options.point)),
-                  .row_title = has_places && options.by_item ? "head" : "layer",
-                  .column_title = options.by_position ? "position"
-                                  : options.by_group  ? "group"
-                                  : options.by_item   ? "head"
-                                                      : "",
-                  .rows = layout.rows,
-                  .columns = layout.columns,
-                  .limit = 1,
-                  .note = is_doubtful ? "The model does not do this task clearly" : "",
-                  .doubtful = is_doubtful};
-  plot.values.assign(plot.rows.size() * plot.columns.size(),
-                     std::numeric_limits<double>::quiet_NaN());
-  if (!report.is_one()) {
-    plot.lows = plot.highs = plot.values;
-  }
-  for (std::size_t i = 0; i < layout.places.size(); ++i) {
-    set_cell(report.study.cells[i].*measure.value, layout.places[i], plot);
-  }
-  return {measure.name, std::move(plot)};
-}
-
-std::vector<ResultGrid> grids_of(const Report& report) {
-  const Layout layout = layout_of(report);
-  return transformed(measures_of(report.options),
-                     [&](const Measure& measure) { return grid_of(report, layout, measure); });
 }
 
 ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {
@@ -369,11 +258,13 @@ void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
   grid.progress = progress_bar("patching");
   const PatchStudy study = patch_pairs(*loaded.model, tasks, grid);
   grid.progress = {};
-  Report report{
-      grid, study, tasks, *loaded.tokenizer, strength_of(study), by_option(options, grid.point),
-      ""};
+  Report report{{grid, study, tasks, *loaded.tokenizer},
+                strength_of(study),
+                by_option(options, grid.point),
+                ""};
   report.caution = caution_of(study, report.strength, tasks.front(), *loaded.tokenizer);
-  const std::vector<ResultGrid> grids = grids_of(report);
+  const std::vector<ResultGrid> grids =
+      patch_study_grids(report, 2 * report.strength.clear < std::ssize(study.pairs));
   files.write(grids, [&] { return page_of(report, grids); });
   std::cout << (options.json() ? json_line(json_of(report)) : text_of(report, limit));
 }

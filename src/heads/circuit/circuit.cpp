@@ -12,6 +12,7 @@
 #include "heads/circuit/edge_cut.h"
 #include "heads/circuit/stream_reader.h"
 #include "heads/effects/answer_contrast.h"
+#include "heads/spot_values.h"
 
 namespace headlight {
 namespace {
@@ -61,7 +62,7 @@ class CircuitPair {
       : model_(model), graph_(graph), task_(task), contrast_(model, task) {
     clean_ = contrast_.difference(model, task.clean);
     corrupt_ = contrast_.difference(model, task.corrupt);
-    require_different(clean_, corrupt_);
+    contrast_.require_different(clean_, corrupt_);
     written_clean_ = sender_rows(model, graph, contrast_.batch(task.clean));
     written_corrupt_ = sender_rows(model, graph, contrast_.batch(task.corrupt));
   }
@@ -78,6 +79,7 @@ class CircuitPair {
       const Tensor from = embedding_of(written_corrupt_);
       ReaderGradients hook(model_.config().n_layer, graph_.mlp_port(),
                            from + (embedding_of(written_clean_) - from) * at);
+      const FrozenWeights frozen(model_);
       backward(contrast_.after(model_, task_.clean, &hook));
       const double weight = 1 / (static_cast<double>(steps) * (clean_ - corrupt_));
       add_scores_of(hook, weight, scores);

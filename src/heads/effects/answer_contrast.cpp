@@ -34,6 +34,12 @@ void check_task(const PatchingTask& task, const LanguageModel& model) {
   require_value(task.clean.size() == task.corrupt.size(), "corrupt",
                 "expected as many tokens as the clean text has, ", task.clean.size(), ", got ",
                 task.corrupt.size());
+  if (task.metric) {
+    const auto read = static_cast<Index>(task.clean.size());
+    require_value(read <= model.block_size(), "clean", "expected at most ", model.block_size(),
+                  " tokens, the context length, got ", read);
+    return;
+  }
   check_answer(task.answer, model, "answer", task.clean.size());
   check_answer(task.wrong, model, "wrong", task.clean.size());
   const auto length = static_cast<Index>(task.clean.size());
@@ -61,24 +67,25 @@ std::vector<std::int32_t> followed(std::vector<std::int32_t> text,
 
 }  // namespace
 
-void require_different(double clean_difference, double corrupt_difference) {
-  const double whole = clean_difference - corrupt_difference;
-  require(std::isfinite(whole), "the logits of answer and wrong are not finite: clean ",
-          clean_difference, ", corrupt ", corrupt_difference);
-  require_value(whole != 0, "corrupt",
-                "expected a text that changes the logit difference of answer and wrong, got ",
-                clean_difference, " after both texts");
+void AnswerContrast::require_different(double clean, double corrupt) const {
+  require(std::isfinite(clean - corrupt),
+          metric_ ? "the metric is" : "the logits of answer and wrong are", " not finite: clean ",
+          clean, ", corrupt ", corrupt);
+  require_value(clean != corrupt, "corrupt", "expected a text that changes the ",
+                metric_ ? "metric" : "logit difference of answer and wrong", ", got ", clean,
+                " after both texts");
 }
 
 AnswerContrast::AnswerContrast(const LanguageModel& model, const PatchingTask& task)
-    : answers_{&task.answer, &task.wrong},
-      several_(task.answer.size() > 1 || task.wrong.size() > 1),
+    : metric_(task.metric ? &task.metric : nullptr),
+      answers_{&task.answer, &task.wrong},
+      several_(!metric_ && (task.answer.size() > 1 || task.wrong.size() > 1)),
       length_(std::ssize(task.clean)),
       answered_at_(task.answered_at()),
       starts_{0} {
   check_task(task, model);
   for (std::size_t i = 0; i < (several_ ? 2 : 1); ++i) {
-    starts_.push_back(starts_.back() + length_ + std::ssize(*answers_[i]) - 1);
+    starts_.push_back(starts_.back() + length_ + (several_ ? std::ssize(*answers_[i]) - 1 : 0));
   }
 }
 
@@ -86,7 +93,7 @@ Batch AnswerContrast::batch(const std::vector<std::int32_t>& text, Index copies)
   std::vector<std::vector<std::int32_t>> sequences;
   for (Index copy = 0; copy < copies; ++copy) {
     for (std::size_t i = 0; i + 1 < starts_.size(); ++i) {
-      sequences.push_back(followed(text, *answers_[i]));
+      sequences.push_back(several_ ? followed(text, *answers_[i]) : text);
     }
   }
   Batch batch = make_batch(sequences);
@@ -109,6 +116,9 @@ Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& 
                              ForwardHook* hook) const {
   const Batch read = batch(text);
   const Tensor hidden = model.hidden(read, {.hook = hook});
+  if (metric_ != nullptr) {
+    return (*metric_)(model.head_logits(hidden));
+  }
   if (!several_) {
     return reshape(logit_difference(model, hidden, read), {});
   }
@@ -129,6 +139,14 @@ Tensor AnswerContrast::after(const Gpt& model, const std::vector<std::int32_t>& 
 
 std::vector<double> AnswerContrast::of_copies(const Gpt& model, const Tensor& hidden,
                                               const Batch& batch) const {
+  if (metric_ != nullptr) {
+    std::vector<double> values;
+    for (Index b = 0; b < batch.sequence_count(); ++b) {
+      values.push_back(
+          metric_of(model.head_logits(slice(hidden, 0, b * length_, (b + 1) * length_))));
+    }
+    return values;
+  }
   if (!several_) {
     return logit_difference(model, hidden, batch).to_vector();
   }
@@ -159,6 +177,9 @@ double AnswerContrast::difference(const Gpt& model, const std::vector<std::int32
 }
 
 double AnswerContrast::of(const ForwardReplay& replay, const Tensor& ends) const {
+  if (metric_ != nullptr) {
+    return metric_of(replay.logits_of(ends));
+  }
   if (several_) {
     const std::vector<double> losses = replay.losses_of(ends);
     return losses[1] - losses[0];

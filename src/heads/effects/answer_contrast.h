@@ -8,16 +8,16 @@
 
 namespace headlight {
 
-// Throws Error about "corrupt" unless the two values differ and are finite.
-void require_different(double clean_difference, double corrupt_difference);
-
 // The measure of patching: log p(answer | text) - log p(wrong | text). Each token of an answer is
 // read after the text and the answer tokens before it. For single-token answers it is the
-// difference of their logits after the text.
+// difference of their logits after the text. A metric of the task replaces it.
 class AnswerContrast {
  public:
   // Throws Error as patch_heads() for invalid tasks. The model and the task must outlive it.
   AnswerContrast(const LanguageModel& model, const PatchingTask& task);
+
+  // Throws Error about "corrupt" unless the values after the two texts differ and are finite.
+  void require_different(double clean, double corrupt) const;
 
   // Batch with `copies` copies of a text. A copy is the text alone for single-token answers.
   // Otherwise it is two sequences: the text plus all but the last token of the answer, and the same
@@ -43,6 +43,9 @@ class AnswerContrast {
   // Rows [A, C] of a sequence in the batch that predict its answer's tokens.
   Tensor answer_rows(const Tensor& hidden, const Batch& batch, Index sequence) const;
 
+  double metric_of(const Tensor& logits) const { return (*metric_)(logits).item(); }
+
+  const LogitMetric* metric_;                    // null: the difference of the answers
   const std::vector<std::int32_t>* answers_[2];  // the answer and the wrong answer
   bool several_;                                 // whether an answer has several tokens
   Index length_;                                 // T, tokens of the text

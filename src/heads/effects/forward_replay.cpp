@@ -46,10 +46,13 @@ Tensor ForwardReplay::ends(Index layer, ForwardHook& hook) const {
                    : gpt_->hidden_from(layer, residual(layer), batch_, context);
 }
 
-Tensor ForwardReplay::logits_of(const Tensor& ends, Index place) const {
+Tensor ForwardReplay::logits_of(const Tensor& ends) const {
   const NoGrad no_grad;
-  const Tensor row = slice(ends, 0, place, place + 1);
-  return gpt_ == nullptr ? row : gpt_->head_logits(row);
+  return gpt_ == nullptr ? ends : gpt_->head_logits(ends);
+}
+
+Tensor ForwardReplay::logits_of(const Tensor& ends, Index place) const {
+  return logits_of(slice(ends, 0, place, place + 1));
 }
 
 std::vector<double> ForwardReplay::losses_of(const Tensor& ends) const {

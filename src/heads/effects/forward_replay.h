@@ -27,6 +27,8 @@ class ForwardReplay {
   Tensor ends(Index layer, ForwardHook& hook) const;
   // Loss of each sequence, summed over its targets, [B].
   std::vector<double> losses_of(const Tensor& ends) const;
+  // Logits [N, V] of ends [N, C].
+  Tensor logits_of(const Tensor& ends) const;
   // Logits [1, V] after token `place` of the batch.
   Tensor logits_of(const Tensor& ends, Index place) const;
 

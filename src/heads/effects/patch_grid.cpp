@@ -12,7 +12,7 @@
 #include "headlight/ops/layout.h"
 #include "heads/effects/answer_contrast.h"
 #include "heads/effects/token_groups.h"
-#include "heads/point_values.h"
+#include "heads/spot_values.h"
 
 namespace headlight {
 namespace {
@@ -20,41 +20,7 @@ namespace {
 // Rows of one pass, over all copies of the text; products with many rows are faster.
 constexpr Index kRowsAtOnce = 1024;
 
-// Values at one point by layer: one value for each sequence for maps, else one for all rows.
-using LayerValues = std::map<Index, std::vector<Tensor>>;
-
-// Keeps the values of a point. Optionally adds a zero leaf to each, which gets the same gradient.
-class KeepLayers final : public ForwardHook {
- public:
-  explicit KeepLayers(Point point, bool with_leaves = false)
-      : point_(point), with_leaves_(with_leaves) {}
-  bool wants(Point point, Index) const override { return point == point_; }
-  Tensor visit(const Place& place, const Tensor& value) override {
-    keep(values, place, to_contiguous(value.detach()).clone());
-    if (!with_leaves_) {
-      return value;
-    }
-    const Tensor leaf = Tensor::zeros(value.shape(), value.dtype()).set_requires_grad();
-    keep(leaves, place, leaf);
-    return value + leaf;
-  }
-
-  LayerValues values;
-  LayerValues leaves;
-
- private:
-  static void keep(LayerValues& to, const Place& place, const Tensor& value) {
-    std::vector<Tensor>& of_layer = to[place.layer];
-    const auto number = static_cast<std::size_t>(place.sequence);
-    of_layer.resize(std::max(of_layer.size(), number + 1));
-    of_layer[number] = value;
-  }
-
-  Point point_;
-  bool with_leaves_;
-};
-
-// A run of contiguous elements in a value of LayerValues.
+// A run of contiguous elements in one of the values of a spot.
 struct Elements {
   std::size_t value = 0;
   Index begin = 0;
@@ -112,7 +78,7 @@ class PatchRun {
         contrast_(model, task),
         replay_(read_base()),
         difference_(difference_of(replay_)) {
-    KeepLayers other(options.point);
+    KeepSpots other = keep_point();
     const std::vector<std::int32_t>& text = options.noising ? task.corrupt : task.clean;
     other_difference_ = difference_of(ForwardReplay(model, contrast_.batch(text), &other));
     others_ = std::move(other.values);
@@ -120,11 +86,16 @@ class PatchRun {
 
   double base_difference() const { return difference_; }
   double other_difference() const { return other_difference_; }
+  void require_different() const {
+    contrast_.require_different(options_.noising ? difference_ : other_difference_,
+                                options_.noising ? other_difference_ : difference_);
+  }
 
   std::vector<PatchCell> cells() const {
     std::vector<PatchCell> cells;
     const std::vector<PatchCell> places = this->places();
-    for (const auto& [layer, values] : others_) {
+    for (const auto& [spot, values] : others_) {
+      const Index layer = spot.second;
       if (!options_.layers.contains(layer)) {
         continue;
       }
@@ -161,15 +132,19 @@ class PatchRun {
 
   // Sets `attribution`, in units of the logits.
   void attribute(std::vector<PatchCell>& cells) const {
-    KeepLayers hook(options_.point, true);
-    backward(contrast_.after(model_, base_, &hook));
+    KeepSpots hook = keep_point(true);
+    const FrozenWeights frozen(model_);
+    const Tensor measured = contrast_.after(model_, base_, &hook);
+    require_value(measured.requires_grad(), "metric",
+                  "expected a value with a gradient with respect to the logits");
+    backward(measured);
     // (other - own) * gradient, element by element.
     std::map<Index, std::vector<std::vector<double>>> effects;
-    for (const auto& [layer, leaves] : hook.leaves) {
+    for (const auto& [spot, leaves] : hook.leaves) {
       const NoGrad no_grad;
       for (std::size_t i = 0; i < leaves.size(); ++i) {
-        const Tensor change = others_.at(layer)[i] - hook.values.at(layer)[i];
-        effects[layer].push_back(to_contiguous(change * leaves[i].grad()).to_vector());
+        const Tensor change = others_.at(spot)[i] - hook.values.at(spot)[i];
+        effects[spot.second].push_back(to_contiguous(change * leaves[i].grad()).to_vector());
       }
     }
     for (PatchCell& cell : cells) {
@@ -181,9 +156,16 @@ class PatchRun {
   }
 
  private:
+  KeepSpots keep_point(bool with_leaves = false) const {
+    return KeepSpots([point = options_.point](Point at, Index) { return at == point; },
+                     with_leaves);
+  }
+  const std::vector<Tensor>& other_values(Index layer) const {
+    return others_.at({options_.point, layer});
+  }
   // Uses a hook, as for cells: attention that exposes its maps rounds differently.
   ForwardReplay read_base() const {
-    KeepLayers own(options_.point);
+    KeepSpots own = keep_point();
     return ForwardReplay(model_, contrast_.batch(base_), &own);
   }
   // Bit-identical to the computation in patch_together().
@@ -214,7 +196,7 @@ class PatchRun {
     if (!options_.by_item) {
       return {std::nullopt};
     }
-    const ValueLayout layout(options_.point, others_.at(layer).front().shape());
+    const ValueLayout layout(options_.point, other_values(layer).front().shape());
     const std::vector<Index> numbers = item_numbers(options_.point, layer, layout.items, heads_);
     return {numbers.begin(), numbers.end()};
   }
@@ -247,7 +229,7 @@ class PatchRun {
 
   std::vector<Elements> elements_of(const PatchCell& cell) const {
     std::vector<Elements> elements;
-    const std::vector<Tensor>& values = others_.at(cell.layer);
+    const std::vector<Tensor>& values = other_values(cell.layer);
     for (std::size_t value = 0; value < values.size(); ++value) {
       const ValueLayout layout(options_.point, values[value].shape());
       Index first = 0;
@@ -280,7 +262,7 @@ class PatchRun {
     for (const PatchCell& cell : cells) {
       elements.push_back(elements_of(cell));
     }
-    ReplaceElements hook({.point = options_.point, .layer = layer}, others_.at(layer), elements);
+    ReplaceElements hook({.point = options_.point, .layer = layer}, other_values(layer), elements);
     const auto copies = std::ssize(cells);
     const Batch batch = contrast_.batch(base_, copies);
     const Tensor& one = replay_.residual(layer);  // [R, C]
@@ -303,7 +285,7 @@ class PatchRun {
   ForwardReplay replay_;  // of the base
   double difference_ = 0;
   double other_difference_ = 0;
-  LayerValues others_;
+  SpotValues others_;
 };
 
 void require_layer_point(Point point) {
@@ -325,7 +307,7 @@ PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGrid
       .clean_difference = options.noising ? run.base_difference() : run.other_difference(),
       .corrupt_difference = options.noising ? run.other_difference() : run.base_difference(),
       .cells = run.cells()};
-  require_different(grid.clean_difference, grid.corrupt_difference);
+  run.require_different();
   if (options.patch) {
     run.patch(grid.cells);
   }

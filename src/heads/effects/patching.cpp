@@ -23,7 +23,7 @@ PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task)
                         .clean_next = next_of(clean),
                         .corrupt_next = next_of(corrupt)};
   const double whole = result.clean_difference - result.corrupt_difference;
-  require_different(result.clean_difference, result.corrupt_difference);
+  contrast.require_different(result.clean_difference, result.corrupt_difference);
   for (const HeadId& id : HeadSet::all(heads_of(model))) {
     ReplaceHeads hook(model, {id}, clean.outputs());
     const double patched = contrast.of(corrupt, corrupt.ends(id.layer, hook));

@@ -54,7 +54,7 @@ PatchCell patch_path(const Gpt& model, const PatchingTask& task, const PatchPath
                 path.from.layer, ", got ", head_name(path.to));
   const double clean = contrast.difference(model, task.clean);
   const double corrupt = contrast.difference(model, task.corrupt);
-  require_different(clean, corrupt);
+  contrast.require_different(clean, corrupt);
   const Spot receiver{path.into, path.to.layer};
   PutValues changed;
   changed.values = values_of(model, contrast.batch(task.corrupt), [&](Point point, Index layer) {

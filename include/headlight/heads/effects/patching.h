@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "headlight/heads/effects/logit_metric.h"
 #include "headlight/heads/head_id.h"
 #include "headlight/nn/language_model.h"
 
@@ -27,6 +28,9 @@ struct PatchingTask {
   // Position in both texts of the masked token that the answers, single tokens, replace. Needed for
   // bidirectional models only.
   std::optional<Index> mask = {};
+  // Measure instead of the difference of the answers, which are not used then: a number from the
+  // logits [T, V] after a text. Attribution and circuits need its gradient.
+  LogitMetric metric = {};
 
   // Returns the position whose logits predict the answers' first tokens.
   Index answered_at() const { return mask.value_or(static_cast<Index>(clean.size()) - 1); }
@@ -35,7 +39,8 @@ struct PatchingTask {
 struct HeadPatch {
   HeadId head;
   // log p(answer) - log p(wrong), in nats: for single tokens the difference of their logits, else
-  // the sum over tokens, each read after the text and the tokens before it.
+  // the sum over tokens, each read after the text and the tokens before it. With
+  // PatchingTask::metric its value.
   double difference = 0;
   double recovered = 0;  // 0: as the corrupt text, 1: as the clean one
 };

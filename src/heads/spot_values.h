@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "headlight/nn/module.h"
+#include "heads/point_values.h"
+
+namespace headlight {
+
+// Values by point and layer: one value for each sequence for maps, else one for all rows.
+using SpotValues = std::map<Spot, std::vector<Tensor>>;
+
+// Keeps the values of the wanted points. Optionally adds a zero leaf to each, which gets the
+// gradient of the value.
+class KeepSpots final : public ForwardHook {
+ public:
+  explicit KeepSpots(std::function<bool(Point, Index)> wants, bool with_leaves = false)
+      : wants_(std::move(wants)), with_leaves_(with_leaves) {}
+
+  bool wants(Point point, Index layer) const override { return wants_(point, layer); }
+  Tensor visit(const Place& place, const Tensor& value) override;
+
+  SpotValues values;
+  SpotValues leaves;
+
+ private:
+  std::function<bool(Point, Index)> wants_;
+  bool with_leaves_;
+};
+
+// Freezes all weights of a model during its lifetime: backward passes leave out their gradients.
+class FrozenWeights {
+ public:
+  explicit FrozenWeights(const Module& model);
+  ~FrozenWeights();
+  FrozenWeights(const FrozenWeights&) = delete;
+  FrozenWeights& operator=(const FrozenWeights&) = delete;
+
+ private:
+  NamedTensors weights_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,110 @@
+#include "views/report/patch_grid_report.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/transformed.h"
+#include "views/report/json_output.h"
+
+namespace headlight {
+namespace {
+
+// Axes of the grid of cells.
+struct PatchLayout {
+  std::vector<std::string> rows = {};
+  std::vector<std::string> columns = {};
+  std::vector<std::size_t> places = {};  // index of each cell in the grid
+};
+
+bool has_places(const PatchGridOptions& options) { return options.by_position || options.by_group; }
+
+PatchLayout patch_layout(const PatchGridReport& report) {
+  const bool by_place = has_places(report.options);
+  PatchLayout layout;
+  if (!by_place) {  // some layers may lack some heads
+    Index last = 0;
+    for (const MeanPatchCell& mean : report.study.cells) {
+      last = std::max(last, mean.cell.item.value_or(0));
+    }
+    layout.columns = report.options.by_item ? numbers_to(last + 1) : std::vector<std::string>{""};
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> places;
+  for (const auto& [cell, recovered, attribution] : report.study.cells) {
+    const std::string item = cell.item ? std::to_string(*cell.item) : "";
+    const std::string row = std::to_string(cell.layer) + (by_place && cell.item ? "." + item : "");
+    places.emplace_back(place_in_axis(row, layout.rows),
+                        place_in_axis(by_place ? report.place_label(cell) : item, layout.columns));
+  }
+  for (const auto& [row, column] : places) {
+    layout.places.push_back(row * layout.columns.size() + column);
+  }
+  return layout;
+}
+
+void set_patch_cell(const Interval& value, std::size_t place, MatrixPlot& plot) {
+  plot.values[place] = value.mean;
+  if (!plot.lows.empty()) {
+    plot.lows[place] = value.low;
+    plot.highs[place] = value.high;
+  }
+}
+
+ResultGrid patch_measure_grid(const PatchGridReport& report, const PatchLayout& layout,
+                              const PatchMeasure& measure, bool doubtful) {
+  const PatchGridOptions& options = report.options;
+  MatrixPlot plot{.title = std::string(measure.title) + std::string(name_of(options.point)),
+                  .row_title = has_places(options) && options.by_item ? "head" : "layer",
+                  .column_title = options.by_position ? "position"
+                                  : options.by_group  ? "group"
+                                  : options.by_item   ? "head"
+                                                      : "",
+                  .rows = layout.rows,
+                  .columns = layout.columns,
+                  .limit = 1,
+                  .note = doubtful ? "The model does not do this task clearly" : "",
+                  .doubtful = doubtful};
+  plot.values.assign(plot.rows.size() * plot.columns.size(),
+                     std::numeric_limits<double>::quiet_NaN());
+  if (!report.is_one()) {
+    plot.lows = plot.highs = plot.values;
+  }
+  for (std::size_t i = 0; i < layout.places.size(); ++i) {
+    set_patch_cell(report.study.cells[i].*measure.value, layout.places[i], plot);
+  }
+  return {measure.name, std::move(plot)};
+}
+
+}  // namespace
+
+std::string PatchGridReport::token(Index position) const {
+  const auto& text = options.noising ? tasks[0].clean : tasks[0].corrupt;
+  return is_one() ? shown_token(text[static_cast<std::size_t>(position)], tokenizer) : "";
+}
+
+std::string PatchGridReport::place_label(const PatchCell& cell) const {
+  if (cell.group || !cell.position) {
+    return cell.group.value_or("");
+  }
+  const std::string text = token(*cell.position);
+  return std::to_string(*cell.position) + (text.empty() ? "" : " " + text);
+}
+
+std::vector<PatchMeasure> patch_measures(const PatchGridOptions& options) {
+  std::vector<PatchMeasure> measures;
+  if (options.patch) {
+    measures.push_back({"recovered", "Recovered by ", &MeanPatchCell::recovered});
+  }
+  if (options.attribution) {
+    measures.push_back({"attribution", "Attributed by ", &MeanPatchCell::attribution});
+  }
+  return measures;
+}
+
+std::vector<ResultGrid> patch_study_grids(const PatchGridReport& report, bool doubtful) {
+  const PatchLayout layout = patch_layout(report);
+  return transformed(patch_measures(report.options), [&](const PatchMeasure& measure) {
+    return patch_measure_grid(report, layout, measure, doubtful);
+  });
+}
+
+}  // namespace headlight

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "headlight/heads/effects/patch_grid.h"
+#include "headlight/text/tokenizer.h"
+#include "views/result/result.h"
+
+// Cells of activation patching as grids.
+namespace headlight {
+
+struct PatchGridReport {
+  const PatchGridOptions& options;
+  const PatchStudy& study;
+  const std::vector<PatchingTask>& tasks;  // a single task labels positions with its tokens
+  const Tokenizer& tokenizer;
+
+  bool is_one() const { return study.pairs.size() == 1; }
+  // Returns the text of the token at a position of the patched text; "" for several pairs.
+  std::string token(Index position) const;
+  // Returns the label of the token position or group of tokens that a cell patches; "": all
+  // positions.
+  std::string place_label(const PatchCell& cell) const;
+};
+
+// A measure of all cells.
+struct PatchMeasure {
+  const char* name;
+  const char* title;
+  Interval MeanPatchCell::*value;
+};
+
+// Returns "recovered", "attribution" or both.
+std::vector<PatchMeasure> patch_measures(const PatchGridOptions& options);
+
+// Returns a grid for each measure. Without places the axes are layers by heads; with places they
+// are layers, or heads if they are separate, by places. Several pairs give intervals. `doubtful`:
+// the model does not do the task clearly.
+std::vector<ResultGrid> patch_study_grids(const PatchGridReport& report, bool doubtful);
+
+}  // namespace headlight
