@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "headlight/heads/scores/token_circuits.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/matmul.h"
 #include "heads/head_experiments_support.h"
 #include "heads/planted_models.h"
 #include "kernels/eigenvalues.h"
@@ -159,6 +162,76 @@ TEST_CASE("K-composition is the norm of the product over the product of the norm
       CHECK(scores.k_composition[i * count + j] == Approx(expected));
     }
   }
+}
+
+TEST_CASE("Q- and V-composition multiply with the query and the value matrix", "[heads]") {
+  const auto model = random_gpt(three_layers());
+  const HeadSet heads = HeadSet::all(model->heads());
+  const auto queries = composition_scores(*model, Composition::q);
+  const auto values = composition_scores(*model, Composition::v);
+  const auto keys = composition_scores(*model, Composition::k);
+  CHECK(keys == weight_scores(*model).k_composition);
+  for (const auto& [i, j] : {std::pair<std::size_t, std::size_t>{1, 5}, {4, 8}, {0, 3}}) {
+    const auto ov = [&](std::size_t head) {
+      return product(projection(*model, heads[head], 2), output_matrix(*model, heads[head]));
+    };
+    const auto expected = [&](const Matrix& read) {
+      return frobenius(product(ov(i), read)) / (frobenius(ov(i)) * frobenius(read));
+    };
+    const Matrix qk =
+        product(projection(*model, heads[j], 0), transposed(projection(*model, heads[j], 1)));
+    CHECK(queries[i * 9 + j] == Approx(expected(qk)));
+    CHECK(values[i * 9 + j] == Approx(expected(ov(j))));
+    CHECK(queries[j * 9 + i] == 0);
+  }
+}
+
+TEST_CASE("circuits of a head from tokens to tokens are products of its matrices", "[heads]") {
+  GptConfig config = three_layers();
+  config.tie_weights = false;
+  config.embedding_scale = 3;
+  config.logit_scale = 0.5;
+  const auto model = random_gpt(config);
+  const HeadId head{1, 2};
+  const auto matrix_of = [&](const std::string& name) {
+    const Tensor weight = parameter_of(*model, name);
+    const std::vector<double> values = weight.to_vector();
+    Matrix result;
+    for (Index row = 0; row < weight.size(0); ++row) {
+      const auto begin = values.begin() + row * weight.size(1);
+      result.emplace_back(begin, begin + weight.size(1));
+    }
+    return result;
+  };
+  const Matrix embedding = matrix_of("wte.weight");
+  const Matrix ov =
+      product(product(embedding, product(projection(*model, head, 2), output_matrix(*model, head))),
+              transposed(matrix_of("lm_head.weight")));
+  const Matrix qk = product(product(embedding, product(projection(*model, head, 0),
+                                                       transposed(projection(*model, head, 1)))),
+                            transposed(embedding));
+  const Tensor some = ov_circuit(*model, head, {4, 7}, {2, 3, 10});
+  REQUIRE(some.shape() == Shape{2, 3});
+  CHECK(some.to_vector()[5] == Approx(3 * 0.5 * ov[7][10]));
+  const Tensor all = ov_circuit(*model, head, {}, {});
+  REQUIRE(all.shape() == Shape{11, 11});
+  CHECK(all.to_vector()[7 * 11 + 10] == Approx(3 * 0.5 * ov[7][10]));
+  CHECK(qk_circuit(*model, head, {4, 7}, {2}).to_vector()[1] == Approx(9 * qk[7][2]));
+  CHECK(mentions(error_of([&] { ov_circuit(*model, head, {11}, {}); }), {"tokens_in", "11"}));
+  CHECK(mentions(error_of([&] { qk_circuit(*model, head, {}, {-1}); }), {"tokens_out", "-1"}));
+  CHECK(mentions(error_of([&] { ov_circuit(*model, {1, 3}, {}, {}); }), {"1.3"}));
+}
+
+TEST_CASE("heads that share keys and values have their circuits", "[heads]") {
+  GptConfig config = three_layers();
+  config.n_head = 4;
+  config.n_kv_head = 2;
+  const auto model = random_gpt(config);
+  const Tensor qkv = parameter_of(*model, "h.0.attn.c_attn.weight");  // 4 + 2 + 2 heads of 3 rows
+  const Tensor embedding = parameter_of(*model, "wte.weight").detach();
+  const Tensor query = matmul(embedding, transpose(slice(qkv.detach(), 0, 9, 12)));
+  const Tensor key = matmul(embedding, transpose(slice(qkv.detach(), 0, 15, 18)));
+  check_close(qk_circuit(*model, {0, 3}, {}, {}), matmul(query, transpose(key)), 1e-12);
 }
 
 TEST_CASE("an induction head composes with the previous-token head", "[heads]") {

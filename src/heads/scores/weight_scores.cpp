@@ -8,46 +8,22 @@
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
+#include "heads/scores/head_matrices.h"
 #include "kernels/eigenvalues.h"
 
 namespace headlight {
 namespace {
 
-// Matrices of one head in double precision, in the layout of the model.
-struct HeadMatrices {
-  Tensor query;   // W_Q^T [D, C]
-  Tensor key;     // W_K^T [D, C]
-  Tensor value;   // W_V^T [D, C]
-  Tensor output;  // W_O^T [C, D]
-  // For composition scores, see add_grams().
-  Tensor query_gram = {};   // [D, D]
-  Tensor value_gram = {};   // [D, D]
+// Matrices of a head in double precision, with their products for composition scores.
+struct HeadProducts {
+  HeadMatrices matrices;
+  Tensor query_gram;  // [D, D], like the others
+  Tensor key_gram;
+  Tensor value_gram;
+  Tensor output_gram;
   double key_query = 0;     // |KQ|
   double output_value = 0;  // |OV|
 };
-
-std::vector<HeadMatrices> matrices_of(const Gpt& model) {
-  std::vector<HeadMatrices> all;
-  for (Index layer = 0; layer < model.config().n_layer; ++layer) {
-    const AttentionPlan plan = block_plan(model.config(), layer).attention;
-    const Index width = plan.head_width;
-    const auto in_double = [&](Part part) {
-      return convert(model.weight(part, layer), DType::float64);
-    };
-    const Tensor qkv = in_double(Part::query_key_value);      // [(H + 2 G) D, C]
-    const Tensor output = in_double(Part::attention_output);  // [C, H D]
-    for (Index head = 0; head < plan.heads; ++head) {
-      const auto rows = [&](Index part) {
-        const Index place = part == 0 ? head : plan.key_head(head);
-        const Index begin = plan.part_begin(part) + place * width;
-        return slice(qkv, 0, begin, begin + width);
-      };
-      all.push_back(
-          {rows(0), rows(1), rows(2), slice(output, 1, head * width, (head + 1) * width)});
-    }
-  }
-  return all;
-}
 
 // |left^T middle right| for left, right [D, C], from their Gram matrices [D, D]. Avoids a [C, C]
 // matrix: the square is the trace of middle^T (left left^T) middle (right right^T).
@@ -97,44 +73,90 @@ Tensor embedding_to_logits(const Gpt& model, const std::function<void()>& pause)
 
 Tensor gram(const Tensor& x) { return matmul(x, transpose(x)); }
 
-void add_grams(HeadMatrices& head) {
-  head.query_gram = gram(head.query);
-  head.value_gram = gram(head.value);
-  Tensor identity = Tensor::zeros(head.query_gram.shape(), head.query_gram.dtype());
-  identity.strided_view({identity.size(0)}, {identity.size(0) + 1}).fill(1);
-  head.key_query = product_norm(head.query_gram, identity, gram(head.key));
-  head.output_value = product_norm(gram(transpose(head.output)), identity, head.value_gram);
+HeadProducts products_of(HeadMatrices head) {
+  HeadProducts products{.matrices = head,
+                        .query_gram = gram(head.query),
+                        .key_gram = gram(head.key),
+                        .value_gram = gram(head.value),
+                        .output_gram = gram(transpose(head.output))};
+  const Tensor identity = Tensor::eye(head.query.size(0), DType::float64);
+  products.key_query = product_norm(products.query_gram, identity, products.key_gram);
+  products.output_value = product_norm(products.output_gram, identity, products.value_gram);
+  return products;
 }
 
-// KQ^T OV^T = query^T (key output) value.
-double composition(const HeadMatrices& earlier, const HeadMatrices& later) {
+std::vector<HeadProducts> products_of(const Gpt& model, const std::function<void()>& pause) {
+  std::vector<HeadProducts> products;
+  for (Index layer = 0; layer < model.config().n_layer; ++layer) {
+    for (Index place = 0; place < model.config().heads(layer); ++place) {
+      products.push_back(products_of(head_matrices(model, layer, place, DType::float64)));
+      pause();
+    }
+  }
+  return products;
+}
+
+// The product of the earlier head's OV and the later one's matrix, transposed: KQ^T OV^T = query^T
+// (key output) value for keys, and so on.
+double composition_score(const HeadProducts& earlier, const HeadProducts& later, Composition kind) {
+  const bool is_value = kind == Composition::v;
+  const Tensor& reads = is_value                 ? later.matrices.value
+                        : kind == Composition::k ? later.matrices.key
+                                                 : later.matrices.query;
+  const Tensor& left_gram = is_value                 ? later.output_gram
+                            : kind == Composition::k ? later.query_gram
+                                                     : later.key_gram;
   const double product =
-      product_norm(later.query_gram, matmul(later.key, earlier.output), earlier.value_gram);
-  return ratio(product, later.key_query * earlier.output_value);
+      product_norm(left_gram, matmul(reads, earlier.matrices.output), earlier.value_gram);
+  return ratio(product, (is_value ? later.output_value : later.key_query) * earlier.output_value);
+}
+
+std::vector<double> compositions_of(const HeadSet& heads, const std::vector<HeadProducts>& products,
+                                    Composition kind, const std::function<void()>& pause) {
+  std::vector<double> scores(products.size() * products.size(), 0.0);
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    for (std::size_t j = i + 1; j < products.size(); ++j) {
+      if (heads[i].layer < heads[j].layer) {
+        scores[i * products.size() + j] = composition_score(products[i], products[j], kind);
+      }
+    }
+    pause();
+  }
+  return scores;
 }
 
 }  // namespace
+
+HeadMatrices head_matrices(const Gpt& model, Index layer, Index place, DType dtype) {
+  const AttentionPlan plan = block_plan(model.config(), layer).attention;
+  const Index width = plan.head_width;
+  const Tensor qkv = model.weight(Part::query_key_value, layer);      // [(H + 2 G) D, C]
+  const Tensor output = model.weight(Part::attention_output, layer);  // [C, H D]
+  const auto rows = [&](Index part) {
+    const Index begin = plan.part_begin(part) + (part == 0 ? place : plan.key_head(place)) * width;
+    return convert(slice(qkv, 0, begin, begin + width), dtype);
+  };
+  return {rows(0), rows(1), rows(2),
+          convert(slice(output, 1, place * width, (place + 1) * width), dtype)};
+}
+
+std::vector<double> composition_scores(const Gpt& model, Composition kind,
+                                       const std::function<void()>& pause) {
+  const NoGrad no_grad;
+  return compositions_of(HeadSet::all(model.heads()), products_of(model, pause), kind, pause);
+}
 
 WeightScores weight_scores(const Gpt& model, const std::function<void()>& pause) {
   const NoGrad no_grad;
   WeightScores scores;
   scores.heads = HeadSet::all(model.heads());
-  std::vector<HeadMatrices> heads = matrices_of(model);
+  const std::vector<HeadProducts> heads = products_of(model, pause);
   const Tensor to_logits = embedding_to_logits(model, pause);
-  for (HeadMatrices& head : heads) {
-    scores.copying.push_back(copying_score(head, to_logits));
-    add_grams(head);
+  for (const HeadProducts& head : heads) {
+    scores.copying.push_back(copying_score(head.matrices, to_logits));
     pause();
   }
-  scores.k_composition.assign(heads.size() * heads.size(), 0);
-  for (std::size_t i = 0; i < heads.size(); ++i) {
-    for (std::size_t j = i + 1; j < heads.size(); ++j) {
-      if (scores.heads[i].layer < scores.heads[j].layer) {
-        scores.k_composition[i * heads.size() + j] = composition(heads[i], heads[j]);
-      }
-    }
-    pause();
-  }
+  scores.k_composition = compositions_of(scores.heads, heads, Composition::k, pause);
   return scores;
 }
 

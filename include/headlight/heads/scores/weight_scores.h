@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "headlight/base/choices.h"
 #include "headlight/heads/head_set.h"
 #include "headlight/nn/gpt.h"
 
@@ -26,5 +27,18 @@ struct WeightScores {
 // throw, after each head and every 16,384 tokens. Throws Error for weights that are not finite.
 WeightScores weight_scores(
     const Gpt& model, const std::function<void()>& pause = [] {});
+
+// Input of the later of two heads that reads the earlier one's output.
+enum class Composition { q, k, v };
+template <>
+inline constexpr auto kChoices<Composition> = std::to_array<Choice<Composition>>(
+    {{"Q", Composition::q}, {"K", Composition::k}, {"V", Composition::v}});
+
+// Returns composition scores of all pairs of heads, [heads, heads] in the order of WeightScores:
+// |OV W| / (|OV| |W|) in Frobenius norms, with OV of the earlier head (row). W of the later one
+// (column) is W_Q W_K^T for Q, W_K W_Q^T for K and W_V W_O for V. 0 unless the row's layer is below
+// the column's. Rotary positions and norms of queries and keys are left out. `pause` as above.
+std::vector<double> composition_scores(
+    const Gpt& model, Composition kind, const std::function<void()>& pause = [] {});
 
 }  // namespace headlight

@@ -1,0 +1,103 @@
+#include "headlight/heads/fold.h"
+
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/reduce.h"
+#include "headlight/ops/softmax.h"
+#include "heads/head_experiments_support.h"
+
+namespace fold_test {
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+// Models with each kind of norm and bias that can be folded.
+std::vector<GptConfig> foldable() {
+  std::vector<GptConfig> configs(6, three_layers());
+  configs[1].bias = false;
+  configs[1].norm_type = NormKind::rms;
+  configs[1].gated_mlp = true;
+  configs[1].n_kv_head = 1;
+  configs[1].position = PositionKind::rope;
+  configs[2] = configs[1];
+  configs[2].norm_gain_plus_one = true;
+  configs[2].output_norms = true;
+  configs[2].embedding_scale = 2;
+  configs[2].logit_cap = 3;
+  configs[2].qk_norm = true;
+  configs[3].parallel_residual = true;
+  configs[3].shared_norm = true;
+  configs[3].qkv_bias = false;
+  configs[3].mlp_bias = false;
+  configs[4].tie_weights = false;
+  configs[4].head_bias = true;
+  configs[4].logit_scale = 0.5;
+  configs[5].mlp = false;
+  configs[5].norm_weights = false;
+  return configs;
+}
+
+double largest(const Tensor& x) {
+  return largest_difference(x, Tensor::zeros(x.shape(), x.dtype()));
+}
+
+}  // namespace
+
+TEST_CASE("a folded model has the same logits and norms without weights", "[heads]") {
+  const Batch batch = make_batch({{1, 2, 3, 4, 5}, {9, 7}});
+  Index number = 0;
+  for (const GptConfig& config : foldable()) {
+    INFO(number++);
+    const auto model = random_gpt(config);
+    const auto copy = folded(*model);
+    check_close(copy->logits(batch), model->logits(batch), 1e-9);
+    for (Index layer = 0; layer < config.n_layer && config.norm_weights; ++layer) {
+      const Tensor gain = copy->weight(Part::attention_norm, layer);
+      const double one = config.norm_gain_plus_one ? 0 : 1;
+      CHECK(largest(gain - one) == 0);
+    }
+    if (config.norm_weights && config.bias) {
+      CHECK(largest(copy->bias(Part::final_norm)) == 0);
+    }
+  }
+}
+
+TEST_CASE("centred weights write vectors of mean 0", "[heads]") {
+  const auto model = random_gpt(three_layers());
+  const auto copy = folded(*model);
+  const Batch batch = make_batch({{1, 2, 3}});
+  CHECK(largest(mean(copy->residual(batch, 3), {.axes = {1}})) < 1e-12);
+  CHECK(largest(mean(model->residual(batch, 3), {.axes = {1}})) > 1e-3);
+  const auto kept = folded(*model, {.center_writing = false});
+  check_close(kept->residual(batch, 3), model->residual(batch, 3), 1e-9);
+}
+
+TEST_CASE("a centred head keeps probabilities", "[heads]") {
+  const auto model = random_gpt(three_layers());
+  const auto copy = folded(*model, {.center_unembed = true});
+  const Batch batch = make_batch({{1, 2, 3}});
+  const Tensor logits = copy->logits(batch);
+  check_close(log_softmax(logits), log_softmax(model->logits(batch)), 1e-9);
+  CHECK(largest(mean(logits, {.axes = {1}})) < 1e-9);
+}
+
+TEST_CASE("models that cannot be folded are refused by one line", "[heads]") {
+  const auto error = [](const GptConfig& config, const FoldOptions& options = {}) {
+    const auto model = random_gpt(config);
+    return error_of([&] { folded(*model, options); });
+  };
+  GptConfig post = three_layers();
+  post.norm = NormPosition::post;
+  CHECK(mentions(error(post), {"fold", "post"}));
+  GptConfig embedding = three_layers();
+  embedding.embedding_norm = true;
+  CHECK(mentions(error(embedding), {"center_writing_weights"}));
+  CHECK(error(embedding, {.center_writing = false}) == "no Error");
+  GptConfig capped = three_layers();
+  capped.logit_cap = 5;
+  CHECK(mentions(error(capped, {.center_unembed = true}), {"center_unembed", "cap"}));
+}
+
+}  // namespace fold_test
