@@ -5,6 +5,7 @@
 #include <set>
 
 #include "headlight/autograd/autograd.h"
+#include "headlight/heads/circuit/path_patching.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "headlight/heads/head_set.h"
 #include "heads/circuit/edge_cut.h"
@@ -243,10 +244,153 @@ TEST_CASE("patching an edge between heads equals patching their path", "[heads]"
     for (const Point into : {Point::q, Point::k, Point::v}) {
       const bool is_shared = shares && into != Point::q;
       const CircuitNode to{CircuitPart::head, 2, 0, is_shared ? 1 : 0};
-      const PatchCell path = patch_path(*gpt, kTask, {.from = {0, 1}, .to = {2, 0}, .into = into});
+      const PathEffect path = patch_path(*gpt, kTask, head_path({0, 1}, {2, 0}, into));
       CHECK(recovered_by_edge(*gpt, kTask, {from, to, into}) == Approx(path.recovered));
     }
   }
+}
+
+TEST_CASE("patching an edge of any nodes equals patching their path", "[heads]") {
+  for (const GptConfig& config : kinds()) {
+    if (config.norm == NormPosition::post || config.has_output_norms()) {
+      continue;
+    }
+    const auto gpt = random_gpt(config);
+    const CircuitNode embed{CircuitPart::embed};
+    const CircuitNode logits{CircuitPart::logits, config.n_layer - 1};
+    const CircuitNode head{CircuitPart::head, 1, 1, 1};
+    std::vector<std::pair<CircuitNode, PathReceiver>> paths{
+        {embed, {logits}}, {head, {logits}}, {embed, {{CircuitPart::head, 2, 0, 0}, Point::q}}};
+    if (config.mlp) {
+      const CircuitNode first{CircuitPart::mlp, 0};
+      const CircuitNode last{CircuitPart::mlp, 2};
+      paths.insert(paths.end(), {{first, {last}},
+                                 {head, {last}},
+                                 {first, {logits}},
+                                 {first, {{CircuitPart::head, 2, 0, 0}, Point::q}}});
+    }
+    for (const auto& [from, to] : paths) {
+      INFO(node_name(from) << ">" << receiver_name(to));
+      const double share = patch_path(*gpt, kTask, {.from = from, .to = {to}}).recovered;
+      CHECK(recovered_by_edge(*gpt, kTask, {from, to.node, to.into}) == Approx(share).margin(1e-9));
+    }
+  }
+}
+
+TEST_CASE("paths through recomputed MLPs add to the direct path", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  PatchPath path{.from = parse_node("path", "0.1"), .to = {parse_receiver("path", "logits")}};
+  const double direct = patch_path(*gpt, kTask, path).recovered;
+  path.recompute_mlps = true;
+  const double through = patch_path(*gpt, kTask, path).recovered;
+  CHECK(std::abs(direct - through) > 1e-3);
+  // The same with the outputs of all heads held by hand.
+  const auto at = [&](const Ids& text, Point wanted) {
+    return values_of(*gpt, make_batch({text}), [=](Point point, Index) { return point == wanted; });
+  };
+  const PointValues heads = at(kTask.corrupt, Point::attn_out);
+  const Spot results{Point::result, 0};
+  const Tensor change = at(kTask.clean, Point::result).at(results) -
+                        at(kTask.corrupt, Point::result).at(results);  // [T, H, C]
+  Tensor stream =
+      at(kTask.corrupt, Point::resid_pre).at({Point::resid_pre, 0}) + select(change, 1, 1);
+  for (Index layer = 0; layer < 3; ++layer) {
+    const Tensor middle = stream + heads.at({Point::attn_out, layer});
+    const Block& block = gpt->block(layer);
+    stream = middle + block.mlp().forward(block.norm(Branch::mlp).forward(middle));
+  }
+  const Tensor logits = gpt->head_logits(gpt->finished(stream));
+  const std::vector<double> values = logits.to_vector();
+  const AnswerContrast contrast(*gpt, kTask);
+  const double corrupt = contrast.difference(*gpt, kTask.corrupt);
+  const auto last = values.end() - gpt->vocab_size();
+  const double difference = last[kTask.answer.front()] - last[kTask.wrong.front()];
+  CHECK(through ==
+        Approx((difference - corrupt) / (contrast.difference(*gpt, kTask.clean) - corrupt)));
+}
+
+TEST_CASE("a path into several receivers changes them together and over several pairs", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  PatchPath path = head_path({0, 1}, {1, 0}, Point::q);
+  path.to.push_back(parse_receiver("path", "1.2.k"));
+  const double both = patch_path(*gpt, kTask, path).recovered;
+  const double first = patch_path(*gpt, kTask, {.from = path.from, .to = {path.to[0]}}).recovered;
+  CHECK(both != Approx(first));
+  PatchingTask other = kTask;
+  std::swap(other.clean, other.corrupt);
+  const PathStudy study = patch_path_of_pairs(*gpt, {kTask, other}, path);
+  REQUIRE(study.pairs.size() == 2);
+  CHECK(study.pairs[0].recovered == Approx(both));
+  CHECK(study.recovered.mean == Approx((study.pairs[0].recovered + study.pairs[1].recovered) / 2));
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    return error_of([&] {
+      patch_path(*gpt, kTask,
+                 {.from = parse_node("path", from), .to = {parse_receiver("path", to)}});
+    });
+  };
+  CHECK(mentions(refused("mlp.1", "1.0.q"), {"path", "after mlp.1"}));
+  CHECK(mentions(refused("logits", "1.0.q"), {"path", "logits"}));
+  CHECK(mentions(refused("0.1", "1.0"), {"path", "q, k or v"}));
+  CHECK(mentions(refused("0.1", "mlp.7"), {"path", "3 layers", "mlp.7"}));
+  CHECK(mentions(refused("resid_pre.0", "mlp.1"), {"path", "embed", "resid_pre.0"}));
+}
+
+TEST_CASE("cut edges carry mean values or those of the next pair", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const std::vector<PatchingTask> tasks{kTask, {{1, 6, 3, 4, 5}, {1, 8, 2, 9, 5}, {3}, {8}}};
+  const CircuitGraph graph(*gpt);
+  KeptEdges none;
+  for (const CircuitGraph::Receiver& receiver : graph.receivers()) {
+    none.emplace_back(static_cast<std::size_t>(receiver.senders), false);
+  }
+  std::vector<SenderRows> rows;
+  for (const PatchingTask& task : tasks) {
+    rows.push_back(sender_rows(*gpt, graph, make_batch({task.corrupt})));
+  }
+  const SenderRows mean{(rows[0].rows + rows[1].rows) / 2.0, {}};
+  for (const CircuitAblation ablation : {CircuitAblation::mean, CircuitAblation::resample}) {
+    const CircuitOptions options{.edges = 12, .ablation = ablation, .random_sets = 3};
+    const CircuitResult result = find_circuit(*gpt, tasks, options);
+    KeptEdges kept = none;
+    for (const CircuitEdge& edge : result.edges) {
+      for (std::size_t i = 0; i < kept.size(); ++i) {
+        const CircuitGraph::Receiver& to = graph.receivers()[i];
+        const auto sender = std::find(graph.senders().begin(), graph.senders().end(), edge.from);
+        if (to.node == edge.to && to.into == edge.into) {
+          kept[i][static_cast<std::size_t>(sender - graph.senders().begin())] = edge.is_kept;
+        }
+      }
+    }
+    double reached = 0;
+    double whole = 0;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const SenderRows& other = ablation == CircuitAblation::mean ? mean : rows[1 - i];
+      const AnswerContrast contrast(*gpt, tasks[i]);
+      EdgeCut empty_hook(*gpt, graph, none, other);
+      EdgeCut hook(*gpt, graph, kept, other);
+      const double empty = contrast.difference(*gpt, tasks[i].clean, &empty_hook);
+      reached += contrast.difference(*gpt, tasks[i].clean, &hook) - empty;
+      whole += contrast.difference(*gpt, tasks[i].clean) - empty;
+    }
+    CHECK(result.faithfulness == Approx(reached / whole).margin(1e-9));
+    CHECK(result.curve.back().faithfulness == Approx(1));
+    REQUIRE(result.random.has_value());
+    CHECK(result.random->low <= result.random->mean);
+    CHECK(result.random->mean <= result.random->high);
+    CHECK(find_circuit(*gpt, tasks, options).random->mean == result.random->mean);
+  }
+  const CircuitResult plain = find_circuit(*gpt, tasks, {.edges = 12, .random_sets = 20});
+  CHECK(plain.random->mean < plain.faithfulness);
+}
+
+TEST_CASE("mean and resample refuse pairs that they cannot combine", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const auto refused = [&](const std::vector<PatchingTask>& tasks, CircuitAblation ablation) {
+    return error_of([&] { find_circuit(*gpt, tasks, {.edges = 5, .ablation = ablation}); });
+  };
+  const PatchingTask longer{{1, 2, 3, 4, 5, 6}, {1, 7, 3, 9, 5, 6}, {3}, {8}};
+  CHECK(mentions(refused({kTask, longer}, CircuitAblation::mean), {"pairs", "mean", "tokens"}));
+  CHECK(mentions(refused({kTask}, CircuitAblation::resample), {"pairs", "two pairs"}));
 }
 
 }  // namespace circuit_test

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "headlight/heads/circuit/path_patching.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "heads/head_experiments_support.h"
@@ -233,7 +234,7 @@ TEST_CASE("path patching changes only the sender's contribution to the receiver'
   const auto gpt = random_gpt(three_layers());
   for (const Point into : {Point::q, Point::k, Point::v}) {
     for (const PatchingTask& task : {kTask, kLong}) {
-      const PatchCell cell = patch_path(*gpt, task, {.from = {0, 1}, .to = {2, 0}, .into = into});
+      const PathEffect cell = patch_path(*gpt, task, head_path({0, 1}, {2, 0}, into));
       const auto hook = [&](const Ids& answer) {
         const Ids corrupt = followed(task.corrupt, answer);
         const Tensor change = value_of(*gpt, followed(task.clean, answer), Point::result, 0) -
@@ -257,9 +258,9 @@ TEST_CASE("path patching changes only the sender's contribution to the receiver'
   const auto refused = [&](const PatchPath& path) {
     return error_of([&] { patch_path(*gpt, kTask, path); });
   };
-  CHECK(mentions(refused({{1, 0}, {1, 1}}), {"path: ", "after layer 1", "1.1"}));
-  CHECK(mentions(refused({{0, 0}, {1, 1}, Point::z}), {"path: ", "q, k or v", "z"}));
-  CHECK(mentions(refused({{0, 7}, {1, 1}}), {"0.7"}));
+  CHECK(mentions(refused(head_path({1, 0}, {1, 1})), {"path: ", "after 1.0", "1.1"}));
+  CHECK(mentions(refused(head_path({0, 0}, {1, 1}, Point::z)), {"path: ", "q, k or v", "z"}));
+  CHECK(mentions(refused(head_path({0, 7}, {1, 1})), {"0.7"}));
 }
 
 TEST_CASE("grids refuse points and layers and positions that do not exist", "[heads]") {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "headlight/heads/circuit/circuit.h"
+#include "headlight/heads/circuit/path_patching.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "heads/head_experiments_support.h"
 
@@ -270,9 +271,11 @@ TEST_CASE("patching finds the planted heads, and no others", "[heads]") {
   CHECK(grid.cells[2].recovered > 0.95);  // 1.0
   CHECK(std::abs(grid.cells[1].recovered) < 0.02);
   CHECK(std::abs(grid.cells[3].recovered) < 0.02);
-  CHECK(patch_path(*gpt, kInduction, {{0, 0}, {1, 0}, Point::k}).recovered > 0.95);
-  CHECK(std::abs(patch_path(*gpt, kInduction, {{0, 0}, {1, 0}, Point::q}).recovered) < 0.02);
-  CHECK(std::abs(patch_path(*gpt, kInduction, {{0, 1}, {1, 0}, Point::k}).recovered) < 0.02);
+  CHECK(patch_path(*gpt, kInduction, head_path({0, 0}, {1, 0}, Point::k)).recovered > 0.95);
+  CHECK(std::abs(patch_path(*gpt, kInduction, head_path({0, 0}, {1, 0}, Point::q)).recovered) <
+        0.02);
+  CHECK(std::abs(patch_path(*gpt, kInduction, head_path({0, 1}, {1, 0}, Point::k)).recovered) <
+        0.02);
 }
 
 TEST_CASE("the planted edges rank first in a circuit", "[heads]") {

@@ -8,7 +8,7 @@
 #include "base/transformed.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/progress.h"
-#include "headlight/heads/circuit/circuit.h"
+#include "headlight/heads/circuit/path_patching.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "headlight/heads/head_set.h"
 #include "views/report/json_output.h"
@@ -219,12 +219,15 @@ ResultPage page_of(const Report& report, const std::vector<ResultGrid>& grids) {
 }
 
 // Name of the receiving head. A patched key or value names all heads that share it.
-std::string receiver_name(const PatchPath& path, const HeadLayout& heads) {
-  CircuitNode node{CircuitPart::head, path.to.layer, path.to.head, path.to.head};
-  const std::vector<Index>& numbers = heads.numbers[static_cast<std::size_t>(path.to.layer)];
-  const Index key = heads.key_place(path.to.layer, place_of(path.to, heads));
-  for (Index place = std::ssize(numbers) - 1; path.into != Point::q && place >= 0; --place) {
-    if (heads.key_place(path.to.layer, place) == key) {
+std::string shared_receiver_name(const PathReceiver& receiver, const HeadLayout& heads) {
+  CircuitNode node = receiver.node;
+  if (node.part != CircuitPart::head || receiver.into == Point::q) {
+    return node_name(node);
+  }
+  const std::vector<Index>& numbers = heads.numbers[static_cast<std::size_t>(node.layer)];
+  const Index key = heads.key_place(node.layer, place_of({node.layer, node.head}, heads));
+  for (Index place = std::ssize(numbers) - 1; place >= 0; --place) {
+    if (heads.key_place(node.layer, place) == key) {
       node.head = numbers[static_cast<std::size_t>(place)];
       node.last = std::max(node.last, node.head);
     }
@@ -272,31 +275,25 @@ void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
 void show_path(const Options& options, const LoadedModel& loaded, const PatchingTask& task) {
   const std::string text = options.text("path");
   const std::size_t colon = text.find(':');
-  const std::size_t dot = text.rfind('.');
-  const bool has_end = text.ends_with(".q") || text.ends_with(".k") || text.ends_with(".v");
-  require(colon != std::string::npos && has_end && dot > colon,
-          "--path: expected FROM:TO.q, .k or .v, e.g. 0.4:3.1.k, got '", text, "'");
-  const auto head = [&](const std::string& name) {
-    const HeadSet heads = HeadSet::parse(name);
-    require(heads.size() == 1, "--path: expected one head, got '", name, "'");
-    return heads[0];
-  };
-  const PatchPath path{.from = head(text.substr(0, colon)),
-                       .to = head(text.substr(colon + 1, dot - colon - 1)),
-                       .into = parse_name<Point>("path", text.substr(dot + 1))};
-  const PatchCell cell = patch_path(*loaded.model, task, path);
-  const std::string receiver = receiver_name(path, loaded.model->heads());
+  require(colon != std::string::npos,
+          "--path: expected FROM:TO.q, .k or .v, e.g. 0.4:3.1.k, or FROM:mlp.3, got '", text, "'");
+  const PatchPath path{.from = parse_node("--path", text.substr(0, colon)),
+                       .to = {parse_receiver("--path", text.substr(colon + 1))}};
+  const PathEffect effect = patch_path(*loaded.model, task, path);
+  const std::optional<Point> into = path.to.front().into;
+  const std::string receiver = shared_receiver_name(path.to.front(), loaded.model->heads());
   if (options.json()) {
-    print_json({{"from", head_name(path.from)},
+    print_json({{"from", node_name(path.from)},
                 {"to", receiver},
-                {"into", name_of(path.into)},
+                {"into", into ? Json(name_of(*into)) : Json()},
                 {"metric", metric_name({task})},
-                {"difference", cell.difference},
-                {"recovered", cell.recovered}});
+                {"difference", effect.difference},
+                {"recovered", effect.recovered}});
   } else {
-    std::cout << "the output of " << head_name(path.from) << " through the " << name_of(path.into)
-              << " of " << receiver << " recovers " << signed_number(cell.recovered, 3)
-              << " (difference " << signed_number(cell.difference, 3) << ")\n";
+    std::cout << "the output of " << node_name(path.from) << " through "
+              << (into ? concat_text("the ", name_of(*into), " of ") : std::string()) << receiver
+              << " recovers " << signed_number(effect.recovered, 3) << " (difference "
+              << signed_number(effect.difference, 3) << ")\n";
   }
 }
 

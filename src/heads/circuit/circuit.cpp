@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
 #include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
+#include "headlight/tensor/random.h"
 #include "heads/circuit/circuit_graph.h"
 #include "heads/circuit/edge_cut.h"
 #include "heads/circuit/stream_reader.h"
@@ -65,10 +67,28 @@ class CircuitPair {
     contrast_.require_different(clean_, corrupt_);
     written_clean_ = sender_rows(model, graph, contrast_.batch(task.clean));
     written_corrupt_ = sender_rows(model, graph, contrast_.batch(task.corrupt));
+    cut_ = written_corrupt_;
+    empty_ = corrupt_;
   }
 
   double clean() const { return clean_; }
   double corrupt() const { return corrupt_; }
+  double empty() const { return empty_; }  // with all edges cut
+  const SenderRows& written_corrupt() const { return written_corrupt_; }
+  // Returns whether the rows of both pairs are at the same positions.
+  bool fits(const CircuitPair& other) const {
+    return contrast_.starts() == other.contrast_.starts();
+  }
+  // Sets the values of cut edges. Throws Error about "pairs" if they leave the metric as it is.
+  void cut_to(SenderRows rows) {
+    cut_ = std::move(rows);
+    KeptEdges none;
+    for (const CircuitGraph::Receiver& receiver : graph_.receivers()) {
+      none.emplace_back(static_cast<std::size_t>(receiver.senders), false);
+    }
+    empty_ = difference_with(none);
+    require_value(empty_ != clean_, "pairs", "cut edges leave the measure as it is, ", clean_);
+  }
 
   // Adds the edges' shares of the difference, [receivers] of [senders].
   void add_scores(Index steps, std::vector<std::vector<double>>& scores) const {
@@ -76,12 +96,12 @@ class CircuitPair {
       // Midpoint of each piece of the line; for one step its end, the clean text.
       const double at =
           steps == 1 ? 1 : (static_cast<double>(step) + 0.5) / static_cast<double>(steps);
-      const Tensor from = embedding_of(written_corrupt_);
+      const Tensor from = embedding_of(cut_);
       ReaderGradients hook(model_.config().n_layer, graph_.mlp_port(),
                            from + (embedding_of(written_clean_) - from) * at);
       const FrozenWeights frozen(model_);
       backward(contrast_.after(model_, task_.clean, &hook));
-      const double weight = 1 / (static_cast<double>(steps) * (clean_ - corrupt_));
+      const double weight = 1 / (static_cast<double>(steps) * (clean_ - empty_));
       add_scores_of(hook, weight, scores);
     }
   }
@@ -89,7 +109,7 @@ class CircuitPair {
   // Difference on the clean text with all edges cut that are not kept.
   double difference_with(const KeptEdges& kept) const {
     const NoGrad no_grad;
-    EdgeCut hook(model_, graph_, kept, written_corrupt_);
+    EdgeCut hook(model_, graph_, kept, cut_);
     return contrast_.difference(model_, task_.clean, &hook);
   }
 
@@ -101,7 +121,7 @@ class CircuitPair {
   void add_scores_of(const ReaderGradients& hook, double weight,
                      std::vector<std::vector<double>>& scores) const {
     const Index layers = model_.config().n_layer;
-    SenderChange change(model_, graph_, written_corrupt_);
+    SenderChange change(model_, graph_, cut_);
     change.write(0, written_clean_.rows);
     const auto pass_norm = [&](Branch branch, Index layer) {
       const auto scale = written_clean_.scales.find({post_norm_scale(branch), layer});
@@ -154,6 +174,8 @@ class CircuitPair {
   double corrupt_ = 0;
   SenderRows written_clean_;
   SenderRows written_corrupt_;
+  SenderRows cut_;  // values of cut edges
+  double empty_ = 0;
 };
 
 // Index of an edge: receiver, then sender.
@@ -173,6 +195,9 @@ class CircuitSearch {
       } else {
         in_place(concat_text("pair ", i + 1, ": "), add);
       }
+    }
+    if (options.ablation != CircuitAblation::corrupt) {
+      set_cut_values(model);
     }
   }
 
@@ -202,10 +227,69 @@ class CircuitSearch {
                               scores_[receiver][sender], kept[receiver][sender]});
       result.kept += kept[receiver][sender] ? 1 : 0;
     }
+    if (options_.random_sets > 0) {
+      result.random = random_faithfulness(result.kept);
+    }
     return result;
   }
 
  private:
+  void set_cut_values(const Gpt& model) {
+    for (const CircuitPair& pair : pairs_) {
+      require_value(pair.fits(pairs_.front()), "pairs", "ablation by ", name_of(options_.ablation),
+                    " needs texts of the same number of tokens");
+    }
+    if (options_.ablation == CircuitAblation::mean) {
+      require_value(model.config().norm != NormPosition::post, "ablation",
+                    "mean values have no meaning in a post-norm model; use resample");
+      const SenderRows rows = mean_corrupt_rows();
+      for (CircuitPair& pair : pairs_) {
+        pair.cut_to(rows);
+      }
+      return;
+    }
+    require_value(pairs_.size() >= 2, "pairs", "resample needs two pairs or more, got 1");
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      pairs_[i].cut_to(pairs_[(i + 1) % pairs_.size()].written_corrupt());
+    }
+  }
+
+  SenderRows mean_corrupt_rows() const {
+    const NoGrad no_grad;
+    Tensor sum = pairs_.front().written_corrupt().rows;
+    for (std::size_t i = 1; i < pairs_.size(); ++i) {
+      sum = sum + pairs_[i].written_corrupt().rows;
+    }
+    return {sum / static_cast<double>(pairs_.size()), {}};
+  }
+
+  // Returns mean, least and largest faithfulness of sets of `count` random edges.
+  Interval random_faithfulness(Index count) const {
+    Interval result{0, std::numeric_limits<double>::infinity(),
+                    -std::numeric_limits<double>::infinity()};
+    for (Index set = 0; set < options_.random_sets; ++set) {
+      const double faithfulness = faithfulness_of(random_edges(count, set));
+      result.mean += faithfulness / static_cast<double>(options_.random_sets);
+      result.low = std::min(result.low, faithfulness);
+      result.high = std::max(result.high, faithfulness);
+    }
+    return result;
+  }
+
+  KeptEdges random_edges(Index count, Index set) const {
+    const RandomStream random{options_.seed, static_cast<std::uint64_t>(set)};
+    std::vector<EdgePlace> edges = order_;
+    KeptEdges kept;
+    for (const std::vector<double>& senders : scores_) {
+      kept.emplace_back(senders.size(), false);
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      std::swap(edges[i], edges[i + random.below(i, edges.size() - i)]);
+      kept[edges[i].first][edges[i].second] = true;
+    }
+    return kept;
+  }
+
   void score() {
     for (const CircuitGraph::Receiver& receiver : graph_.receivers()) {
       scores_.emplace_back(static_cast<std::size_t>(receiver.senders), 0.0);
@@ -273,8 +357,8 @@ class CircuitSearch {
     double reached = 0;
     double whole = 0;
     for (const CircuitPair& pair : pairs_) {
-      reached += pair.difference_with(kept) - pair.corrupt();
-      whole += pair.clean() - pair.corrupt();
+      reached += pair.difference_with(kept) - pair.empty();
+      whole += pair.clean() - pair.empty();
     }
     return reached / whole;
   }

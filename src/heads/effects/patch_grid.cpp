@@ -1,16 +1,16 @@
 #include "headlight/heads/effects/patch_grid.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <span>
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/base/error.h"
-#include "headlight/ops/elementwise.h"
 #include "headlight/ops/layout.h"
 #include "heads/effects/answer_contrast.h"
+#include "heads/effects/gradient_passes.h"
 #include "heads/effects/token_groups.h"
 #include "heads/spot_values.h"
 
@@ -118,47 +118,144 @@ class PatchRun {
 
   // Sets `difference` of all cells.
   void patch(std::vector<PatchCell>& cells) const {
-    const auto most = static_cast<std::size_t>(std::max<Index>(1, kRowsAtOnce / contrast_.rows()));
+    std::size_t done = 0;
+    for_layers(cells, cells_at_once(), [&](std::span<PatchCell> together) {
+      patch_together(together);
+      done += together.size();
+      options_.progress(static_cast<double>(done) / static_cast<double>(cells.size()));
+    });
+  }
+
+  // Sets `attribution`, in units of the metric.
+  void attribute(std::vector<PatchCell>& cells) const {
+    const Point point = options_.point;
+    const GradientPasses passes = gradient_passes(
+        model_, contrast_, base_,
+        [&](Point at, Index) { return at == point || (fixes_pattern() && at == Point::pattern); },
+        options_.drop_gradients);
+    const NoGrad no_grad;
+    for_layers(cells, fixes_pattern() ? cells_at_once() : cells.size(),
+               [&](std::span<PatchCell> together) {
+                 for (const auto& effects : fixes_pattern() ? pattern_effects(together, passes)
+                                                            : linear_effects(together, passes)) {
+                   add_effects(effects, together);
+                 }
+               });
+    if (!options_.drop_gradients) {
+      return;
+    }
+    // Values in a dropped layer have no effect, except in the residual stream.
+    const bool is_stream =
+        point == Point::resid_pre || point == Point::resid_mid || point == Point::resid_post;
+    const auto counted = std::ssize(passes.passes) - (is_stream ? 0 : 1);
+    for (PatchCell& cell : cells) {
+      cell.attribution /= static_cast<double>(std::max<Index>(counted, 1));
+    }
+  }
+
+ private:
+  // Effects of cells in one pass.
+  using Effects = std::vector<double>;
+
+  // Number of cells that fit into one pass.
+  std::size_t cells_at_once() const {
+    return static_cast<std::size_t>(std::max<Index>(1, kRowsAtOnce / contrast_.rows()));
+  }
+
+  // Calls a function with at most `most` cells of one layer at a time.
+  template <class Function>
+  static void for_layers(std::vector<PatchCell>& cells, std::size_t most,
+                         const Function& function) {
     for (std::size_t begin = 0; begin < cells.size();) {
       std::size_t end = begin;
       while (end < cells.size() && end - begin < most && cells[end].layer == cells[begin].layer) {
         ++end;
       }
-      patch_together(std::span(cells).subspan(begin, end - begin));
+      function(std::span(cells).subspan(begin, end - begin));
       begin = end;
-      options_.progress(static_cast<double>(end) / static_cast<double>(cells.size()));
     }
   }
 
-  // Sets `attribution`, in units of the logits.
-  void attribute(std::vector<PatchCell>& cells) const {
-    KeepSpots hook = keep_point(true);
-    const FrozenWeights frozen(model_);
-    const Tensor measured = contrast_.after(model_, base_, &hook);
-    require_value(measured.requires_grad(), "metric",
-                  "expected a value with a gradient with respect to the logits");
-    backward(measured);
-    // (other - own) * gradient, element by element.
-    std::map<Index, std::vector<std::vector<double>>> effects;
-    for (const auto& [spot, leaves] : hook.leaves) {
-      const NoGrad no_grad;
-      for (std::size_t i = 0; i < leaves.size(); ++i) {
-        const Tensor change = others_.at(spot)[i] - hook.values.at(spot)[i];
-        effects[spot.second].push_back(to_contiguous(change * leaves[i].grad()).to_vector());
-      }
-    }
-    for (PatchCell& cell : cells) {
-      for (const Elements& run : elements_of(cell)) {
-        const auto begin = effects.at(cell.layer)[run.value].begin() + run.begin;
-        cell.attribution = std::accumulate(begin, begin + run.count, cell.attribution);
-      }
+  // Returns whether attribution computes patterns from patched queries or keys.
+  bool fixes_pattern() const {
+    return options_.fix_pattern &&
+           (options_.point == Point::q || options_.point == Point::k ||
+            options_.point == Point::rot_q || options_.point == Point::rot_k);
+  }
+
+  void add_effects(const Effects& effects, std::span<PatchCell> cells) const {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      cells[i].attribution += options_.drop_gradients ? std::abs(effects[i]) : effects[i];
     }
   }
 
- private:
-  KeepSpots keep_point(bool with_leaves = false) const {
-    return KeepSpots([point = options_.point](Point at, Index) { return at == point; },
-                     with_leaves);
+  // Returns (to - from) * gradient, element by element; 0 for equal values, such as -infinity.
+  static std::vector<double> products(const Tensor& from, const Tensor& to,
+                                      const Tensor& gradient) {
+    std::vector<double> result(static_cast<std::size_t>(from.numel()), 0.0);
+    if (gradient.defined()) {
+      const std::vector<double> a = from.to_vector();
+      const std::vector<double> b = to.to_vector();
+      const std::vector<double> slope = gradient.to_vector();
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        result[i] = a[i] == b[i] ? 0 : (b[i] - a[i]) * slope[i];
+      }
+    }
+    return result;
+  }
+
+  // Returns the changes of the cells times the gradients, for each pass.
+  std::vector<Effects> linear_effects(std::span<const PatchCell> cells,
+                                      const GradientPasses& passes) const {
+    const Spot spot{options_.point, cells.front().layer};
+    std::vector<Effects> result;
+    for (const GradientPass& pass : passes.passes) {
+      std::vector<std::vector<double>> elements;
+      for (std::size_t i = 0; i < others_.at(spot).size(); ++i) {
+        elements.push_back(
+            products(passes.values.at(spot)[i], others_.at(spot)[i], pass.gradients.at(spot)[i]));
+      }
+      Effects& effects = result.emplace_back();
+      for (const PatchCell& cell : cells) {
+        double sum = 0;
+        for (const Elements& run : elements_of(cell)) {
+          const auto begin = elements[run.value].begin() + run.begin;
+          sum = std::accumulate(begin, begin + run.count, sum);
+        }
+        effects.push_back(sum);
+      }
+    }
+    return result;
+  }
+
+  // Returns the changes of the attention weights, computed with each cell patched, times their
+  // gradients, for each pass.
+  std::vector<Effects> pattern_effects(std::span<const PatchCell> cells,
+                                       const GradientPasses& passes) const {
+    const Index layer = cells.front().layer;
+    const Spot spot{Point::pattern, layer};
+    KeepSpots keep([&](Point point, Index at) { return Spot{point, at} == spot; });
+    run_copies(cells, [&](const Tensor& stream, const Batch& batch, ForwardHook& hook) {
+      HookPair hooks(&hook, &keep);
+      model_.run_layers(layer, layer + 1, stream, batch, {.hook = hooks.get()});
+    });
+    const std::vector<Tensor>& patched = keep.values.at(spot);  // copy by copy
+    const std::vector<Tensor>& own = passes.values.at(spot);
+    std::vector<Effects> result;
+    for (const GradientPass& pass : passes.passes) {
+      Effects& effects = result.emplace_back(cells.size(), 0.0);
+      for (std::size_t i = 0; i < patched.size(); ++i) {
+        const std::size_t sequence = i % own.size();
+        const std::vector<double> changes =
+            products(own[sequence], patched[i], pass.gradients.at(spot)[sequence]);
+        effects[i / own.size()] += std::accumulate(changes.begin(), changes.end(), 0.0);
+      }
+    }
+    return result;
+  }
+
+  KeepSpots keep_point() const {
+    return KeepSpots([point = options_.point](Point at, Index) { return at == point; });
   }
   const std::vector<Tensor>& other_values(Index layer) const {
     return others_.at({options_.point, layer});
@@ -254,8 +351,10 @@ class PatchRun {
     return elements;
   }
 
-  // Patches cells of one layer, each in its own copy of the text.
-  void patch_together(std::span<PatchCell> cells) const {
+  // Calls a function with copies of the stream [copies R, C] before a layer, their batch, and a
+  // hook that patches one cell of that layer in each copy.
+  template <class Function>
+  void run_copies(std::span<const PatchCell> cells, const Function& function) const {
     const NoGrad no_grad;
     const Index layer = cells.front().layer;
     std::vector<std::vector<Elements>> elements;
@@ -264,16 +363,22 @@ class PatchRun {
     }
     ReplaceElements hook({.point = options_.point, .layer = layer}, other_values(layer), elements);
     const auto copies = std::ssize(cells);
-    const Batch batch = contrast_.batch(base_, copies);
     const Tensor& one = replay_.residual(layer);  // [R, C]
     const Tensor many = reshape(
         expand(reshape(one, {1, one.size(0), one.size(1)}), {copies, one.size(0), one.size(1)}),
         {copies * one.size(0), one.size(1)});
-    const std::vector<double> found =
-        contrast_.of_copies(model_, model_.hidden_from(layer, many, batch, {.hook = &hook}), batch);
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      cells[i].difference = found[i];
-    }
+    function(many, contrast_.batch(base_, copies), hook);
+  }
+
+  // Patches cells of one layer, each in its own copy of the text.
+  void patch_together(std::span<PatchCell> cells) const {
+    run_copies(cells, [&](const Tensor& stream, const Batch& batch, ForwardHook& hook) {
+      const std::vector<double> found = contrast_.of_copies(
+          model_, model_.hidden_from(cells.front().layer, stream, batch, {.hook = &hook}), batch);
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        cells[i].difference = found[i];
+      }
+    });
   }
 
   const Gpt& model_;
@@ -317,7 +422,7 @@ PatchGrid patch_grid(const Gpt& model, const PatchingTask& task, const PatchGrid
   for (PatchCell& cell : grid.cells) {
     cell.recovered = options.patch ? (cell.difference - run.base_difference()) / whole
                                    : std::numeric_limits<double>::quiet_NaN();
-    cell.attribution /= whole;
+    cell.attribution /= options.drop_gradients ? std::abs(whole) : whole;
   }
   return grid;
 }

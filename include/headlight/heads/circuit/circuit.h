@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "headlight/base/choices.h"
+#include "headlight/heads/bootstrap.h"
 #include "headlight/heads/effects/patching.h"
 #include "headlight/nn/gpt.h"
 
@@ -43,18 +46,33 @@ struct CircuitEdge {
 // "0.4>3.1.k"
 std::string edge_name(const CircuitEdge& edge);
 
+// Values that cut edges carry.
+enum class CircuitAblation {
+  corrupt,   // the sender's on the corrupt text of the pair
+  mean,      // its mean over the corrupt texts of all pairs, position by position
+  resample,  // the sender's on the corrupt text of the next pair
+};
+template <>
+inline constexpr auto kChoices<CircuitAblation> =
+    std::to_array<Choice<CircuitAblation>>({{"corrupt", CircuitAblation::corrupt},
+                                            {"mean", CircuitAblation::mean},
+                                            {"resample", CircuitAblation::resample}});
+
 struct CircuitOptions {
   // Points on the line from the corrupt to the clean embeddings where gradients are taken
   // (integrated gradients); 1: at the clean text only.
   Index steps = 5;
   Index edges = 0;            // edges to keep at most; 0: enough for `faithfulness`
   double faithfulness = 0.8;  // target if `edges` is 0
+  CircuitAblation ablation = CircuitAblation::corrupt;
+  Index random_sets = 0;      // sets of random edges to measure for comparison
+  std::uint64_t seed = 1337;  // of the random edges
   std::function<void(double)> progress = [](double) {};  // share of the work, 0 to 1
 };
 
 struct CircuitFit {
   Index edges = 0;          // number of strongest edges, dead ends included
-  double faithfulness = 0;  // 1: as the whole model, 0: as on the corrupt text
+  double faithfulness = 0;  // 1: as the whole model, 0: with all edges cut
 };
 
 struct CircuitResult {
@@ -64,14 +82,18 @@ struct CircuitResult {
   std::vector<CircuitEdge> edges;  // all edges, strongest first
   Index kept = 0;                  // kept edges: on a path from embedding to logits
   double faithfulness = 0;         // of the kept edges, measured
-  std::vector<CircuitFit> curve;   // for growing numbers of edges, measured
+  // Faithfulness of as many random edges: mean, least and largest of CircuitOptions::random_sets.
+  std::optional<Interval> random = {};
+  std::vector<CircuitFit> curve;  // for growing numbers of edges, measured
 };
 
 // Finds the edges of a task by edge attribution patching with integrated gradients (Syed, Rager and
 // Conmy, arXiv 2310.10348; Hanna, Pezzelle and Belinkov, arXiv 2403.17806). Then verifies them: the
 // model reads the clean text while all other edges carry their corrupt values (Wang et al., arXiv
-// 2211.00593; Conmy et al., arXiv 2304.14997). Memory grows with nodes x tokens x C.
-// Throws Error as patch_heads(), naming the pair, and about "pairs" for no pairs.
+// 2211.00593; Conmy et al., arXiv 2304.14997), or those of CircuitOptions::ablation. With all edges
+// cut, the model reads these values only, as it reads the corrupt text. Memory grows with nodes x
+// tokens x C. Throws Error as patch_heads(), naming the pair, and about "pairs" for no pairs. mean
+// and resample need texts of one length and, resample, two pairs; mean refuses post-norm models.
 CircuitResult find_circuit(const Gpt& model, const std::vector<PatchingTask>& tasks,
                            const CircuitOptions& options = {});
 

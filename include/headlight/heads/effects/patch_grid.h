@@ -24,6 +24,13 @@ struct PatchGridOptions {
   bool noising = false;
   bool patch = true;         // run the model for each cell
   bool attribution = false;  // estimate all cells from one gradient: see PatchCell::attribution
+  // AtP* (Kramár et al., arXiv 2403.00745) improves attribution by two changes.
+  // For q, k, rot_q and rot_k: computes the attention weights with each cell patched, by one layer,
+  // and multiplies their change by their gradient. Saturated attention no longer hides effects.
+  bool fix_pattern = false;
+  // GradDrop: averages the absolute attributions of backward passes that each leave out the paths
+  // through one layer. Effects that cancel appear; the signs are lost.
+  bool drop_gradients = false;
   std::function<void(double)> progress = [](double) {};  // finished share, 0 to 1
 };
 
@@ -77,19 +84,5 @@ struct PatchStudy {
 // different lengths with by_position, and for other groups with by_group.
 PatchStudy patch_pairs(const Gpt& model, const std::vector<PatchingTask>& tasks,
                        const PatchGridOptions& options);
-
-// Direct path from the output of one head to an input of another.
-struct PatchPath {
-  HeadId from;
-  HeadId to;
-  Point into = Point::q;  // q, k or v of the receiver
-};
-
-// Path patching (Wang et al., arXiv 2211.00593; Goldowsky-Dill et al., arXiv 2304.05969). The model
-// reads the corrupt text. The clean output of head `from` reaches the query, key or value of head
-// `to` directly; all other heads and MLPs in between keep their corrupt outputs. With grouped
-// heads, keys and values belong to the group. Returns a cell of the receiver. Throws Error as
-// patch_grid(), and about "path" unless the sender's layer is below the receiver's.
-PatchCell patch_path(const Gpt& model, const PatchingTask& task, const PatchPath& path);
 
 }  // namespace headlight

@@ -6,6 +6,7 @@
 #include "base/transformed.h"
 #include "cli/lab/induction/findings.h"
 #include "headlight/heads/bootstrap.h"
+#include "headlight/heads/circuit/path_patching.h"
 #include "headlight/heads/effects/lens.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "headlight/heads/interventions/interventions.h"
@@ -140,7 +141,8 @@ void follow_paths(const Gpt& model, Findings& findings) {
     PathFinding path{.from = sender->scored.head, .into = {}};
     for (std::size_t into = 0; into < kInto.size(); ++into) {
       path.into[into] = mean_of(transformed(findings.pairs, [&](const InductionPair& pair) {
-        return patch_path(model, pair.task, {path.from, findings.receiver, kInto[into]}).recovered;
+        return patch_path(model, pair.task, head_path(path.from, findings.receiver, kInto[into]))
+            .recovered;
       }));
     }
     findings.paths.push_back(path);

@@ -1,0 +1,247 @@
+#include "headlight/heads/circuit/path_patching.h"
+
+#include <algorithm>
+
+#include "headlight/base/error.h"
+#include "headlight/heads/head_set.h"
+#include "headlight/ops/layout.h"
+#include "heads/circuit/circuit_graph.h"
+#include "heads/effects/answer_contrast.h"
+#include "heads/point_values.h"
+
+namespace headlight {
+namespace {
+
+// Hook that replaces values at some points.
+class PutValues final : public ForwardHook {
+ public:
+  bool wants(Point point, Index layer) const override { return values.contains({point, layer}); }
+  Tensor visit(const Place& place, const Tensor& /*value*/) override {
+    return values.at({place.point, place.layer});
+  }
+
+  PointValues values;
+};
+
+// Copies one head of a value [N, H, D].
+void copy_head(const Tensor& from, Index head, Tensor& to) {
+  slice(to, 1, head, head + 1).copy_from(slice(from, 1, head, head + 1));
+}
+
+// Steps of a pass: attention of layer l is step 2 l, its MLP step 2 l + 1, the logits come last.
+struct PathStep {
+  Index writes = -1;  // the embedding writes before all steps
+  Index reads = 0;
+};
+
+PathStep step_of(const CircuitNode& node, const Gpt& model) {
+  const Index layers = model.config().n_layer;
+  switch (node.part) {
+    case CircuitPart::embed:
+      return {-1, -1};
+    case CircuitPart::logits:
+      return {2 * layers, 2 * layers};
+    case CircuitPart::head:
+      return {2 * node.layer, 2 * node.layer};
+    case CircuitPart::mlp:
+      break;
+  }
+  const Index read = model.config().parallel_residual ? 0 : 1;
+  return {2 * node.layer + 1, 2 * node.layer + read};
+}
+
+void check_node(const CircuitNode& node, const Gpt& model) {
+  if (node.part == CircuitPart::head) {
+    place_of({node.layer, node.head}, model.heads());
+  } else if (node.part == CircuitPart::mlp) {
+    const Index layers = model.config().mlp ? model.config().n_layer : 0;
+    require_value(node.layer >= 0 && node.layer < layers, "path", "the model has ", layers,
+                  " layers with MLPs, got ", node_name(node));
+  }
+}
+
+void check_path(const PatchPath& path, const Gpt& model) {
+  require_value(!path.to.empty(), "path", "expected at least one receiver");
+  require_value(path.from.part != CircuitPart::logits, "path", "the logits send nothing");
+  check_node(path.from, model);
+  for (const PathReceiver& receiver : path.to) {
+    check_node(receiver.node, model);
+    const bool is_head = receiver.node.part == CircuitPart::head;
+    const Point into = receiver.into.value_or(Point::logits);
+    require_value(!is_head || into == Point::q || into == Point::k || into == Point::v, "path",
+                  "expected q, k or v of the receiver, got ", name_of(into));
+    require_value(writes_before(model, path.from, receiver), "path", "expected a receiver after ",
+                  node_name(path.from), ", got ", node_name(receiver.node));
+  }
+}
+
+// Place where a receiver's change acts: its query, key or value, or the output of its MLP.
+Spot spot_of(const PathReceiver& receiver) {
+  return {receiver.into.value_or(Point::mlp_out), receiver.node.layer};
+}
+
+bool reaches_logits(const PatchPath& path) {
+  return std::ranges::any_of(path.to, [](const PathReceiver& receiver) {
+    return receiver.node.part == CircuitPart::logits;
+  });
+}
+
+// Index of a receiving head on the axis of its values.
+Index axis_place(const Gpt& model, const PathReceiver& receiver) {
+  const Index place = place_of({receiver.node.layer, receiver.node.head}, model.heads());
+  return receiver.into == Point::q
+             ? place
+             : block_plan(model.config(), receiver.node.layer).attention.key_head(place);
+}
+
+// One pair of texts of a path.
+class PathRun {
+ public:
+  PathRun(const Gpt& model, const AnswerContrast& contrast, const PatchingTask& task,
+          const PatchPath& path)
+      : model_(model), contrast_(contrast), task_(task), path_(path) {
+    require_value(!reaches_logits(path) || path.to.size() == 1, "path",
+                  "the logits cannot be combined with other receivers");
+  }
+
+  // Difference with the receivers' inputs changed.
+  double difference() {
+    hold_outputs();
+    if (reaches_logits(path_)) {
+      return contrast_.difference(model_, task_.corrupt, &held_);
+    }
+    KeepValues received([&](Point point, Index layer) { return is_spot({point, layer}); });
+    HookPair both(&received, &held_);  // first shows outputs, then holds them
+    contrast_.difference(model_, task_.corrupt, &both);
+    PutValues changed;
+    changed.values =
+        values_of(model_, contrast_.batch(task_.corrupt), [&](Point point, Index layer) {
+          return is_spot({point, layer});
+        });
+    for (const PathReceiver& receiver : path_.to) {
+      const Tensor& from = received.values.at(spot_of(receiver));
+      Tensor& to = changed.values.at(spot_of(receiver));
+      if (receiver.node.part == CircuitPart::head) {
+        copy_head(from, axis_place(model_, receiver), to);
+      } else {
+        to = from;
+      }
+    }
+    return contrast_.difference(model_, task_.corrupt, &changed);
+  }
+
+ private:
+  bool is_spot(const Spot& spot) const {
+    return std::ranges::any_of(
+        path_.to, [&](const PathReceiver& receiver) { return spot_of(receiver) == spot; });
+  }
+
+  // Sets the corrupt outputs of heads and MLPs, and the clean one of the sender.
+  void hold_outputs() {
+    const CircuitNode& from = path_.from;
+    const Spot sender{from.part == CircuitPart::head  ? Point::z
+                      : from.part == CircuitPart::mlp ? Point::mlp_out
+                                                      : Point::resid_pre,
+                      from.layer};
+    const auto is_held = [&](Point point, Index) {
+      const bool is_mlp = point == Point::mlp_out && !path_.recompute_mlps;
+      return point == Point::z || is_mlp;
+    };
+    held_.values = values_of(model_, contrast_.batch(task_.corrupt), is_held);
+    const PointValues clean =
+        values_of(model_, contrast_.batch(task_.clean), [&](Point point, Index layer) {
+          return Spot{point, layer} == sender;
+        });
+    if (from.part == CircuitPart::head) {
+      copy_head(clean.at(sender), place_of({from.layer, from.head}, model_.heads()),
+                held_.values.at(sender));
+    } else {
+      held_.values[sender] = clean.at(sender);
+    }
+  }
+
+  const Gpt& model_;
+  const AnswerContrast& contrast_;
+  const PatchingTask& task_;
+  const PatchPath& path_;
+  PutValues held_;
+};
+
+}  // namespace
+
+PatchPath head_path(const HeadId& from, const HeadId& to, Point into) {
+  return {.from = {CircuitPart::head, from.layer, from.head, from.head},
+          .to = {{{CircuitPart::head, to.layer, to.head, to.head}, into}}};
+}
+
+CircuitNode parse_node(std::string_view about, std::string_view text) {
+  if (text == "embed") {
+    return {CircuitPart::embed};
+  }
+  if (text == "logits") {
+    return {CircuitPart::logits};
+  }
+  const PointRange range = parse_point(about, text);
+  const bool is_one = range.layers.last == range.layers.first;
+  const bool is_head =
+      range.point == Point::z && range.items && range.items->last == range.items->first;
+  const bool is_mlp = range.point == Point::mlp_out && !range.items;
+  require_value(is_one && (is_head || is_mlp), about,
+                "expected embed, logits, an MLP such as mlp.3 or a head such as 5.1, got '", text,
+                "'");
+  const Index head = is_head ? range.items->first : 0;
+  return {is_head ? CircuitPart::head : CircuitPart::mlp, range.layers.first, head, head};
+}
+
+PathReceiver parse_receiver(std::string_view about, std::string_view text) {
+  const std::size_t dot = text.rfind('.');
+  const std::string_view end = text.substr(dot == std::string_view::npos ? 0 : dot + 1);
+  const bool has_end = dot != std::string_view::npos && (end == "q" || end == "k" || end == "v");
+  PathReceiver receiver{parse_node(about, has_end ? text.substr(0, dot) : text)};
+  require_value(has_end == (receiver.node.part == CircuitPart::head), about,
+                "expected q, k or v of a head, such as 5.1.q, or mlp.3 or logits, got '", text,
+                "'");
+  if (has_end) {
+    receiver.into = parse_name<Point>(about, end);
+  }
+  return receiver;
+}
+
+std::string receiver_name(const PathReceiver& receiver) {
+  return node_name(receiver.node) +
+         (receiver.into ? "." + std::string(name_of(*receiver.into)) : "");
+}
+
+std::vector<CircuitNode> path_senders(const Gpt& model) { return CircuitGraph(model).senders(); }
+
+bool writes_before(const Gpt& model, const CircuitNode& from, const PathReceiver& to) {
+  return step_of(from, model).writes < step_of(to.node, model).reads;
+}
+
+PathEffect patch_path(const Gpt& model, const PatchingTask& task, const PatchPath& path) {
+  const AnswerContrast contrast(model, task);
+  check_path(path, model);
+  const double clean = contrast.difference(model, task.clean);
+  const double corrupt = contrast.difference(model, task.corrupt);
+  contrast.require_different(clean, corrupt);
+  const double difference = PathRun(model, contrast, task, path).difference();
+  return {difference, (difference - corrupt) / (clean - corrupt)};
+}
+
+PathStudy patch_path_of_pairs(const Gpt& model, const std::vector<PatchingTask>& tasks,
+                              const PatchPath& path) {
+  require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
+  PathStudy study;
+  std::vector<DocumentSum> shares;
+  for (std::size_t pair = 0; pair < tasks.size(); ++pair) {
+    const auto run = [&] { return patch_path(model, tasks[pair], path); };
+    study.pairs.push_back(tasks.size() == 1 ? run()
+                                            : in_place(concat_text("pair ", pair + 1, ": "), run));
+    shares.push_back({study.pairs.back().recovered, 1});
+    study.difference += study.pairs.back().difference / static_cast<double>(tasks.size());
+  }
+  study.recovered = bootstrap_mean(shares);
+  return study;
+}
+
+}  // namespace headlight
