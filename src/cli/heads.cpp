@@ -128,6 +128,8 @@ Options heads_options() {
              "Cluster heads whose mean Jensen-Shannon distance is below this (0 to 1)", "0.2")
       .flag("over_time", "Show the scores recorded by a run with --track_heads")
       .flag("no_weight_scores", "Leave out the scores copying and k_composition")
+      .flag("exclude_first_token",
+            "Measure attention without the first token: divide the other weights by their sum")
       .flag("exclude_bos", "Scores mul and abs: leave out the weights of the first token")
       .flag("exclude_current_token",
             "Scores mul and abs: leave out the weight of the query's own token")
@@ -202,6 +204,7 @@ HeadScoreOptions score_options(const Options& options) {
   result.batch_size = count_option(options, "batch_size", 1);
   result.max_tokens = count_option(options, "max_tokens", 0);
   result.weight_scores = !options.given("no_weight_scores");
+  result.exclude_first_token = options.given("exclude_first_token");
   result.exclude_bos = options.given("exclude_bos");
   result.exclude_current_token = options.given("exclude_current_token");
   result.bootstrap.resamples = count_option(options, "resamples", 0, kMostSamples);

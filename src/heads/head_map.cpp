@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <unordered_map>
 
 namespace headlight {
@@ -42,6 +43,41 @@ SequenceFacts cell_facts(std::vector<TokenCell> cells, const SequencePairs& pair
   facts.cells = std::move(cells);
   facts.merged = true;
   return facts;
+}
+
+SequenceFacts without_first(const SequenceFacts& facts) {
+  SequenceFacts rest = sequence_facts(
+      facts.tokens.empty() ? facts.tokens
+                           : std::vector(facts.tokens.begin() + 1, facts.tokens.end()));
+  rest.repeat_begin = std::max<Index>(facts.repeat_begin - 1, 0);
+  for (const auto& [relation, pairs] : facts.pairs) {
+    for (const TokenPair& pair : pairs) {
+      if (pair.earlier_begin > 0) {
+        rest.pairs[relation].push_back({pair.earlier_begin - 1, pair.earlier_end - 1,
+                                        pair.later_begin - 1, pair.later_end - 1});
+      }
+    }
+  }
+  rest.causal = facts.causal;
+  if (!facts.cells.empty()) {
+    rest.cells.assign(facts.cells.begin() + 1, facts.cells.end());
+  }
+  rest.merged = facts.merged;
+  rest.without_first = true;
+  return rest;
+}
+
+Tensor without_first(const Tensor& weights) {
+  const Index length = weights.size(2) - 1;
+  const Tensor from = to_contiguous(weights);
+  Tensor rest = Tensor::zeros({1, length, length});
+  for (Index query = 0; query < length; ++query) {
+    const float* row = from.data<float>() + (query + 1) * (length + 1) + 1;
+    const double sum = std::accumulate(row, row + length, 0.0);
+    std::transform(row, row + length, rest.data<float>() + query * length,
+                   [&](float weight) { return sum > 0 ? static_cast<float>(weight / sum) : 0.0F; });
+  }
+  return rest;
 }
 
 void HeadMap::measure() const {

@@ -20,6 +20,7 @@ struct SequenceFacts {
   bool causal = true;            // false: queries also see later keys
   std::vector<TokenCell> cells;  // [T], for their classes; empty: unknown
   bool merged = false;           // cells hold several tokens, so weights need merged_weights()
+  bool without_first = false;    // position 0 is the second token or cell of the sequence
 
   Index length() const { return static_cast<Index>(tokens.size()); }
 };
@@ -29,6 +30,12 @@ SequenceFacts sequence_facts(std::vector<std::int32_t> tokens);
 // Returns the facts of the cells of a sequence; `pairs` are those of its tokens. A pair that shares
 // a cell is left out.
 SequenceFacts cell_facts(std::vector<TokenCell> cells, const SequencePairs& pairs);
+
+// Returns the facts of a sequence without its first position. Pairs with it are left out.
+SequenceFacts without_first(const SequenceFacts& facts);
+// Returns weights [1, T, T] without the first query and key, [1, T - 1, T - 1]; each row is divided
+// by its sum. T must be 2 or more.
+Tensor without_first(const Tensor& weights);
 
 // Attention weights of one head on one sequence, with per-query sums shared by several scores.
 class HeadMap {

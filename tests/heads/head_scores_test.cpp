@@ -383,6 +383,40 @@ TEST_CASE("every score comes with the score of uniform attention", "[heads]") {
   CHECK(even_weights_text(near).empty());
 }
 
+TEST_CASE("scores without the first token divide the other weights by their sum", "[heads]") {
+  const auto gpt = random_gpt(three_layers(), DType::float32);
+  const Ids tokens{1, 5, 2, 5, 8, 2};
+  HeadScoreOptions options = quick();
+  options.exclude_first_token = true;
+  options.annotations = {{{"own", {{0, 1, 3, 4}, {1, 2, 4, 5}}}}};
+  const HeadScores scores = score_heads(*gpt, {tokens}, options);
+  const std::vector<double> map = maps_of(*gpt, tokens)[1];      // [H, T, T]
+  const auto weight = [&](std::size_t query, std::size_t key) {  // of head 2
+    const auto at = [&](std::size_t k) { return map[(2 * 6 + query) * 6 + k]; };
+    return at(key) / (1 - at(0));
+  };
+  double previous = 0;
+  for (std::size_t query = 2; query < 6; ++query) {
+    previous += weight(query, query - 1) / 4;
+  }
+  CHECK(value_of(scores, "1.2", "previous_token") == Approx(previous));
+  CHECK(value_of(scores, "1.2", "duplicate_token") == Approx((weight(3, 1) + weight(5, 2)) / 2));
+  CHECK_FALSE(head_of(scores, "1.2").score("first_token").measured());
+  const std::size_t own = score_list().size();
+  CHECK(head_of(scores, "1.2").scores[own].count == 1);
+  CHECK(head_of(scores, "1.2").scores[own].value.mean == Approx(weight(4, 1)));
+  CHECK(head_of(scores, "1.2").score("previous_token").even ==
+        Approx((1.0 / 2 + 1.0 / 3 + 1.0 / 4 + 1.0 / 5) / 4));
+  options.annotations.clear();
+  CHECK(score_heads(*gpt, {{3}}, options).tokens == 1);
+  const PlantedModel planted;
+  const auto documents = random_documents(4, 48, PlantedModel::kVocabulary);
+  options.repeats.sequences = 2;
+  const HeadScores found = score_heads(planted.model(), documents, options);
+  CHECK(value_of(found, "0.0", "previous_token") > 0.99);
+  CHECK(value_of(found, "1.0", "induction") > 0.9);
+}
+
 TEST_CASE("scores name their model by its weights when asked to", "[heads]") {
   const auto model = random_gpt(three_layers());
   HeadScoreOptions options = quick();

@@ -20,6 +20,7 @@ struct MeasuredSequence {
   std::vector<std::int32_t> tokens;
   SequenceFacts facts;  // of the tokens, or of their cells
   std::size_t group = 0;
+  std::vector<TokenCell> merged = {};  // cells that merge the weights; empty: none
 };
 
 // Sums of the scores of one head, [scores] of [groups]; empty for scores of other sources.
@@ -110,7 +111,11 @@ class ScoreSums {
         const Index length = weights[i].size(1);
         Tensor own =
             weights[i].strided_view({1, length, length}, {0, length, 1}, place * length * length);
-        own = batch[i].facts.merged ? merged_weights(own, batch[i].facts.cells) : own;
+        own = batch[i].merged.empty() ? own : merged_weights(own, batch[i].merged);
+        if (batch[i].facts.length() == 0) {
+          continue;
+        }
+        own = batch[i].facts.without_first ? without_first(own) : own;
         add_map(HeadMap(own.data<float>(), batch[i].facts), batch[i].group, sums_[head]);
       }
     });
@@ -265,8 +270,13 @@ class HeadScoring {
     measure(sums, pieces_.size(), end_of, result, [&](std::size_t i) {
       const std::size_t unit = sequences_.size() > 1 ? pieces_[i].sequence : i;
       const auto begin = sequences_[pieces_[i].sequence].begin() + pieces_[i].begin;
-      MeasuredSequence sequence{{begin, begin + pieces_[i].length}, {}, unit % kMaxGroups};
+      MeasuredSequence sequence{
+          .tokens = {begin, begin + pieces_[i].length}, .facts = {}, .group = unit % kMaxGroups};
       sequence.facts = facts_of(sequence.tokens, pieces_[i]);
+      sequence.merged = sequence.facts.merged ? sequence.facts.cells : std::vector<TokenCell>();
+      if (options_.exclude_first_token) {
+        sequence.facts = without_first(sequence.facts);
+      }
       even.add(sequence.facts);
       lengths_.push_back(sequence.facts.length());
       return sequence;
@@ -370,7 +380,11 @@ class HeadScoring {
           repeated_tokens(repeats, model_.vocab_size(), length, static_cast<Index>(i));
       SequenceFacts facts = sequence_facts(sequence.tokens);
       facts.repeat_begin = sequence.repeat_begin;
-      return MeasuredSequence{std::move(sequence.tokens), std::move(facts), i};
+      if (options_.exclude_first_token) {
+        facts = without_first(facts);
+      }
+      return MeasuredSequence{
+          .tokens = std::move(sequence.tokens), .facts = std::move(facts), .group = i};
     });
   }
 

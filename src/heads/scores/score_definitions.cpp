@@ -38,6 +38,9 @@ DocumentSum at_offset(const HeadMap& map) {
 }
 
 DocumentSum first_token(const HeadMap& map) {
+  if (map.facts().without_first) {
+    return {};
+  }
   return over_queries(map, 1, [&](Index query) { return map.weight(query, 0); });
 }
 

@@ -101,6 +101,10 @@ struct HeadScoreOptions {
   // Positions of the scores on the text: tokens, or the characters or words of token_cells().
   // Repeated random tokens stay tokens.
   TextUnit unit = TextUnit::token;
+  // Measures attention without the first token (or cell): leaves out its query and its weights, and
+  // divides the other weights of each query by their sum. first_token is not measured then. Many
+  // heads rest on the first token, which hides what else they do.
+  bool exclude_first_token = false;
   bool exclude_bos = false;            // DetectorScores: ignore the first key
   bool exclude_current_token = false;  // DetectorScores: ignore the query itself
   BootstrapOptions bootstrap = {};     // resamples 0: no intervals
