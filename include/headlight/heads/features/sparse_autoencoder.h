@@ -1,0 +1,112 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "headlight/base/choices.h"
+#include "headlight/nn/forward_hook.h"
+#include "headlight/nn/point.h"
+
+// Sparse autoencoders (SAEs) in SAELens's form (https://github.com/jbloomAus/SAELens).
+namespace headlight {
+
+enum class SaeArchitecture { standard, jumprelu, topk };
+template <>
+inline constexpr auto kChoices<SaeArchitecture> =
+    std::to_array<Choice<SaeArchitecture>>({{"standard", SaeArchitecture::standard},
+                                            {"jumprelu", SaeArchitecture::jumprelu},
+                                            {"topk", SaeArchitecture::topk}});
+
+// Scaling of the input, which decode() undoes.
+enum class SaeNorm {
+  none,
+  expected_average_only_in,  // none: the factor is in the weights, as in SAELens at inference
+  constant_norm_rescale,     // to the length sqrt(C)
+  layer_norm,                // to mean 0 and standard deviation 1 (divisor C - 1)
+};
+template <>
+inline constexpr auto kChoices<SaeNorm> =
+    std::to_array<Choice<SaeNorm>>({{"none", SaeNorm::none},
+                                    {"expected_average_only_in", SaeNorm::expected_average_only_in},
+                                    {"constant_norm_rescale", SaeNorm::constant_norm_rescale},
+                                    {"layer_norm", SaeNorm::layer_norm}});
+
+struct SaeConfig {
+  SaeArchitecture architecture = SaeArchitecture::standard;
+  std::string hook_name = {};  // TransformerLens name of the point; "": unknown
+  bool apply_b_dec_to_input = true;
+  SaeNorm norm = SaeNorm::none;
+  Index k = 0;  // topk: features that may be active
+};
+
+// Change of a feature.
+struct FeatureEdit {
+  enum class Kind {
+    set,    // to `value`; 0 ablates the feature
+    scale,  // times `value`
+    add,    // plus `value`: steering along the feature's decoder row
+  };
+  Index feature = 0;
+  Kind kind = Kind::set;
+  double value = 0;
+};
+
+// C: width of the point; F: number of features.
+class SparseAutoencoder {
+ public:
+  struct Weights {
+    Tensor encoder;         // W_enc [C, F]
+    Tensor encoder_bias;    // b_enc [F]
+    Tensor decoder;         // W_dec [F, C]
+    Tensor decoder_bias;    // b_dec [C]
+    Tensor threshold = {};  // [F], jumprelu only
+  };
+
+  // Throws Error about the name of a weight with another shape, and about "k".
+  SparseAutoencoder(SaeConfig config, Weights weights);
+
+  const SaeConfig& config() const { return config_; }
+  Index width() const { return weights_.encoder.size(0); }
+  Index features() const { return weights_.encoder.size(1); }
+  const Weights& weights() const { return weights_; }
+
+  // Returns features [N, F] of values [N, C]. Throws Error about "values" for another width.
+  Tensor encode(const Tensor& values) const;
+  // Returns values [N, C] of features [N, F]. `like`: the encoded values, for norms that depend on
+  // them; undefined otherwise. Throws Error about "features" and "like".
+  Tensor decode(const Tensor& features, const Tensor& like = {}) const;
+  // Returns the values [N, C] after changes of features. The error of the reconstruction stays.
+  // Throws Error about "feature" for numbers that do not exist.
+  Tensor edited(const Tensor& values, std::span<const FeatureEdit> edits) const;
+
+ private:
+  Tensor scales(const Tensor& values) const;
+  Tensor normalized(const Tensor& values) const;
+  Tensor active(Tensor before) const;
+
+  SaeConfig config_;
+  Weights weights_;
+};
+
+// Reads a folder with cfg.json and sae_weights.safetensors. Throws Error, one line with the path,
+// for missing files, other architectures and weights that do not fit.
+SparseAutoencoder load_sae(const std::filesystem::path& directory);
+
+// Hook that changes features at the autoencoder's point. Heads (hook_z) are laid side by side.
+class FeatureHook final : public ForwardHook {
+ public:
+  // `sae` must outlive it. Throws Error about "hook_name" and "feature".
+  FeatureHook(const SparseAutoencoder& sae, std::vector<FeatureEdit> edits);
+
+  bool wants(Point point, Index layer) const override;
+  Tensor visit(const Place& place, const Tensor& value) override;
+
+ private:
+  const SparseAutoencoder& sae_;
+  std::vector<FeatureEdit> edits_;
+  PointRange point_;
+};
+
+}  // namespace headlight

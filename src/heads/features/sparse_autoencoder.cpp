@@ -1,0 +1,173 @@
+#include "headlight/heads/features/sparse_autoencoder.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/base/error.h"
+#include "headlight/ops/compare.h"
+#include "headlight/ops/elementwise.h"
+#include "headlight/ops/indexing.h"
+#include "headlight/ops/layout.h"
+#include "headlight/ops/mask.h"
+#include "headlight/ops/matmul.h"
+#include "headlight/ops/reduce.h"
+
+namespace headlight {
+namespace {
+
+void require_shape(const char* name, const Tensor& tensor, const Shape& shape) {
+  require_value(tensor.defined(), name, "is missing");
+  require_value(tensor.shape() == shape, name, "expected shape ", shape, ", got ", tensor.shape());
+}
+
+void require_feature(const FeatureEdit& edit, Index features) {
+  require_value(edit.feature >= 0 && edit.feature < features, "feature", "expected 0 to ",
+                features - 1, ", got ", edit.feature);
+}
+
+void require_rows(const char* name, const Tensor& rows, Index width) {
+  require_value(rows.rank() == 2 && rows.size(1) == width, name, "expected rows of ", width,
+                " numbers, got shape ", rows.shape());
+}
+
+// The k largest elements of each row; others become 0.
+Tensor only_largest(const Tensor& x, Index k) {
+  const TopK best = topk(x, k, 1);
+  const std::vector<double> indices = best.indices.to_vector();
+  const std::vector<double> values = best.values.to_vector();
+  Tensor result = Tensor::zeros(x.shape());
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const Index row = static_cast<Index>(i) / k;
+    result.data<float>()[row * x.size(1) + static_cast<Index>(indices[i])] =
+        static_cast<float>(values[i]);
+  }
+  return result;
+}
+
+}  // namespace
+
+SparseAutoencoder::SparseAutoencoder(SaeConfig config, Weights weights)
+    : config_(std::move(config)), weights_(std::move(weights)) {
+  require_value(weights_.encoder.defined() && weights_.encoder.rank() == 2, "W_enc",
+                "expected a matrix [C, F]");
+  require_shape("b_enc", weights_.encoder_bias, {features()});
+  require_shape("W_dec", weights_.decoder, {features(), width()});
+  require_shape("b_dec", weights_.decoder_bias, {width()});
+  if (config_.architecture == SaeArchitecture::jumprelu) {
+    require_shape("threshold", weights_.threshold, {features()});
+  }
+  require_value(
+      config_.architecture != SaeArchitecture::topk || (config_.k >= 1 && config_.k <= features()),
+      "k", "expected 1 to ", features(), ", got ", config_.k);
+  for (Tensor* tensor : {&weights_.encoder, &weights_.encoder_bias, &weights_.decoder,
+                         &weights_.decoder_bias, &weights_.threshold}) {
+    *tensor = tensor->defined() ? convert(tensor->detach(), DType::float32) : *tensor;
+  }
+}
+
+// Factor of each row's norm, [N, 1]: values = normalized * scale (+ mean).
+Tensor SparseAutoencoder::scales(const Tensor& values) const {
+  if (config_.norm == SaeNorm::constant_norm_rescale) {
+    return sqrt(mean(values * values, {.axes = {1}, .keepdim = true}));
+  }
+  return stddev(values, {.axes = {1}, .keepdim = true});
+}
+
+Tensor SparseAutoencoder::normalized(const Tensor& values) const {
+  constexpr double kEpsilon = 1e-5;  // SAELens's
+  switch (config_.norm) {
+    case SaeNorm::constant_norm_rescale:
+      return values / scales(values);
+    case SaeNorm::layer_norm:
+      return (values - mean(values, {.axes = {1}, .keepdim = true})) / (scales(values) + kEpsilon);
+    default:
+      return values;
+  }
+}
+
+Tensor SparseAutoencoder::active(Tensor before) const {
+  switch (config_.architecture) {
+    case SaeArchitecture::jumprelu:
+      return where(greater(before, weights_.threshold),
+                   clamp(before, 0, std::numeric_limits<double>::infinity()), Tensor::zeros({1}));
+    case SaeArchitecture::topk:
+      before = only_largest(before, config_.k);
+      break;
+    case SaeArchitecture::standard:
+      break;
+  }
+  return clamp(before, 0, std::numeric_limits<double>::infinity());
+}
+
+Tensor SparseAutoencoder::encode(const Tensor& values) const {
+  const NoGrad no_grad;
+  require_rows("values", values, width());
+  const Tensor input = normalized(convert(values.detach(), DType::float32));
+  return active(matmul(config_.apply_b_dec_to_input ? input - weights_.decoder_bias : input,
+                       weights_.encoder) +
+                weights_.encoder_bias);
+}
+
+Tensor SparseAutoencoder::decode(const Tensor& features, const Tensor& like) const {
+  const NoGrad no_grad;
+  require_rows("features", features, this->features());
+  const Tensor plain =
+      matmul(convert(features.detach(), DType::float32), weights_.decoder) + weights_.decoder_bias;
+  if (config_.norm != SaeNorm::constant_norm_rescale && config_.norm != SaeNorm::layer_norm) {
+    return plain;
+  }
+  require_value(like.defined(), "like", "expected the encoded values: the autoencoder's ",
+                name_of(config_.norm), " depends on them");
+  require_rows("like", like, width());
+  const Tensor values = convert(like.detach(), DType::float32);
+  const Tensor scaled = plain * scales(values);
+  return config_.norm == SaeNorm::layer_norm ? scaled + mean(values, {.axes = {1}, .keepdim = true})
+                                             : scaled;
+}
+
+Tensor SparseAutoencoder::edited(const Tensor& values, std::span<const FeatureEdit> edits) const {
+  const NoGrad no_grad;
+  const Tensor features = encode(values);
+  Tensor changes = Tensor::zeros(features.shape());
+  for (const FeatureEdit& edit : edits) {
+    require_feature(edit, this->features());
+    const Tensor now = slice(features, 1, edit.feature, edit.feature + 1);
+    Tensor change = slice(changes, 1, edit.feature, edit.feature + 1);
+    switch (edit.kind) {
+      case FeatureEdit::Kind::set:
+        change.copy_from(edit.value - now);
+        break;
+      case FeatureEdit::Kind::scale:
+        change.copy_from(now * (edit.value - 1));
+        break;
+      case FeatureEdit::Kind::add:
+        change.copy_from(Tensor::full(now.shape(), edit.value));
+        break;
+    }
+  }
+  // Only the changed rows of the decoder act, times the norm's scale.
+  const Tensor like = convert(values.detach(), DType::float32);
+  const Tensor moved = decode(changes, like) - decode(Tensor::zeros(changes.shape()), like);
+  return convert(like + moved, values.dtype());
+}
+
+FeatureHook::FeatureHook(const SparseAutoencoder& sae, std::vector<FeatureEdit> edits)
+    : sae_(sae),
+      edits_(std::move(edits)),
+      point_(parse_point("hook_name", sae.config().hook_name)) {
+  for (const FeatureEdit& edit : edits_) {
+    require_feature(edit, sae.features());
+  }
+}
+
+bool FeatureHook::wants(Point point, Index layer) const {
+  return point == point_.point && (!is_in_layer(point) || point_.layers.contains(layer));
+}
+
+Tensor FeatureHook::visit(const Place&, const Tensor& value) {
+  const Tensor rows = reshape(value.detach(), {value.size(0), -1});
+  return reshape(sae_.edited(rows, edits_), value.shape());
+}
+
+}  // namespace headlight
