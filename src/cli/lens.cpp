@@ -58,6 +58,7 @@ Options lens_options() {
       .choice("point", "Activations of each layer that the lens reads", kLensPointNames,
               "resid_post")
       .value("layers", "Layers, e.g. 3, 0-5 or 4- (default: all)")
+      .value("tuned", "Read with a tuned lens: a folder or file of the package tuned-lens")
       .value("positions", "Positions in the text, from 0, e.g. 3, 0-5 or last (default: all)")
       .value("target", "Target of the last token, or of [MASK] (default: the most probable token)")
       .value("top_k",
@@ -69,7 +70,7 @@ Options lens_options() {
   add_intervene_options(options);
   options.value("max_batches",
                 "--data: use this number of batches, spread evenly over the text; 0: all", "0");
-  options.basic({"text", "point", "layers", "positions", "target", "top_k"});
+  options.paths({"tuned"}).basic({"text", "point", "layers", "positions", "target", "top_k"});
   return options;
 }
 
@@ -91,6 +92,9 @@ LensView view_of(const Options& options) {
   LensView view{.point = options.chosen<Point>("point")};
   if (options.given("layers")) {
     view.layers = parse_range("layers", options.text("layers"));
+  }
+  if (options.given("tuned")) {
+    view.tuned = std::make_shared<TunedLens>(load_tuned_lens(options.text("tuned")));
   }
   return view;
 }

@@ -8,7 +8,7 @@
 
 #include "formats/huggingface/weight_files.h"
 #include "formats/huggingface/weight_layout.h"
-#include "formats/nanogpt/torch_file.h"
+#include "formats/nanogpt/torch_tensors.h"
 #include "headlight/nn/gpt_config.h"
 #include "io/pickle_reader.h"
 
@@ -19,18 +19,6 @@ inline constexpr std::string_view kNanoGptFile = "ckpt.pt";
 // True for a file with the name NAME.pt.
 bool is_torch_file(const std::filesystem::path& path);
 
-// Type of the elements of a storage.
-enum class StorageType { float32, float16, bfloat16 };
-
-// A tensor of a checkpoint: a contiguous part of a storage.
-struct NanoGptTensor {
-  std::string name;  // without torch.compile's prefix, "_orig_mod."
-  StorageType type = StorageType::float32;
-  std::string storage;  // key
-  Index offset = 0;     // bytes
-  Shape shape;
-};
-
 // A checkpoint of nanoGPT's train.py, without the state of its optimizer. The pickle is only read:
 // nothing in it is called or loaded.
 class NanoGptFile {
@@ -40,23 +28,22 @@ class NanoGptFile {
   explicit NanoGptFile(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return file_.path(); }
-  const std::vector<NanoGptTensor>& tensors() const { return tensors_; }
+  const std::vector<TorchTensor>& tensors() const { return tensors_; }
   // Returns the configuration in model_args. GELU is exact, as in nanoGPT since June 2023.
   const GptConfig& config() const { return config_; }
   // Returns the name of the training data, config["dataset"]; "" if it is missing.
   const std::string& dataset() const { return dataset_; }
-  // Reads a tensor as float32, or as bfloat16 if the file has this type.
-  Tensor read(const NanoGptTensor& tensor) const;
-  // Overwrites the elements of `target`, a contiguous tensor of the same shape, in its own type.
-  void read_into(const NanoGptTensor& tensor, Tensor& target) const;
+  // See read_torch_tensor() and read_torch_tensor_into().
+  Tensor read(const TorchTensor& tensor) const { return read_torch_tensor(file_, tensor); }
+  void read_into(const TorchTensor& tensor, Tensor& target) const {
+    read_torch_tensor_into(file_, tensor, target);
+  }
 
  private:
   void read_tensors(const Pickle& pickle);
-  NanoGptTensor parse_tensor(const Pickle& pickle, std::string_view name,
-                             const PickleValue& value) const;
 
   TorchFile file_;
-  std::vector<NanoGptTensor> tensors_;
+  std::vector<TorchTensor> tensors_;
   GptConfig config_;
   std::string dataset_;
 };

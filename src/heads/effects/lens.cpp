@@ -37,6 +37,18 @@ void check_point(const GptConfig& config, Point point) {
                 "same stream, and there is no point between them");
 }
 
+void check_tuned(const GptConfig& config, const LensView& view) {
+  require_value(view.point == Point::resid_pre || view.point == Point::resid_post, "point",
+                "expected resid_pre or resid_post: the tuned lens reads the input of layers, got ",
+                name_of(view.point));
+  const auto& translators = view.tuned->translators;
+  require_value(std::ssize(translators) == config.n_layer &&
+                    translators.front().weight.size(0) == config.n_embd,
+                "tuned", "expected a tuned lens of ", config.n_layer, " layers of width ",
+                config.n_embd, ", got ", translators.size(), " layers of width ",
+                translators.empty() ? 0 : translators.front().weight.size(0));
+}
+
 // The numbers from 0 to `count` - 1 that are in a range, as [begin, end).
 std::pair<Index, Index> bounds_of(const char* name, const NumberRange& range, Index count) {
   const Index last = range.last.value_or(count - 1);
@@ -50,6 +62,9 @@ std::vector<Source> sources_of(const GptConfig& config, const LensView& view) {
           "the lens needs a model without norm = post: such models have no final norm to read the "
           "layers with");
   check_point(config, view.point);
+  if (view.tuned != nullptr) {
+    check_tuned(config, view);
+  }
   const auto [first, end] = bounds_of("layers", view.layers, config.n_layer);
   std::vector<Source> sources;
   if (first == 0 && view.point != Point::resid_pre) {
@@ -141,9 +156,11 @@ using Progress = std::function<void(double share)>;
 // One batch through the model, and the lens readings from it.
 class LensPass {
  public:
-  LensPass(const Gpt& model, const std::vector<Source>& sources, const Batch& batch)
+  LensPass(const Gpt& model, const std::vector<Source>& sources, const Batch& batch,
+           const TunedLens* tuned)
       : model_(model),
         sources_(sources),
+        tuned_(tuned),
         in_parts_(std::any_of(
             sources.begin(), sources.end(),
             [](const Source& source) { return source.point && is_part(source.point->point); })),
@@ -195,6 +212,10 @@ class LensPass {
   // Applies the last norm to a source, [n, C].
   Tensor normalized(const Place& point, Index begin, Index end) const {
     const Tensor stream = slice(streams_.values.at({point.point, point.layer}), 0, begin, end);
+    if (tuned_ != nullptr) {
+      const Index layer = point.layer + (point.point == Point::resid_post ? 1 : 0);
+      return model_.finished(tuned_->translated(stream, layer));
+    }
     if (!in_parts_) {
       return model_.finished(stream);
     }
@@ -204,6 +225,7 @@ class LensPass {
 
   const Gpt& model_;
   const std::vector<Source>& sources_;
+  const TunedLens* tuned_;  // may be null
   bool in_parts_;
   KeepValues streams_;   // [N, C]
   Tensor final_stream_;  // [N, C]
@@ -264,19 +286,18 @@ void add(const LensReading& reading, LensMeans& sums) {
 }
 
 // Adds the readings of a batch to the sums.
-void add_batch(const Gpt& model, const std::vector<Source>& sources, const Batch& batch,
-               std::vector<LensMeans>& sums, const Progress& progress) {
+void add_batch(const LensPass& pass, const Batch& batch, std::vector<LensMeans>& sums,
+               const Progress& progress) {
   const std::int32_t* given = batch.targets.data<std::int32_t>();
   std::vector<std::int32_t> targets(given, given + batch.token_count());
-  LensPass(model, sources, batch)
-      .read(
-          0, batch.token_count(), targets, 0,
-          [&](std::size_t source, Index row, const LensReading& reading) {
-            if (given[row] != kIgnoreTarget) {
-              add(reading, sums[source]);
-            }
-          },
-          progress);
+  pass.read(
+      0, batch.token_count(), targets, 0,
+      [&](std::size_t source, Index row, const LensReading& reading) {
+        if (given[row] != kIgnoreTarget) {
+          add(reading, sums[source]);
+        }
+      },
+      progress);
 }
 
 }  // namespace
@@ -287,7 +308,7 @@ LensResult logit_lens(const Gpt& model, const LensTask& task) {
   check(task, model.config());
   LensResult result = empty_result(task, sources);
   require_choices_fit(task, result.rows.size(), result.positions.size());
-  const LensPass pass(model, sources, make_batch({task.text}));
+  const LensPass pass(model, sources, make_batch({task.text}), task.view.tuned.get());
   pass.read(
       result.positions.front(), result.positions.back() + 1, result.targets, task.top_k,
       [&](std::size_t source, Index, LensReading&& reading) {
@@ -314,7 +335,8 @@ LensMeansResult lens_means(const Gpt& model, const TokenDataset& data,
   }
   for (Index i = 0; i < batches.count(); ++i) {
     const Batch batch = batches.batch(i);
-    add_batch(model, sources, batch, result.rows, [&](double share) {
+    const LensPass pass(model, sources, batch, options.view.tuned.get());
+    add_batch(pass, batch, result.rows, [&](double share) {
       options.progress((static_cast<double>(i) + share) / static_cast<double>(batches.count()));
     });
     result.tokens += batch.target_count;

@@ -37,7 +37,7 @@ void nanogpt(std::string_view input) {
   memory.write(bytes);
   accepted([&] {
     const auto file = std::make_shared<const NanoGptFile>(memory.path());
-    for (const NanoGptTensor& tensor : file->tensors()) {
+    for (const TorchTensor& tensor : file->tensors()) {
       accepted([&] {
         const Tensor values = file->read(tensor);
         demand(values.shape() == tensor.shape, tensor.name + " has another shape");

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "headlight/data/dataset.h"
 #include "headlight/data/masking.h"
+#include "headlight/heads/effects/tuned_lens.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/point.h"
 #include "headlight/nn/token_distribution.h"
@@ -36,6 +38,8 @@ inline constexpr auto kLensPointNames = [] {
 struct LensView {
   Point point = Point::resid_post;  // one of kLensPoints
   NumberRange layers = {};
+  // Translates the stream before it is read; null: the logit lens. For resid_pre and resid_post.
+  std::shared_ptr<const TunedLens> tuned = {};
 };
 
 // Source of one row of the results.
@@ -83,7 +87,8 @@ struct LensResult {
 // the streams [L, T, C] and the logits of a few tokens.
 // Throws Error for models with neither a last norm nor a head for masked tokens; for points not in
 // kLensPoints or not computed by the layers; for layers, positions and ids out of range; for an
-// empty text and one longer than the context; and if results are not numbers.
+// empty text and one longer than the context; for a tuned lens of another width or number of
+// layers; and if results are not numbers.
 LensResult logit_lens(const Gpt& model, const LensTask& task);
 
 struct LensMeansOptions {
