@@ -11,6 +11,7 @@
 #include "python/bindings.h"
 #include "python/errors.h"
 #include "python/result.h"
+#include "python/task.h"
 #include "python/text_data.h"
 #include "views/report/attribution_report.h"
 #include "views/report/circuit_report.h"
@@ -65,50 +66,6 @@ Result importance(Model& model, const TextData& input, const std::string& docume
       std::move(summary));
 }
 
-// Returns the ids of one text of a task; an answer is a continuation, without prompt tokens.
-std::vector<std::int32_t> task_ids(const Model& model, nb::handle value, const char* about,
-                                   bool is_answer) {
-  if (is_answer && nb::isinstance<nb::str>(value)) {
-    return model.tokenizer()->encode(read_texts(value, about).front());
-  }
-  InputSequences inputs = read_inputs({nb::borrow(value)}, *model.tokenizer(), about);
-  require_value(inputs.is_one, about, "expected one text, got several");
-  return std::move(inputs.ids.front());
-}
-
-std::int32_t one_token(const Model& model, nb::handle value, const char* about) {
-  const std::vector<std::int32_t> ids =
-      PyIndex_Check(value.ptr()) != 0
-          ? std::vector{read_value<std::int32_t>(value, about, "a token id")}
-          : task_ids(model, value, about, true);
-  require_value(ids.size() == 1, about, "expected one token, got ", ids.size());
-  return ids.front();
-}
-
-PatchingTask patching_task(const Model& model, nb::handle clean, nb::handle corrupt,
-                           nb::handle answer, nb::handle wrong) {
-  return {.clean = task_ids(model, clean, "clean", false),
-          .corrupt = task_ids(model, corrupt, "corrupt", false),
-          .answer = task_ids(model, answer, "answer", true),
-          .wrong = task_ids(model, wrong, "wrong", true)};
-}
-
-Result patch(Model& model, const Inputs& clean, const Inputs& corrupt, const Inputs& answer,
-             const Inputs& wrong) {
-  const PatchingTask task =
-      patching_task(model, clean.value, corrupt.value, answer.value, wrong.value);
-  const PatchingResult result = [&] {
-    const Model::Use use(model);
-    return patch_heads(model.gpt(), task);
-  }();
-  nb::dict summary;
-  summary["clean_difference"] = result.clean_difference;
-  summary["corrupt_difference"] = result.corrupt_difference;
-  summary["clear"] = result.strength() == TaskStrength::clear;
-  return result_of({.title = "Effect of patching heads", .grids = patching_grids(result)},
-                   std::move(summary));
-}
-
 Result attribute(Model& model, const Inputs& text, const Inputs& target,
                  const std::optional<Inputs>& against, const std::string& by,
                  std::optional<Index> position) {
@@ -134,9 +91,13 @@ Result attribute(Model& model, const Inputs& text, const Inputs& target,
   return {attribution_arrays(report), std::move(summary), result_html(attribution_page(report, 0))};
 }
 
-Result lens(Model& model, const Inputs& text, const std::string& point, Index top_k) {
+Result lens(Model& model, const Inputs& text, const std::string& point, Index top_k,
+            const std::optional<PathInput>& tuned) {
   const Tokenizer& tokenizer = *model.tokenizer();
-  const LensView view{.point = parse_name<Point>("point", point)};
+  LensView view{.point = parse_name<Point>("point", point)};
+  if (tuned) {
+    view.tuned = std::make_shared<TunedLens>(load_tuned_lens(tuned->path));
+  }
   LensTask task{.text = task_ids(model, text.value, "text", false), .view = view, .top_k = top_k};
   if (!model.gpt().config().causal) {
     task.mask = tokenizer.mask_token();
@@ -151,11 +112,14 @@ Result lens(Model& model, const Inputs& text, const std::string& point, Index to
           result_html({.title = "Logit lens", .grids = lens_grids(result, view, tokenizer)})};
 }
 
-Result circuit(Model& model, const nb::list& pairs, Index edges, double faithfulness, Index steps) {
+Result circuit(Model& model, const nb::sequence& pairs, Index edges, double faithfulness,
+               Index steps, const std::string& ablation, Index random_sets) {
   require_value(faithfulness > 0 && faithfulness <= 1, "faithfulness",
                 "expected a number above 0 to 1, got ", faithfulness);
   require_value(steps >= 1 && edges >= 0, steps < 1 ? "steps" : "edges", "expected a number from ",
                 steps < 1 ? 1 : 0);
+  require_value(random_sets >= 0, "random_sets", "expected a number from 0");
+  const auto mode = parse_name<CircuitAblation>("ablation", ablation);
   std::vector<PatchingTask> tasks;
   for (const nb::handle pair : pairs) {
     require_value(nb::isinstance<nb::tuple>(pair) && nb::len(pair) == 4, "pairs",
@@ -168,11 +132,18 @@ Result circuit(Model& model, const nb::list& pairs, Index edges, double faithful
                         {.steps = steps,
                          .edges = edges,
                          .faithfulness = faithfulness,
+                         .ablation = mode,
+                         .random_sets = random_sets,
                          .progress = check_signals_at});
   }();
   nb::dict summary;
   summary["faithfulness"] = result.faithfulness;
   summary["kept"] = result.kept;
+  if (result.random) {
+    summary["random"] = result.random->mean;
+    summary["random_low"] = result.random->low;
+    summary["random_high"] = result.random->high;
+  }
   summary["clean_difference"] = result.clean_difference;
   summary["corrupt_difference"] = result.corrupt_difference;
   summary["pairs_done"] = result.pairs_done;
@@ -195,14 +166,7 @@ void add_effects(nb::class_<Model>& model) {
       .def("importance", &importance, "data"_a, nb::kw_only(), "documents"_a = "none",
            "batch_size"_a = 12,
            "Ranks heads by the gradient of the loss: sensitivity and taylor [L, H], in nats a "
-           "token.")
-      .def("patch", &patch, "clean"_a, "corrupt"_a, "answer"_a, "wrong"_a,
-           "Finds the heads that carry the difference between two texts of one length.\n\n"
-           "Parameters\n----------\n"
-           "answer, wrong : continuations of the clean and of the corrupt text.\n\n"
-           "Returns\n-------\n"
-           "recovered [L, H], 0 as the corrupt text and 1 as the clean one, and difference "
-           "[L, H] in nats.");
+           "token.");
 }
 
 void add_readings(nb::class_<Model>& model) {
@@ -218,22 +182,35 @@ void add_readings(nb::class_<Model>& model) {
            "logit [N] of all parts, whose names are labels(\"part\"), and grids such as heads "
            "[L, H].")
       .def("lens", &lens, "text"_a, nb::kw_only(), "point"_a = "resid_post", "top_k"_a = 5,
+           "tuned"_a = nb::none(),
            "Reads the next-token prediction after every layer (logit lens).\n\n"
+           "Parameters\n----------\n"
+           "point : \"resid_pre\", \"resid_mid\", \"resid_post\", \"attn_out\" or \"mlp_out\".\n"
+           "tuned : folder or file of the package tuned-lens (params.pt or .safetensors), whose "
+           "affine map of each layer translates the stream first; for resid_pre and resid_post.\n\n"
            "Returns\n-------\n"
            "probability, log_probability (nats), entropy (nats), kl and rank of the next token "
            "[R, T], top_ids and top_probabilities [R, T, k]; rows are labels(\"rows\").")
-      .def("circuit", &circuit, "pairs"_a, nb::kw_only(), "edges"_a = 0, "faithfulness"_a = 0.8,
-           "steps"_a = 5,
-           nb::sig("def circuit(self, pairs: list[tuple[headlight.types.ArrayLike, "
-                   "headlight.types.ArrayLike, headlight.types.ArrayLike, "
-                   "headlight.types.ArrayLike]], *, "
-                   "edges: int = 0, faithfulness: float = 0.8, steps: int = 5) -> Result"),
-           "Finds the connections between heads and MLPs that a task uses.\n\n"
-           "Parameters\n----------\n"
-           "pairs : tuples (clean, corrupt, answer, wrong), as in patch().\n"
-           "edges : number of edges to keep; 0: enough for `faithfulness`.\n\n"
-           "Returns\n-------\n"
-           "score and kept [E] of the edges labels(\"from\") to labels(\"to\").");
+      .def(
+          "circuit", &circuit, "pairs"_a, nb::kw_only(), "edges"_a = 0, "faithfulness"_a = 0.8,
+          "steps"_a = 5, "ablation"_a = "corrupt", "random_sets"_a = 0,
+          nb::sig(
+              "def circuit(self, pairs: collections.abc.Sequence[tuple[headlight.types.ArrayLike, "
+              "headlight.types.ArrayLike, headlight.types.ArrayLike, "
+              "headlight.types.ArrayLike]], *, "
+              "edges: int = 0, faithfulness: float = 0.8, steps: int = 5, ablation: str = "
+              "'corrupt', random_sets: int = 0) -> Result"),
+          "Finds the connections between heads and MLPs that a task uses.\n\n"
+          "Parameters\n----------\n"
+          "pairs : tuples (clean, corrupt, answer, wrong), as in patch().\n"
+          "edges : number of edges to keep; 0: enough for `faithfulness`.\n"
+          "ablation : values of cut edges: \"corrupt\", of the pair's corrupt text; \"mean\", over "
+          "all corrupt texts by position; or \"resample\", of the next pair's. The last two need "
+          "texts of one length.\n"
+          "random_sets : number of sets of as many random edges to measure for comparison: random, "
+          "random_low and random_high (mean, least and largest faithfulness) in the summary.\n\n"
+          "Returns\n-------\n"
+          "score and kept [E] of the edges labels(\"from\") to labels(\"to\").");
 }
 
 }  // namespace

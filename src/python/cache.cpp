@@ -10,6 +10,7 @@
 #include "headlight/heads/activations/activation_cache.h"
 #include "python/arrays.h"
 #include "python/bindings.h"
+#include "python/cache.h"
 #include "python/forward.h"
 
 namespace headlight::python {
@@ -20,20 +21,6 @@ using namespace nb::literals;
 // Arrays of a cache that describe its rows.
 constexpr std::array kRowArrays{"tokens", "positions", "documents", "document_positions",
                                 "offsets"};
-
-std::vector<PointRange> points_of(const std::optional<std::vector<std::string>>& names) {
-  std::vector<PointRange> points;
-  if (names) {
-    for (const std::string& name : *names) {
-      points.push_back(parse_point("names", name));
-    }
-  } else {
-    for (const auto& choice : kChoices<Point>) {
-      points.push_back({.point = choice.value});
-    }
-  }
-  return points;
-}
 
 // Returns the maps of the sequences, [H, T, T] each, as [B, H, T, T].
 Tensor padded_maps(const std::vector<Tensor>& maps) {
@@ -60,7 +47,60 @@ std::optional<std::string> map_name(const std::string& name) {
              : std::optional(name.substr(0, slash));
 }
 
-nb::dict cache_of(const NamedTensors& tensors, const std::vector<Index>& offsets) {
+nb::tuple run_with_cache(Model& model, const Inputs& inputs,
+                         const std::optional<std::vector<std::string>>& names) {
+  const std::vector<std::vector<std::int32_t>> ids =
+      read_inputs(inputs, *model.tokenizer(), "inputs").ids;
+  const std::vector<PointRange> points = points_of(names);
+  // A pass of its own: patterns need another computation of attention, with other last bits.
+  const Batch batch = batch_of(model, inputs, {});
+  const Output output = forward(model, batch, false);
+  const ActivationContexts contexts(ids, model.gpt().block_size());
+  NamedTensors tensors;
+  {
+    const Model::Use use(model);
+    const NoGrad no_grad;
+    tensors = cache_activations(
+        model.gpt(), contexts, {.points = points, .positions = {}, .batch_size = contexts.count()});
+  }
+  return nb::make_tuple(output, activation_cache(model, tensors, ids));
+}
+
+// Returns the TransformerLens name of a point in one layer.
+std::string full_point_name(const std::string& name) {
+  const PointRange range = parse_point("name", name);
+  require_value(!is_in_layer(range.point) || range.layers.last == range.layers.first, "name",
+                "expected a point of one layer, such as z.3, got '", name, "'");
+  return point_name(range.point, range.layers.first);
+}
+
+}  // namespace
+
+std::vector<PointRange> points_of(const std::optional<std::vector<std::string>>& names) {
+  std::vector<PointRange> points;
+  if (names) {
+    for (const std::string& name : *names) {
+      points.push_back(parse_point("names", name));
+    }
+  } else {
+    for (const auto& choice : kChoices<Point>) {
+      points.push_back({.point = choice.value});
+    }
+  }
+  return points;
+}
+
+nb::object activation_cache(const Model& model, const NamedTensors& tensors,
+                            const std::vector<std::vector<std::int32_t>>& ids) {
+  std::vector<Index> offsets{0};
+  std::vector<std::vector<std::string>> labels;
+  for (const std::vector<std::int32_t>& sequence : ids) {
+    offsets.push_back(offsets.back() + std::ssize(sequence));
+    labels.emplace_back();
+    for (const std::int32_t id : sequence) {
+      labels.back().push_back(model.tokenizer()->token_label(id));
+    }
+  }
   nb::dict cache;
   std::map<std::string, std::vector<Tensor>> maps;
   for (const auto& [name, tensor] : tensors) {
@@ -78,44 +118,8 @@ nb::dict cache_of(const NamedTensors& tensors, const std::vector<Index>& offsets
   for (const auto& [name, sequences] : maps) {
     cache[nb::str(name.c_str())] = array_of(padded_maps(sequences), Access::writable).object;
   }
-  return cache;
+  return nb::module_::import_("headlight.cache").attr("ActivationCache")(cache, labels);
 }
-
-nb::tuple run_with_cache(Model& model, const Inputs& inputs,
-                         const std::optional<std::vector<std::string>>& names) {
-  InputSequences sequences = read_inputs(inputs, *model.tokenizer(), "inputs");
-  const std::vector<PointRange> points = points_of(names);
-  // A pass of its own: patterns need another computation of attention, with other last bits.
-  const Batch batch = batch_of(model, inputs, {});
-  const Output output = forward(model, batch, false);
-  std::vector<std::vector<std::string>> labels;
-  for (const std::vector<std::int32_t>& ids : sequences.ids) {
-    labels.emplace_back();
-    for (const std::int32_t id : ids) {
-      labels.back().push_back(model.tokenizer()->token_label(id));
-    }
-  }
-  const ActivationContexts contexts(std::move(sequences.ids), model.gpt().block_size());
-  NamedTensors tensors;
-  {
-    const Model::Use use(model);
-    const NoGrad no_grad;
-    tensors = cache_activations(
-        model.gpt(), contexts, {.points = points, .positions = {}, .batch_size = contexts.count()});
-  }
-  const nb::object cache_type = nb::module_::import_("headlight.cache").attr("ActivationCache");
-  return nb::make_tuple(output, cache_type(cache_of(tensors, batch.offsets), labels));
-}
-
-// Returns the TransformerLens name of a point in one layer.
-std::string full_point_name(const std::string& name) {
-  const PointRange range = parse_point("name", name);
-  require_value(!is_in_layer(range.point) || range.layers.last == range.layers.first, "name",
-                "expected a point of one layer, such as z.3, got '", name, "'");
-  return point_name(range.point, range.layers.first);
-}
-
-}  // namespace
 
 void add_cache(nb::module_& module, nb::class_<Model>& model) {
   model.def(

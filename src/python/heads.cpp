@@ -58,10 +58,12 @@ Array scores_array(const HeadScores& scores) {
 }
 
 Array head_scores(Model& model, const std::optional<TextData>& data, const std::string& documents,
-                  const std::optional<std::string>& heads, Index repeats, Index batch_size) {
+                  const std::optional<std::string>& heads, Index repeats, Index batch_size,
+                  bool exclude_first_token) {
   HeadScoreOptions options{.batch_size = batch_size,
                            .repeats = repeats_of_text(*model.tokenizer(), model.gpt().vocab_size()),
-                           .tokenizer = model.tokenizer().get()};
+                           .tokenizer = model.tokenizer().get(),
+                           .exclude_first_token = exclude_first_token};
   options.progress = check_signals_at;
   options.heads = heads ? HeadSet::parse(*heads) : HeadSet{};
   options.repeats.sequences = model.gpt().config().causal ? repeats : 0;
@@ -99,13 +101,16 @@ void add_heads(nb::class_<Model>& model) {
   model
       .def("head_scores", &head_scores, "data"_a = nb::none(), nb::kw_only(),
            "documents"_a = "none", "heads"_a = nb::none(), "repeats"_a = 16, "batch_size"_a = 12,
+           "exclude_first_token"_a = false,
            "Scores and classifies every head.\n\n"
            "Parameters\n----------\n"
            "data : a text, a list of texts, token ids, or paths of files; None: repeated random "
            "tokens.\n"
            "documents : where files are split: \"none\", \"line\" or \"blank_line\".\n"
            "heads : \"0.1,2.3\"; None: all.\n"
-           "repeats : number of sequences of repeated random tokens.\n\n"
+           "repeats : number of sequences of repeated random tokens.\n"
+           "exclude_first_token : leave out the first token's query and weights, and divide the "
+           "other weights of each query by their sum; first_token is NaN then.\n\n"
            "Returns\n-------\n"
            "A structured array [heads] with the fields head, layer, verdict and all scores; NaN: "
            "not measured.")

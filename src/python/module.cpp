@@ -23,6 +23,12 @@ NB_MODULE(_headlight, module) {
   python::add_run(module);
   python::add_training(module);
   python::add_plot(module, model);
+  python::add_metrics(module);
+  python::add_metric_gradients(model);
+  python::add_patching(model);
+  python::add_weight_analysis(model);
+  python::add_recording(model);
+  python::add_features(module);
   module.def("thread_count", &thread_count, "Returns the number of threads that compute.");
   module.def("set_thread_count", &set_thread_count, nanobind::arg("count"),
              "Sets the number of threads that compute. Results do not depend on it.");

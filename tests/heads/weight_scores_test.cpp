@@ -171,7 +171,9 @@ TEST_CASE("Q- and V-composition multiply with the query and the value matrix", "
   const auto values = composition_scores(*model, Composition::v);
   const auto keys = composition_scores(*model, Composition::k);
   CHECK(keys == weight_scores(*model).k_composition);
-  for (const auto& [i, j] : {std::pair<std::size_t, std::size_t>{1, 5}, {4, 8}, {0, 3}}) {
+  for (const auto& pair : {std::pair<std::size_t, std::size_t>{1, 5}, {4, 8}, {0, 3}}) {
+    const std::size_t i = pair.first;
+    const std::size_t j = pair.second;
     const auto ov = [&](std::size_t head) {
       return product(projection(*model, heads[head], 2), output_matrix(*model, heads[head]));
     };

@@ -38,3 +38,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 @pytest.fixture(scope="session")
 def model(run: pathlib.Path) -> hl.Model:
     return hl.load(run)
+
+
+def task_ids(model: hl.Model) -> tuple[list[int], list[int]]:
+    """Returns two texts of one length that differ in a name."""
+    texts = ("One day Mina", "One day Tom ")
+    ids = [model.tokenizer.encode(text, prompt=True).tolist() for text in texts]
+    length = min(map(len, ids))
+    return ids[0][:length], ids[1][:length]

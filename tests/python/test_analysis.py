@@ -39,6 +39,13 @@ def test_head_scores(model: hl.Model, run: pathlib.Path, stories: pathlib.Path) 
     again = model.head_scores([text.strip() for text in texts])
     assert again["previous_token"] == pytest.approx(values, rel=1e-5)
     assert len(model.head_scores(heads="1.0,1.1", repeats=2)) == 2
+    without = model.head_scores(stories, documents="blank_line", exclude_first_token=True)
+    assert np.isnan(without["first_token"]).all()
+    options = ("--documents", "blank_line", "--exclude_first_token")
+    expected = report("heads", run, "--data", stories, *options)["heads"]
+    values = [head["previous_token"] for head in expected]
+    assert without["previous_token"] == pytest.approx(values, rel=1e-5)
+    assert (without["previous_token"] > scores["previous_token"]).all()
 
 
 def test_ablation_and_importance(model: hl.Model, run: pathlib.Path, stories: pathlib.Path) -> None:
@@ -71,6 +78,12 @@ def test_patching_and_circuit(model: hl.Model, run: pathlib.Path) -> None:
     found = model.circuit([(clean, corrupt, [5], [6])], edges=10)
     assert found.summary["kept"] <= 10 and int(found["kept"].sum()) == found.summary["kept"]
     assert len(found.labels("from")) == len(found["score"])
+    others = [[9, *ids[1:]] for ids in (clean, corrupt)]
+    pairs: list[Any] = [(clean, corrupt, [5], [6]), (*others, [5], [6])]
+    random = model.circuit(pairs, edges=10, ablation="resample", random_sets=3).summary
+    assert random["random_low"] <= random["random"] <= random["random_high"]
+    with pytest.raises(ValueError, match="ablation: expected corrupt, mean or resample"):
+        model.circuit(pairs, ablation="zero")
     with pytest.raises(ValueError, match="tuples"):
         model.circuit([("a", "b", "c")])  # type: ignore[list-item]
 

@@ -23,6 +23,7 @@ class ActivationRecorder final : public ForwardHook {
 
   // Number of positions that were computed: the last generated token is not read.
   Index length() const { return std::ssize(tokens_); }
+  const std::vector<std::int32_t>& tokens() const { return tokens_; }  // at these positions
   // Returns the recorded values by their TransformerLens names, [T, ...]; NaN at positions where a
   // value was not computed: final norm and logits before the last token of the prompt. Maps are
   // NAME/0, [H, T, T].
