@@ -1,7 +1,7 @@
 #include "headlight/kernels/machine.h"
 #include "python/bindings.h"
 #include "python/errors.h"
-#include "python/model.h"
+#include "python/model/model.h"
 
 NB_MODULE(_headlight, module) {
   using namespace headlight;

@@ -4,7 +4,7 @@
 find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module
              OPTIONAL_COMPONENTS Development.SABIModule)
 find_package(nanobind CONFIG REQUIRED)
-file(GLOB python_sources CONFIGURE_DEPENDS src/python/*.cpp)
+file(GLOB_RECURSE python_sources CONFIGURE_DEPENDS src/python/*.cpp)
 nanobind_add_module(headlight_python NB_STATIC STABLE_ABI NB_SUPPRESS_WARNINGS ${python_sources})
 headlight_defaults(headlight_python)
 # The build folder holds the whole package, so that stubgen can import it.

@@ -1,0 +1,223 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "headlight/heads/circuit/circuit.h"
+#include "headlight/heads/effects/lens.h"
+#include "headlight/io/text_dataset.h"
+#include "python/analysis/result.h"
+#include "python/analysis/task.h"
+#include "python/analysis/text_data.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "views/report/attribution_report.h"
+#include "views/report/circuit_report.h"
+#include "views/report/effect_grids.h"
+#include "views/report/lens_report.h"
+
+namespace headlight::python {
+namespace {
+
+using namespace nb::literals;
+
+HeadSet heads_argument(const std::optional<std::string>& heads) {
+  return heads ? HeadSet::parse(*heads) : HeadSet{};
+}
+
+Result ablate(Model& model, const TextData& input, const std::string& mode,
+              const std::optional<std::string>& heads, Index pairs, const std::string& documents,
+              Index batch_size) {
+  const TokenDataset data = read_data(model, input, documents);
+  AblationOptions options{.mode = parse_name<AblationMode>("mode", mode),
+                          .heads = heads_argument(heads),
+                          .pair_heads = pairs,
+                          .batch_size = batch_size};
+  if (!model.gpt().config().causal) {
+    options.masking = masking_of(*model.tokenizer());
+  }
+  const AblationResult result = [&] {
+    const Model::Use use(model);
+    return ablate_heads(model.gpt(), data, options);
+  }();
+  nb::dict summary;
+  summary["loss"] = result.loss.mean;
+  summary["sequences"] = result.sequences;
+  summary["tokens"] = result.tokens;
+  return result_of({.title = "Loss without each head", .grids = ablation_grids(result)},
+                   std::move(summary));
+}
+
+Result importance(Model& model, const TextData& input, const std::string& documents,
+                  Index batch_size) {
+  const TokenDataset data = read_data(model, input, documents);
+  const ImportanceResult result = [&] {
+    const Model::Use use(model);
+    return head_importance(model.gpt(), data, {.batch_size = batch_size});
+  }();
+  nb::dict summary;
+  summary["loss"] = result.loss;
+  summary["sequences"] = result.sequences;
+  summary["tokens"] = result.tokens;
+  return result_of(
+      {.title = "Importance of each head for the loss", .grids = importance_grids(result, {})},
+      std::move(summary));
+}
+
+Result attribute(Model& model, const Inputs& text, const Inputs& target,
+                 const std::optional<Inputs>& against, const std::string& by,
+                 std::optional<Index> position) {
+  AttributionTask task{.text = task_ids(model, text.value, "text", false),
+                       .target = one_token(model, target.value, "target"),
+                       .position = position};
+  if (against) {
+    task.against = one_token(model, against->value, "against");
+  }
+  AttributionReport report{.by = parse_name<AttributionBy>("by", by),
+                           .tasks = {std::move(task)},
+                           .study = {},
+                           .tokenizer = *model.tokenizer()};
+  {
+    const Model::Use use(model);
+    report.study = attribute_prompts(model.gpt(), report.tasks,
+                                     {.by = report.by, .progress = check_signals_at});
+  }
+  nb::dict summary;
+  summary["logit"] = report.study.logit.mean;
+  summary["probability"] = report.study.prompts.front().probability;
+  summary["caution"] = report.caution();
+  return {attribution_arrays(report), std::move(summary), result_html(attribution_page(report, 0))};
+}
+
+Result lens(Model& model, const Inputs& text, const std::string& point, Index top_k,
+            const std::optional<PathInput>& tuned) {
+  const Tokenizer& tokenizer = *model.tokenizer();
+  LensView view{.point = parse_name<Point>("point", point)};
+  if (tuned) {
+    view.tuned = std::make_shared<TunedLens>(load_tuned_lens(tuned->path));
+  }
+  LensTask task{.text = task_ids(model, text.value, "text", false), .view = view, .top_k = top_k};
+  if (!model.gpt().config().causal) {
+    task.mask = tokenizer.mask_token();
+  }
+  task.progress = check_signals_at;
+  const LensResult result = [&] {
+    const Model::Use use(model);
+    return logit_lens(model.gpt(), task);
+  }();
+  return {lens_arrays(result, tokenizer),
+          {},
+          result_html({.title = "Logit lens", .grids = lens_grids(result, view, tokenizer)})};
+}
+
+Result circuit(Model& model, const nb::sequence& pairs, Index edges, double faithfulness,
+               Index steps, const std::string& ablation, Index random_sets) {
+  require_value(faithfulness > 0 && faithfulness <= 1, "faithfulness",
+                "expected a number above 0 to 1, got ", faithfulness);
+  require_value(steps >= 1 && edges >= 0, steps < 1 ? "steps" : "edges", "expected a number from ",
+                steps < 1 ? 1 : 0);
+  require_value(random_sets >= 0, "random_sets", "expected a number from 0");
+  const auto mode = parse_name<CircuitAblation>("ablation", ablation);
+  std::vector<PatchingTask> tasks;
+  for (const nb::handle pair : pairs) {
+    require_value(nb::isinstance<nb::tuple>(pair) && nb::len(pair) == 4, "pairs",
+                  "expected tuples (clean, corrupt, answer, wrong)");
+    tasks.push_back(patching_task(model, pair[0], pair[1], pair[2], pair[3]));
+  }
+  const CircuitResult result = [&] {
+    const Model::Use use(model);
+    return find_circuit(model.gpt(), tasks,
+                        {.steps = steps,
+                         .edges = edges,
+                         .faithfulness = faithfulness,
+                         .ablation = mode,
+                         .random_sets = random_sets,
+                         .progress = check_signals_at});
+  }();
+  nb::dict summary;
+  summary["faithfulness"] = result.faithfulness;
+  summary["kept"] = result.kept;
+  if (result.random) {
+    summary["random"] = result.random->mean;
+    summary["random_low"] = result.random->low;
+    summary["random_high"] = result.random->high;
+  }
+  summary["clean_difference"] = result.clean_difference;
+  summary["corrupt_difference"] = result.corrupt_difference;
+  summary["pairs_done"] = result.pairs_done;
+  return {circuit_arrays(result), std::move(summary), result_html(circuit_page(result, ""))};
+}
+
+void add_effects(nb::class_<Model>& model) {
+  model
+      .def("ablate", &ablate, "data"_a, nb::kw_only(), "mode"_a = "zero", "heads"_a = nb::none(),
+           "pairs"_a = 0, "documents"_a = "none", "batch_size"_a = 12,
+           "Measures the loss without each head.\n\n"
+           "Parameters\n----------\n"
+           "data : a text, a list of texts, token ids, or paths of files.\n"
+           "mode : \"zero\", \"mean\" or \"resample\", replacement for a head's output.\n"
+           "heads : \"0.1,2.3\"; None: all.\n"
+           "pairs : also ablate all pairs among this number of heads.\n"
+           "documents : where files are split: \"none\", \"line\" or \"blank_line\".\n\n"
+           "Returns\n-------\n"
+           "rise, rise_low and rise_high [L, H]: nats a token with 95 % intervals.")
+      .def("importance", &importance, "data"_a, nb::kw_only(), "documents"_a = "none",
+           "batch_size"_a = 12,
+           "Ranks heads by the gradient of the loss: sensitivity and taylor [L, H], in nats a "
+           "token.");
+}
+
+void add_readings(nb::class_<Model>& model) {
+  model
+      .def("attribute", &attribute, "text"_a, "target"_a, nb::kw_only(), "against"_a = nb::none(),
+           "by"_a = "head", "position"_a = nb::none(),
+           "Splits the logit of a token into contributions.\n\n"
+           "Parameters\n----------\n"
+           "target, against : texts or ids of one token; the logit of `against` is subtracted.\n"
+           "by : \"layer\", \"head\", \"source\", \"neuron\" or \"stream\".\n"
+           "position : position that predicts the token; None: the last one.\n\n"
+           "Returns\n-------\n"
+           "logit [N] of all parts, whose names are labels(\"part\"), and grids such as heads "
+           "[L, H].")
+      .def("lens", &lens, "text"_a, nb::kw_only(), "point"_a = "resid_post", "top_k"_a = 5,
+           "tuned"_a = nb::none(),
+           "Reads the next-token prediction after every layer (logit lens).\n\n"
+           "Parameters\n----------\n"
+           "point : \"resid_pre\", \"resid_mid\", \"resid_post\", \"attn_out\" or \"mlp_out\".\n"
+           "tuned : folder or file of the package tuned-lens (params.pt or .safetensors), whose "
+           "affine map of each layer translates the stream first; for resid_pre and resid_post.\n\n"
+           "Returns\n-------\n"
+           "probability, log_probability (nats), entropy (nats), kl and rank of the next token "
+           "[R, T], top_ids and top_probabilities [R, T, k]; rows are labels(\"rows\").")
+      .def(
+          "circuit", &circuit, "pairs"_a, nb::kw_only(), "edges"_a = 0, "faithfulness"_a = 0.8,
+          "steps"_a = 5, "ablation"_a = "corrupt", "random_sets"_a = 0,
+          nb::sig(
+              "def circuit(self, pairs: collections.abc.Sequence[tuple[headlight.types.ArrayLike, "
+              "headlight.types.ArrayLike, headlight.types.ArrayLike, "
+              "headlight.types.ArrayLike]], *, "
+              "edges: int = 0, faithfulness: float = 0.8, steps: int = 5, ablation: str = "
+              "'corrupt', random_sets: int = 0) -> Result"),
+          "Finds the connections between heads and MLPs that a task uses.\n\n"
+          "Parameters\n----------\n"
+          "pairs : tuples (clean, corrupt, answer, wrong), as in patch().\n"
+          "edges : number of edges to keep; 0: enough for `faithfulness`.\n"
+          "ablation : values of cut edges: \"corrupt\", of the pair's corrupt text; \"mean\", over "
+          "all corrupt texts by position; or \"resample\", of the next pair's. The last two need "
+          "texts of one length.\n"
+          "random_sets : number of sets of as many random edges to measure for comparison: random, "
+          "random_low and random_high (mean, least and largest faithfulness) in the summary.\n\n"
+          "Returns\n-------\n"
+          "score and kept [E] of the edges labels(\"from\") to labels(\"to\").");
+}
+
+}  // namespace
+
+void add_analysis(nb::class_<Model>& model) {
+  add_effects(model);
+  add_readings(model);
+}
+
+}  // namespace headlight::python

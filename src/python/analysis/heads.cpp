@@ -1,0 +1,126 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "headlight/heads/prune.h"
+#include "headlight/heads/prune_plan.h"
+#include "headlight/heads/scores/head_scores.h"
+#include "python/analysis/text_data.h"
+#include "python/autograd/arrays.h"
+#include "python/bindings.h"
+#include "python/errors.h"
+#include "views/report/heads_columns.h"
+
+namespace headlight::python {
+namespace {
+
+using namespace nb::literals;
+
+// Returns sequences as `headlight heads` reads them; without data, repeated random tokens.
+std::vector<std::vector<std::int32_t>> scored_sequences(const Model& model,
+                                                        const std::optional<TextData>& input,
+                                                        const std::string& documents,
+                                                        const RepeatOptions& repeats) {
+  if (!input) {
+    return repeated_sequences(repeats, model.gpt().config());
+  }
+  TokenDataset data = read_data(model, *input, documents);
+  const std::int32_t window_begin = data.window_begin;
+  const bool drops_end = data.documents && data.end_of_text >= 0 && model.gpt().config().causal;
+  std::vector<std::vector<std::int32_t>> sequences = token_ids(std::move(data));
+  for (std::vector<std::int32_t>& sequence : sequences) {
+    if (drops_end) {
+      sequence.pop_back();  // the model predicts the end token but never reads it
+    }
+  }
+  return cut_windows(std::move(sequences), window_begin, model.gpt().block_size());
+}
+
+// Returns a structured array with a row for each head.
+Array scores_array(const HeadScores& scores) {
+  nb::list fields;
+  const HeadColumns columns = head_columns(scores.list);
+  for (const HeadColumn& column : columns) {
+    const bool is_index = column.name == "layer" || column.name == "index";
+    fields.append(nb::make_tuple(column.name, column.is_text() ? "U32" : is_index ? "i4" : "f8"));
+  }
+  nb::list rows;
+  for (const ScoredHead& head : scores.heads) {
+    nb::list row;
+    for (const HeadColumn& column : columns) {
+      row.append(column.is_text() ? nb::cast(column.text(head)) : nb::cast(column.number(head)));
+    }
+    rows.append(nb::tuple(row));
+  }
+  return {nb::module_::import_("numpy").attr("array")(rows, "dtype"_a = fields)};
+}
+
+Array head_scores(Model& model, const std::optional<TextData>& data, const std::string& documents,
+                  const std::optional<std::string>& heads, Index repeats, Index batch_size,
+                  bool exclude_first_token) {
+  HeadScoreOptions options{.batch_size = batch_size,
+                           .repeats = repeats_of_text(*model.tokenizer(), model.gpt().vocab_size()),
+                           .tokenizer = model.tokenizer().get(),
+                           .exclude_first_token = exclude_first_token};
+  options.progress = check_signals_at;
+  options.heads = heads ? HeadSet::parse(*heads) : HeadSet{};
+  options.repeats.sequences = model.gpt().config().causal ? repeats : 0;
+  const auto sequences = scored_sequences(model, data, documents, options.repeats);
+  const HeadScores scores = [&] {
+    const Model::Use use(model);
+    return score_heads(model.gpt(), sequences, options);
+  }();
+  return scores_array(scores);
+}
+
+std::unique_ptr<Model> prune(Model& model, const std::optional<std::string>& heads,
+                             std::optional<Index> keep, const std::optional<TextData>& data,
+                             const std::string& ranking, const std::string& documents) {
+  require_value(heads.has_value() != keep.has_value(), "heads", "expected either heads or keep");
+  require_value(heads || data, "data", "expected texts to rank heads on");
+  PrunePlan plan;
+  if (heads) {
+    const HeadSet set = HeadSet::parse(*heads);
+    plan.heads.assign(set.begin(), set.end());
+  } else {
+    const TokenDataset texts = read_data(model, *data, documents);
+    const Model::Use use(model);
+    plan = plan_pruning(model.gpt(), texts,
+                        {.keep = *keep, .ranking = parse_name<PruneRanking>("ranking", ranking)});
+  }
+  const Model::Use use(model);
+  return std::make_unique<Model>(prune_heads(model.gpt(), plan.heads), model.tokenizer(),
+                                 model.path());
+}
+
+}  // namespace
+
+void add_heads(nb::class_<Model>& model) {
+  model
+      .def("head_scores", &head_scores, "data"_a = nb::none(), nb::kw_only(),
+           "documents"_a = "none", "heads"_a = nb::none(), "repeats"_a = 16, "batch_size"_a = 12,
+           "exclude_first_token"_a = false,
+           "Scores and classifies every head.\n\n"
+           "Parameters\n----------\n"
+           "data : a text, a list of texts, token ids, or paths of files; None: repeated random "
+           "tokens.\n"
+           "documents : where files are split: \"none\", \"line\" or \"blank_line\".\n"
+           "heads : \"0.1,2.3\"; None: all.\n"
+           "repeats : number of sequences of repeated random tokens.\n"
+           "exclude_first_token : leave out the first token's query and weights, and divide the "
+           "other weights of each query by their sum; first_token is NaN then.\n\n"
+           "Returns\n-------\n"
+           "A structured array [heads] with the fields head, layer, verdict and all scores; NaN: "
+           "not measured.")
+      .def("prune", &prune, nb::kw_only(), "heads"_a = nb::none(), "keep"_a = nb::none(),
+           "data"_a = nb::none(), "ranking"_a = "ablation", "documents"_a = "none",
+           "Returns the model without some heads.\n\n"
+           "Parameters\n----------\n"
+           "heads : heads to remove, \"0.1,2.3\".\n"
+           "keep : instead, the number of heads that stay; the others are chosen on `data`.\n"
+           "ranking : \"ablation\" or \"sensitivity\".");
+}
+
+}  // namespace headlight::python

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "python/autograd/arrays.h"
+#include "views/result/result.h"
+
+namespace headlight::python {
+
+// Result of an analysis: arrays and labels by name, and a page.
+struct Result {
+  ResultArrays arrays;
+  nb::dict summary;  // single numbers and texts
+  std::string html;
+};
+
+// Returns the result of grids.
+Result result_of(const ResultPage& page, nb::dict summary);
+
+}  // namespace headlight::python

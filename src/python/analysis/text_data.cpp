@@ -1,0 +1,87 @@
+#include "python/analysis/text_data.h"
+
+#include <optional>
+
+#include "headlight/data/dataset_parts.h"
+#include "headlight/io/text_dataset.h"
+#include "headlight/io/token_file.h"
+#include "python/errors.h"
+
+namespace headlight::python {
+namespace {
+
+std::string path_of(nb::handle value) {
+  return nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(value));
+}
+
+TokenDataset read_files(const Model& model, const std::vector<std::string>& paths,
+                        const std::string& documents) {
+  std::vector<std::string> warnings;
+  TextFormat format;
+  format.split.mode = parse_name<DocumentSplit>("documents", documents);
+  TokenDataset data;
+  {
+    const nb::gil_scoped_release released;
+    const Tokenizer& tokenizer = *model.tokenizer();
+    data = join_datasets(
+        read_datasets(find_text_files(paths, kTrainFile, &warnings), format, tokenizer, warnings),
+        document_ends(tokenizer));
+  }
+  warn(warnings);
+  return data;
+}
+
+// Returns the sequences as documents without other tokens.
+TokenDataset sequences_of(std::vector<std::vector<std::int32_t>> ids) {
+  TokenDataset data;
+  for (std::vector<std::int32_t>& sequence : ids) {
+    data.token_count += std::ssize(sequence);
+    data.sequences.push_back(std::move(sequence));
+  }
+  data.documents = true;
+  return data;
+}
+
+}  // namespace
+
+std::vector<std::string> paths_of(nb::handle data) {
+  if (nb::hasattr(data, "__fspath__")) {
+    return {path_of(data)};
+  }
+  std::vector<std::string> paths;
+  if (nb::isinstance<nb::list>(data) && nb::len(data) > 0 &&
+      nb::hasattr(nb::object(data[0]), "__fspath__")) {
+    for (const nb::handle item : data) {
+      paths.push_back(path_of(item));
+    }
+  }
+  return paths;
+}
+
+bool is_list_of_texts(nb::handle data) {
+  return nb::isinstance<nb::list>(data) && nb::len(data) > 0 &&
+         nb::isinstance<nb::str>(nb::object(data[0]));
+}
+
+TokenDataset read_data(const Model& model, const TextData& data, const std::string& documents) {
+  if (const std::vector<std::string> paths = paths_of(data.value); !paths.empty()) {
+    return read_files(model, paths, documents);
+  }
+  const Tokenizer& tokenizer = *model.tokenizer();
+  if (is_list_of_texts(data.value)) {
+    std::vector<std::vector<std::int32_t>> ids;
+    for (const std::string& text : read_texts(data.value, "data")) {
+      ids.push_back(tokenizer.encode(text));
+    }
+    return document_dataset(std::move(ids), document_ends(tokenizer));
+  }
+  InputSequences inputs = read_inputs({data.value}, tokenizer, "data");
+  require_value(!inputs.ids.front().empty(), "data", "expected a text or token ids, got none");
+  TokenDataset result = inputs.is_one ? stream_dataset(std::move(inputs.ids.front()))
+                                      : sequences_of(std::move(inputs.ids));
+  require_value(has_targets(result), "data", "expected at least two tokens in a row, got ",
+                result.token_count);
+  return result;
+}
+
+}  // namespace headlight::python

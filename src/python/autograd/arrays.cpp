@@ -1,0 +1,215 @@
+#include "python/autograd/arrays.h"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "headlight/base/error.h"
+
+namespace headlight::python {
+namespace {
+
+nb::object numpy() { return nb::module_::import_("numpy"); }
+
+nb::dlpack::dtype dlpack_type(DType dtype) {
+  return dispatch_any(dtype, [](auto element) {
+    using T = decltype(element);
+    if constexpr (std::is_same_v<T, BFloat16>) {
+      return nb::dlpack::dtype{};  // converted before
+    } else {
+      return nb::dtype<T>();
+    }
+  });
+}
+
+const void* elements_of(const Tensor& tensor) {
+  return dispatch_any(tensor.dtype(), [&](auto element) -> const void* {
+    return tensor.data<decltype(element)>();
+  });
+}
+
+template <class T>
+Tensor copied(const void* elements, const Shape& shape) {
+  Tensor tensor = Tensor::empty(shape, dtype_of<T>());
+  if (tensor.numel() > 0) {
+    std::memcpy(tensor.data<T>(), elements, static_cast<std::size_t>(tensor.numel()) * sizeof(T));
+  }
+  return tensor;
+}
+
+Tensor narrowed(const void* elements, const Shape& shape, std::string_view about) {
+  const auto* from = static_cast<const std::int64_t*>(elements);
+  Tensor tensor = Tensor::empty(shape, DType::int32);
+  auto* into = tensor.data<std::int32_t>();
+  for (Index i = 0; i < tensor.numel(); ++i) {
+    using Limits = std::numeric_limits<std::int32_t>;
+    require_value(from[i] >= Limits::min() && from[i] <= Limits::max(), about,
+                  "expected integers of 32 bits, got ", from[i]);
+    into[i] = static_cast<std::int32_t>(from[i]);
+  }
+  return tensor;
+}
+
+// Returns the type that holds a NumPy type; bfloat16: none does.
+DType stored_type(std::string_view kind, Index bytes) {
+  if (kind == "f") {
+    return bytes > 4 ? DType::float64 : DType::float32;
+  }
+  return kind == "b" ? DType::boolean : kind == "i" || kind == "u" ? DType::int32 : DType::bfloat16;
+}
+
+bool converts(DType from, DType into) {
+  return from == into || (is_floating(into) && from != DType::bfloat16 && from != DType::boolean &&
+                          into != DType::bfloat16);
+}
+
+// The elements of a contiguous NumPy array.
+class Buffer {
+ public:
+  explicit Buffer(const nb::object& array) {
+    if (PyObject_GetBuffer(array.ptr(), &view_, PyBUF_SIMPLE) != 0) {
+      throw nb::python_error();
+    }
+  }
+  ~Buffer() { PyBuffer_Release(&view_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  const void* elements() const { return view_.buf; }
+
+ private:
+  Py_buffer view_{};
+};
+
+// Copies `count` rows of `bytes` each.
+void copy_rows(char* into, const char* from, Index count, std::size_t bytes) {
+  if (count > 0) {
+    std::memcpy(into, from, static_cast<std::size_t>(count) * bytes);
+  }
+}
+
+// Shape of rows [N, ...] as sequences.
+Shape padded_shape(const Tensor& rows, const std::vector<Index>& offsets) {
+  Shape shape = rows.shape();
+  shape[0] = std::ranges::max(lengths_of(offsets));
+  shape.insert(0, std::ssize(offsets) - 1);
+  return shape;
+}
+
+}  // namespace
+
+Array array_of(const Tensor& tensor, Access access) {
+  if (tensor.dtype() == DType::bfloat16) {
+    return array_of(convert(tensor, DType::float32), access);
+  }
+  auto owner = std::make_unique<Tensor>(tensor.detach());
+  std::vector<std::size_t> shape(tensor.shape().begin(), tensor.shape().end());
+  const std::vector<std::int64_t> strides(tensor.strides().begin(), tensor.strides().end());
+  const void* elements = elements_of(tensor);
+  const nb::capsule capsule(owner.release(),
+                            [](void* held) noexcept { delete static_cast<Tensor*>(held); });
+  if (access == Access::read_only) {
+    return {nb::cast(nb::ndarray<nb::numpy, nb::ro>(elements, shape.size(), shape.data(), capsule,
+                                                    strides.data(), dlpack_type(tensor.dtype())))};
+  }
+  return {nb::cast(nb::ndarray<nb::numpy>(const_cast<void*>(elements), shape.size(), shape.data(),
+                                          capsule, strides.data(), dlpack_type(tensor.dtype())))};
+}
+
+Tensor tensor_of(nb::handle value, std::string_view about, std::optional<DType> dtype) {
+  const nb::object array = numpy().attr("asarray")(value);
+  const nb::object type = array.attr("dtype");
+  const DType stored =
+      stored_type(nb::cast<std::string>(type.attr("kind")), nb::cast<Index>(type.attr("itemsize")));
+  const DType result = dtype.value_or(stored == DType::bfloat16 ? DType::float32 : stored);
+  const bool is_empty = nb::cast<Index>(array.attr("size")) == 0;  // an empty list has no type
+  require_value(is_empty || converts(stored, result), about, "expected an array of ",
+                !dtype                   ? "numbers"
+                : is_floating(*dtype)    ? "numbers"
+                : *dtype == DType::int32 ? "integers"
+                                         : "bool",
+                ", got ", nb::cast<std::string>(nb::str(type)));
+  const nb::tuple sizes(array.attr("shape"));
+  require_value(static_cast<Index>(nb::len(sizes)) <= kMaxRank, about, "expected at most ",
+                kMaxRank, " axes, got ", nb::len(sizes));
+  Shape shape;
+  for (const nb::handle size : sizes) {
+    shape.push_back(nb::cast<Index>(size));
+  }
+  const std::string_view name = result == DType::int32 ? "int64" : name_of(result);
+  const nb::object plain =
+      numpy().attr("ascontiguousarray")(array, nb::str(name.data(), name.size()));
+  const Buffer buffer(plain);
+  return dispatch_any(result, [&](auto element) {
+    using T = decltype(element);
+    if constexpr (std::is_same_v<T, std::int32_t>) {
+      return narrowed(buffer.elements(), shape, about);
+    } else {
+      return copied<T>(buffer.elements(), shape);
+    }
+  });
+}
+
+IdArray array_of(const std::vector<std::int32_t>& values) {
+  auto owner = std::make_unique<std::vector<std::int32_t>>(values);
+  const std::int32_t* data = owner->data();
+  const nb::capsule capsule(owner.release(), [](void* held) noexcept {
+    delete static_cast<std::vector<std::int32_t>*>(held);
+  });
+  return IdArray(data, {values.size()}, capsule);
+}
+
+std::vector<Index> lengths_of(const std::vector<Index>& offsets) {
+  std::vector<Index> lengths;
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    lengths.push_back(offsets[b + 1] - offsets[b]);
+  }
+  return lengths;
+}
+
+Tensor padded_rows(const Tensor& rows, const std::vector<Index>& offsets) {
+  const Shape shape = padded_shape(rows, offsets);
+  const Tensor from = to_contiguous(rows);
+  if (shape[0] * shape[1] == rows.size(0)) {
+    return from.strided_view(shape, contiguous_strides(shape));
+  }
+  Tensor padded = Tensor::zeros(shape, rows.dtype());
+  const std::size_t bytes =
+      element_size(rows.dtype()) *
+      static_cast<std::size_t>(rows.numel() / std::max<Index>(rows.size(0), 1));
+  const auto* source = static_cast<const char*>(elements_of(from));
+  auto* target = static_cast<char*>(const_cast<void*>(elements_of(padded)));
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    copy_rows(target + static_cast<std::size_t>(shape[1]) * b * bytes,
+              source + static_cast<std::size_t>(offsets[b]) * bytes, offsets[b + 1] - offsets[b],
+              bytes);
+  }
+  return padded;
+}
+
+Tensor unpadded_rows(const Tensor& padded, const std::vector<Index>& offsets) {
+  Shape shape = padded.shape();
+  const Index width = shape[1];
+  shape.erase(0);
+  shape[0] = offsets.back();
+  if (width * padded.size(0) == offsets.back()) {
+    return padded.strided_view(shape, contiguous_strides(shape));
+  }
+  Tensor rows = Tensor::empty(shape, padded.dtype());
+  const std::size_t bytes =
+      element_size(padded.dtype()) *
+      static_cast<std::size_t>(rows.numel() / std::max<Index>(offsets.back(), 1));
+  const auto* source = static_cast<const char*>(elements_of(padded));
+  auto* target = static_cast<char*>(const_cast<void*>(elements_of(rows)));
+  for (std::size_t b = 0; b + 1 < offsets.size(); ++b) {
+    copy_rows(target + static_cast<std::size_t>(offsets[b]) * bytes,
+              source + static_cast<std::size_t>(width) * b * bytes, offsets[b + 1] - offsets[b],
+              bytes);
+  }
+  return rows;
+}
+
+}  // namespace headlight::python

@@ -1,0 +1,143 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <map>
+
+#include "headlight/autograd/autograd.h"
+#include "headlight/heads/activations/activation_cache.h"
+#include "python/autograd/arrays.h"
+#include "python/bindings.h"
+#include "python/model/cache.h"
+#include "python/model/forward.h"
+
+namespace headlight::python {
+namespace {
+
+using namespace nb::literals;
+
+// Arrays of a cache that describe its rows.
+constexpr std::array kRowArrays{"tokens", "positions", "documents", "document_positions",
+                                "offsets"};
+
+// Returns the maps of the sequences, [H, T, T] each, as [B, H, T, T].
+Tensor padded_maps(const std::vector<Tensor>& maps) {
+  Index longest = 0;
+  for (const Tensor& map : maps) {
+    longest = std::max(longest, map.size(1));
+  }
+  const Index heads = maps.front().size(0);
+  Tensor all = Tensor::zeros({std::ssize(maps), heads, longest, longest});
+  for (std::size_t b = 0; b < maps.size(); ++b) {
+    const Index length = maps[b].size(1);
+    all.strided_view({heads, length, length}, {longest * longest, longest, 1},
+                     static_cast<Index>(b) * heads * longest * longest)
+        .copy_from(maps[b]);
+  }
+  return all;
+}
+
+// Splits "blocks.0.attn.hook_pattern/3" into a name and the number of a sequence.
+std::optional<std::string> map_name(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  return slash == std::string::npos || name.substr(slash) == "/items"
+             ? std::nullopt
+             : std::optional(name.substr(0, slash));
+}
+
+nb::tuple run_with_cache(Model& model, const Inputs& inputs,
+                         const std::optional<std::vector<std::string>>& names) {
+  const std::vector<std::vector<std::int32_t>> ids =
+      read_inputs(inputs, *model.tokenizer(), "inputs").ids;
+  const std::vector<PointRange> points = points_of(names);
+  // A pass of its own: patterns need another computation of attention, with other last bits.
+  const Batch batch = batch_of(model, inputs, {});
+  const Output output = forward(model, batch, false);
+  const ActivationContexts contexts(ids, model.gpt().block_size());
+  NamedTensors tensors;
+  {
+    const Model::Use use(model);
+    const NoGrad no_grad;
+    tensors = cache_activations(
+        model.gpt(), contexts, {.points = points, .positions = {}, .batch_size = contexts.count()});
+  }
+  return nb::make_tuple(output, activation_cache(model, tensors, ids));
+}
+
+// Returns the TransformerLens name of a point in one layer.
+std::string full_point_name(const std::string& name) {
+  const PointRange range = parse_point("name", name);
+  require_value(!is_in_layer(range.point) || range.layers.last == range.layers.first, "name",
+                "expected a point of one layer, such as z.3, got '", name, "'");
+  return point_name(range.point, range.layers.first);
+}
+
+}  // namespace
+
+std::vector<PointRange> points_of(const std::optional<std::vector<std::string>>& names) {
+  std::vector<PointRange> points;
+  if (names) {
+    for (const std::string& name : *names) {
+      points.push_back(parse_point("names", name));
+    }
+  } else {
+    for (const auto& choice : kChoices<Point>) {
+      points.push_back({.point = choice.value});
+    }
+  }
+  return points;
+}
+
+nb::object activation_cache(const Model& model, const NamedTensors& tensors,
+                            const std::vector<std::vector<std::int32_t>>& ids) {
+  std::vector<Index> offsets{0};
+  std::vector<std::vector<std::string>> labels;
+  for (const std::vector<std::int32_t>& sequence : ids) {
+    offsets.push_back(offsets.back() + std::ssize(sequence));
+    labels.emplace_back();
+    for (const std::int32_t id : sequence) {
+      labels.back().push_back(model.tokenizer()->token_label(id));
+    }
+  }
+  nb::dict cache;
+  std::map<std::string, std::vector<Tensor>> maps;
+  for (const auto& [name, tensor] : tensors) {
+    if (std::ranges::find(kRowArrays, name) != kRowArrays.end()) {
+      continue;
+    }
+    if (const auto map = map_name(name)) {
+      maps[*map].push_back(tensor);
+    } else {
+      const bool has_rows = !name.ends_with("/items");
+      cache[nb::str(name.c_str())] =
+          array_of(has_rows ? padded_rows(tensor, offsets) : tensor, Access::writable).object;
+    }
+  }
+  for (const auto& [name, sequences] : maps) {
+    cache[nb::str(name.c_str())] = array_of(padded_maps(sequences), Access::writable).object;
+  }
+  return nb::module_::import_("headlight.cache").attr("ActivationCache")(cache, labels);
+}
+
+void add_cache(nb::module_& module, nb::class_<Model>& model) {
+  model.def(
+      "run_with_cache", &run_with_cache, "inputs"_a, "names"_a = nb::none(),
+      nb::sig("def run_with_cache(self, inputs: headlight.types.ArrayLike, names: "
+              "collections.abc.Sequence[str] | None = None) -> tuple[Output, "
+              "headlight.cache.ActivationCache]"),
+      "Computes logits and the values at points of the pass.\n\n"
+      "Parameters\n----------\n"
+      "names : points, short (\"z\" of every layer, \"z.3\") or TransformerLens's names; None: all "
+      "that the model computes.\n\n"
+      "Returns\n-------\n"
+      "The Output of the model, and arrays by TransformerLens's names in its shapes: [B, T, C], "
+      "[B, T, H, D], and [B, H, T, T] for pattern and attn_scores. Zeros are behind the end of a "
+      "sequence.");
+  module.def("point_name", &full_point_name, "name"_a,
+             "Returns the name in TransformerLens of a point: \"blocks.3.attn.hook_z\" for "
+             "\"z.3\".");
+}
+
+}  // namespace headlight::python

@@ -1,0 +1,86 @@
+#include "python/model/model.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "python/errors.h"
+
+namespace headlight::python {
+namespace {
+
+// Hooks one after another.
+class HookChain final : public ForwardHook {
+ public:
+  explicit HookChain(std::vector<std::shared_ptr<ForwardHook>> hooks) : hooks_(std::move(hooks)) {}
+
+  void begin(const Batch& rows) override {
+    for (const auto& hook : hooks_) {
+      hook->begin(rows);
+    }
+  }
+  bool wants(Point point, Index layer) const override {
+    return std::any_of(hooks_.begin(), hooks_.end(),
+                       [&](const auto& hook) { return hook->wants(point, layer); });
+  }
+  Tensor visit(const Place& place, const Tensor& value) override {
+    Tensor result = value;
+    for (const auto& hook : hooks_) {
+      result = visited(hook.get(), place, result);
+    }
+    return result;
+  }
+
+ private:
+  std::vector<std::shared_ptr<ForwardHook>> hooks_;
+};
+
+}  // namespace
+
+Model::Model(std::unique_ptr<Gpt> gpt, std::shared_ptr<Tokenizer> tokenizer,
+             std::filesystem::path path)
+    : gpt_(std::move(gpt)), tokenizer_(std::move(tokenizer)), path_(std::move(path)) {}
+
+Model::Use::Use(Model& model) : model_(model.not_used_here()), lock_(model.mutex_) {
+  model_.user_ = std::this_thread::get_id();
+}
+
+Model::Use::~Use() { model_.user_ = std::thread::id(); }
+
+Model& Model::not_used_here() {
+  if (user_ == std::this_thread::get_id()) {
+    raise(PyExc_RuntimeError, "a hook cannot run or change its own model; load a second one");
+  }
+  return *this;
+}
+
+std::shared_ptr<Decoder> Model::decoder(WeightFormat format) {
+  std::uint64_t version = 0;
+  for (const ModelWeight& weight : gpt().weights()) {
+    version += weight.tensor.version();
+  }
+  if (version != std::exchange(packed_version_, version)) {
+    decoders_.clear();
+  }
+  std::shared_ptr<Decoder>& decoder = decoders_[format];
+  if (decoder == nullptr) {
+    require_decoder_memory(gpt().config(), format);
+    decoder = std::make_shared<Decoder>(gpt(), format);
+  }
+  return decoder;
+}
+
+void Model::add_hook(std::shared_ptr<ForwardHook> hook) {
+  hooks_.push_back(std::move(hook));
+  attach_hooks();
+}
+
+void Model::remove_hook(const ForwardHook* hook) {
+  std::erase_if(hooks_, [&](const auto& held) { return held.get() == hook; });
+  attach_hooks();
+}
+
+void Model::attach_hooks() {
+  gpt().attach(hooks_.empty() ? nullptr : std::make_shared<HookChain>(hooks_));
+}
+
+}  // namespace headlight::python
