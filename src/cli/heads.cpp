@@ -120,16 +120,14 @@ Options heads_options() {
       .value("sort", "Sort by this column in descending order")
       .flag("ascending", "Sort in ascending order")
       .value("filter", "Show only matching heads, e.g. induction>0.5,layer>=2,verdict=induction")
-      .value("repeats", "Measure on this number of sequences of repeated random tokens; 0: none",
-             "16")
+      .value("repeats", "Number of sequences of repeated random tokens; 0: none", "16")
       .value("repeat_length", "Number of random tokens in each repeated part", "64")
       .value("redundancy", "Compare all pairs of heads on this number of documents; 0: none", "16")
       .value("cluster_below",
              "Cluster heads whose mean Jensen-Shannon distance is below this (0 to 1)", "0.2")
       .flag("over_time", "Show the scores recorded by a run with --track_heads")
       .flag("no_weight_scores", "Leave out the scores copying and k_composition")
-      .flag("exclude_first_token",
-            "Measure attention without the first token: divide the other weights by their sum")
+      .flag("exclude_first_token", "Leave out the first token; other weights then sum to 1")
       .flag("exclude_bos", "Scores mul and abs: leave out the weights of the first token")
       .flag("exclude_current_token",
             "Scores mul and abs: leave out the weight of the query's own token")

@@ -318,7 +318,12 @@ TEST_CASE("a path into several receivers changes them together and over several 
   CHECK(both != Approx(first));
   PatchingTask other = kTask;
   std::swap(other.clean, other.corrupt);
-  const PathStudy study = patch_path_of_pairs(*gpt, {kTask, other}, path);
+  const CircuitNode embed = parse_node("path", "embed");
+  const auto studies = patch_paths(*gpt, {kTask, other}, {embed, path.from}, path);
+  REQUIRE(studies.size() == 2);
+  CHECK(studies[0].pairs[0].recovered ==
+        Approx(patch_path(*gpt, kTask, {.from = embed, .to = path.to}).recovered));
+  const PathStudy& study = studies[1];
   REQUIRE(study.pairs.size() == 2);
   CHECK(study.pairs[0].recovered == Approx(both));
   CHECK(study.recovered.mean == Approx((study.pairs[0].recovered + study.pairs[1].recovered) / 2));

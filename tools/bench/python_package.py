@@ -34,6 +34,7 @@ class Headlight:
 
         hl.set_thread_count(2)
         self.model = hl.load(path)
+        self.metric = hl.logit_difference(1, 2)
 
     def ids(self, count):
         return (list(self.model.tokenizer.encode(TEXT)) * count)[:count]
@@ -42,7 +43,7 @@ class Headlight:
         return self.model.run_with_cache(ids, ["pattern", "resid_pre", "resid_post"])
 
     def sweep(self, clean, corrupt):
-        return self.model.patch(clean, corrupt, [1], [2], point="resid_pre")
+        return self.model.patch(clean, corrupt, metric=self.metric, point="resid_pre")
 
 
 class Transformers:

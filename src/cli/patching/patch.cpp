@@ -85,8 +85,8 @@ Options patch_options() {
       .choice("method", "Patch the values, estimate the effect from a gradient, or both",
               kPatchMethods, "patch")
       .value("path",
-             "Patch one path from a head to the query, key or value input of a later head: "
-             "FROM:TO.q, .k or .v, e.g. 0.4:3.1.k")
+             "Patch one path from a head, an MLP or embed to an input of a later head, an MLP or "
+             "the logits: 0.4:3.1.k (q, k or v of head 3.1), embed:mlp.2, mlp.3:logits")
       .value("limit", "Show the strongest N cells of a grid; 0: all", "20")
       .flag("noising", "Patch values of the corrupt text into the clean one");
   add_result_options(options);

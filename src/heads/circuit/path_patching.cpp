@@ -94,77 +94,91 @@ Index axis_place(const Gpt& model, const PathReceiver& receiver) {
              : block_plan(model.config(), receiver.node.layer).attention.key_head(place);
 }
 
-// One pair of texts of a path.
+// One pair of texts and the receivers of a path, for any number of senders.
 class PathRun {
  public:
-  PathRun(const Gpt& model, const AnswerContrast& contrast, const PatchingTask& task,
-          const PatchPath& path)
-      : model_(model), contrast_(contrast), task_(task), path_(path) {
+  // The task and the path must outlive it; path.from is not used.
+  PathRun(const Gpt& model, const PatchingTask& task, const PatchPath& path)
+      : model_(model), task_(task), path_(path), contrast_(model, task) {
     require_value(!reaches_logits(path) || path.to.size() == 1, "path",
                   "the logits cannot be combined with other receivers");
+    clean_ = contrast_.difference(model, task.clean);
+    corrupt_ = contrast_.difference(model, task.corrupt);
+    contrast_.require_different(clean_, corrupt_);
+    clean_values_ = values_of(model, contrast_.batch(task.clean), is_sent);
+    corrupt_values_ =
+        values_of(model, contrast_.batch(task.corrupt), [&](Point point, Index layer) {
+          return is_sent(point, layer) || is_received({point, layer});
+        });
+  }
+
+  PathEffect effect(const CircuitNode& from) const {
+    const double difference = difference_with(from);
+    return {difference, (difference - corrupt_) / (clean_ - corrupt_)};
+  }
+
+ private:
+  static bool is_sent(Point point, Index layer) {
+    return point == Point::z || point == Point::mlp_out ||
+           (point == Point::resid_pre && layer == 0);
+  }
+  bool is_received(const Spot& spot) const {
+    return std::ranges::any_of(
+        path_.to, [&](const PathReceiver& receiver) { return spot_of(receiver) == spot; });
   }
 
   // Difference with the receivers' inputs changed.
-  double difference() {
-    hold_outputs();
+  double difference_with(const CircuitNode& from) const {
+    PutValues held;
+    hold_outputs(from, held.values);
     if (reaches_logits(path_)) {
-      return contrast_.difference(model_, task_.corrupt, &held_);
+      return contrast_.difference(model_, task_.corrupt, &held);
     }
-    KeepValues received([&](Point point, Index layer) { return is_spot({point, layer}); });
-    HookPair both(&received, &held_);  // first shows outputs, then holds them
+    KeepValues received([&](Point point, Index layer) { return is_received({point, layer}); });
+    HookPair both(&received, &held);  // first shows outputs, then holds them
     contrast_.difference(model_, task_.corrupt, &both);
     PutValues changed;
-    changed.values =
-        values_of(model_, contrast_.batch(task_.corrupt), [&](Point point, Index layer) {
-          return is_spot({point, layer});
-        });
     for (const PathReceiver& receiver : path_.to) {
-      const Tensor& from = received.values.at(spot_of(receiver));
-      Tensor& to = changed.values.at(spot_of(receiver));
+      const Spot spot = spot_of(receiver);
+      const auto [place, is_new] = changed.values.try_emplace(spot, corrupt_values_.at(spot));
+      place->second = is_new ? place->second.clone() : place->second;
       if (receiver.node.part == CircuitPart::head) {
-        copy_head(from, axis_place(model_, receiver), to);
+        copy_head(received.values.at(spot), axis_place(model_, receiver), place->second);
       } else {
-        to = from;
+        place->second = received.values.at(spot);
       }
     }
     return contrast_.difference(model_, task_.corrupt, &changed);
   }
 
- private:
-  bool is_spot(const Spot& spot) const {
-    return std::ranges::any_of(
-        path_.to, [&](const PathReceiver& receiver) { return spot_of(receiver) == spot; });
-  }
-
   // Sets the corrupt outputs of heads and MLPs, and the clean one of the sender.
-  void hold_outputs() {
-    const CircuitNode& from = path_.from;
-    const Spot sender{from.part == CircuitPart::head  ? Point::z
-                      : from.part == CircuitPart::mlp ? Point::mlp_out
-                                                      : Point::resid_pre,
-                      from.layer};
-    const auto is_held = [&](Point point, Index) {
-      const bool is_mlp = point == Point::mlp_out && !path_.recompute_mlps;
-      return point == Point::z || is_mlp;
-    };
-    held_.values = values_of(model_, contrast_.batch(task_.corrupt), is_held);
-    const PointValues clean =
-        values_of(model_, contrast_.batch(task_.clean), [&](Point point, Index layer) {
-          return Spot{point, layer} == sender;
-        });
+  void hold_outputs(const CircuitNode& from, PointValues& held) const {
+    for (const auto& [spot, value] : corrupt_values_) {
+      if (spot.first == Point::z || (spot.first == Point::mlp_out && !path_.recompute_mlps)) {
+        held[spot] = value;
+      }
+    }
     if (from.part == CircuitPart::head) {
-      copy_head(clean.at(sender), place_of({from.layer, from.head}, model_.heads()),
-                held_.values.at(sender));
+      const Spot sender{Point::z, from.layer};
+      Tensor changed = held.at(sender).clone();
+      copy_head(clean_values_.at(sender), place_of({from.layer, from.head}, model_.heads()),
+                changed);
+      held[sender] = changed;
     } else {
-      held_.values[sender] = clean.at(sender);
+      const Spot sender = from.part == CircuitPart::mlp ? Spot{Point::mlp_out, from.layer}
+                                                        : Spot{Point::resid_pre, 0};
+      held[sender] = clean_values_.at(sender);
     }
   }
 
   const Gpt& model_;
-  const AnswerContrast& contrast_;
   const PatchingTask& task_;
   const PatchPath& path_;
-  PutValues held_;
+  AnswerContrast contrast_;
+  double clean_ = 0;
+  double corrupt_ = 0;
+  PointValues clean_values_;
+  PointValues corrupt_values_;
 };
 
 }  // namespace
@@ -219,29 +233,43 @@ bool writes_before(const Gpt& model, const CircuitNode& from, const PathReceiver
 }
 
 PathEffect patch_path(const Gpt& model, const PatchingTask& task, const PatchPath& path) {
-  const AnswerContrast contrast(model, task);
   check_path(path, model);
-  const double clean = contrast.difference(model, task.clean);
-  const double corrupt = contrast.difference(model, task.corrupt);
-  contrast.require_different(clean, corrupt);
-  const double difference = PathRun(model, contrast, task, path).difference();
-  return {difference, (difference - corrupt) / (clean - corrupt)};
+  return PathRun(model, task, path).effect(path.from);
 }
 
-PathStudy patch_path_of_pairs(const Gpt& model, const std::vector<PatchingTask>& tasks,
-                              const PatchPath& path) {
+std::vector<PathStudy> patch_paths(const Gpt& model, const std::vector<PatchingTask>& tasks,
+                                   const std::vector<CircuitNode>& senders, PatchPath path,
+                                   const std::function<void(double)>& progress) {
   require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
-  PathStudy study;
-  std::vector<DocumentSum> shares;
-  for (std::size_t pair = 0; pair < tasks.size(); ++pair) {
-    const auto run = [&] { return patch_path(model, tasks[pair], path); };
-    study.pairs.push_back(tasks.size() == 1 ? run()
-                                            : in_place(concat_text("pair ", pair + 1, ": "), run));
-    shares.push_back({study.pairs.back().recovered, 1});
-    study.difference += study.pairs.back().difference / static_cast<double>(tasks.size());
+  for (const CircuitNode& from : senders) {
+    path.from = from;
+    check_path(path, model);
   }
-  study.recovered = bootstrap_mean(shares);
-  return study;
+  std::vector<PathStudy> studies(senders.size());
+  const auto all = static_cast<double>(tasks.size() * senders.size());
+  for (std::size_t pair = 0; pair < tasks.size(); ++pair) {
+    const auto run = [&] {
+      const PathRun of_pair(model, tasks[pair], path);
+      for (std::size_t i = 0; i < senders.size(); ++i) {
+        studies[i].pairs.push_back(of_pair.effect(senders[i]));
+        progress(static_cast<double>(pair * senders.size() + i + 1) / all);
+      }
+    };
+    if (tasks.size() == 1) {
+      run();
+    } else {
+      in_place(concat_text("pair ", pair + 1, ": "), run);
+    }
+  }
+  for (PathStudy& study : studies) {
+    std::vector<DocumentSum> shares;
+    for (const PathEffect& effect : study.pairs) {
+      shares.push_back({effect.recovered, 1});
+      study.difference += effect.difference / static_cast<double>(tasks.size());
+    }
+    study.recovered = bootstrap_mean(shares);
+  }
+  return studies;
 }
 
 }  // namespace headlight

@@ -90,21 +90,7 @@ Metric named_metric(LogitMetric of_text, const char* name) {
   return {.of_text = std::move(of_text), .name = name};
 }
 
-}  // namespace
-
-LogitMetric read_metric(nb::handle value, const std::optional<std::vector<Index>>& offsets) {
-  if (nb::isinstance<Metric>(value)) {
-    const LogitMetric& of_text = nb::cast<const Metric&>(value).of_text;
-    return offsets ? mean_over_texts(of_text, *offsets) : of_text;
-  }
-  const auto function = function_of(value, "a function or a Metric");
-  return [=](const Tensor& logits) {
-    return call_metric(*function, offsets ? padded_logits(logits, *offsets) : logits,
-                       offsets.has_value());
-  };
-}
-
-void add_metrics(nb::module_& module) {
+void add_metric_type(nb::module_& module) {
   nb::class_<Metric>(
       module, "Metric",
       "A number from the logits of a text, with its gradient.\n\n"
@@ -123,6 +109,9 @@ void add_metrics(nb::module_& module) {
           nb::sig("def __init__(self, function: collections.abc.Callable[[Tensor], Tensor]) -> "
                   "None"))
       .def("__repr__", [](const Metric& self) { return "<headlight.Metric: " + self.name + ">"; });
+}
+
+void add_built_in(nb::module_& module) {
   module.def(
       "logit_difference",
       [](std::int32_t answer, std::int32_t wrong, Index position) {
@@ -155,6 +144,25 @@ void add_metrics(nb::module_& module) {
       "reference"_a, nb::kw_only(), "position"_a = -1,
       "Returns the metric KL(p_reference || p) in nats of the next-token distributions at a "
       "position; -1: the last. `reference`: logits [T, V].");
+}
+
+}  // namespace
+
+LogitMetric read_metric(nb::handle value, const std::optional<std::vector<Index>>& offsets) {
+  if (nb::isinstance<Metric>(value)) {
+    const LogitMetric& of_text = nb::cast<const Metric&>(value).of_text;
+    return offsets ? mean_over_texts(of_text, *offsets) : of_text;
+  }
+  const auto function = function_of(value, "a function or a Metric");
+  return [=](const Tensor& logits) {
+    return call_metric(*function, offsets ? padded_logits(logits, *offsets) : logits,
+                       offsets.has_value());
+  };
+}
+
+void add_metrics(nb::module_& module) {
+  add_metric_type(module);
+  add_built_in(module);
 }
 
 }  // namespace headlight::python

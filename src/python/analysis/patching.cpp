@@ -199,28 +199,25 @@ std::vector<CircuitNode> nodes_before(const Gpt& model, const std::vector<PathRe
   return nodes;
 }
 
-struct SentPath {
-  CircuitNode from;
-  PathStudy study;
-};
-
 // Returns the measures of all senders, and of the heads by layer and head.
-std::vector<ResultGrid> path_grids(const std::vector<SentPath>& paths) {
+std::vector<ResultGrid> path_grids(const std::vector<CircuitNode>& senders,
+                                   const std::vector<PathStudy>& studies) {
   MatrixPlot shares{
       .title = "Recovered by the paths from each sender", .row_title = "sender", .limit = 1};
   MatrixPlot differences{.title = "Metric with each path patched", .row_title = "sender"};
   std::vector<HeadValue> heads;
-  for (const SentPath& path : paths) {
-    const std::string name = node_name(path.from);
-    const Interval& share = path.study.recovered;
+  for (std::size_t i = 0; i < senders.size(); ++i) {
+    const CircuitNode& from = senders[i];
+    const std::string name = node_name(from);
+    const Interval& share = studies[i].recovered;
     shares.rows.push_back(name);
     differences.rows.push_back(name);
     shares.values.push_back(share.mean);
     shares.lows.push_back(share.low);
     shares.highs.push_back(share.high);
-    differences.values.push_back(path.study.difference);
-    if (path.from.part == CircuitPart::head) {
-      heads.push_back({{path.from.layer, path.from.head}, share});
+    differences.values.push_back(studies[i].difference);
+    if (from.part == CircuitPart::head) {
+      heads.push_back({{from.layer, from.head}, share});
     }
   }
   shares.columns = differences.columns = {""};
@@ -250,21 +247,14 @@ Result patch_paths(Model& model, const nb::sequence& pairs, const nb::object& re
       senders.push_back(parse_node("sender", name));
     }
   }
-  std::vector<SentPath> sent;
-  {
+  const std::vector<PathStudy> studies = [&] {
     const Model::Use use(model);
-    for (const CircuitNode& from : senders) {
-      path.from = from;
-      check_signals();
-      sent.push_back({from, patch_path_of_pairs(model.gpt(), tasks, path)});
-    }
-  }
-  return result_of({.title = "Effect of paths", .grids = path_grids(sent)}, nb::dict());
+    return headlight::patch_paths(model.gpt(), tasks, senders, path, check_signals_at);
+  }();
+  return result_of({.title = "Effect of paths", .grids = path_grids(senders, studies)}, nb::dict());
 }
 
-}  // namespace
-
-void add_patching(nb::class_<Model>& model) {
+void add_patch(nb::class_<Model>& model) {
   model.def(
       "patch", &patch, "clean"_a, "corrupt"_a, "answer"_a = nb::none(), "wrong"_a = nb::none(),
       nb::kw_only(), "metric"_a = "logit_difference", "point"_a = nb::none(), "by"_a = nb::none(),
@@ -300,6 +290,9 @@ void add_patching(nb::class_<Model>& model) {
       "with the rows labels(\"head\"). Without point, by and method also difference [L, H], the "
       "metric itself. attribution: its estimate. In the summary, clean_difference and "
       "corrupt_difference are the metric of both texts.");
+}
+
+void add_paths(nb::class_<Model>& model) {
   model.def(
       "patch_paths", &patch_paths, "pairs"_a, "receiver"_a, "sender"_a = nb::none(), nb::kw_only(),
       "metric"_a = "logit_difference", "recompute_mlps"_a = false,
@@ -325,6 +318,13 @@ void add_patching(nb::class_<Model>& model) {
       "texts and 1 as the clean ones when the clean output of a sender takes only these paths; "
       "difference [S], the metric itself; S are labels(\"sender\"). heads [L, H]: recovered of the "
       "heads, NaN where not measured.");
+}
+
+}  // namespace
+
+void add_patching(nb::class_<Model>& model) {
+  add_patch(model);
+  add_paths(model);
 }
 
 }  // namespace headlight::python

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,9 +60,12 @@ struct PathStudy {
   std::vector<PathEffect> pairs;  // in input order
 };
 
-// Averages a path over several pairs. Throws Error as patch_path(), with the pair's number from 1,
-// and about "pairs" for no pairs.
-PathStudy patch_path_of_pairs(const Gpt& model, const std::vector<PatchingTask>& tasks,
-                              const PatchPath& path);
+// Measures the paths from each of the senders, averaged over several pairs; path.from is not used.
+// Costs one pass, or two, a sender and pair. Calls `progress` with the finished share, 0 to 1.
+// Throws Error as patch_path(), with the pair's number from 1, and about "pairs" for no pairs.
+std::vector<PathStudy> patch_paths(
+    const Gpt& model, const std::vector<PatchingTask>& tasks,
+    const std::vector<CircuitNode>& senders, PatchPath path,
+    const std::function<void(double)>& progress = [](double) {});
 
 }  // namespace headlight
