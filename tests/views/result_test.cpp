@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "views/attention_samples.h"
+#include "views/report/circuit_report.h"
 
 namespace result_test {
 
@@ -43,6 +44,12 @@ TEST_CASE("the arrays of a result are its values and interval ends and axis name
   CHECK(arrays.texts[1].second[1] == "1 하늘");
   list.plot.rows = {"0", "2"};
   CHECK(contains(error_of([&] { arrays_of({shares(), list}); }), "two axes are called layer"));
+}
+
+TEST_CASE("a circuit without edges has a page of its summary") {
+  const std::string page = result_html(circuit_page({}, "a note"));
+  CHECK_THAT(page, contains_text("0 of 0 edges"));
+  CHECK_THAT(page, contains_text("a note"));
 }
 
 TEST_CASE("a page of results is one file that loads nothing from the network") {

@@ -70,6 +70,9 @@ ResultArrays circuit_arrays(const CircuitResult& result) {
 }
 
 ResultPage circuit_page(const CircuitResult& result, const std::string& note) {
+  if (result.kept == 0) {
+    return {.title = "Circuit: " + circuit_summary(result), .note = note};
+  }
   return {"Circuit: " + circuit_summary(result),
           note,
           circuit_svg(result, "Circuit", circuit_summary(result)),
