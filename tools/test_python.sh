@@ -20,6 +20,8 @@ if [ ! -x "$environment"/bin/mypy ]; then
     pytest mypy || exit 3
 fi
 if [ -n "$built" ]; then
+  # Later builds do not depend on the virtual environment.
+  trap 'cmake --preset release -DHEADLIGHT_PYTHON=OFF >/dev/null' EXIT
   cmake --preset release -DHEADLIGHT_PYTHON=ON -DPython_EXECUTABLE="$PWD/$environment/bin/python" \
     -Dnanobind_DIR="$("$environment"/bin/python -m nanobind --cmake_dir)" >/dev/null
   cmake --build --preset release --target headlight_python headlight_python_stubs

@@ -48,8 +48,8 @@ TEST_CASE("the arrays of a result are its values and interval ends and axis name
 
 TEST_CASE("a circuit without edges has a page of its summary") {
   const std::string page = result_html(circuit_page({}, "a note"));
-  CHECK_THAT(page, contains_text("0 of 0 edges"));
-  CHECK_THAT(page, contains_text("a note"));
+  CHECK(contains(page, "0 of 0 edges"));
+  CHECK(contains(page, "a note"));
 }
 
 TEST_CASE("a page of results is one file that loads nothing from the network") {
