@@ -32,5 +32,6 @@ if(SKBUILD)
   file(GLOB nanobind_license ${nanobind_DIR}/../../nanobind-*.dist-info/licenses/LICENSE)
   install(FILES ${nanobind_license} RENAME nanobind.txt DESTINATION headlight/licenses
           COMPONENT python OPTIONAL)
-  install(TARGETS headlight_cli RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT python)
+  # In the package, so that it finds the libraries that auditwheel adds to the wheel.
+  install(TARGETS headlight_cli RUNTIME DESTINATION headlight/bin COMPONENT python)
 endif()
