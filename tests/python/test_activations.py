@@ -17,7 +17,11 @@ TEXT = "One day Mina lost her red kite."
 def test_cache_has_the_names_and_shapes_of_transformer_lens(model: hl.Model) -> None:
     output, cache = model.run_with_cache([TEXT, "a b"])
     b, t = 2, max(output.lengths)
-    assert np.array_equal(output.logits, model([TEXT, "a b"]).logits)
+    assert output.logits == pytest.approx(model([TEXT, "a b"]).logits, abs=1e-5)
+    bare, _ = model.run_with_cache([TEXT, "a b"], ["resid_post"])
+    assert np.array_equal(bare.logits, model([TEXT, "a b"]).logits)
+    with pytest.raises(ValueError, match="inputs: sequence 0 has 65 tokens"):
+        model.run_with_cache([5] * 65)
     shapes = {
         "hook_embed": (b, t, 32),
         "blocks.0.hook_resid_pre": (b, t, 32),

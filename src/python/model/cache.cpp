@@ -51,17 +51,32 @@ nb::tuple run_with_cache(Model& model, const Inputs& inputs,
                          const std::optional<std::vector<std::string>>& names) {
   const std::vector<std::vector<std::int32_t>> ids =
       read_inputs(inputs, *model.tokenizer(), "inputs").ids;
-  const std::vector<PointRange> points = points_of(names);
-  // A pass of its own: patterns need another computation of attention, with other last bits.
+  std::vector<PointRange> points = points_of(names);
+  const auto is_logits = [](const PointRange& range) { return range.point == Point::logits; };
+  const bool wants_logits = std::ranges::any_of(points, is_logits);
+  if (!wants_logits) {
+    points.push_back({.point = Point::logits});
+  }
   const Batch batch = batch_of(model, inputs, {});
-  const Output output = forward(model, batch, false);
-  const ActivationContexts contexts(ids, model.gpt().block_size());
+  const Index context = model.gpt().block_size();
+  for (std::size_t b = 0; b < ids.size(); ++b) {
+    require_value(std::ssize(ids[b]) <= context, "inputs", "sequence ", b, " has ", ids[b].size(),
+                  " tokens, more than the context length of ", context);
+  }
+  const ActivationContexts contexts(ids, context);
   NamedTensors tensors;
   {
     const Model::Use use(model);
     const NoGrad no_grad;
     tensors = cache_activations(
         model.gpt(), contexts, {.points = points, .positions = {}, .batch_size = contexts.count()});
+  }
+  const auto logits =
+      std::ranges::find(tensors, point_name(Point::logits, 0), &NamedTensors::value_type::first);
+  const Output output{array_of(padded_rows(logits->second, batch.offsets), Access::writable),
+                      lengths_of(batch.offsets), std::nullopt};
+  if (!wants_logits) {
+    tensors.erase(logits);
   }
   return nb::make_tuple(output, activation_cache(model, tensors, ids));
 }
@@ -132,7 +147,8 @@ void add_cache(nb::module_& module, nb::class_<Model>& model) {
       "names : points, short (\"z\" of every layer, \"z.3\") or TransformerLens's names; None: all "
       "that the model computes.\n\n"
       "Returns\n-------\n"
-      "The Output of the model, and arrays by TransformerLens's names in its shapes: [B, T, C], "
+      "The Output of this pass (patterns change its last bits), and arrays by TransformerLens's "
+      "names in its shapes: [B, T, C], "
       "[B, T, H, D], and [B, H, T, T] for pattern and attn_scores. Zeros are behind the end of a "
       "sequence.");
   module.def("point_name", &full_point_name, "name"_a,
