@@ -29,14 +29,14 @@ if [ -n "$built" ]; then
   export HEADLIGHT_PROGRAM=$PWD/build/release/headlight
   cp -r build/release/python_stubs/. "$PYTHONPATH"/headlight/
 fi
-export PATH=$PWD/$environment/bin:$PATH
 if [ -z "$built" ]; then
+  export PATH=$PWD/$environment/bin:$PATH
   if [ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ] && command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache
   fi
   pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
     --config-settings=cmake.define.HEADLIGHT_WERROR=ON .
 fi
-timeout 90 pytest -q "$@"
-mypy --strict tests/python
-mypy --strict -p headlight
+timeout 90 "$environment"/bin/pytest -q "$@"
+"$environment"/bin/mypy --strict tests/python
+"$environment"/bin/mypy --strict -p headlight
