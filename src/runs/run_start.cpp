@@ -139,7 +139,7 @@ void use_chat_template(RunStart& start, LoadedModel& loaded) {
 }
 
 // Freezes the parameters that the run does not train, and adds the adapter that it trains.
-void choose_trained(RunStart& start, LoadedModel& loaded) {
+void choose_trained(RunStart& start, LoadedModel& loaded, Index processes) {
   const TrainConfig& config = start.config;
   Gpt& model = *loaded.model;
   if (config.lora_rank == 0) {
@@ -162,7 +162,7 @@ void choose_trained(RunStart& start, LoadedModel& loaded) {
   }
   if (const auto format = parse_name<WeightFormat>("base_weights", config.base_weights);
       format != WeightFormat::float32) {
-    start.packed_weights = fingerprint(model.parameters());
+    start.packed_weights = processes > 1 ? fingerprint(model.parameters()) : "";
     pack_matrices(model, format);
   }
 }
@@ -189,7 +189,7 @@ LoadedModel initial_model(RunStart& start, Index processes) {
   if (start.checkpoint.empty() && !config.chat_template.empty()) {
     use_chat_template(start, loaded);
   }
-  choose_trained(start, loaded);
+  choose_trained(start, loaded, processes);
   return loaded;
 }
 

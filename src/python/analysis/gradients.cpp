@@ -44,8 +44,7 @@ nb::tuple grad(Model& model, const Inputs& inputs, const nb::object& metric,
     values.emplace_back(name, point.value);
     gradients.emplace_back(name, point.gradient);
   }
-  const std::vector<std::vector<std::int32_t>> ids =
-      read_inputs(inputs, *model.tokenizer(), "inputs").ids;
+  const std::vector<std::vector<std::int32_t>> ids = sequences_of(batch);
   return nb::make_tuple(result.metric, activation_cache(model, values, ids),
                         activation_cache(model, gradients, ids));
 }

@@ -49,8 +49,6 @@ std::optional<std::string> map_name(const std::string& name) {
 
 nb::tuple run_with_cache(Model& model, const Inputs& inputs,
                          const std::optional<std::vector<std::string>>& names) {
-  const std::vector<std::vector<std::int32_t>> ids =
-      read_inputs(inputs, *model.tokenizer(), "inputs").ids;
   std::vector<PointRange> points = points_of(names);
   const auto is_logits = [](const PointRange& range) { return range.point == Point::logits; };
   const bool wants_logits = std::ranges::any_of(points, is_logits);
@@ -58,6 +56,7 @@ nb::tuple run_with_cache(Model& model, const Inputs& inputs,
     points.push_back({.point = Point::logits});
   }
   const Batch batch = batch_of(model, inputs, {});
+  const std::vector<std::vector<std::int32_t>> ids = sequences_of(batch);
   const Index context = model.gpt().block_size();
   for (std::size_t b = 0; b < ids.size(); ++b) {
     require_value(std::ssize(ids[b]) <= context, "inputs", "sequence ", b, " has ", ids[b].size(),

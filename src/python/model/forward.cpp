@@ -145,6 +145,15 @@ Batch batch_of(const Model& model, const Inputs& inputs, const std::optional<Inp
   return batch;
 }
 
+std::vector<std::vector<std::int32_t>> sequences_of(const Batch& batch) {
+  const auto* ids = batch.tokens.data<std::int32_t>();
+  std::vector<std::vector<std::int32_t>> sequences;
+  for (std::size_t b = 0; b + 1 < batch.offsets.size(); ++b) {
+    sequences.emplace_back(ids + batch.offsets[b], ids + batch.offsets[b + 1]);
+  }
+  return sequences;
+}
+
 Output forward(Model& model, const Batch& batch, bool with_loss) {
   std::optional<double> loss;
   Tensor logits;

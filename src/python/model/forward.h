@@ -21,6 +21,9 @@ struct Output {
 // or "next", each sequence shifted by one. Throws Error about "inputs" or "targets".
 Batch batch_of(const Model& model, const Inputs& inputs, const std::optional<Inputs>& targets);
 
+// Returns the ids of each sequence.
+std::vector<std::vector<std::int32_t>> sequences_of(const Batch& batch);
+
 // Computes logits and, if the batch has targets and `with_loss`, the loss.
 Output forward(Model& model, const Batch& batch, bool with_loss);
 
