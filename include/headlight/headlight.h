@@ -37,6 +37,7 @@
 #include "headlight/generate/generator.h"
 #include "headlight/generate/grammar.h"
 #include "headlight/generate/sampler.h"
+#include "headlight/generate/speculation.h"
 #include "headlight/generate/weights.h"
 #include "headlight/io/nanogpt_vocabulary.h"
 #include "headlight/io/npz.h"

@@ -14,6 +14,7 @@
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
 #include "cli/terminal/sampling_options.h"
+#include "cli/terminal/speculation_option.h"
 #include "cli/terminal/terminal.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/base/utf8.h"
@@ -60,7 +61,10 @@ Options chat_options() {
   add_sampling_options(options, chat_defaults());
   options
       .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
+      .choice("cache_type", "Precision of cached keys and values", kChoiceNames<CacheType>,
+              "float32")
       .values("stop", "End an answer before this text, or before the first of several");
+  add_speculate_option(options);
   add_intervene_options(options);
   options.basic({"system", "prompt", "chat_template", "max_new_tokens", "temperature", "top_k",
                  "top_p", "seed", "weights", "intervene"});
@@ -180,7 +184,9 @@ void chat_command(const Options& options) {
       {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, format); }});
   settings.scores = scores_option(options, *loaded.model);
   round_weights(*loaded.model, format);
-  Decoder decoder(*loaded.model, format);
+  Decoder decoder(*loaded.model, format, options.chosen<CacheType>("cache_type"));
+  Speculation speculation(options, format);
+  settings.generation.make_drafter = speculation.drafter(*loaded.tokenizer);
   ChatSession session(decoder, *loaded.tokenizer, chat_template_option(options, *loaded.tokenizer));
   TerminalChat chat(loaded, session, settings);
   if (options.given("intervene")) {

@@ -11,6 +11,7 @@
 #include "cli/terminal/options.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/sampling_options.h"
+#include "cli/terminal/speculation_option.h"
 #include "cli/terminal/text_data.h"
 #include "cli/token_report.h"
 #include "headlight/base/utf8.h"
@@ -39,6 +40,9 @@ constexpr const char* kGenerateDetails =
     "N most probable tokens with their log-probabilities; 0: none. The values are the model's "
     "own, before penalty, temperature and filters, so tokens that these exclude have values "
     "too.\n\n"
+    "--speculate gives the same text in less time if it repeats its prompt, as when code is edited "
+    "or a text is summed up. The guesses are read in one step; those that the model would have "
+    "chosen itself stay. Texts with --intervene guess nothing.\n\n"
     "--grammar FILE restricts the text to a grammar in GBNF, the notation of llama.cpp, and "
     "--json_schema FILE to JSON that satisfies a schema. Tokens that cannot continue such a text "
     "have probability 0, and the text ends when it is complete. A text that --max_new_tokens cuts "
@@ -46,7 +50,8 @@ constexpr const char* kGenerateDetails =
     "Names of special tokens in a prompt are plain text. --special_tokens on reads a chat such "
     "as <|im_start|>user ... as tokens. --ids takes token ids.\n\n"
     "JSON keys: text (without the prompt), tokens (number of new tokens), tokens_per_second "
-    "(after the first token), finish_reason (length, end_of_text or stop), prompt, "
+    "(after the first token), finish_reason (length, end_of_text or stop), "
+    "guessed_tokens and guesses_taken (by --speculate), prompt, "
     "prompt_tokens, seconds_to_first_token, prompt_was_cut, logprobs (with --logprobs: id, "
     "token, logprob, rank and top_logprobs of every token, including a final <|endoftext|> and "
     "the tokens of a stop text). With --num_samples above 1 these are the first sample's, and "
@@ -92,6 +97,8 @@ Options generate_options() {
   add_sampling_options(options);
   options.value("num_samples", "Generate this number of texts at the same time", "1")
       .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
+      .choice("cache_type", "Precision of cached keys and values", kChoiceNames<CacheType>,
+              "float32")
       .value("logprobs",
              "Also print log-probabilities of each token and of the N most probable tokens")
       .values("stop", "End before this text, or before the first of several")
@@ -100,6 +107,7 @@ Options generate_options() {
       .flag("stream", "Print the text while it is generated")
       .flag("ignore_eos", "Ignore tokens that end texts: generate all of --max_new_tokens")
       .flag("no_cache", "Compute without the key/value cache (slow)");
+  add_speculate_option(options);
   add_intervene_options(options);
   options.paths({"prompt_file", "grammar", "json_schema"})
       .basic({"prompt", "prompt_file", "max_new_tokens", "temperature", "top_k", "top_p", "seed",
@@ -191,11 +199,13 @@ void warn_about_prompt(const LoadedModel& loaded, const Prompt& prompt, bool is_
 void log_statistics(const std::vector<GenerateResult>& results, double seconds) {
   std::size_t tokens = 0;
   for (const GenerateResult& result : results) {
-    log_info(
-        fmt::format("{} tokens: the first after {:.3f} s (prompt length {}), then {:.1f} "
-                    "tokens/s; ended by {}",
-                    result.tokens.size(), result.seconds_to_first_token, result.prompt_tokens,
-                    result.tokens_per_second(), name_of(result.finish_reason)));
+    log_info(fmt::format("{} tokens: the first after {:.3f} s (prompt length {}), then {:.1f} "
+                         "tokens/s; ended by {}",
+                         result.tokens.size(), result.seconds_to_first_token, result.prompt_tokens,
+                         result.tokens_per_second(), name_of(result.finish_reason)) +
+             (result.guessed_tokens > 0 ? fmt::format("; {} of {} guessed tokens were right",
+                                                      result.guesses_taken, result.guessed_tokens)
+                                        : ""));
     tokens += result.tokens.size();
   }
   if (results.size() > 1) {
@@ -213,7 +223,9 @@ Json to_json(const GenerateResult& result, const Output& output) {
   Json json{{"text", result.text},
             {"tokens", result.tokens.size()},
             {"tokens_per_second", result.tokens_per_second()},
-            {"finish_reason", name_of(result.finish_reason)}};
+            {"finish_reason", name_of(result.finish_reason)},
+            {"guessed_tokens", result.guessed_tokens},
+            {"guesses_taken", result.guesses_taken}};
   if (output.logprobs) {
     json["logprobs"] = choices_json(result.choices, output.tokenizer);
   }
@@ -270,7 +282,7 @@ std::vector<GenerateResult> stream_samples(Decoder& decoder, const Tokenizer& to
 void generate_command(const Options& options) {
   const bool stream = options.given("stream");
   require(!options.json() || !stream, "--stream: cannot be combined with --json");
-  const GenerateOptions generation = generation_options(options);
+  GenerateOptions generation = generation_options(options);
   constexpr Index kMostTexts = 10'000;  // generated at once, each with its keys and values
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);
   const auto format = options.chosen<WeightFormat>("weights");
@@ -282,7 +294,9 @@ void generate_command(const Options& options) {
   warn_about_prompt(loaded, prompt, !options.given("ids"));
   round_weights(*loaded.model, format);
   intervene(options, loaded);
-  Decoder decoder(*loaded.model, format);
+  Decoder decoder(*loaded.model, format, options.chosen<CacheType>("cache_type"));
+  Speculation speculation(options, format);
+  generation.make_drafter = speculation.drafter(*loaded.tokenizer);
   const Tokenizer& tokenizer = *loaded.tokenizer;
   const Stopwatch watch;
   const std::vector<GenerateResult> results =

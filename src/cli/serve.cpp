@@ -5,6 +5,7 @@
 #include "cli/terminal/chat_template_option.h"
 #include "cli/terminal/log.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/speculation_option.h"
 #include "cli/terminal/text_data.h"
 #include "headlight/io/text_source.h"
 #include "headlight/serve/server.h"
@@ -44,6 +45,8 @@ Options serve_options() {
       .value("runs", "Show the training runs of this folder on the page, as they progress")
       .values("allow_origin", "Let scripts of this site send requests, e.g. https://example.org")
       .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
+      .choice("cache_type", "Precision of cached keys and values", kChoiceNames<CacheType>,
+              "float32")
       .value("slots", "Generate at most this number of texts at once with each model", "16")
       .value("queue", "Let at most this number of further requests wait; more get status 429", "64")
       .value("ctx_size",
@@ -57,8 +60,11 @@ Options serve_options() {
              "512");
   options.flag("log_requests", "Write a line to stderr for every request");
   add_chat_template_option(options);
+  add_speculate_option(options);
   options.alias("parallel", "slots").alias("np", "slots").alias("max_batch", "slots");
-  options.paths({"api_key_file", "runs"});
+  options.paths({"api_key_file", "runs"})
+      .basic({"host", "port", "api_key_file", "runs", "weights", "slots", "ctx_size",
+              "chat_template"});
   return options;
 }
 
@@ -94,6 +100,7 @@ ServeOptions serve_options(const Options& options) {
             result.runs);
   }
   result.weights = options.chosen<WeightFormat>("weights");
+  result.cache_type = options.chosen<CacheType>("cache_type");
   result.slots = count_option(options, "slots", 1, 256);
   result.queue = count_option(options, "queue", 0);
   result.context_tokens = count_option(options, "ctx_size", 0);
@@ -129,10 +136,13 @@ void serve_command(const Options& options) {
   const ServeOptions serve = serve_options(options);
   require(!options.positionals().empty(), "MODEL: expected a model");
   Json names = Json::array();
+  std::optional<Speculation> speculation;
   const auto load = [&] {
+    speculation.emplace(options, serve.weights);
     std::vector<ServedModel> models;
     for (const std::string& argument : options.positionals()) {
       models.push_back(open_model(argument, serve.weights, options));
+      models.back().make_drafter = speculation->drafter(*models.back().loaded.tokenizer);
       names.push_back(models.back().name);
     }
     return models;

@@ -23,6 +23,25 @@ bool ContextWindow::can_step() const {
          count <= decoder_->model().block_size() && cache_.layers() > 0 && !has_other_rotations();
 }
 
+Index ContextWindow::step_room() const {
+  const auto count = static_cast<Index>(tokens_.size());
+  const Index most = decoder_->model().block_size() - count;
+  return decoder_->changes_keys(cache_.length(), count + most) ? 0 : most;
+}
+
+void ContextWindow::add_step_items(std::span<const std::int32_t> guesses,
+                                   std::vector<DecodeItem>& items) {
+  Index ahead = 0;
+  items.push_back({tokens_.back(), &cache_, ahead});
+  for (const std::int32_t id : guesses) {
+    items.push_back({id, &cache_, ++ahead});
+  }
+}
+
+void ContextWindow::drop_guesses() {
+  cache_.truncate(std::min(cache_.length(), static_cast<Index>(tokens_.size()) - 1));
+}
+
 bool ContextWindow::has_other_rotations() const {
   return decoder_->changes_keys(cache_.length(), std::ssize(tokens_));
 }

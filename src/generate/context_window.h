@@ -26,7 +26,12 @@ class ContextWindow {
   void append(std::int32_t id) { tokens_.push_back(id); }
   // Returns true when a step with the last token gives the next logits; otherwise call read().
   bool can_step() const;
-  DecodeItem step_item() { return {tokens_.back(), &cache_}; }
+  // Returns the number of further tokens that a step may read together with the last one.
+  Index step_room() const;
+  // Appends the last token and the guesses after it to the items of a step.
+  void add_step_items(std::span<const std::int32_t> guesses, std::vector<DecodeItem>& items);
+  // Drops the keys and values of guesses that have not been appended.
+  void drop_guesses();
   // Reads the tokens that are not cached. Returns the logits [V] of the next token, valid until the
   // decoder or window computes others. Throws Error for an id outside the vocabulary.
   std::span<const float> read();

@@ -42,7 +42,11 @@ void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
     require(items[i].token >= 0 && items[i].token < vocabulary, "[Decoder] expected ids from 0 to ",
             vocabulary - 1, ", got ", items[i].token, " for sequence ", i);
     require(items[i].cache != nullptr, "[Decoder] expected a cache for sequence ", i);
-    model.gpt->check_cache(*items[i].cache, 1);
+    const bool follows = i > 0 && items[i - 1].cache == items[i].cache;
+    require(items[i].ahead == (follows ? items[i - 1].ahead + 1 : 0),
+            "[Decoder] expected the number of items before item ", i, " with its cache, got ",
+            items[i].ahead);
+    model.gpt->check_cache(*items[i].cache, items[i].ahead + 1);
   }
 }
 
@@ -59,8 +63,8 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items,
     }
     if (model.position_embedding.defined()) {
       const float* positions = model.position_embedding.data<float>();
-      kernels::loops<float>().add(row, positions + items[b].cache->length() * model.width, row,
-                                  model.width);
+      const Index position = items[b].cache->length() + items[b].ahead;
+      kernels::loops<float>().add(row, positions + position * model.width, row, model.width);
     }
     if (model.gpt->config().embedding_norm) {
       model.normalize(model.embedding_norm, row, row, model.width);
@@ -71,8 +75,8 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items,
 }  // namespace
 
 struct Decoder::State {
-  State(const LanguageModel& whole_model, WeightFormat weight_format)
-      : whole(whole_model), format(weight_format) {
+  State(const LanguageModel& whole_model, WeightFormat weight_format, CacheType type)
+      : whole(whole_model), format(weight_format), cache_type(type) {
     if (const auto* gpt = dynamic_cast<const Gpt*>(&whole)) {
       packed.emplace(*gpt, format);
       products = std::make_unique<PackedProducts>(*packed);
@@ -142,13 +146,14 @@ struct Decoder::State {
 
   const LanguageModel& whole;
   WeightFormat format;
+  CacheType cache_type;
   std::optional<DecoderModel> packed;
   std::unique_ptr<const WeightProducts> products;  // with the packed matrices
   std::optional<StepWorkspace> workspace;
 };
 
-Decoder::Decoder(const LanguageModel& model, WeightFormat format)
-    : state_(std::make_unique<State>(model, format)) {}
+Decoder::Decoder(const LanguageModel& model, WeightFormat format, CacheType cache_type)
+    : state_(std::make_unique<State>(model, format, cache_type)) {}
 
 Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
@@ -158,7 +163,10 @@ bool Decoder::changes_keys(Index before, Index after) const {
   return has_steps() && state_->packed->gpt->changes_keys(before, after);
 }
 bool Decoder::has_steps() const { return state_->packed.has_value(); }
-KeyValueCache Decoder::make_cache() const { return state_->steps().gpt->make_cache(); }
+KeyValueCache Decoder::make_cache() const {
+  const bool is_half = state_->cache_type == CacheType::bfloat16;
+  return KeyValueCache(state_->steps().gpt->config(), is_half ? DType::bfloat16 : DType::float32);
+}
 
 void Decoder::read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache,
                    ForwardHook* hook) {
@@ -185,7 +193,7 @@ void Decoder::step(std::span<const DecodeItem> items, ForwardHook* hook) {
   const Index threads = step_threads(model, batch);
   const StepWorkspace& workspace = state_->workspace_for(batch, threads);
   for (const DecodeItem& item : items) {
-    item.cache->reserve(1);
+    item.cache->reserve(item.ahead + 1);
   }
   embed(model, items, workspace.stream);
   run_step(model, items, workspace, threads);

@@ -31,6 +31,9 @@ void multiply_panel(const float* factor, float* x) {
   }
 }
 
+// Returns the position of an item in its sequence.
+Index position_of(const DecodeItem& item) { return item.cache->length() + item.ahead; }
+
 // Returns the first position that the query at the last of `length` positions sees.
 Index first_seen(const AttentionPlan& plan, Index length) {
   return plan.window > 0 ? std::max<Index>(0, length - plan.window) : 0;
@@ -58,6 +61,9 @@ struct MemberStep {
   const GptConfig& config = model.gpt->config();
   Index batch = std::ssize(items);
   bool post_norm = config.norm == NormPosition::post;
+  bool shares_caches = std::ranges::any_of(items, [](const auto& item) { return item.ahead > 0; });
+
+  const DecodeItem& item(Index b) const { return items[static_cast<std::size_t>(b)]; }
 
   // Normalises every sequence from `from` to `to`, which may be equal.
   void normalize(const NormWeights& norm, const StepVectors& from, const StepVectors& to) const {
@@ -162,7 +168,7 @@ class LayerStep {
       turn(1, i / key_heads, i % key_heads);
       keep_key_and_value(i / key_heads, i % key_heads);
     }
-    if (key_heads < heads) {
+    if (key_heads < heads || step_.shares_caches) {
       me_.barrier();
     }
     for (Index i = me_.share_begin(batch * heads); i < me_.share_end(batch * heads); ++i) {
@@ -227,12 +233,12 @@ class LayerStep {
       normalize_part(part, vector, plan.head_width);
     }
     if (plan.rope) {
-      const KeyValueCache& cache = *step_.items[static_cast<std::size_t>(item)].cache;
+      const Index position = position_of(step_.item(item));
       kernels::rotate_row(vector, vector, 1, plan.head_width,
-                          {.inverse_frequencies = has_long_factors(*plan.rope, cache.length() + 1)
+                          {.inverse_frequencies = has_long_factors(*plan.rope, position + 1)
                                                       ? layer_.long_inverse_frequencies
                                                       : layer_.inverse_frequencies,
-                           .position = static_cast<std::int32_t>(cache.length()),
+                           .position = static_cast<std::int32_t>(position),
                            .style = plan.rope->style,
                            .backward = plan.rope->reversed,
                            .factor = plan.rope->attention_factor});
@@ -245,14 +251,21 @@ class LayerStep {
   void keep_key_and_value(Index item, Index head) const {
     const Index width = layer_.plan.attention.head_width;
     const Index heads = layer_.plan.attention.key_heads;
-    const KeyValueCache& cache = *step_.items[static_cast<std::size_t>(item)].cache;
-    const Index place = cache.length() % KeyValueCache::kBlock;
-    float* block = cache.blocks(number_)[static_cast<std::size_t>(cache.length()) /
-                                         static_cast<std::size_t>(KeyValueCache::kBlock)];
-    float* keys = block + head * KeyValueCache::kBlock * width;
-    float* values = keys + heads * KeyValueCache::kBlock * width;
-    std::copy_n(projection(1).of(item) + head * width, width, keys + place * width);
-    std::copy_n(projection(2).of(item) + head * width, width, values + place * width);
+    const Index position = position_of(step_.item(item));
+    const Index place = position % KeyValueCache::kBlock;
+    const KeyValueCache& cache = *step_.item(item).cache;
+    void* const block =
+        cache.blocks(number_)[static_cast<std::size_t>(position / KeyValueCache::kBlock)];
+    for (Index part = 0; part < 2; ++part) {
+      const float* from = projection(1 + part).of(item) + head * width;
+      const Index at = ((part * heads + head) * KeyValueCache::kBlock + place) * width;
+      if (cache.stored() == DType::bfloat16) {
+        std::transform(from, from + width, static_cast<BFloat16*>(block) + at,
+                       [](float x) { return BFloat16(x); });
+      } else {
+        std::copy_n(from, width, static_cast<float*>(block) + at);
+      }
+    }
   }
 
   // Computes the output of a head; its query must be normalised and rotated already.
@@ -262,14 +275,14 @@ class LayerStep {
     const AttentionPlan& plan = layer_.plan.attention;
     const Index width = plan.head_width;
     const Index key_head = plan.key_head(head);
-    const KeyValueCache& cache = *step_.items[static_cast<std::size_t>(item)].cache;
-    const Index length = cache.length() + 1;
+    const Index length = position_of(step_.item(item)) + 1;
     const Index unseen = first_seen(plan, length) / KeyValueCache::kBlock;
     const Index before = unseen * KeyValueCache::kBlock;
     const double usual_scale = 1.0 / std::sqrt(static_cast<double>(width));
     kernels::attention_steps().attend(
         {.query = projection(0).of(item) + head * width,
-         .blocks = cache.blocks(number_).data() + unseen,
+         .blocks = step_.item(item).cache->blocks(number_).data() + unseen,
+         .bfloat16 = step_.item(item).cache->stored() == DType::bfloat16,
          .keys = key_head * KeyValueCache::kBlock * width,
          .values = (plan.key_heads + key_head) * KeyValueCache::kBlock * width,
          .length = length - before,

@@ -45,7 +45,7 @@ Index step_threads(const DecoderModel& model, Index batch);
 // Computes one step of the sequences in `items` on a team of threads; their embeddings are in
 // workspace.stream. Team members share the rows of every matrix and the heads, and wait at barriers
 // for results of others. Each member computes norms itself, which is cheaper than a barrier. Shows
-// nothing to hooks. The caches must have room for one more position.
+// nothing to hooks. The caches must have room for the tokens.
 void run_step(const DecoderModel& model, std::span<const DecodeItem> items,
               const StepWorkspace& workspace, Index threads);
 

@@ -49,10 +49,47 @@ RunningText::RunningText(std::shared_ptr<RunningRequest> request, Index sample,
                                              ? std::vector<std::int32_t>()
                                              : ending_tokens(*request_->tokenizer, options()));
   }
+  if (options().make_drafter && !request_->has_hook && window_.has_cache()) {
+    drafter_ = options().make_drafter();
+  }
   finished_ = options().max_new_tokens == 0 || grammar_is_complete();
   if (grammar_is_complete()) {
     result_.finish_reason = FinishReason::end_of_text;
   }
+}
+
+// Guesses at most as many tokens as the text may still get after the one that is chosen anyway.
+std::vector<std::int32_t> RunningText::guess(Index most) {
+  const Index wanted = options().max_new_tokens - std::ssize(result_.tokens) - 1;
+  most = std::min({most, wanted, window_.step_room()});
+  if (!drafter_ || most < 1) {
+    return {};
+  }
+  most = std::min(most, draft_length_.next());
+  return most < 1 ? std::vector<std::int32_t>() : drafter_->draft(history_, most, sampler_);
+}
+
+void RunningText::add_step_items(Index most, std::vector<DecodeItem>& items) {
+  guesses_ = guess(most);
+  window_.add_step_items(guesses_, items);
+}
+
+Index RunningText::take_step(const Decoder& decoder, Index first, std::int32_t id) {
+  take(decoder.logits(first), id);
+  Index taken = 0;
+  while (!finished() && taken < std::ssize(guesses_) &&
+         guesses_[static_cast<std::size_t>(taken)] == id) {
+    const auto logits = decoder.logits(first + ++taken);
+    id = choose(logits);
+    take(logits, id);
+  }
+  window_.drop_guesses();
+  if (!guesses_.empty()) {
+    draft_length_.learn(std::ssize(guesses_), taken);
+    result_.guessed_tokens += std::ssize(guesses_);
+    result_.guesses_taken += taken;
+  }
+  return taken + 1;
 }
 
 std::int32_t RunningText::choose(std::span<const float> logits) {

@@ -8,6 +8,7 @@
 
 #include "base/stopwatch.h"
 #include "generate/context_window.h"
+#include "generate/draft_length.h"
 #include "generate/grammar/grammar_state.h"
 #include "generate/stop_filter.h"
 #include "headlight/generate/engine.h"
@@ -66,6 +67,12 @@ class RunningText {
   ContextWindow& window() { return window_; }
   bool finished() const { return finished_ || request_->status != RequestStatus::running; }
 
+  // Appends the next items of a step: the last token and at most `most` guesses.
+  void add_step_items(Index most, std::vector<DecodeItem>& items);
+  // Takes the token chosen from the logits of the step's item `first`, and the tokens after it for
+  // which the step has logits. Returns their number.
+  Index take_step(const Decoder& decoder, Index first, std::int32_t id);
+
   // Chooses the next token from logits [V]. Changes only this text: texts can choose in parallel.
   std::int32_t choose(std::span<const float> logits);
   // Appends a token that was chosen from logits [V].
@@ -75,6 +82,7 @@ class RunningText {
 
  private:
   const GenerateOptions& options() const { return request_->request.options; }
+  std::vector<std::int32_t> guess(Index most);
   void add_text(const std::string& piece);
   void tell_choice(std::span<const float> logits, std::int32_t id);
   bool is_end(std::int32_t id) const;
@@ -90,6 +98,9 @@ class RunningText {
   StreamingDecoder decoder_;  // continues the tokens of the prompt
   StopFilter filter_;
   std::optional<GrammarState> grammar_ = {};
+  std::unique_ptr<Drafter> drafter_ = {};  // null: no guesses
+  DraftLength draft_length_ = {};
+  std::vector<std::int32_t> guesses_ = {};  // in the step that is being computed
   Stopwatch watch_;
   GenerateResult result_;
   bool finished_ = false;

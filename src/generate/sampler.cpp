@@ -174,6 +174,14 @@ Sampler::Sampler(const SamplingOptions& options, Index sample, std::vector<std::
   random_ = RandomStream{options.seed, kSamplingStream}.fork(static_cast<std::uint64_t>(sample));
 }
 
+Sampler Sampler::fork() const {
+  Sampler other(options_, 0, excluded_);
+  other.random_ = random_;
+  other.draws_ = draws_;
+  other.chosen_ = chosen_;
+  return other;
+}
+
 void Sampler::adjust_scores(std::span<const std::int32_t> history) {
   if (options_.repetition_penalty != 1) {
     penalized_.assign(scores_.size(), 0);

@@ -204,6 +204,7 @@ Tensor CausalSelfAttention::attend(const Tensor& qkv, const std::vector<Index>& 
                                 .dropout = dropout_of(context),
                                 .random = context.random.fork(dropout_label_),
                                 .weights = recorded_weights(context),
+                                .kept = context.kept_attention,
                                 .precision = context.precision});
 }
 

@@ -4,6 +4,7 @@
 
 #include "headlight/autograd/autograd.h"
 #include "headlight/ops/activation.h"
+#include "headlight/ops/attention.h"
 #include "headlight/ops/cross_entropy.h"
 #include "headlight/ops/layout.h"
 #include "headlight/ops/matmul.h"
@@ -129,6 +130,20 @@ Tensor Gpt::embed(const Batch& batch, ForwardHook* given) const {
   return ln_e_ ? ln_e_->forward(x) : x;
 }
 
+namespace {
+
+// Attention is the costliest part of a layer to compute again, and its output is small.
+Tensor recomputed_block(const Block& block, const Tensor& x, const std::vector<Index>& offsets,
+                        const ForwardContext& context) {
+  const auto kept = std::make_shared<KeptAttention>();
+  return recomputed(x, [&block, offsets, inner = context, kept](const Tensor& input) mutable {
+    inner.kept_attention = kept.get();
+    return block.forward(input, offsets, inner);
+  });
+}
+
+}  // namespace
+
 Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Batch& batch,
                        const ForwardContext& context) const {
   require_layer(first, config_);
@@ -142,13 +157,8 @@ Tensor Gpt::run_layers(Index first, Index last, const Tensor& residual, const Ba
   const bool recomputes = context.recompute && inner.hook == nullptr && context.recorder == nullptr;
   Tensor x = residual;
   for (Index layer = first; layer < last; ++layer) {
-    const Block& layer_block = block(layer);
-    x = recomputes
-            ? recomputed(x,
-                         [&layer_block, offsets = batch.offsets, inner](const Tensor& input) {
-                           return layer_block.forward(input, offsets, inner);
-                         })
-            : layer_block.forward(x, batch.offsets, inner);
+    x = recomputes ? recomputed_block(block(layer), x, batch.offsets, inner)
+                   : block(layer).forward(x, batch.offsets, inner);
     if (const auto call = after_layer_) {  // a copy, because the call may change the member
       call(batch.token_count());
     }

@@ -15,6 +15,17 @@ Tensor positions_of(const Tensor& block, Index part, Index begin, Index end) {
                             (part * heads * KeyValueCache::kBlock + begin) * width);
 }
 
+void* start_of(Tensor& block) {
+  switch (block.dtype()) {
+    case DType::float64:
+      return block.mutable_data<double>();
+    case DType::bfloat16:
+      return block.mutable_data<BFloat16>();
+    default:
+      return block.mutable_data<float>();
+  }
+}
+
 // Calls body(block, begin, end, done) for the part of positions [first, last) in each block. `done`
 // positions are in earlier blocks.
 template <class Body>
@@ -30,16 +41,14 @@ void for_blocks(Index first, Index last, const Body& body) {
 
 }  // namespace
 
-KeyValueCache::KeyValueCache(const GptConfig& config, DType dtype) : dtype_(dtype) {
+KeyValueCache::KeyValueCache(const GptConfig& config, DType stored) : stored_(stored) {
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     layers_.push_back({.plan = block_plan(config, layer).attention, .blocks = {}, .starts = {}});
   }
 }
 
 void KeyValueCache::Layer::add(Tensor block) {
-  if (block.dtype() == DType::float32) {
-    starts.push_back(block.mutable_data<float>());
-  }
+  starts.push_back(start_of(block));
   blocks.push_back(std::move(block));
 }
 
@@ -47,7 +56,7 @@ KeyValueCache KeyValueCache::fork(Index length) const {
   require(length >= 0 && length <= length_, "[KeyValueCache] expected a length up to ", length_,
           ", got ", length);
   KeyValueCache other;
-  other.dtype_ = dtype_;
+  other.stored_ = stored_;
   other.length_ = length;
   const auto full = static_cast<std::size_t>(length / kBlock);
   for (const Layer& layer : layers_) {
@@ -64,9 +73,15 @@ KeyValueCache KeyValueCache::fork(Index length) const {
 void KeyValueCache::reserve(Index count) {
   for (Layer& layer : layers_) {
     while (static_cast<Index>(layer.blocks.size()) * kBlock < length_ + count) {
-      layer.add(Tensor::empty({2, layer.plan.key_heads, kBlock, layer.plan.head_width}, dtype_));
+      layer.add(Tensor::empty({2, layer.plan.key_heads, kBlock, layer.plan.head_width}, stored_));
     }
   }
+}
+
+void KeyValueCache::truncate(Index length) {
+  require(length >= 0 && length <= length_, "[KeyValueCache] expected a length from 0 to ", length_,
+          ", got ", length);
+  length_ = length;
 }
 
 void KeyValueCache::clear() {
@@ -79,10 +94,12 @@ void KeyValueCache::clear() {
 
 void KeyValueCache::write(Index layer, const Tensor& keys, const Tensor& values) {
   const AttentionPlan& plan = of(layer).plan;
-  const auto put = [&](Index part, const Tensor& from) {
-    require(from.rank() == 3 && from.size(1) == plan.key_heads && from.size(2) == plan.head_width,
-            "[KeyValueCache] expected keys and values [T, ", plan.key_heads, ", ", plan.head_width,
-            "], got ", from.shape());
+  const auto put = [&](Index part, const Tensor& given) {
+    require(
+        given.rank() == 3 && given.size(1) == plan.key_heads && given.size(2) == plan.head_width,
+        "[KeyValueCache] expected keys and values [T, ", plan.key_heads, ", ", plan.head_width,
+        "], got ", given.shape());
+    const Tensor from = convert(given, stored_);
     const Shape& strides = from.strides();
     for_blocks(length_, length_ + from.size(0),
                [&](auto block, Index begin, Index end, Index done) {
@@ -99,12 +116,12 @@ void KeyValueCache::write(Index layer, const Tensor& keys, const Tensor& values)
 Tensor KeyValueCache::gathered(const Layer& layer, Index part, Index count) const {
   const Index heads = layer.plan.key_heads;
   const Index width = layer.plan.head_width;
-  Tensor result = Tensor::empty({heads, count, width}, dtype_);
+  Tensor result = Tensor::empty({heads, count, width}, stored_);
   for_blocks(0, count, [&](auto block, Index begin, Index end, Index done) {
     result.strided_view({heads, end - begin, width}, {count * width, width, 1}, done * width)
         .copy_from(positions_of(layer.blocks[block], part, begin, end));
   });
-  return result;
+  return stored_ == DType::bfloat16 ? convert(result, DType::float32) : result;
 }
 
 }  // namespace headlight

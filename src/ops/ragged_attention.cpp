@@ -89,15 +89,9 @@ Plan make_plan(const Tensor& qkv, const RaggedAttentionOptions& options) {
   return plan;
 }
 
-// Results of the forward pass; log_sum_exp [N, H] is for backward.
-struct Forward {
-  Tensor output;
-  Tensor log_sum_exp;
-};
-
-Forward run_forward(const Plan& plan, const Tensor& qkv, std::vector<Tensor>* recorded) {
-  Forward result{Tensor::empty({qkv.size(0), plan.width()}, qkv.dtype()),
-                 Tensor::empty({qkv.size(0), plan.options.heads}, qkv.dtype())};
+KeptAttention run_forward(const Plan& plan, const Tensor& qkv, std::vector<Tensor>* recorded) {
+  KeptAttention result{Tensor::empty({qkv.size(0), plan.width()}, qkv.dtype()),
+                       Tensor::empty({qkv.size(0), plan.options.heads}, qkv.dtype())};
   dispatch_floating(qkv.dtype(), "ragged_attention", [&](auto zero) {
     using T = decltype(zero);
     std::vector<T*> pointers;
@@ -114,7 +108,7 @@ Forward run_forward(const Plan& plan, const Tensor& qkv, std::vector<Tensor>* re
   return result;
 }
 
-Tensor run_backward(const Plan& plan, const Tensor& qkv, const Forward& forward,
+Tensor run_backward(const Plan& plan, const Tensor& qkv, const KeptAttention& forward,
                     const Tensor& output_grad) {
   Tensor qkv_grad = Tensor::empty(qkv.shape(), qkv.dtype());
   dispatch_floating(qkv.dtype(), "ragged_attention", [&](auto zero) {
@@ -135,7 +129,12 @@ Tensor run_backward(const Plan& plan, const Tensor& qkv, const Forward& forward,
 
 Tensor ragged_attention(const Tensor& qkv, const RaggedAttentionOptions& options) {
   const auto plan = std::make_shared<const Plan>(make_plan(qkv, options));
-  const Forward forward = run_forward(*plan, to_contiguous(qkv.detach()), options.weights);
+  const bool is_known = options.kept != nullptr && options.kept->output.defined();
+  const KeptAttention forward =
+      is_known ? *options.kept : run_forward(*plan, to_contiguous(qkv.detach()), options.weights);
+  if (options.kept != nullptr && !is_known) {
+    *options.kept = {forward.output.detach(), forward.log_sum_exp};
+  }
   return record("ragged_attention", forward.output, {qkv},
                 [plan, output = SavedTensor("ragged_attention", "output", forward.output),
                  log_sum_exp = forward.log_sum_exp](auto inputs, const Tensor& grad) {

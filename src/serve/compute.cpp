@@ -29,7 +29,7 @@ Compute::Compute(const std::vector<ServedModel>& models, const ServeOptions& opt
     : options_(options), served_(models) {
   models_.reserve(models.size());
   for (const ServedModel& model : models) {
-    models_.push_back({Decoder(*model.loaded.model, options.weights), nullptr});
+    models_.push_back({Decoder(*model.loaded.model, options.weights, options.cache_type), nullptr});
     make_engine(models_.size() - 1);
   }
   status_.context_tokens = options.context_tokens * std::ssize(models);
@@ -147,6 +147,7 @@ void Compute::begin_now(Ticket ticket, std::size_t model, std::vector<Request> r
   for (Request& request : requests) {
     watch_end(request, ticket);
     const auto on_error = request.on_error;
+    request.options.make_drafter = served_[model].make_drafter;
     try {
       const RequestId id = models_[model].engine->begin(std::move(request));
       if (const auto still = running_.find(ticket); still != running_.end()) {

@@ -28,13 +28,13 @@ Index context_tokens(const ServeOptions& options, Index block_size) {
 }
 
 // Returns the bytes of one position's keys and values.
-double position_bytes(const GptConfig& config) {
-  double floats = 0;
+double position_bytes(const GptConfig& config, CacheType type) {
+  double elements = 0;
   for (Index layer = 0; layer < config.n_layer; ++layer) {
     const AttentionPlan plan = block_plan(config, layer).attention;
-    floats += 2.0 * static_cast<double>(plan.key_heads * plan.head_width);
+    elements += 2.0 * static_cast<double>(plan.key_heads * plan.head_width);
   }
-  return 4 * floats;
+  return (type == CacheType::bfloat16 ? 2 : 4) * elements;
 }
 
 // Checks the models. Returns the positions of each model's key/value cache.
@@ -48,7 +48,7 @@ Index checked_context(const std::vector<ServedModel>& models, const ServeOptions
                   "expected a different name for each, got '", escaped(model.name), "' twice");
     const GptConfig& config = model.loaded.model->config();
     const Index positions = context_tokens(options, config.block_size);
-    bytes += position_bytes(config) * static_cast<double>(positions);
+    bytes += position_bytes(config, options.cache_type) * static_cast<double>(positions);
     most_positions = std::max(most_positions, positions);
   }
   const std::string missing = missing_memory(bytes);

@@ -56,12 +56,12 @@ double moments_of(const TrainConfig& config, const GptConfig& model) {
 // Returns the peak number of elements per token, measured with tools/bench/growth.sh. In a layer:
 // its input, normed inputs, queries, keys and values, heads, both halves of the MLP, and the
 // gradients of all these. Outside the layers: the embedding, the final norm and the head.
-// With `recompute`, one layer has all of these, and the others only their inputs.
+// With `recompute`, one layer has all of these, and the others only their inputs and heads.
 double activations_of(const GptConfig& model, bool recompute) {
   constexpr double kWidthsOfLayer = 15;
   constexpr double kWidthsAround = 8;
   const auto layers = static_cast<double>(model.n_layer);
-  const double in_layers = recompute ? layers + kWidthsOfLayer : kWidthsOfLayer * layers;
+  const double in_layers = recompute ? 2 * layers + kWidthsOfLayer : kWidthsOfLayer * layers;
   return static_cast<double>(model.n_embd) * (in_layers + kWidthsAround);
 }
 

@@ -279,8 +279,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
                                               "Precision of matrix products: float32, or bfloat16 "
                                               "(rounded operands, float32 sums)"})),
     {"recompute", &C::recompute,
-     "Compute each layer again in the backward pass instead of keeping its activations: the same "
-     "result with less memory, in more time",
+     "Compute each layer again in the backward pass instead of keeping its activations, except "
+     "attention's: the same result with less memory, in more time",
      free},
     heading("Fine-tuning",
             {"train", &C::train_parts,

@@ -79,6 +79,25 @@ TEST_CASE("several samples equal the texts of one run per sample", "[cli]") {
   CHECK(texts.rfind(output_of(command) + "---------------\nab", 0) == 0);
 }
 
+TEST_CASE("guessed tokens change no text", "[cli]") {
+  const ScratchFolder folder;
+  const std::string model = random_model(folder);
+  const Arguments command{"generate", model, "--prompt", "abcabc", "--n", "25", "--ignore_eos"};
+  const std::string plain = output_of(command);
+  for (const std::string& guesser : {std::string("ngram"), std::string("ngram:2"), model}) {
+    Arguments guessing = command;
+    guessing.insert(guessing.end(), {"--speculate", guesser});
+    CHECK(output_of(guessing) == plain);
+    guessing.insert(guessing.end(), {"--cache_type", "bfloat16", "--json"});
+    const Json result = Json::parse(output_of(guessing));
+    CHECK(result["guesses_taken"] <= result["guessed_tokens"]);
+    CHECK((guesser != model || result["guesses_taken"] > 10));
+  }
+  CHECK(refusal({"generate", model, "--speculate", "ngram:x"}) ==
+        "error: --speculate: expected ngram, or ngram:N with N from 2 to 64, got 'ngram:x'");
+  CHECK(mentions(refusal({"generate", model, "--speculate", folder.at("none")}), {"none"}));
+}
+
 TEST_CASE("generate reports the times of the prompt and of the tokens", "[cli]") {
   const ScratchFolder folder;
   const ProgramResult result =

@@ -229,6 +229,25 @@ TEST_CASE("steps on sequences of different lengths extend each by one") {
   CHECK(difference(decoder.logits(1), slice(expected, 0, 8, 9)) < 1e-5);
 }
 
+TEST_CASE("keys and values in bfloat16 change logits little") {
+  for (const GptConfig& config : odd_configs()) {
+    Gpt gpt(config);
+    liven(gpt, 4);
+    Decoder decoder(gpt, WeightFormat::float32, CacheType::bfloat16);
+    KeyValueCache cache = decoder.make_cache();
+    CHECK(cache.stored() == DType::bfloat16);
+    decoder.read({1, 2, 3}, cache);
+    for (const std::int32_t id : {4, 5, 6}) {
+      const DecodeItem item{id, &cache};
+      decoder.step({&item, 1});
+    }
+    const Tensor expected = slice(gpt.logits(make_batch({{1, 2, 3, 4, 5, 6}})), 0, 5, 6);
+    CHECK(difference(decoder.logits(0), expected) > 1e-6);
+    CHECK(difference(decoder.logits(0), expected) < 0.02);
+    CHECK(cache.keys(0, 6).dtype() == DType::float32);
+  }
+}
+
 TEST_CASE("a decoder refuses wrong sizes and leaves the caches unchanged") {
   const Gpt gpt(small_config());
   Decoder decoder(gpt);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "headlight/tensor/dtype.h"
 #include "support/tensors.h"
 
 namespace attention_step_test {
@@ -39,7 +40,7 @@ struct BlocksOfOneHead {
   }
 
   std::vector<std::vector<float>> blocks;
-  std::vector<const float*> starts;
+  std::vector<const void*> starts;
 };
 
 }  // namespace
@@ -113,6 +114,46 @@ TEST_CASE("attention works with scores whose plain exp would overflow") {
                                      .scores = scores.data(),
                                      .output = &output});
   CHECK(output == 3);
+}
+
+TEST_CASE("a step of attention reads bfloat16 keys and values") {
+  for (const Index width : {1, 7, 20, 64}) {
+    const Index length = 70;
+    const auto rounded = [&](std::uint64_t stream) {
+      std::vector<float> values = gaussians(length * width, stream);
+      for (float& value : values) {
+        value = static_cast<float>(BFloat16(value));
+      }
+      return values;
+    };
+    const auto query = gaussians(width, 1);
+    const BlocksOfOneHead whole(rounded(2), rounded(3), length, width);
+    std::vector<std::vector<BFloat16>> halves;
+    std::vector<const void*> starts;
+    for (const std::vector<float>& block : whole.blocks) {
+      std::vector<BFloat16>& half = halves.emplace_back();
+      for (const float value : block) {
+        half.emplace_back(value);
+      }
+      starts.push_back(half.data());
+    }
+    std::vector<float> scores(static_cast<std::size_t>(length));
+    std::vector<float> expected(static_cast<std::size_t>(width));
+    std::vector<float> output(static_cast<std::size_t>(width));
+    kernels::AttentionStep step{.query = query.data(),
+                                .blocks = whole.starts.data(),
+                                .values = kernels::kAttentionBlock * width,
+                                .length = length,
+                                .width = width,
+                                .scores = scores.data(),
+                                .output = expected.data()};
+    kernels::attention_steps().attend(step);
+    step.blocks = starts.data();
+    step.bfloat16 = true;
+    step.output = output.data();
+    kernels::attention_steps().attend(step);
+    CHECK(output == expected);
+  }
 }
 
 }  // namespace attention_step_test

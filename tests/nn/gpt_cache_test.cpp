@@ -185,9 +185,9 @@ TEST_CASE("a cache grows block by block, and every head starts on 64 bytes") {
   next_logits(gpt, {1}, cache);
   for (const Index layer : {0, 1}) {
     REQUIRE(cache.blocks(layer).size() == 2);
-    for (const float* block : cache.blocks(layer)) {
+    for (const void* block : cache.blocks(layer)) {
       for (Index head = 0; head < 8; ++head) {  // heads of keys, then of values
-        const float* start = block + head * KeyValueCache::kBlock * 7;
+        const auto* start = static_cast<const float*>(block) + head * KeyValueCache::kBlock * 7;
         CHECK(reinterpret_cast<std::uintptr_t>(start) % 64 == 0);
       }
     }

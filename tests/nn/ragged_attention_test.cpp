@@ -295,4 +295,25 @@ TEST_CASE("ragged attention refuses offsets that do not describe its input") {
   }
 }
 
+TEST_CASE("kept results are not computed again", "[nn]") {
+  const std::vector<Index> offsets{0, 3, 8};
+  const Tensor plain = leaf(noise({8, 3 * kWidth}, 4));
+  const Tensor again = leaf(noise({8, 3 * kWidth}, 4));
+  KeptAttention kept;
+  {
+    const NoGrad no_grad;
+    ragged_attention(again, {.heads = kHeads, .offsets = offsets, .kept = &kept});
+  }
+  CHECK(kept.output.shape() == Shape{8, kWidth});
+  CHECK(kept.log_sum_exp.shape() == Shape{8, kHeads});
+  const Tensor expected = ragged_attention(plain, {.heads = kHeads, .offsets = offsets});
+  const Tensor output =
+      ragged_attention(again, {.heads = kHeads, .offsets = offsets, .kept = &kept});
+  CHECK(output.data<double>() == kept.output.data<double>());
+  CHECK(same_bits(output, expected));
+  backward(sum(tanh(expected)));
+  backward(sum(tanh(output)));
+  CHECK(same_bits(again.grad(), plain.grad()));
+}
+
 }  // namespace ragged_attention_test

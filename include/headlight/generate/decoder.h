@@ -13,6 +13,9 @@ namespace headlight {
 struct DecodeItem {
   std::int32_t token = 0;
   KeyValueCache* cache = nullptr;  // cache of the tokens before; grows by one
+  // Number of items directly before this one that extend the same cache: a step can read several
+  // tokens of a sequence.
+  Index ahead = 0;
 };
 
 // Computes the next tokens of one or several sequences. Copies the matrices once into the order in
@@ -33,7 +36,8 @@ class Decoder {
  public:
   // The model must outlive the decoder; later changes to its matrices have no effect. Throws Error
   // for a Gpt that is not float32, and for other models with a format other than float32.
-  explicit Decoder(const LanguageModel& model, WeightFormat format = WeightFormat::float32);
+  explicit Decoder(const LanguageModel& model, WeightFormat format = WeightFormat::float32,
+                   CacheType cache_type = CacheType::float32);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
 
@@ -48,9 +52,9 @@ class Decoder {
   // Appends tokens to one sequence; logits(0) then predict the next. Throws as Gpt::hidden does.
   void read(const std::vector<std::int32_t>& tokens, KeyValueCache& cache,
             ForwardHook* hook = nullptr);
-  // Appends one token to each sequence; logits(i) then predict the token after items[i]. The caches
-  // must differ. Throws Error for an id outside the vocabulary and for a cache that is full or of
-  // another model; then no cache has grown.
+  // Appends the tokens to their sequences; logits(i) then predict the token after items[i]. With a
+  // hook, the caches must differ. Throws Error for an id outside the vocabulary and for a cache
+  // that is full or of another model; then no cache has grown.
   void step(std::span<const DecodeItem> items, ForwardHook* hook = nullptr);
   // Returns logits [V], valid until the next read() or step().
   std::span<const float> logits(Index item) const;

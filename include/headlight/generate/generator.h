@@ -11,6 +11,7 @@
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/grammar.h"
 #include "headlight/generate/sampler.h"
+#include "headlight/generate/speculation.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/nn/token_distribution.h"
 #include "headlight/text/tokenizer.h"
@@ -40,6 +41,9 @@ struct GenerateOptions {
   // Never choose a token of stop_tokens() or end_tokens, so that the text has max_new_tokens, or
   // ends with its grammar.
   bool ignore_end_of_text = false;
+  // If set: guesses tokens, so that one step gives several. The tokens of the text stay the same.
+  // Texts with hooks or without cache guess nothing.
+  MakeDrafter make_drafter = {};
   bool use_cache = true;  // false: compute the whole window for every token; slower
   Index sample = 0;       // number of the text among several with one seed
   // If set: report log probability and rank of every chosen token, and this many of the most likely
@@ -75,6 +79,8 @@ struct GenerateResult {
   Index prompt_tokens = 0;            // including a first <|endoftext|>
   Index prompt_tokens_reused = 0;     // part already read for another request
   bool prompt_was_cut = false;        // the prompt was longer than block_size
+  Index guessed_tokens = 0;           // by the drafter
+  Index guesses_taken = 0;            // part of guessed_tokens that the text has
   double seconds_to_first_token = 0;  // time for the prompt and the first token
   double seconds = 0;                 // time until the last token was chosen
 

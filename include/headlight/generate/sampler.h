@@ -73,6 +73,9 @@ class Sampler {
   std::vector<TokenProbability> distribution(const Tensor& logits,
                                              std::span<const std::int32_t> history);
 
+  // Returns a sampler that makes the same next draws.
+  Sampler fork() const;
+
   // Draws the next token. `allowed`, unless empty, has 1 for each token that may be chosen; it may
   // be shorter than the logits. Throws the errors of distribution(). Allocates nothing after the
   // first call.

@@ -35,6 +35,16 @@ constexpr double weight_bytes(WeightFormat format) {
   return format == WeightFormat::float32 ? 4 : format == WeightFormat::bfloat16 ? 2 : 36.0 / 32;
 }
 
+// Number format of cached keys and values.
+enum class CacheType {
+  float32,
+  bfloat16,  // rounded to nearest, ties to even: half the memory
+};
+
+template <>
+inline constexpr auto kChoices<CacheType> = std::to_array<Choice<CacheType>>(
+    {{"float32", CacheType::float32}, {"bfloat16", CacheType::bfloat16}});
+
 // Throws Error if the machine, or the selected CPU variant or products, do not support `precision`.
 void require_precision(Precision precision);
 

@@ -15,7 +15,8 @@ class KeyValueCache {
   static constexpr Index kBlock = 64;
 
   KeyValueCache() = default;  // without layers
-  explicit KeyValueCache(const GptConfig& config, DType dtype = DType::float32);
+  // `stored`: the type of the elements in memory; bfloat16 rounds those of a float32 model.
+  explicit KeyValueCache(const GptConfig& config, DType stored = DType::float32);
   KeyValueCache(KeyValueCache&&) = default;
   KeyValueCache& operator=(KeyValueCache&&) = default;
 
@@ -34,22 +35,26 @@ class KeyValueCache {
   // advance() makes them count.
   void write(Index layer, const Tensor& keys, const Tensor& values);
   void advance(Index count) { length_ += count; }
+  // Drops all positions from `length` on; their memory is kept for later positions.
+  void truncate(Index length);
   // Empties the cache and frees its memory.
   void clear();
 
-  // Return the first `count` keys or values of a layer, [G, count, D].
+  // Return the first `count` keys or values of a layer, [G, count, D]; float32 if stored as
+  // bfloat16.
   Tensor keys(Index layer, Index count) const { return gathered(of(layer), 0, count); }
   Tensor values(Index layer, Index count) const { return gathered(of(layer), 1, count); }
 
-  // Returns the blocks of a layer of a float32 model, in order: each [2, G, kBlock, D], keys before
+  // Returns the blocks of a layer, in order: each [2, G, kBlock, D] of type stored(), keys before
   // values. Every head is aligned to 64 bytes.
-  const std::vector<float*>& blocks(Index layer) const { return of(layer).starts; }
+  const std::vector<void*>& blocks(Index layer) const { return of(layer).starts; }
+  DType stored() const { return stored_; }
 
  private:
   struct Layer {
     AttentionPlan plan;
     std::vector<Tensor> blocks;
-    std::vector<float*> starts;  // of the blocks; float32 only
+    std::vector<void*> starts;  // of the blocks
 
     void add(Tensor block);
   };
@@ -57,7 +62,7 @@ class KeyValueCache {
   const Layer& of(Index layer) const { return layers_[static_cast<std::size_t>(layer)]; }
   Tensor gathered(const Layer& layer, Index part, Index count) const;
 
-  DType dtype_ = DType::float32;
+  DType stored_ = DType::float32;
   std::vector<Layer> layers_;
   Index length_ = 0;
 };

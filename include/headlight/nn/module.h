@@ -14,6 +14,7 @@ namespace headlight {
 
 class ForwardHook;
 class KeyValueCache;
+struct KeptAttention;
 class Recorder;
 class WeightProducts;
 
@@ -25,9 +26,11 @@ struct ForwardContext {
   ForwardHook* hook = nullptr;   // sees and replaces intermediate values if set
   // Precision of products with weight matrices and inside attention, forward and backward.
   Precision precision = Precision::float32;
-  // Keeps only the inputs of layers for backward, which computes the layers again. Has no effect
-  // with a recorder or a hook.
+  // Keeps only the inputs of layers and the outputs of attention for backward, which computes the
+  // rest again. Has no effect with a recorder or a hook.
   bool recompute = false;
+  // Of the layer that is being computed: see RaggedAttentionOptions::kept.
+  KeptAttention* kept_attention = nullptr;
   // Terms of LanguageModel::loss() in training: see CrossEntropyOptions.
   double label_smoothing = 0;
   double z_loss = 0;

@@ -40,6 +40,12 @@ AttentionResult scaled_dot_product_attention(const Tensor& query, const Tensor& 
                                              const Tensor& value,
                                              const AttentionOptions& options = {});
 
+// Results of ragged_attention() that its backward pass needs.
+struct KeptAttention {
+  Tensor output;       // [N, H D]
+  Tensor log_sum_exp;  // [N, H], of the scores of each query
+};
+
 struct RaggedAttentionOptions {
   Index heads = 1;      // H
   Index key_heads = 0;  // G; 0: H
@@ -56,6 +62,9 @@ struct RaggedAttentionOptions {
   // Unless null, receives one tensor [H, T, T] per sequence: the weights before dropout, from the
   // kernel that computes the output. They carry no gradient.
   std::vector<Tensor>* weights = nullptr;
+  // Unless null: receives the results if it is empty, and otherwise has those of an earlier call
+  // with equal arguments, which are not computed again.
+  KeptAttention* kept = nullptr;
   // Precision of the factors of float32 products, forward and backward. The softmax, the recorded
   // weights and all sums stay float32.
   Precision precision = Precision::float32;

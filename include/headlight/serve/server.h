@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "headlight/formats/model_directory.h"
+#include "headlight/generate/speculation.h"
 #include "headlight/generate/weights.h"
 
 namespace headlight {
@@ -15,6 +16,7 @@ struct ServedModel {
   LoadedModel loaded;
   std::string chat_template = {};  // Jinja template; empty: none
   std::string source = {};         // path for commands that users copy; empty: `name`
+  MakeDrafter make_drafter = {};   // guesses tokens of all texts; empty: no guesses
 };
 
 struct ServeOptions {
@@ -30,6 +32,7 @@ struct ServeOptions {
   std::string runs = {};
 
   WeightFormat weights = WeightFormat::float32;
+  CacheType cache_type = CacheType::float32;
   Index slots = 16;  // sequences generated in parallel, per model
   Index queue = 64;  // requests that may wait for a slot; 429 for more
   // Positions of the key/value cache, per model. 0: a block for every slot, but at most 8192 or one

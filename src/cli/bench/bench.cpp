@@ -96,6 +96,8 @@ Options bench_options() {
       .value("model", "generate: use this model instead of random weights")
       .choice("weights", "generate: precision of the weight matrices", kChoiceNames<WeightFormat>,
               "float32")
+      .choice("cache_type", "generate: precision of cached keys and values",
+              kChoiceNames<CacheType>, "float32")
       .value("prompt_tokens", "generate: length of the prompt in tokens", "16")
       .value("new_tokens", "generate: generate this number of tokens", "48")
       .value("rounds", "generate: repeat the generation this number of times", "3")

@@ -94,7 +94,7 @@ BenchReport bench_generate(const BenchTask& task) {
   const std::unique_ptr<Gpt> model = model_of(task);
   const Lengths lengths = lengths_of(task.options, model->config().block_size);
   const WeightFormat format = task.options.chosen<WeightFormat>("weights");
-  Decoder decoder(*model, format);
+  Decoder decoder(*model, format, task.options.chosen<CacheType>("cache_type"));
   const auto [token_ms, first_ms] =
       measure(decoder, lengths, count_option(task.options, "rounds", 1, kMostRepeats));
   const double peak = peak_memory();  // before the bandwidth measurement, which needs memory too

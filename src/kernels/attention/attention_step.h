@@ -10,11 +10,13 @@ inline constexpr Index kAttentionBlock = 64;
 
 // One head of one sequence with its latest query: output = softmax(scale query keys^T) values.
 // blocks[t / kAttentionBlock] holds position t; the head's keys start at offset `keys` and its
-// values at offset `values` of a block, both [kAttentionBlock, D].
+// values at offset `values` of a block, both [kAttentionBlock, D]. Elements are float, or bfloat16
+// (DType::bfloat16), which are converted as they are read.
 struct AttentionStep {
   const float* query = nullptr;  // [D]
-  const float* const* blocks = nullptr;
-  Index keys = 0;
+  const void* const* blocks = nullptr;
+  bool bfloat16 = false;
+  Index keys = 0;  // in elements
   Index values = 0;
   Index length = 0;  // S
   Index hidden = 0;  // number of positions at the start that the query does not see

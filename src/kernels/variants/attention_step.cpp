@@ -8,6 +8,31 @@
 namespace headlight::kernels {
 namespace {
 
+// The upper half of a float.
+struct Bfloat16 {
+  std::uint16_t bits;
+};
+
+using HalfWords = std::uint16_t __attribute__((vector_size(kVectorBytes / 2)));
+
+inline float float_at(const float* from) { return *from; }
+inline float float_at(const Bfloat16* from) {
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(from->bits) << 16);
+}
+
+inline Vector floats_at(const float* from) { return load_vector(from); }
+inline Vector floats_at(const Bfloat16* from) {
+  HalfWords halves;
+  __builtin_memcpy(&halves, from, sizeof halves);
+  return reinterpret_cast<Vector>(__builtin_convertvector(halves, Words) << 16);
+}
+
+// Returns the elements of a block from an offset on.
+template <class Element>
+inline const Element* elements(const AttentionStep& step, Index begin, Index offset) {
+  return static_cast<const Element*>(step.blocks[begin / kAttentionBlock]) + offset;
+}
+
 // Returns the number of positions in the block that starts at position `begin`.
 inline Index positions_of_block(const AttentionStep& step, Index begin) {
   const Index rest = step.length - begin;
@@ -15,17 +40,19 @@ inline Index positions_of_block(const AttentionStep& step, Index begin) {
 }
 
 // Sums 16 * kWide columns of the weighted values from column d on, with kChains sums per column.
-template <int kWide>
+template <class Element, int kWide>
 inline void add_values(const AttentionStep& step, Index d) {
   static_assert(kAttentionBlock % kChains == 0, "a block begins with the first sum");
   Lanes sums[kWide][kChains] = {};
   for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
-    const float* values = step.blocks[begin / kAttentionBlock] + step.values + d;
+    const Element* values = elements<Element>(step, begin, step.values + d);
     const float* scores = step.scores + begin;
     const auto add = [&](Index t, int chain) {
       for (int w = 0; w < kWide; ++w) {
         Lanes row;
-        load(values + t * step.width + w * kPanelRows, row);
+        for (int p = 0; p < kParts; ++p) {
+          row.part[p] = floats_at(values + t * step.width + w * kPanelRows + p * kWidth);
+        }
         add_product(row, scores[t], sums[w][chain]);
       }
     };
@@ -47,21 +74,22 @@ inline void add_values(const AttentionStep& step, Index d) {
 }
 
 // output = sum over t of scores[t] values[t]
+template <class Element>
 inline void add_values(const AttentionStep& step) {
   constexpr int kWide = kParts == 1 ? 4 : 1;  // accumulators that fit the registers
   const Index width = step.width;
   Index d = 0;
   for (; d + kWide * kPanelRows <= width; d += kWide * kPanelRows) {
-    add_values<kWide>(step, d);
+    add_values<Element, kWide>(step, d);
   }
   for (; d + kPanelRows <= width; d += kPanelRows) {
-    add_values<1>(step, d);
+    add_values<Element, 1>(step, d);
   }
   for (; d < width; ++d) {
     float sum = 0;
     for (Index t = 0; t < step.length; ++t) {
-      const float* values = step.blocks[t / kAttentionBlock] + step.values;
-      sum += step.scores[t] * values[t % kAttentionBlock * width + d];
+      const Element* values = elements<Element>(step, t, step.values);
+      sum += step.scores[t] * float_at(values + t % kAttentionBlock * width + d);
     }
     step.output[d] = sum;
   }
@@ -120,7 +148,8 @@ inline Vector sums_of_rows(Vector (&rows)[kWidth]) {
 
 // rows[i] += products of key i with the query, for keys from `keys` on. If `count` < kWidth, the
 // last key fills the remaining rows: a variable row count would not keep the rows in registers.
-inline void add_keys(const AttentionStep& step, const float* keys, Index count,
+template <class Element>
+inline void add_keys(const AttentionStep& step, const Element* keys, Index count,
                      Vector (&rows)[kWidth]) {
   const Index last = count - 1;
   for (Index d = 0; d + kWidth <= step.width; d += kWidth) {
@@ -128,28 +157,30 @@ inline void add_keys(const AttentionStep& step, const float* keys, Index count,
 #pragma GCC unroll 16
     for (int i = 0; i < kWidth; ++i) {
       const Index key = i < last ? i : last;
-      rows[i] += query * load_vector(keys + key * step.width + d);
+      rows[i] += query * floats_at(keys + key * step.width + d);
     }
   }
 }
 
 // Returns the scores of up to kWidth keys from `keys` on.
-inline Vector scores_of(const AttentionStep& step, const float* keys, Index count) {
+template <class Element>
+inline Vector scores_of(const AttentionStep& step, const Element* keys, Index count) {
   Vector rows[kWidth] = {};
   add_keys(step, keys, count, rows);
   Vector scores = sums_of_rows(rows);
   for (Index d = step.width / kWidth * kWidth; d < step.width; ++d) {
     for (Index i = 0; i < count; ++i) {
-      scores[i] += step.query[d] * keys[i * step.width + d];
+      scores[i] += step.query[d] * float_at(keys + i * step.width + d);
     }
   }
   return scores * step.scale;
 }
 
 // Stores the scores of all positions.
+template <class Element>
 inline void keep_scores(const AttentionStep& step) {
   for (Index begin = 0; begin < step.length; begin += kAttentionBlock) {
-    const float* keys = step.blocks[begin / kAttentionBlock] + step.keys;
+    const Element* keys = elements<Element>(step, begin, step.keys);
     const Index count = positions_of_block(step, begin);
     for (Index t = 0; t < count; t += kWidth) {
       const Index rest = count - t < kWidth ? count - t : kWidth;
@@ -202,22 +233,27 @@ inline void scale(float* x, Index n, float factor) {
   }
 }
 
+template <class Element>
 void attend(const AttentionStep& step) {
-  keep_scores(step);
+  keep_scores<Element>(step);
   if (step.cap > 0) {
     soft_cap(step.cap, step.scores, step.length);
   }
   const float largest = hide(step);
   const float sum = exponentials(step, largest);
-  add_values(step);
+  add_values<Element>(step);
   scale(step.output, step.width, 1.0F / sum);
+}
+
+void attend_any(const AttentionStep& step) {
+  step.bfloat16 ? attend<Bfloat16>(step) : attend<float>(step);
 }
 
 }  // namespace
 
 namespace HEADLIGHT_VARIANT {
 
-const AttentionSteps kAttentionSteps = {.attend = attend};
+const AttentionSteps kAttentionSteps = {.attend = attend_any};
 
 }  // namespace HEADLIGHT_VARIANT
 }  // namespace headlight::kernels

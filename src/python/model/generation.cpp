@@ -79,6 +79,10 @@ void set_samples(GenerationArguments& into, nb::handle value, const char* name) 
                 "expected a number from 1 to 10000, got ", into.samples);
 }
 
+void set_speculate(GenerationArguments& into, nb::handle value, const char* name) {
+  into.options.make_drafter = named_drafter(read_texts(value, name).front());
+}
+
 void set_weights(GenerationArguments& into, nb::handle value, const char* name) {
   into.weights = parse_name<WeightFormat>(name, read_texts(value, name).front());
 }
@@ -107,6 +111,7 @@ constexpr GenerationKey kGenerationKeys[] = {
     {"use_cache", set_option<&GenerateOptions::use_cache>},
     {"samples", set_samples},
     {"weights", set_weights},
+    {"speculate", set_speculate},
 };
 
 GenerationArguments read_arguments(const nb::kwargs& given) {
@@ -278,6 +283,8 @@ void add_texts(nb::module_& module) {
       .def_ro("prompt_tokens", &GenerateResult::prompt_tokens, "Number of tokens of the prompt.")
       .def_ro("prompt_was_cut", &GenerateResult::prompt_was_cut,
               "Whether the prompt was longer than the context.")
+      .def_ro("guessed_tokens", &GenerateResult::guessed_tokens, "Tokens guessed with speculate=.")
+      .def_ro("guesses_taken", &GenerateResult::guesses_taken, "Guessed tokens that the text has.")
       .def_prop_ro("tokens_per_second", &GenerateResult::tokens_per_second,
                    "Speed after the first token.")
       .def("__str__", [](const GenerateResult& self) { return self.text; })
@@ -303,7 +310,8 @@ std::string signature(const std::string& name, const std::string& end) {
          "presence_penalty: float = 0.0, frequency_penalty: float = 0.0, seed: int = 1337, "
          "stop: str | list[str] | None = None, logprobs: int | None = None, "
          "grammar: str | None = None, json_schema: str | dict[str, typing.Any] | None = None, "
-         "ignore_end_of_text: bool = False, use_cache: bool = True, weights: str = \"float32\"" +
+         "ignore_end_of_text: bool = False, use_cache: bool = True, weights: str = \"float32\", "
+         "speculate: str | None = None" +
          end;
 }
 
@@ -313,19 +321,22 @@ void add_generation(nb::module_& module, nb::class_<Model>& model) {
   add_results(module);
   add_texts(module);
   model
-      .def("generate", &generate_texts, "prompt"_a, "options"_a,
-           nb::sig(signature("generate", ", samples: int = 1) -> typing.Any").c_str()),
-           "Continues a text, or several side by side.\n\n"
-           "Parameters\n----------\n"
-           "prompt : a text, token ids, or a list of them.\n"
-           "temperature : 0 always takes the most likely token.\n"
-           "stop : end before the first of these texts.\n"
-           "logprobs : keep each token's log-probability and this number of likely tokens.\n"
-           "grammar, json_schema : generate only texts that match (GBNF, JSON schema).\n"
-           "weights : \"float32\", \"bfloat16\" or \"int8\", precision of the matrices.\n"
-           "samples : number of texts for each prompt.\n\n"
-           "Returns\n-------\n"
-           "A Generation; a list for several prompts or samples.")
+      .def(
+          "generate", &generate_texts, "prompt"_a, "options"_a,
+          nb::sig(signature("generate", ", samples: int = 1) -> typing.Any").c_str()),
+          "Continues a text, or several side by side.\n\n"
+          "Parameters\n----------\n"
+          "prompt : a text, token ids, or a list of them.\n"
+          "temperature : 0 always takes the most likely token.\n"
+          "stop : end before the first of these texts.\n"
+          "logprobs : keep each token's log-probability and this number of likely tokens.\n"
+          "grammar, json_schema : generate only texts that match (GBNF, JSON schema).\n"
+          "weights : \"float32\", \"bfloat16\" or \"int8\", precision of the matrices.\n"
+          "speculate : \"ngram\" or \"ngram:N\" guesses that the text repeats itself, and computes "
+          "several tokens in a step. The text stays the same.\n"
+          "samples : number of texts for each prompt.\n\n"
+          "Returns\n-------\n"
+          "A Generation; a list for several prompts or samples.")
       .def("stream", &stream_text, "prompt"_a, "options"_a, nb::keep_alive<0, 1>(),
            nb::sig(signature("stream", ") -> TokenStream").c_str()),
            "Returns an iterator over the tokens of a text, each with its log-probability. See "

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "headlight/generate/decoder.h"
+#include "headlight/generate/sampler.h"
+#include "headlight/text/tokenizer.h"
+
+namespace headlight {
+
+// Guesses the next tokens of a text. One step reads all guesses and gives the logits after each of
+// them. The text takes guesses as long as it would have chosen the same tokens, so that its tokens
+// do not depend on the drafter. Leviathan et al., arXiv 2211.17192.
+class Drafter {
+ public:
+  virtual ~Drafter() = default;
+  // Returns up to `most` tokens that may follow `text`, the prompt and output so far. `sampler` is
+  // the text's own, before its next draw. Each call continues the text of the call before.
+  virtual std::vector<std::int32_t> draft(std::span<const std::int32_t> text, Index most,
+                                          const Sampler& sampler) = 0;
+};
+
+// Makes the drafter of one text.
+using MakeDrafter = std::function<std::unique_ptr<Drafter>()>;
+
+// Guesses that the text repeats itself: finds the latest earlier place with the same last tokens,
+// as many as possible up to `longest` and at least two, and returns the tokens after it. Prompt
+// lookup decoding, Saxena 2023. Throws Error for longest < 2.
+MakeDrafter ngram_drafter(Index longest = 4);
+// Returns the drafter that a text names: "ngram", or "ngram:N" with N from 2 to 64. Throws Error
+// for other texts.
+MakeDrafter named_drafter(std::string_view name);
+
+// Lets a smaller model choose the guesses, with the draws of the text's own sampler. The decoder
+// must outlive the drafters. Throws Error for a model without steps, and if its tokenizer `own` has
+// other tokens than the text's.
+MakeDrafter model_drafter(Decoder& decoder, const Tokenizer& own, const Tokenizer& tokenizer);
+
+}  // namespace headlight
