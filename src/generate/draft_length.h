@@ -32,7 +32,7 @@ class DraftLength {
   }
 
  private:
-  static constexpr Index kFirst = 3;
+  static constexpr Index kFirst = 2;
   static constexpr Index kMost = 15;          // with the token before them, one pass over a panel
   static constexpr Index kLongestPause = 31;  // steps
 

@@ -25,6 +25,9 @@ class NgramDrafter final : public Drafter {
         place = end;
       }
     }
+    if (best < longest_) {
+      most = std::min(most, best);  // little evidence
+    }
     std::vector<std::int32_t> guesses;
     while (best > 1 && std::ssize(guesses) < most) {
       const Index next = place + std::ssize(guesses);

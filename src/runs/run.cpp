@@ -413,9 +413,10 @@ class Run {
 
 // Locks the run directory. Throws Error if a new run would overwrite another run or other files.
 void enter(std::optional<RunDirectory>& directory, const TrainConfig& config, bool resume) {
-  directory.emplace(config.out_dir, SavePolicy{.keep = config.keep_checkpoints,
-                                               .stops_on_error = is_named(config.on_save_error,
-                                                                          OnSaveError::stop)});
+  directory.emplace(config.out_dir,
+                    SavePolicy{.keep = config.keep_checkpoints,
+                               .stops_on_error = is_named(config.on_save_error, OnSaveError::stop),
+                               .in_background = !config.recompute});
   require(resume || !holds_run(config.out_dir), shown(config.out_dir),
           ": contains a run already; continue it with --resume, or choose another --out_dir");
   if (!resume) {

@@ -191,7 +191,7 @@ std::string RunDirectory::remove_old(Index iteration, const std::vector<Index>& 
 }
 
 void RunDirectory::prepare(const Gpt& model, const Optimizer& optimizer, const Adapter* adapter) {
-  if (copy_ == nullptr) {
+  if (copy_ == nullptr && (policy_.in_background || adapter != nullptr)) {
     copy_ = std::make_unique<Copy>(model, optimizer, adapter);
   }
 }
@@ -210,7 +210,15 @@ void RunDirectory::save(const CheckpointParts& parts, bool best, std::function<v
 
 void RunDirectory::start_writing(const CheckpointParts& parts, const CheckpointOptions& options,
                                  std::function<void()> first) {
-  require(copy_ != nullptr, "[RunDirectory] expected prepare() before save()");
+  if (copy_ == nullptr) {
+    written_ = std::async(std::launch::deferred, [&] {
+      first();
+      save_checkpoint(path_, parts, options);
+      return remove_old(parts.state.iteration, passed_over_);
+    });
+    written_.wait();
+    return;
+  }
   copy_->take(parts);
   const auto work = [this, options, first = std::move(first), &tokenizer = parts.tokenizer] {
     const kernels::SingleThreadScope processors_are_for_training;

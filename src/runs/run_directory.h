@@ -18,6 +18,7 @@ namespace headlight {
 struct SavePolicy {
   Index keep = 2;              // checkpoints besides the best
   bool stops_on_error = true;  // false: warn about an error and try again at the next checkpoint
+  bool in_background = true;   // false: training waits for the disk, and needs no memory for a copy
 };
 
 // Result of saving: a complete checkpoint or a warning.
@@ -29,8 +30,8 @@ struct SaveEvent {
 // Directory of a run in progress: creates and locks it, removes leftovers, finds and saves
 // checkpoints. Only this class writes checkpoints, links and config.toml.
 //
-// A separate thread writes one checkpoint at a time from a copy of weights and moments. Training
-// waits only for the copy, not for the disk.
+// A separate thread writes one checkpoint at a time from a copy of weights and moments, or of an
+// adapter. Training waits only for the copy, not for the disk.
 class RunDirectory {
  public:
   // Throws LockedError when another process trains in the directory, SaveError when it cannot be
@@ -55,8 +56,8 @@ class RunDirectory {
   // be removed, or "".
   std::string go_on_from(const std::filesystem::path& checkpoint, const TrainingState& state);
 
-  // Allocates the copy once. Call before the first save(). With an adapter, which must outlive this
-  // object, checkpoints hold the adapter instead of the model.
+  // Allocates the copy once, if there is one. Call before the first save(). With an adapter, which
+  // must outlive this object, checkpoints hold the adapter instead of the model.
   void prepare(const Gpt& model, const Optimizer& optimizer, const Adapter* adapter = nullptr);
   // Waits for the previous checkpoint, copies the parts and starts writing them. The model must be
   // the one given to prepare(); the tokenizer must outlive the writing. The writing thread first

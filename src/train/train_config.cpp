@@ -280,7 +280,8 @@ constexpr auto kFields = std::to_array<ConfigField>({
                                               "(rounded operands, float32 sums)"})),
     {"recompute", &C::recompute,
      "Compute each layer again in the backward pass instead of keeping its activations, except "
-     "attention's: the same result with less memory, in more time",
+     "attention's, and save checkpoints without a copy: the same result with less memory, in more "
+     "time",
      free},
     heading("Fine-tuning",
             {"train", &C::train_parts,

@@ -135,6 +135,7 @@ TEST_CASE("[speculation] n-grams repeat what followed the longest equal end") {
   CHECK(drafter->draft(Tokens{1, 2, 3}, 4, sampler).empty());
   CHECK(drafter->draft(Tokens{5, 5, 5, 5}, 6, sampler) == Tokens(6, 5));
   CHECK(drafter->draft(Tokens{1, 2, 1, 2, 1, 2}, 3, sampler) == Tokens{1, 2, 1});
+  CHECK(drafter->draft(Tokens{4, 1, 2, 8, 9, 7, 1, 2}, 5, sampler) == Tokens{8, 9});
   CHECK(drafter->draft(Tokens{1}, 3, sampler).empty());
   CHECK_THROWS_WITH(named_drafter("ngram:1"),
                     ("speculate: expected ngram, or ngram:N with N from 2 to 64, got "

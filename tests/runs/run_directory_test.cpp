@@ -62,13 +62,15 @@ TEST_CASE("a run directory is held by one run", "[train]") {
 
 TEST_CASE("a checkpoint holds the weights at the time of the request", "[train]") {
   const ScratchFolder folder;
-  RunDirectory directory(folder.path() / "run", {.keep = 1});
+  const bool in_background = GENERATE(true, false);
+  RunDirectory directory(folder.path() / "run", {.keep = 1, .in_background = in_background});
   directory.begin("");
   Learner learner;
   CHECK(directory.last_saved() == -1);
   const float before = learner.weight();
   learner.save(directory, 1, true);
   CHECK(directory.last_saved() == 1);
+  CHECK((in_background || fs::exists(directory.path() / "step_00000001")));
   learner.weight() = before + 1;
   const std::vector<SaveEvent> events = directory.take_events(kWait);
   REQUIRE(events.size() == 1);
@@ -86,9 +88,10 @@ TEST_CASE("a checkpoint holds the weights at the time of the request", "[train]"
 
 TEST_CASE("a checkpoint that cannot be saved stops the run or causes a warning", "[train]") {
   const ScratchFolder folder;
+  const bool in_background = GENERATE(true, false);
   for (const bool stops : {true, false}) {
     RunDirectory directory(folder.path() / (stops ? "stops" : "goes_on"),
-                           {.stops_on_error = stops});
+                           {.stops_on_error = stops, .in_background = in_background});
     directory.begin("");
     Learner learner;
     learner.save(directory, 1);

@@ -80,7 +80,8 @@ struct RunResult {
 
 // Trains as configured: reads the data, creates or loads the model, and evaluates every
 // eval_interval steps and at the end. Locks out_dir and writes checkpoints and metrics.jsonl to it.
-// A separate thread writes checkpoints from a copy of weights and moments. With resume (or
+// A separate thread writes checkpoints from a copy of weights and moments; with `recompute`, which
+// saves memory, training waits for the disk instead. With resume (or
 // init_from = resume) it continues from the newest complete checkpoint; with unchanged settings the
 // result is bit-identical to an uninterrupted run. A run killed before its first checkpoint starts
 // over. Resuming may change every setting except the optimizer, ConfigRole::architecture and

@@ -26,8 +26,9 @@ std::string memory_text(const MemoryPlan& plan) {
   return "memory: about " + bytes_text(plan.total()) +
          (plan.available > 0 ? " of the " + bytes_text(plan.available) + " available" : "") +
          ": weights " + bytes_text(plan.weights) + ", gradients " + bytes_text(plan.gradients) +
-         ", moments " + bytes_text(plan.moments) + ", copy for saving " +
-         bytes_text(plan.snapshot) + ", activations " + bytes_text(plan.activations) +
+         ", moments " + bytes_text(plan.moments) +
+         (plan.snapshot > 0 ? ", copy for saving " + bytes_text(plan.snapshot) : "") +
+         ", activations " + bytes_text(plan.activations) +
          (plan.data > 0 ? ", token ids " + bytes_text(plan.data)
                         : "; the token ids stay in their file");
 }
