@@ -26,7 +26,6 @@ step ./tools/check_readme.sh build/release/headlight
 step ./tools/llama_cpp.sh
 step ./tools/transformer_lens.sh
 step ./tools/test_python.sh
-step ./tools/test_python_tsan.sh
 step ./tools/wheel.sh
 step ./tools/test_notebooks.sh
 if [ ${#failed[@]} -gt 0 ]; then

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Tests the Python extension with ThreadSanitizer: several Python threads call it at once.
+# Tests the Python extension with ThreadSanitizer (of GCC): several Python threads call it at once.
 # usage: test_python_tsan.sh [PYTEST_OPTION ...]     (default: tests/python/test_threads.py)
-# Python itself is not instrumented; its locks are visible to the sanitizer. Needs the environment of
-# test_python.sh. A full build takes half an hour on two cores.
+# Python itself is not instrumented, but the sanitizer sees its locks. Needs the environment of
+# test_python.sh. The first build takes about half an hour on two cores.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
@@ -11,12 +11,15 @@ if [ ! -x "$environment"/bin/pytest ]; then
   echo "error: run tools/test_python.sh first, which creates $environment" >&2
   exit 2
 fi
-trap 'cmake --preset tsan -DHEADLIGHT_PYTHON=OFF >/dev/null' EXIT
-cmake --preset tsan -DHEADLIGHT_PYTHON=ON -DPython_EXECUTABLE="$environment/bin/python" \
+build=$PWD/build/tsan_python
+cmake --preset tsan -B "$build" -DCMAKE_CXX_COMPILER=g++ -DHEADLIGHT_PYTHON=ON \
+  -DPython_EXECUTABLE="$environment/bin/python" \
   -Dnanobind_DIR="$("$environment"/bin/python -m nanobind --cmake_dir)" >/dev/null
-cmake --build --preset tsan --target headlight_python headlight_cli
-compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' build/tsan/CMakeCache.txt)
-export PYTHONPATH=$PWD/build/tsan/python_package HEADLIGHT_PROGRAM=$PWD/build/tsan/headlight
-export TSAN_OPTIONS="halt_on_error=1 exitcode=66 ${TSAN_OPTIONS:-}"
-LD_PRELOAD=$("$compiler" -print-file-name=libtsan.so) \
-  setarch -R "$environment"/bin/pytest -q -p no:cacheprovider "${@:-tests/python/test_threads.py}"
+cmake --build "$build" --target headlight_python headlight_cli
+export PYTHONPATH=$build/python_package HEADLIGHT_PROGRAM=$build/headlight
+export TSAN_OPTIONS="exitcode=66 ${TSAN_OPTIONS:-}"
+if [ $# = 0 ]; then
+  set -- tests/python/test_threads.py
+fi
+# The sanitizer needs fixed addresses (setarch -R) on newer kernels.
+LD_PRELOAD=$(g++ -print-file-name=libtsan.so) setarch -R "$environment"/bin/pytest -q "$@"

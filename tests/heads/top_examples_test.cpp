@@ -76,6 +76,23 @@ TEST_CASE("the examples of a feature are measured by the autoencoder", "[heads]"
   CHECK(of_feature.value() == Approx(of_channel.value() + 1).margin(1e-5));
 }
 
+TEST_CASE("long sequences are read in windows of the context length", "[heads]") {
+  const auto gpt = random_gpt(three_layers());  // context of 8 tokens
+  TopExampleOptions options{.point = parse_point("point", "neuron.1.3")};
+  options.before = options.after = 100;
+  const std::vector<TopExample> whole =
+      top_examples(*gpt, {{1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2}}, options);
+  const std::vector<TopExample> parts =
+      top_examples(*gpt, {{1, 2, 3, 4, 5, 6, 7, 8}, {9, 1, 2}}, options);
+  REQUIRE(whole.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(whole[i].sequence == 0);
+    CHECK(whole[i].value() == parts[i].value());
+    CHECK(whole[i].begin == 8 * parts[i].sequence);
+    CHECK(whole[i].position == 8 * parts[i].sequence + parts[i].position);
+  }
+}
+
 TEST_CASE("top examples need one column of one layer", "[heads]") {
   const auto gpt = random_gpt(three_layers());
   const auto refused = [&](const char* point) {

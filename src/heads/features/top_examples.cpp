@@ -1,7 +1,9 @@
 #include "headlight/heads/features/top_examples.h"
 
 #include <algorithm>
+#include <span>
 
+#include "base/transformed.h"
 #include "headlight/base/error.h"
 #include "headlight/heads/activations/activation_cache.h"
 #include "headlight/ops/layout.h"
@@ -41,15 +43,35 @@ std::vector<double> column_of(const Tensor& values, Index begin, Index end,
   return select(features, 1, options.feature).to_vector();
 }
 
-TopExample example_of(Index sequence, const std::vector<std::int32_t>& ids,
-                      const std::vector<double>& values, const TopExampleOptions& options) {
+// Part of a sequence that fits into the context.
+struct Window {
+  Index sequence = 0;
+  Index offset = 0;  // position of its first token in the sequence
+  std::vector<std::int32_t> ids = {};
+};
+
+std::vector<Window> windows_of(const std::vector<std::vector<std::int32_t>>& sequences,
+                               Index length) {
+  std::vector<Window> windows;
+  for (Index i = 0; i < std::ssize(sequences); ++i) {
+    const std::vector<std::int32_t>& ids = sequences[static_cast<std::size_t>(i)];
+    for (Index begin = 0; begin < std::ssize(ids); begin += length) {
+      const Index end = std::min(begin + length, std::ssize(ids));
+      windows.push_back({i, begin, {ids.begin() + begin, ids.begin() + end}});
+    }
+  }
+  return windows;
+}
+
+TopExample example_of(const Window& window, const std::vector<double>& values,
+                      const TopExampleOptions& options) {
   const Index position = std::ranges::max_element(values) - values.begin();
   const Index begin = std::max<Index>(0, position - options.before);
-  const Index end = std::min(std::ssize(ids), position + options.after + 1);
-  return {.sequence = sequence,
-          .position = position,
-          .begin = begin,
-          .ids = {ids.begin() + begin, ids.begin() + end},
+  const Index end = std::min(std::ssize(window.ids), position + options.after + 1);
+  return {.sequence = window.sequence,
+          .position = window.offset + position,
+          .begin = window.offset + begin,
+          .ids = {window.ids.begin() + begin, window.ids.begin() + end},
           .values = {values.begin() + begin, values.begin() + end}};
 }
 
@@ -67,26 +89,27 @@ std::vector<TopExample> top_examples(const LanguageModel& model,
                                      const std::vector<std::vector<std::int32_t>>& sequences,
                                      const TopExampleOptions& options) {
   check_options(options);
+  const std::vector<Window> windows = windows_of(sequences, model.block_size());
+  const std::string name = point_name(options.point.point, options.point.layers.first);
   std::vector<TopExample> examples;
-  const Index count = std::ssize(sequences);
+  const Index count = std::ssize(windows);
   for (Index first = 0; first < count; first += options.batch_size) {
-    const Index last = std::min(count, first + options.batch_size);
-    const ActivationContexts contexts({sequences.begin() + first, sequences.begin() + last},
-                                      model.block_size());
-    const NamedTensors arrays =
-        cache_activations(model, contexts, {.points = {options.point}, .batch_size = last - first});
-    const std::string name = point_name(options.point.point, options.point.layers.first);
+    const auto batch = std::span(windows).subspan(
+        static_cast<std::size_t>(first),
+        static_cast<std::size_t>(std::min(options.batch_size, count - first)));
+    const ActivationContexts contexts(transformed(batch, &Window::ids), model.block_size());
+    const NamedTensors arrays = cache_activations(
+        model, contexts, {.points = {options.point}, .batch_size = contexts.count()});
     const auto found = std::ranges::find(arrays, name, &NamedTensors::value_type::first);
     require_value(found != arrays.end(), "point", "this model does not compute ", name);
     Index row = 0;
-    for (Index i = first; i < last; ++i) {
-      const std::vector<std::int32_t>& ids = sequences[static_cast<std::size_t>(i)];
-      examples.push_back(example_of(
-          i, ids, column_of(found->second, row, row + std::ssize(ids), options), options));
-      row += std::ssize(ids);
+    for (const Window& window : batch) {
+      const Index end = row + std::ssize(window.ids);
+      examples.push_back(example_of(window, column_of(found->second, row, end, options), options));
+      row = end;
     }
     keep_largest(examples, options.count);
-    options.progress(static_cast<double>(last) / static_cast<double>(count));
+    options.progress(static_cast<double>(first + std::ssize(batch)) / static_cast<double>(count));
   }
   return examples;
 }

@@ -34,9 +34,9 @@ struct TopExample {
 };
 
 // Returns the sequences with the largest activations, largest first: at most one example of each
-// sequence. Memory holds one batch and the examples. Throws Error about "point" for other points
-// than one column, about "feature" for numbers that the autoencoder lacks, and for sequences that
-// are empty or longer than the context.
+// sequence, or of each of its windows if it exceeds the context. Memory holds one batch and the
+// examples. Throws Error about "point" for other points than one column, and about "feature" for
+// numbers that the autoencoder lacks.
 std::vector<TopExample> top_examples(const LanguageModel& model,
                                      const std::vector<std::vector<std::int32_t>>& sequences,
                                      const TopExampleOptions& options);
