@@ -41,6 +41,9 @@ constexpr const char* kAttentionDetails =
     "                   layer_0.png ...\n"
     "  attention.html   an interactive page of every head and document, for a browser\n"
     "  bertviz.json     on request: parameters of BertViz' head view\n\n"
+    "With --difference, layer figures show the weights of the first document minus those of the "
+    "compared one, blue above 0 and orange below. Both need as many tokens. With --value_weighted, "
+    "a row no longer sums to 1 (Kobayashi et al. 2020), in files too.\n\n"
     "--by word merges the tokens of a word, and --by char those of a character, to one row and "
     "column: the mean over its queries of the sum over its keys. A token of several characters "
     "is never split.\n\n"
@@ -61,6 +64,27 @@ constexpr std::array<std::string_view, 7> kFormats{"npz",  "json",    "svg", "pn
                                                    "html", "bertviz", "text"};
 constexpr std::array<std::string_view, 3> kGrounds{"dark", "light", "auto"};
 
+void add_source_options(Options& options) {
+  options.value("text", "Show the attention patterns of this text");
+  add_ids_option(options);
+  options.values("file", kTextsHelp);
+  add_format_options(options);
+  add_special_tokens_option(options);
+  add_window_option(options);
+  options.value("max_documents", "Use only the first N documents; 0: all", "0")
+      .value("max_tokens", "Use only the first N tokens of each document; 0: all", "0");
+}
+
+void add_style_options(Options& options) {
+  options
+      .choice("colours", "Colour map of figures, pages and the terminal", kChoiceNames<ColourMap>,
+              "headlight")
+      .value("title", "Title of figures and pages, instead of the model's name")
+      .value("number_format", "Format of the weights in cells: .0f to .4f, or .0% to .4%", ".2f")
+      .choice("lang", "Language of figures and pages", kChoiceNames<Language>, "en")
+      .choice("ground", "Choose colours for a dark or light terminal background", kGrounds, "auto");
+}
+
 Options attention_options() {
   const auto& of_page = kChoiceNames<AttentionView>;
   std::vector<std::string_view> views(of_page.begin(), of_page.end());
@@ -76,17 +100,12 @@ Options attention_options() {
            "headlight attention runs/toy --text \"abcabc\" --heads 0.3,1.0 --view terminal",
            "headlight attention runs/toy --text \"abcabc\" --view neuron --format html",
            "headlight attention runs/toy --text \"a cat\" --compare_text \"a dog\"",
+           "headlight attention runs/toy --text \"a cat\" --compare_text \"a dog\" --difference "
+           "--format svg",
            "headlight attention runs/toy/step_00000500 --text \"abcabc\" --compare runs/toy",
            "headlight attention runs/toy --file lines.txt --documents line --format npz"}});
-  options.value("text", "Show the attention patterns of this text");
-  add_ids_option(options);
-  options.values("file", kTextsHelp);
-  add_format_options(options);
-  add_special_tokens_option(options);
-  add_window_option(options);
-  options.value("max_documents", "Use only the first N documents; 0: all", "0")
-      .value("max_tokens", "Use only the first N tokens of each document; 0: all", "0")
-      .value("layers", "Layers, e.g. 0,2 (default: all)")
+  add_source_options(options);
+  options.value("layers", "Layers, e.g. 0,2 (default: all)")
       .value("heads",
              "Heads in those layers, e.g. 0,2, or in any layer, e.g. 0.1,2.3 or 0:1;2:3 (default: "
              "all)")
@@ -97,15 +116,16 @@ Options attention_options() {
              "FILE,FILE2 for MODEL and --compare")
       .choice("view", "View in which the page opens, or terminal to print text", views, "model")
       .value("page_files", "Take the page's own files from this folder, to develop the page")
+      .flag("difference",
+            "Draw in layer figures the weights minus those of --compare or --compare_text")
+      .flag("value_weighted",
+            "Multiply each weight by the norm of the vector that it carries (v W_O), relative to "
+            "the head's largest")
       .flag("neurons", "Record queries and keys for the neuron view (implied by --view neuron)")
       .choice("by", "Show a row and column for each token, character or word",
-              kChoiceNames<TextUnit>, "token")
-      .choice("colours", "Colour map of figures, pages and the terminal", kChoiceNames<ColourMap>,
-              "headlight")
-      .value("title", "Title of figures and pages, instead of the model's name")
-      .value("number_format", "Format of the weights in cells: .0f to .4f, or .0% to .4%", ".2f")
-      .choice("lang", "Language of figures and pages", kChoiceNames<Language>, "en")
-      .choice("ground", "Choose colours for a dark or light terminal background", kGrounds, "auto")
+              kChoiceNames<TextUnit>, "token");
+  add_style_options(options);
+  options
       .value("format", "Formats to write, separated by commas, of " + listed(kFormats),
              "npz,json,svg,html")
       .choices(kFormats)
@@ -215,6 +235,13 @@ std::vector<AttentionMaps> maps_of(const RecordedAttention& recorded, const std:
   return documents;
 }
 
+// Title with the kind of its weights.
+std::string shown_title(const Options& options, const std::string& title) {
+  return title + (!options.given("value_weighted")                       ? ""
+                  : options.chosen<Language>("lang") == Language::korean ? " · 값 벡터 크기로 가중"
+                                                                         : " · value-weighted");
+}
+
 // Records the attention of --ids, if given, and of the texts.
 RecordedAttention record(const Options& options, const LoadedModel& loaded,
                          const std::vector<std::string>& texts,
@@ -241,12 +268,13 @@ Index add_comparison(const Options& options, const std::vector<std::string>& tex
   recording.heads = heads_option(options, other.model->heads());
   const bool alike = title_of(path) == title_of(options.positional());
   for (AttentionMaps& maps : documents) {
-    maps.title = alike && !options.given("title") ? options.positional() : maps.title;
+    maps.title =
+        alike && !options.given("title") ? shown_title(options, options.positional()) : maps.title;
   }
   const auto beside = static_cast<Index>(documents.size());
-  for (AttentionMaps& maps :
-       maps_of(record(options, other, texts, recording), alike ? path : title_of(path),
-               scores_option(options, 1, *other.model))) {
+  for (AttentionMaps& maps : maps_of(record(options, other, texts, recording),
+                                     shown_title(options, alike ? path : title_of(path)),
+                                     scores_option(options, 1, *other.model))) {
     documents.push_back(std::move(maps));
   }
   return beside;
@@ -330,20 +358,43 @@ std::vector<std::string> write_files(
   return files;
 }
 
-void attention_command(const Options& options) {
+bool differences_option(const Options& options, const std::set<std::string>& formats) {
+  const bool is_given = options.given("difference");
+  require(!is_given || options.given("compare") || options.given("compare_text"),
+          "--difference: needs --compare or --compare_text");
+  require(!is_given || formats.contains("svg") || formats.contains("png"),
+          "--difference: needs --format svg or png, whose figures show it");
+  return is_given;
+}
+
+RecordAttentionOptions recording_options(const Options& options) {
   RecordAttentionOptions recording;
   recording.max_tokens = count_option(options, "max_tokens", 0);
   recording.vectors = options.given("neurons") || options.text("view") == "neuron";
   recording.unit = options.chosen<TextUnit>("by");
+  recording.value_weighted = options.given("value_weighted");
+  require(!recording.vectors || !recording.value_weighted,
+          "--value_weighted: cannot be combined with --neurons and --view neuron");
   require(!recording.vectors || recording.unit == TextUnit::token, "--by ", options.text("by"),
           ": cannot be combined with --neurons and --view neuron, which show queries and keys of "
           "single tokens");
+  return recording;
+}
+
+AttentionFilesOptions files_options(const Options& options) {
   AttentionFilesOptions wanted{.formats = chosen_formats(options)};
   if (!is_terminal_view(options)) {
     wanted.page.view = options.chosen<AttentionView>("view");
   }
   wanted.page.page_files = page_files_option(options);
   wanted.page.style = style_option(options);
+  wanted.differences = differences_option(options, wanted.formats);
+  return wanted;
+}
+
+void attention_command(const Options& options) {
+  RecordAttentionOptions recording = recording_options(options);
+  AttentionFilesOptions wanted = files_options(options);
   const std::vector<std::string> texts = read_documents(options);
   const LoadedModel loaded = load_windowed_model(options.positional(), options, Attention::any);
   recording.heads = heads_option(options, loaded.model->heads());
@@ -353,9 +404,11 @@ void attention_command(const Options& options) {
   for (const RecordedDocument& document : recorded.documents) {
     warn_about_unknown(document.ids, *loaded.tokenizer, "text");
   }
-  std::vector<AttentionMaps> documents = maps_of(
-      recorded, options.given("title") ? options.text("title") : title_of(options.positional()),
-      scores_option(options, 0, *loaded.model));
+  std::vector<AttentionMaps> documents =
+      maps_of(recorded,
+              shown_title(options, options.given("title") ? options.text("title")
+                                                          : title_of(options.positional())),
+              scores_option(options, 0, *loaded.model));
   wanted.page.beside = add_comparison(options, texts, recording, documents);
   if (wanted.formats.contains("png")) {
     warn_about_fonts(recorded.documents.front().text + documents.front().title +

@@ -1,6 +1,7 @@
 #include "headlight/heads/head_score_file.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/json.h"
 #include "headlight/heads/head_set.h"
@@ -30,22 +31,28 @@ std::map<HeadId, HeadScore> scores_in(const Json& file) {
   return scores;
 }
 
-}  // namespace
-
-HeadScoreFile read_head_scores(const std::filesystem::path& path, const LanguageModel& model) {
+// Reads the file, calls `use`, and returns the fingerprint in the file, "" without one.
+std::string read_entries(const std::filesystem::path& path,
+                         const std::function<void(const Json& file)>& use) {
   const std::string text = read_text_file(path);
-  HeadScoreFile result;
-  std::string own;  // fingerprint in the file
   try {
     const Json file = parse_json(text, "the file");
-    result.scores = scores_in(file);
-    own = file.value("model_fingerprint", "").text();
+    use(file);
+    return file.value("model_fingerprint", "").text();
   } catch (const std::exception& error) {
     fail(path.string(),
          ": expected {\"heads\": [{\"head\": \"0.1\", \"verdict\": ..., \"verdict_score\": ...}]} "
          "as headlight heads writes it: ",
          error.what());
   }
+}
+
+}  // namespace
+
+HeadScoreFile read_head_scores(const std::filesystem::path& path, const LanguageModel& model) {
+  HeadScoreFile result;
+  const std::string own =
+      read_entries(path, [&](const Json& file) { result.scores = scores_in(file); });
   result.fingerprint_matches = !own.empty();
   if (result.fingerprint_matches) {
     const std::string expected = fingerprint(model.parameters());
@@ -58,6 +65,22 @@ HeadScoreFile read_head_scores(const std::filesystem::path& path, const Language
             head_name(id), ", which the model does not have; expected the scores of this model");
   }
   return result;
+}
+
+std::map<HeadId, double> read_head_score(const std::filesystem::path& path,
+                                         const LanguageModel& model, const std::string& score) {
+  read_head_scores(path, model);  // checks the fingerprint and the heads
+  std::map<HeadId, double> scores;
+  read_entries(path, [&](const Json& file) {
+    for (const Json& entry : file["heads"]) {
+      if (const Json value = entry.value(score, Json()); value.is_number()) {
+        scores[head_of(entry)] = value.number();
+      }
+    }
+  });
+  require_value(!scores.empty(), "score", "expected a score of ", path.string(),
+                ", such as induction, got '", score, "'");
+  return scores;
 }
 
 }  // namespace headlight

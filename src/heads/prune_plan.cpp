@@ -33,17 +33,20 @@ struct Ranked {
 
 // Returns the remaining heads, least important first.
 std::vector<Ranked> rank(const Gpt& model, const TokenDataset& data,
-                         const PrunePlanOptions& options) {
+                         const PrunePlanOptions& options,
+                         const std::function<void(double)>& progress) {
   std::vector<Ranked> ranked;
   if (options.ranking == PruneRanking::ablation) {
     AblationOptions ablation{.batch_size = options.batch_size};
     ablation.bootstrap.resamples = 1;  // only the means are used
+    ablation.progress = progress;
     for (const HeadEffect& effect : ablate_heads(model, data, ablation).heads) {
       ranked.push_back({effect.head, effect.rise.mean});
     }
   } else {
     ImportanceOptions importance{.batch_size = options.batch_size};
     importance.bootstrap.resamples = 1;
+    importance.progress = progress;
     for (const HeadImportance& head : head_importance(model, data, importance).heads) {
       ranked.push_back({head.head, head.sensitivity.mean});
     }
@@ -81,7 +84,13 @@ class Planner {
   Index heads() const { return std::ssize(HeadSet::all(model_->heads())); }
 
   void remove(Index count) {
-    for (const Ranked& head : rank(*model_, data_, options_)) {
+    const Index whole = std::max<Index>(1, plan_.points.front().kept - options_.keep);
+    const auto progress = [&](double ranked) {
+      const auto removed = static_cast<double>(plan_.points.front().kept - heads());
+      const double now = ranked * static_cast<double>(count);
+      options_.progress(std::min(1.0, (removed + now) / static_cast<double>(whole)));
+    };
+    for (const Ranked& head : rank(*model_, data_, options_, progress)) {
       if (count == 0 || done_) {
         return;
       }
@@ -89,6 +98,7 @@ class Planner {
         pruned_ = prune_heads(*model_, {head.head});
         model_ = pruned_.get();
         add_point(head.head);
+        progress(0);
         --count;
       }
     }

@@ -12,6 +12,7 @@
 #include "headlight/nn/recorder.h"
 #include "headlight/ops/layout.h"
 #include "heads/layer_maps.h"
+#include "heads/value_weights.h"
 
 namespace headlight {
 namespace {
@@ -23,6 +24,8 @@ std::vector<RecordedDocument> prepared(std::vector<RecordedDocument> documents,
   const Index max_tokens = options.max_tokens;
   require(!documents.empty(), "[record_attention] expected at least one document, got none");
   require_value(max_tokens >= 0, "max_tokens", "expected a number from 0, got ", max_tokens);
+  require_value(!options.value_weighted || !options.vectors, "value_weighted",
+                "cannot be combined with queries and keys, which give the weights themselves");
   require(!options.vectors || options.unit == TextUnit::token,
           "[record_attention] queries and keys belong to tokens: record them with unit = token");
   const Index block = model.block_size();
@@ -200,8 +203,13 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
   require_memory(bytes_needed(model, chosen, recorded, options.vectors), recorded,
                  options.max_bytes);
   KeepVectors hook(chosen);
-  Recorder recorder =
-      run_model(model, recorded.documents, chosen, options.vectors ? &hook : nullptr);
+  KeepValues values([&](Point point, Index layer) {
+    return point == Point::v && !chosen.of_layer(layer).empty();
+  });
+  ForwardHook* const kept = options.vectors          ? static_cast<ForwardHook*>(&hook)
+                            : options.value_weighted ? &values
+                                                     : nullptr;
+  Recorder recorder = run_model(model, recorded.documents, chosen, kept);
   for (const Index layer : chosen.layers()) {
     std::vector<Index> heads;
     std::vector<Index> places;
@@ -211,6 +219,9 @@ RecordedAttention record_documents(const LanguageModel& model, const Tokenizer& 
     }
     // Moved out of the recorder, so that only one layer at a time exists twice.
     std::vector<Tensor> sequences = std::exchange(recorded_weights(recorder, layer, model), {});
+    if (options.value_weighted) {
+      weight_by_values(model, values.values, layer, places, sequences);
+    }
     for (std::size_t i = 0; options.unit != TextUnit::token && i < sequences.size(); ++i) {
       sequences[i] =
           merged_weights(convert(sequences[i], DType::float32), recorded.documents[i].cells);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "headlight/base/error.h"
 #include "kernels/gemm/openblas.h"
+#include "kernels/hessenberg_qr.h"
 #include "kernels/openmp.h"
 
 // Debian's OpenBLAS package contains LAPACK but no header for it.
@@ -20,6 +22,9 @@ std::vector<std::complex<double>> eigenvalues(std::vector<double> matrix, Index 
           "[eigenvalues] expected a matrix [n, n], got n ", n, " and ", matrix.size(), " values");
   require(std::all_of(matrix.begin(), matrix.end(), [](double x) { return std::isfinite(x); }),
           "[eigenvalues] expected numbers, got a matrix with infinite or undefined values");
+  if (!has_openblas()) {
+    return eigenvalues_by_qr(std::move(matrix), n);
+  }
   auto* const dgeev = openblas_library().find<decltype(::dgeev_)>("dgeev_");
   const OpenMpThreadScope one_thread(1);
   const int size = static_cast<int>(n);

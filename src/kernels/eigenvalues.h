@@ -7,7 +7,8 @@
 
 namespace headlight::kernels {
 
-// Returns the eigenvalues of a matrix [n, n] in any order, by LAPACK's dgeev. Throws Error if an
+// Returns the eigenvalues of a matrix [n, n] in any order, by LAPACK's dgeev; where OpenBLAS cannot
+// be loaded by eigenvalues_by_qr(), whose last digits differ. Throws Error if an
 // element is not finite or the iteration does not converge. Runs on one thread, so that the bits of
 // the result are reproducible.
 std::vector<std::complex<double>> eigenvalues(std::vector<double> matrix, Index n);

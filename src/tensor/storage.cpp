@@ -234,13 +234,18 @@ Storage::Storage(std::size_t bytes) {
   allow(data_, std::max<std::size_t>(bytes, 1));
 }
 
+Storage::Storage(void* data, std::size_t bytes, std::shared_ptr<void> owner)
+    : data_(data), bytes_(bytes), owner_(std::move(owner)) {}
+
 Storage::~Storage() { release(); }
 
 void Storage::release() {
-  if (data_ != nullptr) {
+  if (owner_ != nullptr) {
+    owner_ = nullptr;
+  } else if (data_ != nullptr) {
     arena().give_back(data_, bytes_);
-    data_ = nullptr;
   }
+  data_ = nullptr;
 }
 
 StorageStatistics storage_statistics() { return arena().statistics(); }

@@ -71,16 +71,26 @@ void fill_elements(Tensor& to, double value) {
 
 }  // namespace
 
+Tensor::Tensor(const Shape& shape, DType dtype)
+    : shape_(shape), numel_(headlight::numel(shape)), dtype_(dtype) {
+  strides_ = contiguous_strides(shape);
+}
+
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
-  Tensor result;
-  result.shape_ = shape;
-  result.numel_ = headlight::numel(shape);
-  result.strides_ = contiguous_strides(shape);
-  result.dtype_ = dtype;
+  Tensor result(shape, dtype);
   Index bytes = 0;
   require(!__builtin_mul_overflow(result.numel_, static_cast<Index>(element_size(dtype)), &bytes),
           "[Tensor] too many elements: ", shape);
   result.storage_ = std::make_shared<Storage>(static_cast<std::size_t>(bytes));
+  return result;
+}
+
+Tensor Tensor::borrow(void* elements, const Shape& shape, DType dtype,
+                      std::shared_ptr<void> owner) {
+  Tensor result(shape, dtype);
+  const auto count = static_cast<std::size_t>(result.numel_);
+  result.storage_ =
+      std::make_shared<Storage>(elements, count * element_size(dtype), std::move(owner));
   return result;
 }
 

@@ -176,4 +176,40 @@ TEST_CASE("ablation refuses invalid heads and modes and numbers of pairs") {
                  {"pairs", "1"}));
 }
 
+TEST_CASE("other metrics of an ablation are those of its losses", "[heads]") {
+  const TokenDataset data = small_documents();
+  const auto gpt = random_gpt(three_layers());
+  const auto measured = [&](MetricKind metric, Index batch_size) {
+    return ablate_heads(*gpt, data, {.metric = metric, .batch_size = batch_size});
+  };
+  const AblationResult loss = measured(MetricKind::loss, 3);
+  const AblationResult log_probability = measured(MetricKind::log_probability, 3);
+  const AblationResult probability = measured(MetricKind::probability, 3);
+  const AblationResult divergence = measured(MetricKind::kl, 3);
+  CHECK(log_probability.loss.mean == Approx(-loss.loss.mean));
+  CHECK((probability.loss.mean > std::exp(-loss.loss.mean) && probability.loss.mean < 1));
+  CHECK(divergence.loss.mean == Approx(0).margin(1e-9));
+  const AblationResult alone = measured(MetricKind::kl, 1);
+  for (std::size_t i = 0; i < loss.heads.size(); ++i) {
+    CHECK(log_probability.heads[i].rise.mean == Approx(-loss.heads[i].rise.mean).margin(1e-12));
+    CHECK(divergence.heads[i].rise.mean > 0);
+    CHECK(alone.heads[i].rise.mean == Approx(divergence.heads[i].rise.mean));
+  }
+  CHECK(mentions(error_of([&] { measured(MetricKind::logit_difference, 3); }),
+                 {"metric: logit_difference needs answers"}));
+}
+
+TEST_CASE("an ablation reports its progress, which can stop it", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  std::vector<double> shares;
+  AblationOptions options{.pair_heads = 2, .batch_size = 3};
+  options.progress = [&](double share) { shares.push_back(share); };
+  ablate_heads(*gpt, small_documents(), options);
+  CHECK(std::ranges::is_sorted(shares));
+  CHECK(shares.size() > 9);
+  CHECK(shares.back() == Approx(1));
+  options.progress = [](double share) { require(share < 0.5, "stopped"); };
+  CHECK(error_of([&] { ablate_heads(*gpt, small_documents(), options); }) == "stopped");
+}
+
 }  // namespace ablation_test

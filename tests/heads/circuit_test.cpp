@@ -284,7 +284,7 @@ TEST_CASE("paths through recomputed MLPs add to the direct path", "[heads]") {
   path.recompute_mlps = true;
   const double through = patch_path(*gpt, kTask, path).recovered;
   CHECK(std::abs(direct - through) > 1e-3);
-  // The same with the outputs of all heads held by hand.
+  // Computes this effect by hooks that hold the outputs of all heads.
   const auto at = [&](const Ids& text, Point wanted) {
     return values_of(*gpt, make_batch({text}), [=](Point point, Index) { return point == wanted; });
   };

@@ -54,4 +54,16 @@ TEST_CASE("scores of another model and files without scores are refused in one l
                  {"heads.json", "7.0"}));
 }
 
+TEST_CASE("one score of each head is read by its name", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const ScratchFolder folder;
+  const std::string path = folder.write(
+      "heads.json",
+      R"({"heads": [{"head": "0.1", "induction": 0.5}, {"head": "2.0", "induction": null}]})");
+  const std::map<HeadId, double> scores = read_head_score(path, *gpt, "induction");
+  CHECK(scores == std::map<HeadId, double>{{{0, 1}, 0.5}});
+  CHECK(mentions(error_of([&] { read_head_score(path, *gpt, "copying"); }),
+                 {"score: expected a score of ", "heads.json", "got 'copying'"}));
+}
+
 }  // namespace head_score_file_test

@@ -210,4 +210,26 @@ TEST_CASE("attribution warns when the model does not choose the analysed token")
   CHECK(mentions(attribution_caution(clear, "a", "b"), {"hardly prefers 'a' to 'b'"}));
 }
 
+TEST_CASE("metrics by name replace the difference of the answers", "[heads]") {
+  const auto gpt = random_gpt(three_layers());
+  const auto measured = [&](MetricKind kind) {
+    PatchingTask task{.clean = kClean, .corrupt = kCorrupt, .answer = {3}, .wrong = {8}};
+    set_metric(task, kind, *gpt);
+    return patch_heads(*gpt, task);
+  };
+  const PatchingResult loss = measured(MetricKind::loss);
+  const PatchingResult log_probability = measured(MetricKind::log_probability);
+  const PatchingResult probability = measured(MetricKind::probability);
+  const PatchingResult divergence = measured(MetricKind::kl);
+  CHECK(measured(MetricKind::logit_difference).clean_difference ==
+        Approx(logit_difference(*gpt, kClean, 3, 8)));
+  CHECK(log_probability.clean_difference == Approx(-loss.clean_difference));
+  CHECK(probability.corrupt_difference == Approx(std::exp(-loss.corrupt_difference)));
+  CHECK(divergence.clean_difference == Approx(0).margin(1e-9));
+  CHECK(divergence.corrupt_difference > 0);
+  PatchingTask several{.clean = kClean, .corrupt = kCorrupt, .answer = {3, 4}, .wrong = {8}};
+  CHECK(mentions(error_of([&] { set_metric(several, MetricKind::loss, *gpt); }),
+                 {"answer: expected one token for the metric loss, got 2"}));
+}
+
 }  // namespace patching_test

@@ -566,4 +566,64 @@ TEST_CASE("nine query heads on three key heads give the same vectors and weights
   }
 }
 
+TEST_CASE("weights by values are weights times the relative norms of v W_O", "[heads]") {
+  const ByteTokenizer tokenizer;
+  const std::string text = "abcab cab";
+  const AttentionMaps plain = record_attention(model(), tokenizer, text);
+  const AttentionMaps weighted =
+      record_attention(model(), tokenizer, text, {.heads = {{1, 2}}, .value_weighted = true});
+  REQUIRE(weighted.layers.size() == 1);
+  // hook_result is z times W_O; a query that reads one token only carries that token's vector.
+  const Index length = std::ssize(plain.tokens);
+  const Tensor values = [&] {
+    const ActivationContexts contexts(tokenizer, {text}, kBlock);
+    const NamedTensors arrays =
+        cache_activations(model(), contexts, {.points = {{Point::v, {1, 1}}}});
+    return select(arrays.front().second, 1, 2);  // [T, D]
+  }();
+  Tensor output;  // columns 16 to 23 of c_proj
+  for (const auto& [name, parameter] : model().parameters()) {
+    if (name == "h.1.attn.c_proj.weight") {
+      output = slice(parameter.detach(), 1, 16, 24);
+    }
+  }
+  const std::vector<double> written = linear(values, output).to_vector();
+  std::vector<double> norms(static_cast<std::size_t>(length));
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    norms[i / 24] += written[i] * written[i];
+  }
+  const double largest = *std::max_element(norms.begin(), norms.end());
+  for (Index query = 0; query < length; ++query) {
+    for (Index key = 0; key <= query; ++key) {
+      const double norm = std::sqrt(norms[static_cast<std::size_t>(key)] / largest);
+      CHECK(weight(weighted.layers[0].weights, {0, query, key}) ==
+            Approx(norm * weight(plain.layers[1].weights, {2, query, key})).margin(1e-5));
+    }
+  }
+  CHECK(contains(error_of([&] {
+                   record_attention(model(), tokenizer, text,
+                                    {.vectors = true, .value_weighted = true});
+                 }),
+                 "value_weighted: cannot be combined"));
+}
+
+TEST_CASE("the difference of attention is head by head", "[heads]") {
+  const ByteTokenizer tokenizer;
+  const AttentionMaps first = record_attention(model(), tokenizer, "abcd");
+  const AttentionMaps second = record_attention(model(), tokenizer, "abxd");
+  const AttentionMaps difference = attention_difference(first, second);
+  CHECK(difference.tokens == std::vector<std::string>{"a", "b", "c/x", "d"});
+  CHECK(weight(difference.layers[1].weights, {2, 3, 2}) ==
+        weight(first.layers[1].weights, {2, 3, 2}) - weight(second.layers[1].weights, {2, 3, 2}));
+  AttentionStyle style;
+  style.differences = true;
+  const std::string figure = attention_svg(difference, difference.layers[1], style);
+  CHECK(contains(figure, "Difference of weights"));
+  CHECK(contains(error_of([&] { attention_svg(difference, difference.layers[1]); }),
+                 "expected a number in [0, 1]"));
+  CHECK(contains(
+      error_of([&] { attention_difference(first, record_attention(model(), tokenizer, "abc")); }),
+      "compare: expected a text of as many tokens, 4, got 3"));
+}
+
 }  // namespace record_attention_test

@@ -1,7 +1,11 @@
 """Analysis of heads: the numbers of the program."""
 
 import json
+import os
 import pathlib
+import signal
+import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -64,6 +68,68 @@ def test_ablation_and_importance(model: hl.Model, run: pathlib.Path, stories: pa
     values = [head["sensitivity"]["mean"] for head in expected["heads"]]
     assert result["sensitivity"].ravel() == pytest.approx(values, rel=1e-5)
     assert len(model.ablate([TEXT, "One day"], pairs=3)["pair_rise"]) == 3
+    expected = report("ablate", run, *options, "--metric", "kl")
+    result = model.ablate(stories, documents="blank_line", metric="kl")
+    rises = [head["rise"]["mean"] for head in expected["heads"]]
+    assert result["rise"].ravel() == pytest.approx(rises, abs=1e-6) and min(rises) > 0
+    with pytest.raises(ValueError, match="metric: expected logit_difference"):
+        model.ablate(TEXT, metric="x")
+
+
+def interrupt_soon() -> None:
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+@pytest.mark.parametrize("call", ["ablate", "importance", "prune", "head_scores"])
+def test_ctrl_c_stops_long_calls(model: hl.Model, call: str) -> None:
+    data = [TEXT * 2] * 4000
+    options: dict[str, Any] = {"keep": 4} if call == "prune" else {}
+    start = time.monotonic()
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        getattr(model, call)(data=data, **options)
+    assert time.monotonic() - start < 3
+    assert np.isfinite(model(TEXT).logits).all()
+
+
+class Bar:
+    """A bar as tqdm's, which records the shares."""
+
+    shares: list[float] = []
+    closed = False
+
+    def update(self, share: float) -> None:
+        self.shares.append(share)
+
+    def close(self) -> None:
+        Bar.closed = True
+
+
+def test_long_calls_show_their_progress(
+    model: hl.Model, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headlight.progress.bar", lambda work: Bar())
+    model.ablate([TEXT])
+    assert not Bar.shares  # shorter than a second
+    for progress in (False, True):
+        assert not Bar.shares
+        hl.train(
+            data=[TEXT] * 20, out_dir=tmp_path / str(progress), progress=progress, max_iters=4,
+            n_layer=1, n_head=2, n_embd=16, block_size=16, batch_size=2, eval_iters=1,
+            callback=lambda metrics: time.sleep(0.4),
+        )  # fmt: skip
+    assert sum(Bar.shares) == pytest.approx(100) and Bar.closed
+
+
+def test_head_scores_as_tables(model: hl.Model) -> None:
+    scores = model.head_scores(TEXT, repeats=2)
+    shown = getattr(scores, "_repr_html_")()
+    assert shown.count("<tr>") == 1 + len(scores) and "induction" in shown and "1.3" in shown
+    assert type(scores["induction"]) is np.ndarray and type(scores[:2]) is type(scores)
+    assert getattr(scores[:2], "_repr_html_")().count("<tr>") == 3
+    pytest.importorskip("pandas")
+    frame = scores.frame()
+    assert frame.loc["1.2", "previous_token"] == scores["previous_token"][6]
 
 
 def test_patching_and_circuit(model: hl.Model, run: pathlib.Path) -> None:
@@ -85,7 +151,14 @@ def test_patching_and_circuit(model: hl.Model, run: pathlib.Path) -> None:
     with pytest.raises(ValueError, match="ablation: expected corrupt, mean or resample"):
         model.circuit(pairs, ablation="zero")
     with pytest.raises(ValueError, match="tuples"):
-        model.circuit([("a", "b", "c")])  # type: ignore[list-item]
+        model.circuit([("a",)])
+    with pytest.raises(ValueError, match="wrong: expected a text"):
+        model.circuit([(clean, corrupt, [5])])
+    loss = model.circuit([(clean, corrupt, 5)], metric="log_probability", edges=10).summary
+    logits = model(clean).logits[0, -1].astype(float)
+    assert loss["clean_difference"] == pytest.approx(
+        float(logits[5] - np.log(np.exp(logits).sum())), abs=1e-4
+    )
 
 
 def test_attribution_and_lens(model: hl.Model, run: pathlib.Path) -> None:

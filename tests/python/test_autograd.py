@@ -28,7 +28,17 @@ def test_tensors_share_memory_with_numpy_and_dlpack() -> None:
     assert (tensor.shape, tensor.dtype, tensor.ndim) == ((3, 4), "float64", 2)
     assert np.array_equal(tensor.numpy(), values) and not tensor.numpy().flags.writeable
     assert np.shares_memory(np.from_dlpack(tensor), tensor.numpy())
-    assert np.array_equal(hl.Tensor.from_dlpack(values).numpy(), values)
+    own = values.copy()
+    shared = hl.Tensor.from_dlpack(own)
+    assert np.shares_memory(shared.numpy(), own)
+    kept = shared[1]
+    del shared
+    assert np.array_equal(kept.numpy(), own[1])
+    own[1, 0] = 7
+    assert float(kept[0]) == 7
+    copied = hl.Tensor.from_dlpack(values[:, ::2])  # not contiguous
+    assert np.array_equal(copied.numpy(), values[:, ::2])
+    assert not np.shares_memory(copied.numpy(), values)
     assert np.array_equal(np.asarray(tensor[1:, ::2]), values[1:, ::2])
     assert np.array_equal(np.asarray(tensor[:, 1]), values[:, 1])
     assert hl.Tensor([1, 2]).dtype == "int32" and hl.Tensor([1.0]).dtype == "float32"

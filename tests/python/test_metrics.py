@@ -126,7 +126,7 @@ def test_patching_cells_of_any_point(model: hl.Model) -> None:
         model.patch(clean, corrupt, [5], [6], by="neuron")
     with pytest.raises(ValueError, match="wrong: expected a text or token ids"):
         model.patch(clean, corrupt, [5])
-    with pytest.raises(ValueError, match="metric: expected one of"):
+    with pytest.raises(ValueError, match="metric: expected logit_difference, probability"):
         model.patch(clean, corrupt, [5], [6], metric="accuracy")
     with pytest.raises(ValueError, match="metric: expected a value with a gradient"):
         model.patch(clean, corrupt, metric=lambda x: float(x[-1, 5]), method="attribution")

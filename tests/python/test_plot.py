@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from conftest import task_ids
 
 import headlight as hl
 
@@ -50,3 +51,82 @@ def test_pages_stay_inside_a_frame(model: hl.Model) -> None:
     assert shown.startswith('<iframe srcdoc="&lt;!') and shown.count("<") == 2
     with pytest.raises(ValueError, match="view: expected model, head, neuron or grid"):
         hl.plot.model_view(model, TEXT, view="all")
+
+
+def test_differences_and_weights_by_values(model: hl.Model) -> None:
+    _, cache = model.run_with_cache(["a b c", "a c b"], ["pattern"])
+    figure = hl.plot.attention_difference(cache, cache, 1, 2, other_sequence=1)
+    assert "Difference of weights" in words(figure) and "/" in words(figure)
+    assert "가중치의 차이" in words(
+        hl.plot.attention_difference(cache, cache, 1, other_sequence=1, lang="ko")
+    )
+    _, longer = model.run_with_cache(TEXT, ["pattern"])
+    with pytest.raises(ValueError, match="other: expected"):
+        hl.plot.attention_difference(cache, longer, 1)
+    weighted = hl.plot.value_weighted(model, TEXT, 1, 2)
+    assert "tiny · value-weighted" in words(weighted)
+    assert weighted.source != hl.plot.attention(longer, 1, 2).source
+    assert "tiny · value-weighted" in hl.plot.model_view(model, TEXT, value_weighted=True).source
+    with pytest.raises(ValueError, match="lang: expected en or ko"):
+        hl.plot.attention(cache, 0, lang="fr")
+
+
+def test_scatter_plots(model: hl.Model) -> None:
+    clean, corrupt = task_ids(model)
+    both = model.patch(clean, corrupt, 5, 6, point="z", method="both")
+    shown = words(hl.plot.attribution(both))
+    assert "recovered (patched)" in shown and "8 points, r = " in shown and "1.2: " in shown
+    places = model.patch(clean, corrupt, 5, 6, point="resid_pre", method="both")
+    assert "1 @0" in words(hl.plot.attribution(places))
+    with pytest.raises(ValueError, match="both"):
+        hl.plot.attribution(model.patch(clean, corrupt, 5, 6))
+    texts = [TEXT, "One day"]
+    scores = model.head_scores(texts, repeats=2)
+    shown = words(hl.plot.scores_and_ablation(scores, model.ablate(texts), "previous_token"))
+    assert "previous_token" in shown and "rise of the loss" in shown
+    with pytest.raises(ValueError, match="y: expected 2 numbers, got 1"):
+        hl.plot.scatter([1.0, 2.0], [1.0])
+
+
+def test_circuits_of_tokens(model: hl.Model) -> None:
+    shown = words(hl.plot.ov_circuit(model, 1, 2, " the cat"))
+    assert "OV of head 1.2" in shown and "attended token" in shown
+    assert "QK of head 0.1" in words(hl.plot.qk_circuit(model, 0, 1, [5, 6], [7]))
+    with pytest.raises(ValueError, match="rows: expected 2 labels, got 1"):
+        hl.plot.matrix(np.eye(2), ["a"])
+
+
+def test_coloured_texts(model: hl.Model) -> None:
+    _, cache = model.run_with_cache([TEXT, "a <b>"], ["mlp_post.1", "resid_post.0"])
+    page = hl.plot.text(cache, ["neuron.1.17", "resid_post.0.3"], title="Neurons")
+    assert page.source.startswith("<!doctype") and "neuron.1.17" in page.source
+    assert "<b>" not in hl.plot.text(cache, "neuron.1.17", sequence=1).source
+    assert cache.column("neuron.1.17").shape == cache["mlp_post.1"].shape[:2]
+    _, one = model.run_with_cache(TEXT, ["neuron.1.17"])
+    length = len(one.tokens[0])
+    assert np.allclose(one.column("neuron.1.17")[0], cache.column("neuron.1.17")[0, :length])
+    for name, error in (("neuron.1", ValueError), ("neuron.1.999", KeyError)):
+        with pytest.raises(error):
+            cache.column(name)
+
+
+def test_most_active_texts(model: hl.Model) -> None:
+    texts = ["One day Mina lost her red kite.", "Ben ran.", "The cat sat on the mat and slept."]
+    examples = model.top_examples(texts, "neuron.1.17", count=2)
+    assert len(examples) == 2 and examples[0].value >= examples[1].value
+    best = examples[0]
+    _, cache = model.run_with_cache(texts[best.sequence], ["neuron.1.17"])
+    column = cache.column("neuron.1.17")[0]
+    assert best.value == pytest.approx(column.max(), abs=1e-5)
+    assert best.position == int(column.argmax())
+    assert best.values[best.position - best.begin] == best.value
+    page = hl.plot.top_examples(examples, "Neuron 1.17").source
+    assert page.count('class="m"') == 2 and "Neuron 1.17" in page
+    with pytest.raises(ValueError, match="point: expected one neuron"):
+        model.top_examples(texts, "mlp_post.1")
+    with pytest.raises(ValueError, match="sae: expected both"):
+        model.top_examples(texts, "resid_post.1", feature=3)
+
+
+def test_runs_show_their_loss(run: pathlib.Path) -> None:
+    assert "validation" in getattr(hl.open_run(run), "_repr_html_")()

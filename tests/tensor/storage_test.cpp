@@ -179,4 +179,22 @@ TEST_CASE("unused storage can be given back to the system and taken again as zer
   CHECK(static_cast<unsigned char*>(storage->data())[32 * kMiB] == 0);
 }
 
+TEST_CASE("borrowed elements stay the owner's until the last tensor goes") {
+  auto values = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3, 4, 5, 6});
+  const std::weak_ptr<std::vector<float>> watch = values;
+  {
+    Tensor tensor = Tensor::borrow(values->data(), {2, 3}, DType::float32, values);
+    CHECK(tensor.to_vector() == std::vector<double>{1, 2, 3, 4, 5, 6});
+    tensor.fill(7);
+    CHECK(values->at(5) == 7);
+    const Tensor view = tensor.strided_view({2}, {3}, 2);
+    CHECK_THROWS(tensor.strided_view({7}, {1}));
+    tensor = Tensor();
+    values = nullptr;
+    CHECK_FALSE(watch.expired());
+    CHECK(view.to_vector() == std::vector<double>{7, 7});
+  }
+  CHECK(watch.expired());
+}
+
 }  // namespace storage_test

@@ -41,4 +41,9 @@ struct AttentionMaps {
   TextUnit unit = TextUnit::token;  // each of `tokens` is a token, or tokens merged to this unit
 };
 
+// Returns the weights of `first` minus those of `second`, head by head, for
+// AttentionStyle::differences. A token that differs has the label "first/second"; scores are left
+// out. Throws Error about "compare" if the texts differ in length or the maps in their heads.
+AttentionMaps attention_difference(const AttentionMaps& first, const AttentionMaps& second);
+
 }  // namespace headlight

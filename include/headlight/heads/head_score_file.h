@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <string>
 
 #include "headlight/heads/attention_maps.h"
 #include "headlight/nn/language_model.h"
@@ -19,5 +20,10 @@ struct HeadScoreFile {
 // score are left out. Throws Error, naming the file, for other formats, for another model's scores
 // (see HeadScores::model_fingerprint), and for heads that the model does not have.
 HeadScoreFile read_head_scores(const std::filesystem::path& path, const LanguageModel& model);
+
+// Returns a score of each head, such as "induction", from heads.json; heads for which it is null
+// are left out. Throws Error as read_head_scores() does, and about "score" if no head has it.
+std::map<HeadId, double> read_head_score(const std::filesystem::path& path,
+                                         const LanguageModel& model, const std::string& score);
 
 }  // namespace headlight

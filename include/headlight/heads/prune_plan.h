@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -30,6 +31,7 @@ struct PrunePlanOptions {
   PruneRanking ranking = PruneRanking::ablation;
   Index rounds = 8;  // number of rankings; importance changes as heads go
   Index batch_size = 12;
+  std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
 };
 
 // One step of pruning.

@@ -13,8 +13,12 @@
 namespace headlight {
 
 struct RecordAttentionOptions {
-  HeadSet heads = {};                // heads to record; empty: all
-  bool vectors = false;              // record queries and keys as well; needs unit = token
+  HeadSet heads = {};    // heads to record; empty: all
+  bool vectors = false;  // record queries and keys as well; needs unit = token
+  // Multiply each weight by the norm of the vector that it carries, v W_O of the key's token, and
+  // divide by the head's largest norm in the document (Kobayashi et al., arXiv 2004.10102). Rows
+  // then sum to 1 at most. Needs vectors = false.
+  bool value_weighted = false;
   TextUnit unit = TextUnit::token;   // a cell of the maps covers a token, character or word
   Index max_tokens = 0;              // cut documents to their first tokens; 0: no limit
   Index max_bytes = Index{4} << 30;  // limit for all maps together
@@ -64,7 +68,7 @@ struct RecordedAttention {
 //
 // Throws Error for no documents; for a document that is empty, not UTF-8 or longer than the model's
 // context; for heads that do not exist; for maps larger than max_bytes; and for weights that are
-// not numbers.
+// not numbers; and, with value_weighted, for models other than Gpt.
 RecordedAttention record_attention_batch(const LanguageModel& model, const Tokenizer& tokenizer,
                                          const std::vector<std::string>& documents,
                                          const RecordAttentionOptions& options = {});

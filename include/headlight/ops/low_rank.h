@@ -31,7 +31,7 @@ Tensor low_rank_linear(const Tensor& x, const Tensor& weight, const Tensor& bias
                        std::span<const LowRankUpdate> updates, const LowRankDropout& dropout = {},
                        Precision precision = Precision::float32);
 
-// The same for a weight in any form, from `product` [..., O], its product with x plus the bias.
+// Adds the update to `product` [..., O], the product of x with a weight in any form plus the bias.
 // Overwrites the elements of the product, whose op must not need them for its gradient.
 Tensor low_rank_linear(const Tensor& product, const Tensor& x,
                        std::span<const LowRankUpdate> updates, const LowRankDropout& dropout = {});

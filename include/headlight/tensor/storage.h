@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace headlight {
 
@@ -14,6 +15,8 @@ class Storage {
  public:
   // Throws Error with the number of bytes if the memory cannot be allocated.
   explicit Storage(std::size_t bytes);
+  // Borrows the bytes of another library, which `owner` keeps alive.
+  Storage(void* data, std::size_t bytes, std::shared_ptr<void> owner);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -32,6 +35,7 @@ class Storage {
   std::atomic<std::uint64_t> version_{0};
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
+  std::shared_ptr<void> owner_;  // of borrowed bytes; null: the process's own memory
 };
 
 struct StorageStatistics {

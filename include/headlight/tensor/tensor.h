@@ -25,6 +25,10 @@ class Tensor {
 
   // Uninitialised elements. Throws Error if the shape is invalid.
   static Tensor empty(const Shape& shape, DType dtype = DType::float32);
+  // A tensor on row-major elements of another library, which `owner` keeps alive. The address must
+  // be a multiple of the element's size.
+  static Tensor borrow(void* elements, const Shape& shape, DType dtype,
+                       std::shared_ptr<void> owner);
   static Tensor zeros(const Shape& shape, DType dtype = DType::float32);
   static Tensor ones(const Shape& shape, DType dtype = DType::float32);
   static Tensor full(const Shape& shape, double value, DType dtype = DType::float32);
@@ -123,6 +127,7 @@ class Tensor {
   void set_grad_node(std::shared_ptr<GradNode> node) { node_ = std::move(node); }
 
  private:
+  explicit Tensor(const Shape& shape, DType dtype);  // without elements
   void* raw_data(DType expected) const;
 
   std::shared_ptr<Storage> storage_;

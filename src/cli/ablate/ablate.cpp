@@ -8,10 +8,13 @@
 #include "cli/commands.h"
 #include "cli/terminal/launched.h"
 #include "cli/terminal/options.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/prompt_tokens.h"
 #include "cli/terminal/result_files.h"
 #include "cli/terminal/text_data.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/heads/effects/ablation.h"
+#include "headlight/heads/head_score_file.h"
 #include "views/report/effect_grids.h"
 #include "views/report/interval_text.h"
 #include "views/report/json_output.h"
@@ -46,7 +49,9 @@ constexpr const char* kAblateDetails =
     "and over neurons in descending order. --npz holds rise, rise_low and rise_high, of heads "
     "[R, K] with the names layer and head, or of parts [R] with the names part; with --pairs "
     "also pair_rise and pair_beyond with _low and _high and the names first and second.\n\n"
-    "JSON keys: caution (null: none), loss{mean, low, high}, mode, sequences, tokens, "
+    "--metric measures another number than the loss: rises and the key loss are then of that "
+    "number. logit_difference is a metric of headlight patch only.\n\n"
+    "JSON keys: caution (null: none), metric, loss{mean, low, high}, mode, sequences, tokens, "
     "heads[{head, layer, index, rise{mean, low, high}}], pairs[{heads, rise, beyond}]; with "
     "--off and --each also parts[{name, targets, rise{mean, low, high}}].";
 
@@ -60,6 +65,8 @@ Options ablate_options() {
                     "blank_line",
                     "headlight ablate runs/toy --data book.txt --heads 0.1,2.3",
                     "headlight ablate runs/toy --data book.txt --mode mean --pairs 6",
+                    "headlight ablate runs/toy --data book.txt --scores heads/heads.json --scatter "
+                    "scatter.svg",
                     "headlight ablate runs/toy --data book.txt --each mlp --svg mlps.svg",
                     "headlight ablate runs/toy --data book.txt --off \"0.1, mlp.1\" layer.2"}});
   add_text_data_options(options);
@@ -69,12 +76,18 @@ Options ablate_options() {
   options.value("heads", "Heads to ablate, e.g. 0.1,2.3 or 0:1;2:3 (default: all)")
       .flag("all", "Ablate every head (the default)")
       .choice("mode", "Replacement for a head's output", kChoiceNames<AblationMode>, "zero")
+      .choice("metric",
+              "Measure the loss, another number of each token to predict, or the divergence from "
+              "the whole model's prediction (kl)",
+              kChoiceNames<MetricKind>, "loss")
       .value("pairs", "Also ablate all pairs among the N most important heads; 0: none", "0")
+      .value("scatter", "Draw --score of the heads against the rise to this .svg file")
+      .value("score", "Score of --scores, a file of headlight heads, for --scatter", "induction")
       .value("resamples", "Number of bootstrap resamples", "1000")
       .value("seed", "Seed of the bootstrap", "1337");
   add_result_options(options);
   add_part_options(options);
-  options.basic({"text", "heads", "mode", "pairs"});
+  options.paths({"scatter"}).basic({"text", "heads", "mode", "pairs"});
   return options;
 }
 
@@ -82,6 +95,7 @@ AblationOptions ablation_options(const Options& options) {
   require(!options.given("all") || !options.given("heads"), "expected either --all or --heads");
   AblationOptions result;
   result.mode = options.chosen<AblationMode>("mode");
+  result.metric = options.chosen<MetricKind>("metric");
   if (options.given("heads")) {
     result.heads = HeadSet::parse(options.text("heads"));
   }
@@ -90,13 +104,17 @@ AblationOptions ablation_options(const Options& options) {
   result.bootstrap.resamples = count_option(options, "resamples", 1, kMostSamples);
   result.bootstrap.seed = seed_option(options);
   result.processes = &all_processes();
+  if (options.given("scatter")) {
+    output_file(options, "scatter", ".svg");  // rejects invalid names before the work
+  }
   return result;
 }
 
-Json json_of(const AblationResult& result, AblationMode mode) {
+Json json_of(const AblationResult& result, const AblationOptions& options) {
   Json json{{"caution", text_or_null(few_documents_caution(result.sequences))},
+            {"metric", name_of(options.metric)},
             {"loss", interval_json(result.loss)},
-            {"mode", name_of(mode)},
+            {"mode", name_of(options.mode)},
             {"sequences", result.sequences},
             {"tokens", result.tokens},
             {"heads", Json::array()}};
@@ -113,19 +131,20 @@ Json json_of(const AblationResult& result, AblationMode mode) {
   return json;
 }
 
-std::string text_of(AblationResult result) {
+std::string text_of(AblationResult result, MetricKind metric) {
   std::ranges::stable_sort(result.heads, std::ranges::greater(),
                            [](const HeadEffect& effect) { return effect.rise.mean; });
-  Table heads({{"head", true}, {"rise of the loss (95 %)", true}});
+  const std::string rise = rise_column(metric);
+  Table heads({{"head", true}, {rise, true}});
   for (const HeadEffect& effect : result.heads) {
     heads.add({head_name(effect.head), change_text(effect.rise, result.sequences)});
   }
   const std::string text =
-      loss_heading(result.loss.mean, result.tokens, result.sequences) + heads.text();
+      loss_heading(result.loss.mean, result.tokens, result.sequences, metric) + heads.text();
   if (result.pairs.empty()) {
     return text;
   }
-  Table pairs({{"heads", true}, {"rise of the loss (95 %)", true}, {"beyond both alone", true}});
+  Table pairs({{"heads", true}, {rise, true}, {"beyond both alone", true}});
   for (const PairEffect& pair : result.pairs) {
     pairs.add({head_name(pair.first) + " " + head_name(pair.second),
                change_text(pair.rise, result.sequences),
@@ -160,10 +179,11 @@ void check_text_options(const Options& options) {
   }
 }
 
-ResultPage page_of(const Interval& loss, Index sequences, std::vector<ResultGrid> grids) {
-  return {.title = "Loss without each part",
-          .note = concat_text("The loss of the whole model is ", fixed_number(loss.mean, 4),
-                              " nats a token over ", counted(sequences, "sequence"),
+ResultPage page_of(const AblationResult& result, MetricKind metric, std::vector<ResultGrid> grids) {
+  return {.title = concat_text("Rise of the ", metric_noun(metric), " without each part"),
+          .note = concat_text("The ", metric_noun(metric), " of the whole model is ",
+                              fixed_number(result.loss.mean, 4), metric_unit(metric),
+                              " a token over ", counted(result.sequences, "sequence"),
                               "; a rise means that the model needs the part."),
           .grids = std::move(grids)};
 }
@@ -181,26 +201,39 @@ void show_parts(const Options& options, const LoadedModel& loaded, const TokenDa
                              .tokens = report.result.tokens};
   files.write({.svg = [&] { return parts_svg(report, options); },
                .arrays = [&] { return arrays_of({parts_grid(report)}); },
-               .page = [&] { return page_of(whole.loss, whole.sequences, {parts_grid(report)}); }});
+               .page = [&] { return page_of(whole, ablation.metric, {parts_grid(report)}); }});
   if (options.json()) {
-    Json json = json_of(whole, ablation.mode);
+    Json json = json_of(whole, ablation);
     json["parts"] = parts_json(report);
     print_json(json);
   } else {
-    std::cout << loss_heading(whole.loss.mean, whole.tokens, whole.sequences)
+    std::cout << loss_heading(whole.loss.mean, whole.tokens, whole.sequences, ablation.metric)
               << parts_table(report, options);
   }
 }
 
 void show_heads(const Options& options, const LoadedModel& loaded, const TokenDataset& data,
                 const AblationOptions& ablation, const ResultFiles& files) {
-  const AblationResult result = ablate_heads(*loaded.model, data, ablation);
+  std::map<HeadId, double> scores;  // read before the long work
+  if (options.given("scatter")) {
+    scores = read_head_score(options.text("scores"), *loaded.model, options.text("score"));
+  }
+  AblationOptions shown = ablation;
+  shown.progress = progress_bar("ablating heads");
+  const AblationResult result = ablate_heads(*loaded.model, data, shown);
+  shown.progress = {};
   if (!ablation.processes->leads()) {
     return;
   }
-  const std::vector<ResultGrid> grids = ablation_grids(result);
-  files.write(grids, [&] { return page_of(result.loss, result.sequences, grids); });
-  std::cout << (options.json() ? json_line(json_of(result, ablation.mode)) : text_of(result));
+  const std::vector<ResultGrid> grids = ablation_grids(result, ablation.metric);
+  if (options.given("scatter")) {
+    write_file(output_file(options, "scatter", ".svg"),
+               scatter_plot_svg(
+                   score_scatter(scores, options.text("score"), result.heads, ablation.metric)));
+  }
+  files.write(grids, [&] { return page_of(result, ablation.metric, grids); });
+  std::cout << (options.json() ? json_line(json_of(result, ablation))
+                               : text_of(result, ablation.metric));
 }
 
 void ablate_command(const Options& options) {

@@ -43,13 +43,14 @@ bool is_of_neurons(const Options& options) {
 }
 
 // Curve of the mean rises, with curves for the ends of their intervals.
-LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences) {
+LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences, MetricKind metric) {
   if (is_sorted) {
     std::ranges::stable_sort(rises, std::ranges::greater(), &Interval::mean);
   }
   std::vector<double> places(rises.size());
   std::iota(places.begin(), places.end(), 0.0);
-  LinePlot plot{.y_label = "rise of the loss, nats a token",
+  LinePlot plot{.y_label = concat_text("rise of the ", metric_noun(metric), ",",
+                                       metric_unit(metric), " a token"),
                 .series = interval_curves(places, rises, "rise", !is_sorted)};
   if (sequences <= 1) {  // a single sequence has no interval
     plot.series = {plot.series.back()};
@@ -59,13 +60,18 @@ LinePlot curve_of(std::vector<Interval> rises, bool is_sorted, Index sequences) 
 
 }  // namespace
 
+std::string rise_column(MetricKind metric) {
+  return concat_text("rise of the ", metric_noun(metric), " (95 %)");
+}
+
 void add_part_options(Options& options) {
   options
       .values("off",
               "Ablate these parts together, e.g. \"5.1, mlp.3\"; each further value is a separate "
               "experiment")
       .value("each", "Ablate each mlp, attn or layer, or each neuron of a layer (neuron.3)")
-      .value("scores", "File heads.json from headlight heads, for classes of heads in --off")
+      .value("scores",
+             "File heads.json from headlight heads, for classes of heads in --off, and --scatter")
       .value("limit", "--each neuron.L: show the N largest changes; 0: all", "20");
   options.paths({"scores"}).basic({"off", "each"});
 }
@@ -75,18 +81,23 @@ bool asks_for_parts(const Options& options) {
   const bool is_each = options.given("each");
   require(!is_off || !is_each, "expected either --off or --each");
   if (is_off || is_each) {
-    refuse_options(options, {"heads", "all", "pairs"}, "cannot be combined with --off and --each");
+    refuse_options(options, {"heads", "all", "pairs", "scatter"},
+                   "cannot be combined with --off and --each");
   }
-  require(is_off || !options.given("scores"), "--scores: needs --off");
+  require(is_off || options.given("scatter") || !options.given("scores"),
+          "--scores: needs --off or --scatter");
+  require(options.given("scores") || !options.given("scatter"), "--scatter: needs --scores");
+  require(options.given("scatter") || !options.given("score"), "--score: needs --scatter");
   require(is_of_neurons(options) || !options.given("limit"), "--limit: needs --each neuron.L");
   return is_off || is_each;
 }
 
 PartsReport ablate_parts_of(const Options& options, const LoadedModel& loaded,
                             const TokenDataset& data, const AblationOptions& ablation) {
-  PartsReport report{.parts = parts_of(options, loaded), .result = {}};
+  PartsReport report{.parts = parts_of(options, loaded), .result = {}, .metric = ablation.metric};
   report.result = ablate_parts(*loaded.model, data, report.parts,
                                {.mode = ablation.mode,
+                                .metric = ablation.metric,
                                 .batch_size = ablation.batch_size,
                                 .bootstrap = ablation.bootstrap,
                                 .masking = ablation.masking,
@@ -113,7 +124,7 @@ std::string parts_table(const PartsReport& report, const Options& options) {
   if (is_of_neurons(options) && limit > 0) {
     parts.resize(std::min(limit, parts.size()));
   }
-  Table table({{"without", true}, {"rise of the loss (95 %)", true}});
+  Table table({{"without", true}, {rise_column(report.metric), true}});
   for (const PartEffect& effect : parts) {
     table.add({effect.name, change_text(effect.rise, report.result.sequences)});
   }
@@ -128,8 +139,8 @@ std::string parts_svg(const PartsReport& report, const Options& options) {
   const PartAblationResult& result = report.result;
   if (options.given("each")) {
     const bool of_neurons = is_of_neurons(options);
-    LinePlot plot =
-        curve_of(transformed(result.parts, &PartEffect::rise), of_neurons, result.sequences);
+    LinePlot plot = curve_of(transformed(result.parts, &PartEffect::rise), of_neurons,
+                             result.sequences, report.metric);
     plot.title = "Without each " + options.text("each");
     plot.x_label = of_neurons ? "neurons, the largest rise first" : "layer";
     if (result.sequences < kEnoughDocuments) {
@@ -143,9 +154,11 @@ std::string parts_svg(const PartsReport& report, const Options& options) {
 
 ResultGrid parts_grid(const PartsReport& report) {
   const PartAblationResult& result = report.result;
-  MatrixPlot plot{.title = "Rise of the loss without each part, nats a token",
-                  .row_title = "part",
-                  .columns = {""}};
+  MatrixPlot plot{
+      .title = concat_text("Rise of the ", metric_noun(report.metric), " without each part,",
+                           metric_unit(report.metric), " a token"),
+      .row_title = "part",
+      .columns = {""}};
   for (const PartEffect& effect : result.parts) {
     plot.rows.push_back(effect.name);
     plot.values.push_back(effect.rise.mean);

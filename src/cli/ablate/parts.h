@@ -20,7 +20,11 @@ bool asks_for_parts(const Options& options);
 struct PartsReport {
   std::vector<PartSet> parts;
   PartAblationResult result;
+  MetricKind metric = MetricKind::loss;
 };
+
+// Heading of the column of rises.
+std::string rise_column(MetricKind metric);
 
 PartsReport ablate_parts_of(const Options& options, const LoadedModel& loaded,
                             const TokenDataset& data, const AblationOptions& ablation);

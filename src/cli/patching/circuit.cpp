@@ -14,6 +14,7 @@
 #include "headlight/views/plot/circuit_plot.h"
 #include "headlight/views/plot/line_plot.h"
 #include "views/report/circuit_report.h"
+#include "views/report/interval_text.h"
 #include "views/report/json_output.h"
 #include "views/report/table.h"
 
@@ -37,8 +38,12 @@ constexpr const char* kCircuitDetails =
     "not in it.\n\n"
     "--npz holds for every edge of the model, the strongest first, score, kept (1 or 0) and "
     "the names from, to and into [E]; and curve_edges and curve_faithfulness [P].\n\n"
-    "JSON keys: metric (logit_difference or log_probability_difference), pairs, pairs_done, "
+    "--ablation mean and resample need pairs with texts of one length. --random_sets shows whether "
+    "the faithfulness is more than any edges of that number give.\n\n"
+    "JSON keys: metric (logit_difference, log_probability_difference or that of --metric), pairs, "
+    "pairs_done (null with --metric), "
     "caution, clean_difference, corrupt_difference, edges (in the model), kept, faithfulness, "
+    "ablation, random{mean, low, high} (null without --random_sets), "
     "circuit[{from, to, into, score}], curve[{edges, faithfulness}].";
 
 Options circuit_options() {
@@ -51,12 +56,19 @@ Options circuit_options() {
            "headlight circuit runs/toy " + kExamplePair + " --svg circuit.svg",
            "headlight circuit runs/toy --pairs pairs.jsonl --edges 40 --curve curve.svg"}});
   add_pair_options(options);
+  add_metric_option(options);
   add_intervene_options(options);
   options
       .value("edges", "Keep at most this number of edges; 0: as many as --faithfulness needs", "0")
       .value("faithfulness",
              "Keep the fewest edges whose circuit reaches this faithfulness (above 0 to 1)", "0.8")
       .value("steps", "Number of points of the integrated gradients; 1: the clean text only", "5")
+      .choice("ablation",
+              "Values of cut edges: of the pair's corrupt text, its mean over all corrupt texts by "
+              "position, or that of the next pair",
+              kChoiceNames<CircuitAblation>, "corrupt")
+      .value("random_sets", "Compare with N sets of as many random edges; 0: none", "0")
+      .value("seed", "Seed of the random edges", "1337")
       .value("limit", "Show the strongest N edges; 0: all", "20")
       .value("curve", "Draw faithfulness against the number of edges to this .svg file");
   add_result_options(options);
@@ -70,10 +82,17 @@ CircuitOptions circuit_options(const Options& options) {
           "--faithfulness: expected a number above 0 to 1, got ", faithfulness);
   return {.steps = count_option(options, "steps", 1, 1000),
           .edges = count_option(options, "edges", 0),
-          .faithfulness = faithfulness};
+          .faithfulness = faithfulness,
+          .ablation = options.chosen<CircuitAblation>("ablation"),
+          .random_sets = count_option(options, "random_sets", 0, 1000),
+          .seed = seed_option(options)};
 }
 
-std::string caution_of(const CircuitResult& result, std::size_t pairs) {
+std::string caution_of(const CircuitResult& result, const std::vector<PatchingTask>& tasks) {
+  const std::size_t pairs = tasks.size();
+  if (has_own_metric(tasks)) {
+    return "";
+  }
   if (result.pairs_done == 0) {
     return "caution: the model does not do this task clearly: the circuit may be chance";
   }
@@ -84,17 +103,19 @@ std::string caution_of(const CircuitResult& result, std::size_t pairs) {
   return "";
 }
 
-Json json_of(const CircuitResult& result, const std::vector<PatchingTask>& tasks) {
-  const std::size_t pairs = tasks.size();
-  Json json{{"metric", metric_name(tasks)},
-            {"pairs", pairs},
-            {"pairs_done", result.pairs_done},
-            {"caution", text_or_null(caution_of(result, pairs))},
+Json json_of(const Options& options, const CircuitResult& result,
+             const std::vector<PatchingTask>& tasks) {
+  Json json{{"metric", metric_name(options, tasks)},
+            {"pairs", tasks.size()},
+            {"pairs_done", has_own_metric(tasks) ? Json() : Json(result.pairs_done)},
+            {"caution", text_or_null(caution_of(result, tasks))},
             {"clean_difference", result.clean_difference},
             {"corrupt_difference", result.corrupt_difference},
             {"edges", result.edges.size()},
             {"kept", result.kept},
             {"faithfulness", result.faithfulness},
+            {"ablation", options.text("ablation")},
+            {"random", result.random ? interval_json(*result.random) : Json()},
             {"circuit", Json::array()}};
   for (const CircuitEdge& edge : result.edges) {
     if (edge.is_kept) {
@@ -128,8 +149,14 @@ std::string text_of(const CircuitResult& result, const std::string& caution,
   for (const CircuitFit& fit : result.curve) {
     curve.add({std::to_string(fit.edges), fixed_number(fit.faithfulness, 3)});
   }
+  const auto number = [](double value) { return fixed_number(value, 3); };
+  const std::string random =
+      result.random ? "as many random edges: faithfulness " + number(result.random->mean) + " (" +
+                          number(result.random->low) + " to " + number(result.random->high) + ")\n"
+                    : "";
   return caution + (caution.empty() ? "" : "\n") + differences +
-         "\ncircuit: " + circuit_summary(result) + "\n\n" + edge_table(result, limit).text() +
+         "\ncircuit: " + circuit_summary(result) + "\n" + random + "\n" +
+         edge_table(result, limit).text() +
          (limit > 0 && limit < result.kept
               ? concat_text("(the strongest ", limit, "; --limit 0 shows all)\n")
               : "") +
@@ -166,15 +193,15 @@ void circuit_command(const Options& options) {
   wanted.progress = progress_bar("finding the circuit");
   const CircuitResult result = find_circuit(*loaded.model, tasks, wanted);
   wanted.progress = {};
-  const std::string caution = caution_of(result, tasks.size());
-  const std::string differences =
-      measured_differences(tasks, result.clean_difference, result.corrupt_difference,
-                           result.pairs_done, *loaded.tokenizer);
+  const std::string caution = caution_of(result, tasks);
+  const std::string differences = measured_differences(
+      options, tasks, {result.clean_difference, result.corrupt_difference, result.pairs_done},
+      *loaded.tokenizer);
   write_files(files, result, caution + (caution.empty() ? "" : ". ") + differences);
   if (options.given("curve")) {
     write_file(output_file(options, "curve", ".svg"), curve_svg(result));
   }
-  std::cout << (options.json() ? json_line(json_of(result, tasks))
+  std::cout << (options.json() ? json_line(json_of(options, result, tasks))
                                : text_of(result, caution, differences, limit));
 }
 

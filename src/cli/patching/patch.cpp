@@ -36,7 +36,9 @@ constexpr const char* kPatchDetails =
     "text. Without positions, the tokens of a longer answer are patched together with the "
     "text. --noising patches values of the corrupt text into the clean one. --method attribution "
     "estimates all parts from one gradient, as a linear approximation of patching. --method "
-    "both also shows the correlation of the two (Pearson's r).\n\n"
+    "both also shows the correlation of the two (Pearson's r), and --scatter draws it. --qk_fix "
+    "and --grad_drop are the two parts of AtP* (Kramar et al. 2024); --grad_drop loses the "
+    "signs.\n\n"
     "--path 0.4:3.1.k passes the clean output of head 0.4 directly to the keys of head 3.1 "
     "only. All other heads and MLPs keep their output on the corrupt text. No norm is held "
     "fixed: the norm before head 3.1 is computed anew. Heads that share keys and values are "
@@ -51,8 +53,9 @@ constexpr const char* kPatchDetails =
     "--npz holds recovered and attribution [R, K] ([R] with --by layer), and for pairs their "
     "_low and _high; without a grid recovered and difference. The axes are arrays of names: "
     "layer, head, position, group.\n\n"
-    "JSON keys: task, caution (null: the task is clear), metric (logit_difference or "
-    "log_probability_difference), clean_difference, corrupt_difference, clean_next{id, token, "
+    "JSON keys: task, caution (null: the task is clear), metric (logit_difference, "
+    "log_probability_difference, or that of --metric, whose task is null), clean_difference, "
+    "corrupt_difference, clean_next{id, token, "
     "probability} and corrupt_next{...} (most probable token after each text), answer{id, ids, "
     "token} (id: of a single token), wrong{...}, heads[{head, layer, index, difference, "
     "recovered, reliable}]. For a grid: point, by, method, noising, metric, pairs, pairs_done "
@@ -73,6 +76,7 @@ Options patch_options() {
                     "headlight patch runs/toy --pairs pairs.jsonl --point resid_pre --group "
                     "end=last --html stream.html"}});
   add_pair_options(options);
+  add_metric_option(options);
   options
       .value("point", "Replace values of this point: z, resid_pre, attn_out, mlp_out, q ...", "z")
       .choices(kChoiceNames<Point>)
@@ -88,17 +92,25 @@ Options patch_options() {
              "Patch one path from a head, an MLP or embed to an input of a later head, an MLP or "
              "the logits: 0.4:3.1.k (q, k or v of head 3.1), embed:mlp.2, mlp.3:logits")
       .value("limit", "Show the strongest N cells of a grid; 0: all", "20")
+      .flag("qk_fix",
+            "Attribution: compute the attention weights of patched q, k, rot_q and rot_k, for "
+            "attention that saturates (AtP*)")
+      .flag("grad_drop",
+            "Attribution: average absolute effects over passes without the paths through each "
+            "layer, for effects that cancel (AtP*)")
+      .value("scatter", "Draw attribution against patching to this .svg file (--method both)")
       .flag("noising", "Patch values of the corrupt text into the clean one");
   add_result_options(options);
   add_intervene_options(options);
-  options.basic({"point", "by", "path"});
+  options.paths({"scatter"}).basic({"point", "by", "path"});
   return options;
 }
 
 std::string caution_of(const PatchingResult& result, const PatchingTask& task,
                        const Tokenizer& tokenizer) {
-  return patching_caution(result, answer_label(task.answer, tokenizer),
-                          answer_label(task.wrong, tokenizer));
+  return has_own_metric({task}) ? ""
+                                : patching_caution(result, answer_label(task.answer, tokenizer),
+                                                   answer_label(task.wrong, tokenizer));
 }
 
 const char* strength_name(TaskStrength strength) {
@@ -113,11 +125,12 @@ Json next_json(const NextToken& next, const Tokenizer& tokenizer) {
   return json;
 }
 
-Json json_of(const PatchingResult& result, const PatchingTask& task, const Tokenizer& tokenizer) {
+Json json_of(const Options& options, const PatchingResult& result, const PatchingTask& task,
+             const Tokenizer& tokenizer) {
   const std::string caution = caution_of(result, task, tokenizer);
-  Json json{{"task", strength_name(result.strength())},
+  Json json{{"task", has_own_metric({task}) ? Json() : Json(strength_name(result.strength()))},
             {"caution", text_or_null(caution)},
-            {"metric", metric_name({task})},
+            {"metric", metric_name(options, {task})},
             {"clean_difference", result.clean_difference},
             {"corrupt_difference", result.corrupt_difference},
             {"clean_next", next_json(result.clean_next, tokenizer)},
@@ -135,10 +148,10 @@ Json json_of(const PatchingResult& result, const PatchingTask& task, const Token
   return json;
 }
 
-std::string differences_text(const PatchingResult& result, const PatchingTask& task,
-                             const Tokenizer& tokenizer) {
-  return measured_differences({task}, result.clean_difference, result.corrupt_difference, 1,
-                              tokenizer);
+std::string differences_text(const Options& options, const PatchingResult& result,
+                             const PatchingTask& task, const Tokenizer& tokenizer) {
+  return measured_differences(options, {task},
+                              {result.clean_difference, result.corrupt_difference, 1}, tokenizer);
 }
 
 // Label and probability of a token, as "' Anna' (0.93)".
@@ -146,7 +159,8 @@ std::string next_text(const NextToken& next, const Tokenizer& tokenizer) {
   return quoted_label(next.id, tokenizer) + " (" + fixed_number(next.probability, 2) + ")";
 }
 
-std::string text_of(PatchingResult result, const PatchingTask& task, const Tokenizer& tokenizer) {
+std::string text_of(const Options& options, PatchingResult result, const PatchingTask& task,
+                    const Tokenizer& tokenizer) {
   std::ranges::stable_sort(result.heads, std::ranges::greater(), &HeadPatch::recovered);
   const std::string caution = caution_of(result, task, tokenizer);
   Table table({{"head", true}, {"difference", false}, {"recovered", false}});
@@ -155,7 +169,7 @@ std::string text_of(PatchingResult result, const PatchingTask& task, const Token
                signed_number(patch.recovered, 3) + (caution.empty() ? "" : " ?")});
   }
   return (caution.empty() ? "" : wrapped(caution, kCautionColumns) + "\n") +
-         differences_text(result, task, tokenizer) +
+         differences_text(options, result, task, tokenizer) +
          (task.mask ? "\nlikeliest masked token: clean " : "\nlikeliest next token: clean ") +
          next_text(result.clean_next, tokenizer) + ", corrupt " +
          next_text(result.corrupt_next, tokenizer) + "\n\n" + table.text();
@@ -164,14 +178,14 @@ std::string text_of(PatchingResult result, const PatchingTask& task, const Token
 void show_heads(const Options& options, const LoadedModel& loaded, const PatchingTask& task,
                 const ResultFiles& files) {
   const PatchingResult result = patch_heads(*loaded.model, task);
-  const std::vector<ResultGrid> grids = patching_grids(result);
+  const std::vector<ResultGrid> grids = patching_grids(result, !has_own_metric({task}));
   files.write(grids, [&]() -> ResultPage {
     return {.title = "Effect of patching heads",
-            .note = differences_text(result, task, *loaded.tokenizer),
+            .note = differences_text(options, result, task, *loaded.tokenizer),
             .grids = grids};
   });
-  std::cout << (options.json() ? json_line(json_of(result, task, *loaded.tokenizer))
-                               : text_of(result, task, *loaded.tokenizer));
+  std::cout << (options.json() ? json_line(json_of(options, result, task, *loaded.tokenizer))
+                               : text_of(options, result, task, *loaded.tokenizer));
 }
 
 void patch_command(const Options& options) {

@@ -8,6 +8,7 @@
 #include "base/transformed.h"
 #include "cli/patching/task_options.h"
 #include "cli/terminal/progress.h"
+#include "headlight/files/file_writer.h"
 #include "headlight/heads/circuit/path_patching.h"
 #include "headlight/heads/effects/patch_grid.h"
 #include "headlight/heads/head_set.h"
@@ -50,6 +51,14 @@ PatchGridOptions grid_options(const Options& options) {
   grid.patch = method != "attribution";
   grid.attribution = method != "patch";
   grid.noising = options.given("noising");
+  grid.fix_pattern = options.given("qk_fix");
+  grid.drop_gradients = options.given("grad_drop");
+  require(grid.attribution || !(grid.fix_pattern || grid.drop_gradients),
+          grid.fix_pattern ? "--qk_fix" : "--grad_drop", ": needs --method attribution or both");
+  require(method == "both" || !options.given("scatter"), "--scatter: needs --method both");
+  if (options.given("scatter")) {
+    output_file(options, "scatter", ".svg");  // rejects invalid names before the work
+  }
   return grid;
 }
 
@@ -75,6 +84,9 @@ Strength strength_of(const PatchStudy& study) {
 
 std::string caution_of(const PatchStudy& study, const Strength& strength, const PatchingTask& task,
                        const Tokenizer& tokenizer) {
+  if (has_own_metric({task})) {
+    return study.pairs.size() == 1 ? "" : few_documents_caution(std::ssize(study.pairs));
+  }
   if (study.pairs.size() == 1) {
     return patching_caution(strength.means, answer_label(task.answer, tokenizer),
                             answer_label(task.wrong, tokenizer));
@@ -87,6 +99,7 @@ std::string caution_of(const PatchStudy& study, const Strength& strength, const 
 }
 
 struct Report : PatchGridReport {
+  const Options& command;
   Strength strength;
   std::string by;
   std::string caution;
@@ -123,9 +136,9 @@ Json json_of(const Report& report) {
           {"by", report.by},
           {"method", options.patch ? options.attribution ? "both" : "patch" : "attribution"},
           {"noising", options.noising},
-          {"metric", metric_name(report.tasks)},
+          {"metric", metric_name(report.command, report.tasks)},
           {"pairs", report.study.pairs.size()},
-          {"pairs_done", report.strength.clear},
+          {"pairs_done", has_own_metric(report.tasks) ? Json() : Json(report.strength.clear)},
           {"caution", text_or_null(report.caution)},
           {"clean_difference", report.strength.means.clean_difference},
           {"corrupt_difference", report.strength.means.corrupt_difference},
@@ -139,13 +152,6 @@ double shown_value(const PatchCell& cell, const PatchGridOptions& options) {
   return options.patch ? cell.recovered : cell.attribution;
 }
 
-std::string cell_name(const PatchCell& cell, const Report& report) {
-  std::string name = std::string(name_of(report.options.point)) + "." + std::to_string(cell.layer);
-  name += cell.item ? "." + std::to_string(*cell.item) : "";
-  const std::string place = report.place_label(cell);
-  return name + (place.empty() ? "" : " @" + place);
-}
-
 // Mean and interval, with a question mark if a caution says that they may be chance.
 std::string interval_text(const Interval& interval, const Report& report) {
   const std::string range =
@@ -156,8 +162,9 @@ std::string interval_text(const Interval& interval, const Report& report) {
 
 std::string differences_text(const Report& report) {
   const PatchingResult& means = report.strength.means;
-  return measured_differences(report.tasks, means.clean_difference, means.corrupt_difference,
-                              report.strength.clear, report.tokenizer);
+  return measured_differences(
+      report.command, report.tasks,
+      {means.clean_difference, means.corrupt_difference, report.strength.clear}, report.tokenizer);
 }
 
 std::vector<MeanPatchCell> sorted_cells(const Report& report) {
@@ -179,7 +186,7 @@ Table table_of(const Report& report, std::span<const MeanPatchCell> cells) {
   }
   Table table(std::move(columns));
   for (const MeanPatchCell& cell : cells) {
-    std::vector<std::string> row{cell_name(cell.cell, report)};
+    std::vector<std::string> row{report.cell_name(cell.cell)};
     for (const PatchMeasure& measure : measures) {
       row.push_back(interval_text(cell.*measure.value, report));
     }
@@ -238,13 +245,13 @@ std::string shared_receiver_name(const PathReceiver& receiver, const HeadLayout&
 }  // namespace
 
 bool asks_for_grid(const Options& options) {
-  constexpr std::array kOfGrids{"pairs",     "point", "by",     "layers",
-                                "positions", "group", "method", "noising"};
+  constexpr std::array kOfGrids{"pairs",  "point",   "by",     "layers",    "positions", "group",
+                                "method", "noising", "qk_fix", "grad_drop", "scatter"};
   const bool is_grid =
       std::ranges::any_of(kOfGrids, [&](const char* name) { return options.given(name); });
   require(!is_grid || !options.given("path"),
           "--path: cannot be combined with --pairs, --point, --by, --layers, --positions, --group, "
-          "--method and --noising");
+          "--method, --noising, --qk_fix, --grad_drop and --scatter");
   if (options.given("path")) {
     refuse_options(options, {"svg", "png", "npz", "html"},
                    "cannot be combined with --path, which gives a single number");
@@ -262,13 +269,17 @@ void patch_and_show_grid(const Options& options, const LoadedModel& loaded,
   const PatchStudy study = patch_pairs(*loaded.model, tasks, grid);
   grid.progress = {};
   Report report{{grid, study, tasks, *loaded.tokenizer},
+                options,
                 strength_of(study),
                 by_option(options, grid.point),
                 ""};
   report.caution = caution_of(study, report.strength, tasks.front(), *loaded.tokenizer);
-  const std::vector<ResultGrid> grids =
-      patch_study_grids(report, 2 * report.strength.clear < std::ssize(study.pairs));
+  const std::vector<ResultGrid> grids = patch_study_grids(
+      report, !has_own_metric(tasks) && 2 * report.strength.clear < std::ssize(study.pairs));
   files.write(grids, [&] { return page_of(report, grids); });
+  if (options.given("scatter")) {
+    write_file(output_file(options, "scatter", ".svg"), scatter_plot_svg(patch_scatter(report)));
+  }
   std::cout << (options.json() ? json_line(json_of(report)) : text_of(report, limit));
 }
 
@@ -286,7 +297,7 @@ void show_path(const Options& options, const LoadedModel& loaded, const Patching
     print_json({{"from", node_name(path.from)},
                 {"to", receiver},
                 {"into", into ? Json(name_of(*into)) : Json()},
-                {"metric", metric_name({task})},
+                {"metric", metric_name(options, {task})},
                 {"difference", effect.difference},
                 {"recovered", effect.recovered}});
   } else {

@@ -27,7 +27,10 @@ const char* const kTaskDetails =
     "the sum of the log-probabilities of their tokens, each after the text and the answer's "
     "earlier tokens. An answer is given as text, or as token ids: \"#42\" or \"#42 #7\". "
     "Without --answer and --wrong, these are the most probable next tokens of the two texts. "
-    "The texts must have the same number of tokens.\n";
+    "The texts must have the same number of tokens. --metric measures another number; shares "
+    "are again 0 for the corrupt text and 1 for the clean one, and the model's strength in the "
+    "task "
+    "is not judged.\n";
 
 namespace {
 
@@ -216,6 +219,20 @@ std::string joined_labels(const std::vector<std::int32_t>& ids, const Tokenizer&
   return text;
 }
 
+// Metric of --metric, where a command has it.
+MetricKind metric_option(const Options& options) {
+  return options.has("metric") ? options.chosen<MetricKind>("metric")
+                               : MetricKind::logit_difference;
+}
+
+void set_metrics(const Options& options, const LoadedModel& loaded,
+                 std::vector<PatchingTask>& tasks) {
+  const MetricKind kind = metric_option(options);
+  for (PatchingTask& task : tasks) {
+    in_place("--metric: ", [&] { set_metric(task, kind, *loaded.model); });
+  }
+}
+
 bool has_several(const std::vector<PatchingTask>& tasks) {
   return std::ranges::any_of(tasks, [](const PatchingTask& task) {
     return task.answer.size() > 1 || task.wrong.size() > 1;
@@ -234,6 +251,17 @@ void add_pair_options(Options& options) {
              "of the options of those names");
   add_special_tokens_option(options);
   options.paths({"pairs"}).basic({"clean", "corrupt", "answer", "wrong", "pairs"});
+}
+
+void add_metric_option(Options& options) {
+  options.choice("metric",
+                 "Measure the difference of the answers, or of --answer its probability, "
+                 "log_probability or loss, or the divergence from the clean text's prediction (kl)",
+                 kChoiceNames<MetricKind>, "logit_difference");
+}
+
+bool has_own_metric(const std::vector<PatchingTask>& tasks) {
+  return tasks.front().metric != nullptr;
 }
 
 void add_group_option(Options& options, const std::string& with) {
@@ -259,10 +287,13 @@ PatchingTask task_option(const Options& options, const LoadedModel& loaded) {
   };
   task.answer = answer("answer", task.clean);
   task.wrong = answer("wrong", task.corrupt);
-  require(task.answer != task.wrong, "--wrong: expected a token other than the answer, got '",
+  require(task.answer != task.wrong || metric_option(options) != MetricKind::logit_difference,
+          "--wrong: expected a token other than the answer, got '",
           answer_label(task.wrong, tokenizer), "' for both; name them with --answer and --wrong");
   add_groups(groups_option(options), task, tokenizer);
-  return task;
+  std::vector<PatchingTask> tasks{std::move(task)};
+  set_metrics(options, loaded, tasks);
+  return std::move(tasks.front());
 }
 
 std::vector<PatchingTask> read_pairs(const Options& options, const LoadedModel& loaded,
@@ -302,7 +333,9 @@ std::vector<PatchingTask> pair_options(const Options& options, const LoadedModel
   }
   refuse_options(options, {"clean", "corrupt", "answer", "wrong"},
                  "cannot be combined with --pairs");
-  return read_pairs(options, loaded, with_groups);
+  std::vector<PatchingTask> tasks = read_pairs(options, loaded, with_groups);
+  set_metrics(options, loaded, tasks);
+  return tasks;
 }
 
 std::string answer_label(const std::vector<std::int32_t>& answer, const Tokenizer& tokenizer) {
@@ -318,23 +351,32 @@ Json answer_json(const std::vector<std::int32_t>& answer, const Tokenizer& token
   return {{"ids", answer}, {"token", joined_labels(answer, tokenizer)}};
 }
 
-std::string measured_differences(const std::vector<PatchingTask>& tasks, double clean,
-                                 double corrupt, Index pairs_done, const Tokenizer& tokenizer) {
+std::string measured_differences(const Options& options, const std::vector<PatchingTask>& tasks,
+                                 const TaskMeans& means, const Tokenizer& tokenizer) {
   const bool is_one = tasks.size() == 1;
   const auto name = [&](const std::vector<std::int32_t>& answer, const char* otherwise) {
     return is_one ? "'" + answer_label(answer, tokenizer) + "'" : otherwise;
   };
+  const std::string values = concat_text(": clean ", signed_number(means.clean, 3), ", corrupt ",
+                                         signed_number(means.corrupt, 3));
+  const std::string count = is_one ? "" : concat_text(" (means of ", tasks.size(), " pairs");
+  if (has_own_metric(tasks)) {
+    const auto kind = options.chosen<MetricKind>("metric");
+    return (kind == MetricKind::kl
+                ? "KL divergence from the clean text's prediction, in nats"
+                : std::string(metric_noun(kind)) + " of " + name(tasks[0].answer, "the answer")) +
+           values + count + (is_one ? "" : ")");
+  }
   return concat_text(has_several(tasks) ? "log-probability" : "logit", " of ",
                      name(tasks[0].answer, "the answer"), " minus that of ",
-                     name(tasks[0].wrong, "the wrong one"), ": clean ", signed_number(clean, 3),
-                     ", corrupt ", signed_number(corrupt, 3),
-                     is_one ? ""
-                            : concat_text(" (means of ", tasks.size(), " pairs; the model does ",
-                                          pairs_done, " clearly)"));
+                     name(tasks[0].wrong, "the wrong one"), values, count,
+                     is_one ? "" : concat_text("; the model does ", means.pairs_done, " clearly)"));
 }
 
-std::string metric_name(const std::vector<PatchingTask>& tasks) {
-  return has_several(tasks) ? "log_probability_difference" : "logit_difference";
+std::string metric_name(const Options& options, const std::vector<PatchingTask>& tasks) {
+  return has_own_metric(tasks) ? std::string(name_of(options.chosen<MetricKind>("metric")))
+         : has_several(tasks)  ? "log_probability_difference"
+                               : "logit_difference";
 }
 
 }  // namespace headlight::cli

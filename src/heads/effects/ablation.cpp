@@ -37,6 +37,7 @@ class Ablation {
  public:
   Ablation(const LanguageModel& model, const TokenDataset& data, const AblationOptions& options)
       : model_(model), mode_(options.mode), walk_(model, data, options) {
+    options.progress(0);
     if (mode_ == AblationMode::mean) {
       means_ =
           mean_rows(model, walk_.batches(), [](Point point, Index) { return point == Point::z; });
@@ -44,15 +45,16 @@ class Ablation {
   }
 
   // Runs one experiment for each set of heads, all heads of a set ablated together.
-  std::vector<AblationExperiment> run(const std::vector<HeadSet>& sets) {
+  std::vector<AblationExperiment> run(const std::vector<HeadSet>& sets,
+                                      const std::function<void(double)>& progress) {
     std::vector<AblationExperiment> experiments;
     for (const HeadSet& heads : sets) {
       experiments.push_back(
           {heads[0].layer, std::make_unique<ReplaceHeads>(model_, heads, of_batch_)});
     }
-    walk_.run(experiments, {.prepare = [&](const ForwardReplay& replay, Index batch) {
-                of_batch_ = substitutes(replay, batch);
-              }});
+    walk_.run(experiments, {.prepare = [&](const ForwardReplay& replay,
+                                           Index batch) { of_batch_ = substitutes(replay, batch); },
+                            .progress = progress});
     return experiments;
   }
 
@@ -110,7 +112,8 @@ std::vector<double> beyond_of(const AblationExperiment& pair, const AblationExpe
 
 std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<HeadSet>& heads,
                                      const std::vector<AblationExperiment>& singles,
-                                     const std::vector<std::size_t>& chosen) {
+                                     const std::vector<std::size_t>& chosen,
+                                     const std::function<void(double)>& progress) {
   std::vector<HeadSet> pairs;
   std::vector<std::array<std::size_t, 2>> members;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
@@ -119,7 +122,7 @@ std::vector<PairEffect> ablate_pairs(Ablation& ablation, const std::vector<HeadS
       members.push_back({chosen[i], chosen[j]});
     }
   }
-  const std::vector<AblationExperiment> experiments = ablation.run(pairs);
+  const std::vector<AblationExperiment> experiments = ablation.run(pairs, progress);
   const AblationWalk& walk = ablation.walk();
   const std::vector<Interval> rises = walk.rises(experiments);
   std::vector<PairEffect> effects;
@@ -148,7 +151,11 @@ AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data
     heads.push_back({id});
   }
   Ablation ablation(model, data, options);
-  const std::vector<AblationExperiment> singles = ablation.run(heads);
+  const auto pairs = static_cast<double>(options.pair_heads * (options.pair_heads - 1)) / 2;
+  const double share =
+      static_cast<double>(heads.size()) / (static_cast<double>(heads.size()) + pairs);
+  const std::vector<AblationExperiment> singles =
+      ablation.run(heads, [&](double done) { options.progress(share * done); });
   const AblationWalk& walk = ablation.walk();
   const std::vector<Interval> rises = walk.rises(singles);
   AblationResult result{.loss = walk.mean(walk.base()),
@@ -161,7 +168,8 @@ AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data
   }
   if (options.pair_heads > 0) {
     result.pairs =
-        ablate_pairs(ablation, heads, singles, most_important(result.heads, options.pair_heads));
+        ablate_pairs(ablation, heads, singles, most_important(result.heads, options.pair_heads),
+                     [&](double done) { options.progress(share + (1 - share) * done); });
   }
   return result;
 }

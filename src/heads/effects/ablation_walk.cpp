@@ -1,5 +1,6 @@
 #include "heads/effects/ablation_walk.h"
 
+#include <cmath>
 #include <numeric>
 
 namespace headlight {
@@ -11,16 +12,31 @@ void append(const std::vector<double>& from, std::vector<double>& to) {
 
 }  // namespace
 
+std::vector<double> AblationWalk::measured(const ForwardReplay& replay, const Tensor& ends) const {
+  if (metric_ == MetricKind::kl) {
+    return replay.sums_of(replay.divergences_of(ends));
+  }
+  std::vector<double> values = replay.token_losses_of(ends);
+  const std::int32_t* targets = replay.batch().targets.data<std::int32_t>();
+  for (std::size_t row = 0; row < values.size() && metric_ != MetricKind::loss; ++row) {
+    const bool is_probability = metric_ == MetricKind::probability;
+    values[row] = targets[row] == kIgnoreTarget ? 0
+                  : is_probability              ? std::exp(-values[row])
+                                                : -values[row];
+  }
+  return replay.sums_of(values);
+}
+
 void AblationWalk::measure_batch(Index index, std::vector<AblationExperiment>& experiments,
                                  const Observer& observer) {
   const ForwardReplay replay(model_, batches_.batch(index));
-  append(replay.losses_of(replay.ends()), base_);
+  append(measured(replay, replay.ends()), base_);
   append(target_counts(replay.batch()), targets_);
   observer.prepare(replay, index);
   const auto all = static_cast<double>(batches_.count() * std::ssize(experiments));
   auto done = static_cast<double>(index * std::ssize(experiments));
   for (AblationExperiment& experiment : experiments) {
-    append(replay.losses_of(replay.ends(experiment.first_layer, *experiment.hook)),
+    append(measured(replay, replay.ends(experiment.first_layer, *experiment.hook)),
            experiment.losses);
     observer.progress(++done / all);
   }

@@ -7,6 +7,7 @@
 #include "headlight/cluster/processes.h"
 #include "headlight/data/sequential_batches.h"
 #include "headlight/heads/bootstrap.h"
+#include "headlight/heads/effects/logit_metric.h"
 #include "heads/effects/forward_replay.h"
 
 namespace headlight {
@@ -28,8 +29,12 @@ class AblationWalk {
       : model_(model),
         processes_(options.processes == nullptr ? alone() : *options.processes),
         bootstrap_(options.bootstrap),
+        metric_(options.metric),
         batches_(data, {.batch_size = options.batch_size, .block_size = model.block_size()},
-                 options.masking) {}
+                 options.masking) {
+    require_value(metric_ != MetricKind::logit_difference, "metric",
+                  "logit_difference needs answers: use headlight patch, or another metric");
+  }
 
   struct Observer {
     // Called before the experiments of a batch, to prepare replacement values.
@@ -52,6 +57,8 @@ class AblationWalk {
   std::vector<Interval> rises(const std::vector<AblationExperiment>& experiments) const;
 
  private:
+  // Sums of the metric over the targets of each document.
+  std::vector<double> measured(const ForwardReplay& replay, const Tensor& ends) const;
   void measure_batch(Index index, std::vector<AblationExperiment>& experiments,
                      const Observer& observer);
   std::vector<DocumentSum> weighted(const std::vector<double>& sums) const;
@@ -59,6 +66,7 @@ class AblationWalk {
   const LanguageModel& model_;
   Processes& processes_;
   BootstrapOptions bootstrap_;
+  MetricKind metric_;
   SequentialBatches batches_;
   std::vector<double> base_;
   std::vector<double> targets_;  // of each document

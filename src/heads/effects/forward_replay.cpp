@@ -56,8 +56,28 @@ Tensor ForwardReplay::logits_of(const Tensor& ends, Index place) const {
 }
 
 std::vector<double> ForwardReplay::losses_of(const Tensor& ends) const {
-  const std::vector<double> rows = gpt_ == nullptr ? losses_of_rows(ends, batch_.targets)
-                                                   : token_losses(*gpt_, ends, batch_.targets);
+  return sums_of(token_losses_of(ends));
+}
+
+std::vector<double> ForwardReplay::token_losses_of(const Tensor& ends) const {
+  return gpt_ == nullptr ? losses_of_rows(ends, batch_.targets)
+                         : token_losses(*gpt_, ends, batch_.targets);
+}
+
+std::vector<double> ForwardReplay::divergences_of(const Tensor& ends) const {
+  constexpr Index kRows = 256;  // all logits may exceed memory
+  std::vector<double> divergences;
+  for (Index first = 0; first < ends.size(0); first += kRows) {
+    const Index last = std::min(first + kRows, ends.size(0));
+    const std::vector<double> rows = divergences_of_rows(logits_of(slice(ends_, 0, first, last)),
+                                                         logits_of(slice(ends, 0, first, last)),
+                                                         slice(batch_.targets, 0, first, last));
+    divergences.insert(divergences.end(), rows.begin(), rows.end());
+  }
+  return divergences;
+}
+
+std::vector<double> ForwardReplay::sums_of(const std::vector<double>& rows) const {
   std::vector<double> sums;
   for (std::size_t b = 0; b + 1 < batch_.offsets.size(); ++b) {
     sums.push_back(std::accumulate(rows.begin() + batch_.offsets[b],

@@ -27,6 +27,12 @@ class ForwardReplay {
   Tensor ends(Index layer, ForwardHook& hook) const;
   // Loss of each sequence, summed over its targets, [B].
   std::vector<double> losses_of(const Tensor& ends) const;
+  // Loss of each token, [N]; 0 without a target.
+  std::vector<double> token_losses_of(const Tensor& ends) const;
+  // KL divergence of the prediction of each token with a target from that of ends(), in nats, [N].
+  std::vector<double> divergences_of(const Tensor& ends) const;
+  // Sums of values [N] over each sequence, [B].
+  std::vector<double> sums_of(const std::vector<double>& rows) const;
   // Logits [N, V] of ends [N, C].
   Tensor logits_of(const Tensor& ends) const;
   // Logits [1, V] after token `place` of the batch.

@@ -134,6 +134,7 @@ ImportanceResult head_importance(const LanguageModel& model, const TokenDataset&
     result.loss += loss.item();
     result.tokens += batch.target_count;
     result.sequences += batch.sequence_count();
+    options.progress(static_cast<double>(i + 1) / static_cast<double>(batches.count()));
   }
   result.loss /= static_cast<double>(result.tokens);
   for (const auto& [id, head] : sums) {

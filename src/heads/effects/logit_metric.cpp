@@ -32,6 +32,10 @@ LogitMetric logit_difference_metric(std::int32_t answer, std::int32_t wrong, Ind
   };
 }
 
+LogitMetric log_probability_metric(std::int32_t answer, Index row) {
+  return [=](const Tensor& logits) { return at_id(log_softmax(metric_row(logits, row)), answer); };
+}
+
 LogitMetric loss_metric(std::int32_t answer, Index row) {
   return [=](const Tensor& logits) { return -at_id(log_softmax(metric_row(logits, row)), answer); };
 }
@@ -48,5 +52,23 @@ LogitMetric divergence_metric(const Tensor& reference, Index row) {
     return sum(weights * (before - log_softmax(metric_row(logits, row))));
   };
 }
+
+const char* metric_noun(MetricKind kind) {
+  switch (kind) {
+    case MetricKind::logit_difference:
+      return "logit difference";
+    case MetricKind::probability:
+      return "probability";
+    case MetricKind::log_probability:
+      return "log-probability";
+    case MetricKind::kl:
+      return "KL divergence";
+    case MetricKind::loss:
+      break;
+  }
+  return "loss";
+}
+
+const char* metric_unit(MetricKind kind) { return kind == MetricKind::probability ? "" : " nats"; }
 
 }  // namespace headlight

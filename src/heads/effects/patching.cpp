@@ -10,6 +10,37 @@
 #include "heads/effects/replace_heads.h"
 
 namespace headlight {
+namespace {
+
+// Returns the metric of the answer's only token.
+LogitMetric answer_metric(MetricKind kind, std::int32_t answer, Index row) {
+  switch (kind) {
+    case MetricKind::probability:
+      return probability_metric(answer, row);
+    case MetricKind::log_probability:
+      return log_probability_metric(answer, row);
+    default:
+      return loss_metric(answer, row);
+  }
+}
+
+}  // namespace
+
+void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model) {
+  const Index row = task.mask.value_or(-1);
+  if (kind == MetricKind::logit_difference) {
+    task.metric = {};
+  } else if (kind == MetricKind::kl) {
+    require_value(!task.clean.empty(), "clean", "expected at least one token");
+    const NoGrad no_grad;
+    task.metric = divergence_metric(model.logits(make_batch({task.clean})), row);
+  } else {
+    require_value(task.answer.size() == 1, "answer", "expected one token for the metric ",
+                  name_of(kind), ", got ", task.answer.size());
+    task.metric = answer_metric(kind, task.answer.front(), row);
+  }
+}
+
 PatchingResult patch_heads(const LanguageModel& model, const PatchingTask& task) {
   const AnswerContrast contrast(model, task);
   const ForwardReplay clean(model, contrast.batch(task.clean));

@@ -48,6 +48,23 @@ std::vector<double> losses_of_rows(const Tensor& logits, const Tensor& targets) 
   return losses;
 }
 
+std::vector<double> divergences_of_rows(const Tensor& before, const Tensor& logits,
+                                        const Tensor& targets) {
+  const Tensor first = to_contiguous(convert(before, DType::float32));
+  const Tensor second = to_contiguous(convert(logits, DType::float32));
+  const auto vocabulary = static_cast<std::size_t>(first.size(1));
+  std::vector<double> divergences(static_cast<std::size_t>(first.size(0)));
+  for (std::size_t row = 0; row < divergences.size(); ++row) {
+    if (targets.data<std::int32_t>()[row] == kIgnoreTarget) {
+      continue;
+    }
+    const TokenDistribution p({first.data<float>() + row * vocabulary, vocabulary});
+    const TokenDistribution q({second.data<float>() + row * vocabulary, vocabulary});
+    divergences[row] = q.cross_entropy(p.probabilities()) - p.entropy();
+  }
+  return divergences;
+}
+
 std::vector<double> token_losses(const Gpt& model, const Tensor& hidden, const Tensor& targets) {
   return model.head_bias().defined()
              ? losses_with_bias(model, hidden, targets)

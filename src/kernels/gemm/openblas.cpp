@@ -83,6 +83,11 @@ void call_openblas(const Gemm<double>& product, double beta) {
 
 const SharedLibrary& openblas_library() { return openblas().library; }
 
+bool has_openblas() {
+  static const bool is_loaded = SharedLibrary("", HEADLIGHT_OPENBLAS).is_loaded();
+  return is_loaded;
+}
+
 BlasBuild blas_build() {
   // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
   const std::string_view config = openblas().get_config();

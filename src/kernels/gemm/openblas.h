@@ -17,6 +17,8 @@ void call_openblas(const Gemm<double>& product, double beta);
 
 // Returns the library, for other functions such as LAPACK's. Throws Error if it cannot be loaded.
 const SharedLibrary& openblas_library();
+// Returns whether it can be loaded.
+bool has_openblas();
 
 struct BlasBuild {
   std::string library;    // "OpenBLAS"

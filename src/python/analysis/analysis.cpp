@@ -13,6 +13,7 @@
 #include "python/analysis/text_data.h"
 #include "python/bindings.h"
 #include "python/errors.h"
+#include "python/progress.h"
 #include "views/report/attribution_report.h"
 #include "views/report/circuit_report.h"
 #include "views/report/effect_grids.h"
@@ -29,12 +30,14 @@ HeadSet heads_argument(const std::optional<std::string>& heads) {
 
 Result ablate(Model& model, const TextData& input, const std::string& mode,
               const std::optional<std::string>& heads, Index pairs, const std::string& documents,
-              Index batch_size) {
+              Index batch_size, const std::string& metric, bool progress) {
   const TokenDataset data = read_data(model, input, documents);
   AblationOptions options{.mode = parse_name<AblationMode>("mode", mode),
                           .heads = heads_argument(heads),
                           .pair_heads = pairs,
+                          .metric = parse_name<MetricKind>("metric", metric),
                           .batch_size = batch_size};
+  options.progress = progress_of("ablating heads", progress);
   if (!model.gpt().config().causal) {
     options.masking = masking_of(*model.tokenizer());
   }
@@ -46,16 +49,20 @@ Result ablate(Model& model, const TextData& input, const std::string& mode,
   summary["loss"] = result.loss.mean;
   summary["sequences"] = result.sequences;
   summary["tokens"] = result.tokens;
-  return result_of({.title = "Loss without each head", .grids = ablation_grids(result)},
-                   std::move(summary));
+  return result_of(
+      {.title = concat_text("Rise of the ", metric_noun(options.metric), " without each head"),
+       .grids = ablation_grids(result, options.metric)},
+      std::move(summary));
 }
 
 Result importance(Model& model, const TextData& input, const std::string& documents,
-                  Index batch_size) {
+                  Index batch_size, bool progress) {
   const TokenDataset data = read_data(model, input, documents);
   const ImportanceResult result = [&] {
     const Model::Use use(model);
-    return head_importance(model.gpt(), data, {.batch_size = batch_size});
+    return head_importance(
+        model.gpt(), data,
+        {.batch_size = batch_size, .progress = progress_of("measuring importance", progress)});
   }();
   nb::dict summary;
   summary["loss"] = result.loss;
@@ -112,20 +119,16 @@ Result lens(Model& model, const Inputs& text, const std::string& point, Index to
           result_html({.title = "Logit lens", .grids = lens_grids(result, view, tokenizer)})};
 }
 
-Result circuit(Model& model, const nb::sequence& pairs, Index edges, double faithfulness,
-               Index steps, const std::string& ablation, Index random_sets) {
+Result circuit(Model& model, const nb::sequence& pairs, const nb::object& metric, Index edges,
+               double faithfulness, Index steps, const std::string& ablation, Index random_sets,
+               bool progress) {
   require_value(faithfulness > 0 && faithfulness <= 1, "faithfulness",
                 "expected a number above 0 to 1, got ", faithfulness);
   require_value(steps >= 1 && edges >= 0, steps < 1 ? "steps" : "edges", "expected a number from ",
                 steps < 1 ? 1 : 0);
   require_value(random_sets >= 0, "random_sets", "expected a number from 0");
   const auto mode = parse_name<CircuitAblation>("ablation", ablation);
-  std::vector<PatchingTask> tasks;
-  for (const nb::handle pair : pairs) {
-    require_value(nb::isinstance<nb::tuple>(pair) && nb::len(pair) == 4, "pairs",
-                  "expected tuples (clean, corrupt, answer, wrong)");
-    tasks.push_back(patching_task(model, pair[0], pair[1], pair[2], pair[3]));
-  }
+  const std::vector<PatchingTask> tasks = patching_tasks(model, pairs, metric);
   const CircuitResult result = [&] {
     const Model::Use use(model);
     return find_circuit(model.gpt(), tasks,
@@ -134,7 +137,7 @@ Result circuit(Model& model, const nb::sequence& pairs, Index edges, double fait
                          .faithfulness = faithfulness,
                          .ablation = mode,
                          .random_sets = random_sets,
-                         .progress = check_signals_at});
+                         .progress = progress_of("finding the circuit", progress)});
   }();
   nb::dict summary;
   summary["faithfulness"] = result.faithfulness;
@@ -153,18 +156,21 @@ Result circuit(Model& model, const nb::sequence& pairs, Index edges, double fait
 void add_effects(nb::class_<Model>& model) {
   model
       .def("ablate", &ablate, "data"_a, nb::kw_only(), "mode"_a = "zero", "heads"_a = nb::none(),
-           "pairs"_a = 0, "documents"_a = "none", "batch_size"_a = 12,
+           "pairs"_a = 0, "documents"_a = "none", "batch_size"_a = 12, "metric"_a = "loss",
+           "progress"_a = true,
            "Measures the loss without each head.\n\n"
            "Parameters\n----------\n"
            "data : a text, a list of texts, token ids, or paths of files.\n"
            "mode : \"zero\", \"mean\" or \"resample\", replacement for a head's output.\n"
            "heads : \"0.1,2.3\"; None: all.\n"
            "pairs : also ablate all pairs among this number of heads.\n"
+           "metric : \"loss\", \"log_probability\" or \"probability\" of the tokens to predict, or "
+           "\"kl\", the divergence from the whole model's prediction.\n"
            "documents : where files are split: \"none\", \"line\" or \"blank_line\".\n\n"
            "Returns\n-------\n"
            "rise, rise_low and rise_high [L, H]: nats a token with 95 % intervals.")
       .def("importance", &importance, "data"_a, nb::kw_only(), "documents"_a = "none",
-           "batch_size"_a = 12,
+           "batch_size"_a = 12, "progress"_a = true,
            "Ranks heads by the gradient of the loss: sensitivity and taylor [L, H], in nats a "
            "token.");
 }
@@ -192,17 +198,19 @@ void add_readings(nb::class_<Model>& model) {
            "probability, log_probability (nats), entropy (nats), kl and rank of the next token "
            "[R, T], top_ids and top_probabilities [R, T, k]; rows are labels(\"rows\").")
       .def(
-          "circuit", &circuit, "pairs"_a, nb::kw_only(), "edges"_a = 0, "faithfulness"_a = 0.8,
-          "steps"_a = 5, "ablation"_a = "corrupt", "random_sets"_a = 0,
+          "circuit", &circuit, "pairs"_a, nb::kw_only(), "metric"_a = "logit_difference",
+          "edges"_a = 0, "faithfulness"_a = 0.8, "steps"_a = 5, "ablation"_a = "corrupt",
+          "random_sets"_a = 0, "progress"_a = true,
           nb::sig(
               "def circuit(self, pairs: collections.abc.Sequence[tuple[headlight.types.ArrayLike, "
-              "headlight.types.ArrayLike, headlight.types.ArrayLike, "
-              "headlight.types.ArrayLike]], *, "
+              "...]], *, metric: str | Metric | collections.abc.Callable[[headlight.types.Array], "
+              "tuple[float, headlight.types.ArrayLike]] = 'logit_difference', "
               "edges: int = 0, faithfulness: float = 0.8, steps: int = 5, ablation: str = "
-              "'corrupt', random_sets: int = 0) -> Result"),
+              "'corrupt', random_sets: int = 0, progress: bool = True) -> Result"),
           "Finds the connections between heads and MLPs that a task uses.\n\n"
           "Parameters\n----------\n"
           "pairs : tuples (clean, corrupt, answer, wrong), as in patch().\n"
+          "metric : as in patch(); a function must return (number, gradient [T, V]).\n"
           "edges : number of edges to keep; 0: enough for `faithfulness`.\n"
           "ablation : values of cut edges: \"corrupt\", of the pair's corrupt text; \"mean\", over "
           "all corrupt texts by position; or \"resample\", of the next pair's. The last two need "

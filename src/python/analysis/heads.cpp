@@ -8,9 +8,8 @@
 #include "headlight/heads/prune_plan.h"
 #include "headlight/heads/scores/head_scores.h"
 #include "python/analysis/text_data.h"
-#include "python/autograd/arrays.h"
 #include "python/bindings.h"
-#include "python/errors.h"
+#include "python/progress.h"
 #include "views/report/heads_columns.h"
 
 namespace headlight::python {
@@ -23,23 +22,12 @@ std::vector<std::vector<std::int32_t>> scored_sequences(const Model& model,
                                                         const std::optional<TextData>& input,
                                                         const std::string& documents,
                                                         const RepeatOptions& repeats) {
-  if (!input) {
-    return repeated_sequences(repeats, model.gpt().config());
-  }
-  TokenDataset data = read_data(model, *input, documents);
-  const std::int32_t window_begin = data.window_begin;
-  const bool drops_end = data.documents && data.end_of_text >= 0 && model.gpt().config().causal;
-  std::vector<std::vector<std::int32_t>> sequences = token_ids(std::move(data));
-  for (std::vector<std::int32_t>& sequence : sequences) {
-    if (drops_end) {
-      sequence.pop_back();  // the model predicts the end token but never reads it
-    }
-  }
-  return cut_windows(std::move(sequences), window_begin, model.gpt().block_size());
+  return input ? read_windows(model, *input, documents)
+               : repeated_sequences(repeats, model.gpt().config());
 }
 
-// Returns a structured array with a row for each head.
-Array scores_array(const HeadScores& scores) {
+// Returns a HeadTable with a row for each head.
+nb::object scores_array(const HeadScores& scores) {
   nb::list fields;
   const HeadColumns columns = head_columns(scores.list);
   for (const HeadColumn& column : columns) {
@@ -54,17 +42,18 @@ Array scores_array(const HeadScores& scores) {
     }
     rows.append(nb::tuple(row));
   }
-  return {nb::module_::import_("numpy").attr("array")(rows, "dtype"_a = fields)};
+  const nb::object array = nb::module_::import_("numpy").attr("array")(rows, "dtype"_a = fields);
+  return array.attr("view")(nb::module_::import_("headlight.head_table").attr("HeadTable"));
 }
 
-Array head_scores(Model& model, const std::optional<TextData>& data, const std::string& documents,
-                  const std::optional<std::string>& heads, Index repeats, Index batch_size,
-                  bool exclude_first_token) {
+nb::object head_scores(Model& model, const std::optional<TextData>& data,
+                       const std::string& documents, const std::optional<std::string>& heads,
+                       Index repeats, Index batch_size, bool exclude_first_token, bool progress) {
   HeadScoreOptions options{.batch_size = batch_size,
                            .repeats = repeats_of_text(*model.tokenizer(), model.gpt().vocab_size()),
                            .tokenizer = model.tokenizer().get(),
                            .exclude_first_token = exclude_first_token};
-  options.progress = check_signals_at;
+  options.progress = progress_of("scoring heads", progress);
   options.heads = heads ? HeadSet::parse(*heads) : HeadSet{};
   options.repeats.sequences = model.gpt().config().causal ? repeats : 0;
   const auto sequences = scored_sequences(model, data, documents, options.repeats);
@@ -77,7 +66,8 @@ Array head_scores(Model& model, const std::optional<TextData>& data, const std::
 
 std::unique_ptr<Model> prune(Model& model, const std::optional<std::string>& heads,
                              std::optional<Index> keep, const std::optional<TextData>& data,
-                             const std::string& ranking, const std::string& documents) {
+                             const std::string& ranking, const std::string& documents,
+                             bool progress) {
   require_value(heads.has_value() != keep.has_value(), "heads", "expected either heads or keep");
   require_value(heads || data, "data", "expected texts to rank heads on");
   PrunePlan plan;
@@ -88,7 +78,9 @@ std::unique_ptr<Model> prune(Model& model, const std::optional<std::string>& hea
     const TokenDataset texts = read_data(model, *data, documents);
     const Model::Use use(model);
     plan = plan_pruning(model.gpt(), texts,
-                        {.keep = *keep, .ranking = parse_name<PruneRanking>("ranking", ranking)});
+                        {.keep = *keep,
+                         .ranking = parse_name<PruneRanking>("ranking", ranking),
+                         .progress = progress_of("pruning", progress)});
   }
   const Model::Use use(model);
   return std::make_unique<Model>(prune_heads(model.gpt(), plan.heads), model.tokenizer(),
@@ -101,7 +93,12 @@ void add_heads(nb::class_<Model>& model) {
   model
       .def("head_scores", &head_scores, "data"_a = nb::none(), nb::kw_only(),
            "documents"_a = "none", "heads"_a = nb::none(), "repeats"_a = 16, "batch_size"_a = 12,
-           "exclude_first_token"_a = false,
+           "exclude_first_token"_a = false, "progress"_a = true,
+           nb::sig("def head_scores(self, data: headlight.types.ArrayLike | os.PathLike[str] | "
+                   "collections.abc.Sequence[os.PathLike[str]] | None = None, *, documents: str = "
+                   "'none', heads: str | None = None, repeats: int = 16, batch_size: int = 12, "
+                   "exclude_first_token: bool = False, progress: bool = True) -> "
+                   "headlight.head_table.HeadTable"),
            "Scores and classifies every head.\n\n"
            "Parameters\n----------\n"
            "data : a text, a list of texts, token ids, or paths of files; None: repeated random "
@@ -113,9 +110,10 @@ void add_heads(nb::class_<Model>& model) {
            "other weights of each query by their sum; first_token is NaN then.\n\n"
            "Returns\n-------\n"
            "A structured array [heads] with the fields head, layer, verdict and all scores; NaN: "
-           "not measured.")
+           "not measured. A notebook shows it as a table; frame() is a pandas.DataFrame.")
       .def("prune", &prune, nb::kw_only(), "heads"_a = nb::none(), "keep"_a = nb::none(),
            "data"_a = nb::none(), "ranking"_a = "ablation", "documents"_a = "none",
+           "progress"_a = true,
            "Returns the model without some heads.\n\n"
            "Parameters\n----------\n"
            "heads : heads to remove, \"0.1,2.3\".\n"

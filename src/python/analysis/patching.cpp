@@ -12,8 +12,8 @@
 #include "python/analysis/task.h"
 #include "python/analysis/text_data.h"
 #include "python/bindings.h"
-#include "python/errors.h"
 #include "python/model/inputs.h"
+#include "python/progress.h"
 #include "views/report/effect_grids.h"
 #include "views/report/patch_grid_report.h"
 
@@ -36,65 +36,13 @@ void require_choice(const char* about, const std::string& value,
                 "; got '", value, "'");
 }
 
-// Arguments of patch().
-struct PatchArguments {
-  nb::object clean;
-  nb::object corrupt;
-  nb::object answer;
-  nb::object wrong;
-  nb::object metric;
-};
-
-bool is_metric_name(const nb::object& metric, const char* name) {
-  return nb::isinstance<nb::str>(metric) && nb::cast<std::string>(metric) == name;
-}
-
-void require_answer(const nb::object& answer, const char* about) {
-  require_value(!answer.is_none(), about, "expected a text or token ids for this metric");
-}
-
-// Returns a metric of the answer's only token by its name.
-LogitMetric answer_metric(const Model& model, const PatchArguments& arguments) {
-  const auto name = nb::cast<std::string>(arguments.metric);
-  require_choice("metric", name,
-                 std::array<std::string_view, 4>{"logit_difference", "loss", "probability", "kl"});
-  require_answer(arguments.answer, "answer");
-  const std::int32_t answer = one_token(model, arguments.answer, "answer");
-  return name == "loss" ? loss_metric(answer) : probability_metric(answer);
-}
-
-// Returns the task of a call. Answers may be missing where the metric needs none.
-PatchingTask task_of(Model& model, const PatchArguments& arguments) {
-  const nb::object& metric = arguments.metric;
-  if (is_metric_name(metric, "logit_difference")) {
-    require_answer(arguments.answer, "answer");
-    require_answer(arguments.wrong, "wrong");
-    return patching_task(model, arguments.clean, arguments.corrupt, arguments.answer,
-                         arguments.wrong);
-  }
-  PatchingTask task{.clean = task_ids(model, arguments.clean, "clean", false),
-                    .corrupt = task_ids(model, arguments.corrupt, "corrupt", false),
-                    .answer = {},
-                    .wrong = {}};
-  if (is_metric_name(metric, "kl")) {
-    require_value(!task.clean.empty(), "clean", "expected at least one token");
-    const Model::Use use(model);
-    const NoGrad no_grad;
-    task.metric = divergence_metric(model.gpt().logits(make_batch({task.clean})));
-  } else if (nb::isinstance<nb::str>(metric)) {
-    task.metric = answer_metric(model, arguments);
-  } else {
-    task.metric = read_metric(metric);
-  }
-  return task;
-}
-
 // Method of patch().
 struct PatchMethod {
   std::string name;
   bool noising = false;
   bool qk_fix = false;
   bool grad_drop = false;
+  bool progress = true;
 };
 
 PatchGridOptions grid_options(const std::string& point, const std::optional<std::string>& by,
@@ -116,7 +64,7 @@ PatchGridOptions grid_options(const std::string& point, const std::optional<std:
           .attribution = method.name != "patch",
           .fix_pattern = method.qk_fix,
           .drop_gradients = method.grad_drop,
-          .progress = check_signals_at};
+          .progress = progress_of("patching", method.progress)};
 }
 
 nb::dict patching_summary(double clean, double corrupt) {
@@ -133,7 +81,8 @@ Result patch_every_head(Model& model, const PatchingTask& task) {
   }();
   nb::dict summary = patching_summary(result.clean_difference, result.corrupt_difference);
   summary["clear"] = result.strength() == TaskStrength::clear;
-  return result_of({.title = "Effect of patching heads", .grids = patching_grids(result)},
+  return result_of({.title = "Effect of patching heads",
+                    .grids = patching_grids(result, task.metric == nullptr)},
                    std::move(summary));
 }
 
@@ -156,33 +105,17 @@ Result patch(Model& model, const Inputs& clean, const Inputs& corrupt,
              const std::optional<Inputs>& answer, const std::optional<Inputs>& wrong,
              const nb::object& metric, const std::optional<std::string>& point,
              const std::optional<std::string>& by, const std::string& method, bool noising,
-             bool qk_fix, bool grad_drop) {
+             bool qk_fix, bool grad_drop, bool progress) {
   const auto given = [](const std::optional<Inputs>& value) {
     return value ? value->value : nb::object(nb::none());
   };
   const PatchingTask task =
-      task_of(model, {clean.value, corrupt.value, given(answer), given(wrong), metric});
+      patching_task(model, {clean.value, corrupt.value, given(answer), given(wrong), metric});
   if (!point && !by && method == "patch" && !noising && !qk_fix && !grad_drop) {
     return patch_every_head(model, task);
   }
-  const PatchMethod how{method, noising, qk_fix, grad_drop};
+  const PatchMethod how{method, noising, qk_fix, grad_drop, progress};
   return patch_cells(model, task, grid_options(point.value_or("z"), by, how));
-}
-
-// Returns the tasks of a list of tuples (clean, corrupt, answer, wrong).
-std::vector<PatchingTask> tasks_of(Model& model, const nb::sequence& pairs,
-                                   const nb::object& metric) {
-  std::vector<PatchingTask> tasks;
-  for (const nb::handle pair : pairs) {
-    require_value(nb::isinstance<nb::tuple>(pair) && nb::len(pair) >= 2 && nb::len(pair) <= 4,
-                  "pairs", "expected tuples (clean, corrupt, answer, wrong)");
-    const auto part = [&](std::size_t i) -> nb::object {
-      return i < nb::len(pair) ? nb::object(pair[i]) : nb::object(nb::none());
-    };
-    tasks.push_back(task_of(model, {part(0), part(1), part(2), part(3), metric}));
-  }
-  require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
-  return tasks;
 }
 
 // Returns all nodes that write before the first receiver.
@@ -233,8 +166,9 @@ std::vector<ResultGrid> path_grids(const std::vector<CircuitNode>& senders,
 }
 
 Result patch_paths(Model& model, const nb::sequence& pairs, const nb::object& receiver,
-                   const nb::object& sender, const nb::object& metric, bool recompute_mlps) {
-  const std::vector<PatchingTask> tasks = tasks_of(model, pairs, metric);
+                   const nb::object& sender, const nb::object& metric, bool recompute_mlps,
+                   bool progress) {
+  const std::vector<PatchingTask> tasks = patching_tasks(model, pairs, metric);
   PatchPath path{.from = {}, .to = {}, .recompute_mlps = recompute_mlps};
   for (const std::string& name : read_texts(receiver, "receiver")) {
     path.to.push_back(parse_receiver("receiver", name));
@@ -249,7 +183,8 @@ Result patch_paths(Model& model, const nb::sequence& pairs, const nb::object& re
   }
   const std::vector<PathStudy> studies = [&] {
     const Model::Use use(model);
-    return headlight::patch_paths(model.gpt(), tasks, senders, path, check_signals_at);
+    return headlight::patch_paths(model.gpt(), tasks, senders, path,
+                                  progress_of("patching paths", progress));
   }();
   return result_of({.title = "Effect of paths", .grids = path_grids(senders, studies)}, nb::dict());
 }
@@ -259,6 +194,7 @@ void add_patch(nb::class_<Model>& model) {
       "patch", &patch, "clean"_a, "corrupt"_a, "answer"_a = nb::none(), "wrong"_a = nb::none(),
       nb::kw_only(), "metric"_a = "logit_difference", "point"_a = nb::none(), "by"_a = nb::none(),
       "method"_a = "patch", "noising"_a = false, "qk_fix"_a = false, "grad_drop"_a = false,
+      "progress"_a = true,
       nb::sig(
           "def patch(self, clean: headlight.types.ArrayLike, corrupt: headlight.types.ArrayLike, "
           "answer: headlight.types.ArrayLike | None = None, wrong: headlight.types.ArrayLike | "
@@ -266,13 +202,15 @@ void add_patch(nb::class_<Model>& model) {
           "= None, *, metric: str | Metric | collections.abc.Callable[["
           "headlight.types.Array], float | tuple[float, headlight.types.ArrayLike]] = "
           "'logit_difference', point: str | None = None, by: str | None = None, method: str = "
-          "'patch', noising: bool = False, qk_fix: bool = False, grad_drop: bool = False) -> "
+          "'patch', noising: bool = False, qk_fix: bool = False, grad_drop: bool = False, "
+          "progress: bool = True) -> "
           "Result"),
       "Finds the values that carry the difference between two texts of one length T.\n\n"
       "Parameters\n----------\n"
       "answer, wrong : continuations of the clean and of the corrupt text.\n"
-      "metric : \"logit_difference\" of answer and wrong; \"loss\" (-log p in nats) or "
-      "\"probability\" of the answer, one token; \"kl\", the divergence in nats of the last "
+      "metric : \"logit_difference\" of answer and wrong; \"probability\", "
+      "\"log_probability\" or \"loss\" (-log p in nats) of the answer, one token; \"kl\", the "
+      "divergence in nats of the last "
       "token's distribution from that of the clean text; a Metric; or a function of the logits "
       "[T, V] that returns a number, for attribution with its gradient: (number, [T, V]).\n"
       "point : point to patch, such as \"resid_pre\", \"z\" or \"pattern.3\"; None: z.\n"
@@ -295,13 +233,13 @@ void add_patch(nb::class_<Model>& model) {
 void add_paths(nb::class_<Model>& model) {
   model.def(
       "patch_paths", &patch_paths, "pairs"_a, "receiver"_a, "sender"_a = nb::none(), nb::kw_only(),
-      "metric"_a = "logit_difference", "recompute_mlps"_a = false,
+      "metric"_a = "logit_difference", "recompute_mlps"_a = false, "progress"_a = true,
       nb::sig("def patch_paths(self, pairs: "
               "collections.abc.Sequence[tuple[headlight.types.ArrayLike, ...]], receiver: "
               "str | collections.abc.Sequence[str], sender: str | collections.abc.Sequence[str] | "
               "None = None, *, metric: str | Metric | "
               "collections.abc.Callable[[headlight.types.Array], float] = "
-              "'logit_difference', recompute_mlps: bool = False) -> Result"),
+              "'logit_difference', recompute_mlps: bool = False, progress: bool = True) -> Result"),
       "Measures direct paths from senders to the inputs of receivers (path patching).\n\n"
       "Parameters\n----------\n"
       "pairs : tuples (clean, corrupt, answer, wrong), as in patch(); those of other lengths than "

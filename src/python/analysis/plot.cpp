@@ -10,23 +10,29 @@
 #include "headlight/views/attention/attention_svg.h"
 #include "headlight/views/model/model_diagram.h"
 #include "headlight/views/plot/line_plot.h"
-#include "headlight/views/plot/matrix_plot.h"
 #include "python/analysis/figure.h"
+#include "python/analysis/task.h"
 #include "python/analysis/text_data.h"
 #include "python/autograd/operand.h"
 #include "python/bindings.h"
 #include "python/model/model.h"
 #include "python/training/run.h"
 #include "views/plot/svg.h"
-#include "views/result/result.h"
 
 namespace headlight::python {
 namespace {
 
 using namespace nb::literals;
 
-Figure attention_figure(const Operand& weights, const std::vector<std::string>& tokens, Index layer,
-                        const std::optional<std::vector<Index>>& heads) {
+// Appearance of a figure of attention.
+struct MapStyle {
+  std::string title;
+  bool differences = false;
+  std::string language;
+};
+
+LayerAttention layer_attention(const Operand& weights, Index layer,
+                               const std::optional<std::vector<Index>>& heads) {
   const Tensor maps = convert(weights.tensor(), DType::float32);
   require_value(maps.rank() == 3, "weights", "expected shape [H, T, T], got ", maps.shape());
   LayerAttention attention{.layer = layer, .heads = {}, .weights = maps};
@@ -36,20 +42,54 @@ Figure attention_figure(const Operand& weights, const std::vector<std::string>& 
   if (heads) {
     attention.heads = *heads;
   }
-  return {attention_svg({.title = "", .tokens = tokens, .layers = {attention}}, attention)};
+  return attention;
 }
 
-Figure matrix_figure(const Operand& values, const std::string& title, const std::string& rows,
-                     const std::string& columns) {
-  const Tensor matrix = values.tensor();
-  require_value(matrix.rank() == 2, "values", "expected shape [L, H], got ", matrix.shape());
-  return {matrix_plot_svg({.title = title,
-                           .row_title = rows,
-                           .column_title = columns,
-                           .rows = numbers_to(matrix.size(0)),
-                           .columns = numbers_to(matrix.size(1)),
-                           .values = matrix.to_vector()})};
+Figure attention_figure(const Operand& weights, const std::vector<std::string>& tokens, Index layer,
+                        const std::optional<std::vector<Index>>& heads, const MapStyle& style) {
+  const LayerAttention attention = layer_attention(weights, layer, heads);
+  return {attention_svg({.title = style.title, .tokens = tokens, .layers = {attention}}, attention,
+                        {.language = parse_name<Language>("lang", style.language),
+                         .differences = style.differences})};
 }
+
+Figure value_weighted_figure(Model& model, const Inputs& text, Index layer,
+                             const std::optional<Index>& head) {
+  RecordAttentionOptions options{.value_weighted = true};
+  options.heads =
+      head ? HeadSet{{layer, *head}} : HeadSet::of_layers(model.gpt().heads(), {layer}, {});
+  const std::vector<std::vector<std::int32_t>> ids{task_ids(model, text.value, "text", false)};
+  const Model::Use use(model);
+  const AttentionMaps maps = record_attention_of_ids(model.gpt(), *model.tokenizer(), ids, options)
+                                 .maps(0, model.name() + " · value-weighted");
+  return {attention_svg(maps, maps.layers.front())};
+}
+
+Figure model_view(Model& model, const TextData& texts, const std::string& view, bool value_weighted,
+                  const std::string& language) {
+  const std::vector<std::string> documents = read_texts(texts.value, "texts");
+  AttentionPageOptions options{.view = parse_name<AttentionView>("view", view)};
+  options.style.language = parse_name<Language>("lang", language);
+  const Model::Use use(model);
+  const RecordedAttention recorded = record_attention_batch(
+      model.gpt(), *model.tokenizer(), documents,
+      {.vectors = options.view == AttentionView::neuron, .value_weighted = value_weighted});
+  std::vector<AttentionMaps> maps;
+  for (Index i = 0; i < std::ssize(recorded.documents); ++i) {
+    maps.push_back(recorded.maps(i, model.name() + (value_weighted ? " · value-weighted" : "")));
+  }
+  return {attention_html(maps, options), true};
+}
+
+Figure model_figure(const Model& model, const std::string& language) {
+  return {model_diagram_svg(
+      model.gpt().config(),
+      {.title = model.name(), .language = parse_name<Language>("lang", language)})};
+}
+
+void save(const Figure& figure, const PathInput& path) { write_file(path.path, figure.source); }
+
+}  // namespace
 
 Figure loss_figure(const std::vector<TrainedRun>& runs) {
   LinePlot plot{.title = "Loss", .x_label = "step", .y_label = "nats a token"};
@@ -76,31 +116,9 @@ Figure loss_figure(const std::vector<TrainedRun>& runs) {
   return {line_plot_svg(plot)};
 }
 
-Figure model_view(Model& model, const TextData& texts, const std::string& view) {
-  const std::vector<std::string> documents = read_texts(texts.value, "texts");
-  const AttentionPageOptions options{.view = parse_name<AttentionView>("view", view)};
-  const Model::Use use(model);
-  const RecordedAttention recorded =
-      record_attention_batch(model.gpt(), *model.tokenizer(), documents,
-                             {.vectors = options.view == AttentionView::neuron});
-  std::vector<AttentionMaps> maps;
-  for (Index i = 0; i < std::ssize(recorded.documents); ++i) {
-    maps.push_back(recorded.maps(i, model.name()));
-  }
-  return {attention_html(maps, options), true};
-}
-
-Figure model_figure(const Model& model) {
-  return {model_diagram_svg(model.gpt().config(), {.title = model.name()})};
-}
-
-void save(const Figure& figure, const PathInput& path) { write_file(path.path, figure.source); }
-
-}  // namespace
-
-std::string notebook_html(const std::string& page) {
-  return "<iframe srcdoc=\"" + escape_markup(page) +
-         "\" style=\"width: 100%; height: 640px; border: 0\"></iframe>";
+std::string notebook_html(const std::string& page, int height) {
+  return concat_text("<iframe srcdoc=\"", escape_markup(page),
+                     "\" style=\"width: 100%; height: ", height, "px; border: 0\"></iframe>");
 }
 
 void add_plot(nb::module_& module, nb::class_<Model>& model) {
@@ -110,30 +128,47 @@ void add_plot(nb::module_& module, nb::class_<Model>& model) {
       .def("save", &save, "path"_a, "Writes the figure to a file.")
       .def("_repr_html_",
            [](const Figure& figure) {
-             return figure.is_page ? notebook_html(figure.source)
+             return figure.is_page ? notebook_html(figure.source, figure.height)
                                    : "<div style=\"overflow-x: auto\">" + figure.source + "</div>";
            })
       .def("__repr__", [](const Figure& figure) {
         return concat_text("<headlight.Figure: ", figure.source.size(), " bytes of ",
                            figure.is_page ? "HTML>" : "SVG>");
       });
-  plot.def("attention_maps", &attention_figure, "weights"_a, "tokens"_a, nb::kw_only(),
-           "layer"_a = 0, "heads"_a = nb::none(),
-           "Draws attention weights [H, T, T], whose rows sum to 1, with the labels of T tokens.");
-  plot.def("heads", &matrix_figure, "values"_a, "title"_a = "", nb::kw_only(), "rows"_a = "layer",
-           "columns"_a = "head",
-           "Draws one value of each head, [L, H]: blue above 0, orange below.");
+  plot.def(
+      "attention_maps",
+      [](const Operand& weights, const std::vector<std::string>& tokens, Index layer,
+         const std::optional<std::vector<Index>>& heads, const std::string& title, bool differences,
+         const std::string& lang) {
+        return attention_figure(weights, tokens, layer, heads, {title, differences, lang});
+      },
+      "weights"_a, "tokens"_a, nb::kw_only(), "layer"_a = 0, "heads"_a = nb::none(), "title"_a = "",
+      "differences"_a = false, "lang"_a = "en",
+      "Draws attention weights [H, T, T], with the labels of T tokens.\n\n"
+      "Parameters\n----------\n"
+      "differences : the weights are differences, -1 to 1: blue above 0, orange below.\n"
+      "lang : \"en\" or \"ko\".");
+  plot.def(
+      "value_weighted", &value_weighted_figure, "model"_a, "text"_a, "layer"_a,
+      "head"_a = nb::none(),
+      "Draws attention weights times the norm of the vector that each carries, v W_O, over the "
+      "head's largest norm (Kobayashi et al., 2020).");
   plot.def(
       "loss", [](const TrainedRun& run) { return loss_figure({run}); }, "run"_a,
       "Draws training and validation loss of a run against the steps.");
   plot.def("loss", &loss_figure, "runs"_a, "Draws the losses of several runs.");
   plot.def("model_view", &model_view, "model"_a, "texts"_a, nb::kw_only(), "view"_a = "model",
+           "value_weighted"_a = false, "lang"_a = "en",
            "Returns an interactive page of all heads.\n\n"
            "Parameters\n----------\n"
            "texts : a text or a list of texts.\n"
-           "view : \"model\", \"head\", \"neuron\" or \"grid\".");
-  plot.def("model", &model_figure, "model"_a, "Draws the architecture.");
-  model.def("_repr_html_", [](const Model& self) { return model_figure(self).source; });
+           "view : \"model\", \"head\", \"neuron\" or \"grid\".\n"
+           "value_weighted : as value_weighted() draws.\n"
+           "lang : \"en\" or \"ko\".");
+  plot.def("model", &model_figure, "model"_a, nb::kw_only(), "lang"_a = "en",
+           "Draws the architecture.");
+  add_charts(plot);
+  model.def("_repr_html_", [](const Model& self) { return model_figure(self, "en").source; });
 }
 
 }  // namespace headlight::python

@@ -1,9 +1,22 @@
 #include "python/analysis/task.h"
 
+#include "python/analysis/metric.h"
 #include "python/analysis/text_data.h"
 #include "python/model/inputs.h"
 
 namespace headlight::python {
+namespace {
+
+// Returns the ids of an answer: of a text, a list or a single id; empty for None.
+std::vector<std::int32_t> answer_ids(const Model& model, nb::handle value, const char* about) {
+  if (value.is_none()) {
+    return {};
+  }
+  const bool is_id = PyIndex_Check(value.ptr()) != 0 && !nb::hasattr(value, "__len__");
+  return is_id ? std::vector{one_token(model, value, about)} : task_ids(model, value, about, true);
+}
+
+}  // namespace
 
 std::vector<std::int32_t> task_ids(const Model& model, nb::handle value, const char* about,
                                    bool is_answer) {
@@ -24,12 +37,37 @@ std::int32_t one_token(const Model& model, nb::handle value, const char* about) 
   return ids.front();
 }
 
-PatchingTask patching_task(const Model& model, nb::handle clean, nb::handle corrupt,
-                           nb::handle answer, nb::handle wrong) {
-  return {.clean = task_ids(model, clean, "clean", false),
-          .corrupt = task_ids(model, corrupt, "corrupt", false),
-          .answer = task_ids(model, answer, "answer", true),
-          .wrong = task_ids(model, wrong, "wrong", true)};
+PatchingTask patching_task(Model& model, const TaskArguments& arguments) {
+  PatchingTask task{.clean = task_ids(model, arguments.clean, "clean", false),
+                    .corrupt = task_ids(model, arguments.corrupt, "corrupt", false),
+                    .answer = answer_ids(model, arguments.answer, "answer"),
+                    .wrong = answer_ids(model, arguments.wrong, "wrong")};
+  if (!nb::isinstance<nb::str>(arguments.metric)) {
+    task.metric = read_metric(arguments.metric);
+    return task;
+  }
+  const auto kind = parse_name<MetricKind>("metric", nb::cast<std::string>(arguments.metric));
+  constexpr const char* kExpected = "expected a text or token ids for this metric";
+  require_value(kind == MetricKind::kl || !task.answer.empty(), "answer", kExpected);
+  require_value(kind != MetricKind::logit_difference || !task.wrong.empty(), "wrong", kExpected);
+  const Model::Use use(model);
+  set_metric(task, kind, model.gpt());
+  return task;
+}
+
+std::vector<PatchingTask> patching_tasks(Model& model, const nb::sequence& pairs,
+                                         const nb::object& metric) {
+  std::vector<PatchingTask> tasks;
+  for (const nb::handle pair : pairs) {
+    require_value(nb::isinstance<nb::tuple>(pair) && nb::len(pair) >= 2 && nb::len(pair) <= 4,
+                  "pairs", "expected tuples (clean, corrupt, answer, wrong)");
+    const auto part = [&](std::size_t i) -> nb::object {
+      return i < nb::len(pair) ? nb::object(pair[i]) : nb::object(nb::none());
+    };
+    tasks.push_back(patching_task(model, {part(0), part(1), part(2), part(3), metric}));
+  }
+  require_value(!tasks.empty(), "pairs", "expected at least one pair of texts");
+  return tasks;
 }
 
 }  // namespace headlight::python

@@ -17,8 +17,21 @@ std::vector<std::int32_t> task_ids(const Model& model, nb::handle value, const c
 // Returns the id of a text of one token, or an id itself.
 std::int32_t one_token(const Model& model, nb::handle value, const char* about);
 
-// Returns a pair of texts with answers. Throws Error about the argument.
-PatchingTask patching_task(const Model& model, nb::handle clean, nb::handle corrupt,
-                           nb::handle answer, nb::handle wrong);
+// Two texts with answers, None where the metric needs none, and the metric: a name of MetricKind, a
+// Metric or a function.
+struct TaskArguments {
+  nb::object clean;
+  nb::object corrupt;
+  nb::object answer;
+  nb::object wrong;
+  nb::object metric;
+};
+
+// Returns the task of a call. Throws Error about the argument.
+PatchingTask patching_task(Model& model, const TaskArguments& arguments);
+
+// Returns the tasks of a list of tuples (clean, corrupt, answer, wrong), of two to four texts.
+std::vector<PatchingTask> patching_tasks(Model& model, const nb::sequence& pairs,
+                                         const nb::object& metric);
 
 }  // namespace headlight::python

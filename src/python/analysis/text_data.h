@@ -21,6 +21,10 @@ bool is_list_of_texts(nb::handle data);
 // Python warnings. Throws Error about "data".
 TokenDataset read_data(const Model& model, const TextData& data, const std::string& documents);
 
+// Reads the data as sequences of the context length at most, as `headlight heads` reads them.
+std::vector<std::vector<std::int32_t>> read_windows(const Model& model, const TextData& data,
+                                                    const std::string& documents);
+
 }  // namespace headlight::python
 
 namespace nanobind::detail {

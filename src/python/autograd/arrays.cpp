@@ -153,6 +153,31 @@ Tensor tensor_of(nb::handle value, std::string_view about, std::optional<DType> 
   });
 }
 
+Tensor shared_tensor(const nb::object& array, std::string_view about) {
+  const nb::object flags = array.attr("flags");
+  const auto name = nb::cast<std::string>(array.attr("dtype").attr("name"));
+  const bool has_flags = nb::cast<bool>(flags.attr("c_contiguous")) &&
+                         nb::cast<bool>(flags.attr("writeable")) &&
+                         nb::cast<bool>(flags.attr("aligned"));
+  const bool fits = (name == "float32" || name == "float64" || name == "int32" || name == "bool") &&
+                    nb::len(nb::tuple(array.attr("shape"))) <= static_cast<std::size_t>(kMaxRank);
+  if (!has_flags || !fits || nb::cast<Index>(array.attr("size")) == 0) {
+    return tensor_of(array, about);
+  }
+  Shape shape;
+  for (const nb::handle size : nb::tuple(array.attr("shape"))) {
+    shape.push_back(nb::cast<Index>(size));
+  }
+  const auto address =
+      nb::cast<std::uintptr_t>(array.attr("__array_interface__")["data"][nb::int_(0)]);
+  const std::shared_ptr<void> owner(new nb::object(array), [](void* held) {
+    const nb::gil_scoped_acquire lock;  // the last tensor may go in a thread without it
+    delete static_cast<nb::object*>(held);
+  });
+  return Tensor::borrow(reinterpret_cast<void*>(address), shape, parse_name<DType>("dtype", name),
+                        owner);
+}
+
 IdArray array_of(const std::vector<std::int32_t>& values) {
   auto owner = std::make_unique<std::vector<std::int32_t>>(values);
   const std::int32_t* data = owner->data();

@@ -37,6 +37,10 @@ IdArray array_of(const std::vector<std::int32_t>& values);
 // for integers beyond 32 bits.
 Tensor tensor_of(nb::handle value, std::string_view about, std::optional<DType> dtype = {});
 
+// Returns a tensor that shares the elements of a NumPy array, if it is contiguous, writable,
+// aligned and of float32, float64, int32 or bool; else tensor_of().
+Tensor shared_tensor(const nb::object& array, std::string_view about);
+
 // Returns the number of rows of each sequence.
 std::vector<Index> lengths_of(const std::vector<Index>& offsets);
 

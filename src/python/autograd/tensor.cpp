@@ -155,10 +155,12 @@ void add_conversions(nb::class_<Tensor>& tensor) {
           "from_dlpack",
           [](const nb::object& source) {
             const nb::object array = nb::module_::import_("numpy").attr("from_dlpack")(source);
-            return tensor_of(array, "source");
+            return shared_tensor(array, "source");
           },
           "source"_a, nb::sig("def from_dlpack(source: typing.Any) -> Tensor"),
-          "Copies an array of another library.");
+          "Returns a tensor on the elements of an array of another library. Arrays that are "
+          "read-only or not contiguous, and those of other types than float32, float64, int32 and "
+          "bool, are copied.");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 from . import nn, plot
 from ._headlight import (
+    Example,
     FeatureEditor,
     Generation,
     HookPoint,
@@ -38,6 +39,7 @@ from .cache import ActivationCache
 
 __all__ = [
     "ActivationCache",
+    "Example",
     "FeatureEditor",
     "Generation",
     "HookPoint",

@@ -1,19 +1,213 @@
-"""Figures of attention, heads, losses and models."""
+"""Figures of attention, heads, texts, losses and models."""
 
 from __future__ import annotations
 
-from ._headlight.plot import Figure, attention_maps, heads, loss, model, model_view
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from numpy.typing import ArrayLike, NDArray
+
+from ._headlight import Example, Model, Result
+from ._headlight.plot import (
+    Figure,
+    attention_maps,
+    heads,
+    loss,
+    matrix,
+    model,
+    model_view,
+    scatter,
+    texts,
+    value_weighted,
+)
 from .cache import ActivationCache
 
-__all__ = ["Figure", "attention", "attention_maps", "heads", "loss", "model", "model_view"]
+__all__ = [
+    "Figure",
+    "attention",
+    "attention_difference",
+    "attention_maps",
+    "attribution",
+    "heads",
+    "loss",
+    "matrix",
+    "model",
+    "model_view",
+    "ov_circuit",
+    "qk_circuit",
+    "scatter",
+    "scores_and_ablation",
+    "text",
+    "texts",
+    "top_examples",
+    "value_weighted",
+]
 
 
 def attention(
-    cache: ActivationCache, layer: int, head: int | None = None, *, sequence: int = 0
+    cache: ActivationCache,
+    layer: int,
+    head: int | None = None,
+    *,
+    sequence: int = 0,
+    lang: str = "en",
 ) -> Figure:
     """Draws the attention patterns of a layer, or of one head, in one sequence of a cache."""
+    maps, tokens = _patterns(cache, layer, head, sequence)
+    return attention_maps(maps, tokens, layer=layer, heads=_numbers(head), lang=lang)
+
+
+def attention_difference(
+    cache: ActivationCache,
+    other: ActivationCache,
+    layer: int,
+    head: int | None = None,
+    *,
+    sequence: int = 0,
+    other_sequence: int = 0,
+    lang: str = "en",
+) -> Figure:
+    """Draws patterns minus those of another cache with as many tokens: blue above 0, orange below.
+
+    A token that differs has the label "first/second".
+    """
+    maps, tokens = _patterns(cache, layer, head, sequence)
+    others, other_tokens = _patterns(other, layer, head, other_sequence)
+    if len(tokens) != len(other_tokens):
+        raise ValueError(f"other: expected {len(tokens)} tokens, got {len(other_tokens)}")
+    labels = [a if a == b else f"{a}/{b}" for a, b in zip(tokens, other_tokens)]
+    return attention_maps(
+        maps - others, labels, layer=layer, heads=_numbers(head), differences=True, lang=lang
+    )
+
+
+def attribution(result: Result) -> Figure:
+    """Draws attribution against patching, of `Model.patch(..., method="both")`."""
+    if "recovered" not in result or "attribution" not in result:
+        raise ValueError('result: expected one of patch(..., method="both")')
+    return scatter(
+        result["attribution"],
+        result["recovered"],
+        _cell_names(result, "recovered"),
+        title="Attribution against patching",
+        x_label="attributed (gradient)",
+        y_label="recovered (patched)",
+        diagonal=True,
+    )
+
+
+def scores_and_ablation(
+    scores: NDArray[Any], ablation: Result, score: str = "induction"
+) -> Figure:
+    """Draws a score of `Model.head_scores()` against the rise of the loss of `Model.ablate()`."""
+    rises = ablation["rise"]
+    chosen = [row for row in scores if row["layer"] < len(rises) and row["index"] < rises.shape[1]]
+    return scatter(
+        numpy.array([row[score] for row in chosen]),
+        numpy.array([rises[row["layer"], row["index"]] for row in chosen]),
+        [str(row["head"]) for row in chosen],
+        title="Score and ablation of each head",
+        x_label=score,
+        y_label="rise of the loss without the head, nats a token",
+    )
+
+
+def ov_circuit(
+    model: Model, layer: int, head: int, tokens_in: ArrayLike, tokens_out: ArrayLike | None = None
+) -> Figure:
+    """Draws how much attending to each token (rows) raises the logits of tokens (columns)."""
+    return _token_circuit(model, "ov_circuit", (layer, head), tokens_in, tokens_out)
+
+
+def qk_circuit(
+    model: Model, layer: int, head: int, tokens_in: ArrayLike, tokens_out: ArrayLike | None = None
+) -> Figure:
+    """Draws the attention scores of query tokens (rows) for key tokens (columns)."""
+    return _token_circuit(model, "qk_circuit", (layer, head), tokens_in, tokens_out)
+
+
+def text(
+    cache: ActivationCache,
+    points: str | Sequence[str],
+    *,
+    sequence: int = 0,
+    title: str = "",
+) -> Figure:
+    """Colours a text by neurons or other columns, such as "neuron.3.17" or "resid_post.2.5".
+
+    The cache must hold the points, with all or with these columns.
+    """
+    names = [points] if isinstance(points, str) else list(points)
+    tokens = cache.tokens[sequence]
+    values = [cache.column(name)[sequence, : len(tokens)] for name in names]
+    return texts([tokens] * len(names), values, names, title=title)
+
+
+def top_examples(examples: Sequence[Example], title: str = "Most active texts") -> Figure:
+    """Colours the texts of `Model.top_examples()`; a frame marks the most active token."""
+    return texts(
+        [example.tokens for example in examples],
+        [example.values for example in examples],
+        [f"{example.value:.4g}, text {example.sequence}" for example in examples],
+        marked=[example.position - example.begin for example in examples],
+        title=title,
+    )
+
+
+def _patterns(
+    cache: ActivationCache, layer: int, head: int | None, sequence: int
+) -> tuple[NDArray[Any], list[str]]:
     tokens = cache.tokens[sequence]
     maps = cache["pattern", layer][sequence, :, : len(tokens), : len(tokens)]
-    if head is None:
-        return attention_maps(maps, tokens, layer=layer)
-    return attention_maps(maps[head : head + 1], tokens, layer=layer, heads=[head])
+    return (maps if head is None else maps[head : head + 1]), tokens
+
+
+def _numbers(head: int | None) -> list[int] | None:
+    return None if head is None else [head]
+
+
+def _cell_names(result: Result, name: str) -> list[str]:
+    """Returns the labels of the cells of a grid in order: "3.1", or "3 @5 the" with positions."""
+    values = result[name]
+    axes = [axis for axis in ("layer", "head", "position", "group") if _has_axis(result, axis)]
+    labels = [result.labels(axis) for axis in axes][: values.ndim]
+    if [len(axis) for axis in labels] != list(values.shape):
+        labels = [[str(i) for i in range(size)] for size in values.shape]
+    if values.ndim == 1:
+        return labels[0]
+    mark = "." if axes[1:2] == ["head"] else " @"
+    return [f"{row}{mark}{column}" for row in labels[0] for column in labels[1]]
+
+
+def _has_axis(result: Result, axis: str) -> bool:
+    try:
+        result.labels(axis)
+    except KeyError:
+        return False
+    return True
+
+
+def _token_circuit(
+    model: Model,
+    kind: str,
+    head: tuple[int, int],
+    tokens_in: ArrayLike,
+    tokens_out: ArrayLike | None,
+) -> Figure:
+    columns = tokens_in if tokens_out is None else tokens_out
+    values = getattr(model, kind)(*head, tokens_in, columns)
+    is_ov = kind == "ov_circuit"
+    return matrix(
+        values,
+        _labels(model, tokens_in),
+        _labels(model, columns),
+        f"{'OV' if is_ov else 'QK'} of head {head[0]}.{head[1]}",
+        row_title="attended token" if is_ov else "query",
+        column_title="raised token" if is_ov else "key",
+    )
+
+
+def _labels(model: Model, tokens: ArrayLike) -> list[str]:
+    ids = model.tokenizer.encode(tokens) if isinstance(tokens, str) else numpy.ravel(tokens)
+    return [model.tokenizer.token(int(token)).replace(" ", "·") for token in ids]

@@ -6,10 +6,12 @@
 #include <nanobind/stl/string.h>
 
 #include "headlight/runs/run_history.h"
+#include "python/analysis/figure.h"
 #include "python/autograd/arrays.h"
 #include "python/bindings.h"
 #include "python/model/inputs.h"
 #include "python/model/model.h"
+#include "views/plot/svg.h"
 
 namespace headlight::python {
 namespace {
@@ -68,6 +70,12 @@ void add_run(nb::module_& module) {
       .def_prop_ro(
           "stopped", [](const TrainedRun& run) { return run.result && run.result->stopped; },
           "Whether the callback stopped the run before max_iters.")
+      .def("_repr_html_",
+           [](const TrainedRun& run) {
+             const RunHistory history = read_run_history(run.path);
+             return history.training.empty() ? escape_markup(run.path.string())
+                                             : loss_figure({run}).source;
+           })
       .def("__repr__",
            [](const TrainedRun& run) { return "<headlight.Run: " + run.path.string() + ">"; });
   module.def("open_run", &open_run, "path"_a, "Returns the run in a directory.");

@@ -20,6 +20,7 @@
 #include "python/bindings.h"
 #include "python/errors.h"
 #include "python/model/inputs.h"
+#include "python/progress.h"
 #include "python/training/run.h"
 #include "python/training/settings.h"
 #include "runs/sample_writer.h"
@@ -32,9 +33,14 @@ using namespace nb::literals;
 // Calls a Python function with the metrics of every step and evaluation, and obeys its results.
 class Callback final : public TrainObserver {
  public:
-  explicit Callback(nb::object function) : function_(std::move(function)) {}
+  Callback(nb::object function, std::function<void(double)> progress)
+      : function_(std::move(function)), progress_(std::move(progress)) {}
 
+  void on_start(const RunPlan& plan) override {
+    steps_ = std::max<Index>(1, plan.config.max_iters);
+  }
   void on_step(const StepMetrics& metrics) override {
+    progress_(static_cast<double>(metrics.iteration + 1) / static_cast<double>(steps_));
     const nb::gil_scoped_acquire lock;
     nb::dict values;
     values["iteration"] = metrics.iteration;
@@ -75,6 +81,8 @@ class Callback final : public TrainObserver {
   }
 
   nb::object function_;
+  std::function<void(double)> progress_;
+  Index steps_ = 1;  // of the whole run
   bool stops_ = false;
   double rate_factor_ = 1;
 };
@@ -139,9 +147,10 @@ TrainingTask task_of(const std::optional<PathInput>& file, const nb::object& dat
 }
 
 TrainedRun train(const std::optional<PathInput>& config, const nb::object& data,
-                 const nb::object& callback, bool resume, const nb::kwargs& settings) {
+                 const nb::object& callback, bool resume, bool progress,
+                 const nb::kwargs& settings) {
   const TrainingTask task = task_of(config, data, resume, settings);
-  Callback observer(callback);
+  Callback observer(callback, progress_of("training", progress));
   std::vector<std::string> warnings;
   const auto add_warning = [&](const std::string& line) { warnings.push_back(line); };
   HeadTracker tracker(task.config.track_heads, add_warning);
@@ -167,11 +176,11 @@ TrainedRun train(const std::optional<PathInput>& config, const nb::object& data,
 void add_training(nb::module_& module) {
   module.def(
       "train", &train, "config"_a = nb::none(), nb::kw_only(), "data"_a = nb::none(),
-      "callback"_a = nb::none(), "resume"_a = false, "settings"_a,
+      "callback"_a = nb::none(), "resume"_a = false, "progress"_a = true, "settings"_a,
       nb::sig("def train(config: str | os.PathLike[str] | None = None, *, data: str | "
               "os.PathLike[str] | list[str] | list[os.PathLike[str]] | None = None, callback: "
               "collections.abc.Callable[[dict[str, typing.Any]], typing.Any] | None = None, "
-              "resume: bool = False, **settings: typing.Any) -> Run"),
+              "resume: bool = False, progress: bool = True, **settings: typing.Any) -> Run"),
       "Trains a model, as `headlight train` does.\n\n"
       "Parameters\n----------\n"
       "config : a TOML file with settings.\n"

@@ -76,11 +76,17 @@ std::vector<std::pair<std::string, std::string>> attention_files(
   if (wanted("bertviz")) {
     files.emplace_back("bertviz.json", bertviz_json(documents));
   }
-  for (const LayerAttention& layer : documents.front().layers) {
+  const AttentionMaps drawn =
+      options.differences
+          ? attention_difference(documents.front(),
+                                 documents[static_cast<std::size_t>(options.page.beside)])
+          : documents.front();
+  AttentionStyle style = options.page.style;
+  style.differences = options.differences;
+  for (const LayerAttention& layer : drawn.layers) {
     const std::string name = concat_text("layer_", layer.layer);
-    const std::string figure = wanted("svg") || wanted("png")
-                                   ? attention_svg(documents.front(), layer, options.page.style)
-                                   : "";
+    const std::string figure =
+        wanted("svg") || wanted("png") ? attention_svg(drawn, layer, style) : "";
     if (wanted("svg")) {
       files.emplace_back(name + ".svg", figure);
     }

@@ -24,6 +24,8 @@ ResultArrays attention_arrays(const RecordedAttention& recorded, const Tokenizer
 struct AttentionFilesOptions {
   std::set<std::string> formats = {};
   AttentionPageOptions page = {};  // its style also applies to figures
+  // Figures draw the first document's weights minus those of document page.beside.
+  bool differences = false;
 };
 
 // Returns names and contents of the files of `formats`, except attention.npz. tokens.json lists

@@ -6,7 +6,11 @@
 namespace headlight {
 
 std::string NumberFormat::text(double weight) const {
-  return fixed_number(percent ? 100 * weight : weight, decimals) + (percent ? "%" : "");
+  std::string text = fixed_number(percent ? 100 * weight : weight, decimals);
+  if (text.find_first_of("123456789") == std::string::npos && text.front() == '-') {
+    text.erase(0, 1);  // a difference that rounds to -0.00
+  }
+  return text + (percent ? "%" : "");
 }
 
 NumberFormat parse_number_format(std::string_view about, std::string_view text) {

@@ -1,7 +1,6 @@
 #include "headlight/views/attention/attention_svg.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -20,6 +19,7 @@ namespace {
 
 // Steps of the colour scale: fewer show bands, more only enlarge the file.
 constexpr Index kColourLevels = 32;
+constexpr Index kAllLevels = 2 * kColourLevels - 1;  // with those of differences below 0
 
 // Orientation of the key labels below their columns.
 enum class KeyLabels { flat, slanted, upright };
@@ -41,9 +41,9 @@ struct PanelLayout {
   std::vector<std::string> labels;  // [T], shortened; empty when they do not fit
 };
 
-// Strength of a weight on the colour scale, in [0, 1].
+// Strength of a weight on the colour scale, in [0, 1]; of a difference, of its absolute value.
 double weight_strength(double weight, const PanelLayout& layout) {
-  const double clamped = std::clamp(weight, 0.0, 1.0);
+  const double clamped = std::min(std::abs(weight), 1.0);
   return layout.square_root ? std::sqrt(clamped) : clamped;
 }
 
@@ -210,18 +210,23 @@ class RunPath {
   Index column_ = 0;
 };
 
+// Returns 0 to kColourLevels - 1, or for a difference below 0 kColourLevels to kAllLevels - 1.
 Index colour_level(double weight, const PanelLayout& layout) {
-  return std::lround(weight_strength(weight, layout) * static_cast<double>(kColourLevels - 1));
+  const Index level =
+      std::lround(weight_strength(weight, layout) * static_cast<double>(kColourLevels - 1));
+  return weight < 0 && level > 0 ? level + kColourLevels - 1 : level;
 }
 
-Colour level_colour(Index level, ColourMap map) {
-  return map_colour(static_cast<double>(level) / static_cast<double>(kColourLevels - 1),
-                    Background::light, map);
+Colour level_colour(Index level, const AttentionStyle& style) {
+  const Index strength = level < kColourLevels ? level : level - (kColourLevels - 1);
+  const double share = static_cast<double>(strength) / static_cast<double>(kColourLevels - 1);
+  return style.differences ? diverging_colour(level < kColourLevels ? share : -share)
+                           : map_colour(share, Background::light, style.colours);
 }
 
 // Returns one path for each colour level except 0, which is the background.
 std::string level_paths(const std::vector<float>& maxima, const PanelLayout& layout) {
-  std::vector<RunPath> paths(static_cast<std::size_t>(kColourLevels));
+  std::vector<RunPath> paths(static_cast<std::size_t>(kAllLevels));
   for (Index row = 0; row < layout.cells; ++row) {
     const auto level_at = [&](Index column) {
       return colour_level(maxima[static_cast<std::size_t>(row * layout.cells + column)], layout);
@@ -237,11 +242,11 @@ std::string level_paths(const std::vector<float>& maxima, const PanelLayout& lay
     }
   }
   std::string out;
-  for (Index level = 1; level < kColourLevels; ++level) {
+  for (Index level = 1; level < kAllLevels; ++level) {
     const std::string& data = paths[static_cast<std::size_t>(level)].data();
     if (!data.empty()) {
-      out += "<path stroke=\"#" + hex_digits(level_colour(level, layout.style.colours)) +
-             "\" d=\"" + data + "\"/>\n";
+      out += "<path stroke=\"#" + hex_digits(level_colour(level, layout.style)) + "\" d=\"" + data +
+             "\"/>\n";
     }
   }
   return out;
@@ -277,7 +282,7 @@ std::string value_ink(double weight, Colour cell) {
   if (needs_white_text(cell)) {
     return "#fff";
   }
-  return weight < 0.005 ? "#7d8194" : "#1d2030";
+  return std::abs(weight) < 0.005 ? "#7d8194" : "#1d2030";
 }
 
 std::string cell_values(const float* weights, const PanelLayout& layout) {
@@ -289,7 +294,7 @@ std::string cell_values(const float* weights, const PanelLayout& layout) {
         continue;
       }
       const std::string ink =
-          value_ink(weight, level_colour(colour_level(weight, layout), layout.style.colours));
+          value_ink(weight, level_colour(colour_level(weight, layout), layout.style));
       out += "<text class=\"value\" x=\"" +
              svg_number((static_cast<double>(key) + 0.5) * layout.cell) + "\" y=\"" +
              svg_number((static_cast<double>(query) + 0.5) * layout.cell + 4.0) + "\" fill=\"" +
@@ -305,7 +310,7 @@ std::string panel_cells(const LayerWeights& weights, Index head, const PanelLayo
   const bool ahead = looks_ahead(maxima, layout.cells);
   const std::string scale = "scale(" + svg_number(layout.cell) + ")";
   std::string out = "<path transform=\"" + scale + "\" fill=\"#" +
-                    hex_digits(level_colour(0, layout.style.colours)) + "\" d=\"" +
+                    hex_digits(level_colour(0, layout.style)) + "\" d=\"" +
                     ground_path(layout.cells, ahead) + "\"/>\n";
   // The strokes overlap by 2 %, so that the background does not show between rows.
   out += "<g transform=\"" + scale + "translate(0 .5)\" fill=\"none\" stroke-width=\"1.02\" " +
@@ -403,27 +408,50 @@ std::string header(const AttentionMaps& maps, const LayerAttention& layer, const
          svg_text(kMargin, kMargin + 37.0, "font-size=\"12\" fill=\"#6b6f80\"", small);
 }
 
+// Returns the place of a weight on the colour bar, 0 to 1.
+double legend_place(double weight, const PanelLayout& panel) {
+  const double strength = weight_strength(weight, panel);
+  return panel.style.differences ? (1 + (weight < 0 ? -strength : strength)) / 2 : strength;
+}
+
+std::string legend_word(const PanelLayout& panel) {
+  const std::string name = panel.style.differences ? "difference" : "weight";
+  return map_word((panel.square_root ? "root_" : "") + name, panel.style.language);
+}
+
+std::vector<double> legend_ticks(const PanelLayout& panel) {
+  if (panel.style.differences) {
+    const double middle = panel.square_root ? 0.25 : 0.5;
+    return {-1, -middle, 0, middle, 1};
+  }
+  return panel.square_root ? std::vector<double>{0, 0.05, 0.25, 0.5, 1}
+                           : std::vector<double>{0, 0.25, 0.5, 0.75, 1};
+}
+
 // Returns the colour bar with ticks at round weights.
 std::string legend(const Figure& figure) {
+  const PanelLayout& panel = figure.panel;
   const std::string small = "font-size=\"10\" fill=\"#6b6f80\" text-anchor=\"";
-  const double step = kLegendWidth / static_cast<double>(kColourLevels);
+  const Index levels = panel.style.differences ? kAllLevels : kColourLevels;
+  const double step = kLegendWidth / static_cast<double>(levels);
   std::string out = "<g class=\"legend\" transform=\"translate(" +
                     svg_number(figure.width - kMargin - kLegendWidth) + " " + svg_number(kMargin) +
                     ")\">\n";
-  out += svg_text(
-      0.0, 9.0, small + "start\"",
-      map_word(figure.panel.square_root ? "root_weight" : "weight", figure.panel.style.language));
-  for (Index level = 0; level < kColourLevels; ++level) {
+  out += svg_text(0.0, 9.0, small + "start\"", legend_word(panel));
+  for (Index place = 0; place < levels; ++place) {
+    const Index below = panel.style.differences ? kColourLevels - 1 - place : 0;  // levels below 0
+    const Index level = below > 0 ? below + kColourLevels - 1 : place - (levels - kColourLevels);
     out += "<rect shape-rendering=\"crispEdges\" x=\"" +
-           svg_number(static_cast<double>(level) * step) + "\" y=\"16\" width=\"" +
+           svg_number(static_cast<double>(place) * step) + "\" y=\"16\" width=\"" +
            svg_number(step) + "\" height=\"10\" fill=\"#" +
-           hex_digits(level_colour(level, figure.panel.style.colours)) + "\"/>\n";
+           hex_digits(level_colour(level, panel.style)) + "\"/>\n";
   }
-  const std::array<double, 5> linear = {0.0, 0.25, 0.5, 0.75, 1.0};
-  const std::array<double, 5> root = {0.0, 0.05, 0.25, 0.5, 1.0};
-  for (const double weight : figure.panel.square_root ? root : linear) {
-    const char* anchor = weight == 0.0 ? "start\"" : weight == 1.0 ? "end\"" : "middle\"";
-    out += svg_text(weight_strength(weight, figure.panel) * kLegendWidth, 38.0, small + anchor,
+  const std::vector<double> ticks = legend_ticks(panel);
+  for (const double weight : ticks) {
+    const char* anchor = weight == ticks.front()  ? "start\""
+                         : weight == ticks.back() ? "end\""
+                                                  : "middle\"";
+    out += svg_text(legend_place(weight, panel) * kLegendWidth, 38.0, small + anchor,
                     svg_number(weight));
   }
   return out + "</g>\n";
@@ -446,14 +474,17 @@ std::string panel(const Figure& figure, Index place, const std::string& name,
 
 std::string attention_svg(const AttentionMaps& maps, const LayerAttention& layer,
                           const AttentionStyle& style) {
-  const LayerWeights weights("attention_svg", maps, layer);
+  const LayerWeights weights("attention_svg", maps, layer, style.differences);
   const Figure figure = layout_figure(maps, weights.heads(), style);
   const std::string number = std::to_string(layer.layer);
   const std::string name = layer_name(layer.layer, style.language);
   std::string out = svg_start(
       figure.width, figure.height,
       (style.names_layer ? maps.title + " · " + name : whole_title(maps, style.language)) +
-          (style.names_heads ? concat_text(": ", map_word("figure", style.language)) : ""));
+          (style.names_heads
+               ? concat_text(": ",
+                             map_word(style.differences ? "differences" : "figure", style.language))
+               : ""));
   out += header(maps, layer, figure) + legend(figure);
   const std::string axes = panel_axes(figure.panel);
   for (Index h = 0; h < weights.heads(); ++h) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 
 #include "base/display_text.h"
@@ -18,7 +19,7 @@ constexpr float kLargestWeight = 1.01F;
 }  // namespace
 
 LayerWeights::LayerWeights(std::string_view where, const AttentionMaps& maps,
-                           const LayerAttention& layer)
+                           const LayerAttention& layer, bool differences)
     : heads_(static_cast<Index>(layer.heads.size())),
       tokens_(static_cast<Index>(maps.tokens.size())) {
   require(tokens_ > 0, "[", where, "] expected at least one token, got none");
@@ -34,7 +35,7 @@ LayerWeights::LayerWeights(std::string_view where, const AttentionMaps& maps,
           "] weights of layer ", layer.layer, ": expected float32 ", expected, ", got ",
           layer.weights.dtype(), " ", layer.weights.shape());
   weights_ = to_contiguous(layer.weights);
-  check_values(where, layer);
+  check_values(where, layer, differences);
 }
 
 const float* LayerWeights::head(Index head) const {
@@ -48,21 +49,24 @@ std::vector<float> LayerWeights::block_maxima(Index row, Index block) const {
   for (Index query = 0; query < tokens_; ++query) {
     for (Index key = 0; key < tokens_; ++key, ++weight) {
       float& largest = maxima[static_cast<std::size_t>(query / block * cells + key / block)];
-      largest = std::max(largest, *weight);
+      largest = std::abs(*weight) > std::abs(largest) ? *weight : largest;
     }
   }
   return maxima;
 }
 
-void LayerWeights::check_values(std::string_view where, const LayerAttention& layer) {
+void LayerWeights::check_values(std::string_view where, const LayerAttention& layer,
+                                bool differences) {
+  const float least = differences ? -kLargestWeight : 0.0F;
   for (Index h = 0; h < heads_; ++h) {
     const float* value = head(h);
     for (Index query = 0; query < tokens_; ++query) {
       for (Index key = 0; key < tokens_; ++key, ++value) {
         // NaN fails this comparison, as it must.
-        require(*value >= 0.0F && *value <= kLargestWeight, "[", where, "] weight of head ",
+        require(*value >= least && *value <= kLargestWeight, "[", where, "] weight of head ",
                 layer.layer, ".", layer.heads[static_cast<std::size_t>(h)], " from query ", query,
-                " to key ", key, ": expected a number in [0, 1], got ", *value);
+                " to key ", key, ": expected a number in ", differences ? "[-1, 1]" : "[0, 1]",
+                ", got ", *value);
         causal_ = causal_ && (key <= query || *value == 0.0F);
       }
     }
@@ -111,7 +115,7 @@ const char* map_word(std::string_view name, Language language) {
     const char* english;
     const char* korean;
   };
-  constexpr std::array<Word, 9> kWords{
+  constexpr std::array<Word, 12> kWords{
       {{"query", "Query", "쿼리"},
        {"key", "Key", "키"},
        {"query_position", "Query position", "쿼리 위치"},
@@ -120,6 +124,11 @@ const char* map_word(std::string_view name, Language language) {
        {"attention", "Attention", "어텐션"},
        {"weight", "Attention weight", "어텐션 가중치"},
        {"root_weight", "Attention weight (square-root scale)", "어텐션 가중치 (제곱근 눈금)"},
+       {"difference", "Difference of weights", "가중치의 차이"},
+       {"root_difference", "Difference of weights (square-root scale)",
+        "가중치의 차이 (제곱근 눈금)"},
+       {"differences", "differences of the attention weights of every head",
+        "모든 헤드의 어텐션 가중치 차이"},
        {"figure", "attention weights of every head", "모든 헤드의 어텐션 가중치"}}};
   for (const Word& word : kWords) {
     if (word.name == name) {

@@ -18,20 +18,22 @@ inline constexpr Index kLinearScaleTokens = 12;
 class LayerWeights {
  public:
   // Throws Error "[where] ..." if the layer does not fit the tokens or a weight is not in [0, 1]
-  // (up to rounding).
-  LayerWeights(std::string_view where, const AttentionMaps& maps, const LayerAttention& layer);
+  // (up to rounding); of `differences`, in [-1, 1].
+  LayerWeights(std::string_view where, const AttentionMaps& maps, const LayerAttention& layer,
+               bool differences = false);
 
   Index heads() const { return heads_; }
   Index tokens() const { return tokens_; }
   // Returns the weights [T, T] of row `head` of the layer (not of head number `head`).
   const float* head(Index head) const;
-  // Returns the largest weight of every block of `block` x `block` tokens of a row, [cells, cells].
+  // Returns the largest weight (difference: in absolute value) of every block of `block` x `block`
+  // tokens of a row, [cells, cells].
   std::vector<float> block_maxima(Index head, Index block) const;
   // Returns true if no head gives weight to a later token.
   bool is_causal() const { return causal_; }
 
  private:
-  void check_values(std::string_view where, const LayerAttention& layer);
+  void check_values(std::string_view where, const LayerAttention& layer, bool differences);
 
   Tensor weights_;  // [H, T, T], contiguous
   Index heads_ = 0;

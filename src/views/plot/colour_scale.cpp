@@ -155,6 +155,17 @@ Colour map_colour(double strength, Background ground, ColourMap map) {
   return lightness_colour(t, ground);
 }
 
+Colour diverging_colour(double share) {
+  constexpr Colour kHigh{0, 90, 181};
+  constexpr Colour kLow{220, 96, 5};
+  const Colour end = share < 0 ? kLow : kHigh;
+  const double strength = std::min(1.0, std::abs(share));
+  const auto mixed = [&](std::uint8_t colour) {
+    return static_cast<std::uint8_t>(std::lround(255 + strength * (colour - 255)));
+  };
+  return {mixed(end.red), mixed(end.green), mixed(end.blue)};
+}
+
 int terminal_colour(Colour colour) {
   constexpr std::array<int, 6> kSteps{0, 95, 135, 175, 215, 255};
   const auto distance = [&](int red, int green, int blue) {

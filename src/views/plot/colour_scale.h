@@ -21,6 +21,9 @@ struct Colour {
 // processing", 2020). The others interpolate between colours of matplotlib's maps of these names.
 Colour map_colour(double strength, Background ground, ColourMap map = ColourMap::headlight);
 
+// Returns the colour of a share in [-1, 1]: blue above 0, orange below, white at 0.
+Colour diverging_colour(double share);
+
 // Returns the number of the nearest colour of a 256-colour terminal, from its cube (16 to 231) and
 // its greys (232 to 255).
 int terminal_colour(Colour colour);

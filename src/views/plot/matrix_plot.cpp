@@ -20,8 +20,6 @@ constexpr double kNote = 18.0;         // a line of the note
 constexpr double kLabels = 36.0;       // column title and horizontal column labels
 constexpr double kLabelSize = 11.0;
 constexpr double kGap = 2.0;
-constexpr Colour kHigh{0, 90, 181};
-constexpr Colour kLow{220, 96, 5};
 
 // Layout of the cells.
 struct Cells {
@@ -92,16 +90,6 @@ double limit_of(const MatrixPlot& plot) {
   return largest > 0 ? largest : 1;
 }
 
-std::uint8_t mixed(std::uint8_t colour, double share) {
-  return static_cast<std::uint8_t>(std::lround(255 + share * (colour - 255)));
-}
-
-Colour colour_of(double value, double limit) {
-  const double share = std::min(1.0, std::abs(value) / limit);
-  const Colour end = value < 0 ? kLow : kHigh;
-  return {mixed(end.red, share), mixed(end.green, share), mixed(end.blue, share)};
-}
-
 std::string value_text(double value, double limit) {
   const int decimals = limit >= 100 ? 0 : limit >= 10 ? 1 : 2;
   const double step = decimals == 0 ? 1 : decimals == 1 ? 0.1 : 0.01;
@@ -125,7 +113,7 @@ std::string cell(const MatrixPlot& plot, const Cells& cells, std::size_t row, st
     return "";
   }
   constexpr double kDoubtful = 0.3;
-  const Colour colour = colour_of(plot.doubtful ? kDoubtful * value : value, limit);
+  const Colour colour = diverging_colour((plot.doubtful ? kDoubtful * value : value) / limit);
   std::array<char, 96> shown;
   if (plot.lows.empty()) {
     std::snprintf(shown.data(), shown.size(), "%.6g", value);

@@ -10,11 +10,11 @@
 namespace headlight {
 namespace {
 
-ResultGrid head_grid(const AblationResult& result) {
+ResultGrid head_grid(const AblationResult& result, MetricKind metric) {
   MatrixPlot plot = head_plot(transformed(result.heads, [](const HeadEffect& effect) {
     return HeadValue{effect.head, effect.rise};
   }));
-  plot.title = "Rise of the loss without each head";
+  plot.title = concat_text("Rise of the ", metric_noun(metric), " without each head");
   plot.note = few_documents_caution(result.sequences);
   plot.doubtful = !plot.note.empty();
   return {"rise", std::move(plot)};
@@ -55,9 +55,9 @@ ResultGrid pair_grid(const AblationResult& result, const std::string& name,
 
 // Grid of one measure of all heads, [layers, heads].
 ResultGrid patching_grid(const PatchingResult& result, const std::string& name,
-                         double HeadPatch::*measure) {
+                         double HeadPatch::*measure, bool is_judged) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  const TaskStrength strength = result.strength();
+  const TaskStrength strength = is_judged ? result.strength() : TaskStrength::clear;
   MatrixPlot plot = head_plot(transformed(result.heads, [&](const HeadPatch& patch) {
     return HeadValue{patch.head, {patch.*measure, kNone, kNone}};
   }));
@@ -73,13 +73,13 @@ ResultGrid patching_grid(const PatchingResult& result, const std::string& name,
 
 }  // namespace
 
-std::vector<ResultGrid> ablation_grids(const AblationResult& result) {
-  std::vector<ResultGrid> grids{head_grid(result)};
+std::vector<ResultGrid> ablation_grids(const AblationResult& result, MetricKind metric) {
+  std::vector<ResultGrid> grids{head_grid(result, metric)};
   if (!result.pairs.empty()) {
-    grids.push_back(
-        pair_grid(result, "pair_rise", "Rise of the loss without both heads", &PairEffect::rise));
+    const std::string rise = concat_text("Rise of the ", metric_noun(metric), " without ");
+    grids.push_back(pair_grid(result, "pair_rise", rise + "both heads", &PairEffect::rise));
     grids.push_back(pair_grid(result, "pair_beyond",
-                              "Rise of the loss without a pair beyond that of both heads alone",
+                              rise + "a pair beyond that of both heads alone",
                               &PairEffect::beyond));
   }
   return grids;
@@ -108,9 +108,23 @@ std::vector<ResultGrid> importance_grids(const ImportanceResult& importance,
   return grids;
 }
 
-std::vector<ResultGrid> patching_grids(const PatchingResult& result) {
-  return {patching_grid(result, "recovered", &HeadPatch::recovered),
-          patching_grid(result, "difference", &HeadPatch::difference)};
+std::vector<ResultGrid> patching_grids(const PatchingResult& result, bool is_judged) {
+  return {patching_grid(result, "recovered", &HeadPatch::recovered, is_judged),
+          patching_grid(result, "difference", &HeadPatch::difference, is_judged)};
+}
+
+ScatterPlot score_scatter(const std::map<HeadId, double>& scores, const std::string& score,
+                          const std::vector<HeadEffect>& effects, MetricKind metric) {
+  ScatterPlot plot{
+      .title = "Score and ablation of each head",
+      .x_label = score,
+      .y_label = concat_text("rise of the ", metric_noun(metric), " without the head")};
+  for (const HeadEffect& effect : effects) {
+    if (const auto found = scores.find(effect.head); found != scores.end()) {
+      plot.points.push_back({head_name(effect.head), found->second, effect.rise.mean});
+    }
+  }
+  return plot;
 }
 
 }  // namespace headlight

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "headlight/heads/effects/ablation.h"
 #include "headlight/heads/effects/importance.h"
 #include "headlight/heads/effects/patching.h"
+#include "headlight/views/plot/scatter_plot.h"
 #include "views/result/result.h"
 
 // Effects of heads as grids of layers by heads.
@@ -12,13 +15,21 @@ namespace headlight {
 
 // Returns "rise" with intervals and, if pairs were ablated, "pair_rise" and "pair_beyond" of first
 // by second head, above the diagonal only.
-std::vector<ResultGrid> ablation_grids(const AblationResult& result);
+std::vector<ResultGrid> ablation_grids(const AblationResult& result,
+                                       MetricKind metric = MetricKind::loss);
 
 // Returns "sensitivity", "taylor" and, if there are effects of ablation, "ablation".
 std::vector<ResultGrid> importance_grids(const ImportanceResult& importance,
                                          const std::vector<HeadEffect>& effects);
 
-// Returns "recovered" and "difference".
-std::vector<ResultGrid> patching_grids(const PatchingResult& result);
+// Returns "recovered" and "difference", marked as doubtful unless the task is clear. `is_judged`:
+// the metric is the difference of the answers, from which the strength of the task follows.
+std::vector<ResultGrid> patching_grids(const PatchingResult& result, bool is_judged = true);
+
+// Returns a score of the heads against the rise of the loss, or another metric, without them; heads
+// that lack one of them are left out.
+ScatterPlot score_scatter(const std::map<HeadId, double>& scores, const std::string& score,
+                          const std::vector<HeadEffect>& effects,
+                          MetricKind metric = MetricKind::loss);
 
 }  // namespace headlight

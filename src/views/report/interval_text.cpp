@@ -17,11 +17,11 @@ std::string change_text(const Interval& change, Index documents) {
   return text + (documents < kEnoughDocuments ? " ?" : "");
 }
 
-std::string loss_heading(double loss, Index tokens, Index documents) {
+std::string loss_heading(double loss, Index tokens, Index documents, MetricKind metric) {
   const std::string caution = few_documents_caution(documents);
-  return concat_text(caution, caution.empty() ? "" : "\n", "loss ", fixed_number(loss, 4),
-                     " nats a token over ", tokens, " tokens of ", counted(documents, "sequence"),
-                     "\n\n");
+  return concat_text(caution, caution.empty() ? "" : "\n", metric_noun(metric), " ",
+                     fixed_number(loss, 4), metric_unit(metric), " a token over ", tokens,
+                     " tokens of ", counted(documents, "sequence"), "\n\n");
 }
 
 Json interval_json(const Interval& interval) {

@@ -5,14 +5,17 @@
 
 #include "base/json.h"
 #include "headlight/heads/bootstrap.h"
+#include "headlight/heads/effects/logit_metric.h"
 #include "headlight/views/plot/line_plot.h"
 
 namespace headlight {
 
 // Returns "+0.0123 (+0.0101 to +0.0145)", followed by " ?" for too few documents.
 std::string change_text(const Interval& change, Index documents);
-// Returns the heading of a table of changes: the loss, after a caution for too few documents.
-std::string loss_heading(double loss, Index tokens, Index documents);
+// Returns the heading of a table of changes: the loss or another metric, after a caution for too
+// few documents.
+std::string loss_heading(double loss, Index tokens, Index documents,
+                         MetricKind metric = MetricKind::loss);
 // Returns {"mean": ..., "low": ..., "high": ...}.
 Json interval_json(const Interval& interval);
 // Adds the members NAME_low and NAME_high.

@@ -89,6 +89,13 @@ std::string PatchGridReport::place_label(const PatchCell& cell) const {
   return std::to_string(*cell.position) + (text.empty() ? "" : " " + text);
 }
 
+std::string PatchGridReport::cell_name(const PatchCell& cell) const {
+  std::string name = concat_text(name_of(options.point), ".", cell.layer);
+  name += cell.item ? "." + std::to_string(*cell.item) : "";
+  const std::string place = place_label(cell);
+  return name + (place.empty() ? "" : " @" + place);
+}
+
 std::vector<PatchMeasure> patch_measures(const PatchGridOptions& options) {
   std::vector<PatchMeasure> measures;
   if (options.patch) {
@@ -105,6 +112,18 @@ std::vector<ResultGrid> patch_study_grids(const PatchGridReport& report, bool do
   return transformed(patch_measures(report.options), [&](const PatchMeasure& measure) {
     return patch_measure_grid(report, layout, measure, doubtful);
   });
+}
+
+ScatterPlot patch_scatter(const PatchGridReport& report) {
+  return {.title = "Attribution against patching",
+          .x_label = "attributed (gradient)",
+          .y_label = "recovered (patched)",
+          .points = transformed(
+              report.study.cells,
+              [&](const MeanPatchCell& mean) -> ScatterPoint {
+                return {report.cell_name(mean.cell), mean.attribution.mean, mean.recovered.mean};
+              }),
+          .has_diagonal = true};
 }
 
 }  // namespace headlight

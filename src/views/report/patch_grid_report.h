@@ -5,6 +5,7 @@
 
 #include "headlight/heads/effects/patch_grid.h"
 #include "headlight/text/tokenizer.h"
+#include "headlight/views/plot/scatter_plot.h"
 #include "views/result/result.h"
 
 // Cells of activation patching as grids.
@@ -22,6 +23,8 @@ struct PatchGridReport {
   // Returns the label of the token position or group of tokens that a cell patches; "": all
   // positions.
   std::string place_label(const PatchCell& cell) const;
+  // Returns "z.3.1 @5 the".
+  std::string cell_name(const PatchCell& cell) const;
 };
 
 // A measure of all cells.
@@ -38,5 +41,8 @@ std::vector<PatchMeasure> patch_measures(const PatchGridOptions& options);
 // are layers, or heads if they are separate, by places. Several pairs give intervals. `doubtful`:
 // the model does not do the task clearly.
 std::vector<ResultGrid> patch_study_grids(const PatchGridReport& report, bool doubtful);
+
+// Returns attribution against patching, a point for each cell. Needs both methods.
+ScatterPlot patch_scatter(const PatchGridReport& report);
 
 }  // namespace headlight

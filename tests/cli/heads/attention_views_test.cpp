@@ -214,4 +214,23 @@ TEST_CASE("attention writes BertViz JSON and PNG on request or names the missing
         "error: --view: expected model, head, neuron, grid or terminal, got 'list'");
 }
 
+TEST_CASE("attention draws differences of weights and weights by values", "[cli]") {
+  const Material given;
+  REQUIRE(given.run({"--compare_text", "abxa", "--difference", "--format", "svg"}).exit_code == 0);
+  const std::string difference = file_contents(given.out + "/layer_1.svg");
+  CHECK(difference.find("Difference of weights") != std::string::npos);
+  CHECK(difference.find(">c/x</text>") != std::string::npos);
+  CHECK(given.refusal({"--difference"}) ==
+        "error: --difference: needs --compare or --compare_text");
+  CHECK(given.refusal({"--compare_text", "abxa", "--difference", "--format", "html"}) ==
+        "error: --difference: needs --format svg or png, whose figures show it");
+  CHECK(given.refusal({"--compare_text", "abx", "--difference"})
+            .find("compare: expected a text of as many tokens, 4, got 3") != std::string::npos);
+  REQUIRE(given.run({"--value_weighted", "--format", "svg,html"}).exit_code == 0);
+  CHECK(file_contents(given.out + "/layer_0.svg").find("model · value-weighted") !=
+        std::string::npos);
+  CHECK(given.refusal({"--value_weighted", "--neurons"}) ==
+        "error: --value_weighted: cannot be combined with --neurons and --view neuron");
+}
+
 }  // namespace attention_views_test

@@ -440,13 +440,33 @@ TEST_CASE("ablate refuses invalid parts in one line", "[cli]") {
   CHECK(refused({"--each", "mlp", "--pairs", "2"}) ==
         "error: --pairs: cannot be combined with --off and --each");
   CHECK(refused({"--each", "mlp", "--limit", "2"}) == "error: --limit: needs --each neuron.L");
-  CHECK(refused({"--scores", "heads.json"}) == "error: --scores: needs --off");
+  CHECK(refused({"--scores", "heads.json"}) == "error: --scores: needs --off or --scatter");
+  CHECK(refused({"--scatter", "x.svg"}) == "error: --scatter: needs --scores");
+  CHECK(refused({"--metric", "logit_difference"})
+            .starts_with("error: --metric: logit_difference needs answers"));
   CHECK(refused({"--text", "abc"}) == "error: expected either --text or --data");
   CHECK(refusal({"ablate", given.model, "--text", "a"}) ==
         "error: --text: expected at least two tokens, got 1");
   CHECK(refusal({"ablate", given.model, "--text", "abc", "--documents", "line"}) ==
         "error: --documents: cannot be combined with --text");
   CHECK(refused({"--svg", given.text}).find("is not a .svg file") != std::string::npos);
+}
+
+TEST_CASE("ablate measures other metrics and draws a score against the rises", "[cli]") {
+  const Material given;
+  const std::string out = given.folder.at("scores");
+  output_of({"heads", given.model, "--data", given.text, "--out", out});
+  const std::string svg = given.folder.at("scatter.svg");
+  const Json report =
+      report_of({"ablate", given.model, "--data", given.text, "--metric", "kl", "--scatter", svg,
+                 "--scores", out + "/heads.json", "--score", "previous_token"});
+  CHECK(report["metric"] == "kl");
+  CHECK(report["loss"]["mean"].get<double>() < 1e-6);
+  CHECK(report["heads"][0]["rise"]["mean"].get<double>() > 0);
+  CHECK(file_contents(svg).find("rise of the KL divergence without the head") != std::string::npos);
+  check_refused({"ablate", given.model, "--data", given.text, "--scatter", svg, "--scores",
+                 out + "/heads.json", "--score", "nothing"},
+                {"score: expected a score of"});
 }
 
 }  // namespace head_commands_test

@@ -196,4 +196,73 @@ TEST_CASE("results are written as pictures, arrays and pages under the same opti
                 {"--npz: ", "is not a .npz file"});
 }
 
+TEST_CASE("patch and circuit measure other metrics by name", "[cli]") {
+  const Material given;
+  const Arguments one{"patch",  given.model, "--clean", "a line",  "--corrupt",
+                      "b line", "--answer",  "x",       "--wrong", "y"};
+  const Json plain = report_of(one);
+  CHECK(plain["metric"] == "logit_difference");
+  const Json loss = report_of(changed(one, {"--metric", "loss"}));
+  CHECK(loss["metric"] == "loss");
+  CHECK(loss["task"].is_null());
+  CHECK(loss["caution"].is_null());
+  const Json probability = report_of(changed(one, {"--metric", "probability", "--by", "head"}));
+  CHECK(probability["pairs_done"].is_null());
+  CHECK(probability["clean_difference"].get<double>() ==
+        Approx(std::exp(-loss["clean_difference"].get<double>())).epsilon(1e-5));
+  // Without answers; both texts may have one likeliest token.
+  const Arguments divergence{"patch",     given.model, "--clean",  "a line",
+                             "--corrupt", "b line",    "--metric", "kl"};
+  CHECK(report_of(divergence)["clean_difference"].get<double>() < 1e-6);
+  CHECK(output_of(divergence).find("KL divergence from the clean text's prediction, in nats") !=
+        std::string::npos);
+  Arguments circuit = one;
+  circuit[0] = "circuit";
+  const Json found = report_of(changed(circuit, {"--metric", "log_probability"}));
+  CHECK(found["metric"] == "log_probability");
+  CHECK(found["clean_difference"].get<double>() ==
+        Approx(-loss["clean_difference"].get<double>()).epsilon(1e-5));
+  check_refused(changed(one, {"--metric", "loss", "--answer", "xyz"}),
+                {"--metric: ", "answer: expected one token for the metric loss, got 3"});
+  check_refused(changed(one, {"--metric", "accuracy"}), {"--metric: expected logit_difference"});
+}
+
+TEST_CASE("patch improves attribution and draws it against patching", "[cli]") {
+  const Material given;
+  const std::string svg = given.folder.at("scatter.svg");
+  const Arguments one{"patch",    given.model, "--clean",  "a line", "--corrupt", "b line",
+                      "--answer", "x",         "--wrong",  "y",      "--point",   "q",
+                      "--by",     "head",      "--method", "both"};
+  const auto attribution = [&](const Arguments& more) {
+    return report_of(changed(one, more))["cells"];
+  };
+  const Json plain = attribution({"--scatter", svg});
+  CHECK(attribution({"--qk_fix"}) != plain);
+  CHECK(attribution({"--grad_drop"}) != plain);
+  CHECK(file_contents(svg).find("Attribution against patching") != std::string::npos);
+  check_refused(changed(one, {"--method", "patch", "--qk_fix"}),
+                {"--qk_fix: needs --method attribution or both"});
+  check_refused(changed(one, {"--method", "attribution", "--scatter", svg}),
+                {"--scatter: needs --method both"});
+}
+
+TEST_CASE("circuit cuts edges by means and compares with random edges", "[cli]") {
+  const Material given;
+  const std::string pairs = given.folder.write(
+      "pairs.jsonl",
+      "{\"clean\": \"a line\", \"corrupt\": \"b line\", \"answer\": \"x\", \"wrong\": \"y\"}\n"
+      "{\"clean\": \"two in\", \"corrupt\": \"one in\", \"answer\": \"e\", \"wrong\": \"f\"}\n");
+  const Arguments base{"circuit", given.model, "--pairs", pairs, "--edges", "5"};
+  const Json plain = report_of(base);
+  CHECK(plain["random"].is_null());
+  CHECK(plain["ablation"] == "corrupt");
+  const Json mean = report_of(changed(base, {"--ablation", "mean", "--random_sets", "3"}));
+  CHECK(mean["ablation"] == "mean");
+  CHECK(mean["random"]["low"].get<double>() <= mean["random"]["high"].get<double>());
+  CHECK(output_of(changed(base, {"--random_sets", "2"})).find("as many random edges: ") !=
+        std::string::npos);
+  check_refused(changed(base, {"--ablation", "zero"}),
+                {"--ablation: expected corrupt, mean or resample"});
+}
+
 }  // namespace patching_test

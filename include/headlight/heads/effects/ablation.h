@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "headlight/data/dataset.h"
 #include "headlight/data/masking.h"
 #include "headlight/heads/bootstrap.h"
+#include "headlight/heads/effects/logit_metric.h"
 #include "headlight/heads/head_set.h"
 #include "headlight/nn/language_model.h"
 
@@ -30,13 +32,17 @@ struct AblationOptions {
   AblationMode mode = AblationMode::zero;
   HeadSet heads = {};    // to ablate one at a time; empty: all
   Index pair_heads = 0;  // also ablate all pairs among this many of the most important heads
+  // Measure instead of the loss, for each token to predict; kl: from the unchanged model's
+  // prediction. logit_difference needs answers, which only patching has.
+  MetricKind metric = MetricKind::loss;
   Index batch_size = 12;
   BootstrapOptions bootstrap = {};
   std::optional<Masking> masking = {};  // the loss of hidden tokens, for bidirectional models
   Processes* processes = nullptr;       // share the batches: all call it and get the whole result
+  std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
 };
 
-// Rise of the loss when a head is ablated, in nats a token.
+// Rise of the loss (or another metric) when a head is ablated, in nats a token.
 struct HeadEffect {
   HeadId head;
   Interval rise;
@@ -52,7 +58,7 @@ struct PairEffect {
 };
 
 struct AblationResult {
-  Interval loss;                  // of the whole model
+  Interval loss;                  // or other metric, of the whole model
   std::vector<HeadEffect> heads;  // sorted by HeadId
   std::vector<PairEffect> pairs;  // sorted by `beyond`, largest first
   Index sequences = 0;            // documents, split at the context length
@@ -64,7 +70,7 @@ struct AblationResult {
 // as there are heads. Intervals are over sequences, paired.
 //
 // Throws Error for heads that do not exist, for fewer than 2 pair_heads (except 0), for data
-// without targets, and for resample with a single document.
+// without targets, for resample with a single document, and about "metric" for logit_difference.
 AblationResult ablate_heads(const LanguageModel& model, const TokenDataset& data,
                             const AblationOptions& options = {});
 

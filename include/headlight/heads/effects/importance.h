@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "headlight/data/dataset.h"
@@ -12,6 +13,7 @@ namespace headlight {
 struct ImportanceOptions {
   Index batch_size = 12;
   BootstrapOptions bootstrap = {};
+  std::function<void(double share)> progress = [](double) {};  // finished share, 0 to 1
 };
 
 // First-order importance of one head. Definitions: a gate of value 1 on the head's output, and l,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "headlight/base/choices.h"
 #include "headlight/base/index.h"
 #include "headlight/tensor/tensor.h"
 
@@ -16,6 +17,8 @@ using LogitMetric = std::function<Tensor(const Tensor& logits)>;
 // metrics below throw Error about "metric" for ids outside the vocabulary and rows that do not
 // exist.
 LogitMetric logit_difference_metric(std::int32_t answer, std::int32_t wrong, Index row = -1);
+// log p(answer) in nats.
+LogitMetric log_probability_metric(std::int32_t answer, Index row = -1);
 // -log p(answer) in nats.
 LogitMetric loss_metric(std::int32_t answer, Index row = -1);
 // p(answer).
@@ -23,5 +26,26 @@ LogitMetric probability_metric(std::int32_t answer, Index row = -1);
 // KL divergence of the row's distribution from that of `reference` [N, V], in nats: the sum of
 // p_reference (log p_reference - log p).
 LogitMetric divergence_metric(const Tensor& reference, Index row = -1);
+
+// Metrics of patching by their names.
+enum class MetricKind {
+  logit_difference,  // log p(answer) - log p(wrong), of answers of any length
+  probability,       // p(answer), of one token, like the next two
+  log_probability,   // log p(answer) in nats
+  loss,              // -log p(answer) in nats
+  kl,                // divergence from the distribution after the clean text, in nats
+};
+template <>
+inline constexpr auto kChoices<MetricKind> =
+    std::to_array<Choice<MetricKind>>({{"logit_difference", MetricKind::logit_difference},
+                                       {"probability", MetricKind::probability},
+                                       {"log_probability", MetricKind::log_probability},
+                                       {"loss", MetricKind::loss},
+                                       {"kl", MetricKind::kl}});
+
+// Returns the name in texts, such as "log-probability".
+const char* metric_noun(MetricKind kind);
+// Returns " nats", or "" for a probability.
+const char* metric_unit(MetricKind kind);
 
 }  // namespace headlight

@@ -27,6 +27,9 @@ struct PartSet {
 struct PartAblationOptions {
   // zero, or mean over all tokens of the data at that point. resample works for heads only.
   AblationMode mode = AblationMode::zero;
+  // Measure instead of the loss, for each token to predict; kl: from the unchanged model's
+  // prediction. logit_difference needs answers, which only patching has.
+  MetricKind metric = MetricKind::loss;
   Index batch_size = 12;
   BootstrapOptions bootstrap = {};
   std::optional<Masking> masking = {};  // the loss of hidden tokens, for bidirectional models

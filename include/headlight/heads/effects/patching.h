@@ -36,6 +36,10 @@ struct PatchingTask {
   Index answered_at() const { return mask.value_or(static_cast<Index>(clean.size()) - 1); }
 };
 
+// Sets the metric of a task by its name. Throws Error about "answer" for a metric of one token and
+// an answer of several or none, and about "clean" for an empty text with kl, which reads it.
+void set_metric(PatchingTask& task, MetricKind kind, const LanguageModel& model);
+
 struct HeadPatch {
   HeadId head;
   // log p(answer) - log p(wrong), in nats: for single tokens the difference of their logits, else

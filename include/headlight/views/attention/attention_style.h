@@ -30,6 +30,8 @@ struct AttentionStyle {
   // then is wide enough for its whole title.
   bool names_layer = true;
   bool names_heads = true;  // titles of figures contain the numbers of heads
+  // Figures draw differences of weights, in [-1, 1]: blue above 0, orange below, white at 0.
+  bool differences = false;
 };
 
 }  // namespace headlight
