@@ -43,7 +43,7 @@ Options serve_options() {
               "Also accept browser requests that address the server by this host name")
       .value("runs", "Show the training runs of this folder on the page, as they progress")
       .values("allow_origin", "Let scripts of this site send requests, e.g. https://example.org")
-      .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
+      .choice("weights", "Precision of the weight matrices", kChoiceNames<MatrixForm>, "stored")
       .value("slots", "Generate at most this number of texts at once with each model", "16")
       .value("queue", "Let at most this number of further requests wait; more get status 429", "64")
       .value("ctx_size",
@@ -93,7 +93,6 @@ ServeOptions serve_options(const Options& options) {
     require(std::filesystem::is_directory(result.runs), "--runs: expected a folder of runs, got ",
             result.runs);
   }
-  result.weights = options.chosen<WeightFormat>("weights");
   result.slots = count_option(options, "slots", 1, 256);
   result.queue = count_option(options, "queue", 0);
   result.context_tokens = count_option(options, "ctx_size", 0);
@@ -105,7 +104,7 @@ ServeOptions serve_options(const Options& options) {
 }
 
 // Opens NAME=MODEL, or MODEL, named after its file or folder.
-ServedModel open_model(const std::string& argument, WeightFormat weights, const Options& options) {
+ServedModel open_model(const std::string& argument, const Options& options) {
   namespace fs = std::filesystem;
   const std::size_t sign = argument.find('=');
   const bool has_name = sign != std::string::npos && !fs::exists(argument);
@@ -116,12 +115,9 @@ ServedModel open_model(const std::string& argument, WeightFormat weights, const 
       .name = has_name ? argument.substr(0, sign)
                        : (last.extension() == ".gguf" ? last.stem() : last.filename()).string(),
       .loaded = load_model_with_warnings(
-          path,
-          {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, weights); },
-           .warn = log_warning}),
+          path, {.matrices = options.chosen<MatrixForm>("weights"), .warn = log_warning}),
       .source = path.string()};
   model.chat_template = chat_template_option(options, *model.loaded.tokenizer);
-  round_weights(*model.loaded.model, weights);
   return model;
 }
 
@@ -132,7 +128,7 @@ void serve_command(const Options& options) {
   const auto load = [&] {
     std::vector<ServedModel> models;
     for (const std::string& argument : options.positionals()) {
-      models.push_back(open_model(argument, serve.weights, options));
+      models.push_back(open_model(argument, options));
       names.push_back(models.back().name);
     }
     return models;

@@ -29,7 +29,7 @@ Compute::Compute(const std::vector<ServedModel>& models, const ServeOptions& opt
     : options_(options), served_(models) {
   models_.reserve(models.size());
   for (const ServedModel& model : models) {
-    models_.push_back({Decoder(*model.loaded.model, options.weights), nullptr});
+    models_.push_back({Decoder(*model.loaded.model), nullptr});
     make_engine(models_.size() - 1);
   }
   status_.context_tokens = options.context_tokens * std::ssize(models);

@@ -29,7 +29,6 @@ struct ServeOptions {
   // Folder of training runs, which the page shows live; empty: none.
   std::string runs = {};
 
-  WeightFormat weights = WeightFormat::float32;
   Index slots = 16;  // sequences generated in parallel, per model
   Index queue = 64;  // requests that may wait for a slot; 429 for more
   // Positions of the key/value cache, per model. 0: a block for every slot, but at most 8192 or one
