@@ -59,8 +59,7 @@ Options chat_options() {
       .value("prompt", "Print the answer to this message and end");
   add_chat_template_option(options);
   add_sampling_options(options, chat_defaults());
-  options
-      .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
+  options.choice("weights", "Precision of the weight matrices", kChoiceNames<MatrixForm>, "stored")
       .choice("cache_type", "Precision of cached keys and values", kChoiceNames<CacheType>,
               "float32")
       .values("stop", "End an answer before this text, or before the first of several");
@@ -178,14 +177,11 @@ void chat_command(const Options& options) {
   for (const char* name : {"system", "prompt"}) {
     require_utf8(options.text(name), concat_text("--", name));
   }
-  const auto format = options.chosen<WeightFormat>("weights");
   const LoadedModel loaded = load_model_with_warnings(
-      options.positional(),
-      {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, format); }});
+      options.positional(), {.matrices = options.chosen<MatrixForm>("weights")});
   settings.scores = scores_option(options, *loaded.model);
-  round_weights(*loaded.model, format);
-  Decoder decoder(*loaded.model, format, options.chosen<CacheType>("cache_type"));
-  Speculation speculation(options, format);
+  Decoder decoder(*loaded.model, WeightFormat::float32, options.chosen<CacheType>("cache_type"));
+  Speculation speculation(options, options.chosen<MatrixForm>("weights"));
   settings.generation.make_drafter = speculation.drafter(*loaded.tokenizer);
   ChatSession session(decoder, *loaded.tokenizer, chat_template_option(options, *loaded.tokenizer));
   TerminalChat chat(loaded, session, settings);

@@ -96,7 +96,7 @@ Options generate_options() {
   add_special_tokens_option(options);
   add_sampling_options(options);
   options.value("num_samples", "Generate this number of texts at the same time", "1")
-      .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
+      .choice("weights", "Precision of the weight matrices", kChoiceNames<MatrixForm>, "stored")
       .choice("cache_type", "Precision of cached keys and values", kChoiceNames<CacheType>,
               "float32")
       .value("logprobs",
@@ -285,17 +285,14 @@ void generate_command(const Options& options) {
   GenerateOptions generation = generation_options(options);
   constexpr Index kMostTexts = 10'000;  // generated at once, each with its keys and values
   const Index samples = count_option(options, "num_samples", 1, kMostTexts);
-  const auto format = options.chosen<WeightFormat>("weights");
   const std::string text = read_text(options);
-  const LoadedModel loaded = load_text_model(
-      options.positional(), options,
-      {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, format); }});
+  const LoadedModel loaded = load_text_model(options.positional(), options,
+                                             {.matrices = options.chosen<MatrixForm>("weights")});
   const Prompt prompt = encoded(text, *loaded.tokenizer, options);
   warn_about_prompt(loaded, prompt, !options.given("ids"));
-  round_weights(*loaded.model, format);
   intervene(options, loaded);
-  Decoder decoder(*loaded.model, format, options.chosen<CacheType>("cache_type"));
-  Speculation speculation(options, format);
+  Decoder decoder(*loaded.model, WeightFormat::float32, options.chosen<CacheType>("cache_type"));
+  Speculation speculation(options, options.chosen<MatrixForm>("weights"));
   generation.make_drafter = speculation.drafter(*loaded.tokenizer);
   const Tokenizer& tokenizer = *loaded.tokenizer;
   const Stopwatch watch;

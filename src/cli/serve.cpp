@@ -44,7 +44,7 @@ Options serve_options() {
               "Also accept browser requests that address the server by this host name")
       .value("runs", "Show the training runs of this folder on the page, as they progress")
       .values("allow_origin", "Let scripts of this site send requests, e.g. https://example.org")
-      .choice("weights", "Precision of the weight matrices", kChoiceNames<WeightFormat>, "float32")
+      .choice("weights", "Precision of the weight matrices", kChoiceNames<MatrixForm>, "stored")
       .choice("cache_type", "Precision of cached keys and values", kChoiceNames<CacheType>,
               "float32")
       .value("slots", "Generate at most this number of texts at once with each model", "16")
@@ -99,7 +99,6 @@ ServeOptions serve_options(const Options& options) {
     require(std::filesystem::is_directory(result.runs), "--runs: expected a folder of runs, got ",
             result.runs);
   }
-  result.weights = options.chosen<WeightFormat>("weights");
   result.cache_type = options.chosen<CacheType>("cache_type");
   result.slots = count_option(options, "slots", 1, 256);
   result.queue = count_option(options, "queue", 0);
@@ -112,7 +111,7 @@ ServeOptions serve_options(const Options& options) {
 }
 
 // Opens NAME=MODEL, or MODEL, named after its file or folder.
-ServedModel open_model(const std::string& argument, WeightFormat weights, const Options& options) {
+ServedModel open_model(const std::string& argument, const Options& options) {
   namespace fs = std::filesystem;
   const std::size_t sign = argument.find('=');
   const bool has_name = sign != std::string::npos && !fs::exists(argument);
@@ -123,12 +122,9 @@ ServedModel open_model(const std::string& argument, WeightFormat weights, const 
       .name = has_name ? argument.substr(0, sign)
                        : (last.extension() == ".gguf" ? last.stem() : last.filename()).string(),
       .loaded = load_model_with_warnings(
-          path,
-          {.adjust = [&](const GptConfig& config) { require_decoder_memory(config, weights); },
-           .warn = log_warning}),
+          path, {.matrices = options.chosen<MatrixForm>("weights"), .warn = log_warning}),
       .source = path.string()};
   model.chat_template = chat_template_option(options, *model.loaded.tokenizer);
-  round_weights(*model.loaded.model, weights);
   return model;
 }
 
@@ -138,10 +134,10 @@ void serve_command(const Options& options) {
   Json names = Json::array();
   std::optional<Speculation> speculation;
   const auto load = [&] {
-    speculation.emplace(options, serve.weights);
+    speculation.emplace(options, options.chosen<MatrixForm>("weights"));
     std::vector<ServedModel> models;
     for (const std::string& argument : options.positionals()) {
-      models.push_back(open_model(argument, serve.weights, options));
+      models.push_back(open_model(argument, options));
       models.back().make_drafter = speculation->drafter(*models.back().loaded.tokenizer);
       names.push_back(models.back().name);
     }

@@ -1,6 +1,8 @@
 #include "headlight/formats/model_directory.h"
 
 #include <algorithm>
+#include <cmath>
+#include <future>
 #include <iterator>
 #include <map>
 
@@ -21,6 +23,7 @@
 #include "headlight/formats/tokenizer_directory.h"
 #include "headlight/formats/tokenizers/tokenizer_file.h"
 #include "headlight/io/safetensors.h"
+#include "nn/packed_weight.h"
 
 namespace headlight {
 namespace {
@@ -74,11 +77,49 @@ void check(const StoredModel& model, const WarningSink& warn) {
   }
 }
 
-void require_memory_for(const fs::path& path, const GptConfig& config, DType dtype) {
-  const auto count = static_cast<double>(count_parameters(config).total());
-  const std::string missing = missing_memory(count * static_cast<double>(element_size(dtype)));
-  require(missing.empty(), shown(path), ": ", static_cast<Index>(count),
+void require_memory_for(const fs::path& path, const GptConfig& config, double bytes) {
+  const std::string missing = missing_memory(bytes);
+  require(missing.empty(), shown(path), ": ", count_parameters(config).total(),
           " parameters do not fit in memory: they take ", missing);
+}
+
+// Reads the weights of a model that only generates.
+std::unique_ptr<Gpt> load_packed(const fs::path& path, const StoredModel& stored, MatrixForm form) {
+  if (form == MatrixForm::stored) {
+    require_memory_for(path, stored.config, stored.weights.stored_bytes(stored.config));
+  } else {
+    require_decoder_memory(stored.config, format_of(form));
+  }
+  auto model = std::make_unique<Gpt>(stored.config, Filling::none, DType::float32);
+  stored.weights.pack_into(*model, form);
+  return model;
+}
+
+// Reads the weights as parameters.
+std::unique_ptr<Gpt> load_plain(const fs::path& path, const StoredModel& stored,
+                                const LoadOptions& options) {
+  if (options.matrices) {
+    require_decoder_memory(stored.config, WeightFormat::float32);
+  }
+  const auto count = static_cast<double>(count_parameters(stored.config).total());
+  constexpr double kMebibyte = 1024 * 1024;
+  const double bytes = count * static_cast<double>(element_size(options.dtype));
+  require_memory_for(path, stored.config, bytes);
+  if (options.inform && stored.weights.has_integers()) {
+    options.inform(concat_text(shown(path), ": its integers are expanded to ",
+                               name_of(options.dtype), ": ", std::llround(bytes / kMebibyte),
+                               " MiB"));
+  }
+  std::unique_ptr<Gpt> model = Gpt::blank(stored.config, options.dtype);
+  stored.weights.read_into(*model);
+  require_finite(model->parameters(), shown(path) + ": ");
+  return model;
+}
+
+// True if the model is read into panels only.
+bool is_packed(const ModelWeights& weights, const std::optional<MatrixForm>& form) {
+  return form && *form != MatrixForm::float32 &&
+         (*form != MatrixForm::stored || weights.has_integers());
 }
 
 // Verifies the model files against the manifest. Folders of other tools have none.
@@ -209,9 +250,14 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   verify_model_files(directory);
   if (is_adapter(directory)) {
     const fs::path base = base_model(directory);
-    std::unique_ptr<Gpt> model = load_weights(base, options);
+    LoadOptions of_base = options;
+    of_base.matrices = options.matrices ? std::optional(MatrixForm::float32) : std::nullopt;
+    std::unique_ptr<Gpt> model = load_weights(base, of_base);
     if (options.adapter) {
       merge_adapter(directory, base, *model);
+    }
+    if (options.matrices && format_of(*options.matrices) != WeightFormat::float32) {
+      pack_all_matrices(*model, format_of(*options.matrices));
     }
     return model;
   }
@@ -219,17 +265,15 @@ std::unique_ptr<Gpt> load_weights(const fs::path& path, const LoadOptions& optio
   GptConfig& config = stored.config;
   require(config.causal || options.bidirectional, "this needs a causal model; ", shown(directory),
           " is bidirectional (", stored.type, ")");
-  ModelWeights& weights = stored.weights;
-  weights.settle(config);
+  stored.weights.settle(config);
   // Checks before allocating: a configuration may ask for more memory than the file holds.
   check(stored, options.warn);
   if (options.adjust) {
     options.adjust(config);
   }
-  require_memory_for(directory, config, options.dtype);
-  std::unique_ptr<Gpt> model = Gpt::blank(config, options.dtype);
-  weights.read_into(*model);
-  require_finite(model->parameters(), shown(directory) + ": ");
+  std::unique_ptr<Gpt> model = is_packed(stored.weights, options.matrices)
+                                   ? load_packed(directory, stored, *options.matrices)
+                                   : load_plain(directory, stored, options);
   release_unused_storage();  // temporary memory of single tensors
   return model;
 }
@@ -259,9 +303,12 @@ void simplify_heads(GptConfig& config) {
 
 LoadedModel load_model(const fs::path& path, const LoadOptions& options) {
   const fs::path directory = find_model_directory(path);
-  LoadedModel loaded{.model = load_weights(directory, options),
-                     .tokenizer = load_tokenizer(directory),
-                     .directory = directory};
+  // Reads both at the same time, because a tokenizer takes as long as the weights of a small model.
+  std::future<std::unique_ptr<Tokenizer>> tokenizer =
+      std::async([&] { return load_tokenizer(directory); });
+  LoadedModel loaded{
+      .model = load_weights(directory, options), .tokenizer = {}, .directory = directory};
+  loaded.tokenizer = tokenizer.get();
   const Index vocabulary = loaded.model->config().vocab_size;
   const fs::path file = is_model_file(directory) ? directory : directory / "tokenizer.json";
   require(loaded.tokenizer->vocab_size() <= vocabulary, shown(file), ": the tokenizer has ",

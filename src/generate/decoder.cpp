@@ -37,7 +37,7 @@ class PackedProducts final : public WeightProducts {
 };
 
 void check_items(const DecoderModel& model, std::span<const DecodeItem> items) {
-  const Index vocabulary = model.token_embedding.size(0);
+  const Index vocabulary = model.gpt->vocab_size();
   for (std::size_t i = 0; i < items.size(); ++i) {
     require(items[i].token >= 0 && items[i].token < vocabulary, "[Decoder] expected ids from 0 to ",
             vocabulary - 1, ", got ", items[i].token, " for sequence ", i);
@@ -56,8 +56,7 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items,
   const double scale = model.gpt->config().embedding_scale;
   for (std::size_t b = 0; b < items.size(); ++b) {
     float* row = stream.of(static_cast<Index>(b));
-    const float* tokens = model.token_embedding.data<float>();
-    std::copy_n(tokens + items[b].token * model.width, model.width, row);
+    model.embed_token(items[b].token, row);
     if (scale > 0) {
       kernels::loops<float>().scale(static_cast<float>(scale), row, model.width);
     }
@@ -75,8 +74,8 @@ void embed(const DecoderModel& model, std::span<const DecodeItem> items,
 }  // namespace
 
 struct Decoder::State {
-  State(const LanguageModel& whole_model, WeightFormat weight_format, CacheType type)
-      : whole(whole_model), format(weight_format), cache_type(type) {
+  State(const LanguageModel& whole_model, WeightFormat format, CacheType type)
+      : whole(whole_model), cache_type(type) {
     if (const auto* gpt = dynamic_cast<const Gpt*>(&whole)) {
       packed.emplace(*gpt, format);
       products = std::make_unique<PackedProducts>(*packed);
@@ -93,9 +92,8 @@ struct Decoder::State {
   }
   // Returns the products for a prompt of this many tokens; null: the model multiplies.
   const WeightProducts* products_for(Index tokens) const {
-    const bool is_fast = format == WeightFormat::int8
-                             ? kernels::multiplies_int8_fast()
-                             : kernels::products_are_own() && tokens <= kFewTokens;
+    const bool is_fast = steps().has_integers ? kernels::multiplies_int8_fast()
+                                              : kernels::products_are_own() && tokens <= kFewTokens;
     return is_fast ? products.get() : nullptr;
   }
   // Returns memory for a step. The memory only grows.
@@ -145,7 +143,6 @@ struct Decoder::State {
   }
 
   const LanguageModel& whole;
-  WeightFormat format;
   CacheType cache_type;
   std::optional<DecoderModel> packed;
   std::unique_ptr<const WeightProducts> products;  // with the packed matrices

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/loops.h"
+#include "nn/packed_weight.h"
 
 namespace headlight {
 namespace {
@@ -12,6 +13,14 @@ NormWeights norm_of(const Gpt& model, Part part, Index layer) {
   const Tensor gain = model.config().norm_gain_plus_one ? weight + 1.0 : weight;
   const Tensor shift = model.bias(part, layer);
   return {gain, shift.defined() ? shift : Tensor::zeros(gain.shape())};
+}
+
+// Returns the panels that the model has, or packs them.
+PackedMatrix panels_of(const Gpt& model, const Weight& weight, WeightFormat format) {
+  const PackedMatrix* packed = packed_matrix(model, weight);
+  return packed != nullptr ? *packed
+                           : PackedMatrix(model.weight(weight.part, weight.layer),
+                                          model.bias(weight.part, weight.layer), format);
 }
 
 // Returns the parameters of norms that have no weights.
@@ -34,12 +43,25 @@ void DecoderModel::normalize(const NormWeights& norm, const float* from, float* 
                 static_cast<float>(config.layer_norm_epsilon), &mean, &inverse_deviation);
 }
 
-DecoderModel::DecoderModel(const Gpt& model, WeightFormat weight_format)
-    : gpt(&model), format(weight_format), width(model.config().n_embd) {
+void DecoderModel::embed_token(std::int32_t token, float* to) const {
+  if (is_packed) {
+    packed_embedding.unpack_row(token, to);
+  } else {
+    std::copy_n(token_embedding.data<float>() + token * width, width, to);
+  }
+}
+
+DecoderModel::DecoderModel(const Gpt& model, WeightFormat format)
+    : gpt(&model),
+      width(model.config().n_embd),
+      has_integers(true),
+      is_packed(model.stored_embedding() != nullptr) {
   require(model.dtype() == DType::float32, "[Decoder] expected a float32 model, got ",
           model.dtype());
   require(model.config().causal, "[Decoder] expected a causal model, got a bidirectional one");
-  token_embedding = model.weight(Part::token_embedding);
+  if (!is_packed) {
+    token_embedding = model.weight(Part::token_embedding);
+  }
   position_embedding = model.weight(Part::position_embedding);
   for (Index layer = 0; layer < model.config().n_layer; ++layer) {
     const BlockPlan plan = block_plan(model.config(), layer);
@@ -63,14 +85,17 @@ DecoderModel::DecoderModel(const Gpt& model, WeightFormat weight_format)
     }
   }
   for (const auto& [weight, tensor] : model.weights()) {
+    if (weight.part == Part::token_embedding && is_packed) {
+      packed_embedding = *packed_matrix(model, weight);
+    }
     if (weight.layer == kNoLayer || weight.is_bias) {
       continue;
     }
     DecoderLayer& layer = layers[static_cast<std::size_t>(weight.layer)];
     const auto part = static_cast<std::size_t>(weight.part);
     if (weight.multiplied) {
-      layer.matrices[part] = PackedMatrix(model.weight(weight.part, weight.layer),
-                                          model.bias(weight.part, weight.layer), format);
+      layer.matrices[part] = panels_of(model, weight, format);
+      has_integers = has_integers && layer.matrices[part].has_integers();
     } else {
       layer.norms[part] = norm_of(model, weight.part, weight.layer);
     }
@@ -81,7 +106,9 @@ DecoderModel::DecoderModel(const Gpt& model, WeightFormat weight_format)
   if (model.config().norm_weights && model.config().embedding_norm) {
     embedding_norm = norm_of(model, Part::embedding_norm, kNoLayer);
   }
-  head = PackedMatrix(model.head_weight(), model.head_bias(), format);
+  head = model.stored_head() != nullptr
+             ? *packed_head(model)
+             : PackedMatrix(model.head_weight(), model.head_bias(), format);
 }
 
 }  // namespace headlight

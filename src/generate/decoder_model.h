@@ -29,14 +29,20 @@ struct DecoderLayer {
 struct DecoderModel {
   DecoderModel(const Gpt& model, WeightFormat format);
 
+  // Writes a row of the token embedding, [C].
+  void embed_token(std::int32_t token, float* to) const;
   // Normalises a vector of `width` elements from `from` to `to`, which may be equal.
   void normalize(const NormWeights& norm, const float* from, float* to, Index width) const;
 
   const Gpt* gpt;
-  WeightFormat format;
-  Index width;                // C
-  Tensor token_embedding;     // [V, C]
-  Tensor position_embedding;  // [block_size, C]; undefined if not learned
+  Index width;  // C
+  // Whether the panels of all matrices hold integers.
+  bool has_integers;
+  // The model stores its matrices as panels only; see store_packed().
+  bool is_packed;
+  PackedMatrix packed_embedding;  // [V, C], if is_packed
+  Tensor token_embedding;         // [V, C], otherwise
+  Tensor position_embedding;      // [block_size, C]; undefined if not learned
   std::vector<DecoderLayer> layers;
   NormWeights embedding_norm;  // GptConfig::embedding_norm only
   NormWeights ln_f;            // GptConfig::has_final_norm() only

@@ -8,14 +8,15 @@
 namespace headlight {
 namespace {
 
-// Returns the memory in bytes of the float32 model and the Decoder's matrices together.
+// Returns the memory in bytes of the parameters and the Decoder's matrices together.
 double decoder_memory(const GptConfig& config, WeightFormat format) {
   double matrices = 0;
   for (const Weight& weight : weights_of(config)) {
     matrices += weight.multiplied ? static_cast<double>(numel(weight.shape)) : 0;
   }
-  return 4 * static_cast<double>(count_parameters(config).total()) +
-         weight_bytes(format) * matrices;
+  const auto all = static_cast<double>(count_parameters(config).total());
+  const double parameters = format == WeightFormat::float32 ? all : all - matrices;
+  return 4 * parameters + weight_bytes(format) * matrices;
 }
 
 }  // namespace

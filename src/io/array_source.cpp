@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "io/float16.h"
 #include "io/tensor_file.h"
+#include "tensor/float16.h"
 
 namespace headlight {
 

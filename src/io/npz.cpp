@@ -14,9 +14,9 @@
 #include "headlight/base/utf8.h"
 #include "headlight/files/file_writer.h"
 #include "io/array_source.h"
-#include "io/float16.h"
 #include "io/npy_format.h"
 #include "io/tensor_file.h"
+#include "tensor/float16.h"
 
 namespace headlight {
 namespace {

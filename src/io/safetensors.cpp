@@ -13,9 +13,9 @@
 #include "headlight/base/error.h"
 #include "headlight/files/file_writer.h"
 #include "io/array_source.h"
-#include "io/float16.h"
 #include "io/safetensors_file.h"
 #include "io/tensor_file.h"
+#include "tensor/float16.h"
 
 namespace headlight {
 namespace {

@@ -12,7 +12,7 @@ std::uint64_t dropout_label(Index layer, Index place) {
 }
 
 CausalSelfAttentionOptions attention_options(const GptConfig& config, Index layer, DType dtype,
-                                             bool zeros) {
+                                             Filling filling) {
   const BlockPlan plan = block_plan(config, layer);
   CausalSelfAttentionOptions options{.width = config.n_embd,
                                      .plan = plan.attention,
@@ -22,7 +22,7 @@ CausalSelfAttentionOptions attention_options(const GptConfig& config, Index laye
                                      .dropout_label = dropout_label(layer, 0),
                                      .layer = layer,
                                      .dtype = dtype,
-                                     .zeros = zeros};
+                                     .filling = filling};
   if (config.qk_norm) {
     options.qk_norm = config.norm_options(plan.attention.head_width, dtype);
     options.qk_norm_whole = config.qk_norm_whole;
@@ -34,10 +34,10 @@ CausalSelfAttentionOptions attention_options(const GptConfig& config, Index laye
 }  // namespace
 
 Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random,
-             bool zeros)
+             Filling filling)
     : plan_(block_plan(config, layer)),
       layer_(layer),
-      attn_(attention_options(config, layer, dtype, zeros), random.fork(0)),
+      attn_(attention_options(config, layer, dtype, filling), random.fork(0)),
       attention_dropout_(config.residual_dropout, dropout_label(layer, 1)),
       mlp_dropout_(config.residual_dropout, dropout_label(layer, 2)) {
   const NormOptions norm = config.norm_options(config.n_embd, dtype);
@@ -57,7 +57,7 @@ Block::Block(const GptConfig& config, Index layer, DType dtype, const RandomStre
                             .bias = plan_.mlp_bias,
                             .layer = layer,
                             .dtype = dtype,
-                            .zeros = zeros},
+                            .filling = filling},
                  random.fork(1));
     if (has_input_norms && !plan_.shared_norm) {
       register_module("ln_2", ln_2_.emplace(norm));

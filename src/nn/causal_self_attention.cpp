@@ -86,10 +86,10 @@ CausalSelfAttention::CausalSelfAttention(const CausalSelfAttentionOptions& optio
       layer_(options.layer),
       dropout_(options.dropout),
       dropout_label_(options.dropout_label),
-      c_attn_({options.width, plan_.qkv_width(), options.bias, options.dtype, options.zeros},
+      c_attn_({options.width, plan_.qkv_width(), options.bias, options.dtype, options.filling},
               random.fork(0)),
       c_proj_({plan_.inner_width(), options.width, options.output_bias.value_or(options.bias),
-               options.dtype, options.zeros},
+               options.dtype, options.filling},
               random.fork(1)),
       qk_norm_last_(options.qk_norm_last),
       qk_norm_whole_(options.qk_norm_whole) {

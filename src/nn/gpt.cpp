@@ -28,48 +28,54 @@ void require_layer(Index layer, const GptConfig& config) {
 
 }  // namespace
 
-Gpt::Gpt(const GptConfig& config, std::optional<std::uint64_t> seed, DType dtype)
+Gpt::Gpt(const GptConfig& config, std::uint64_t seed, DType dtype)
+    : Gpt(config, Filling::zeros, dtype) {
+  initialize(seed);
+}
+
+Gpt::Gpt(const GptConfig& config, Filling filling, DType dtype)
     : config_(validated(config)),
       dtype_(dtype),
-      wte_({config.vocab_size, config.n_embd, std::nullopt, dtype, true}),
+      wte_({config.vocab_size, config.n_embd, std::nullopt, dtype, filling}),
       dropout_(config.embedding_dropout, 0) {
   register_module("wte", wte_);
   if (config.position == PositionKind::learned) {
-    const Embedding::Options options{
-        .count = config.block_size, .width = config.n_embd, .dtype = dtype, .zeros = true};
+    const Embedding::Options options{.count = config.block_size,
+                                     .width = config.n_embd,
+                                     .dtype = dtype,
+                                     .filling = Filling::zeros};
     register_module("wpe", wpe_.emplace(options));
   }
   if (config.n_segment > 0) {
-    const Embedding::Options options{
-        .count = config.n_segment, .width = config.n_embd, .dtype = dtype, .zeros = true};
+    const Embedding::Options options{.count = config.n_segment,
+                                     .width = config.n_embd,
+                                     .dtype = dtype,
+                                     .filling = Filling::zeros};
     register_module("wse", wse_.emplace(options));
   }
   if (config.embedding_norm) {
     register_module("ln_e", ln_e_.emplace(config.norm_options(config.n_embd, dtype)));
   }
   for (Index layer = 0; layer < config.n_layer; ++layer) {
-    blocks_.push_back(std::make_unique<Block>(config, layer, dtype, RandomStream{}, true));
+    blocks_.push_back(std::make_unique<Block>(config, layer, dtype, RandomStream{}, filling));
     register_module("h." + std::to_string(layer), *blocks_.back());
   }
   if (config.has_final_norm()) {
     register_module("ln_f", ln_f_.emplace(config.norm_options(config.n_embd, dtype)));
   }
   if (config.masked_head) {
-    const LinearOptions options{config.n_embd, config.n_embd, true, dtype, true};
+    const LinearOptions options{config.n_embd, config.n_embd, true, dtype, Filling::zeros};
     register_module("head_transform", head_transform_.emplace(options));
     register_module("head_norm", head_norm_.emplace(config.norm_options(config.n_embd, dtype)));
   }
   if (!config.tie_weights) {
     const LinearOptions options{config.n_embd, config.vocab_size, config.has_head_bias(), dtype,
-                                true};
+                                filling};
     register_module("lm_head", lm_head_.emplace(options));
   } else if (config.has_head_bias()) {
     head_bias_ = register_parameter("lm_head.bias", Tensor::zeros({config.vocab_size}, dtype));
   }
   list_weights();
-  if (seed) {
-    initialize(*seed);
-  }
 }
 
 void Gpt::list_weights() {
@@ -111,6 +117,9 @@ Tensor Gpt::matrix_with_updates(const std::string& name) const {
 Tensor Gpt::find(Part part, Index layer, bool is_bias) const {
   for (const auto& [weight, tensor] : weights_) {
     if (weight.part == part && weight.layer == layer && weight.is_bias == is_bias) {
+      if (part == Part::token_embedding || (part == Part::head && !is_bias)) {
+        return (part == Part::head ? head_weight() : wte_.full_weight()).detach();
+      }
       return is_hidden_matrix(weight) ? matrix_with_updates(weight.name) : tensor.detach();
     }
   }
@@ -240,14 +249,17 @@ Tensor Gpt::logits_of(const Tensor& hidden, const ForwardContext& context) const
 }
 
 Tensor Gpt::head_logits(const Tensor& hidden, Precision precision) const {
-  const Tensor logits = linear(hidden, head_weight(), head_bias(), precision);
+  const Tensor logits = stored_head() != nullptr
+                            ? stored_head()->product(hidden, precision)
+                            : linear(hidden, head_weight(), head_bias(), precision);
   return config_.logit_cap > 0 ? soft_cap(logits, config_.logit_cap) : logits;
 }
 
 Tensor Gpt::loss(const Batch& batch, const ForwardContext& context, Index normalizer) const {
   require(batch.targets.defined(), "[Gpt] the batch has no targets");
   HookPair hooks(attached(), context.hook);
-  if (wants_any(hooks.get(), {Point::logits}, 0) || head_bias().defined()) {
+  if (wants_any(hooks.get(), {Point::logits}, 0) || head_bias().defined() ||
+      stored_head() != nullptr) {
     return LanguageModel::loss(batch, context, normalizer);
   }
   return linear_cross_entropy(hidden(batch, context), head_weight(), batch.targets,

@@ -13,8 +13,13 @@ Embedding::Embedding(const Options& options, const RandomStream& random)
   require(options.count > 0 && options.width > 0, "[Embedding] expected positive sizes, got ",
           options.count, " rows of width ", options.width);
   const Shape shape{options.count, options.width};
-  Tensor start = options.zeros ? Tensor::zeros(shape, options.dtype)
-                               : random_normal(shape, random, 0, 1, options.dtype);
+  if (options.filling == Filling::none) {
+    weight = register_parameter("weight", Tensor::without_elements(shape, options.dtype));
+    return;
+  }
+  Tensor start = options.filling == Filling::zeros
+                     ? Tensor::zeros(shape, options.dtype)
+                     : random_normal(shape, random, 0, 1, options.dtype);
   if (padding_index_) {
     require(*padding_index_ >= 0 && *padding_index_ < options.count,
             "[Embedding] expected a padding index from 0 to ", options.count - 1, ", got ",
@@ -25,7 +30,14 @@ Embedding::Embedding(const Options& options, const RandomStream& random)
 }
 
 Tensor Embedding::forward(const Tensor& ids) const {
-  return embedding(weight, ids, padding_index_);
+  return stored_ != nullptr ? stored_->rows(ids) : embedding(weight, ids, padding_index_);
+}
+
+void Embedding::store(std::shared_ptr<const StoredWeight> stored) {
+  require(!weight.requires_grad(),
+          "[Embedding] only a frozen weight can be stored in another form");
+  stored_ = std::move(stored);
+  weight.release_elements();
 }
 
 LayerNorm::LayerNorm(const NormOptions& options)
@@ -101,7 +113,7 @@ LinearOptions matrix_options(const MlpOptions& options, bool is_in) {
           .outputs = is_in ? inner : options.width,
           .bias = options.bias,
           .dtype = options.dtype,
-          .zeros = options.zeros};
+          .filling = options.filling};
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 // Returns uniform values in +-1 / sqrt(inputs), as torch.nn.Linear for weight and bias.
 Tensor linear_start(const Shape& shape, const LinearOptions& options, const RandomStream& random) {
-  if (options.zeros) {
+  if (options.filling != Filling::random) {
     return Tensor::zeros(shape, options.dtype);
   }
   const double bound = 1.0 / std::sqrt(static_cast<double>(std::max<Index>(options.inputs, 1)));
@@ -23,8 +23,10 @@ Tensor linear_start(const Shape& shape, const LinearOptions& options, const Rand
 Linear::Linear(const LinearOptions& options, const RandomStream& random) {
   require(options.inputs > 0 && options.outputs > 0, "[Linear] expected positive sizes, got ",
           options.inputs, " inputs and ", options.outputs, " outputs");
-  weight = register_parameter(
-      "weight", linear_start({options.outputs, options.inputs}, options, random.fork(0)));
+  const Shape shape{options.outputs, options.inputs};
+  weight = register_parameter("weight", options.filling == Filling::none
+                                            ? Tensor::without_elements(shape, options.dtype)
+                                            : linear_start(shape, options, random.fork(0)));
   if (options.bias) {
     bias = register_parameter("bias", linear_start({options.outputs}, options, random.fork(1)));
   }

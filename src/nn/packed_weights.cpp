@@ -2,32 +2,94 @@
 
 #include "headlight/nn/architecture.h"
 #include "headlight/nn/linear.h"
-#include "ops/packed_matrix.h"
+#include "nn/packed_weight.h"
+#include "ops/common.h"
 
 namespace headlight {
 namespace {
 
-class PackedWeight final : public StoredWeight {
- public:
-  PackedWeight(const Linear& linear, WeightFormat format)
-      : matrix_(std::make_shared<const PackedMatrix>(linear.weight, linear.bias, format)) {}
-  Tensor product(const Tensor& x, Precision precision) const override {
-    return packed_linear(x, matrix_, precision);
-  }
-  Tensor weight() const override { return matrix_->unpacked(0, matrix_->rows()); }
+// Returns the name of the module that has a weight.
+std::string_view module_of(const Weight& weight) {
+  return std::string_view(weight.name).substr(0, weight.name.rfind('.'));
+}
 
- private:
-  std::shared_ptr<const PackedMatrix> matrix_;
-};
+const PackedMatrix* panels_of(const StoredWeight* stored) {
+  const auto* packed = dynamic_cast<const PackedWeight*>(stored);
+  return packed == nullptr ? nullptr : &packed->matrix();
+}
 
 }  // namespace
+
+Tensor PackedWeight::rows(const Tensor& ids) const {
+  require_type(ids, DType::int32, "embedding", "ids");
+  Shape shape = ids.shape();
+  shape.push_back(matrix_->columns());
+  Tensor result = Tensor::empty(shape);
+  const Tensor whole = to_contiguous(ids);
+  for (Index i = 0; i < whole.numel(); ++i) {
+    const std::int32_t id = whole.data<std::int32_t>()[i];
+    require(id >= 0 && id < matrix_->rows(), "[embedding] expected ids from 0 to ",
+            matrix_->rows() - 1, ", got ", id);
+    matrix_->unpack_row(id, result.data<float>() + i * matrix_->columns());
+  }
+  return result;
+}
+
+Tensor bias_of(const Gpt& model, const Weight& weight) {
+  if (is_hidden_matrix(weight)) {
+    return model.bias(weight.part, weight.layer);
+  }
+  const bool is_head = weight.part == Part::head || model.config().tie_weights;
+  return is_head ? model.head_bias() : Tensor();
+}
+
+bool is_packable(const Weight& weight) {
+  return is_hidden_matrix(weight) || weight.part == Part::token_embedding ||
+         (weight.part == Part::head && !weight.is_bias);
+}
+
+void store_packed(Gpt& model, const Weight& weight, PackedMatrix matrix) {
+  auto stored = std::make_shared<const PackedWeight>(std::move(matrix));
+  Module& part = *model.find_part(module_of(weight));
+  if (auto* embedding = dynamic_cast<Embedding*>(&part)) {
+    embedding->store(std::move(stored));
+  } else {
+    dynamic_cast<Linear&>(part).store(std::move(stored));
+  }
+}
+
+const PackedMatrix* packed_matrix(const Gpt& model, const Weight& weight) {
+  const Module* part = model.find_part(module_of(weight));  // null for the bias of a tied head
+  const StoredWeight* stored = nullptr;
+  if (const auto* embedding = dynamic_cast<const Embedding*>(part)) {
+    stored = embedding->stored();
+  } else if (const auto* linear = dynamic_cast<const Linear*>(part)) {
+    stored = linear->updates().empty() ? linear->stored() : nullptr;
+  }
+  return panels_of(stored);
+}
+
+const PackedMatrix* packed_head(const Gpt& model) { return panels_of(model.stored_head()); }
+
+void pack_all_matrices(Gpt& model, WeightFormat format) {
+  for (const auto& [weight, tensor] : model.weights()) {
+    Tensor(tensor).set_requires_grad(false);
+  }
+  for (const auto& [weight, tensor] : model.weights()) {
+    if (is_packable(weight)) {
+      store_packed(model, weight,
+                   PackedMatrix(tensor, bias_of(model, weight),
+                                weight.multiplied ? format : WeightFormat::float32));
+    }
+  }
+  release_unused_storage();
+}
 
 void pack_matrices(Gpt& model, WeightFormat format) {
   for (const auto& [weight, tensor] : model.weights()) {
     if (is_hidden_matrix(weight)) {
-      const auto part = std::string_view(weight.name).substr(0, weight.name.rfind('.'));
-      auto& linear = dynamic_cast<Linear&>(*model.find_part(part));
-      linear.store(std::make_shared<const PackedWeight>(linear, format));
+      const auto& linear = dynamic_cast<const Linear&>(*model.find_part(module_of(weight)));
+      store_packed(model, weight, PackedMatrix(linear.weight, linear.bias, format));
     }
   }
   release_unused_storage();

@@ -1,13 +1,13 @@
 #include "ops/packed_matrix.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "headlight/ops/layout.h"
 #include "ops/common.h"
 #include "ops/matrix.h"
 
 namespace headlight {
-
 namespace {
 
 using kernels::kPanelRows;
@@ -22,21 +22,87 @@ Index panels_of_chunk(Index panels) {
 
 }  // namespace
 
-PackedMatrix::PackedMatrix(const Tensor& weight, const Tensor& bias, WeightFormat format)
-    : rows_(weight.size(0)),
-      columns_(weight.size(1)),
-      panel_bytes_(kernels::panel_bytes(format, columns_)),
-      format_(format),
-      memory_(Tensor::empty({panels() * panel_bytes_ / 4}, DType::int32)) {
+PackedMatrix::PackedMatrix(const Tensor& weight, const Tensor& bias, WeightFormat format) {
   const Tensor source = to_contiguous(weight.detach());
   const float* from = source.data<float>();
-  auto* to = reinterpret_cast<char*>(memory_.data<std::int32_t>());
+  const Index columns = weight.size(1);
+  *this = PackedMatrix(columns,
+                       {{.count = weight.size(0),
+                         .layout = format,
+                         .pack =
+                             [=](Index first, Index count, Index, void* panel) {
+                               kernels::pack_panel(format, from + first * columns, count, columns,
+                                                   panel);
+                             }}},
+                       bias);
+}
+
+namespace {
+
+// Rows of one part that belong to one panel.
+struct PanelShare {
+  const PackedRows* part;
+  Index first;  // row of the part
+  Index count;
+  Index lane;
+};
+
+// Returns the shares of all panels, in order.
+std::vector<std::vector<PanelShare>> shares_of_panels(const std::vector<PackedRows>& parts) {
+  std::vector<std::vector<PanelShare>> panels;
+  Index row = 0;
+  for (const PackedRows& part : parts) {
+    for (Index first = 0; first < part.count;) {
+      const Index lane = row % kPanelRows;
+      if (lane == 0) {
+        panels.emplace_back();
+      }
+      const Index count = std::min(kPanelRows - lane, part.count - first);
+      panels.back().push_back({&part, first, count, lane});
+      first += count;
+      row += count;
+    }
+  }
+  return panels;
+}
+
+}  // namespace
+
+void PackedMatrix::add_section(const kernels::PanelLayout& layout, Index end) {
+  const Index begin = sections_.empty() ? 0 : sections_.back().end;
+  if (!sections_.empty() && sections_.back().layout == layout) {
+    sections_.back().end = end;
+  } else if (end > begin) {
+    sections_.push_back({.begin = begin,
+                         .end = end,
+                         .layout = layout,
+                         .panel_bytes = kernels::panel_bytes(layout, columns_)});
+  }
+}
+
+PackedMatrix::PackedMatrix(Index columns, const std::vector<PackedRows>& parts, const Tensor& bias)
+    : columns_(columns) {
+  for (const PackedRows& part : parts) {
+    require(sections_.empty() || rows_ % kPanelRows == 0 || sections_.back().layout == part.layout,
+            "[PackedMatrix] expected one layout for the 16 rows of a panel, got two at row ",
+            rows_);
+    rows_ += part.count;
+    add_section(part.layout, panels());
+  }
+  for (Section& section : sections_) {
+    section.memory =
+        Tensor::empty({(section.end - section.begin) * section.panel_bytes / 4}, DType::int32);
+    section.start = reinterpret_cast<char*>(section.memory.data<std::int32_t>());
+  }
+  const std::vector<std::vector<PanelShare>> shares = shares_of_panels(parts);
   kernels::parallel_for(
       panels(), kernels::row_grain(columns_ * kPanelRows), [&](Index begin, Index end) {
         for (Index panel = begin; panel < end; ++panel) {
-          const Index row = panel * kPanelRows;
-          kernels::pack_panel(format_, from + row * columns_, std::min(kPanelRows, rows_ - row),
-                              columns_, to + panel * panel_bytes_);
+          const Section& section = section_of(panel);
+          std::memset(section.panel(panel), 0, static_cast<std::size_t>(section.panel_bytes));
+          for (const PanelShare& share : shares[static_cast<std::size_t>(panel)]) {
+            share.part->pack(share.first, share.count, share.lane, section.panel(panel));
+          }
         }
       });
   if (bias.defined()) {
@@ -45,19 +111,46 @@ PackedMatrix::PackedMatrix(const Tensor& weight, const Tensor& bias, WeightForma
   }
 }
 
+const PackedMatrix::Section& PackedMatrix::section_of(Index panel) const {
+  const auto* found = &sections_.front();
+  while (panel >= found->end) {
+    ++found;
+  }
+  return *found;
+}
+
+Index PackedMatrix::bytes() const {
+  Index bytes = 0;
+  for (const Section& section : sections_) {
+    bytes += (section.end - section.begin) * section.panel_bytes;
+  }
+  return bytes;
+}
+
+bool PackedMatrix::has_integers() const {
+  return std::all_of(sections_.begin(), sections_.end(), [](const Section& section) {
+    return section.layout.format == WeightFormat::int8;
+  });
+}
+
 void PackedMatrix::multiply(Index begin, Index end, Index batch, const StepVectors& x,
                             const StepVectors& y) const {
   const Index row = begin * kPanelRows;
-  const auto* memory = reinterpret_cast<const char*>(memory_.data<std::int32_t>());
-  kernels::multiply_panels(format_, {.panels = memory + begin * panel_bytes_,
-                                     .count = end - begin,
-                                     .panel_bytes = panel_bytes_,
-                                     .columns = columns_,
-                                     .x = x.start,
-                                     .x_stride = x.stride,
-                                     .y = y.start + row,
-                                     .y_stride = y.stride,
-                                     .batch = batch});
+  for (const Section& section : sections_) {
+    const Index first = std::max(begin, section.begin);
+    const Index count = std::min(end, section.end) - first;
+    if (count > 0) {
+      kernels::multiply_panels(section.layout, {.panels = section.panel(first),
+                                                .count = count,
+                                                .panel_bytes = section.panel_bytes,
+                                                .columns = columns_,
+                                                .x = x.start,
+                                                .x_stride = x.stride,
+                                                .y = y.start + first * kPanelRows,
+                                                .y_stride = y.stride,
+                                                .batch = batch});
+    }
+  }
   if (bias_.defined()) {
     const float* bias = bias_.data<float>() + row;
     for (Index b = 0; b < batch; ++b) {
@@ -81,18 +174,24 @@ Tensor PackedMatrix::unpacked(Index first, Index last) const {
           "[PackedMatrix] no rows ", first, " to ", last, " of ", rows_);
   Tensor weights = Tensor::empty({last - first, columns_});
   float* to = weights.data<float>();
-  const auto* memory = reinterpret_cast<const char*>(memory_.data<std::int32_t>());
   kernels::parallel_for(kernels::panel_count(last - first),
                         kernels::row_grain(columns_ * kPanelRows), [&](Index begin, Index end) {
                           for (Index panel = begin; panel < end; ++panel) {
                             const Index row = panel * kPanelRows;
-                            kernels::unpack_panel(
-                                format_, memory + (first / kPanelRows + panel) * panel_bytes_,
-                                std::min(kPanelRows, last - first - row), columns_,
-                                to + row * columns_);
+                            const Index number = first / kPanelRows + panel;
+                            const Section& section = section_of(number);
+                            kernels::unpack_panel(section.layout, section.panel(number),
+                                                  std::min(kPanelRows, last - first - row),
+                                                  columns_, to + row * columns_);
                           }
                         });
   return weights;
+}
+
+void PackedMatrix::unpack_row(Index row, float* weights) const {
+  const Index panel = row / kPanelRows;
+  const Section& section = section_of(panel);
+  kernels::unpack_row(section.layout, section.panel(panel), row % kPanelRows, columns_, weights);
 }
 
 namespace {

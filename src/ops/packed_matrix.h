@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "headlight/tensor/tensor.h"
 #include "kernels/panels/panels.h"
@@ -15,13 +17,24 @@ struct StepVectors {
   float* of(Index b) const { return start + b * stride; }
 };
 
+// Rows of a matrix that their source packs.
+struct PackedRows {
+  Index count = 0;
+  kernels::PanelLayout layout = {};
+  // Packs rows [first, first + count) of these into the lanes of a panel from `lane` on. Several
+  // threads call it at once.
+  std::function<void(Index first, Index count, Index lane, void* panel)> pack = {};
+};
+
 // A matrix [rows, columns] and its bias in the layout that generation steps read: panels of 16
-// rows.
+// rows. Copies share the panels.
 class PackedMatrix {
  public:
   PackedMatrix() = default;
   // `bias` may be undefined.
   PackedMatrix(const Tensor& weight, const Tensor& bias, WeightFormat format);
+  // Packs rows that follow one another. Throws Error if the layout changes inside a panel.
+  PackedMatrix(Index columns, const std::vector<PackedRows>& parts, const Tensor& bias);
 
   Index rows() const { return rows_; }
   Index columns() const { return columns_; }
@@ -37,15 +50,34 @@ class PackedMatrix {
   // Returns rows [first, last), [last - first, columns], as the float32 weights that the panels
   // represent. `first` is a multiple of 16.
   Tensor unpacked(Index first, Index last) const;
+  // Writes the weights of one row, [columns].
+  void unpack_row(Index row, float* weights) const;
   const Tensor& bias() const { return bias_; }
+  // Returns the size of the panels.
+  Index bytes() const;
+  // Returns true if all panels hold integers; see kernels::multiplies_int8_fast().
+  bool has_integers() const;
 
  private:
+  // Consecutive panels of one layout.
+  struct Section {
+    Index begin = 0;  // panel
+    Index end = 0;
+    kernels::PanelLayout layout = {};
+    Index panel_bytes = 0;
+    Tensor memory = {};
+    char* start = nullptr;  // of memory
+
+    void* panel(Index number) const { return start + (number - begin) * panel_bytes; }
+  };
+
+  void add_section(const kernels::PanelLayout& layout, Index end);
+  const Section& section_of(Index panel) const;
+
   Index rows_ = 0;
   Index columns_ = 0;
-  Index panel_bytes_ = 0;
-  WeightFormat format_ = WeightFormat::float32;
-  Tensor memory_;  // the panels
-  Tensor bias_;    // [16 panels] or undefined
+  std::vector<Section> sections_;
+  Tensor bias_;  // [16 panels] or undefined
 };
 
 // Returns x [..., columns] times the transposed matrix, plus its bias: [..., rows]. Multiplies with

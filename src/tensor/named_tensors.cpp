@@ -24,6 +24,11 @@ void copy_tensors(const NamedTensors& from, const NamedTensors& into, const std:
           sources.empty() ? "" : in_quotes(sources.begin()->first));
 }
 
+bool have_elements(const NamedTensors& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [](const auto& item) { return item.second.has_elements(); });
+}
+
 void require_finite(const NamedTensors& tensors, const std::string& where) {
   for (const auto& [name, tensor] : tensors) {
     const Tensor elements = to_contiguous(tensor);

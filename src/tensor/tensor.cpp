@@ -149,6 +149,12 @@ void* Tensor::raw_data(DType expected) const {
          static_cast<std::size_t>(offset_) * element_size(dtype_);
 }
 
+Tensor Tensor::without_elements(const Shape& shape, DType dtype) {
+  Tensor result = empty(shape, dtype);
+  result.release_elements();
+  return result;
+}
+
 void Tensor::release_elements() {
   require(defined(), "[release_elements] the tensor is undefined");
   storage_->release();

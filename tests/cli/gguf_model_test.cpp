@@ -2,6 +2,7 @@
 
 #include "generate/test_models.h"
 #include "headlight/formats/gguf/gguf.h"
+#include "headlight/formats/gguf/gguf_model.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/io/safetensors.h"
 #include "support/catch.h"
@@ -197,7 +198,35 @@ TEST_CASE("a GGUF model that does not fit into memory is refused before it is re
   const std::string error = message({"generate", path, "--prompt", "a"});
   CAPTURE(error);
   CHECK(contains(error, "float32 weights do not fit in memory: they take 4306 MB, but "));
-  CHECK(error.ends_with(" MB are free; no other format fits"));
+  CHECK(error.ends_with(" MB are free; int8 would fit"));
+}
+
+TEST_CASE("generation from a GGUF file of integers takes little more memory than the file",
+          "[cli]") {
+  if (has_sanitizer()) {
+    return;
+  }
+  const ScratchFolder folder;
+  const auto write = [&](const std::string& name, Index width) {
+    const std::string path = folder.at(name);
+    const GptConfig config{
+        .vocab_size = 257, .block_size = 32, .n_layer = 4, .n_head = 4, .n_embd = width};
+    write_gguf_model(path, Gpt(config), ByteTokenizer(), {.type = GgufType::q8_0});
+    return path;
+  };
+  const auto peak = [](const std::string& model, const std::string& weights) {
+    const ProgramResult result = run_headlight(
+        {"generate", model, "--prompt", "a", "--max_new_tokens", "3", "--weights", weights});
+    REQUIRE(result.exit_code == 0);
+    return result.peak_kilobytes;
+  };
+  const std::string large = write("large.gguf", 512);
+  const auto file = static_cast<long>(fs::file_size(large) / 1024);
+  const long rest = peak(write("small.gguf", 32), "stored");
+  CHECK(file > 13'000);
+  CHECK(peak(large, "stored") < rest + file + file / 2);
+  CHECK(peak(large, "int8") < rest + 2 * file);
+  CHECK(peak(large, "float32") > rest + 6 * file);
 }
 
 }  // namespace gguf_model_test

@@ -187,9 +187,9 @@ TEST_CASE("integer instructions change no bit") {
                                   .y = with.data(),
                                   .y_stride = kPanelRows,
                                   .batch = batch};
-    kernels::vnni::kInt8Panels.multiply(product);
+    kernels::vnni::kIntegerPanels.multiply(kernels::int8_layout(), product);
     product.y = without.data();
-    kernels::v4::kInt8Panels.multiply(product);
+    kernels::v4::kIntegerPanels.multiply(kernels::int8_layout(), product);
     CHECK(with == without);
   }
 }

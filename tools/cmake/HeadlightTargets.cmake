@@ -83,7 +83,7 @@ function(headlight_add_variants target)
   foreach(variant v2 v3 v4)
     headlight_add_variant(${target} ${variant} "${${variant}_flags}" ${ARGN})
   endforeach()
-  list(FILTER ARGN INCLUDE REGEX "/int8_panels.cpp$")
+  list(FILTER ARGN INCLUDE REGEX "/integer_panels.cpp$")
   headlight_add_variant(${target} vnni "${vnni_flags}" ${ARGN})
 endfunction()
 

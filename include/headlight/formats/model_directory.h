@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "headlight/generate/weights.h"
 #include "headlight/io/stored_floats.h"
 #include "headlight/nn/gpt.h"
 #include "headlight/text/tokenizer.h"
@@ -32,7 +34,12 @@ struct LoadOptions {
   // Accepts models with causal = false, such as BERT. Callers that predict the next token keep
   // false.
   bool bidirectional = false;
+  // For a model that only generates, of float32: its matrices. Checks the memory that a Decoder
+  // needs as well. Matrices in another form than float32 have no elements in parameters(), and are
+  // frozen.
+  std::optional<MatrixForm> matrices = {};
   WarningSink warn = {};
+  WarningSink inform = {};  // gets a line if integers of the file are expanded to `dtype`
 };
 
 // Loads a model. `path` is a run directory (its best checkpoint, else its latest), a checkpoint

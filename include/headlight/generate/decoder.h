@@ -26,9 +26,11 @@ struct DecodeItem {
 // With a hook, given or attached to the model, a step is a pass of the model with the packed
 // matrices: slower, but the hook sees and changes the points of Gpt.
 //
+// Matrices that the model holds packed already, and only so, are used as they are: see MatrixForm.
+//
 // The model itself reads prompts, as a matrix product with its float32 weights. To read prompts
 // with the rounded weights too, call round_weights() first. The packed matrices replace the model's
-// where that is faster: for int8 weights (x86-64), and for up to 32 tokens without BLAS.
+// where that is faster: for integer weights (x86-64), and for up to 32 tokens without BLAS.
 //
 // Models other than Gpt have no steps: generation computes the logits of the whole context for each
 // token.

@@ -17,7 +17,7 @@ struct CausalSelfAttentionOptions {
   std::uint64_t dropout_label = 0;
   Index layer = 0;  // layer number reported to a Recorder or ForwardHook
   DType dtype = DType::float32;
-  bool zeros = false;  // as in LinearOptions
+  Filling filling = Filling::random;
 };
 
 // The attention of a Block: each token attends to itself and the tokens before it in its sequence,

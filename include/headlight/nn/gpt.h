@@ -21,9 +21,8 @@ enum class Branch { attention, mlp };
 // there is no ln_1 or ln_2.
 class Block : public Module {
  public:
-  // `zeros`: matrices and biases start as zeros, to be overwritten.
   Block(const GptConfig& config, Index layer, DType dtype, const RandomStream& random,
-        bool zeros = false);
+        Filling filling = Filling::random);
 
   // Maps x [N, C] to [N, C]; sequences of a batch are laid end to end.
   Tensor forward(const Tensor& x, const std::vector<Index>& offsets,
@@ -71,13 +70,14 @@ class Gpt : public LanguageModel {
  public:
   // Initialises weights like GPT-2: N(0, 0.02), projections onto the residual stream N(0, 0.02 /
   // sqrt(2 L)), biases 0. Throws Error for an invalid configuration.
-  explicit Gpt(const GptConfig& config, std::optional<std::uint64_t> seed = 1337,
-               DType dtype = DType::float32);
+  explicit Gpt(const GptConfig& config, std::uint64_t seed = 1337, DType dtype = DType::float32);
+  // Starts from zeros, or without elements in the matrices: see Filling. Not for Filling::random.
+  Gpt(const GptConfig& config, Filling filling, DType dtype);
 
   // Returns a model with zero matrices, to be filled from a file: random initialisation takes
   // longer than reading.
   static std::unique_ptr<Gpt> blank(const GptConfig& config, DType dtype = DType::float32) {
-    return std::make_unique<Gpt>(config, std::nullopt, dtype);
+    return std::make_unique<Gpt>(config, Filling::zeros, dtype);
   }
 
   // Returns the vectors that the head multiplies, [N, C]: the residual stream after the final norm
@@ -144,8 +144,12 @@ class Gpt : public LanguageModel {
   Tensor bias(Part part, Index layer = kNoLayer) const { return find(part, layer, true); }
   const LayerNorm* final_norm() const { return ln_f_ ? &*ln_f_ : nullptr; }  // null with post-norms
   const Block& block(Index layer) const { return *blocks_[static_cast<std::size_t>(layer)]; }
-  // Returns the head matrix [V, C]; the token embedding when tied.
-  const Tensor& head_weight() const { return lm_head_ ? lm_head_->weight : wte_.weight; }
+  // Returns the head matrix [V, C]; the token embedding when tied. Computes its elements if it is
+  // stored in another form.
+  Tensor head_weight() const { return lm_head_ ? lm_head_->full_weight() : wte_.full_weight(); }
+  // Returns the other forms of the head and the token embedding; null if they have none.
+  const StoredWeight* stored_head() const { return lm_head_ ? lm_head_->stored() : wte_.stored(); }
+  const StoredWeight* stored_embedding() const { return wte_.stored(); }
   // Returns the bias of the head [V]; undefined without config.has_head_bias().
   const Tensor& head_bias() const { return lm_head_ ? lm_head_->bias : head_bias_; }
 

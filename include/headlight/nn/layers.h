@@ -20,16 +20,23 @@ class Embedding : public Module {
     Index width = 0;
     std::optional<Index> padding_index = std::nullopt;
     DType dtype = DType::float32;
-    bool zeros = false;  // as in LinearOptions
+    Filling filling = Filling::random;
   };
 
   explicit Embedding(const Options& options, const RandomStream& random = {});
   Tensor forward(const Tensor& ids) const;
 
+  // Replaces the weight by another form of it, as Linear::store() does.
+  void store(std::shared_ptr<const StoredWeight> stored);
+  const StoredWeight* stored() const { return stored_.get(); }  // null if not in another form
+  // Returns the weight in either form.
+  Tensor full_weight() const { return stored_ != nullptr ? stored_->weight() : weight; }
+
   Tensor weight;
 
  private:
   std::optional<Index> padding_index_;
+  std::shared_ptr<const StoredWeight> stored_;
 };
 
 struct NormOptions {
@@ -110,7 +117,7 @@ struct MlpOptions {
   bool bias = true;
   Index layer = 0;  // layer number reported to a ForwardHook
   DType dtype = DType::float32;
-  bool zeros = false;  // as in LinearOptions
+  Filling filling = Filling::random;
 };
 
 // Computes c_proj(activation(c_fc(x))), or gated c_proj(activation(c_gate(x)) * c_fc(x)): [...,

@@ -9,12 +9,19 @@
 
 namespace headlight {
 
+// First elements of matrices and their biases.
+enum class Filling {
+  random,
+  zeros,  // to be overwritten
+  none,   // matrices without elements, for store(); biases of zeros
+};
+
 struct LinearOptions {
   Index inputs = 0;
   Index outputs = 0;
   bool bias = true;
   DType dtype = DType::float32;
-  bool zeros = false;  // start from zeros, to be overwritten
+  Filling filling = Filling::random;
 };
 
 class Linear;
@@ -27,12 +34,16 @@ class WeightProducts {
   virtual Tensor multiply(const Linear& linear, const Tensor& x) const = 0;
 };
 
-// The frozen weight [outputs, inputs] and bias of a Linear in another form.
+// The frozen weight [outputs, inputs] and bias of a Linear in another form. Or a frozen Embedding,
+// with the bias of the head that shares its elements.
 class StoredWeight {
  public:
   virtual ~StoredWeight() = default;
   // Returns linear(x, weight(), bias), which has a gradient for x only.
   virtual Tensor product(const Tensor& x, Precision precision) const = 0;
+  // Returns rows [..., inputs] of weight(), chosen by ids [...] int32. Throws Error for an id that
+  // is not a row.
+  virtual Tensor rows(const Tensor& ids) const = 0;
   // Returns the elements that the other form represents.
   virtual Tensor weight() const = 0;
 };
@@ -57,6 +68,7 @@ class Linear : public Module {
   void store(std::shared_ptr<const StoredWeight> stored);
   // True if forward() is one product with `weight` and `bias`, which an op may join with others.
   bool is_plain() const { return updates_.empty() && stored_ == nullptr; }
+  const StoredWeight* stored() const { return stored_.get(); }  // null if not in another form
 
   Tensor weight;
   Tensor bias;  // undefined if bias is false

@@ -31,7 +31,6 @@ struct ServeOptions {
   // Folder of training runs, which the page shows live; empty: none.
   std::string runs = {};
 
-  WeightFormat weights = WeightFormat::float32;
   CacheType cache_type = CacheType::float32;
   Index slots = 16;  // sequences generated in parallel, per model
   Index queue = 64;  // requests that may wait for a slot; 429 for more

@@ -11,6 +11,9 @@ namespace headlight {
 // Ordered tensors with unique names: a module's parameters or the content of a tensor file.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
+// Returns false if the elements of a tensor were released.
+bool have_elements(const NamedTensors& tensors);
+
 // Throws Error, "WHERE NAME holds ...", for the first tensor with a value that is not finite.
 void require_finite(const NamedTensors& tensors, const std::string& where);
 

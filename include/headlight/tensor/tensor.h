@@ -29,6 +29,8 @@ class Tensor {
   // be a multiple of the element's size.
   static Tensor borrow(void* elements, const Shape& shape, DType dtype,
                        std::shared_ptr<void> owner);
+  // A shape without elements, as release_elements() leaves it.
+  static Tensor without_elements(const Shape& shape, DType dtype = DType::float32);
   static Tensor zeros(const Shape& shape, DType dtype = DType::float32);
   static Tensor ones(const Shape& shape, DType dtype = DType::float32);
   static Tensor full(const Shape& shape, double value, DType dtype = DType::float32);
@@ -100,6 +102,7 @@ class Tensor {
   // Frees the elements of all tensors that share them. They keep their shapes, and reading their
   // elements throws Error.
   void release_elements();
+  bool has_elements() const { return defined() && storage_->data() != nullptr; }
   // True if no other handle shares the elements, so that overwriting them is safe.
   bool owns_storage_alone() const { return storage_.use_count() == 1; }
 

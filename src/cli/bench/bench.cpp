@@ -94,8 +94,8 @@ Options bench_options() {
       .value("steps", "train: time this number of steps", "20")
       .value("warmup", "train: first run this number of steps without timing", "5")
       .value("model", "generate: use this model instead of random weights")
-      .choice("weights", "generate: precision of the weight matrices", kChoiceNames<WeightFormat>,
-              "float32")
+      .choice("weights", "generate: precision of the weight matrices", kChoiceNames<MatrixForm>,
+              "stored")
       .choice("cache_type", "generate: precision of cached keys and values",
               kChoiceNames<CacheType>, "float32")
       .value("prompt_tokens", "generate: length of the prompt in tokens", "16")

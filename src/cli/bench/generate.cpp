@@ -5,6 +5,7 @@
 #include "headlight/formats/model_directory.h"
 #include "headlight/generate/decoder.h"
 #include "headlight/generate/sampler.h"
+#include "nn/packed_weight.h"
 
 namespace headlight::cli {
 namespace {
@@ -23,9 +24,9 @@ Lengths lengths_of(const Options& options, Index block) {
   return lengths;
 }
 
-std::unique_ptr<Gpt> model_of(const BenchTask& task) {
+std::unique_ptr<Gpt> model_of(const BenchTask& task, MatrixForm form) {
   if (task.options.given("model")) {
-    return std::move(load_model(task.options.text("model"), {.warn = log_warning}).model);
+    return load_weights(task.options.text("model"), {.matrices = form, .warn = log_warning});
   }
   require_free_memory(4 * static_cast<double>(count_parameters(task.model()).total()),
                       "this model");
@@ -58,7 +59,9 @@ double bytes_read(const Gpt& model, WeightFormat format) {
   double bytes = 0;
   for (const Weight& weight : weights_of(model.config())) {
     const bool is_looked_up = weight.part == Part::token_embedding && !weight.multiplied;
-    if (weight.part != Part::position_embedding && !is_looked_up) {
+    if (const PackedMatrix* panels = is_looked_up ? nullptr : packed_matrix(model, weight)) {
+      bytes += static_cast<double>(weight.is_bias ? 4 * weight.shape[0] : panels->bytes());
+    } else if (weight.part != Part::position_embedding && !is_looked_up) {
       bytes +=
           (weight.multiplied ? weight_bytes(format) : 4) * static_cast<double>(numel(weight.shape));
     }
@@ -91,21 +94,21 @@ std::pair<Spread, Spread> measure(Decoder& decoder, const Lengths& lengths, Inde
 }  // namespace
 
 BenchReport bench_generate(const BenchTask& task) {
-  const std::unique_ptr<Gpt> model = model_of(task);
+  const auto form = task.options.chosen<MatrixForm>("weights");
+  const std::unique_ptr<Gpt> model = model_of(task, form);
   const Lengths lengths = lengths_of(task.options, model->config().block_size);
-  const WeightFormat format = task.options.chosen<WeightFormat>("weights");
-  Decoder decoder(*model, format, task.options.chosen<CacheType>("cache_type"));
+  Decoder decoder(*model, format_of(form), task.options.chosen<CacheType>("cache_type"));
   const auto [token_ms, first_ms] =
       measure(decoder, lengths, count_option(task.options, "rounds", 1, kMostRepeats));
   const double peak = peak_memory();  // before the bandwidth measurement, which needs memory too
-  const double bytes = bytes_read(*model, format);
+  const double bytes = bytes_read(*model, format_of(form));
   const double limit = measure_read_rate();
   const double share = bytes / (token_ms.median / 1e3) / limit;
   const double prompt_rate =
       prompt_flops(model->config(), lengths.prompt) / (first_ms.median / 1e3);
   const double prompt_share = prompt_rate / measure_gemm_rates().own;
   BenchReport report;
-  report.json = {{"weights", name_of(format)},
+  report.json = {{"weights", name_of(form)},
                  {"ms_per_token", token_ms.median},
                  {"ms_per_token_min", token_ms.min},
                  {"ms_per_token_max", token_ms.max},

@@ -17,13 +17,15 @@ Index counted(const CausalSelfAttentionOptions& options) {
 }
 
 Json count_layer(Index width, Index heads) {
-  return {{"width", width},
-          {"heads", heads},
-          {"counted", counted({.width = width, .plan = {.heads = heads}, .zeros = true})},
-          {"formula", 4 * width * width + 4 * width},
-          {"separate", MultiHeadAttention({.width = width, .heads = heads}).parameter_count()},
-          {"without_biases",
-           counted({.width = width, .plan = {.heads = heads}, .bias = false, .zeros = true})}};
+  return {
+      {"width", width},
+      {"heads", heads},
+      {"counted", counted({.width = width, .plan = {.heads = heads}, .filling = Filling::none})},
+      {"formula", 4 * width * width + 4 * width},
+      {"separate", MultiHeadAttention({.width = width, .heads = heads}).parameter_count()},
+      {"without_biases",
+       counted(
+           {.width = width, .plan = {.heads = heads}, .bias = false, .filling = Filling::none})}};
 }
 
 constexpr Index kWidest = 4096;  // C; its layers take 256 MiB each

@@ -4,7 +4,6 @@
 
 #include "cli/terminal/text_data.h"
 #include "headlight/base/error.h"
-#include "headlight/generate/weights.h"
 
 namespace headlight::cli {
 void add_speculate_option(Options& options) {
@@ -14,7 +13,7 @@ void add_speculate_option(Options& options) {
       "the last N tokens before; MODEL is a smaller model with the same tokenizer");
 }
 
-Speculation::Speculation(const Options& options, WeightFormat format) {
+Speculation::Speculation(const Options& options, MatrixForm form) {
   const std::string value = options.text("speculate");
   if (value.empty()) {
     return;
@@ -22,11 +21,8 @@ Speculation::Speculation(const Options& options, WeightFormat format) {
   if (value.starts_with("ngram") && !std::filesystem::exists(value)) {
     ngrams_ = named_drafter(value);
   } else {
-    model_ = load_model_with_warnings(value, {.adjust = [&](const GptConfig& config) {
-                                        require_decoder_memory(config, format);
-                                      }});
-    round_weights(*model_->model, format);
-    decoder_.emplace(*model_->model, format);
+    model_ = load_model_with_warnings(value, {.matrices = form});
+    decoder_.emplace(*model_->model);
   }
 }
 

@@ -5,7 +5,7 @@
 #include "cli/terminal/options.h"
 #include "headlight/formats/model_directory.h"
 #include "headlight/generate/speculation.h"
-#include "headlight/kernels/precision.h"
+#include "headlight/generate/weights.h"
 
 namespace headlight::cli {
 
@@ -15,7 +15,7 @@ void add_speculate_option(Options& options);
 // The value of --speculate, with the smaller model if it names one. Must outlive the texts.
 class Speculation {
  public:
-  Speculation(const Options& options, WeightFormat format);
+  Speculation(const Options& options, MatrixForm form);
 
   // Returns the drafter for texts of this tokenizer; empty without --speculate.
   MakeDrafter drafter(const Tokenizer& tokenizer);

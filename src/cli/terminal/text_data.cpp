@@ -49,6 +49,7 @@ LoadedModel load_model_with_warnings(const std::filesystem::path& path,
                                      const LoadOptions& options) {
   LoadOptions aloud = options;
   aloud.warn = log_warning;
+  aloud.inform = log_info;
   LoadedModel loaded = load_model(path, aloud);
   warn_about(*loaded.tokenizer);
   return loaded;

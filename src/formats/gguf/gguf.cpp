@@ -132,6 +132,10 @@ void GgufFile::read_into(const GgufTensor& tensor, Tensor& target) const {
   }
 }
 
+void GgufFile::read_bytes(const GgufTensor& tensor, Index first, std::span<std::byte> bytes) const {
+  files_[tensor.part]->read(tensor.begin + first, bytes);
+}
+
 Tensor GgufFile::read_rows(const GgufTensor& tensor, Index first, Index count) const {
   const std::string where = shown(path()) + ": tensor " + in_quotes(tensor.name);
   require(tensor.shape.rank() > 0, where, ": is a scalar; rows need at least one dimension");

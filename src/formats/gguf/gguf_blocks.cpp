@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <variant>
 
 #include "formats/gguf/gguf_header.h"
+#include "formats/gguf/gguf_quantize.h"
 #include "headlight/base/error.h"
-#include "io/float16.h"
+#include "tensor/float16.h"
 
 namespace headlight {
 namespace {
@@ -32,8 +34,13 @@ int bit(Byte byte, int place) { return (byte >> place) & 1; }
 
 int two_bits(Byte byte, int place) { return (byte >> (2 * place)) & 3; }
 
-// Every type below has the size of its blocks and read(), which converts one block to values.
-// Offsets are as in the structs block_* in ggml-common.h.
+// Each type below has the size of its blocks, and read() for one block. Types of integers have the
+// layout of their panels, and read() returns the block's integers; others read values. Offsets are
+// as in the structs block_* in ggml-common.h.
+
+using kernels::IntegerBlock;
+using kernels::IntegerLayout;
+using kernels::StepKind;
 
 struct F32 {
   static constexpr GgufBlock kBlock{1, 4};
@@ -64,10 +71,11 @@ struct Bf16 {
 
 struct Q8_0 {
   static constexpr GgufBlock kBlock{32, 34};
-  static void read(const Byte* block, float* values) {
-    const float scale = read_half(block);
+  static IntegerLayout layout() { return {.steps = StepKind::float16, .offset = 128}; }
+  static void read(const Byte* block, IntegerBlock& to) {
+    to.step = read_word(block);
     for (int i = 0; i < 32; ++i) {
-      values[i] = static_cast<float>(static_cast<std::int8_t>(block[2 + i])) * scale;
+      to.numbers[i] = block[2 + i] ^ 0x80;  // from -128 ... 127 to 0 ... 255
     }
   }
   static void write(const float* values, Byte* block) {
@@ -89,6 +97,30 @@ struct Q8_0 {
   }
 };
 
+// Writes the lower halves of `count` bytes, then their upper halves.
+void read_nibbles(const Byte* bytes, int count, Byte* numbers) {
+  for (int i = 0; i < count; ++i) {
+    numbers[i] = bytes[i] & 0xF;
+    numbers[count + i] = static_cast<Byte>(bytes[i] >> 4);
+  }
+}
+
+// Inverse of read_nibbles(), for numbers whose lower 4 bits are stored.
+void write_nibbles(const Byte* numbers, int count, Byte* bytes) {
+  for (int i = 0; i < count; ++i) {
+    bytes[i] = static_cast<Byte>((numbers[i] & 0xF) | (numbers[count + i] & 0xF) << 4);
+  }
+}
+
+// Returns the values of a block. Throws Error if one is not finite.
+template <std::size_t kCount>
+std::span<const float> finite_values(const float* values) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    require(std::isfinite(values[i]), "contains ", values[i], ", which integers cannot express");
+  }
+  return {values, kCount};
+}
+
 // Q4_0, Q4_1, Q5_0 and Q5_1: the scale, with kHasLeast the least value, with 5 bits the highest
 // bits of all 32 numbers, then their lower bits. Without a least value, numbers are signed.
 template <int kBits, bool kHasLeast>
@@ -96,39 +128,50 @@ struct SmallBlock {
   static constexpr int kHigh = kHasLeast ? 4 : 2;
   static constexpr int kLow = kBits == 5 ? kHigh + 4 : kHigh;
   static constexpr GgufBlock kBlock{32, kLow + 16};
-  static void read(const Byte* block, float* values) {
-    const float scale = read_half(block);
-    [[maybe_unused]] const float least = read_half(block + 2);
-    for (int half = 0; half < 2; ++half) {
-      for (int i = 0; i < 16; ++i) {
-        const int place = 16 * half + i;
-        int number = nibble(block[kLow + i], half);
-        if constexpr (kBits == 5) {
-          number |= bit(block[kHigh + place / 8], place % 8) << 4;
-        }
-        if constexpr (kHasLeast) {
-          values[place] = scale * static_cast<float>(number) + least;
-        } else {
-          values[place] = scale * static_cast<float>(number - (1 << (kBits - 1)));
-        }
-      }
+  static IntegerLayout layout() {
+    return {.low_bits = 4,
+            .high_bits = kBits - 4,
+            .steps = StepKind::float16,
+            .has_least = kHasLeast,
+            .offset = kHasLeast ? 0 : 1 << (kBits - 1)};
+  }
+  static void read(const Byte* block, IntegerBlock& to) {
+    to.step = read_word(block);
+    to.least = kHasLeast ? read_word(block + 2) : std::uint16_t{0};
+    read_nibbles(block + kLow, 16, to.numbers);
+    for (int i = 0; kBits == 5 && i < 32; ++i) {
+      to.numbers[i] |= static_cast<Byte>(bit(block[kHigh + i / 8], i % 8) << 4);
     }
   }
 };
 
+// Q4_0, which can be written.
+struct Q4_0 : SmallBlock<4, false> {
+  static void write(const float* values, Byte* block) {
+    IntegerBlock integers;
+    quantize_signed(finite_values<32>(values), 4, integers);
+    write_word(block, static_cast<std::uint16_t>(integers.step));
+    write_nibbles(integers.numbers, 16, block + kLow);
+  }
+};
+
+// Panels add least values; K types subtract them.
+std::uint16_t negated_half(std::uint16_t half) { return half ^ 0x8000; }
+
 struct Q2K {
   static constexpr GgufBlock kBlock{256, 84};
-  static void read(const Byte* block, float* values) {
-    const Byte* scales = block;
-    const float scale = read_half(block + 80);
-    const float least_scale = read_half(block + 82);
+  static IntegerLayout layout() {
+    return {.low_bits = 2, .groups = 2, .steps = StepKind::bytes, .has_least = true};
+  }
+  static void read(const Byte* block, IntegerBlock& to) {
+    to.step = read_word(block + 80);
+    to.least = negated_half(read_word(block + 82));
     for (int part = 0; part < 16; ++part) {  // 16 values each; 8 parts share 32 bytes, at 4 shifts
+      to.steps[part] = static_cast<std::int8_t>(nibble(block[part], 0));
+      to.leasts[part] = static_cast<std::int8_t>(nibble(block[part], 1));
       const Byte* numbers = block + 16 + 32 * (part / 8) + 16 * (part % 2);
-      const int shift = part / 2 % 4;
-      const float step = scale * static_cast<float>(nibble(scales[part], 0));
-      const float least = least_scale * static_cast<float>(nibble(scales[part], 1));
       for (int i = 0; i < 16; ++i) {
-        values[16 * part + i] = step * static_cast<float>(two_bits(numbers[i], shift)) - least;
+        to.numbers[16 * part + i] = static_cast<Byte>(two_bits(numbers[i], part / 2 % 4));
       }
     }
   }
@@ -136,15 +179,18 @@ struct Q2K {
 
 struct Q3K {
   static constexpr GgufBlock kBlock{256, 110};
-  static void read(const Byte* block, float* values) {
-    const float scale = read_half(block + 108);
+  static IntegerLayout layout() {
+    return {.low_bits = 2, .high_bits = 1, .groups = 2, .steps = StepKind::bytes, .offset = 4};
+  }
+  static void read(const Byte* block, IntegerBlock& to) {
+    to.step = read_word(block + 108);
     for (int part = 0; part < 16; ++part) {
+      to.steps[part] = static_cast<std::int8_t>(six_bits(block + 96, part) - 32);
       const Byte* low = block + 32 + 32 * (part / 8) + 16 * (part % 2);
       const Byte* high = block + 16 * (part % 2);
-      const float step = scale * static_cast<float>(six_bits(block + 96, part) - 32);
       for (int i = 0; i < 16; ++i) {
-        const int number = two_bits(low[i], part / 2 % 4) - 4 * (1 - bit(high[i], part / 2));
-        values[16 * part + i] = step * static_cast<float>(number);
+        to.numbers[16 * part + i] =
+            static_cast<Byte>(two_bits(low[i], part / 2 % 4) | bit(high[i], part / 2) << 2);
       }
     }
   }
@@ -156,95 +202,150 @@ struct Q3K {
   }
 };
 
-// Part of a Q4_K or Q5_K block. A block has 8 parts of 32 values, each with a scale and a least
-// value of 6 bits, packed into 12 bytes.
-struct ScaledPart {
-  float step;
-  float least;
+// Q4_K and Q5_K: 8 parts of 32 values, each with a scale and a least value of 6 bits, packed into
+// 12 bytes. With 5 bits, the highest bits of all numbers precede their lower bits.
+template <int kBits>
+struct ScaledBlock {
+  static constexpr int kHigh = 16;
+  static constexpr int kLow = kBits == 5 ? kHigh + 32 : kHigh;
+  static constexpr GgufBlock kBlock{256, kLow + 128};
+  static IntegerLayout layout() {
+    return {.low_bits = 4, .high_bits = kBits - 4, .steps = StepKind::bytes, .has_least = true};
+  }
+  static void read(const Byte* block, IntegerBlock& to) {
+    to.step = read_word(block);
+    to.least = negated_half(read_word(block + 2));
+    for (int part = 0; part < 8; ++part) {
+      read_scales(block + 4, part, to);
+      for (int i = 0; kBits == 5 && i < 32; ++i) {
+        to.numbers[32 * part + i] = static_cast<Byte>(bit(block[kHigh + i], part) << 4);
+      }
+    }
+    for (int pair = 0; pair < 4; ++pair) {
+      Byte low[64];
+      read_nibbles(block + kLow + 32 * pair, 32, low);
+      for (int i = 0; i < 64; ++i) {
+        Byte& number = to.numbers[64 * pair + i];
+        number = kBits == 5 ? static_cast<Byte>(number | low[i]) : low[i];
+      }
+    }
+  }
 
-  static ScaledPart of(const Byte* block, int part) {
-    const Byte* packed = block + 4;
+  static void write(const float* values, Byte* block) {
+    IntegerBlock integers;
+    quantize_parts(finite_values<256>(values), kBits, integers);
+    std::fill_n(block, kBlock.bytes, Byte{0});
+    write_word(block, static_cast<std::uint16_t>(integers.step));
+    write_word(block + 2, integers.least);
+    for (int part = 0; part < 8; ++part) {
+      write_scales(integers, part, block + 4);
+      for (int i = 0; kBits == 5 && i < 32; ++i) {
+        block[kHigh + i] |= static_cast<Byte>(integers.numbers[32 * part + i] >> 4 << part);
+      }
+    }
+    for (int pair = 0; pair < 4; ++pair) {
+      write_nibbles(integers.numbers + 64 * pair, 32, block + kLow + 32 * pair);
+    }
+  }
+
+ private:
+  // Adds the factors of a part to 12 bytes that start as 0.
+  static void write_scales(const IntegerBlock& from, int part, Byte* packed) {
+    const int scale = from.steps[part];
+    const int least = from.leasts[part];
+    if (part < 4) {
+      packed[part] |= static_cast<Byte>(scale);
+      packed[4 + part] |= static_cast<Byte>(least);
+    } else {
+      packed[4 + part] = static_cast<Byte>((scale & 0xF) | (least & 0xF) << 4);
+      packed[part - 4] |= static_cast<Byte>(scale >> 4 << 6);
+      packed[part] |= static_cast<Byte>(least >> 4 << 6);
+    }
+  }
+
+  static void read_scales(const Byte* packed, int part, IntegerBlock& to) {
     int scale = packed[part % 4] & 0x3F;
     int least = packed[4 + part % 4] & 0x3F;
     if (part >= 4) {
       scale = nibble(packed[4 + part], 0) | (packed[part - 4] >> 6) << 4;
       least = nibble(packed[4 + part], 1) | (packed[part] >> 6) << 4;
     }
-    return {read_half(block) * static_cast<float>(scale),
-            read_half(block + 2) * static_cast<float>(least)};
-  }
-};
-
-// Q4_K and Q5_K: with 5 bits, the highest bits of all numbers precede their lower bits.
-template <int kBits>
-struct ScaledBlock {
-  static constexpr int kHigh = 16;
-  static constexpr int kLow = kBits == 5 ? kHigh + 32 : kHigh;
-  static constexpr GgufBlock kBlock{256, kLow + 128};
-  static void read(const Byte* block, float* values) {
-    for (int part = 0; part < 8; ++part) {
-      const auto [step, least] = ScaledPart::of(block, part);
-      const Byte* low = block + kLow + 32 * (part / 2);
-      for (int i = 0; i < 32; ++i) {
-        int number = nibble(low[i], part % 2);
-        if constexpr (kBits == 5) {
-          number |= bit(block[kHigh + i], part) << 4;
-        }
-        values[32 * part + i] = step * static_cast<float>(number) - least;
-      }
-    }
+    to.steps[part] = static_cast<std::int8_t>(scale);
+    to.leasts[part] = static_cast<std::int8_t>(least);
   }
 };
 
 struct Q6K {
   static constexpr GgufBlock kBlock{256, 210};
-  static void read(const Byte* block, float* values) {
-    const Byte* scales = block + 192;
-    const float scale = read_half(block + 208);
+  static IntegerLayout layout() {
+    return {.low_bits = 4, .high_bits = 2, .groups = 2, .steps = StepKind::bytes, .offset = 32};
+  }
+  static void read(const Byte* block, IntegerBlock& to) {
+    to.step = read_word(block + 208);
     for (int part = 0; part < 16; ++part) {
+      to.steps[part] = static_cast<std::int8_t>(block[192 + part]);
       // Lower halves: two groups of 64 bytes; upper two bits: two groups of 32.
       const Byte* low = block + 64 * (part / 8) + 16 * (part % 4);
       const Byte* high = block + 128 + 32 * (part / 8) + 16 * (part % 2);
-      const float step = scale * static_cast<float>(static_cast<std::int8_t>(scales[part]));
       for (int i = 0; i < 16; ++i) {
-        const int number =
-            (nibble(low[i], part / 4 % 2) | two_bits(high[i], part / 2 % 4) << 4) - 32;
-        values[16 * part + i] = step * static_cast<float>(number);
+        to.numbers[16 * part + i] =
+            static_cast<Byte>(nibble(low[i], part / 4 % 2) | two_bits(high[i], part / 2 % 4) << 4);
+      }
+    }
+  }
+  static void write(const float* values, Byte* block) {
+    IntegerBlock integers;
+    quantize_signed_parts(finite_values<256>(values), integers);
+    std::fill_n(block, kBlock.bytes, Byte{0});
+    write_word(block + 208, static_cast<std::uint16_t>(integers.step));
+    for (int part = 0; part < 16; ++part) {
+      block[192 + part] = static_cast<Byte>(integers.steps[part]);
+      Byte* low = block + 64 * (part / 8) + 16 * (part % 4);
+      Byte* high = block + 128 + 32 * (part / 8) + 16 * (part % 2);
+      for (int i = 0; i < 16; ++i) {
+        const int number = integers.numbers[16 * part + i];
+        low[i] |= static_cast<Byte>((number & 0xF) << (4 * (part / 4 % 2)));
+        high[i] |= static_cast<Byte>(number >> 4 << (2 * (part / 2 % 4)));
       }
     }
   }
 };
 
-// Values of the 4-bit numbers in IQ4_NL and IQ4_XS: denser near 0, where most weights are.
-constexpr float kUneven[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                               1,    13,   25,  38,  53,  69,  89,  113};
-
-// Reads 32 values from 16 bytes.
-void read_uneven(const Byte* block, float scale, float* values) {
-  for (int i = 0; i < 32; ++i) {
-    values[i] = scale * kUneven[nibble(block[i % 16], i / 16)];
-  }
-}
-
 struct Iq4Nl {
   static constexpr GgufBlock kBlock{32, 18};
-  static void read(const Byte* block, float* values) {
-    read_uneven(block + 2, read_half(block), values);
+  static IntegerLayout layout() {
+    return {.low_bits = 4,
+            .uneven = true,
+            .steps = StepKind::float16,
+            .offset = kernels::kUnevenOffset};
+  }
+  static void read(const Byte* block, IntegerBlock& to) {
+    to.step = read_word(block);
+    read_nibbles(block + 2, 16, to.numbers);
   }
 };
 
 // 8 parts of 32 values. The scale of a part has 6 bits: 2 in a word for all parts, then 4.
 struct Iq4Xs {
   static constexpr GgufBlock kBlock{256, 136};
-  static void read(const Byte* block, float* values) {
-    const float scale = read_half(block);
+  static IntegerLayout layout() {
+    return {
+        .low_bits = 4, .uneven = true, .steps = StepKind::bytes, .offset = kernels::kUnevenOffset};
+  }
+  static void read(const Byte* block, IntegerBlock& to) {
+    to.step = read_word(block);
     const int high = read_word(block + 2);
     for (int part = 0; part < 8; ++part) {
       const int number = nibble(block[4 + part / 2], part % 2) | ((high >> (2 * part)) & 3) << 4;
-      read_uneven(block + 8 + 16 * part, scale * static_cast<float>(number - 32),
-                  values + 32 * part);
+      to.steps[part] = static_cast<std::int8_t>(number - 32);
+      read_nibbles(block + 8 + 16 * part, 16, to.numbers + 32 * part);
     }
   }
+};
+
+template <class T>
+concept HasIntegers = requires {
+  T::layout();
 };
 
 template <class T>
@@ -252,15 +353,15 @@ concept Writable = requires(const float* values, Byte* block) {
   T::write(values, block);
 };
 
-using Format = std::variant<F32, F16, Bf16, Q8_0, SmallBlock<4, false>, SmallBlock<4, true>,
-                            SmallBlock<5, false>, SmallBlock<5, true>, Q2K, Q3K, ScaledBlock<4>,
-                            ScaledBlock<5>, Q6K, Iq4Nl, Iq4Xs>;
+using Format =
+    std::variant<F32, F16, Bf16, Q8_0, Q4_0, SmallBlock<4, true>, SmallBlock<5, false>,
+                 SmallBlock<5, true>, Q2K, Q3K, ScaledBlock<4>, ScaledBlock<5>, Q6K, Iq4Nl, Iq4Xs>;
 
 const std::map<GgufType, Format> kFormats{{GgufType::f32, F32{}},
                                           {GgufType::f16, F16{}},
                                           {GgufType::bf16, Bf16{}},
                                           {GgufType::q8_0, Q8_0{}},
-                                          {GgufType::q4_0, SmallBlock<4, false>{}},
+                                          {GgufType::q4_0, Q4_0{}},
                                           {GgufType::q4_1, SmallBlock<4, true>{}},
                                           {GgufType::q5_0, SmallBlock<5, false>{}},
                                           {GgufType::q5_1, SmallBlock<5, true>{}},
@@ -280,14 +381,55 @@ GgufBlock gguf_block(GgufType type) {
 
 void dequantize_gguf(GgufType type, std::span<const std::byte> blocks, std::span<float> values) {
   const auto read_blocks = [&](auto format) {
-    const auto [elements, bytes] = decltype(format)::kBlock;
+    using Type = decltype(format);
+    const auto [elements, bytes] = Type::kBlock;
     const auto* block = reinterpret_cast<const Byte*>(blocks.data());
     const float* end = values.data() + values.size();
+    [[maybe_unused]] const std::optional<IntegerLayout> layout = gguf_integers(type);
+    [[maybe_unused]] IntegerBlock integers;
     for (float* part = values.data(); part < end; part += elements, block += bytes) {
-      format.read(block, part);
+      if constexpr (HasIntegers<Type>) {
+        Type::read(block, integers);
+        kernels::block_values(*layout, integers, part);
+      } else {
+        Type::read(block, part);
+      }
     }
   };
   std::visit(read_blocks, kFormats.at(type));
+}
+
+std::optional<IntegerLayout> gguf_integers(GgufType type) {
+  return std::visit(
+      [](auto format) -> std::optional<IntegerLayout> {
+        if constexpr (HasIntegers<decltype(format)>) {
+          return kernels::sized(decltype(format)::layout());
+        }
+        return std::nullopt;
+      },
+      kFormats.at(type));
+}
+
+bool pack_gguf_row(GgufType type, std::span<const std::byte> blocks, Index lane, void* panel) {
+  constexpr unsigned kExponent = 0x7C00;  // all bits of a float16's exponent: infinite or NaN
+  const std::optional<IntegerLayout> layout = gguf_integers(type);
+  bool is_finite = true;
+  const auto pack_blocks = [&](auto format) {
+    using Type = decltype(format);
+    if constexpr (HasIntegers<Type>) {
+      const auto* block = reinterpret_cast<const Byte*>(blocks.data());
+      const Index count = std::ssize(blocks) / Type::kBlock.bytes;
+      IntegerBlock integers;
+      for (Index i = 0; i < count; ++i, block += Type::kBlock.bytes) {
+        Type::read(block, integers);
+        is_finite = is_finite && (integers.step & kExponent) != kExponent &&
+                    (integers.least & kExponent) != kExponent;
+        kernels::pack_block(*layout, integers, i, lane, panel);
+      }
+    }
+  };
+  std::visit(pack_blocks, kFormats.at(type));
+  return is_finite;
 }
 
 bool can_write_gguf(GgufType type) {

@@ -1,8 +1,10 @@
 #include "headlight/formats/gguf/gguf_model.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/printable.h"
+#include "formats/gguf/gguf_blocks.h"
 #include "formats/gguf/gguf_config.h"
 #include "formats/gguf/gguf_header.h"
 #include "formats/gguf/gguf_rope.h"
@@ -22,6 +24,14 @@ std::uint32_t file_type(GgufType type) {
       return 7;
     case GgufType::bf16:
       return 32;
+    case GgufType::q4_0:
+      return 2;
+    case GgufType::q4_k:
+      return 14;
+    case GgufType::q5_k:
+      return 16;
+    case GgufType::q6_k:
+      return 18;
     default:
       return 0;
   }
@@ -48,7 +58,7 @@ GgufMetadata metadata_of(const GgufArchitecture& architecture, const GptConfig& 
   add_unless_kept("general.name", options.name);
   metadata.insert(metadata.end(), options.general.begin(), options.general.end());
   metadata.emplace_back("general.file_type", file_type(options.type));
-  if (options.type == GgufType::q8_0) {
+  if (gguf_integers(options.type)) {
     metadata.emplace_back("general.quantization_version", std::uint32_t{2});
   }
   for (auto& entry : tokenizer) {
@@ -62,7 +72,12 @@ GgufType type_of(const std::string& name, const Shape& shape, GgufType type) {
   if (shape.rank() < 2 || name == "position_embd.weight") {
     return GgufType::f32;
   }
-  return shape.back() % gguf_block(type).elements == 0 ? type : GgufType::f16;
+  for (const GgufType possible : {type, GgufType::q8_0}) {
+    if (shape.back() % gguf_block(possible).elements == 0) {
+      return possible;
+    }
+  }
+  return GgufType::f16;
 }
 
 NamedTensors tensors_of(const Gpt& model, const GgufArchitecture& architecture) {
@@ -79,12 +94,16 @@ NamedTensors tensors_of(const Gpt& model, const GgufArchitecture& architecture) 
   return tensors;
 }
 
-void add_warnings(const GgufArchitecture& architecture, const std::vector<std::string>& halves,
+// Matrices that cannot have the wanted type.
+using NamesByType = std::map<GgufType, std::vector<std::string>>;
+
+void add_warnings(const GgufArchitecture& architecture, GgufType wanted, const NamesByType& others,
                   std::vector<std::string>& warnings) {
-  if (!halves.empty()) {
-    warnings.push_back(concat_text(halves.size(), " matrices, ", in_quotes(halves.front()),
-                                   " first, are written as F16: the length of their rows is not a "
-                                   "multiple of Q8_0's block size, 32"));
+  for (const auto& [type, names] : others) {
+    warnings.push_back(concat_text(
+        names.size(), " matrices, ", in_quotes(names.front()), " first, are written as ",
+        name_of(type), ": the length of their rows is not a multiple of ", name_of(wanted),
+        "'s block size, ", gguf_block(wanted).elements));
   }
   if (architecture.name == "gptneox") {
     warnings.emplace_back(
@@ -105,11 +124,11 @@ std::vector<std::string> write_gguf_model(const std::filesystem::path& path, con
   const GptConfig config = without_idle_windows(model.config());
   const GgufArchitecture& architecture = gguf_architecture_for(config);
   std::vector<GgufSource> sources;
-  std::vector<std::string> halves;
+  NamesByType others;
   for (const auto& [name, tensor] : tensors_of(model, architecture)) {
     const GgufType type = type_of(name, tensor.shape(), options.type);
-    if (options.type == GgufType::q8_0 && type == GgufType::f16) {
-      halves.push_back(name);
+    if (type != options.type && type != GgufType::f32) {
+      others[type].push_back(name);
     }
     sources.push_back({name, tensor, type});
   }
@@ -117,7 +136,7 @@ std::vector<std::string> write_gguf_model(const std::filesystem::path& path, con
                                   ? gguf_vocabulary(tokenizer, config.vocab_size)
                                   : GgufVocabulary{options.tokenizer};
   write_gguf(path, metadata_of(architecture, config, std::move(vocabulary.keys), options), sources);
-  add_warnings(architecture, halves, vocabulary.warnings);
+  add_warnings(architecture, options.type, others, vocabulary.warnings);
   return std::move(vocabulary.warnings);
 }
 

@@ -79,8 +79,8 @@ void check_sources(const std::filesystem::path& path, const std::vector<GgufSour
             " bytes, llama.cpp reads at most ", kMaxNameBytes);
     require(is_floating(source.tensor.dtype()), where, ": expected a floating type, got ",
             source.tensor.dtype());
-    require(can_write_gguf(source.type), where, ": expected F32, F16, BF16 or Q8_0, got ",
-            name_of(source.type));
+    require(can_write_gguf(source.type), where,
+            ": expected a type that can be written, such as Q8_0, got ", name_of(source.type));
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "headlight/nn/architecture.h"
 #include "headlight/ops/layout.h"
+#include "nn/packed_weight.h"
 
 namespace headlight {
 namespace {
@@ -109,6 +110,26 @@ Tensor as_ours(const StoredTensor& stored, const Tensor& x) {
     rows = to_contiguous(slice(rows, 0, stored.file_begin, stored.file_begin + stored.rows));
   }
   return shifted(reordered_rows(rows, stored.order), -stored.shift);
+}
+
+// Returns the row of the file for each row of a weight.
+std::vector<Index> rows_in_file(const StoredTensor& stored) {
+  const auto [outer, first, second] = stored.order;
+  const Index rest = stored.rows / (outer * first * second);
+  std::vector<Index> rows;
+  for (Index row = 0; row < stored.rows; ++row) {
+    const Index f = row / rest % first;
+    const Index s = row / (rest * first) % second;
+    const Index o = row / (rest * first * second);
+    rows.push_back(stored.file_begin + ((o * first + f) * second + s) * rest + row % rest);
+  }
+  return rows;
+}
+
+// Returns the bytes of a weight in panels, with its share of steps.
+double bytes_of_number(const kernels::IntegerLayout& layout) {
+  return static_cast<double>(layout.span_bytes) /
+         static_cast<double>(kernels::kPanelRows * kernels::span_columns(layout));
 }
 
 // Adds rows of a weight to the tensors of a file. Tensors of several weights begin as zeros.
@@ -232,22 +253,106 @@ std::string ModelWeights::check(const GptConfig& config) const {
                                           ": not weights of this model");
 }
 
+void ModelWeights::read_weight(const Weight& weight, const GptConfig& config,
+                               const Tensor& to) const {
+  Index begin = 0;
+  for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
+    const FileTensor& file = *tensors_.at(stored.name);
+    Tensor rows = slice(to, 0, begin, begin + stored.rows);
+    begin += stored.rows;
+    const bool as_it_lies = !stored.transposed && stored.order.first == 1 && stored.shift == 0 &&
+                            stored.file_rows == 0 && file.shape == rows.shape();
+    if (as_it_lies) {
+      file.read_into(rows);
+    } else {
+      const Tensor values = as_ours(stored, file.read());
+      rows.copy_from(slice(values, 0, 0, rows.size(0)));  // the model may have fewer positions
+    }
+  }
+}
+
 void ModelWeights::read_into(Gpt& model) const {
   for (const auto& [weight, tensor] : model.weights()) {
-    const Tensor parameter = tensor.detach();
-    Index begin = 0;
-    for (const StoredTensor& stored : layout_.tensors_of(weight, model.config())) {
+    read_weight(weight, model.config(), tensor.detach());
+  }
+}
+
+bool ModelWeights::has_integers() const {
+  return std::any_of(tensors_.begin(), tensors_.end(),
+                     [](const auto& item) { return item.second->panels.has_value(); });
+}
+
+double ModelWeights::stored_bytes(const GptConfig& config) const {
+  double bytes = 0;
+  for (const Weight& weight : weights_of(config)) {
+    for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
       const FileTensor& file = *tensors_.at(stored.name);
-      Tensor rows = slice(parameter, 0, begin, begin + stored.rows);
-      begin += stored.rows;
-      const bool as_it_lies = !stored.transposed && stored.order.first == 1 && stored.shift == 0 &&
-                              stored.file_rows == 0 && file.shape == rows.shape();
-      if (as_it_lies) {
-        file.read_into(rows);
-      } else {
-        const Tensor values = as_ours(stored, file.read());
-        rows.copy_from(slice(values, 0, 0, rows.size(0)));  // the model may have fewer positions
-      }
+      const double columns = static_cast<double>(numel(weight.shape) / weight.shape[0]);
+      const bool keeps = is_packable(weight) && file.panels;
+      bytes += static_cast<double>(stored.rows) * columns *
+               (keeps ? bytes_of_number(file.panels->layout) : sizeof(float));
+    }
+  }
+  return bytes;
+}
+
+// Returns rows with the file's numbers; none if some of them cannot stay as they are stored.
+std::vector<PackedRows> ModelWeights::integer_rows(const Weight& weight, const GptConfig& config,
+                                                   std::atomic<bool>& is_finite) const {
+  std::vector<PackedRows> parts;
+  Index row = 0;
+  for (const StoredTensor& stored : layout_.tensors_of(weight, config)) {
+    const std::optional<FilePanels>& panels = tensors_.at(stored.name)->panels;
+    if (!panels || stored.transposed || stored.shift != 0) {
+      return {};
+    }
+    const kernels::PanelLayout layout(panels->layout);
+    if (row % kernels::kPanelRows != 0 && !(parts.back().layout == layout)) {
+      return {};
+    }
+    row += stored.rows;
+    parts.push_back({.count = stored.rows,
+                     .layout = layout,
+                     .pack = [&pack = panels->pack, &is_finite, rows = rows_in_file(stored)](
+                                 Index first, Index count, Index lane, void* panel) {
+                       const auto some = std::span(rows).subspan(static_cast<std::size_t>(first),
+                                                                 static_cast<std::size_t>(count));
+                       if (!pack(some, lane, panel)) {
+                         is_finite = false;
+                       }
+                     }});
+  }
+  return parts;
+}
+
+PackedMatrix ModelWeights::packed(const Weight& weight, const Gpt& model, MatrixForm form) const {
+  const Tensor bias = bias_of(model, weight);
+  std::atomic<bool> is_finite{true};
+  const std::vector<PackedRows> parts = form == MatrixForm::stored
+                                            ? integer_rows(weight, model.config(), is_finite)
+                                            : std::vector<PackedRows>{};
+  if (!parts.empty()) {
+    PackedMatrix matrix(weight.shape[1], parts, bias);
+    require(is_finite, files_.where, ": ", weight.name, " contains values that are not finite");
+    return matrix;
+  }
+  const Tensor values = Tensor::empty(weight.shape);
+  read_weight(weight, model.config(), values);
+  require_finite({{weight.name, values}}, files_.where + ": ");
+  return {values, bias, weight.multiplied ? format_of(form) : WeightFormat::float32};
+}
+
+void ModelWeights::pack_into(Gpt& model, MatrixForm form) const {
+  for (const auto& [weight, tensor] : model.weights()) {
+    Tensor(tensor).set_requires_grad(false);
+    if (!is_packable(weight)) {
+      read_weight(weight, model.config(), tensor.detach());
+      require_finite({{weight.name, tensor.detach()}}, files_.where + ": ");
+    }
+  }
+  for (const auto& [weight, tensor] : model.weights()) {
+    if (is_packable(weight)) {
+      store_packed(model, weight, packed(weight, model, form));
     }
   }
 }

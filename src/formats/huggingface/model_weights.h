@@ -1,11 +1,14 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <string>
 
 #include "formats/huggingface/weight_files.h"
 #include "formats/huggingface/weight_layout.h"
+#include "headlight/generate/weights.h"
 #include "headlight/nn/gpt.h"
+#include "ops/packed_matrix.h"
 
 namespace headlight {
 
@@ -34,8 +37,21 @@ class ModelWeights {
   // Fills the parameters, converting types. A model with fewer positions than the file takes the
   // first ones. Requires a successful check().
   void read_into(Gpt& model) const;
+  // Fills a frozen model of Filling::none and packs its matrices, one at a time. Not for
+  // MatrixForm::float32. Requires a successful check(). Throws Error with the name of a weight that
+  // is not finite.
+  void pack_into(Gpt& model, MatrixForm form) const;
+  // True if some matrices are stored as integers.
+  bool has_integers() const;
+  // Returns the memory of a model that pack_into() fills with MatrixForm::stored, in bytes.
+  double stored_bytes(const GptConfig& config) const;
 
  private:
+  void read_weight(const Weight& weight, const GptConfig& config, const Tensor& to) const;
+  PackedMatrix packed(const Weight& weight, const Gpt& model, MatrixForm form) const;
+  std::vector<PackedRows> integer_rows(const Weight& weight, const GptConfig& config,
+                                       std::atomic<bool>& is_finite) const;
+
   WeightFiles files_;
   const WeightLayout& layout_;
   std::map<std::string, const FileTensor*> tensors_;  // by name without the prefix

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "base/printable.h"
+#include "formats/gguf/gguf_blocks.h"
+#include "formats/gguf/gguf_header.h"
 #include "headlight/base/error.h"
 #include "io/safetensors_file.h"
 
@@ -51,6 +53,47 @@ void require_no_shards(const fs::path& directory) {
   }
 }
 
+// Returns the number of consecutive rows at the beginning.
+std::size_t run_length(std::span<const Index> rows) {
+  std::size_t length = 1;
+  while (length < rows.size() && rows[length] == rows[length - 1] + 1) {
+    ++length;
+  }
+  return length;
+}
+
+// Packs rows of a tensor; reads consecutive ones at once.
+bool pack_rows(const GgufFile& file, const GgufTensor& tensor, std::span<const Index> rows,
+               Index lane, void* panel) {
+  const GgufBlock block = gguf_block(tensor.type);
+  const Index row_bytes = tensor.shape.back() / block.elements * block.bytes;
+  std::vector<std::byte> bytes;
+  bool is_finite = true;
+  while (!rows.empty()) {
+    const std::size_t count = run_length(rows);
+    bytes.resize(count * static_cast<std::size_t>(row_bytes));
+    file.read_bytes(tensor, rows[0] * row_bytes, bytes);
+    for (std::size_t i = 0; i < count; ++i, ++lane) {
+      const auto row = std::span(bytes).subspan(i * static_cast<std::size_t>(row_bytes),
+                                                static_cast<std::size_t>(row_bytes));
+      is_finite = pack_gguf_row(tensor.type, row, lane, panel) && is_finite;
+    }
+    rows = rows.subspan(count);
+  }
+  return is_finite;
+}
+
+std::optional<FilePanels> panels_of(const std::shared_ptr<const GgufFile>& file,
+                                    const GgufTensor& tensor) {
+  const auto layout = gguf_integers(tensor.type);
+  if (!layout || tensor.shape.rank() != 2) {
+    return std::nullopt;
+  }
+  return FilePanels{*layout, [file, &tensor](auto rows, Index lane, void* panel) {
+                      return pack_rows(*file, tensor, rows, lane, panel);
+                    }};
+}
+
 }  // namespace
 
 WeightFiles safetensors_weights(const fs::path& directory) {
@@ -82,7 +125,8 @@ WeightFiles gguf_weights(const GgufFile& file) {
         {.name = tensor.name,
          .shape = tensor.shape,
          .read = [shared, &tensor] { return shared->read(tensor); },
-         .read_into = [shared, &tensor](Tensor& target) { shared->read_into(tensor, target); }});
+         .read_into = [shared, &tensor](Tensor& target) { shared->read_into(tensor, target); },
+         .panels = panels_of(shared, tensor)});
   }
   return files;
 }

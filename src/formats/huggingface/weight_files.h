@@ -2,13 +2,24 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "headlight/formats/gguf/gguf.h"
 #include "headlight/tensor/tensor.h"
+#include "kernels/panels/integer_panels.h"
 
 namespace headlight {
+
+// A matrix of integers in a file, as panels with the same numbers.
+struct FilePanels {
+  kernels::IntegerLayout layout;
+  // Packs rows of the file into the lanes of a panel from `lane` on. Returns false if a scale is
+  // not finite.
+  std::function<bool(std::span<const Index> rows, Index lane, void* panel)> pack;
+};
 
 // A tensor in a file, read on demand.
 struct FileTensor {
@@ -17,6 +28,7 @@ struct FileTensor {
   std::function<Tensor()> read;
   // Overwrites the elements of a contiguous tensor of the same shape, in its own type.
   std::function<void(Tensor&)> read_into;
+  std::optional<FilePanels> panels = {};
 };
 
 // The tensors in a model's files, in any format.

@@ -5,8 +5,8 @@
 
 #include "base/printable.h"
 #include "headlight/base/error.h"
-#include "io/float16.h"
 #include "io/tensor_file.h"
+#include "tensor/float16.h"
 
 namespace headlight {
 namespace {

@@ -249,7 +249,7 @@ class HeadScoring {
     for (ScoredHead& head : result.heads) {
       head.verdict = judge_head(head);
     }
-    if (options_.fingerprint) {
+    if (options_.fingerprint && have_elements(model_.parameters())) {
       result.model_fingerprint = fingerprint(model_.parameters());
     }
     return result;

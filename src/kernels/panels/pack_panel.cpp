@@ -9,7 +9,6 @@ namespace headlight::kernels {
 namespace {
 
 constexpr float kLargestInteger = 127;
-constexpr Index kGroupsOfBlock = 1 + kScaleBlock / 4;  // the scales and 32 columns of int8
 
 // 32 consecutive weights of a row as scale * q, padded with 0 after the row's end. Vectorised,
 // because loading a model waits for it before the first token.
@@ -54,20 +53,15 @@ void pack_bfloat16(const float* row, Index columns, void* panel, Index lane) {
 }
 
 void pack_int8(const float* row, Index columns, void* panel, Index lane) {
-  constexpr Index kHalf = kScaleBlock / 2;
+  const IntegerLayout layout = int8_layout();
   for (Index block = 0; block * kScaleBlock < columns; ++block) {
     const QuantizedBlock quantized(row + block * kScaleBlock,
                                    std::min(kScaleBlock, columns - block * kScaleBlock));
-    const Index first_group = block * kGroupsOfBlock;
-    *word_of(panel, first_group, lane) = std::bit_cast<std::uint32_t>(quantized.scale);
-    for (Index g = 0; g < kHalf / 2; ++g) {
-      const auto byte = [&](Index column) {
-        return std::uint32_t{static_cast<std::uint8_t>(quantized.q[column])};
-      };
-      *word_of(panel, first_group + 1 + g, lane) = byte(2 * g) | byte(kHalf + 2 * g) << 8 |
-                                                   byte(2 * g + 1) << 16 |
-                                                   byte(kHalf + 2 * g + 1) << 24;
-    }
+    IntegerBlock packed;
+    packed.step = std::bit_cast<std::uint32_t>(quantized.scale);
+    std::transform(quantized.q, quantized.q + kScaleBlock, packed.numbers,
+                   [&](std::int32_t q) { return static_cast<std::uint8_t>(q + layout.offset); });
+    pack_block(layout, packed, block, lane, panel);
   }
 }
 
@@ -89,25 +83,28 @@ void unpack_bfloat16(const void* panel, Index lane, Index columns, float* row) {
   }
 }
 
-void unpack_int8(const void* panel, Index lane, Index columns, float* row) {
-  for (Index k = 0; k < columns; ++k) {
-    const Index first_group = k / kScaleBlock * kGroupsOfBlock;
-    const auto scale = std::bit_cast<float>(word_at(panel, first_group, lane));
-    const Index half = k % (kScaleBlock / 2);
-    const Index shift = 16 * (half % 2) + 8 * (k % kScaleBlock / (kScaleBlock / 2));
-    const std::uint32_t word = word_at(panel, first_group + 1 + half / 2, lane);
-    row[k] = scale * static_cast<float>(static_cast<std::int8_t>(word >> shift & 0xFF));
+void unpack_integers(const IntegerLayout& layout, const void* panel, Index lane, Index columns,
+                     float* row) {
+  const Index span = span_columns(layout);
+  IntegerBlock block;
+  for (Index begin = 0; begin < columns; begin += span) {
+    unpack_block(layout, panel, begin / span, lane, block);
+    float values[kLargestSpan];
+    block_values(layout, block, values);
+    std::copy_n(values, std::min(span, columns - begin), row + begin);
   }
 }
 
 }  // namespace
 
-Index panel_bytes(WeightFormat format, Index columns) {
-  const Index groups = format == WeightFormat::int8
-                           ? divided_up(columns, kScaleBlock) * kGroupsOfBlock
-                       : format == WeightFormat::bfloat16 ? divided_up(columns, 2)
-                                                          : columns;
-  return groups * kPanelRows * 4;
+Index panel_bytes(const PanelLayout& layout, Index columns) {
+  constexpr Index kLine = 64;
+  if (layout.format == WeightFormat::int8) {
+    const Index spans = divided_up(columns, span_columns(layout.integers));
+    return divided_up(spans * layout.integers.span_bytes, kLine) * kLine;
+  }
+  return (layout.format == WeightFormat::bfloat16 ? divided_up(columns, 2) : columns) * kPanelRows *
+         4;
 }
 
 void pack_panel(WeightFormat format, const float* weights, Index rows, Index columns, void* panel) {
@@ -120,13 +117,21 @@ void pack_panel(WeightFormat format, const float* weights, Index rows, Index col
   }
 }
 
-void unpack_panel(WeightFormat format, const void* panel, Index rows, Index columns,
+void unpack_row(const PanelLayout& layout, const void* panel, Index lane, Index columns,
+                float* row) {
+  if (layout.format == WeightFormat::int8) {
+    unpack_integers(layout.integers, panel, lane, columns, row);
+  } else if (layout.format == WeightFormat::bfloat16) {
+    unpack_bfloat16(panel, lane, columns, row);
+  } else {
+    unpack_float32(panel, lane, columns, row);
+  }
+}
+
+void unpack_panel(const PanelLayout& layout, const void* panel, Index rows, Index columns,
                   float* weights) {
-  const auto unpack = format == WeightFormat::int8       ? unpack_int8
-                      : format == WeightFormat::bfloat16 ? unpack_bfloat16
-                                                         : unpack_float32;
   for (Index lane = 0; lane < rows; ++lane) {
-    unpack(panel, lane, columns, weights + lane * columns);
+    unpack_row(layout, panel, lane, columns, weights + lane * columns);
   }
 }
 

@@ -6,11 +6,11 @@
 namespace headlight::kernels {
 namespace {
 
-const Int8Panels& int8_panels() {
+const IntegerPanels& integer_panels() {
   if (cpu_variant() == CpuVariant::v4 && has_vnni()) {
-    return vnni::kInt8Panels;
+    return vnni::kIntegerPanels;
   }
-  return pick(baseline::kInt8Panels, v2::kInt8Panels, v3::kInt8Panels, v4::kInt8Panels);
+  return pick(baseline::kIntegerPanels, v2::kIntegerPanels, v3::kIntegerPanels, v4::kIntegerPanels);
 }
 
 }  // namespace
@@ -31,11 +31,14 @@ bool multiplies_int8_fast() {
 #endif
 }
 
-void multiply_panels(WeightFormat format, const PanelProduct& product) {
-  const auto multiply = format == WeightFormat::int8       ? int8_panels().multiply
-                        : format == WeightFormat::bfloat16 ? decode_loops().multiply_bfloat16
-                                                           : decode_loops().multiply_float32;
-  multiply(product);
+void multiply_panels(const PanelLayout& layout, const PanelProduct& product) {
+  if (layout.format == WeightFormat::int8) {
+    integer_panels().multiply(layout.integers, product);
+  } else if (layout.format == WeightFormat::bfloat16) {
+    decode_loops().multiply_bfloat16(product);
+  } else {
+    decode_loops().multiply_float32(product);
+  }
 }
 
 }  // namespace headlight::kernels

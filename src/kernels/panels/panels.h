@@ -3,6 +3,7 @@
 #include "headlight/kernels/precision.h"
 #include "headlight/tensor/dtype.h"
 #include "headlight/tensor/shape.h"
+#include "kernels/panels/integer_panels.h"
 
 // Products of decoding: a packed weight matrix times one vector or a few. Memory speed limits them,
 // so the weights are stored in the order in which they are read.
@@ -12,16 +13,26 @@ namespace headlight::kernels {
 // stays in its lane. The last panel is padded with rows of zeros. Layouts:
 //   float32   [columns, 16] float
 //   bfloat16  [columns / 2, 16] words of two columns, the first one in the lower half
-//   int8      per 32 columns: 16 float scales, then [8, 16] words of columns 2 g, 16 + 2 g, 2 g + 1
-//             and 17 + 2 g, the lowest byte first
+//   integers  as in IntegerLayout
 inline constexpr Index kPanelRows = 16;
-// int8: number of consecutive weights of a row that share a scale.
-inline constexpr Index kScaleBlock = 32;
+
+// The number format of a panel.
+struct PanelLayout {
+  PanelLayout(WeightFormat of = WeightFormat::float32)  // NOLINT: a format is a layout
+      : format(of), integers(int8_layout()) {}
+  explicit PanelLayout(const IntegerLayout& layout)
+      : format(WeightFormat::int8), integers(layout) {}
+
+  bool operator==(const PanelLayout&) const = default;
+
+  WeightFormat format;     // int8 for all integers
+  IntegerLayout integers;  // for int8
+};
 
 inline Index panel_count(Index rows) { return (rows + kPanelRows - 1) / kPanelRows; }
 
 // Bytes of a panel, a multiple of 64.
-Index panel_bytes(WeightFormat format, Index columns);
+Index panel_bytes(const PanelLayout& layout, Index columns);
 
 // Packs weights [rows, columns] into a panel, rounded to nearest. bfloat16: ties to even. int8:
 // scale * q, |q| <= 127; scale = largest magnitude of 32 consecutive weights of a row / 127. rows
@@ -29,16 +40,19 @@ Index panel_bytes(WeightFormat format, Index columns);
 void pack_panel(WeightFormat format, const float* weights, Index rows, Index columns, void* panel);
 
 // Writes the weights [rows, columns] that a panel represents.
-void unpack_panel(WeightFormat format, const void* panel, Index rows, Index columns,
+void unpack_panel(const PanelLayout& layout, const void* panel, Index rows, Index columns,
                   float* weights);
+// Writes one row, `lane`, of a panel.
+void unpack_row(const PanelLayout& layout, const void* panel, Index lane, Index columns,
+                float* row);
 
 // Replaces a row by the values that its packed weights represent.
 void round_row(WeightFormat format, float* row, Index columns);
 
 // y[b * y_stride + r] = sum over k of weight[r][k] x[b * x_stride + k], for all rows r of the
-// panels and `batch` vectors. int8 weights multiply integers: x is rounded to 2^-15 of the largest
-// of 32 neighbours. The bits of one vector's result depend neither on the other vectors nor on
-// which panels are computed together.
+// panels and `batch` vectors. Panels of integers multiply integers: x is rounded to 2^-15 of the
+// largest of 32 neighbours. The bits of one vector's result depend neither on the other vectors nor
+// on which panels are computed together.
 struct PanelProduct {
   const void* panels = nullptr;  // the first panel
   Index count = 0;               // number of panels
@@ -60,12 +74,8 @@ struct DecodeLoops {
                             double* weights, Index n);
 };
 
-struct Int8Panels {
-  void (*multiply)(const PanelProduct& product);
-};
-
-// Returns whether int8 panels are faster than float32 tiles for many vectors: true for CPUs that
-// add up products of adjacent integers.
+// Returns whether panels of integers are faster than float32 tiles for many vectors: true for CPUs
+// that add up products of adjacent integers.
 bool multiplies_int8_fast();
 
 // Returns whether this machine has AVX-512 VNNI, which adds up products of integers.
@@ -73,6 +83,6 @@ bool has_vnni();
 
 const DecodeLoops& decode_loops();
 
-void multiply_panels(WeightFormat format, const PanelProduct& product);
+void multiply_panels(const PanelLayout& layout, const PanelProduct& product);
 
 }  // namespace headlight::kernels

@@ -4,7 +4,7 @@
 
 #include "kernels/panels/panels.h"
 
-// Included only by attention_step.cpp, float_panels.cpp and int8_panels.cpp of this folder.
+// Included only by attention_step.cpp, float_panels.cpp and integer_panels.cpp of this folder.
 // Everything is static, because copies for different instruction sets must not be merged. Uses the
 // vector types of GCC and Clang: arrays of float would not stay in registers.
 namespace headlight::kernels {

@@ -12,7 +12,7 @@ template <class T>
 struct GemmTiles;
 struct DecodeLoops;
 struct AttentionSteps;
-struct Int8Panels;
+struct IntegerPanels;
 struct WeightRowLoops;
 
 namespace baseline {
@@ -24,7 +24,7 @@ extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
 extern const AttentionSteps kAttentionSteps;
-extern const Int8Panels kInt8Panels;
+extern const IntegerPanels kIntegerPanels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace baseline
 namespace v2 {
@@ -34,7 +34,7 @@ extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
 extern const AttentionSteps kAttentionSteps;
-extern const Int8Panels kInt8Panels;
+extern const IntegerPanels kIntegerPanels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v2
 namespace v3 {
@@ -44,7 +44,7 @@ extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
 extern const AttentionSteps kAttentionSteps;
-extern const Int8Panels kInt8Panels;
+extern const IntegerPanels kIntegerPanels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v3
 namespace v4 {
@@ -54,10 +54,10 @@ extern const GemmTiles<float> kFloatTiles;
 extern const GemmTiles<double> kDoubleTiles;
 extern const DecodeLoops kDecodeLoops;
 extern const AttentionSteps kAttentionSteps;
-extern const Int8Panels kInt8Panels;
+extern const IntegerPanels kIntegerPanels;
 extern const WeightRowLoops kWeightRowLoops;
 }  // namespace v4
 namespace vnni {
-extern const Int8Panels kInt8Panels;
+extern const IntegerPanels kIntegerPanels;
 }  // namespace vnni
 }  // namespace headlight::kernels

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -122,6 +123,8 @@ class GgufFile {
   Tensor read(const GgufTensor& tensor) const;
   // Overwrites the elements of `target`, a contiguous tensor of the same shape, in its own type.
   void read_into(const GgufTensor& tensor, Tensor& target) const;
+  // Reads bytes of the elements, from byte `first` on.
+  void read_bytes(const GgufTensor& tensor, Index first, std::span<std::byte> bytes) const;
   // Returns rows `first` to `first` + `count` as float32 [count, C]. C is the last axis; rows run
   // over all other axes. Throws Error if there are fewer rows, and for a tensor without axes.
   Tensor read_rows(const GgufTensor& tensor, Index first, Index count) const;
@@ -136,8 +139,8 @@ class GgufFile {
 // True for a path that ends in .gguf and is not a directory.
 bool is_gguf_file(const std::filesystem::path& path);
 
-// A tensor and its storage type: F32, F16, BF16 or Q8_0. Q8_0 rounds like ggml's reference
-// quantize_row_q8_0.
+// A tensor and its storage type: F32, F16, BF16, Q8_0, Q6_K, Q5_K, Q4_K or Q4_0. Integers are
+// rounded like ggml's reference, quantize_row_*_ref.
 struct GgufSource {
   std::string name;
   Tensor tensor;  // float32, float64 or bfloat16; converted to float32 first

@@ -11,7 +11,7 @@
 namespace headlight {
 
 struct GgufModelOptions {
-  GgufType type = GgufType::f32;  // storage type of matrices: F32, F16, BF16 or Q8_0
+  GgufType type = GgufType::f32;  // storage type of matrices; see GgufSource
   std::string name = {};          // general.name
   // Keys to write ("tokenizer.ggml.model" and so on) instead of keys made from the tokenizer.
   GgufMetadata tokenizer = {};
@@ -24,7 +24,7 @@ struct GgufModelOptions {
 void require_gguf_model(const GptConfig& config);
 
 // Writes a model with its tokenizer for llama.cpp. Vectors and learned positions stay F32. Matrices
-// whose rows are not a whole number of Q8_0 blocks become F16. Returns warnings, one line each,
+// whose rows are not a whole number of blocks become Q8_0, or F16. Returns warnings, one line each,
 // about these matrices and about differences in llama.cpp's results.
 // SentencePiece tokenizers (marks for blanks, bytes for unknown characters) get scores. llama.cpp's
 // keys cannot express every tokenizer: there, char tokenizers drop unknown characters. So

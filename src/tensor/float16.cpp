@@ -1,4 +1,4 @@
-#include "io/float16.h"
+#include "tensor/float16.h"
 
 #include <bit>
 #include <cmath>

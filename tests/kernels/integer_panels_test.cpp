@@ -1,0 +1,246 @@
+#include "kernels/panels/integer_panels.h"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "kernels/panels/panels.h"
+#include "kernels/variants/tables.h"
+#include "support/cpu_variants.h"
+#include "support/tensors.h"
+#include "tensor/float16.h"
+
+namespace integer_panels_test {
+
+using namespace headlight;
+using namespace headlight::test;
+using kernels::IntegerBlock;
+using kernels::IntegerLayout;
+using kernels::kPanelRows;
+using kernels::StepKind;
+
+namespace {
+
+// The layouts of all types of GGUF files.
+std::vector<IntegerLayout> all_layouts() {
+  const StepKind half = StepKind::float16;
+  const StepKind bytes = StepKind::bytes;
+  std::vector<IntegerLayout> layouts{
+      {.steps = half, .offset = 128},                                              // Q8_0
+      {.low_bits = 4, .steps = half, .offset = 8},                                 // Q4_0
+      {.low_bits = 4, .steps = half, .has_least = true},                           // Q4_1
+      {.low_bits = 4, .high_bits = 1, .steps = half, .offset = 16},                // Q5_0
+      {.low_bits = 4, .high_bits = 1, .steps = half, .has_least = true},           // Q5_1
+      {.low_bits = 4, .uneven = true, .steps = half, .offset = 127},               // IQ4_NL
+      {.low_bits = 2, .groups = 2, .steps = bytes, .has_least = true},             // Q2_K
+      {.low_bits = 2, .high_bits = 1, .groups = 2, .steps = bytes, .offset = 4},   // Q3_K
+      {.low_bits = 4, .steps = bytes, .has_least = true},                          // Q4_K
+      {.low_bits = 4, .high_bits = 1, .steps = bytes, .has_least = true},          // Q5_K
+      {.low_bits = 4, .high_bits = 2, .groups = 2, .steps = bytes, .offset = 32},  // Q6_K
+      {.low_bits = 4, .uneven = true, .steps = bytes, .offset = 127}};             // IQ4_XS
+  for (IntegerLayout& layout : layouts) {
+    layout = kernels::sized(layout);
+  }
+  layouts.push_back(kernels::int8_layout());
+  return layouts;
+}
+
+std::string name_of(const IntegerLayout& layout) {
+  return concat_text(layout.low_bits, "+", layout.high_bits, " bits, ", layout.groups,
+                     " groups, offset ", layout.offset);
+}
+
+IntegerBlock random_block(const IntegerLayout& layout, std::mt19937& random) {
+  const auto draw = [&](int from, int to) {
+    return from + static_cast<int>(random() % static_cast<unsigned>(to - from + 1));
+  };
+  IntegerBlock block;
+  const float step = 0.001F * static_cast<float>(draw(1, 50));
+  block.step = layout.steps == StepKind::float32 ? std::bit_cast<std::uint32_t>(step)
+                                                 : std::uint32_t{float_to_half(step)};
+  if (layout.has_least) {
+    block.least = float_to_half(-0.01F * static_cast<float>(draw(1, 50)));
+  }
+  for (int group = 0; layout.steps == StepKind::bytes && group < 8 * layout.groups; ++group) {
+    block.steps[group] = static_cast<std::int8_t>(draw(-128, 127));
+    block.leasts[group] = static_cast<std::int8_t>(layout.has_least ? draw(0, 63) : 0);
+  }
+  const Index columns = kernels::span_columns(layout);
+  for (Index i = 0; i < columns; ++i) {
+    block.numbers[i] =
+        static_cast<std::uint8_t>(draw(0, (1 << (layout.low_bits + layout.high_bits)) - 1));
+  }
+  return block;
+}
+
+// Random panels and their weights.
+struct Panels {
+  Panels(const IntegerLayout& its_layout, Index rows, Index its_columns)
+      : layout(its_layout),
+        columns(its_columns),
+        bytes(kernels::panel_bytes(layout, columns)),
+        memory(Tensor::zeros({kernels::panel_count(rows) * bytes / 4}, DType::int32)),
+        weights(static_cast<std::size_t>(kernels::panel_count(rows) * kPanelRows * columns)) {
+    std::mt19937 random(5);
+    const Index span = kernels::span_columns(layout.integers);
+    for (Index row = 0; row < rows; ++row) {
+      for (Index i = 0; i < columns / span; ++i) {
+        const IntegerBlock block = random_block(layout.integers, random);
+        kernels::pack_block(layout.integers, block, i, row % kPanelRows, panel(row / kPanelRows));
+        kernels::block_values(layout.integers, block, weights.data() + row * columns + i * span);
+      }
+    }
+  }
+
+  void* panel(Index number) {
+    return reinterpret_cast<char*>(memory.data<std::int32_t>()) + number * bytes;
+  }
+
+  // Returns y [batch, 16 panels].
+  std::vector<float> product(const std::vector<float>& x) {
+    const Index batch = std::ssize(x) / columns;
+    const Index rows = std::ssize(weights) / columns;
+    std::vector<float> y(static_cast<std::size_t>(batch * rows), -1);
+    kernels::multiply_panels(layout, described(x, y));
+    return y;
+  }
+
+  kernels::PanelProduct described(const std::vector<float>& x, std::vector<float>& y) {
+    const Index rows = std::ssize(weights) / columns;
+    return {.panels = panel(0),
+            .count = rows / kPanelRows,
+            .panel_bytes = bytes,
+            .columns = columns,
+            .x = x.data(),
+            .x_stride = columns,
+            .y = y.data(),
+            .y_stride = rows,
+            .batch = std::ssize(x) / columns};
+  }
+
+  kernels::PanelLayout layout;
+  Index columns;
+  Index bytes;
+  Tensor memory;
+  std::vector<float> weights;
+};
+
+std::vector<float> gaussians(Index count, std::uint64_t seed) {
+  const Tensor values = random_normal({count}, {seed, 1});
+  return {values.data<float>(), values.data<float>() + count};
+}
+
+// Returns the largest difference from sums in float64, relative to the sums of magnitudes.
+double error_of_product(Panels& panels, Index batch) {
+  const std::vector<float> x = gaussians(batch * panels.columns, 2);
+  const std::vector<float> y = panels.product(x);
+  const Index rows = std::ssize(panels.weights) / panels.columns;
+  double furthest = 0;
+  for (Index i = 0; i < std::ssize(y); ++i) {
+    double sum = 0;
+    double magnitude = 1e-30;
+    for (Index k = 0; k < panels.columns; ++k) {
+      const double product =
+          static_cast<double>(
+              panels.weights[static_cast<std::size_t>(i % rows * panels.columns + k)]) *
+          static_cast<double>(x[static_cast<std::size_t>(i / rows * panels.columns + k)]);
+      sum += product;
+      magnitude += std::abs(product);
+    }
+    furthest = std::max(furthest, std::abs(y[static_cast<std::size_t>(i)] - sum) / magnitude);
+  }
+  return furthest;
+}
+
+}  // namespace
+
+TEST_CASE("products with integers of every layout are the sums of products") {
+  constexpr double kLimit = 2e-4;  // x is rounded to 2^-15 of the largest of 32
+  with_each_variant([&] {
+    for (const IntegerLayout& layout : all_layouts()) {
+      for (const Index columns : {256, 512, 1280}) {
+        Panels panels(layout, 21, columns);
+        for (const Index batch : {1, 2, 3, 5, 16, 19}) {
+          INFO(name_of(layout) << ", " << columns << " columns, " << batch << " vectors");
+          CHECK(error_of_product(panels, batch) < kLimit);
+        }
+      }
+    }
+  });
+}
+
+TEST_CASE("spans of 32 columns need no multiple of 256") {
+  for (const IntegerLayout& layout : all_layouts()) {
+    if (layout.steps != StepKind::bytes) {
+      Panels panels(layout, 16, 96);
+      CHECK(error_of_product(panels, 3) < 2e-4);
+    }
+  }
+}
+
+TEST_CASE("the bits of a product with integers depend neither on its neighbours nor on VNNI") {
+  constexpr Index kColumns = 1280;
+  constexpr Index kBatch = 19;
+  const std::vector<float> x = gaussians(kBatch * kColumns, 4);
+  for (const IntegerLayout& layout : all_layouts()) {
+    INFO(name_of(layout));
+    Panels panels(layout, 32, kColumns);
+    with_each_variant([&] {
+      const std::vector<float> together = panels.product(x);
+      for (Index b = 0; b < kBatch; ++b) {
+        const std::vector<float> one(x.begin() + b * kColumns, x.begin() + (b + 1) * kColumns);
+        const std::vector<float> alone = panels.product(one);
+        CHECK(std::memcmp(alone.data(), together.data() + b * 32, alone.size() * 4) == 0);
+      }
+    });
+    if (kernels::has_vnni()) {
+      std::vector<float> with(static_cast<std::size_t>(32 * kBatch));
+      std::vector<float> without(with.size());
+      kernels::vnni::kIntegerPanels.multiply(layout, panels.described(x, with));
+      kernels::v4::kIntegerPanels.multiply(layout, panels.described(x, without));
+      CHECK(with == without);
+    }
+  }
+}
+
+TEST_CASE("panels keep the integers that they are given") {
+  std::mt19937 random(9);
+  for (const IntegerLayout& layout : all_layouts()) {
+    INFO(name_of(layout));
+    std::vector<IntegerBlock> blocks;
+    const kernels::PanelLayout whole(layout);
+    Tensor memory = Tensor::zeros({kernels::panel_bytes(whole, 512) / 4}, DType::int32);
+    const Index spans = 512 / kernels::span_columns(layout);
+    for (Index i = 0; i < spans * kPanelRows; ++i) {
+      blocks.push_back(random_block(layout, random));
+      kernels::pack_block(layout, blocks.back(), i / kPanelRows, i % kPanelRows,
+                          memory.data<std::int32_t>());
+    }
+    for (Index i = 0; i < spans * kPanelRows; ++i) {
+      IntegerBlock block;
+      kernels::unpack_block(layout, memory.data<std::int32_t>(), i / kPanelRows, i % kPanelRows,
+                            block);
+      CHECK(std::memcmp(&block, &blocks[static_cast<std::size_t>(i)], sizeof block) == 0);
+    }
+  }
+}
+
+TEST_CASE("float16 steps and least values are exact, also the smallest") {
+  with_each_variant([] {
+    for (const int bits : {0x0001, 0x03FF, 0x0400, 0x3C00, 0x7BFF, 0x8001, 0xBC00}) {
+      Panels panels(kernels::sized({.low_bits = 4, .steps = StepKind::float16, .has_least = true}),
+                    16, 32);
+      const auto step = static_cast<std::uint16_t>(bits);
+      IntegerBlock block;
+      block.step = step;
+      block.least = step;
+      block.numbers[0] = 3;
+      kernels::pack_block(panels.layout.integers, block, 0, 2, panels.panel(0));
+      std::vector<float> x(32);
+      x[0] = 1;
+      CHECK(panels.product(x)[2] == 4 * half_to_float(step));
+    }
+  });
+}
+
+}  // namespace integer_panels_test
