@@ -6,10 +6,12 @@ set(CMAKE_DISABLE_FIND_PACKAGE_MPI TRUE)
 set(CMAKE_DISABLE_FIND_PACKAGE_PkgConfig TRUE)
 set(HEADLIGHT_PRECOMPILED OFF)
 # wasm-ld drops what is not reachable, so only the sources that do not compile are left out.
-set(headlight_not_in_wasm
-    "/src/(kernels/(openmp|processors|thread_pool|gemm/openblas)|files/(atomic_directory|decompression|zip_.*)|io/npz"
-    "|heads/effects/tuned_lens|formats/(nanogpt.*|model_directory|tokenizer_directory)|serve/(http/.*|api|file_page|server|run_feed|metrics))\\.cpp$")
-string(JOIN "" headlight_not_in_wasm ${headlight_not_in_wasm})
+set(not_in_wasm
+    kernels/openmp kernels/processors kernels/thread_pool kernels/gemm/openblas  # threads, OpenBLAS
+    files/atomic_directory files/decompression files/zip_.* io/npz heads/effects/tuned_lens  # archives
+    formats/nanogpt.* formats/model_directory formats/tokenizer_directory
+    serve/http/.* serve/api serve/file_page serve/server serve/run_feed serve/metrics)  # HTTP
+list(JOIN not_in_wasm "|" not_in_wasm)
 add_compile_options(-msimd128 -fwasm-exceptions -Wno-c++11-narrowing
                     "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/../wasm/include/missing_algorithms.h"
                     "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/../wasm/include/missing_charconv.h")
@@ -32,7 +34,7 @@ add_compile_definitions(XXH_INLINE_ALL)
 
 # Removes the sources that the WebAssembly build leaves out from a list.
 function(headlight_filter_for_wasm sources)
-  list(FILTER ${sources} EXCLUDE REGEX "${headlight_not_in_wasm}")
+  list(FILTER ${sources} EXCLUDE REGEX "/src/(${not_in_wasm})[.]cpp$")
   set(${sources} ${${sources}} PARENT_SCOPE)
 endfunction()
 
@@ -62,10 +64,10 @@ function(headlight_add_page_engine)
     COMMAND gzip -9nkf headlight.wasm
     WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}
     VERBATIM)
-  # `headlight bench --signature` under Node: node build/wasm/headlight_signature.js
-  add_executable(headlight_signature EXCLUDE_FROM_ALL src/wasm/signature/main.cpp src/wasm/no_openblas.cpp
-                                     src/wasm/no_threads.cpp src/cli/bench/signature.cpp
-                                     src/cli/bench/random_data.cpp)
+  # `headlight bench --signature` under Node: node --no-experimental-fetch build/wasm/headlight_signature.js
+  file(GLOB stand_ins CONFIGURE_DEPENDS src/wasm/no_*.cpp)
+  add_executable(headlight_signature EXCLUDE_FROM_ALL src/wasm/signature/main.cpp ${stand_ins}
+                                     src/cli/bench/signature.cpp src/cli/bench/random_data.cpp)
   headlight_defaults(headlight_signature)
   target_include_directories(headlight_signature PRIVATE src)
   target_link_libraries(headlight_signature PRIVATE headlight_formats)
